@@ -1,0 +1,15 @@
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { printed, RULES } from './tidy/rules.ts'
+import { readTree } from './tidy/tree.ts'
+
+const tree = readTree(fileURLToPath(new URL('..', import.meta.url)))
+
+describe('house rules', () => {
+  for (const { name, check } of RULES) {
+    it(name, () => {
+      const broken = check(tree).map(printed)
+      if (broken.length > 0) expect.fail(`\n${broken.join('\n')}`)
+    })
+  }
+})

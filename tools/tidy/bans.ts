@@ -1,0 +1,90 @@
+import type { Source } from './source.ts'
+import { isTest, type Tree, type Violation } from './tree.ts'
+
+interface Ban {
+  readonly text: string
+  readonly pattern: RegExp
+  readonly use: string
+  /** Comments are read only for bans on words in them. */
+  readonly in?: 'comments'
+  /** The one place where it is right. */
+  readonly except?: RegExp
+  /** Where it is wrong; everywhere unless said. */
+  readonly only?: (path: string) => boolean
+}
+
+/** Ours, the browser's, and the tools that run before anything of ours is installed. */
+const CLOCKS = /^packages\/runtime\/src\/clock\.ts$|^apps\/console\/src\/browser-clock\.ts$|^tools\/[^/]+\.mjs$/
+const MAIN = /^apps\/[^/]+\/src\/main\.tsx?$/
+const inDomain = (path: string) => path.startsWith('packages/domain/src/') && !isTest(path)
+
+const BANS: readonly Ban[] = [
+  { text: 'Date.now(', pattern: /\bDate\.now\(/, use: 'clock.now()', except: CLOCKS },
+  { text: 'new Date()', pattern: /\bnew Date\(\)/, use: 'clock.now()', except: CLOCKS },
+  { text: 'performance.now(', pattern: /\bperformance\.now\(/, use: 'clock.monotonic()', except: CLOCKS },
+  { text: 'setTimeout(', pattern: /\bsetTimeout\(/, use: 'clock.after or clock.sleep', except: CLOCKS },
+  { text: 'setInterval(', pattern: /\bsetInterval\(/, use: 'a loop over clock.sleep', except: CLOCKS },
+  { text: 'node:timers', pattern: /\bnode:timers\b/, use: 'clock.sleep', except: CLOCKS },
+  { text: 'AbortSignal.timeout(', pattern: /\bAbortSignal\.timeout\(/, use: 'clock.after and an AbortController' },
+  {
+    text: 'setImmediate(',
+    pattern: /\bsetImmediate\(/,
+    use: 'await on what is waited for',
+    except: /^packages\/testkit\//,
+  },
+  { text: 'Math.random(', pattern: /\bMath\.random\(/, use: 'the random port given from outside' },
+  {
+    text: 'crypto randomness',
+    pattern: /\bcrypto\.(random|getRandom)|\bimport\b.*\brandom(UUID|Bytes|Int)\b.*\bcrypto\b/,
+    use: 'the random port; the wiring in apps/host or main.ts provides it',
+    except: /^apps\/(host\/src\/|[^/]+\/src\/main\.ts$)/,
+  },
+  {
+    text: 'process.env',
+    pattern: /\bprocess\.env\b/,
+    use: 'config.ts, given the environment by main.ts',
+    except: new RegExp(`${MAIN.source}|^(tools|bench)/`),
+  },
+  {
+    text: 'console.',
+    pattern: /\bconsole\.\w/,
+    use: 'the Logger; in the cli, output.ts',
+    except: /^(tools|bench|examples)\/|^apps\/cli\/src\/output\.ts$/,
+  },
+  {
+    text: 'mocking by vi',
+    pattern: /\bvi\.(mock|doMock|spyOn|fn|stubGlobal|stubEnv|useFakeTimers)\(/,
+    use: 'a fake that passes the conformance suite, or the manual clock',
+  },
+  { text: 'as any', pattern: /\bas any\b/, use: 'a schema that parses it' },
+  { text: 'as unknown as', pattern: /\bas unknown as\b/, use: 'a schema that parses it, or a narrower type' },
+  { text: 'export default', pattern: /\bexport default\b/, use: 'a named export', except: /\.config\.ts$/ },
+  { text: 'enum', pattern: /\benum\s+\w/, use: 'a union of literals' },
+  { text: '@ts- comment', pattern: /@ts-(ignore|expect-error|nocheck)\b/, use: 'the right type', in: 'comments' },
+  { text: 'unfinished work', pattern: /\b(TODO|FIXME|XXX)\b/, use: 'finishing it before merge', in: 'comments' },
+  { text: 'async in domain', pattern: /\b(async|await)\b/, use: 'a decision over facts already read', only: inDomain },
+  { text: 'Promise in domain', pattern: /\bPromise\b/, use: 'a decision over facts already read', only: inDomain },
+  { text: 'node: in domain', pattern: /\bnode:/, use: 'facts given as arguments', only: inDomain },
+  {
+    text: 'Date in domain',
+    pattern: /\bDate\b/,
+    use: 'packages/domain/src/instant.ts, or nowMs as an argument',
+    only: inDomain,
+    except: /^packages\/domain\/src\/instant\.ts$/,
+  },
+]
+
+export function checkBans(tree: Tree): Violation[] {
+  return tree.sources.flatMap(source => BANS.filter(ban => applies(ban, source.path)).flatMap(ban => uses(ban, source)))
+}
+
+function applies({ only, except }: Ban, path: string): boolean {
+  return (only?.(path) ?? true) && !except?.test(path)
+}
+
+function uses(ban: Ban, source: Source): Violation[] {
+  const lines = ban.in === 'comments' ? source.comments : source.code
+  return lines.flatMap((text, index) =>
+    ban.pattern.test(text) ? [{ path: source.path, line: index + 1, rule: `${ban.text} is banned`, use: ban.use }] : [],
+  )
+}

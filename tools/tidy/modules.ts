@@ -1,0 +1,32 @@
+import { builtinModules } from 'node:module'
+import { posix } from 'node:path'
+import { fileAt, type Tree } from './tree.ts'
+
+/** Where an import leads. */
+export type Target =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'ours'; readonly name: string; readonly subpath: string }
+  | { readonly kind: 'built-in' }
+  | { readonly kind: 'package'; readonly name: string }
+
+const SCOPE = '@lcm/'
+
+export function targetOf(from: string, specifier: string): Target {
+  if (specifier.startsWith('.'))
+    return { kind: 'file', path: posix.join(posix.dirname(from), specifier.replace(/\?.*$/, '')) }
+  if (specifier.startsWith('node:') || builtinModules.includes(specifier)) return { kind: 'built-in' }
+  const [first = '', second = '', ...rest] = specifier.split('/')
+  if (specifier.startsWith(SCOPE)) return { kind: 'ours', name: second, subpath: rest.join('/') }
+  return { kind: 'package', name: first.startsWith('@') ? `${first}/${second}` : first }
+}
+
+/** The file of ours that an import loads, through the package's `exports` if need be. */
+export function loadedFile(tree: Tree, from: string, specifier: string): string | undefined {
+  const target = targetOf(from, specifier)
+  if (target.kind === 'file')
+    return [target.path, `${target.path}.ts`, `${target.path}.tsx`].find(path => fileAt(tree, path))
+  if (target.kind !== 'ours') return undefined
+  const workspace = tree.workspaces.find(({ name }) => name === target.name)
+  const exported = workspace?.manifest.exports?.[target.subpath ? `./${target.subpath}` : '.']
+  return workspace && exported && posix.join(workspace.folder, exported)
+}

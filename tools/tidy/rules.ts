@@ -1,0 +1,25 @@
+import { checkBans } from './bans.ts'
+import { checkDependencies } from './dependencies.ts'
+import { checkDocuments } from './documents.ts'
+import { checkImports } from './imports.ts'
+import { checkReference } from './reference.ts'
+import { checkRepository } from './repository.ts'
+import { checkClasses, checkFileNames } from './shapes.ts'
+import { checkSizes } from './sizes.ts'
+import { checkTested } from './tested.ts'
+import type { Rule, Violation } from './tree.ts'
+
+export const RULES: readonly Rule[] = [
+  { name: 'imports obey the table in ARCHITECTURE.md', check: checkImports },
+  { name: 'package.json declares what is imported, and only that', check: checkDependencies },
+  { name: 'functions, files, lines and parameter lists are short', check: checkSizes },
+  { name: 'banned text stays in its one place', check: checkBans },
+  { name: 'only errors inherit', check: checkClasses },
+  { name: 'files are named after what is in them', check: checkFileNames },
+  { name: 'every file that does something is tested', check: checkTested },
+  { name: 'pages are few, short and dated', check: checkDocuments },
+  { name: 'reference pages and code name the same things', check: checkReference },
+  { name: 'no leftovers, copies or machine paths', check: checkRepository },
+]
+
+export const printed = ({ path, line, rule, use }: Violation) => `${path}:${line} ${rule} -> ${use}`

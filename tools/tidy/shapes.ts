@@ -1,0 +1,56 @@
+import { basename } from 'node:path'
+import { Visitor } from 'rolldown/utils'
+import type { Source } from './source.ts'
+import type { Tree, Violation } from './tree.ts'
+
+const VAGUE_NAMES = /^(utils?|helpers?|common|types|misc)$/
+const PACKAGE_ROOT = /^(packages|apps)\/[^/]+\/src\/index\.tsx?$/
+
+interface Extension {
+  readonly path: string
+  readonly line: number
+  readonly name: string
+  readonly parent: string
+}
+
+/** Nothing is inherited but Error: a capability is a function that takes a thing and returns the same kind of thing. */
+export function checkClasses(tree: Tree): Violation[] {
+  const extensions = tree.sources.flatMap(extensionsOf)
+  const parents = new Map(extensions.map(({ name, parent }) => [name, parent]))
+  return extensions
+    .filter(({ parent }) => !isError(parent, parents))
+    .map(({ path, line, name, parent }) => {
+      return { path, line, rule: `class ${name} extends ${parent}`, use: 'composition; only errors inherit' }
+    })
+}
+
+/** An error of another package can't be looked up, so its name must tell. */
+function isError(name: string, parents: ReadonlyMap<string, string>): boolean {
+  const parent = parents.get(name)
+  return parent === undefined ? name.endsWith('Error') : isError(parent, parents)
+}
+
+function extensionsOf(source: Source): Extension[] {
+  const found: Extension[] = []
+  const visit = (node: {
+    start: number
+    id: { name: string } | null
+    superClass: { start: number; end: number } | null
+  }) => {
+    if (!node.superClass) return
+    const parent = source.text.slice(node.superClass.start, node.superClass.end)
+    found.push({ path: source.path, line: source.lineAt(node.start), name: node.id?.name ?? '(no name)', parent })
+  }
+  new Visitor({ ClassDeclaration: visit, ClassExpression: visit }).visit(source.program)
+  return found
+}
+
+export function checkFileNames(tree: Tree): Violation[] {
+  return tree.sources.flatMap(({ path }) => {
+    const [stem = ''] = basename(path).split('.')
+    if (VAGUE_NAMES.test(stem))
+      return [{ path, line: 1, rule: `file name ${stem}`, use: 'the domain word for what is in it' }]
+    if (stem !== 'index' || PACKAGE_ROOT.test(path)) return []
+    return [{ path, line: 1, rule: 'index file below a package root', use: 'imports of the files themselves' }]
+  })
+}

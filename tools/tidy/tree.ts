@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseSource, type Source } from './source.ts'
+
+export interface RepositoryFile {
+  /** Relative to the root, with forward slashes. */
+  readonly path: string
+  readonly bytes: Buffer
+  /** Empty for pictures. */
+  readonly text: string
+}
+
+/** One reading of the repository that every rule looks at. */
+export interface Tree {
+  readonly files: readonly RepositoryFile[]
+  /** The files that are code, parsed. */
+  readonly sources: readonly Source[]
+  readonly workspaces: readonly Workspace[]
+}
+
+export interface Workspace {
+  /** Without the scope: `domain`, `host`. */
+  readonly name: string
+  readonly folder: string
+  readonly manifest: Manifest
+}
+
+export interface Manifest {
+  readonly exports?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+
+export interface Violation {
+  readonly path: string
+  readonly line: number
+  readonly rule: string
+  /** What to do instead. */
+  readonly use: string
+}
+
+export interface Rule {
+  readonly name: string
+  check(tree: Tree): readonly Violation[]
+}
+
+const CODE = /\.(ts|tsx|mjs)$/
+const PICTURE = /\.(png|jpg|webp|gif|ico)$/
+const GENERATED = /\/generated\//
+const MANIFEST = /^((?:packages|apps)\/([^/]+))\/package\.json$/
+
+/** What git tracks and what it would track, so that a file is judged before it is added. */
+export function readTree(root: string): Tree {
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
+  const paths = listed.toString('utf8').split('\0').filter(Boolean)
+  const present = [...new Set(paths)].filter(path => statSync(join(root, path), { throwIfNoEntry: false })?.isFile())
+  return treeOf(present.map(path => [path, readFileSync(join(root, path))]))
+}
+
+export function treeOf(contents: readonly (readonly [path: string, content: string | Buffer])[]): Tree {
+  const files = contents.map(([path, content]): RepositoryFile => {
+    const bytes = Buffer.from(content)
+    return { path, bytes, text: PICTURE.test(path) ? '' : bytes.toString('utf8') }
+  })
+  const code = files.filter(file => CODE.test(file.path) && !GENERATED.test(file.path))
+  return { files, sources: code.map(file => parseSource(file.path, file.text)), workspaces: workspacesOf(files) }
+}
+
+export function fileAt(tree: Tree, path: string): RepositoryFile | undefined {
+  return tree.files.find(file => file.path === path)
+}
+
+export function workspaceOf(tree: Tree, path: string): Workspace | undefined {
+  return tree.workspaces.find(workspace => path.startsWith(`${workspace.folder}/`))
+}
+
+/** Tests, what they share in a folder `testing`, and the suites of a port: they may use what the product may not. */
+export function isTest(path: string): boolean {
+  return /\.test\.tsx?$|\/testing\/|[/.-]conformance[/.]/.test(path)
+}
+
+function workspacesOf(files: readonly RepositoryFile[]): Workspace[] {
+  return files.flatMap(file => {
+    const [, folder, name] = MANIFEST.exec(file.path) ?? []
+    if (!folder || !name) return []
+    const manifest: Manifest = JSON.parse(file.text)
+    return [{ name, folder, manifest }]
+  })
+}
