@@ -1,0 +1,13 @@
+/** A broken promise of our own code, never a fault of the outside world. */
+export class AssertionError extends Error {
+  override readonly name = 'AssertionError'
+}
+
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new AssertionError(message)
+}
+
+/** The last arm of a total switch: the compiler refuses it while a case is missing. */
+export function unreachable(value: never): never {
+  throw new AssertionError(`unreachable: ${JSON.stringify(value)}`)
+}

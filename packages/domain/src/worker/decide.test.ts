@@ -1,0 +1,297 @@
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import { withBoot } from './boot.ts'
+import { decideWorker, lookAgain, needsAttention } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { EC2_STATES } from './instance.ts'
+import { canMove } from './lifecycle.ts'
+import { type CmlSight, type Ec2Sight, type Observation, WORKER_POLICY } from './observation.ts'
+import { DesiredStatus, WORKER_STATUSES, Worker, WorkerChanges } from './worker.ts'
+
+const ENTERED = aWorker().entered_status_at
+const soon = toMs(ENTERED) + 10_000
+const minutesLater = (minutes: number) => toMs(ENTERED) + minutes * 60_000
+
+/** A worker with a machine, recorded exactly as `anInstance` shows it. */
+const onMachine = (more: Partial<Worker> = {}): Worker =>
+  aWorker({
+    status: 'RUNNING',
+    service_status: 'AVAILABLE',
+    ec2_instance_id: 'i-1',
+    launch: anAttempt(),
+    instance_type: 'm5zn.metal',
+    ami_id: 'ami-1',
+    availability_zone: 'us-east-1a',
+    public_ip: '127.64.0.1',
+    private_ip: '127.64.0.1',
+    https_endpoint: 'https://127.64.0.1',
+    ...more,
+  })
+
+const ec2 = (state: string): Ec2Sight => ({
+  kind: 'instance',
+  instance: anInstance({ state, ...(state === 'running' ? {} : { public_ip: null }) }),
+})
+const UNKNOWN: Ec2Sight = { kind: 'unknown', because: 'EC2 did not answer' }
+const ABSENT: Ec2Sight = { kind: 'absent', confirmed: true, because: 'gone' }
+const MISSED: Ec2Sight = { kind: 'absent', confirmed: false, because: 'not seen for 5 s' }
+const cmlAt = (stage: CmlSight['stage'], ready_streak = 0): CmlSight => ({
+  stage,
+  ready_streak,
+  version: stage === 'API' || stage === 'READY' ? '2.9.1' : null,
+  certificate_sha256: stage === 'NOTHING' || stage === 'TCP' ? null : 'ab'.repeat(32),
+  detail: '',
+})
+const seeing = (sight: Ec2Sight, cml: CmlSight | null = null): Observation => ({ ec2: sight, cml, launch: null })
+const decide = (worker: Worker, sight: Ec2Sight, cml: CmlSight | null = null, nowMs = soon): Decision =>
+  decideWorker(worker, seeing(sight, cml), WORKER_POLICY, nowMs)
+const movesTo = (decision: Decision) => (decision.action.kind === 'write' ? decision.action.changes.status : undefined)
+
+describe('over every status, intent and sight', () => {
+  const sights: readonly Ec2Sight[] = [...[...EC2_STATES, 'rebooting'].map(ec2), UNKNOWN, ABSENT, MISSED]
+  const cmls = [null, cmlAt('NOTHING'), cmlAt('API'), cmlAt('READY', 1), cmlAt('READY', 3)]
+  const times = [soon, minutesLater(60)]
+  const workers = WORKER_STATUSES.flatMap(status =>
+    DesiredStatus.options.flatMap(desired_status => [
+      onMachine({ status, desired_status }),
+      onMachine({ status, desired_status, service_status: 'STARTING' }),
+      aWorker({ status, desired_status }),
+      aWorker({ status, desired_status, launch: anAttempt({ state: 'open' }) }),
+      aWorker({ status, desired_status, launch: anAttempt({ state: 'spent' }) }),
+    ]),
+  )
+  const cases = workers.flatMap(worker =>
+    sights.flatMap(sight => cmls.flatMap(cml => times.map(nowMs => ({ worker, sight, cml, nowMs })))),
+  )
+  const decided = cases.map(each => ({ ...each, decision: decide(each.worker, each.sight, each.cml, each.nowMs) }))
+
+  it('has an answer with a reason', () => {
+    expect(decided.length).toBeGreaterThan(5_000)
+    for (const { decision } of decided) expect(decision.because.length).toBeGreaterThan(3)
+  })
+
+  it('never leaves the table of moves, and writes only what a controller may', () => {
+    for (const { worker, decision } of decided) {
+      if (decision.action.kind !== 'write') continue
+      const { changes } = decision.action
+      WorkerChanges.parse(changes)
+      Worker.parse({ ...worker, ...changes })
+      if (changes.status === undefined || changes.status === worker.status) continue
+      expect(canMove(worker.status, changes.status), `${worker.status} -> ${changes.status}: ${decision.because}`).toBe(
+        true,
+      )
+    }
+  })
+
+  it('touches the cloud only in a status that announced it', () => {
+    const announced = { launch: 'PENDING', start: 'STARTING', stop: 'STOPPING', terminate: 'TERMINATING' } as const
+    for (const { worker, decision } of decided) {
+      const { kind } = decision.action
+      if (kind === 'launch' || kind === 'start' || kind === 'stop' || kind === 'terminate') {
+        expect(worker.status, decision.because).toBe(announced[kind])
+      }
+    }
+  })
+
+  it('destroys, stops and marks nothing while the cloud is unknown', () => {
+    for (const { worker, sight, decision } of decided) {
+      if (sight.kind !== 'unknown' || worker.status === 'TERMINATED') continue
+      if (worker.status === 'PENDING' && worker.launch?.state !== 'open') continue
+      expect(decision.action.kind, decision.because).toBe('wait')
+    }
+  })
+
+  it('terminates only what somebody wants terminated, and launches only what somebody wants', () => {
+    for (const { worker, decision } of decided) {
+      if (decision.action.kind === 'terminate') expect(worker.desired_status).toBe('TERMINATED')
+      if (decision.action.kind === 'launch') expect(worker.desired_status).toBe('RUNNING')
+    }
+  })
+
+  it('believes in an absence only when it is confirmed', () => {
+    for (const { worker, sight, decision } of decided) {
+      if (sight !== MISSED || (worker.status === 'PENDING' && worker.launch?.state !== 'open')) continue
+      expect(movesTo(decision), decision.because).not.toBe('TERMINATED')
+    }
+  })
+})
+
+describe('starting up', () => {
+  it('moves to STARTING when EC2 says running, with the address', () => {
+    const { action } = decide(
+      onMachine({ status: 'PROVISIONING', public_ip: null, https_endpoint: null }),
+      ec2('running'),
+    )
+    expect(action).toMatchObject({
+      kind: 'write',
+      afterMs: 0,
+      changes: {
+        status: 'STARTING',
+        service_status: 'STARTING',
+        public_ip: '127.64.0.1',
+        https_endpoint: 'https://127.64.0.1',
+      },
+    })
+  })
+
+  it('prefers the endpoint tag over the address', () => {
+    const instance = anInstance({ tags: { 'cml-endpoint': 'https://lab.example:8443' } })
+    const { action } = decide(onMachine({ status: 'STARTING' }), { kind: 'instance', instance })
+    expect(action).toMatchObject({ changes: { https_endpoint: 'https://lab.example:8443' } })
+  })
+
+  it('shows each stage of the boot once', () => {
+    const worker = onMachine({ status: 'STARTING', service_status: 'STARTING', conditions: withBoot([], 1, soon) })
+    const { action } = decide(worker, ec2('running'), cmlAt('GATEWAY'))
+    expect(action).toMatchObject({ kind: 'write', changes: { cml: { certificate_sha256: 'ab'.repeat(32) } } })
+    if (action.kind !== 'write') return
+    const shown = (action.changes.conditions ?? [])
+      .filter(condition => condition.status)
+      .map(condition => condition.type)
+    expect(shown).toEqual(['InstanceRunning', 'TcpReachable', 'TlsEstablished', 'GatewayAnswers'])
+    expect(decide({ ...worker, ...action.changes }, ec2('running'), cmlAt('GATEWAY')).action.kind).toBe('wait')
+  })
+
+  it('is RUNNING only after CML said ready several times in a row', () => {
+    const worker = onMachine({ status: 'STARTING', service_status: 'STARTING' })
+    expect(movesTo(decide(worker, ec2('running'), cmlAt('READY', 2)))).toBeUndefined()
+    const done = decide(worker, ec2('running'), cmlAt('READY', 3))
+    expect(done.action).toMatchObject({ changes: { status: 'RUNNING', service_status: 'AVAILABLE' }, afterMs: null })
+  })
+
+  it('keeps the certificate that it saw first', () => {
+    const worker = onMachine({ status: 'STARTING', cml: { version: '2.9.0', certificate_sha256: 'cd'.repeat(32) } })
+    const { action } = decide(worker, ec2('running'), cmlAt('READY', 1))
+    expect(action).toMatchObject({ changes: { cml: { version: '2.9.1', certificate_sha256: 'cd'.repeat(32) } } })
+  })
+
+  it('fails with its machine kept when a boot takes too long', () => {
+    const late = decide(onMachine({ status: 'STARTING' }), ec2('running'), cmlAt('TCP'), minutesLater(31))
+    expect(late.action).toMatchObject({ kind: 'write', changes: { status: 'FAILED' } })
+    expect(late.because).toContain('more than 30 minutes')
+    expect(movesTo(decide(onMachine({ status: 'PROVISIONING' }), ec2('pending'), null, minutesLater(16)))).toBe(
+      'FAILED',
+    )
+  })
+
+  it('tries another place when a machine dies before it ever ran', () => {
+    const dead = anInstance({ state: 'terminated', state_reason: 'Server.InsufficientInstanceCapacity' })
+    const { action } = decide(onMachine({ status: 'PROVISIONING' }), { kind: 'instance', instance: dead })
+    expect(action).toMatchObject({ changes: { status: 'PENDING', ec2_instance_id: null, launch: { state: 'spent' } } })
+  })
+})
+
+describe('what is wanted comes first', () => {
+  it('stops a worker in the middle of its boot', () => {
+    for (const status of ['PROVISIONING', 'STARTING'] as const) {
+      expect(movesTo(decide(onMachine({ status, desired_status: 'STOPPED' }), ec2('running')))).toBe('STOPPING')
+    }
+  })
+
+  it('terminates from anywhere, announcing it first', () => {
+    for (const status of ['PROVISIONING', 'STARTING', 'RUNNING', 'STOPPING', 'STOPPED', 'FAILED', 'UNKNOWN'] as const) {
+      const worker = onMachine({ status, desired_status: 'TERMINATED' })
+      expect(movesTo(decide(worker, ec2('running'))), status).toBe('TERMINATING')
+    }
+    const announced = onMachine({ status: 'TERMINATING', desired_status: 'TERMINATED' })
+    expect(decide(announced, ec2('stopped')).action.kind).toBe('terminate')
+    expect(decide(announced, ec2('shutting-down')).action.kind).toBe('wait')
+    expect(movesTo(decide(announced, ec2('terminated')))).toBe('TERMINATED')
+    expect(movesTo(decide(announced, ABSENT))).toBe('TERMINATED')
+  })
+
+  it('starts again when the mind was changed while stopping, once it has stopped', () => {
+    const changed = onMachine({ status: 'STOPPING', desired_status: 'RUNNING' })
+    expect(decide(changed, ec2('running')).action.kind).toBe('stop')
+    expect(decide(changed, ec2('stopped')).action).toMatchObject({ changes: { status: 'STOPPED' }, afterMs: 0 })
+    expect(movesTo(decide(onMachine({ status: 'STOPPED' }), ec2('stopped')))).toBe('STARTING')
+    expect(decide(onMachine({ status: 'STARTING' }), ec2('stopped')).action.kind).toBe('start')
+  })
+})
+
+describe('stopping', () => {
+  const stopping = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+
+  it('waits for a machine that can not be stopped yet', () => {
+    expect(decide(stopping, ec2('pending')).action.kind).toBe('wait')
+  })
+
+  it('pulls the plug after the deadline', () => {
+    expect(decide(stopping, ec2('stopping')).action.kind).toBe('wait')
+    expect(decide(stopping, ec2('stopping'), null, minutesLater(21)).action).toEqual({ kind: 'stop', force: true })
+  })
+
+  it('forgets the address, which the next start will change', () => {
+    expect(decide(stopping, ec2('stopped')).action).toMatchObject({
+      changes: { status: 'STOPPED', service_status: 'UNAVAILABLE', public_ip: null, https_endpoint: null },
+      afterMs: null,
+    })
+  })
+})
+
+describe('what others did behind our back', () => {
+  it.each([
+    ['stopped', 'STOPPED'],
+    ['stopping', 'STOPPING'],
+    ['pending', 'STARTING'],
+    ['shutting-down', 'TERMINATING'],
+    ['terminated', 'TERMINATED'],
+    ['rebooting', 'UNKNOWN'],
+  ])('takes EC2 %s of a running worker as %s', (state, status) => {
+    expect(movesTo(decide(onMachine(), ec2(state)))).toBe(status)
+  })
+
+  it('takes a stopped worker that was found running for what it is, and then stops it again', () => {
+    const found = decide(onMachine({ status: 'STOPPED', desired_status: 'STOPPED' }), ec2('running'))
+    expect(found.action).toMatchObject({ changes: { status: 'RUNNING', service_status: 'STARTING' }, afterMs: 0 })
+    expect(movesTo(decide(onMachine({ desired_status: 'STOPPED' }), ec2('running')))).toBe('STOPPING')
+  })
+
+  it('does not terminate a machine that was only seen dying', () => {
+    expect(decide(onMachine({ status: 'TERMINATING' }), ec2('running')).action.kind).toBe('wait')
+  })
+
+  it('records a new address', () => {
+    const moved = anInstance({ public_ip: '127.64.0.9' })
+    expect(decide(onMachine(), { kind: 'instance', instance: moved }).action).toMatchObject({
+      changes: { public_ip: '127.64.0.9', https_endpoint: 'https://127.64.0.9' },
+    })
+  })
+
+  it('comes back from UNKNOWN to whatever EC2 says', () => {
+    expect(movesTo(decide(onMachine({ status: 'UNKNOWN' }), ec2('stopped')))).toBe('STOPPED')
+    expect(decide(onMachine({ status: 'UNKNOWN' }), ec2('rebooting')).action.kind).toBe('wait')
+  })
+})
+
+describe('at rest', () => {
+  it('does nothing', () => {
+    expect(decide(onMachine(), ec2('running')).action.kind).toBe('nothing')
+    expect(
+      decide(
+        onMachine({ status: 'STOPPED', desired_status: 'STOPPED', public_ip: null, https_endpoint: null }),
+        ec2('stopped'),
+      ).action.kind,
+    ).toBe('nothing')
+    expect(decide(onMachine({ status: 'FAILED' }), ec2('running')).action.kind).toBe('nothing')
+    expect(decide(onMachine({ status: 'TERMINATED' }), ABSENT).action.kind).toBe('nothing')
+  })
+
+  it('needs no routine look when stopped, failed or terminated as wanted', () => {
+    expect(needsAttention(onMachine())).toBe(true)
+    expect(needsAttention(onMachine({ status: 'STOPPED', desired_status: 'STOPPED' }))).toBe(false)
+    expect(needsAttention(onMachine({ status: 'STOPPED' }))).toBe(true)
+    expect(needsAttention(onMachine({ status: 'FAILED' }))).toBe(false)
+    expect(needsAttention(onMachine({ status: 'FAILED', desired_status: 'TERMINATED' }))).toBe(true)
+    expect(needsAttention(onMachine({ status: 'TERMINATED' }))).toBe(false)
+    expect(needsAttention(aWorker({ desired_status: 'STOPPED' }))).toBe(false)
+  })
+})
+
+it('looks at young changes often and at old ones less so', () => {
+  const ages = [0, 40_000, 600_000].map(ageMs =>
+    lookAgain(aWorker({ entered_status_at: toInstant(0) }), WORKER_POLICY, ageMs),
+  )
+  expect(ages).toEqual([5_000, 10_000, 30_000])
+})

@@ -1,0 +1,51 @@
+import type { LaunchParameters } from './instance.ts'
+import type { WorkerChanges } from './worker.ts'
+
+/**
+ * What to do with a worker now. Only `launch`, `start`, `stop` and `terminate` touch the cloud, and each of them is taken
+ * only in a state that an earlier write announced.
+ */
+export type WorkerAction =
+  /** At rest: nothing to do and nothing to wait for. */
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'wait'; readonly afterMs: number }
+  /** `afterMs: 0` announces: the very next look acts on it. Null means at rest afterwards. */
+  | { readonly kind: 'write'; readonly changes: WorkerChanges; readonly afterMs: number | null }
+  | { readonly kind: 'open_attempt'; readonly n: number; readonly parameters: LaunchParameters }
+  | { readonly kind: 'launch' }
+  | { readonly kind: 'start' }
+  | { readonly kind: 'stop'; readonly force: boolean }
+  | { readonly kind: 'terminate' }
+
+export interface Guard {
+  readonly name: string
+  readonly value: string | number | boolean
+  readonly limit: string | number | boolean
+  readonly passed: boolean
+}
+
+/** `because` is a sentence for a tired operator; `guards` are the numbers that it rests on. */
+export interface Decision {
+  readonly action: WorkerAction
+  readonly because: string
+  readonly guards: readonly Guard[]
+}
+
+export const nothing = (because: string): Decision => ({ action: { kind: 'nothing' }, because, guards: [] })
+export const wait = (afterMs: number, because: string, guards: readonly Guard[] = []): Decision => ({
+  action: { kind: 'wait', afterMs },
+  because,
+  guards,
+})
+export const write = (changes: WorkerChanges, afterMs: number | null, because: string): Decision => ({
+  action: { kind: 'write', changes, afterMs },
+  because,
+  guards: [],
+})
+/** Says what will be done; the next look, at once, does it. */
+export const announce = (changes: WorkerChanges, because: string): Decision => write(changes, 0, because)
+export const perform = (action: WorkerAction, because: string, guards: readonly Guard[] = []): Decision => ({
+  action,
+  because,
+  guards,
+})

@@ -1,0 +1,206 @@
+import { anAttempt, anInstance, aTemplate, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toMs } from '../instant.ts'
+import { decideWorker } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { judgeLaunch } from './launch.ts'
+import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from './observation.ts'
+import type { Worker } from './worker.ts'
+
+const NOW = toMs(aWorker().entered_status_at) + 1_000
+const NOTHING_THERE: Ec2Sight = { kind: 'absent', confirmed: false, because: 'not seen' }
+const inputs = (more: Partial<LaunchInputs> = {}): LaunchInputs => ({
+  template: aTemplate(),
+  region: {
+    security_group_ids: ['sg-1'],
+    subnets: ['subnet-a', 'subnet-b'],
+    key_name: 'k',
+    default_tags: { team: 'labs' },
+  },
+  image: { image_id: 'ami-7', root_device: '/dev/xvda' },
+  fleet: 'fleet-1',
+  ...more,
+})
+const decide = (
+  worker: Worker,
+  sight: Ec2Sight = NOTHING_THERE,
+  launch: LaunchInputs | null = inputs(),
+  nowMs = NOW,
+): Decision => decideWorker(worker, { ec2: sight, cml: null, launch }, WORKER_POLICY, nowMs)
+
+describe('launching exactly once', () => {
+  it('stores the attempt, fully rendered, before it asks the cloud', () => {
+    const { action } = decide(aWorker({ tags: { owner: 'me', 'lcm:fleet': 'stolen' } }))
+    expect(action).toEqual({
+      kind: 'open_attempt',
+      n: 1,
+      parameters: {
+        image_id: 'ami-7',
+        instance_type: 'm5zn.metal',
+        subnet_id: 'subnet-a',
+        security_group_ids: ['sg-1'],
+        key_name: 'k',
+        root_device: '/dev/xvda',
+        root_volume_gb: 64,
+        volume_encrypted: true,
+        iam_instance_profile: null,
+        nested_virtualization: false,
+        tags: {
+          Name: 'metal-1',
+          team: 'labs',
+          owner: 'me',
+          'cml-managed': 'true',
+          'lcm:worker_id': 'w-1',
+          'lcm:template_name': 'metal',
+          'lcm:managed_by': 'lablet-cloud-manager',
+          'lcm:fleet': 'fleet-1',
+        },
+      },
+    })
+  })
+
+  it('asks the cloud only with an open attempt whose machine is not visible', () => {
+    const open = aWorker({ launch: anAttempt({ state: 'open' }) })
+    expect(decide(open).action.kind).toBe('launch')
+    expect(decide(open, { kind: 'unknown', because: 'EC2 did not answer' }).action.kind).toBe('wait')
+  })
+
+  it('adopts the machine that an earlier life launched', () => {
+    const open = aWorker({ launch: anAttempt({ state: 'open' }) })
+    const { action } = decide(open, { kind: 'instance', instance: anInstance({ state: 'pending' }) })
+    expect(action).toMatchObject({
+      changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1', launch: { n: 1, state: 'launched' } },
+    })
+  })
+
+  it('closes an attempt whose machine is dead and opens the next one, elsewhere', () => {
+    const open = aWorker({ launch: anAttempt({ state: 'open' }) })
+    const dead = decide(open, { kind: 'instance', instance: anInstance({ state: 'terminated' }) })
+    expect(dead.action).toMatchObject({ changes: { launch: { n: 1, state: 'spent' } }, afterMs: 0 })
+    const next = decide(aWorker({ launch: anAttempt({ n: 1, state: 'spent' }) }))
+    expect(next.action).toMatchObject({ kind: 'open_attempt', n: 2, parameters: { subnet_id: 'subnet-b' } })
+  })
+
+  it('goes through all subnets and types, best first, and pauses before it begins again', () => {
+    const places = [1, 2, 3].map(n => {
+      const { action } = decide(aWorker({ launch: anAttempt({ n, state: 'refused', error: 'no capacity' }) }))
+      return action.kind === 'open_attempt'
+        ? [action.parameters.instance_type, action.parameters.subnet_id]
+        : action.kind
+    })
+    expect(places).toEqual([
+      ['m5zn.metal', 'subnet-b'],
+      ['c5.metal', 'subnet-a'],
+      ['c5.metal', 'subnet-b'],
+    ])
+    const exhausted = aWorker({ launch: anAttempt({ n: 4, state: 'refused' }) })
+    expect(decide(exhausted).action).toMatchObject({ kind: 'wait', afterMs: 179_000 })
+    expect(decide(exhausted, NOTHING_THERE, inputs(), NOW + 180_000).action).toMatchObject({
+      kind: 'open_attempt',
+      n: 5,
+    })
+  })
+
+  it("uses the template's own subnets where it names some", () => {
+    const template = aTemplate({ subnets: { 'us-east-1': ['subnet-t'] } })
+    expect(decide(aWorker(), NOTHING_THERE, inputs({ template })).action).toMatchObject({
+      parameters: { subnet_id: 'subnet-t' },
+    })
+  })
+})
+
+describe('a launch that nobody wants any more', () => {
+  const unwanted = (launch: Worker['launch']) => aWorker({ desired_status: 'TERMINATED', launch })
+
+  it('ends at once when nothing was asked of the cloud', () => {
+    expect(decide(unwanted(null)).action).toMatchObject({ changes: { status: 'TERMINATED' } })
+    expect(decide(unwanted(anAttempt({ state: 'refused' }))).action).toMatchObject({
+      changes: { status: 'TERMINATED' },
+    })
+  })
+
+  it('waits while an open attempt may still show a machine, and never asks again', () => {
+    const open = unwanted(anAttempt({ state: 'open' }))
+    expect(decide(open).action.kind).toBe('wait')
+    const gone = decide(open, { kind: 'absent', confirmed: true, because: 'gone' })
+    expect(gone.action).toMatchObject({ changes: { launch: { state: 'spent' } }, afterMs: 0 })
+  })
+
+  it('records a machine that shows up, so that it can be terminated', () => {
+    const found = decide(unwanted(anAttempt({ state: 'open' })), { kind: 'instance', instance: anInstance() })
+    expect(found.action).toMatchObject({ changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1' } })
+  })
+
+  it('is held when it is to be stopped, and says so once', () => {
+    const held = decide(aWorker({ desired_status: 'STOPPED' }))
+    expect(held.action).toMatchObject({
+      kind: 'write',
+      changes: { conditions: [{ type: 'HeldByIntent' }] },
+      afterMs: null,
+    })
+    const conditions = held.action.kind === 'write' ? (held.action.changes.conditions ?? []) : []
+    expect(decide(aWorker({ desired_status: 'STOPPED', conditions })).action.kind).toBe('nothing')
+  })
+})
+
+describe('a launch that lacks something', () => {
+  it.each([
+    ['template metal does not exist', { template: null }],
+    ['template metal is disabled', { template: aTemplate({ enabled: false }) }],
+    ['region us-east-1 is not configured', { region: null }],
+    ['no available image "cml-*" of owner self in us-east-1', { image: null }],
+  ])('says so, waits, and gives up in the end: %s', (message, lacking) => {
+    const now = decide(aWorker(), NOTHING_THERE, inputs(lacking))
+    expect(now.because).toBe(message)
+    expect(now.action).toMatchObject({ kind: 'write', changes: { conditions: [{ type: 'LaunchBlocked', message }] } })
+    const later = decide(aWorker(), NOTHING_THERE, inputs(lacking), NOW + 11 * 60_000)
+    expect(later.action).toMatchObject({ changes: { status: 'FAILED' } })
+  })
+})
+
+describe('judging what the cloud said', () => {
+  const attempt = anAttempt({ state: 'open' })
+  const worker = aWorker({ launch: attempt })
+  const judge = (errorClass: string) =>
+    judgeLaunch(
+      worker,
+      attempt,
+      { kind: 'refused', errorClass, code: 'Code', message: 'text' },
+      { policy: WORKER_POLICY, nowMs: NOW },
+    )
+
+  it('records a launched machine in one write', () => {
+    const outcome = { kind: 'launched', instance: anInstance({ state: 'pending', public_ip: null }) } as const
+    const { action } = judgeLaunch(worker, attempt, outcome, { policy: WORKER_POLICY, nowMs: NOW })
+    expect(action).toMatchObject({
+      changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1', launch: { state: 'launched' } },
+    })
+  })
+
+  it('keeps the attempt open while it may have launched', () => {
+    for (const errorClass of ['transient', 'throttled', 'attempt_mismatch', 'not_found']) {
+      expect(judge(errorClass).action.kind, errorClass).toBe('wait')
+    }
+  })
+
+  it('closes the attempt on a definite no', () => {
+    expect(judge('capacity').action).toMatchObject({ changes: { launch: { state: 'refused' } }, afterMs: 0 })
+    expect(judge('attempt_spent').action).toMatchObject({ changes: { launch: { state: 'spent' } }, afterMs: 0 })
+  })
+
+  it('waits for a person on quota and permissions, and says why', () => {
+    for (const errorClass of ['quota', 'auth']) {
+      expect(judge(errorClass).action).toMatchObject({
+        kind: 'write',
+        changes: { conditions: [{ type: 'LaunchBlocked', reason: 'Code' }] },
+      })
+    }
+  })
+
+  it('fails what can never succeed', () => {
+    expect(judge('invalid').action).toMatchObject({
+      changes: { status: 'FAILED', launch: { state: 'refused' } },
+      afterMs: null,
+    })
+  })
+})

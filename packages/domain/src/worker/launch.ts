@@ -1,0 +1,207 @@
+import { toMs } from '../instant.ts'
+import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
+import { withCondition, withoutCondition } from './boot.ts'
+import { announce, type Decision, nothing, perform, wait, write } from './decision.ts'
+import { factsOf, isDead } from './facts.ts'
+import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from './instance.ts'
+import type { LaunchInputs, Observation, WorkerPolicy } from './observation.ts'
+import { CONDITION, isReservedTag, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
+
+/** PENDING: nothing is known to run. Exactly one machine comes of it, whatever crashes in between. */
+export function decidePending(worker: Worker, seen: Observation, policy: WorkerPolicy, nowMs: number): Decision {
+  const attempt = worker.launch
+  const open = attempt?.state === 'open'
+  if (open && seen.ec2.kind === 'instance') return adopt(worker, attempt, seen.ec2.instance)
+  if (open && seen.ec2.kind === 'unknown') return wait(policy.lookAgainMs, seen.ec2.because)
+  if (worker.desired_status !== 'RUNNING') return decideUnwanted(worker, seen, policy, nowMs)
+  if (open) return perform({ kind: 'launch' }, `attempt ${attempt.n} is open and no machine of it is visible`)
+  return decideNextAttempt(worker, seen.launch, policy, nowMs)
+}
+
+/** The machine of an earlier try is there: take it rather than launch another. */
+function adopt(worker: Worker, attempt: LaunchAttempt, instance: Instance): Decision {
+  if (isDead(instance)) return spend(attempt, `${instance.instance_id} of attempt ${attempt.n} is ${instance.state}`)
+  const because = `${instance.instance_id} carries the launch token of attempt ${attempt.n}`
+  return announce(launchedChanges(worker, attempt, instance), because)
+}
+
+/** Closes an attempt whose machine is dead or never was. */
+const spend = (attempt: LaunchAttempt, because: string): Decision =>
+  announce({ launch: { ...attempt, state: 'spent', error: because } }, because)
+
+export const launchedChanges = (worker: Worker, attempt: LaunchAttempt, instance: Instance): WorkerChanges => ({
+  ...factsOf(worker, instance),
+  status: 'PROVISIONING',
+  ec2_instance_id: instance.instance_id,
+  launch: { ...attempt, state: 'launched', error: null },
+  conditions: withoutCondition(withoutCondition(worker.conditions, CONDITION.held), CONDITION.blocked),
+})
+
+/** Nobody wants the machine any more: never launch, but wait until an open attempt is known to have left nothing behind. */
+function decideUnwanted(worker: Worker, seen: Observation, policy: WorkerPolicy, nowMs: number): Decision {
+  const attempt = worker.launch
+  if (attempt?.state === 'open') {
+    if (seen.ec2.kind === 'absent' && seen.ec2.confirmed)
+      return spend(attempt, 'nothing was launched, and nobody wants it now')
+    return wait(policy.lookAgainMsMax, `attempt ${attempt.n} may still show a machine`)
+  }
+  if (worker.desired_status === 'TERMINATED') return write({ status: 'TERMINATED' }, null, 'nothing was launched')
+  return hold(worker, { type: CONDITION.held, reason: 'Stopped', message: 'start it to launch it' }, null, nowMs)
+}
+
+/** Says once why the worker stays as it is. */
+function hold(
+  worker: Worker,
+  condition: { type: string; reason: string; message: string },
+  afterMs: number | null,
+  nowMs: number,
+): Decision {
+  const said = worker.conditions.find(each => each.type === condition.type)
+  if (said?.reason === condition.reason && said.message === condition.message) {
+    return afterMs === null ? nothing(condition.message) : wait(afterMs, condition.message)
+  }
+  const conditions = withCondition(worker.conditions, { ...condition, status: true }, nowMs)
+  return write({ conditions }, afterMs, condition.message)
+}
+
+function decideNextAttempt(worker: Worker, inputs: LaunchInputs | null, policy: WorkerPolicy, nowMs: number): Decision {
+  const ready = readyInputs(worker, inputs)
+  if ('missing' in ready) return waitForInputs(worker, ready.missing, policy, nowMs)
+  const offers = offeringsOf(ready.template, ready.region, worker.aws_region)
+  const n = (worker.launch?.n ?? 0) + 1
+  const pausedForMs = capacityPause(worker.launch, offers.length, policy, nowMs)
+  if (pausedForMs > 0) {
+    return wait(pausedForMs, `no capacity in any of ${offers.length} places: ${worker.launch?.error ?? 'refused'}`)
+  }
+  const offer = offers[(n - 1) % offers.length]
+  if (offer === undefined)
+    return waitForInputs(worker, `no subnet is configured in ${worker.aws_region}`, policy, nowMs)
+  const parameters = render(worker, ready, offer)
+  return perform({ kind: 'open_attempt', n, parameters }, `attempt ${n}: ${offer.instance_type} in ${offer.subnet_id}`)
+}
+
+interface ReadyInputs {
+  readonly template: WorkerTemplate
+  readonly region: RegionConfig
+  readonly image: NonNullable<LaunchInputs['image']>
+  readonly fleet: string
+}
+
+function readyInputs(worker: Worker, inputs: LaunchInputs | null): ReadyInputs | { missing: string } {
+  if (inputs?.template == null) return { missing: `template ${worker.template_name} does not exist` }
+  if (!inputs.template.enabled) return { missing: `template ${worker.template_name} is disabled` }
+  if (inputs.region === null) return { missing: `region ${worker.aws_region} is not configured` }
+  if (inputs.image === null) {
+    const { ami_name_pattern, ami_owner } = inputs.template
+    return { missing: `no available image "${ami_name_pattern}" of owner ${ami_owner} in ${worker.aws_region}` }
+  }
+  return { template: inputs.template, region: inputs.region, image: inputs.image, fleet: inputs.fleet }
+}
+
+function waitForInputs(worker: Worker, missing: string, policy: WorkerPolicy, nowMs: number): Decision {
+  if (nowMs - toMs(worker.entered_status_at) < policy.inputsWaitMs) {
+    return hold(
+      worker,
+      { type: CONDITION.blocked, reason: 'InputMissing', message: missing },
+      policy.lookAgainMsMax,
+      nowMs,
+    )
+  }
+  const conditions = withCondition(worker.conditions, failed('InputMissing', missing), nowMs)
+  return write({ status: 'FAILED', conditions }, null, `gave up: ${missing}`)
+}
+
+export const failed = (reason: string, message: string) => ({ type: CONDITION.failed, status: true, reason, message })
+
+/** All places are tried before any is tried again, and then only after a pause. */
+function capacityPause(last: LaunchAttempt | null, offers: number, policy: WorkerPolicy, nowMs: number): number {
+  if (last?.state !== 'refused' || last.n % offers !== 0) return 0
+  return toMs(last.requested_at) + policy.capacityPauseMs - nowMs
+}
+
+interface Offer {
+  readonly instance_type: string
+  readonly subnet_id: string
+}
+
+/** Every place a machine could be had, best first: the preferred type in every subnet before the next type. */
+function offeringsOf(template: WorkerTemplate, region: RegionConfig, regionName: string): Offer[] {
+  const subnets = template.subnets[regionName] ?? region.subnets
+  return template.instance_types.flatMap(instance_type => subnets.map(subnet_id => ({ instance_type, subnet_id })))
+}
+
+function render(worker: Worker, inputs: ReadyInputs, offer: Offer): LaunchParameters {
+  const { template, region } = inputs
+  return {
+    ...offer,
+    image_id: inputs.image.image_id,
+    root_device: inputs.image.root_device,
+    security_group_ids: region.security_group_ids,
+    key_name: region.key_name,
+    root_volume_gb: template.root_volume_gb,
+    volume_encrypted: template.volume_encrypted,
+    iam_instance_profile: template.iam_instance_profile,
+    nested_virtualization: template.nested_virtualization,
+    tags: tagsOf(worker, region, inputs.fleet),
+  }
+}
+
+function tagsOf(worker: Worker, region: RegionConfig, fleet: string): Record<string, string> {
+  const own = Object.entries({ ...region.default_tags, ...worker.tags }).filter(([key]) => !isReservedTag(key))
+  return {
+    [TAG.name]: worker.name,
+    ...Object.fromEntries(own),
+    [TAG.discovery]: 'true',
+    [TAG.workerId]: worker.id,
+    [TAG.templateName]: worker.template_name,
+    [TAG.managedBy]: MANAGED_BY,
+    [TAG.fleet]: fleet,
+  }
+}
+
+/** What the cloud made of a launch. Classes as in the cloud package's taxonomy. */
+export type LaunchOutcome =
+  | { readonly kind: 'launched'; readonly instance: Instance }
+  | { readonly kind: 'refused'; readonly errorClass: string; readonly code: string; readonly message: string }
+
+/** What to write after a launch was tried. The attempt stays open while it may have had an effect. */
+export function judgeLaunch(
+  worker: Worker,
+  attempt: LaunchAttempt,
+  outcome: LaunchOutcome,
+  at: { policy: WorkerPolicy; nowMs: number },
+): Decision {
+  if (outcome.kind === 'launched') {
+    return announce(launchedChanges(worker, attempt, outcome.instance), `launched ${outcome.instance.instance_id}`)
+  }
+  const because = `${outcome.code}: ${outcome.message}`
+  switch (outcome.errorClass) {
+    case 'capacity':
+      return announce({ launch: { ...attempt, state: 'refused', error: because } }, because)
+    case 'attempt_spent':
+      return spend(attempt, because)
+    case 'attempt_mismatch':
+    case 'throttled':
+      return wait(at.policy.lookAgainMs, because)
+    case 'quota':
+    case 'auth':
+      return hold(
+        worker,
+        { type: CONDITION.blocked, reason: outcome.code, message: because },
+        2 * at.policy.lookAgainMsMax,
+        at.nowMs,
+      )
+    case 'invalid':
+      return write(
+        {
+          status: 'FAILED',
+          launch: { ...attempt, state: 'refused', error: because },
+          conditions: withCondition(worker.conditions, failed(outcome.code, because), at.nowMs),
+        },
+        null,
+        because,
+      )
+    default:
+      return wait(at.policy.lookAgainMs, `not known whether it launched, so the same attempt is repeated: ${because}`)
+  }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { canMove, isTransitional, movesFrom, statusOfEc2State } from './lifecycle.ts'
+import { WORKER_STATUSES } from './worker.ts'
+
+describe('the lifecycle', () => {
+  it('ends in TERMINATED and nowhere else', () => {
+    expect(WORKER_STATUSES.filter(status => movesFrom(status).length === 0)).toEqual(['TERMINATED'])
+  })
+
+  it('can be ended from every status', () => {
+    for (const status of WORKER_STATUSES) {
+      if (status === 'TERMINATED') continue
+      const way = canMove(status, 'TERMINATED') || canMove(status, 'TERMINATING')
+      expect(way, status).toBe(true)
+    }
+  })
+
+  it('has no way into RUNNING that skips STARTING, but for machines found running and drains that were called off', () => {
+    expect(WORKER_STATUSES.filter(status => canMove(status, 'RUNNING'))).toEqual([
+      'STARTING',
+      'DRAINING',
+      'STOPPED',
+      'FAILED',
+      'UNKNOWN',
+    ])
+  })
+
+  it('never moves to where it is', () => {
+    for (const status of WORKER_STATUSES) expect(canMove(status, status)).toBe(false)
+  })
+
+  it('knows what is rest', () => {
+    expect(WORKER_STATUSES.filter(status => !isTransitional(status))).toEqual([
+      'RUNNING',
+      'STOPPED',
+      'TERMINATED',
+      'FAILED',
+      'UNKNOWN',
+    ])
+  })
+})
+
+it.each([
+  ['pending', false, 'PROVISIONING'],
+  ['pending', true, 'STARTING'],
+  ['running', true, 'RUNNING'],
+  ['stopping', true, 'STOPPING'],
+  ['stopped', true, 'STOPPED'],
+  ['shutting-down', true, 'TERMINATING'],
+  ['terminated', true, 'TERMINATED'],
+  ['hibernating', true, 'UNKNOWN'],
+])('maps EC2 %s (ran before: %s) to %s', (state, ranBefore, status) => {
+  expect(statusOfEc2State(state, ranBefore)).toBe(status)
+})

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { Instant } from '../instant.ts'
+import { LaunchParameters } from './instance.ts'
+
+export const WORKER_STATUSES = [
+  'PENDING',
+  'PROVISIONING',
+  'STARTING',
+  'RUNNING',
+  'DRAINING',
+  'STOPPING',
+  'STOPPED',
+  'TERMINATING',
+  'TERMINATED',
+  'FAILED',
+  'UNKNOWN',
+] as const
+export const WorkerStatus = z.enum(WORKER_STATUSES)
+export type WorkerStatus = z.infer<typeof WorkerStatus>
+
+export const DesiredStatus = z.enum(['RUNNING', 'STOPPED', 'TERMINATED'])
+export type DesiredStatus = z.infer<typeof DesiredStatus>
+
+export const ServiceStatus = z.enum(['UNAVAILABLE', 'STARTING', 'AVAILABLE', 'ERROR'])
+export type ServiceStatus = z.infer<typeof ServiceStatus>
+
+/** One statement about a worker that holds or does not, since when and why. At most one per type. */
+export const Condition = z.object({
+  type: z.string(),
+  status: z.boolean(),
+  reason: z.string(),
+  message: z.string(),
+  since: Instant,
+})
+export type Condition = z.infer<typeof Condition>
+
+/** Conditions beyond the stages of a boot. */
+export const CONDITION = {
+  /** Somebody wants it stopped before it was ever launched. */
+  held: 'HeldByIntent',
+  /** Something that only a person can mend keeps it from being launched. */
+  blocked: 'LaunchBlocked',
+  /** Why it is FAILED. */
+  failed: 'Failed',
+} as const
+
+/**
+ * One try at launching. It is stored before the cloud is asked, and only one is open at a time:
+ * open = may have a machine, launched = has one, refused = the cloud said no, spent = its machine is dead or never was.
+ */
+export const LaunchAttempt = z.object({
+  /** Grows for the life of the worker and never restarts. */
+  n: z.int().positive(),
+  client_token: z.string().length(64),
+  parameters: LaunchParameters,
+  requested_at: Instant,
+  state: z.enum(['open', 'launched', 'refused', 'spent']),
+  error: z.string().nullable(),
+})
+export type LaunchAttempt = z.infer<typeof LaunchAttempt>
+
+export const StateChange = z.object({
+  from: WorkerStatus.nullable(),
+  to: WorkerStatus,
+  at: Instant,
+  because: z.string(),
+})
+export type StateChange = z.infer<typeof StateChange>
+export const STATE_HISTORY_MAX = 50
+
+export const WorkerName = z
+  .string()
+  .min(1)
+  .max(128)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
+  .regex(/^[^\u0000-\u001f\u007f]*$/, 'no control characters')
+export const Tags = z.record(z.string().min(1).max(128), z.string().max(256))
+/** The names that LCM itself needs on a machine. */
+export const isReservedTag = (key: string): boolean => /^(aws|lcm):/.test(key)
+
+export const Worker = z.object({
+  id: z.string(),
+  version: z.int().positive(),
+  created_at: Instant,
+  updated_at: Instant,
+  name: WorkerName,
+  origin: z.enum(['USER', 'SCALE_UP', 'DISCOVERY']),
+  template_name: z.string(),
+  aws_region: z.string(),
+  tags: Tags,
+  protected: z.boolean(),
+  desired_status: DesiredStatus,
+  desired_by: z.string(),
+  desired_reason: z.string(),
+  status: WorkerStatus,
+  entered_status_at: Instant,
+  service_status: ServiceStatus,
+  conditions: z.array(Condition),
+  launch: LaunchAttempt.nullable(),
+  ec2_instance_id: z.string().nullable(),
+  instance_type: z.string().nullable(),
+  ami_id: z.string().nullable(),
+  availability_zone: z.string().nullable(),
+  public_ip: z.string().nullable(),
+  private_ip: z.string().nullable(),
+  https_endpoint: z.string().nullable(),
+  cml: z.object({ version: z.string().nullable(), certificate_sha256: z.string().nullable() }),
+  cost_per_hour_usd: z.number(),
+  state_history: z.array(StateChange).max(STATE_HISTORY_MAX),
+})
+export type Worker = z.infer<typeof Worker>
+
+const { shape } = Worker
+/** What a controller may say of a worker. Desired state is not among it: that belongs to people and policies. */
+export const WorkerChanges = z.strictObject({
+  status: shape.status.exactOptional(),
+  service_status: shape.service_status.exactOptional(),
+  conditions: shape.conditions.exactOptional(),
+  launch: shape.launch.exactOptional(),
+  ec2_instance_id: shape.ec2_instance_id.exactOptional(),
+  instance_type: shape.instance_type.exactOptional(),
+  ami_id: shape.ami_id.exactOptional(),
+  availability_zone: shape.availability_zone.exactOptional(),
+  public_ip: shape.public_ip.exactOptional(),
+  private_ip: shape.private_ip.exactOptional(),
+  https_endpoint: shape.https_endpoint.exactOptional(),
+  cml: shape.cml.exactOptional(),
+})
+export type WorkerChanges = z.infer<typeof WorkerChanges>
