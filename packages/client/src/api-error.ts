@@ -1,0 +1,20 @@
+import type { Problem } from '@lcm/contract/problems'
+
+/** The API refused. `problem.code` says why in one word, `message` in a sentence. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.detail)
+    this.problem = problem
+  }
+}
+
+/** Nobody answered, or not in time, or not in our language. The request may or may not have had its effect. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError'
+}
+
+export const isProblem = (error: unknown, ...codes: readonly string[]): error is ApiError =>
+  error instanceof ApiError && codes.includes(error.problem.code)

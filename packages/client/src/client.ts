@@ -1,0 +1,145 @@
+import { LIST_LIMIT_MAX } from '@lcm/contract/bodies'
+import type { EventEnvelope } from '@lcm/contract/events'
+import { Problem } from '@lcm/contract/problems'
+import {
+  type AnswerOf,
+  API_PREFIX,
+  type BodyInput,
+  type ParamsOf,
+  type QueryInput,
+  ROUTES,
+  type RouteName,
+  type RouteSpec,
+} from '@lcm/contract/routes'
+import { type ApiResponse, type Dispatch, toEtag } from '@lcm/contract/wire'
+import { ApiError, UnreachableError } from './api-error.ts'
+import { readSse } from './sse.ts'
+
+type Needed<K extends string, T> = T extends undefined ? { readonly [P in K]?: undefined } : { readonly [P in K]: T }
+type Params<N extends RouteName> = keyof ParamsOf<N> extends never ? { params?: undefined } : { params: ParamsOf<N> }
+type Query<N extends RouteName> = QueryInput<N> extends undefined ? { query?: undefined } : { query?: QueryInput<N> }
+export type Call<N extends RouteName> = Params<N> &
+  Query<N> &
+  Needed<'body', BodyInput<N>> & {
+    /** The version that this write is based on. */
+    readonly ifMatch?: number
+    readonly signal?: AbortSignal
+  }
+
+export interface PositionedEvent {
+  /** Where to resume after this event; null for events that are not resumed. */
+  readonly position: string | null
+  readonly event: EventEnvelope
+}
+
+export interface Client {
+  /**
+   * Rejects with an ApiError when the API refuses, with an UnreachableError when it does not answer, and with the signal's
+   * reason when the caller gave up.
+   */
+  call<N extends RouteName>(name: N, call: Call<N>): Promise<AnswerOf<N>>
+  /** Follows changes from `after` (or from now on) until the stream or the signal ends. Reconnecting is the caller's. */
+  events(follow: { after?: string; signal: AbortSignal }): AsyncGenerator<PositionedEvent>
+}
+
+/** Reads a list to its end. A failure rejects: a part is never passed off as the whole. */
+export async function* pagesOf<T>(
+  read: (page: { limit: number; cursor?: string }) => Promise<{ items: T[]; next_cursor: string | null }>,
+): AsyncGenerator<T[]> {
+  let page = await read({ limit: LIST_LIMIT_MAX })
+  yield page.items
+  while (page.next_cursor !== null) {
+    page = await read({ limit: LIST_LIMIT_MAX, cursor: page.next_cursor })
+    yield page.items
+  }
+}
+
+/** The same client over a socket or straight into `dispatch`: only the transport differs. */
+export function apiClient(transport: Dispatch, options: { token?: string } = {}): Client {
+  const baseHeaders = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }
+
+  async function send(route: RouteSpec, call: AnyCall): Promise<ApiResponse> {
+    return transport({
+      method: route.method,
+      url: urlOf(route.path, call),
+      headers: { ...baseHeaders, ...headersOf(call) },
+      body: call.body === undefined ? null : JSON.stringify(call.body),
+      signal: call.signal ?? new AbortController().signal,
+    })
+  }
+
+  const client: Client = {
+    async call(name, call) {
+      const response = await send(ROUTES[name], call)
+      const text = await textOf(response)
+      if (response.status >= 400) throw new ApiError(problemIn(text, response.status))
+      return text === '' ? null : understood(text)
+    },
+    async *events({ after, signal }) {
+      const response = await send(ROUTES.events, {
+        signal,
+        headers: after === undefined ? {} : { 'last-event-id': after },
+      })
+      if (response.status >= 400) throw new ApiError(problemIn(await textOf(response), response.status))
+      if (response.body === null || typeof response.body === 'string')
+        throw new UnreachableError('no event stream came')
+      for await (const message of readSse(response.body))
+        yield { position: message.id, event: JSON.parse(message.data) }
+    },
+  }
+  return client
+}
+
+interface AnyCall {
+  readonly params?: Readonly<Record<string, string>> | undefined
+  readonly query?: unknown
+  readonly body?: unknown
+  readonly ifMatch?: number | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+function urlOf(path: string, call: AnyCall): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.params?.[name] ?? ''))
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(call.query ?? {})) if (value !== undefined) query.set(name, String(value))
+  return `${API_PREFIX}${filled}${query.size > 0 ? `?${query}` : ''}`
+}
+
+const headersOf = (call: AnyCall): Record<string, string> => ({
+  ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+  ...(call.ifMatch === undefined ? {} : { 'if-match': toEtag(call.ifMatch) }),
+  ...call.headers,
+})
+
+async function textOf(response: ApiResponse): Promise<string> {
+  if (response.body === null) return ''
+  if (typeof response.body === 'string') return response.body
+  let text = ''
+  for await (const chunk of response.body) text += chunk
+  return text
+}
+
+/** What answers 200 in another language is not the API, but something in between. */
+function understood(text: string) {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new UnreachableError('what answered is not the LCM API', { cause })
+  }
+}
+
+/** A proxy in between may answer with its own page: then the status is all we know. */
+function problemIn(text: string, status: number): Problem {
+  try {
+    return Problem.parse(JSON.parse(text))
+  } catch {
+    return {
+      type: 'about:blank',
+      title: 'Unexpected answer',
+      status,
+      detail: `unexpected answer with status ${status}`,
+      code: 'unknown',
+    }
+  }
+}

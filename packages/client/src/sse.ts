@@ -1,0 +1,25 @@
+import type { SseMessage } from '@lcm/contract/events'
+
+/** Reads server-sent events from chunks that may be cut anywhere. Comments and unknown fields are passed over. */
+export async function* readSse(chunks: AsyncIterable<string>): AsyncGenerator<SseMessage> {
+  let buffer = ''
+  for await (const chunk of chunks) {
+    buffer += chunk.replaceAll('\r\n', '\n')
+    const blocks = buffer.split('\n\n')
+    buffer = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const message = parseBlock(block)
+      if (message) yield message
+    }
+  }
+}
+
+function parseBlock(block: string): SseMessage | null {
+  let id: string | null = null
+  const data: string[] = []
+  for (const line of block.split('\n')) {
+    if (line.startsWith('id:')) id = line.slice(3).trim()
+    else if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''))
+  }
+  return data.length > 0 ? { id, data: data.join('\n') } : null
+}

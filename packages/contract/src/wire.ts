@@ -1,0 +1,27 @@
+/** A request as `dispatch` and every transport see it. HTTP servers and clients only translate to and from this. */
+export interface ApiRequest {
+  readonly method: string
+  /** Path and query string, such as `/api/v1/workers?limit=10`. */
+  readonly url: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  /** Aborts when the caller is gone. */
+  readonly signal: AbortSignal
+}
+
+export interface ApiResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** A stream ends when the request's signal aborts or the server is done with it. */
+  readonly body: string | AsyncIterable<string> | null
+}
+
+export type Dispatch = (request: ApiRequest) => Promise<ApiResponse>
+
+/** Versions travel as entity tags. */
+export const toEtag = (version: number): string => `"${version}"`
+export function fromEtag(etag: string): number | null {
+  const match = /^(?:W\/)?"?(\d{1,15})"?$/.exec(etag.trim())
+  return match ? Number(match[1]) : null
+}
