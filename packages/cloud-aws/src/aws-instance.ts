@@ -1,0 +1,73 @@
+import type { Instance as Ec2Instance, RunInstancesCommandInput, Tag } from '@aws-sdk/client-ec2'
+import type { LaunchRequest } from '@lcm/cloud/compute'
+import type { Instance } from '@lcm/domain/worker/instance'
+import { unreadable } from './cloud-call.ts'
+
+const METADATA_HOPS = 2
+
+/**
+ * The same request for the same launch, to the byte: EC2 compares parameters when a token comes again. The subnet stays
+ * at the top level, where it makes the token zonal.
+ */
+export function runInput({ client_token, parameters }: LaunchRequest): RunInstancesCommandInput {
+  const tags = tagList(parameters.tags)
+  return {
+    MinCount: 1,
+    MaxCount: 1,
+    ClientToken: client_token,
+    ImageId: parameters.image_id,
+    InstanceType: instanceType(parameters.instance_type),
+    SubnetId: parameters.subnet_id,
+    SecurityGroupIds: parameters.security_group_ids,
+    ...(parameters.key_name === null ? {} : { KeyName: parameters.key_name }),
+    ...(parameters.iam_instance_profile === null
+      ? {}
+      : { IamInstanceProfile: profile(parameters.iam_instance_profile) }),
+    BlockDeviceMappings: [
+      {
+        DeviceName: parameters.root_device,
+        Ebs: {
+          VolumeSize: parameters.root_volume_gb,
+          VolumeType: 'gp3',
+          Encrypted: parameters.volume_encrypted,
+          DeleteOnTermination: true,
+        },
+      },
+    ],
+    MetadataOptions: { HttpEndpoint: 'enabled', HttpTokens: 'required', HttpPutResponseHopLimit: METADATA_HOPS },
+    InstanceInitiatedShutdownBehavior: 'stop',
+    ...(parameters.nested_virtualization ? { CpuOptions: { NestedVirtualization: 'enabled' } } : {}),
+    TagSpecifications: [
+      { ResourceType: 'instance', Tags: tags },
+      { ResourceType: 'volume', Tags: tags },
+    ],
+  }
+}
+
+/** The SDK lists the types it knew at its birth; EC2 alone decides which there are. */
+const instanceType = (name: string) => name as NonNullable<RunInstancesCommandInput['InstanceType']>
+
+const profile = (nameOrArn: string) => (nameOrArn.startsWith('arn:') ? { Arn: nameOrArn } : { Name: nameOrArn })
+
+const tagList = (tags: Readonly<Record<string, string>>): Tag[] =>
+  Object.entries(tags)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([Key, Value]) => ({ Key, Value }))
+
+export function toInstance(action: string, instance: Ec2Instance): Instance {
+  const { InstanceId, State } = instance
+  if (!InstanceId || !State?.Name) throw unreadable(action, 'an instance without an id or a state')
+  return {
+    instance_id: InstanceId,
+    state: State.Name,
+    state_reason: instance.StateReason?.Code ?? null,
+    instance_type: instance.InstanceType ?? '',
+    image_id: instance.ImageId ?? '',
+    availability_zone: instance.Placement?.AvailabilityZone ?? '',
+    public_ip: instance.PublicIpAddress ?? null,
+    private_ip: instance.PrivateIpAddress ?? null,
+    launched_at: (instance.LaunchTime ?? new Date(0)).toISOString(),
+    client_token: instance.ClientToken || null,
+    tags: Object.fromEntries((instance.Tags ?? []).map(tag => [tag.Key ?? '', tag.Value ?? ''])),
+  }
+}

@@ -1,0 +1,38 @@
+import { classifyAwsCode } from '@lcm/cloud/aws-errors'
+import { CloudError } from '@lcm/cloud/errors'
+import { GivenUp, type Limits, withinDeadline } from './deadline.ts'
+import { statusOf } from './ec2-clients.ts'
+
+/** Runs a call to the cloud so that it ends within its limits, and fails with a CloudError only. */
+export async function cloudCall<Answer>(
+  action: string,
+  limits: Limits,
+  call: (signal: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await withinDeadline(limits, call)
+  } catch (error) {
+    throw toCloudError(action, error)
+  }
+}
+
+function toCloudError(action: string, error: unknown): CloudError {
+  if (error instanceof CloudError) return error
+  const code = codeOf(error)
+  const message = error instanceof Error ? firstLine(error.message) : String(error)
+  return new CloudError(classifyAwsCode(code, statusOf(error)), { code, action, message, cause: error })
+}
+
+/** EC2 errors are told apart by name alone; a plain Error from the network says more in its `code`. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'Unknown'
+  if (error instanceof GivenUp) return error.late ? 'TimeoutError' : 'AbortError'
+  if (error.name !== 'Error') return error.name
+  return 'code' in error && typeof error.code === 'string' ? error.code : 'Unknown'
+}
+
+const firstLine = (text: string) => text.split('\n')[0] ?? ''
+
+/** What the cloud said can't be believed, so nothing may be concluded from it. */
+export const unreadable = (action: string, message: string): CloudError =>
+  new CloudError('transient', { code: 'MalformedAnswer', action, message })

@@ -1,0 +1,268 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Compute } from '@lcm/cloud/compute'
+import type { CloudErrorClass } from '@lcm/cloud/errors'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { afterEach, describe, expect, it } from 'vitest'
+import { awsCompute } from './aws-compute.ts'
+
+const REGION = 'us-east-1'
+const signal = () => new AbortController().signal
+const closers: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+
+/** What a call of EC2 is answered with, by number. Null leaves it hanging. */
+type Script = (call: number, form: URLSearchParams) => { status?: number; body: string } | null
+
+async function cloudThatAnswers(script: Script) {
+  const clock = manualClock()
+  const forms: URLSearchParams[] = []
+  const asked = { once: () => undefined }
+  const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+    const form = new URLSearchParams(await textOf(request))
+    forms.push(form)
+    asked.once()
+    const answer = script(forms.length, form)
+    if (answer) response.writeHead(answer.status ?? 200).end(answer.body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const endpoint = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  const compute = awsCompute({ clock, endpoint, credentials: { accessKeyId: 'a', secretAccessKey: 'b' } })
+  closers.push(async () => {
+    compute.close()
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  const untilAsked = new Promise<void>(resolve => {
+    asked.once = () => void resolve()
+  })
+  return { compute, clock, forms, untilAsked }
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of request) text += chunk
+  return text
+}
+
+const instance = (id: string) =>
+  `<item><instanceId>${id}</instanceId><instanceState><code>16</code><name>running</name></instanceState></item>`
+const page = (ids: readonly string[], next = '') =>
+  `<DescribeInstancesResponse><reservationSet>${ids
+    .map(id => `<item><reservationId>r</reservationId><instancesSet>${instance(id)}</instancesSet></item>`)
+    .join('')}</reservationSet>${next && `<nextToken>${next}</nextToken>`}</DescribeInstancesResponse>`
+const error = (code: string, message = 'no') =>
+  `<Response><Errors><Error><Code>${code}</Code><Message>${message}</Message></Error></Errors></Response>`
+
+const list = (compute: Compute, until = signal()) => compute.list(REGION, { client_token: 't' }, until)
+const failsAs = (errorClass: CloudErrorClass, code: string) =>
+  expect.objectContaining({ name: 'CloudError', errorClass, code })
+
+describe('a listing', () => {
+  it.each([
+    ['an empty 200', ''],
+    ['an HTML page as 200', '<html><body>captive portal</body></html>'],
+    ['text that is no XML', 'not xml'],
+    ['an answer that breaks off', page(['i-1', 'i-2']).slice(0, 200)],
+    ['an answer without a list', '<DescribeInstancesResponse/>'],
+    [
+      'a reservation without its machines',
+      '<r><reservationSet><item><reservationId>r</reservationId></item></reservationSet></r>',
+    ],
+    ['a machine without an id', page(['']).replace('<instanceId></instanceId>', '')],
+  ])('is never taken for complete from %s', async (_name, body) => {
+    const { compute } = await cloudThatAnswers(() => ({ body }))
+    await expect(list(compute)).rejects.toMatchObject({ name: 'CloudError', errorClass: 'transient' })
+  })
+
+  it('fails when its second page does', async () => {
+    const { compute } = await cloudThatAnswers(call => (call === 1 ? { body: page(['i-1'], 'two') } : { body: '' }))
+    await expect(list(compute)).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
+  })
+
+  it('fails when the pages go in a circle', async () => {
+    const { compute, forms } = await cloudThatAnswers(() => ({ body: page(['i-1'], 'again') }))
+    await expect(list(compute)).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
+    expect(forms).toHaveLength(2)
+  })
+
+  it('tries again by itself after a passing fault', async () => {
+    const { compute } = await cloudThatAnswers(call =>
+      call === 1 ? { status: 500, body: error('InternalError') } : { body: page(['i-1']) },
+    )
+    expect(await list(compute)).toHaveLength(1)
+  })
+
+  it.each([
+    ['an HTML 404', 404, '<html>nope</html>', 'transient'],
+    ['an empty 404', 404, '', 'transient'],
+    ['an empty 403', 403, '', 'transient'],
+    ['a refusal of our credentials', 401, error('AuthFailure'), 'auth'],
+  ] as const)('reads %s by what it proves', async (_name, status, body, errorClass) => {
+    const { compute } = await cloudThatAnswers(() => ({ status, body }))
+    await expect(list(compute)).rejects.toMatchObject({ errorClass })
+  })
+
+  it('ends at its deadline when nothing comes', async () => {
+    const { compute, clock, untilAsked } = await cloudThatAnswers(() => null)
+    const listing = list(compute)
+    await untilAsked
+    const ended = expect(listing).rejects.toEqual(failsAs('transient', 'TimeoutError'))
+    await clock.advance(60_000)
+    await ended
+  })
+
+  it('ends when its signal aborts', async () => {
+    const { compute, untilAsked } = await cloudThatAnswers(() => null)
+    const abort = new AbortController()
+    const listing = list(compute, abort.signal)
+    await untilAsked
+    abort.abort()
+    await expect(listing).rejects.toEqual(failsAs('transient', 'AbortError'))
+  })
+})
+
+describe('describing by id', () => {
+  const IDS = ['i-0a', 'i-0b', 'i-0c', 'i-0d', 'i-0e']
+  const asked = (form: URLSearchParams) =>
+    [...form].filter(([name]) => name.startsWith('InstanceId.')).map(([, value]) => value)
+  const knows = (known: readonly string[], message: (unknown: readonly string[]) => string): Script => {
+    return (_call, form) => {
+      const unknown = asked(form).filter(id => !known.includes(id))
+      if (unknown.length === 0) return { body: page(asked(form)) }
+      return { status: 400, body: error('InvalidInstanceID.NotFound', message(unknown)) }
+    }
+  }
+
+  it('leaves out the ids that EC2 names, and asks once more', async () => {
+    const words = (unknown: readonly string[]) => `The instance IDs '${unknown.join(', ')}' do not exist`
+    const { compute, forms } = await cloudThatAnswers(knows(['i-0a', 'i-0c'], words))
+    const { found, missing } = await compute.describe(REGION, IDS, signal())
+    expect(found.map(each => each.instance_id)).toEqual(['i-0a', 'i-0c'])
+    expect(missing).toEqual(['i-0b', 'i-0d', 'i-0e'])
+    expect(forms).toHaveLength(2)
+    expect(forms.some(form => form.has('MaxResults'))).toBe(false)
+  })
+
+  it('halves the batch when EC2 names none', async () => {
+    const { compute } = await cloudThatAnswers(knows(['i-0a', 'i-0e'], () => 'some do not exist'))
+    const { found, missing } = await compute.describe(REGION, IDS, signal())
+    expect(found.map(each => each.instance_id)).toEqual(['i-0a', 'i-0e'])
+    expect(missing).toEqual(['i-0b', 'i-0c', 'i-0d'])
+  })
+
+  it('counts what is silently left out as missing', async () => {
+    const { compute } = await cloudThatAnswers(() => ({ body: page(['i-0a', 'i-0f']) }))
+    const { found, missing } = await compute.describe(REGION, ['i-0a', 'i-0b'], signal())
+    expect([found.map(each => each.instance_id), missing]).toEqual([['i-0a'], ['i-0b']])
+  })
+
+  it('does not take an unreadable 404 for missing ids', async () => {
+    const { compute } = await cloudThatAnswers(() => ({ status: 404, body: '' }))
+    await expect(compute.describe(REGION, IDS, signal())).rejects.toMatchObject({ errorClass: 'transient' })
+  })
+})
+
+describe('a change', () => {
+  const launch = (compute: Compute) =>
+    compute.launch(
+      REGION,
+      {
+        client_token: 'token-1',
+        parameters: {
+          image_id: 'ami-1',
+          instance_type: 'm8i.12xlarge',
+          subnet_id: 'subnet-1',
+          security_group_ids: ['sg-2', 'sg-1'],
+          key_name: 'k',
+          root_device: '/dev/sda1',
+          root_volume_gb: 100,
+          volume_encrypted: true,
+          iam_instance_profile: 'p',
+          nested_virtualization: true,
+          tags: { b: '2', a: '1' },
+        },
+      },
+      signal(),
+    )
+
+  it('is asked for once only, and a shortage of capacity is no 500', async () => {
+    const { compute, forms } = await cloudThatAnswers(() => ({
+      status: 500,
+      body: error('InsufficientInstanceCapacity'),
+    }))
+    await expect(launch(compute)).rejects.toEqual(failsAs('capacity', 'InsufficientInstanceCapacity'))
+    await expect(compute.start(REGION, 'i-1', signal())).rejects.toMatchObject({ errorClass: 'capacity' })
+    expect(forms).toHaveLength(2)
+  })
+
+  it('asks for exactly the launch that was planned', async () => {
+    const body = `<r><instancesSet>${instance('i-1')}</instancesSet></r>`
+    const { compute, forms } = await cloudThatAnswers(() => ({ body }))
+    expect((await launch(compute)).instance_id).toBe('i-1')
+    expect(Object.fromEntries(forms[0] ?? [])).toEqual({
+      Action: 'RunInstances',
+      Version: '2016-11-15',
+      MinCount: '1',
+      MaxCount: '1',
+      ClientToken: 'token-1',
+      ImageId: 'ami-1',
+      InstanceType: 'm8i.12xlarge',
+      SubnetId: 'subnet-1',
+      KeyName: 'k',
+      'SecurityGroupId.1': 'sg-2',
+      'SecurityGroupId.2': 'sg-1',
+      'IamInstanceProfile.Name': 'p',
+      'CpuOptions.NestedVirtualization': 'enabled',
+      InstanceInitiatedShutdownBehavior: 'stop',
+      'MetadataOptions.HttpTokens': 'required',
+      'MetadataOptions.HttpEndpoint': 'enabled',
+      'MetadataOptions.HttpPutResponseHopLimit': '2',
+      'BlockDeviceMapping.1.DeviceName': '/dev/sda1',
+      'BlockDeviceMapping.1.Ebs.VolumeSize': '100',
+      'BlockDeviceMapping.1.Ebs.VolumeType': 'gp3',
+      'BlockDeviceMapping.1.Ebs.Encrypted': 'true',
+      'BlockDeviceMapping.1.Ebs.DeleteOnTermination': 'true',
+      'TagSpecification.1.ResourceType': 'instance',
+      'TagSpecification.1.Tag.1.Key': 'a',
+      'TagSpecification.1.Tag.1.Value': '1',
+      'TagSpecification.1.Tag.2.Key': 'b',
+      'TagSpecification.1.Tag.2.Value': '2',
+      'TagSpecification.2.ResourceType': 'volume',
+      'TagSpecification.2.Tag.1.Key': 'a',
+      'TagSpecification.2.Tag.1.Value': '1',
+      'TagSpecification.2.Tag.2.Key': 'b',
+      'TagSpecification.2.Tag.2.Value': '2',
+    })
+  })
+
+  it('stays open when its answer is empty or speaks of others', async () => {
+    const { compute } = await cloudThatAnswers(() => ({ body: '' }))
+    await expect(launch(compute)).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
+    await expect(compute.terminate(REGION, 'i-1', signal())).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
+  })
+
+  it('ends at its deadline when nothing comes', async () => {
+    const { compute, clock, untilAsked } = await cloudThatAnswers(() => null)
+    const stopping = compute.stop(REGION, { instance_id: 'i-1', force: true }, signal())
+    await untilAsked
+    const ended = expect(stopping).rejects.toEqual(failsAs('transient', 'TimeoutError'))
+    await clock.advance(20_000)
+    await ended
+  })
+
+  it('is transient when nobody listens', async () => {
+    const compute = awsCompute({
+      clock: manualClock(),
+      endpoint: 'http://127.0.0.1:1',
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    })
+    await expect(launch(compute)).rejects.toEqual(failsAs('transient', 'ECONNREFUSED'))
+    compute.close()
+  })
+})

@@ -1,0 +1,129 @@
+import { classifyAwsCode, refuseDeadMachine } from '@lcm/cloud/aws-errors'
+import { awsFilters } from '@lcm/cloud/aws-filters'
+import type { Compute, DescribeResult, Image, InstanceFilter, LaunchRequest } from '@lcm/cloud/compute'
+import { CloudError } from '@lcm/cloud/errors'
+import type { Instance } from '@lcm/domain/worker/instance'
+import type { Ec2 } from './ec2.ts'
+import type { Filter } from './filters.ts'
+import type { MachineView } from './instance.ts'
+import type { RunRequest } from './launch.ts'
+import type { SimModel } from './model.ts'
+import type { StateChange } from './power.ts'
+import { Ec2Refusal } from './refusal.ts'
+
+const EVERYTHING = { max_results: null, next_token: null } as const
+
+/** The model behind the port, without sockets or timers: for the whole-system simulation. */
+export function simCompute(model: SimModel): Compute {
+  const { ec2 } = model
+  return {
+    list: (region, filter, signal) =>
+      answered('DescribeInstances', signal, () => listed(ec2, region, filtersOf(filter))),
+    describe: (region, ids, signal) => answered('DescribeInstances', signal, () => described(ec2, region, ids)),
+    newestImage: (region, wanted, signal) =>
+      answered('DescribeImages', signal, () => {
+        const filters = [equal('name', wanted.name_pattern), equal('state', 'available')]
+        const query = { image_ids: [], owners: [wanted.owner], filters, ...EVERYTHING }
+        return newestOf(ec2.describeImages(region, query).items)
+      }),
+    launch: (region, request, signal) => answered('RunInstances', signal, () => launched(ec2, region, request)),
+    start: (region, id, signal) =>
+      answered('StartInstances', signal, () => stateNamed(ec2.startInstances(region, { ids: [id] }))),
+    stop: (region, { instance_id, force }, signal) =>
+      answered('StopInstances', signal, () => stateNamed(ec2.stopInstances(region, { ids: [instance_id], force }))),
+    terminate: (region, id, signal) =>
+      answered('TerminateInstances', signal, () => stateNamed(ec2.terminateInstances(region, { ids: [id] }))),
+  }
+}
+
+async function answered<Answer>(action: string, signal: AbortSignal, act: () => Answer): Promise<Answer> {
+  if (signal.aborted) throw new CloudError('transient', { code: 'AbortError', action, message: 'it was cancelled' })
+  try {
+    return act()
+  } catch (error) {
+    if (!(error instanceof Ec2Refusal)) throw error
+    const { code, status, message } = error
+    throw new CloudError(classifyAwsCode(code, status), { code, action, message, cause: error })
+  }
+}
+
+const equal = (name: string, value: string): Filter => ({ name, values: [value] })
+
+const filtersOf = (filter: InstanceFilter): readonly Filter[] =>
+  awsFilters(filter).map(({ name, value }) => equal(name, value))
+
+const listed = (ec2: Ec2, region: string, filters: readonly Filter[]): readonly Instance[] =>
+  ec2.describeInstances(region, { instance_ids: [], filters, ...EVERYTHING }).items.map(instanceOf)
+
+/** One unknown id fails the whole batch, so the ids are then asked for one by one. */
+function described(ec2: Ec2, region: string, ids: readonly string[]): DescribeResult {
+  const wanted = [...new Set(ids)]
+  const found = known(ec2, region, wanted) ?? wanted.flatMap(id => known(ec2, region, [id]) ?? [])
+  const shown = new Set(found.map(instance => instance.instance_id))
+  return { found, missing: wanted.filter(id => !shown.has(id)) }
+}
+
+function known(ec2: Ec2, region: string, ids: readonly string[]): readonly Instance[] | null {
+  if (ids.length === 0) return []
+  try {
+    return ec2.describeInstances(region, { instance_ids: ids, filters: [], ...EVERYTHING }).items.map(instanceOf)
+  } catch (error) {
+    if (error instanceof Ec2Refusal && error.code === 'InvalidInstanceID.NotFound') return null
+    throw error
+  }
+}
+
+function newestOf(images: readonly Image[]): Image | null {
+  const sorted = images.toSorted((a, b) => (`${a.created_at} ${a.image_id}` < `${b.created_at} ${b.image_id}` ? 1 : -1))
+  const newest = sorted[0]
+  if (!newest) return null
+  const { image_id, name, created_at, root_device } = newest
+  return { image_id, name, created_at, root_device }
+}
+
+function launched(ec2: Ec2, region: string, { client_token, parameters }: LaunchRequest): Instance {
+  const request: RunRequest = {
+    image_id: parameters.image_id,
+    instance_type: parameters.instance_type,
+    subnet_id: parameters.subnet_id,
+    client_token,
+    count: 1,
+    nested_virtualization: parameters.nested_virtualization,
+    tags: parameters.tags,
+    canonical: canonicalOf(parameters),
+  }
+  const machine = ec2.runInstances(region, request)[0]
+  if (!machine) throw new Ec2Refusal('InternalError', 'a launch answered no machine', 500)
+  const instance = instanceOf(machine)
+  refuseDeadMachine(instance)
+  return instance
+}
+
+/** Tags are a set: their order is not part of the launch. */
+const canonicalOf = ({ tags, ...rest }: LaunchRequest['parameters']): string =>
+  JSON.stringify([Object.entries(rest).sort(byKey), Object.entries(tags).sort(byKey)])
+
+const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1)
+
+function stateNamed(changes: readonly StateChange[]): string {
+  const change = changes[0]
+  if (!change) throw new Ec2Refusal('InternalError', 'no machine was changed', 500)
+  return change.current
+}
+
+function instanceOf(view: MachineView): Instance {
+  const { instance } = view
+  return {
+    instance_id: instance.instance_id,
+    state: view.state,
+    state_reason: view.state_reason?.code ?? null,
+    instance_type: instance.instance_type,
+    image_id: instance.image_id,
+    availability_zone: instance.availability_zone,
+    public_ip: view.public_ip,
+    private_ip: view.private_ip,
+    launched_at: new Date(instance.started_at_ms).toISOString(),
+    client_token: instance.client_token,
+    tags: view.tags,
+  }
+}

@@ -1,0 +1,49 @@
+import type { ComputePlace } from '@lcm/cloud/conformance/compute'
+import type { SimModel } from '../model.ts'
+
+/** Where the conformance suite finds in a simulated cloud what it needs. */
+export const SIM_PLACE: ComputePlace = {
+  region: 'us-east-1',
+  other_region: 'eu-west-1',
+  subnet_id: 'subnet-use1a',
+  other_subnet_id: 'subnet-use1b',
+  instance_type: 'm5zn.metal',
+  not_offered: { instance_type: 'm5zn.metal', subnet_id: 'subnet-use1c' },
+  images: { name_pattern: 'cml-2.9.1-*', owner: 'self' },
+  newest_image: { name: 'cml-2.9.1-20251104', created_at: '2025-11-04T09:00:00.000Z' },
+}
+
+/** Launches many machines in one call of EC2. */
+export function plant(model: SimModel, count: number, tags: Readonly<Record<string, string>>): void {
+  const { region, subnet_id, instance_type, images } = SIM_PLACE
+  const filters = [{ name: 'name', values: [images.name_pattern] }]
+  const query = { image_ids: [], owners: [images.owner], filters, max_results: null, next_token: null }
+  const image_id = model.ec2.describeImages(region, query).items[0]?.image_id ?? ''
+  const request = { image_id, instance_type, subnet_id, client_token: null, nested_virtualization: false }
+  model.ec2.runInstances(region, { ...request, count, tags, canonical: '' })
+}
+
+/** One machine to probe: moves the model's clock from change to change. */
+export function machineToProbe(model: SimModel, advance: (ms: number) => Promise<void>) {
+  plant(model, 1, {})
+  const id = model.machines()[0]?.instance.instance_id ?? ''
+  const toNextChange = async (): Promise<boolean> => {
+    const at = model.changesAtMs(id)
+    if (at === null) return false
+    await advance(at - model.now())
+    return true
+  }
+  const act = (name: 'stopInstances' | 'startInstances') =>
+    model.ec2[name](SIM_PLACE.region, { ids: [id], force: false })
+  return {
+    id,
+    endpoint: () => model.machine(id)?.endpoint ?? null,
+    toNextChange,
+    async restart() {
+      act('stopInstances')
+      await toNextChange()
+      act('startInstances')
+      await toNextChange()
+    },
+  }
+}

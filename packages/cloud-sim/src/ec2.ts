@@ -1,0 +1,52 @@
+import type { Page } from './filters.ts'
+import { describeImages, type ImagesQuery, type SimImage } from './images.ts'
+import { type MachineView, type SimInstance, viewOf } from './instance.ts'
+import { type RunRequest, runInstances } from './launch.ts'
+import { describeInstances, type InstancesQuery } from './listing.ts'
+import { describeSubnets, type Subnet } from './places.ts'
+import { namedInstances, type StateChange, startInstances, stopInstances, terminateInstances } from './power.ts'
+import { checkTags, type Tags, type TagToDelete, withoutTags } from './tags.ts'
+import type { World } from './world.ts'
+
+/**
+ * EC2 as it behaves, whatever the wire. Every call takes a region and a request, answers at once and throws an
+ * Ec2Refusal, so faults and limits can wrap all of them alike. Changes are durable when a call returns.
+ */
+export interface Ec2 {
+  runInstances(region: string, request: RunRequest): readonly MachineView[]
+  describeInstances(region: string, query: InstancesQuery): Page<MachineView>
+  startInstances(region: string, request: Named): readonly StateChange[]
+  stopInstances(region: string, request: Named & { readonly force: boolean }): readonly StateChange[]
+  terminateInstances(region: string, request: Named): readonly StateChange[]
+  createTags(region: string, request: Named & { readonly tags: Tags }): void
+  deleteTags(region: string, request: Named & { readonly tags: readonly TagToDelete[] }): void
+  describeImages(region: string, query: ImagesQuery): Page<SimImage>
+  describeSubnets(region: string, request: { readonly subnet_ids: readonly string[] }): readonly Subnet[]
+}
+
+export interface Named {
+  readonly ids: readonly string[]
+}
+
+export function ec2Of(world: World): Ec2 {
+  const view = (instance: SimInstance) => viewOf(instance, world.now(), world.addressing)
+  return {
+    runInstances: (region, request) => runInstances(world, region, request).map(view),
+    describeInstances: (region, query) => describeInstances(world, region, query),
+    startInstances: (region, { ids }) => startInstances(world, region, ids),
+    stopInstances: (region, request) => stopInstances(world, region, request),
+    terminateInstances: (region, { ids }) => terminateInstances(world, region, ids),
+    createTags: (region, { ids, tags }) =>
+      retag(world, namedInstances(world, region, ids), before => ({ ...before, ...tags })),
+    deleteTags: (region, { ids, tags }) =>
+      retag(world, namedInstances(world, region, ids), before => withoutTags(before, tags)),
+    describeImages: (region, query) => describeImages(region, query),
+    describeSubnets: (region, request) => describeSubnets(region, request.subnet_ids),
+  }
+}
+
+function retag(world: World, instances: readonly SimInstance[], change: (tags: Tags) => Tags): void {
+  const changed = instances.map(instance => ({ ...instance, tags: change(instance.tags) }))
+  for (const instance of changed) checkTags(instance.tags)
+  world.commit({ instances: changed })
+}

@@ -1,0 +1,93 @@
+import type { CmlStage } from '@lcm/domain/worker/boot'
+import { type Ec2State, TAG } from '@lcm/domain/worker/instance'
+import { type Addressing, addressOf, urlOf } from './addresses.ts'
+import type { BootMoment } from './boot.ts'
+import { type Moment, momentAt, nextChangeMs } from './timeline.ts'
+
+export interface StateReason {
+  readonly code: string
+  readonly message: string
+}
+
+export interface StateMoment extends Moment {
+  readonly state: Ec2State
+  readonly reason: StateReason | null
+}
+
+/**
+ * A machine as it is stored. It holds instants, never a current state: what it is now follows from these and the wall
+ * clock, so it goes on while nothing runs.
+ */
+export interface SimInstance {
+  /** Counts launches of the whole world; also the order of listings. */
+  readonly number: number
+  readonly instance_id: string
+  readonly reservation_id: string
+  readonly region: string
+  readonly availability_zone: string
+  readonly subnet_id: string
+  readonly vpc_id: string
+  readonly image_id: string
+  readonly instance_type: string
+  readonly client_token: string | null
+  readonly tags: Readonly<Record<string, string>>
+  /** EC2 does not know the id before. */
+  readonly visible_from_ms: number
+  /** A dead machine is shown until then. */
+  readonly fades_at_ms: number | null
+  readonly started_at_ms: number
+  readonly start_count: number
+  readonly address_number: number
+  readonly timeline: readonly StateMoment[]
+  readonly boot: readonly BootMoment[]
+}
+
+/** A machine at one instant. */
+export interface MachineView {
+  readonly instance: SimInstance
+  readonly state: Ec2State
+  readonly state_from_ms: number
+  readonly state_reason: StateReason | null
+  readonly public_ip: string | null
+  readonly private_ip: string | null
+  /** Where its CML is served, while it has a public address. */
+  readonly endpoint: string | null
+  readonly stage: CmlStage
+  readonly tags: Readonly<Record<string, string>>
+}
+
+const WITH_PUBLIC_ADDRESS: readonly Ec2State[] = ['running', 'stopping']
+
+export function viewOf(instance: SimInstance, atMs: number, addressing: Addressing): MachineView {
+  const moment = momentAt(instance.timeline, atMs)
+  const address = addressOf(instance.address_number, addressing)
+  const endpoint = WITH_PUBLIC_ADDRESS.includes(moment.state) ? urlOf(address) : null
+  return {
+    instance,
+    state: moment.state,
+    state_from_ms: moment.from_ms,
+    state_reason: moment.reason,
+    public_ip: endpoint === null ? null : address.host,
+    private_ip: isDead(moment.state) ? null : address.host,
+    endpoint,
+    stage: moment.state === 'running' ? momentAt(instance.boot, atMs).stage : 'NOTHING',
+    tags: endpoint === null ? instance.tags : { [TAG.endpoint]: endpoint, ...instance.tags },
+  }
+}
+
+export const stateAt = (instance: SimInstance, atMs: number): Ec2State => momentAt(instance.timeline, atMs).state
+
+export const isDead = (state: Ec2State): boolean => state === 'shutting-down' || state === 'terminated'
+
+export const isVisible = (instance: SimInstance, atMs: number): boolean =>
+  instance.visible_from_ms <= atMs && !hasFaded(instance, atMs)
+
+export const hasFaded = (instance: SimInstance, atMs: number): boolean =>
+  instance.fades_at_ms !== null && instance.fades_at_ms <= atMs
+
+/** When the machine or its CML will next be something else without anybody's doing. */
+export function instanceChangesAtMs(instance: SimInstance, afterMs: number): number | null {
+  const changes = [nextChangeMs(instance.timeline, afterMs), nextChangeMs(instance.boot, afterMs)]
+  const known = changes.filter(change => change !== null)
+  return known.length === 0 ? null : Math.min(...known)
+}

@@ -1,0 +1,189 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { afterEach, describe, expect, it } from 'vitest'
+import { plant, SIM_PLACE } from './conformance/place.ts'
+import { openSimModel, type SimModel } from './model.ts'
+import { memorySimStore, type SimStore, sqliteSimStore } from './store.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+
+const only = (model: SimModel) => {
+  const machine = model.machines()[0]
+  if (!machine) throw new Error('there is no machine')
+  return machine
+}
+
+const readyAfterMs = (model: SimModel) =>
+  model.machines().map(({ instance }) => (instance.boot.at(-1)?.from_ms ?? 0) - instance.started_at_ms)
+
+describe('the same seed and the same calls at the same times', () => {
+  const history = (seed: number) => {
+    const clock = manualClock()
+    const model = openSimModel({ seed, clock })
+    plant(model, 3, {})
+    clock.jumpWallClock(20 * MINUTE)
+    const ids = model.machines().map(machine => machine.instance.instance_id)
+    model.ec2.stopInstances(SIM_PLACE.region, { ids, force: false })
+    clock.jumpWallClock(5 * MINUTE)
+    model.ec2.startInstances(SIM_PLACE.region, { ids })
+    return model.machines()
+  }
+
+  it('give the same world', () => {
+    expect(history(1)).toEqual(history(1))
+  })
+
+  it('give another world with another seed', () => {
+    const [a, b] = [history(1)[0], history(2)[0]]
+    expect(a?.instance.instance_id).not.toBe(b?.instance.instance_id)
+    expect(a?.private_ip).not.toBe(b?.private_ip)
+    expect(a?.instance.timeline).not.toEqual(b?.instance.timeline)
+  })
+
+  it('give the same world when it was closed in between', () => {
+    const clocks = [manualClock(), manualClock()] as const
+    const store = memorySimStore()
+    const whole = openSimModel({ seed: 5, clock: clocks[0] })
+    plant(whole, 2, {})
+    plant(openSimModel({ seed: 5, clock: clocks[1], store }), 2, {})
+    for (const clock of clocks) clock.jumpWallClock(MINUTE)
+    plant(whole, 1, {})
+    const reopened = openSimModel({ seed: 999, clock: clocks[1], store })
+    plant(reopened, 1, {})
+    expect(reopened.machines()).toEqual(whole.machines())
+    expect(reopened.seed).toBe(5)
+  })
+})
+
+describe('the delays of the cloud', () => {
+  it('bring a metal machine from launch to ready in eight to twelve minutes', () => {
+    const model = openSimModel({ seed: 3, clock: manualClock() })
+    plant(model, 200, {})
+    const minutes = readyAfterMs(model).map(ms => ms / MINUTE)
+    expect(Math.min(...minutes)).toBeGreaterThan(7.5)
+    expect(Math.max(...minutes)).toBeLessThan(12.5)
+    const mean = minutes.reduce((sum, each) => sum + each, 0) / minutes.length
+    expect(mean).toBeCloseTo(10, 0)
+  })
+
+  it('shrink with the speed', () => {
+    const model = openSimModel({ seed: 3, clock: manualClock(), speed: 60 })
+    plant(model, 200, {})
+    const seconds = readyAfterMs(model).map(ms => ms / SECOND)
+    expect(Math.min(...seconds)).toBeGreaterThan(7.5)
+    expect(Math.max(...seconds)).toBeLessThan(12.5)
+  })
+})
+
+describe('the speed', () => {
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('is not %s', speed => {
+    expect(() => openSimModel({ seed: 1, clock: manualClock(), speed })).toThrow(RangeError)
+  })
+})
+
+describe('a world on disk', () => {
+  let folder = ''
+  const stores: SimStore[] = []
+  const openFile = () => {
+    folder ||= mkdtempSync(join(tmpdir(), 'lcm-sim-'))
+    const store = sqliteSimStore(join(folder, 'sim.sqlite'))
+    stores.push(store)
+    return store
+  }
+  afterEach(() => {
+    for (const store of stores.splice(0)) store.close()
+    rmSync(folder, { recursive: true, force: true })
+    folder = ''
+  })
+  const closeFile = () => stores.pop()?.close()
+
+  it('has moved on when it is opened later', () => {
+    const clock = manualClock()
+    const first = openSimModel({ seed: 7, clock, store: openFile() })
+    plant(first, 1, { 'lcm:fleet': 'f1' })
+    const { instance } = only(first)
+    expect(only(first).state).toBe('pending')
+    closeFile()
+    clock.jumpWallClock(2 * MINUTE)
+    const second = openSimModel({ seed: 7, clock, store: openFile() })
+    expect(only(second)).toMatchObject({
+      state: 'running',
+      stage: 'NOTHING',
+      instance: { tags: { 'lcm:fleet': 'f1' } },
+    })
+    expect(only(second).instance.instance_id).toBe(instance.instance_id)
+    const certificate = second.cml.identityOf(instance.instance_id)
+    second.ec2.stopInstances(instance.region, { ids: [instance.instance_id], force: false })
+    closeFile()
+    clock.jumpWallClock(10 * MINUTE)
+    const third = openSimModel({ seed: 7, clock, store: openFile() })
+    expect(only(third)).toMatchObject({ state: 'stopped', public_ip: null })
+    expect(third.cml.identityOf(instance.instance_id)).toEqual(certificate)
+  })
+
+  it('remembers client tokens and never repeats an id', () => {
+    const clock = manualClock()
+    const request = {
+      image_id: '',
+      instance_type: SIM_PLACE.instance_type,
+      subnet_id: SIM_PLACE.subnet_id,
+      client_token: 'token-1',
+      count: 1,
+      nested_virtualization: false,
+      tags: {},
+      canonical: 'the same',
+    }
+    const ids = [1, 2].map(() => {
+      const model = openSimModel({ seed: 7, clock, store: openFile() })
+      plant(model, 1, {})
+      const image_id = only(model).instance.image_id
+      const launched = model.ec2.runInstances(SIM_PLACE.region, { ...request, image_id })
+      closeFile()
+      clock.jumpWallClock(MINUTE)
+      return launched[0]?.instance.instance_id
+    })
+    expect(ids[0]).toBe(ids[1])
+    const model = openSimModel({ seed: 7, clock, store: openFile() })
+    expect(new Set(model.machines().map(machine => machine.instance.instance_id)).size).toBe(3)
+  })
+})
+
+describe('a machine that has faded', () => {
+  it('leaves the store with the next launch', () => {
+    const clock = manualClock()
+    const store = memorySimStore()
+    const model = openSimModel({ seed: 7, clock, store })
+    plant(model, 1, {})
+    const { instance_id } = only(model).instance
+    model.cml.identityOf(instance_id)
+    clock.jumpWallClock(2 * MINUTE)
+    model.ec2.terminateInstances(SIM_PLACE.region, { ids: [instance_id] })
+    clock.jumpWallClock(120 * MINUTE)
+    expect(model.machines()).toEqual([])
+    plant(model, 1, {})
+    expect(store.load().filter(record => record.key === instance_id)).toEqual([])
+  })
+})
+
+describe('a stored world that is damaged', () => {
+  it.each(['{"half":', '{}', '7'])('is refused with a clear word when an instance reads %s', value => {
+    const store = memorySimStore()
+    store.commit([{ kind: 'instance', key: 'i-1', value }])
+    expect(() => openSimModel({ seed: 1, clock: manualClock(), store })).toThrow("the stored instance 'i-1' is damaged")
+  })
+})
+
+describe('a commit that fails', () => {
+  it('leaves the world as it was', () => {
+    const store = memorySimStore()
+    const full = () => {
+      throw new Error('disk full')
+    }
+    const model = openSimModel({ seed: 7, clock: manualClock(), store: { ...store, commit: full } })
+    expect(() => plant(model, 1, {})).toThrow('disk full')
+    expect(model.machines()).toEqual([])
+  })
+})

@@ -1,0 +1,82 @@
+import type { CmlIdentity } from './certificate.ts'
+import type { SimInstance } from './instance.ts'
+import { type SimChange, type SimRecord, SimStoreError } from './store.ts'
+
+/** Which launch used a client token, in the scope that its key names. */
+export interface TokenUse {
+  readonly fingerprint: string
+  readonly instance_ids: readonly string[]
+}
+
+/** Survives everything else, so that numbers and addresses never come twice. */
+export interface WorldRecord {
+  readonly seed: number
+  readonly launch_count: number
+  readonly start_count: number
+}
+
+/** What one act changes, all at once. */
+export interface WorldChange {
+  readonly instances?: readonly SimInstance[]
+  readonly token?: { readonly key: string; readonly use: TokenUse }
+  readonly identity?: { readonly instance_id: string; readonly identity: CmlIdentity }
+}
+
+/** Everything that is stored. Instances are in ascending order of their numbers. */
+export interface StoredWorld {
+  record: WorldRecord
+  readonly instances: Map<string, SimInstance>
+  readonly tokens: Map<string, TokenUse>
+  readonly identities: Map<string, CmlIdentity>
+}
+
+export function readWorld(records: readonly SimRecord[], seed: number): StoredWorld {
+  const all = <Value>(kind: string, guard: (value: unknown) => value is Value): [string, Value][] =>
+    records.filter(record => record.kind === kind).map(record => [record.key, parsed(record, guard)])
+  const instances = all('instance', isInstance).sort(([, a], [, b]) => a.number - b.number)
+  return {
+    record: all('world', isWorldRecord)[0]?.[1] ?? { seed, launch_count: 0, start_count: 0 },
+    instances: new Map(instances),
+    tokens: new Map(all('token', isTokenUse)),
+    identities: new Map(all('identity', isIdentity)),
+  }
+}
+
+function parsed<Value>(record: SimRecord, guard: (value: unknown) => value is Value): Value {
+  const value = jsonIn(record.value)
+  if (guard(value)) return value
+  throw new SimStoreError(`the stored ${record.kind} '${record.key}' is damaged`)
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+// The file's format number says what is in these; the guards only catch a file that was written by something else.
+const has = (value: unknown, ...keys: readonly string[]): boolean =>
+  typeof value === 'object' && value !== null && keys.every(key => key in value)
+const isWorldRecord = (value: unknown): value is WorldRecord => has(value, 'seed', 'launch_count', 'start_count')
+const isInstance = (value: unknown): value is SimInstance => has(value, 'number', 'instance_id', 'timeline', 'boot')
+const isTokenUse = (value: unknown): value is TokenUse => has(value, 'fingerprint', 'instance_ids')
+const isIdentity = (value: unknown): value is CmlIdentity => has(value, 'certificate_pem', 'key_pem', 'sha256')
+
+export function changesOf(change: WorldChange, record: WorldRecord): readonly SimChange[] {
+  const { instances = [], token, identity } = change
+  return [
+    put('world', 'world', record),
+    ...instances.map(instance => put('instance', instance.instance_id, instance)),
+    ...(token ? [put('token', token.key, token.use)] : []),
+    ...(identity ? [put('identity', identity.instance_id, identity.identity)] : []),
+  ]
+}
+
+const put = (kind: string, key: string, value: object): SimChange => ({ kind, key, value: JSON.stringify(value) })
+
+export const removalsOf = (instanceId: string): readonly SimChange[] => [
+  { kind: 'instance', key: instanceId, value: null },
+  { kind: 'identity', key: instanceId, value: null },
+]

@@ -1,0 +1,29 @@
+/** EC2 says no. The faces turn it into error XML or a CloudError; nothing has changed in the world. */
+export class Ec2Refusal extends Error {
+  override readonly name = 'Ec2Refusal'
+  readonly code: string
+  readonly status: number
+
+  constructor(code: string, message: string, status = 400) {
+    super(message)
+    this.code = code
+    this.status = status
+  }
+}
+
+/** EC2's words for one id differ from those for several, and clients parse the ids out of both. */
+export function unknownInstances(ids: readonly string[]): Ec2Refusal {
+  const message =
+    ids.length === 1
+      ? `The instance ID '${ids[0]}' does not exist`
+      : `The instance IDs '${ids.join(', ')}' do not exist`
+  return new Ec2Refusal('InvalidInstanceID.NotFound', message)
+}
+
+export const wrongState = (instanceId: string, act: 'started' | 'stopped'): Ec2Refusal =>
+  new Ec2Refusal(
+    'IncorrectInstanceState',
+    `The instance '${instanceId}' is not in a state from which it can be ${act}.`,
+  )
+
+export const invalidValue = (message: string): Ec2Refusal => new Ec2Refusal('InvalidParameterValue', message)

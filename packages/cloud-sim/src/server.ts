@@ -1,0 +1,132 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
+import type { Clock } from '@lcm/runtime/clock'
+import type { Addressing } from './addresses.ts'
+import { type AwsFace, awsFace } from './aws-face.ts'
+import { type CmlFace, cmlFace, type SimLog } from './cml-face.ts'
+import { CONTROL_PATH, type ControlApi, controlApi } from './control-api.ts'
+import { boundedJournal } from './journal.ts'
+import type { SimModel } from './model.ts'
+
+export interface SimServerOptions {
+  readonly model: SimModel
+  readonly clock: Clock
+  readonly log: SimLog
+  readonly host?: string
+  /** 0 takes a free one. */
+  readonly port?: number
+  /** `off` serves EC2 alone, for large fleets. */
+  readonly cml?: 'on' | 'off'
+  /** Found out when not given. */
+  readonly addressing?: Addressing
+}
+
+export interface SimServer {
+  readonly url: string
+  readonly control: ControlApi
+  /** Ends everything that was started here. The model stays open. */
+  close(): Promise<void>
+}
+
+/** Longer than clients keep idle connections, so that they never write into one that is being closed. */
+const KEEP_ALIVE_MS = 65_000
+const BODY_BYTES_MAX = 1024 * 1024
+const NO_CML: CmlFace = { isServed: () => false, close: async () => undefined }
+
+/** EC2, the CML servers of its machines and the control API. */
+export async function startSimServer(options: SimServerOptions): Promise<SimServer> {
+  const { model, host = '127.0.0.1', port = 0 } = options
+  const journal = boundedJournal()
+  const cml = options.cml === 'off' ? NO_CML : await startCml(options)
+  const control = controlApi({ model, journal, isServed: cml.isServed })
+  const faces = { aws: awsFace(model, journal), control }
+  const http = createServer((request, response) => void exchange(faces, request, response))
+  http.keepAliveTimeout = KEEP_ALIVE_MS
+  try {
+    const bound = await listening(http, host, port)
+    return { url: `http://${host}:${bound}`, control, close: () => closed(http, cml) }
+  } catch (error) {
+    await cml.close()
+    throw error
+  }
+}
+
+async function startCml(options: SimServerOptions): Promise<CmlFace> {
+  const addressing = options.addressing ?? (await addressingHere())
+  options.model.setAddressing(addressing)
+  if (addressing === 'ports') {
+    options.log.info({}, 'only 127.0.0.1 is local here: CML servers share it, one port each; node ports are not served')
+  }
+  return cmlFace(options)
+}
+
+/** Linux takes all of 127.0.0.0/8 for itself, macOS only 127.0.0.1. */
+async function addressingHere(): Promise<Addressing> {
+  const trial = createTcpServer()
+  try {
+    await listening(trial, '127.64.0.1', 0)
+    return 'range'
+  } catch {
+    return 'ports'
+  } finally {
+    trial.close()
+  }
+}
+
+type Listener = ReturnType<typeof createTcpServer>
+
+function listening(server: Listener, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address ? address.port : port)
+    })
+  })
+}
+
+async function closed(http: ReturnType<typeof createServer>, cml: CmlFace): Promise<void> {
+  const ended = new Promise<void>(resolve => http.close(() => resolve()))
+  http.closeAllConnections()
+  await Promise.all([ended, cml.close()])
+}
+
+interface Faces {
+  readonly aws: AwsFace
+  readonly control: ControlApi
+}
+
+async function exchange(faces: Faces, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await bodyOf(request)
+  if (body === null) return void response.writeHead(413, { connection: 'close' }).end()
+  const url = request.url ?? '/'
+  if (url.startsWith(`${CONTROL_PATH}/`)) {
+    const answer = faces.control.handle({ method: request.method ?? 'GET', url })
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body))
+    return
+  }
+  const header = (name: string) => {
+    const value = request.headers[name]
+    return typeof value === 'string' ? value : null
+  }
+  const answer = faces.aws({ header, body })
+  response
+    .writeHead(answer.status, { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': answer.request_id })
+    .end(answer.xml)
+}
+
+/** The whole body as text, or null when it is too long or breaks off. The request stays usable for an answer. */
+async function bodyOf(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      bytes += chunk.length
+      if (bytes > BODY_BYTES_MAX) return null
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks).toString()
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,101 @@
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { memorySimStore, SimStoreError, sqliteSimStore } from './store.ts'
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'lcm-sim-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+const file = () => join(folder, 'sim.sqlite')
+
+const STORES = [
+  ['in memory', memorySimStore],
+  ['in SQLite', () => sqliteSimStore(file())],
+] as const
+
+describe.each(STORES)('a store %s', (_name, open) => {
+  it('gives back what was committed, and not what was taken away', () => {
+    const store = open()
+    store.commit([
+      { kind: 'a', key: '1', value: '{"x":1}' },
+      { kind: 'a', key: '2', value: '{}' },
+      { kind: 'b', key: '1', value: '{}' },
+    ])
+    store.commit([
+      { kind: 'a', key: '1', value: '{"x":2}' },
+      { kind: 'a', key: '2', value: null },
+      { kind: 'a', key: 'never there', value: null },
+    ])
+    const records = store.load().toSorted((a, b) => a.kind.localeCompare(b.kind))
+    store.close()
+    expect(records).toEqual([
+      { kind: 'a', key: '1', value: '{"x":2}' },
+      { kind: 'b', key: '1', value: '{}' },
+    ])
+  })
+})
+
+describe('a SQLite store', () => {
+  it('has on disk what was committed, however it ends', () => {
+    const store = sqliteSimStore(file())
+    store.commit([{ kind: 'a', key: '1', value: '{}' }])
+    const copy = join(folder, 'as-after-a-crash.sqlite')
+    for (const suffix of ['', '-wal']) copyFileSync(file() + suffix, copy + suffix)
+    store.close()
+    const crashed = sqliteSimStore(copy)
+    expect(crashed.load()).toEqual([{ kind: 'a', key: '1', value: '{}' }])
+    crashed.close()
+    expect(readdirSync(folder).toSorted()).toEqual(['as-after-a-crash.sqlite', 'sim.sqlite'])
+  })
+
+  it('says clearly that a file is not a database', () => {
+    writeFileSync(
+      file(),
+      'this is a text about something else, and it is long enough to be read as a header'.repeat(20),
+    )
+    expect(() => sqliteSimStore(file())).toThrow(SimStoreError)
+    expect(() => sqliteSimStore(file())).toThrow(/can't be opened as a simulated world/)
+  })
+
+  it('says clearly that a file is damaged further in', () => {
+    const store = sqliteSimStore(file())
+    store.commit(Array.from({ length: 500 }, (_, n) => ({ kind: 'a', key: `${n}`, value: '{}'.padEnd(200) })))
+    store.close()
+    const bytes = readFileSync(file())
+    writeFileSync(file(), bytes.fill(0xa5, 4096))
+    expect(() => sqliteSimStore(file()).load()).toThrow(SimStoreError)
+  })
+
+  it('does not touch the database of another program', () => {
+    const foreign = new DatabaseSync(file())
+    foreign.exec('CREATE TABLE accounts (id INTEGER)')
+    foreign.close()
+    expect(() => sqliteSimStore(file())).toThrow(/the database of another program/)
+    const still = new DatabaseSync(file())
+    expect(still.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'accounts' }])
+    still.close()
+  })
+
+  it('refuses a world of another version', () => {
+    sqliteSimStore(file()).close()
+    const database = new DatabaseSync(file())
+    database.exec('PRAGMA user_version = 99')
+    database.close()
+    expect(() => sqliteSimStore(file())).toThrow(/another version of LCM/)
+  })
+
+  it('is held by one process at a time', () => {
+    const store = sqliteSimStore(file())
+    expect(() => sqliteSimStore(file())).toThrow(/locked/)
+    store.close()
+    sqliteSimStore(file()).close()
+  })
+
+  it('says clearly that there is no such folder', () => {
+    expect(() => sqliteSimStore(join(folder, 'missing', 'sim.sqlite'))).toThrow(SimStoreError)
+  })
+})

@@ -1,0 +1,153 @@
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+
+/** One stored thing. `value` is JSON text, null takes the thing away. */
+export interface SimChange {
+  readonly kind: string
+  readonly key: string
+  readonly value: string | null
+}
+
+export interface SimRecord extends SimChange {
+  readonly value: string
+}
+
+/** Where a simulated world lives. */
+export interface SimStore {
+  load(): readonly SimRecord[]
+  /** All of it or nothing. When it returns, the changes survive a crash of the process and of the machine. */
+  commit(changes: readonly SimChange[]): void
+  close(): void
+}
+
+export class SimStoreError extends Error {
+  override readonly name = 'SimStoreError'
+}
+
+export function memorySimStore(): SimStore {
+  const records = new Map<string, SimRecord>()
+  return {
+    load: () => [...records.values()],
+    commit(changes) {
+      for (const { kind, key, value } of changes) {
+        const at = `${kind} ${key}`
+        if (value === null) records.delete(at)
+        else records.set(at, { kind, key, value })
+      }
+    },
+    close: () => undefined,
+  }
+}
+
+/** "LCMS": tells our files from other SQLite files. */
+const APPLICATION_ID = 0x4c434d53
+const FORMAT = 1
+
+/** Opens the file or makes it. Only one process may hold it, since the model keeps the world in memory. */
+export function sqliteSimStore(path: string): SimStore {
+  const database = openDatabase(path)
+  const put = database.prepare('INSERT OR REPLACE INTO record (kind, key, value) VALUES (?, ?, ?)')
+  const remove = database.prepare('DELETE FROM record WHERE kind = ? AND key = ?')
+  return {
+    load() {
+      try {
+        return database.prepare('SELECT kind, key, value FROM record').all().map(recordOf)
+      } catch (error) {
+        throw new SimStoreError(`${path} is damaged: ${reasonOf(error)}`, { cause: error })
+      }
+    },
+    commit(changes) {
+      transaction(database, () => {
+        for (const { kind, key, value } of changes) {
+          if (value === null) remove.run(kind, key)
+          else put.run(kind, key, value)
+        }
+      })
+    },
+    close: () => released(database),
+  }
+}
+
+function openDatabase(path: string): DatabaseSyncInstance {
+  const refused = (error: unknown) =>
+    new SimStoreError(`${path} can't be opened as a simulated world: ${reasonOf(error)}`, { cause: error })
+  let database: DatabaseSyncInstance
+  try {
+    database = new DatabaseSync(path)
+  } catch (error) {
+    throw refused(error)
+  }
+  try {
+    prepareFile(database, path)
+    return database
+  } catch (error) {
+    abandoned(database)
+    throw error instanceof SimStoreError ? error : refused(error)
+  }
+}
+
+/** Gives up the lock on a file that is not ours, as far as it could be read at all. */
+function abandoned(database: DatabaseSyncInstance): void {
+  try {
+    database.exec('PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_master')
+  } catch {
+    // It never got as far as a lock.
+  }
+  database.close()
+}
+
+/** The exclusive lock is taken before the file is judged, so that two processes can't both make it. */
+function prepareFile(database: DatabaseSyncInstance, path: string): void {
+  database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL')
+  transaction(database, () => {
+    if (pragma(database, 'application_id') !== APPLICATION_ID) createFormat(database, path)
+    else if (pragma(database, 'user_version') !== FORMAT) {
+      throw new SimStoreError(`${path} holds a simulated world of another version of LCM: move it away to begin anew`)
+    }
+  })
+  database.exec('PRAGMA journal_mode = WAL')
+}
+
+/**
+ * Closing alone does not give up the exclusive lock while prepared statements wait for the garbage collector, and in WAL
+ * the lock can't be given up at all. Without WAL a closed world is also one plain file.
+ */
+function released(database: DatabaseSyncInstance): void {
+  try {
+    database.exec('PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_master')
+  } finally {
+    database.close()
+  }
+}
+
+function createFormat(database: DatabaseSyncInstance, path: string): void {
+  const tables = database.prepare('SELECT count(*) AS count FROM sqlite_master').get()
+  if (tables.count !== 0) throw new SimStoreError(`${path} is the database of another program, not a simulated world`)
+  database.exec(`
+    CREATE TABLE record (kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
+    PRAGMA application_id = ${APPLICATION_ID};
+    PRAGMA user_version = ${FORMAT};
+  `)
+}
+
+function pragma(database: DatabaseSyncInstance, name: 'application_id' | 'user_version'): unknown {
+  return database.prepare(`PRAGMA ${name}`).get()[name]
+}
+
+function transaction(database: DatabaseSyncInstance, run: () => void): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    run()
+    database.exec('COMMIT')
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+const recordOf = (row: Record<string, unknown>): SimRecord => ({
+  kind: String(row.kind),
+  key: String(row.key),
+  value: String(row.value),
+})
+
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

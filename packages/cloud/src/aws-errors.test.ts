@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { classifyAwsCode, refuseDeadMachine } from './aws-errors.ts'
+import type { CloudErrorClass } from './errors.ts'
+
+const EXAMPLES: ReadonlyArray<readonly [string, number | null, CloudErrorClass]> = [
+  ['RequestLimitExceeded', 503, 'throttled'],
+  ['ThrottlingException', 400, 'throttled'],
+  ['RequestThrottledException', 400, 'throttled'],
+  ['TooManyRequestsException', 429, 'throttled'],
+  ['Unknown', 429, 'throttled'],
+  ['InsufficientInstanceCapacity', 500, 'capacity'],
+  ['InsufficientCapacityOnHost', 500, 'capacity'],
+  ['Unsupported', 400, 'capacity'],
+  ['VcpuLimitExceeded', 400, 'quota'],
+  ['IdempotentInstanceTerminated', 400, 'attempt_spent'],
+  ['IdempotentParameterMismatch', 400, 'attempt_mismatch'],
+  ['InvalidInstanceID.NotFound', 400, 'not_found'],
+  ['IncorrectInstanceState', 400, 'state'],
+  ['OperationNotPermitted', 400, 'protected'],
+  ['InvalidClientTokenId', 403, 'auth'],
+  ['AccessDeniedException', 403, 'auth'],
+  ['CredentialsProviderError', null, 'auth'],
+  ['InvalidInstanceID.Malformed', 400, 'invalid'],
+  ['InvalidAMIID.NotFound', 400, 'invalid'],
+  ['InvalidSubnetID.NotFound', 400, 'invalid'],
+  ['InvalidParameterCombination', 400, 'invalid'],
+  ['UnsupportedOperation', 400, 'invalid'],
+  ['InternalError', 500, 'transient'],
+  ['TimeoutError', null, 'transient'],
+  ['ECONNREFUSED', null, 'transient'],
+]
+
+describe('the classes of AWS errors', () => {
+  it.each(EXAMPLES)('reads %s with status %s as %s', (code, status, expected) => {
+    expect(classifyAwsCode(code, status)).toBe(expected)
+  })
+
+  it('never takes an unreadable 404 for a machine that does not exist', () => {
+    expect(classifyAwsCode('NotFound', 404)).toBe('transient')
+    expect(classifyAwsCode('Unknown', 403)).toBe('transient')
+  })
+
+  it('counts a dead machine in a successful answer as a spent attempt', () => {
+    expect(() => refuseDeadMachine({ instance_id: 'i-1', state: 'shutting-down' })).toThrow(
+      expect.objectContaining({ errorClass: 'attempt_spent' }),
+    )
+    expect(() => refuseDeadMachine({ instance_id: 'i-1', state: 'pending' })).not.toThrow()
+  })
+})

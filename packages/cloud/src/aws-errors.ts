@@ -1,0 +1,93 @@
+import { CloudError, type CloudErrorClass } from './errors.ts'
+
+/** A code that ends in `*` stands for every code that begins so. The first entry that fits wins. */
+const CODES: ReadonlyArray<readonly [CloudErrorClass, readonly string[]]> = [
+  [
+    'throttled',
+    [
+      'RequestLimitExceeded',
+      'Throttl*',
+      'EC2ThrottledException',
+      'RequestThrottled*',
+      'TooManyRequests*',
+      'SlowDown',
+      'BandwidthLimitExceeded',
+      'LimitExceededException',
+      'PriorRequestNotComplete',
+    ],
+  ],
+  [
+    'capacity',
+    [
+      'InsufficientInstanceCapacity',
+      'InsufficientHostCapacity',
+      'InsufficientReservedInstanceCapacity',
+      'InsufficientCapacity*',
+      'InsufficientFreeAddressesInSubnet',
+      'InsufficientVolumeCapacity',
+      'UnfulfillableCapacity',
+      'Unsupported',
+      'SpotMaxPriceTooLow',
+      'ReservationCapacityExceeded',
+    ],
+  ],
+  [
+    'quota',
+    [
+      'VcpuLimitExceeded',
+      'InstanceLimitExceeded',
+      'MaxSpotInstanceCountExceeded',
+      'VolumeLimitExceeded',
+      'MaxIOPSLimitExceeded',
+      'TagLimitExceeded',
+    ],
+  ],
+  ['attempt_spent', ['IdempotentInstanceTerminated']],
+  ['attempt_mismatch', ['IdempotentParameterMismatch']],
+  ['not_found', ['InvalidInstanceID.NotFound']],
+  ['state', ['IncorrectInstanceState', 'IncorrectState']],
+  ['protected', ['OperationNotPermitted']],
+  [
+    'auth',
+    [
+      'UnauthorizedOperation',
+      'AuthFailure',
+      'AccessDenied*',
+      'ExpiredToken*',
+      'InvalidClientTokenId',
+      'SignatureDoesNotMatch',
+      'RequestExpired',
+      'OptInRequired',
+      'Blocked',
+      'PendingVerification',
+      'CredentialsProviderError',
+    ],
+  ],
+  ['invalid', ['Invalid*', 'MissingParameter', 'UnknownParameter', 'UnsupportedOperation', 'UnsupportedHibernation*']],
+]
+
+const TOO_MANY_REQUESTS = 429
+
+/**
+ * The class of an AWS error. The code goes before the status because capacity errors come as 500. A bare `NotFound` or
+ * `Unknown` is the SDK's word for a body that it could not read, so it stays transient whatever its status says.
+ */
+export function classifyAwsCode(code: string, status: number | null): CloudErrorClass {
+  const known = CODES.find(([, patterns]) => patterns.some(pattern => fits(code, pattern)))
+  return known?.[0] ?? (status === TOO_MANY_REQUESTS ? 'throttled' : 'transient')
+}
+
+const fits = (code: string, pattern: string) =>
+  pattern.endsWith('*') ? code.startsWith(pattern.slice(0, -1)) : code === pattern
+
+const DEAD_STATES: readonly string[] = ['shutting-down', 'terminated']
+
+/** EC2 may answer a used client token with its dead machine instead of an error; both mean that the attempt is spent. */
+export function refuseDeadMachine(machine: { readonly instance_id: string; readonly state: string }): void {
+  if (!DEAD_STATES.includes(machine.state)) return
+  throw new CloudError('attempt_spent', {
+    code: 'IdempotentInstanceTerminated',
+    action: 'RunInstances',
+    message: `the client token belongs to ${machine.instance_id}, which is ${machine.state}`,
+  })
+}
