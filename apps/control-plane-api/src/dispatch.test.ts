@@ -1,0 +1,118 @@
+import { mayCall, ROLES } from '@lcm/contract/access'
+import { openApi } from '@lcm/contract/openapi'
+import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aPlane } from './testing/a-plane.ts'
+
+let plane: ReturnType<typeof aPlane>
+beforeEach(() => {
+  plane = aPlane()
+})
+
+const pathOf = (route: RouteSpec) => `/api/v1${route.path.replaceAll(/\{\w+\}/g, 'x')}`
+
+describe('who may do what', () => {
+  for (const [name, route] of Object.entries<RouteSpec>(ROUTES)) {
+    for (const role of ROLES) {
+      const allowed = mayCall(
+        { name: role, role, service: role === 'controller' ? 'worker-controller' : null },
+        route.access,
+      )
+      it(`${name} ${allowed ? 'lets' : 'keeps out'} ${role}`, async () => {
+        const answer = await plane.send(route.method, pathOf(route), { as: role, json: route.body ? {} : undefined })
+        if (allowed) expect([401, 403]).not.toContain(answer.status)
+        else expect(answer).toMatchObject({ status: 403, json: { code: 'forbidden' } })
+      })
+    }
+
+    it(`${name} keeps out strangers`, async () => {
+      for (const headers of [
+        { authorization: 'Bearer wrong' },
+        { authorization: 'Basic YTpi' },
+        { authorization: '' },
+      ]) {
+        expect(await plane.send(route.method, pathOf(route), { headers })).toMatchObject({
+          status: 401,
+          json: { code: 'unauthenticated' },
+        })
+      }
+    })
+  }
+
+  it('keeps the controllers of other services out of the worker routes', () => {
+    const scheduler = { name: 's', role: 'controller', service: 'resource-scheduler' } as const
+    expect(mayCall(scheduler, ROUTES.reportWorkerStatus.access)).toBe(false)
+    expect(mayCall({ name: 'admin', role: 'admin', service: null }, ROUTES.reportWorkerStatus.access)).toBe(false)
+  })
+})
+
+describe('bad requests', () => {
+  it.each([
+    ['{"template_name":', 'application/json', 400, 'malformed_json'],
+    ['not json', 'application/json', 400, 'malformed_json'],
+    ['[]', 'application/json', 400, 'validation_failed'],
+    ['null', 'application/json', 400, 'validation_failed'],
+    ['{}', 'text/plain', 415, 'unsupported_media_type'],
+    [`"${'x'.repeat(1024 * 1024)}"`, 'application/json', 413, 'body_too_large'],
+  ])('are refused with a clear problem: %.20s as %s', async (body, type, status, code) => {
+    const answer = await plane.send('POST', 'workers', { body, headers: { 'content-type': type } })
+    expect(answer).toMatchObject({ status, json: { status, code, instance: '/api/v1/workers' } })
+  })
+
+  it.each([
+    ['GET', '/api/v1/nothing', 404, 'not_found'],
+    ['GET', '/api/v1/', 404, 'not_found'],
+    ['GET', '/elsewhere', 404, 'not_found'],
+    ['GET', '//', 404, 'not_found'],
+    ['GET', '/api/v1/workers/%ff', 404, 'not_found'],
+    ['PUT', '/api/v1/workers', 405, 'method_not_allowed'],
+    ['POST', '/health', 405, 'method_not_allowed'],
+    ['GET', '/api/v1/workers/w-missing', 404, 'not_found'],
+  ])('%s %s', async (method, path, status, code) => {
+    expect(await plane.send(method, path)).toMatchObject({ status, json: { code } })
+  })
+
+  it('name every field that is wrong', async () => {
+    const { json } = await plane.send('POST', 'workers', { json: { template_name: 7, name: '', tags: { a: 1 } } })
+    expect(json.errors.map((error: { path: string }) => error.path).sort()).toEqual([
+      'body.name',
+      'body.tags.a',
+      'body.template_name',
+    ])
+  })
+
+  it('refuse an If-Match that is no version', async () => {
+    const worker = await plane.create()
+    const answer = await plane.send('POST', `workers/${worker.id}/stop`, { headers: { 'if-match': 'newest' } })
+    expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
+  })
+})
+
+describe('what machines ask a process', () => {
+  it('is open, but for the metrics', async () => {
+    const stranger = { headers: { authorization: 'Bearer nobody' } }
+    expect(await plane.send('GET', '/health', stranger)).toMatchObject({ status: 200, json: { status: 'healthy' } })
+    expect(await plane.send('GET', '/ready', stranger)).toMatchObject({ status: 200, json: { ready: true } })
+    expect((await plane.send('GET', '/metrics', stranger)).status).toBe(401)
+  })
+
+  it('includes a document that describes every route', async () => {
+    const answer = await plane.send('GET', '/api/v1/openapi.json')
+    expect(answer.json).toEqual(JSON.parse(JSON.stringify(openApi('0.0.0'))))
+    const operations = Object.values<Record<string, { operationId: string }>>(answer.json.paths).flatMap(path =>
+      Object.values(path),
+    )
+    expect(operations.map(operation => operation.operationId).sort()).toEqual(Object.keys(ROUTES).sort())
+  })
+})
+
+it('tells who is asking', async () => {
+  const { json } = await plane.send('GET', 'info', { as: 'operator' })
+  expect(json).toEqual({
+    version: '0.0.0',
+    profile: 'embedded',
+    cloud: 'sim',
+    regions: ['us-east-1', 'eu-west-1'],
+    actor: { name: 'operator', role: 'operator' },
+  })
+})

@@ -1,0 +1,19 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import type { Api } from '../api.ts'
+import { pageOf } from './page.ts'
+
+export async function findTemplate(api: Api, name: string): Promise<WorkerTemplate | null> {
+  const [template] = await api.templates.list({ where: { name }, limit: 1 })
+  return template ?? null
+}
+
+export async function getTemplate(api: Api, name: string): Promise<WorkerTemplate> {
+  const template = await findTemplate(api, name)
+  if (template === null) throw new ProblemError('not_found', `there is no template ${name}`)
+  return template
+}
+
+export const listTemplates = (api: Api, query: QueryOf<'listTemplates'>): Promise<AnswerOf<'listTemplates'>> =>
+  pageOf(api, api.templates, query, {})

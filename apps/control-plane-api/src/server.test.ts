@@ -1,0 +1,120 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { apiClient } from '@lcm/client/client'
+import { httpTransport } from '@lcm/client/http-transport'
+import { systemClock } from '@lcm/runtime/clock'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { startServer } from './server.ts'
+import { aPlane } from './testing/a-plane.ts'
+
+let plane: ReturnType<typeof aPlane>
+let server: Awaited<ReturnType<typeof startServer>>
+
+beforeEach(async () => {
+  plane = aPlane()
+  const consoleDir = mkdtempSync(join(tmpdir(), 'lcm-console-'))
+  writeFileSync(join(consoleDir, 'index.html'), '<!doctype html><title>console</title>')
+  const hostnames = ['localhost', '127.0.0.1']
+  server = await startServer({
+    dispatch: plane.dispatch,
+    clock: systemClock,
+    host: 'localhost',
+    port: 0,
+    hostnames,
+    consoleDir,
+  })
+})
+afterEach(() => server.close())
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(server.url + path, { headers: { authorization: 'Bearer admin', ...headers } })
+
+/** fetch refuses to lie about its host; this does not. */
+const statusFor = (path: string, headers: Record<string, string>) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    const { port } = new URL(server.url)
+    request({ port, host: '127.0.0.1', path, headers }, response => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end()
+  })
+
+describe('the server', () => {
+  it('serves the console and the API from one port', async () => {
+    const page = await get('/')
+    expect(await page.text()).toContain('console')
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'")
+    const api = await get('/api/v1/workers')
+    expect(await api.json()).toMatchObject({ items: [], next_cursor: null })
+    expect(api.headers.get('cache-control')).toBe('no-store')
+    expect(api.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  it('answers to its own names only, so that no other name can lead a browser here', async () => {
+    expect(await statusFor('/health', { host: 'localhost:1' })).toBe(200)
+    for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80', '10.0.0.1']) {
+      expect(await statusFor('/', { host }), host).toBe(421)
+      expect(await statusFor('/api/v1/info', { host }), host).toBe(421)
+    }
+  })
+
+  it.each([
+    [Buffer.from([0x7b, 0xff, 0x7d]), 400, 'malformed_json'],
+    [Buffer.alloc(2 * 1024 * 1024, 0x20), 413, 'body_too_large'],
+  ])('refuses a body that is not text or too large', async (body, status, code) => {
+    const headers = { authorization: 'Bearer admin', 'content-type': 'application/json' }
+    const response = await fetch(`${server.url}/api/v1/workers`, { method: 'POST', headers, body })
+    expect(response.status).toBe(status)
+    expect(await response.json()).toMatchObject({ code })
+  })
+
+  it('answers problems for paths that nobody serves', async () => {
+    const response = await get('/no/such/file.js')
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ code: 'not_found' })
+    expect((await get('/../../package.json')).status).toBe(404)
+    expect((await get('/%2e%2e/%2e%2e/package.json')).status).toBe(404)
+  })
+
+  it('streams events to the client and ends them when it closes', async () => {
+    const client = apiClient(httpTransport({ baseUrl: server.url, clock: systemClock }), { token: 'admin' })
+    const stream = client.events({ signal: new AbortController().signal })
+    expect((await stream.next()).value).toMatchObject({ event: { type: 'heartbeat' } })
+    const worker = await plane.create()
+    await stream.next()
+    expect((await stream.next()).value).toMatchObject({ event: { type: 'worker.created', data: worker } })
+    const end = stream.next().then(
+      ({ done }) => done,
+      () => true,
+    )
+    await server.close()
+    expect(await end).toBe(true)
+  })
+
+  it('keeps answers without a body empty', async () => {
+    const worker = await plane.create()
+    await plane.send('POST', `workers/${worker.id}/terminate`)
+    const headers = { 'if-match': '"2"' }
+    const json = { changes: { status: 'TERMINATED' }, decision: { action: 'write', because: 'x' } }
+    await plane.send('PATCH', `workers/${worker.id}/status`, { as: 'controller', headers, json })
+    const response = await fetch(`${server.url}/api/v1/workers/${worker.id}`, {
+      method: 'DELETE',
+      headers: { authorization: 'Bearer admin' },
+    })
+    expect([response.status, await response.text()]).toEqual([204, ''])
+  })
+})
+
+it('says which port is taken', async () => {
+  const port = Number(new URL(server.url).port)
+  const again = startServer({
+    dispatch: plane.dispatch,
+    clock: systemClock,
+    host: 'localhost',
+    port,
+    hostnames: [],
+    consoleDir: null,
+  })
+  await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' })
+})

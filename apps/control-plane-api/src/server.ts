@@ -1,0 +1,158 @@
+import { STATUS_CODES } from 'node:http'
+import fastifyStatic from '@fastify/static'
+import { ProblemError } from '@lcm/contract/problems'
+import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
+import type { Clock } from '@lcm/runtime/clock'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { BODY_BYTES_MAX, problemResponse } from './dispatch.ts'
+
+const STREAMS_MAX = 500
+/** A client that takes nothing for this long is gone or broken. */
+const DRAIN_MS_MAX = 30_000
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-security-policy': "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+}
+
+export interface ServerOptions {
+  readonly dispatch: Dispatch
+  readonly clock: Clock
+  readonly host: string
+  readonly port: number
+  /** Names under which this server may be asked for, so that no other site's name can lead a browser here. */
+  readonly hostnames: readonly string[]
+  /** The built console; without it only the API is served. */
+  readonly consoleDir: string | null
+}
+
+/** HTTP around `dispatch`: reads bodies, streams answers, serves the console's files. It decides nothing. */
+export async function startServer(options: ServerOptions): Promise<{ url: string; close(): Promise<void> }> {
+  const app = fastify({
+    forceCloseConnections: true,
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: 30_000,
+    exposeHeadRoutes: false,
+  })
+  guard(app, options)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  const streams = new Set<AbortController>()
+  app.all('/api/*', (request, reply) => forward(request, reply, { ...options, streams }))
+  for (const path of ['/login', '/health', '/ready', '/metrics']) {
+    app.all(path, (request, reply) => forward(request, reply, { ...options, streams }))
+  }
+  if (options.consoleDir !== null) await app.register(fastifyStatic, { root: options.consoleDir, cacheControl: false })
+  await app.listen({ host: options.host, port: options.port })
+  const address = app.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : options.port
+  return {
+    url: `http://${options.host}:${port}`,
+    async close() {
+      for (const stream of streams) stream.abort()
+      await app.close()
+    },
+  }
+}
+
+function guard(app: FastifyInstance, options: ServerOptions): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(SECURITY_HEADERS)
+    if (options.hostnames.includes(request.hostname.replace(/:\d+$/, ''))) return
+    await send(reply, problemResponse(wrongHost(options), request.url))
+  })
+  app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
+    const problem =
+      error.statusCode === 413
+        ? new ProblemError('body_too_large', `at most ${BODY_BYTES_MAX} bytes`)
+        : new ProblemError('malformed_json', STATUS_CODES[error.statusCode ?? 400] ?? 'bad request')
+    await send(reply, problemResponse(problem, request.url))
+  })
+  app.setNotFoundHandler(async (request, reply) => {
+    await send(reply, problemResponse(new ProblemError('not_found', 'nothing is here'), request.url))
+  })
+}
+
+const wrongHost = ({ hostnames }: ServerOptions) =>
+  new ProblemError('wrong_host', `this server answers to ${hostnames.join(', ')} only`)
+
+interface Forwarding extends ServerOptions {
+  readonly streams: Set<AbortController>
+}
+
+async function forward(request: FastifyRequest, reply: FastifyReply, options: Forwarding): Promise<void> {
+  const gone = new AbortController()
+  reply.raw.on('close', () => gone.abort())
+  const body = textOf(request.body)
+  if (body === undefined) {
+    return send(reply, problemResponse(new ProblemError('malformed_json', 'the body is not valid UTF-8'), request.url))
+  }
+  const response = await options.dispatch({
+    method: request.method,
+    url: request.url,
+    headers: headersOf(request),
+    body,
+    signal: gone.signal,
+  })
+  if (response.body === null || typeof response.body === 'string') return send(reply, response)
+  if (options.streams.size >= STREAMS_MAX) {
+    return send(
+      reply,
+      problemResponse(new ProblemError('too_many_clients', 'close an event stream first'), request.url),
+    )
+  }
+  options.streams.add(gone)
+  await stream(reply, { ...response, body: response.body }, options.clock, gone)
+  options.streams.delete(gone)
+}
+
+/** Undefined when the bytes are not text. */
+function textOf(body: unknown): string | null | undefined {
+  if (!Buffer.isBuffer(body)) return null
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    return undefined
+  }
+}
+
+const headersOf = (request: FastifyRequest): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(request.headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  )
+
+async function send(reply: FastifyReply, response: ApiResponse): Promise<void> {
+  await reply
+    .code(response.status)
+    .headers({ 'cache-control': 'no-store', ...response.headers })
+    .send(response.body ?? '')
+}
+
+/** Writes at the client's pace; one that stops reading is cut off rather than buffered for. */
+async function stream(
+  reply: FastifyReply,
+  response: ApiResponse & { body: AsyncIterable<string> },
+  clock: Clock,
+  gone: AbortController,
+): Promise<void> {
+  reply.hijack()
+  const { raw } = reply
+  raw.writeHead(response.status, { ...SECURITY_HEADERS, 'cache-control': 'no-store', ...response.headers })
+  for await (const chunk of response.body) {
+    if (gone.signal.aborted) break
+    if (raw.write(chunk)) continue
+    const cutOff = clock.after(DRAIN_MS_MAX, () => raw.destroy())
+    await new Promise<void>(resolve => {
+      raw.once('drain', resolve)
+      raw.once('close', resolve)
+    })
+    cutOff()
+  }
+  raw.end()
+}

@@ -1,0 +1,68 @@
+import { type Actor, ROLES, type Role, type ServiceName } from '@lcm/contract/access'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import { localCoordination } from '@lcm/coordination/local'
+import { silentLogger } from '@lcm/runtime'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { seededRandom } from '@lcm/testkit/seeded-random'
+import { controlPlane } from '../control-plane.ts'
+
+export const METAL = {
+  name: 'metal',
+  instance_types: ['m5zn.metal'],
+  ami_name_pattern: 'cml-*',
+  ami_owner: 'self',
+  capacity: { cpu_cores: 48, memory_gb: 192, storage_gb: 200, max_nodes: 100 },
+  cost_per_hour_usd: 4,
+}
+
+const service = (role: Role): ServiceName | null => (role === 'controller' ? 'worker-controller' : null)
+
+/** A control plane on a store in memory, with one token per role: its name. */
+export function aPlane() {
+  const clock = manualClock()
+  const random = seededRandom(7)
+  const store = openSqliteStore(':memory:')
+  const changeKeys: ChangeKeys = localCoordination({ clock, firstEpoch: () => 1 }).changeKeys
+  const plane = controlPlane({
+    store,
+    changeKeys,
+    clock,
+    randomBytes: size => random.bytes(size),
+    secretKey: random.bytes(32),
+    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1', 'eu-west-1'] },
+    log: silentLogger,
+    process: { health: () => ({ status: 'healthy' }), ready: () => true, metrics: async () => '# metrics\n' },
+  })
+  for (const role of ROLES) plane.access.grant(role, { name: role, role, service: service(role) } satisfies Actor)
+
+  async function send(method: string, path: string, more: Partial<ApiRequest> & { as?: Role; json?: unknown } = {}) {
+    const { as = 'admin', json, headers, ...rest } = more
+    const response = await plane.dispatch({
+      method,
+      url: path.startsWith('/') ? path : `/api/v1/${path}`,
+      headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json', ...headers },
+      body: json === undefined ? null : JSON.stringify(json),
+      signal: new AbortController().signal,
+      ...rest,
+    })
+    return { ...response, json: bodyOf(response) }
+  }
+
+  return {
+    ...plane,
+    clock,
+    store,
+    changeKeys,
+    send,
+    /** Creates a worker and answers it as the API did. */
+    async create(body: object = {}) {
+      if ((await send('GET', 'worker-templates/metal')).status === 404)
+        await send('POST', 'worker-templates', { json: METAL })
+      return (await send('POST', 'workers', { json: { template_name: 'metal', ...body } })).json
+    },
+  }
+}
+
+const bodyOf = (response: ApiResponse) => (typeof response.body === 'string' ? JSON.parse(response.body) : null)
