@@ -1,0 +1,183 @@
+import { ApiError } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import type { Compute } from '@lcm/cloud/compute'
+import { CloudError } from '@lcm/cloud/errors'
+import { simCmlSystem } from '@lcm/cloud-sim/cml-system'
+import { simCompute } from '@lcm/cloud-sim/compute'
+import { openSimModel } from '@lcm/cloud-sim/model'
+import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type Observer, observer } from './observe.ts'
+
+const REGION = 'us-east-1'
+const FLEET = 'fleet-1'
+const never = new AbortController().signal
+const regionConfig = { security_group_ids: [], subnets: ['subnet-use1a'], key_name: null, default_tags: {} }
+
+let clock: ReturnType<typeof manualClock>
+let compute: Compute
+let calls: string[]
+let observing: Observer
+
+/** Counts what is asked of the cloud. */
+const counted = (port: Compute): Compute => ({
+  ...port,
+  list: (...args) => {
+    calls.push('list')
+    return port.list(...args)
+  },
+  describe: (...args) => {
+    calls.push('describe')
+    return port.describe(...args)
+  },
+})
+
+const templatesOnly: Client = {
+  async call() {
+    throw new ApiError({ type: '', title: '', status: 404, detail: 'no template', code: 'not_found' })
+  },
+  async *events() {
+    yield* []
+  },
+}
+
+const observerOn = (port: Compute, model: Parameters<typeof simCmlSystem>[0], client = templatesOnly): Observer =>
+  observer({
+    compute: port,
+    cml: simCmlSystem(model),
+    client,
+    clock,
+    config: {
+      fleet: FLEET,
+      regions: { [REGION]: regionConfig },
+      policy: WORKER_POLICY,
+      reconcileIntervalMs: 30_000,
+      maxConcurrent: 5,
+    },
+  })
+
+async function launchMachine(token = 'b'.repeat(64)): Promise<Instance> {
+  const image = await compute.newestImage(REGION, { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
+  const tags = { [TAG.workerId]: 'w-1', [TAG.fleet]: FLEET }
+  const parameters = someLaunchParameters({ image_id: image?.image_id ?? '', subnet_id: 'subnet-use1a', tags })
+  return compute.launch(REGION, { client_token: token, parameters }, never)
+}
+
+const running = (instance: Instance, more: Partial<Worker> = {}) =>
+  aWorker({
+    status: 'RUNNING',
+    service_status: 'AVAILABLE',
+    ec2_instance_id: instance.instance_id,
+    launch: anAttempt(),
+    ...more,
+  })
+
+beforeEach(() => {
+  clock = manualClock()
+  const model = openSimModel({ seed: 3, clock })
+  calls = []
+  compute = counted(simCompute(model))
+  observing = observerOn(compute, model)
+})
+
+describe('looking at EC2', () => {
+  it('asks nothing when nothing was ever launched', async () => {
+    const seen = await observing.observe(aWorker({ desired_status: 'STOPPED' }), never)
+    expect(seen.ec2).toEqual({ kind: 'absent', confirmed: true, because: 'nothing was launched' })
+    expect(calls).toEqual([])
+  })
+
+  it('shares one listing among all workers at rest', async () => {
+    const machine = await launchMachine()
+    await clock.advance(60_000)
+    await Promise.all(Array.from({ length: 20 }, () => observing.observe(running(machine), never)))
+    expect(calls).toEqual(['list'])
+    await clock.advance(30_000)
+    await observing.observe(running(machine), never)
+    expect(calls).toEqual(['list', 'list'])
+  })
+
+  it('asks for the machine itself while something changes', async () => {
+    const machine = await launchMachine()
+    await clock.advance(60_000)
+    const seen = await observing.observe(running(machine, { desired_status: 'STOPPED' }), never)
+    expect(seen.ec2).toMatchObject({ kind: 'instance', instance: { instance_id: machine.instance_id } })
+    expect(calls).toEqual(['describe'])
+  })
+
+  it('finds a machine that was launched but never recorded, by its token or by our tag', async () => {
+    const machine = await launchMachine()
+    await clock.advance(60_000)
+    for (const client_token of ['b'.repeat(64), 'c'.repeat(64)]) {
+      const seen = await observing.observe(aWorker({ launch: anAttempt({ state: 'open', client_token }) }), never)
+      expect(seen.ec2).toMatchObject({ kind: 'instance', instance: { instance_id: machine.instance_id } })
+    }
+  })
+
+  it('takes a machine that is missing for absent only in time', async () => {
+    const lost = aWorker({ status: 'RUNNING', ec2_instance_id: 'i-0123456789abcdef0', desired_status: 'STOPPED' })
+    expect((await observing.observe(lost, never)).ec2).toMatchObject({ kind: 'absent', confirmed: false })
+    await clock.advance(61_000)
+    expect((await observing.observe(lost, never)).ec2).toMatchObject({ kind: 'absent', confirmed: true })
+  })
+
+  it('knows nothing when EC2 does not answer', async () => {
+    const broken = {
+      ...compute,
+      describe: async () =>
+        Promise.reject(
+          new CloudError('transient', { code: 'Timeout', action: 'DescribeInstances', message: 'no answer' }),
+        ),
+    }
+    const model = openSimModel({ seed: 3, clock })
+    const seen = await observerOn(broken, model).observe(
+      aWorker({ status: 'RUNNING', ec2_instance_id: 'i-1', desired_status: 'STOPPED' }),
+      never,
+    )
+    expect(seen.ec2).toMatchObject({ kind: 'unknown' })
+  })
+})
+
+describe('looking at CML', () => {
+  it('happens while a worker starts, at the address that EC2 shows', async () => {
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    const starting = running(machine, { status: 'STARTING', service_status: 'STARTING' })
+    expect((await observing.observe(starting, never)).cml).toMatchObject({
+      stage: 'READY',
+      ready_streak: 1,
+      version: '2.9.1+build.7',
+    })
+    expect((await observing.observe(starting, never)).cml).toMatchObject({ ready_streak: 1 })
+    await clock.advance(10_000)
+    expect((await observing.observe(starting, never)).cml).toMatchObject({ ready_streak: 2 })
+  })
+
+  it('does not happen while a worker is at rest', async () => {
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    expect((await observing.observe(running(machine), never)).cml).toBeNull()
+  })
+})
+
+describe('looking for what a launch needs', () => {
+  it('says what is missing', async () => {
+    const seen = await observing.observe(aWorker(), never)
+    expect(seen.launch).toEqual({ template: null, region: regionConfig, image: null, fleet: FLEET })
+  })
+
+  it('finds the newest image of the stated owner', async () => {
+    const model = openSimModel({ seed: 3, clock })
+    const template = aTemplate({ ami_name_pattern: 'cml-2.9.1-*' })
+    const client: Client = { ...templatesOnly, call: async () => JSON.parse(JSON.stringify(template)) }
+    const seen = await observerOn(compute, model, client).observe(aWorker({ aws_region: REGION }), never)
+    expect(seen.launch).toMatchObject({
+      template: { name: 'metal' },
+      image: { image_id: expect.stringMatching(/^ami-/), root_device: '/dev/sda1' },
+    })
+  })
+})

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import type { Compute } from '@lcm/cloud/compute'
+import { CloudError } from '@lcm/cloud/errors'
+import { assert } from '@lcm/domain/assert'
+import { toInstant } from '@lcm/domain/instant'
+import type { WorkerAction } from '@lcm/domain/worker/decision'
+import type { LaunchParameters } from '@lcm/domain/worker/instance'
+import type { LaunchOutcome } from '@lcm/domain/worker/launch'
+import type { LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
+
+/** The attempt as it is stored before the cloud is asked. Its token is a function of what it is for, so it can't be lost. */
+export function openAttempt(worker: Worker, n: number, parameters: LaunchParameters, nowMs: number): LaunchAttempt {
+  const { subnet_id, instance_type } = parameters
+  const client_token = createHash('sha256').update(`${worker.id}|${n}|${subnet_id}|${instance_type}`).digest('hex')
+  return { n, client_token, parameters, requested_at: toInstant(nowMs), state: 'open', error: null }
+}
+
+/** Asks for the machine of the open attempt. Every refusal of the cloud is an outcome, so that it can be judged. */
+export async function launch(compute: Compute, worker: Worker, signal: AbortSignal): Promise<LaunchOutcome> {
+  const attempt = worker.launch
+  assert(attempt?.state === 'open', `${worker.id} has no open attempt`)
+  try {
+    return { kind: 'launched', instance: await compute.launch(worker.aws_region, attempt, signal) }
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    return { kind: 'refused', errorClass: error.errorClass, code: error.code, message: error.message }
+  }
+}
+
+export type MachineAction = Extract<WorkerAction, { kind: 'start' | 'stop' | 'terminate' }>
+
+export function changeMachine(
+  compute: Compute,
+  worker: Worker,
+  action: MachineAction,
+  signal: AbortSignal,
+): Promise<string> {
+  const id = worker.ec2_instance_id
+  assert(id !== null, `${worker.id} has no machine to ${action.kind}`)
+  switch (action.kind) {
+    case 'start':
+      return compute.start(worker.aws_region, id, signal)
+    case 'stop':
+      return compute.stop(worker.aws_region, { instance_id: id, force: action.force }, signal)
+    case 'terminate':
+      return compute.terminate(worker.aws_region, id, signal)
+  }
+}

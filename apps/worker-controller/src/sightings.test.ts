@@ -1,0 +1,61 @@
+import { toInstant } from '@lcm/domain/instant'
+import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { sightings } from './sightings.ts'
+
+const MINUTE_MS = 60_000
+const launchedAt = (ms: number) => aWorker({ launch: anAttempt({ requested_at: toInstant(ms) }) })
+const LOOK = { stage: 'READY', version: '2.9.1', certificate_sha256: null, detail: '' } as const
+
+describe('an absence', () => {
+  it('is believed only after two misses a minute apart', () => {
+    const memory = sightings(10_000)
+    const worker = launchedAt(0)
+    const later = 10 * MINUTE_MS
+    expect(memory.missed(worker, later)).toMatchObject({ kind: 'absent', confirmed: false })
+    expect(memory.missed(worker, later + MINUTE_MS - 1)).toMatchObject({ confirmed: false })
+    expect(memory.missed(worker, later + MINUTE_MS)).toMatchObject({ confirmed: true })
+  })
+
+  it('starts over when the machine is seen in between', () => {
+    const memory = sightings(10_000)
+    const worker = launchedAt(0)
+    memory.missed(worker, 10 * MINUTE_MS)
+    memory.found(worker.id)
+    expect(memory.missed(worker, 12 * MINUTE_MS)).toMatchObject({ confirmed: false })
+  })
+
+  it('is not believed within five minutes of a launch', () => {
+    const memory = sightings(10_000)
+    const worker = launchedAt(0)
+    memory.missed(worker, MINUTE_MS)
+    expect(memory.missed(worker, 4 * MINUTE_MS)).toMatchObject({ confirmed: false })
+    expect(memory.missed(worker, 5 * MINUTE_MS)).toMatchObject({ confirmed: true })
+  })
+})
+
+describe('looking at CML', () => {
+  it('counts ready answers in a row, per address', () => {
+    const memory = sightings(10_000)
+    const see = (url: string, stage: 'API' | 'READY', ms: number) =>
+      memory.sawCml('w-1', url, { ...LOOK, stage }, ms).ready_streak
+    expect([see('a', 'READY', 0), see('a', 'READY', 1), see('a', 'API', 2), see('a', 'READY', 3)]).toEqual([1, 2, 0, 1])
+    expect(see('b', 'READY', 4)).toBe(1)
+  })
+
+  it('does not look twice within the interval, however often it is woken', () => {
+    const memory = sightings(10_000)
+    expect(memory.recentCml('w-1', 'a', 0)).toBeNull()
+    memory.sawCml('w-1', 'a', LOOK, 0)
+    expect(memory.recentCml('w-1', 'a', 5_000)).toMatchObject({ ready_streak: 1 })
+    expect(memory.recentCml('w-1', 'b', 5_000)).toBeNull()
+    expect(memory.recentCml('w-1', 'a', 10_000)).toBeNull()
+  })
+
+  it('forgets with the worker', () => {
+    const memory = sightings(10_000)
+    memory.sawCml('w-1', 'a', LOOK, 0)
+    memory.forget('w-1')
+    expect(memory.recentCml('w-1', 'a', 1)).toBeNull()
+  })
+})

@@ -1,0 +1,158 @@
+import { apiClient } from '@lcm/client/client'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute } from '@lcm/cloud/compute'
+import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import { localCoordination } from '@lcm/coordination/local'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { silentLogger, silentMeter } from '@lcm/runtime'
+import { anInstance, aWorker } from '@lcm/testkit/builders'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { workerReconciler } from './worker-reconciler.ts'
+
+let clock: ReturnType<typeof manualClock>
+let worker: Worker
+let writes: ApiRequest[]
+let acts: string[]
+/** What the API answers to the next writes; afterwards it takes them. */
+let refusals: ApiResponse[]
+let refuseActs: CloudErrorClass | null
+
+const json = (status: number, body: object): ApiResponse => ({ status, headers: {}, body: JSON.stringify(body) })
+const problem = (status: number, code: string) => json(status, { type: '', title: '', status, detail: code, code })
+
+/** One worker behind an API that takes every write. */
+const api = async (request: ApiRequest): Promise<ApiResponse> => {
+  if (request.method === 'GET' && request.url.includes('?'))
+    return json(200, { items: [worker], next_cursor: null, revision: '1' })
+  if (request.method === 'GET') return json(200, worker)
+  writes.push(request)
+  const refusal = refusals.shift()
+  if (refusal) return refusal
+  worker = { ...worker, ...JSON.parse(request.body ?? '{}').changes, version: worker.version + 1 }
+  return json(200, worker)
+}
+
+const machine = () => anInstance({ state: worker.status === 'STOPPED' ? 'stopped' : 'running' })
+const act = (name: string) => async () => {
+  acts.push(name)
+  if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: name, message: 'refused' })
+  return 'stopping'
+}
+const compute: Compute = {
+  list: async () => [machine()],
+  describe: async () => ({ found: [machine()], missing: [] }),
+  newestImage: async () => null,
+  launch: async () => machine(),
+  start: act('start'),
+  stop: act('stop'),
+  terminate: act('terminate'),
+}
+const cml: CmlSystem = {
+  probe: async () => ({ stage: 'READY', version: '2.9.1', certificate_sha256: null, detail: '' }),
+}
+
+const onMachine = (more: Partial<Worker>) => {
+  const { instance_id, instance_type, image_id, availability_zone, public_ip, private_ip } = anInstance()
+  const place = { instance_type, ami_id: image_id, availability_zone, public_ip, private_ip }
+  return aWorker({
+    ec2_instance_id: instance_id,
+    ...place,
+    https_endpoint: 'https://127.64.0.1',
+    service_status: 'AVAILABLE',
+    ...more,
+  })
+}
+
+async function runFor(ms: number): Promise<void> {
+  const coordination = localCoordination({ clock, firstEpoch: () => 1 })
+  const reconciler = workerReconciler({
+    client: apiClient(api),
+    compute,
+    cml,
+    clock,
+    changeKeys: coordination.changeKeys,
+    election: coordination.election('worker-controller', 'one'),
+    logger: silentLogger,
+    meter: silentMeter,
+    config: { fleet: 'f', regions: {}, policy: WORKER_POLICY, reconcileIntervalMs: 30_000, maxConcurrent: 5 },
+  })
+  const stop = new AbortController()
+  const ended = reconciler.run(stop.signal)
+  await clock.advance(ms)
+  stop.abort()
+  await clock.advance(0)
+  await ended
+}
+
+beforeEach(() => {
+  clock = manualClock()
+  writes = []
+  acts = []
+  refusals = []
+  refuseActs = null
+})
+
+describe('announce, act, report', () => {
+  it('says STOPPING before it stops, and then stops at once', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    await runFor(2_000)
+    expect(writes.map(write => JSON.parse(write.body ?? ''))).toMatchObject([
+      { changes: { status: 'STOPPING' }, decision: { because: 'admin wants it STOPPED' } },
+    ])
+    expect(writes[0]?.headers['if-match']).toBe('"1"')
+    expect(acts).toEqual(['stop'])
+  })
+
+  it('does not act on an announcement that was refused, and looks again at what others wrote', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    refusals = [problem(412, 'version_mismatch')]
+    await runFor(2_000)
+    expect(writes).toHaveLength(2)
+    expect(acts).toEqual(['stop'])
+  })
+
+  it('tries again later when the API is away', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    refusals = [problem(503, 'store_unavailable'), problem(503, 'store_unavailable')]
+    await runFor(2_000)
+    expect([writes.length, acts.length]).toEqual([1, 0])
+    await runFor(4_000)
+    expect(acts).toEqual(['stop'])
+  })
+
+  it('writes nothing and touches nothing at rest', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
+    await runFor(10 * 60_000)
+    expect([writes, acts]).toEqual([[], []])
+  })
+
+  it('leaves a terminated worker alone', async () => {
+    worker = onMachine({ status: 'TERMINATED', desired_status: 'TERMINATED' })
+    await runFor(60_000)
+    expect([writes, acts]).toEqual([[], []])
+  })
+})
+
+describe('a cloud that refuses', () => {
+  it.each(['throttled', 'state', 'capacity', 'not_found'] as const)(
+    'is asked again in its own time when %s',
+    async errorClass => {
+      worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+      refuseActs = errorClass
+      await runFor(2_000)
+      expect(acts).toEqual(['stop'])
+      expect(writes).toEqual([])
+    },
+  )
+
+  it('is asked again with growing waits when it fails otherwise', async () => {
+    worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+    refuseActs = 'transient'
+    await runFor(2_000 + 15_500)
+    expect(acts.length).toBeGreaterThanOrEqual(4)
+    expect(acts.length).toBeLessThanOrEqual(6)
+  })
+})

@@ -1,0 +1,164 @@
+import { isProblem } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import { pagesOf } from '@lcm/client/lists'
+import { CloudError } from '@lcm/cloud/errors'
+import { fencedCompute } from '@lcm/cloud/fenced'
+import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
+import { assert } from '@lcm/domain/assert'
+import { decideWorker, lookAgain, needsAttention } from '@lcm/domain/worker/decide'
+import type { Decision } from '@lcm/domain/worker/decision'
+import { judgeLaunch } from '@lcm/domain/worker/launch'
+import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
+import {
+  type Election,
+  every,
+  gone,
+  type Logger,
+  type Meter,
+  type ReconcileContext,
+  type Reconciliation,
+  type ReconciliationResult,
+  requeue,
+  retry,
+  success,
+  watchTriggeredHostedService,
+} from '@lcm/runtime'
+import { type ObserveParts, type Observer, observer } from './observe.ts'
+import { changeMachine, launch, type MachineAction, openAttempt } from './perform.ts'
+
+export interface WorkerReconcilerParts extends ObserveParts {
+  readonly election: Election
+  readonly changeKeys: ChangeKeys
+  readonly logger: Logger
+  readonly meter: Meter
+}
+
+const WORKER_KEYS = CHANGE_KEYS.workers
+const FULL_SWEEP_MS = 10 * 60_000
+
+/** Seeds: WorkerReconciler. Watch-triggered, 30 s, run by the leader only. */
+export function workerReconciler(parts: WorkerReconcilerParts): Reconciliation {
+  const { client, config, changeKeys } = parts
+  const observing = observer(parts)
+  const listAll = (signal: AbortSignal) => listWorkers(client, signal)
+  return watchTriggeredHostedService<Worker, ChangeHint>(
+    {
+      listResources: listAll,
+      keyOf: worker => worker.id,
+      fetchResource: (id, signal) => fetchWorker(client, id, signal),
+      needsAttention,
+      reconcile: (worker, context) => reconcile({ ...parts, observing }, worker, context),
+      watchSource: prefix => changeKeys.source(prefix),
+      parseWatchKey: key => (key.startsWith(WORKER_KEYS) ? key.slice(WORKER_KEYS.length) : null),
+      isUrgent: hint => hint.status !== hint.desired_status,
+      moreTriggers: [every({ list: listAll, keyOf: worker => worker.id, intervalMs: FULL_SWEEP_MS })],
+    },
+    {
+      serviceName: 'worker-controller',
+      metricPrefix: 'worker_controller',
+      intervalMs: config.reconcileIntervalMs,
+      maxConcurrent: config.maxConcurrent,
+    },
+    { prefix: WORKER_KEYS },
+    parts,
+  )
+}
+
+const listWorkers = (client: Client, signal: AbortSignal) =>
+  pagesOf(page => client.call('listWorkers', { query: page, signal }))
+
+async function fetchWorker(client: Client, id: string, signal: AbortSignal): Promise<Worker | null> {
+  try {
+    return await client.call('getWorker', { params: { id }, signal })
+  } catch (error) {
+    if (isProblem(error, 'not_found')) return null
+    throw error
+  }
+}
+
+type Context = ReconcileContext<Worker>
+interface Parts extends WorkerReconcilerParts {
+  readonly observing: Observer
+}
+
+/** Observe, decide, then either announce, or perform and report. At most one write, and none when there is nothing to say. */
+async function reconcile(parts: Parts, worker: Worker, context: Context): Promise<ReconciliationResult> {
+  if (worker.status === 'TERMINATED') {
+    parts.observing.forget(worker.id)
+    return gone('TERMINATED is final')
+  }
+  const seen = await parts.observing.observe(worker, context.signal)
+  const decision = decideWorker(worker, seen, parts.config.policy, parts.clock.now())
+  return act(parts, worker, decision, context)
+}
+
+async function act(parts: Parts, worker: Worker, decision: Decision, context: Context): Promise<ReconciliationResult> {
+  const { action, because } = decision
+  switch (action.kind) {
+    case 'nothing':
+      return success(because)
+    case 'wait':
+      return requeue(because, action.afterMs)
+    case 'write':
+      return report(parts, worker, { changes: action.changes, afterMs: action.afterMs, decision }, context)
+    case 'open_attempt': {
+      const attempt = openAttempt(worker, action.n, action.parameters, parts.clock.now())
+      return report(parts, worker, { changes: { launch: attempt }, afterMs: 0, decision }, context)
+    }
+    case 'launch':
+      return launchAndReport(parts, worker, context)
+    default:
+      return change(parts, worker, action, context)
+  }
+}
+
+async function launchAndReport(parts: Parts, worker: Worker, context: Context): Promise<ReconciliationResult> {
+  assert(worker.launch, `${worker.id} has no attempt to launch`)
+  const compute = fencedCompute(parts.compute, context.leadership.isHeld)
+  const outcome = await launch(compute, worker, context.signal)
+  const at = { policy: parts.config.policy, nowMs: parts.clock.now() }
+  return act(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), context)
+}
+
+async function change(
+  parts: Parts,
+  worker: Worker,
+  action: MachineAction,
+  context: Context,
+): Promise<ReconciliationResult> {
+  const compute = fencedCompute(parts.compute, context.leadership.isHeld)
+  try {
+    const state = await changeMachine(compute, worker, action, context.signal)
+    return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.config.policy, parts.clock.now()))
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
+    return expected ? requeue(error.message, parts.config.policy.lookAgainMsMax) : retry(error.message, error)
+  }
+}
+
+interface Report {
+  readonly changes: WorkerChanges
+  readonly afterMs: number | null
+  readonly decision: Decision
+}
+
+/** One guarded write. Losing the race to another writer is no failure: look again at what they wrote. */
+async function report(parts: Parts, worker: Worker, { changes, afterMs, decision }: Report, context: Context) {
+  const note = { action: decision.action.kind, because: decision.because }
+  try {
+    await parts.client.call('reportWorkerStatus', {
+      params: { id: worker.id },
+      body: { changes, decision: note },
+      ifMatch: worker.version,
+      signal: context.signal,
+    })
+  } catch (error) {
+    if (isProblem(error, 'version_mismatch')) return requeue('somebody else wrote meanwhile', 0)
+    throw error
+  }
+  const said =
+    changes.status === undefined ? decision.because : `${worker.status} -> ${changes.status}: ${decision.because}`
+  return afterMs === null ? success(said) : requeue(said, afterMs)
+}
