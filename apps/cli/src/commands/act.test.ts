@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
+import { aRunningWorker } from '../testing/samples.ts'
+
+const ID = 'w-0abcdefgh0001'
+
+function fleet(options: CapturedOptions = {}) {
+  const captured = capturedShell(options)
+  captured.api.put(aRunningWorker())
+  return { ...captured, lcm: (...args: string[]) => run(args, captured.shell) }
+}
+
+it('changes what is wanted, with a reason', async () => {
+  const { lcm, api, out } = fleet()
+  expect(await lcm('stop', 'worker', 'metal-1', '--reason', 'over the weekend')).toBe(0)
+  expect(out()).toBe(`metal-1 (${ID}) will be STOPPED; it is RUNNING now\n`)
+  expect(api.requests.at(-1)).toBe(`POST /workers/${ID}/stop`)
+  expect(api.bodies).toEqual([{ reason: 'over the weekend' }])
+})
+
+it('says when there is nothing to do', async () => {
+  const { lcm, out } = fleet()
+  expect(await lcm('start', 'worker', ID)).toBe(0)
+  expect(out()).toBe(`metal-1 (${ID}) is RUNNING already\n`)
+})
+
+it('waits until it is stopped', async () => {
+  const { lcm, api, clock, out, errLines } = fleet()
+  const done = lcm('stop', 'worker', 'metal-1', '--wait')
+  await api.stream(1)
+  api.change(ID, { status: 'STOPPING' })
+  await clock.advance(5_000)
+  api.change(ID, { status: 'STOPPED' })
+  expect(await done).toBe(0)
+  expect(errLines().at(-1)).toBe('    0s  metal-1 is STOPPING: waiting for EC2 to say stopped')
+  expect(out()).toBe('metal-1 is STOPPED after 5s\n')
+})
+
+it('exits with 1 when somebody else wants something else', async () => {
+  const { lcm, api, err } = fleet()
+  const done = lcm('stop', 'worker', 'metal-1', '--wait')
+  await api.stream(1)
+  api.change(ID, { desired_status: 'RUNNING', desired_by: 'eve' })
+  expect(await done).toBe(1)
+  expect(err()).toContain('metal-1 will not get there: eve now wants it RUNNING')
+})
+
+it('says that a wait goes on without the person who left it', async () => {
+  const { lcm, api, err, interrupt } = fleet()
+  const done = lcm('stop', 'worker', 'metal-1', '--wait')
+  await api.stream(1)
+  interrupt()
+  expect(await done).toBe(130)
+  expect(err()).toContain('you stopped waiting for metal-1: it goes on without you')
+})
+
+describe('terminate', () => {
+  const wasAsked = (requests: string[]) => requests.some(request => request.endsWith('/terminate'))
+
+  it('goes on when the name is typed', async () => {
+    const { lcm, api, err } = fleet({ typed: 'metal-1' })
+    expect(await lcm('terminate', 'worker', ID)).toBe(0)
+    expect(err()).toContain('Type its name to go on: ')
+    expect(wasAsked(api.requests)).toBe(true)
+  })
+
+  it('does nothing when something else is typed', async () => {
+    const { lcm, api, err } = fleet({ typed: 'yes' })
+    expect(await lcm('terminate', 'worker', ID)).toBe(1)
+    expect(err()).toContain('metal-1 was left alone')
+    expect(wasAsked(api.requests)).toBe(false)
+  })
+
+  it('needs --yes where nobody can type', async () => {
+    const { lcm, api, err } = fleet()
+    expect(await lcm('terminate', 'worker', ID)).toBe(2)
+    expect(err()).toBe('error: terminating metal-1 destroys its disk: repeat with --yes if you mean it\n')
+    expect(wasAsked(api.requests)).toBe(false)
+    expect(await lcm('terminate', 'worker', ID, '--yes')).toBe(0)
+  })
+
+  it('does not ask with --yes', async () => {
+    const { lcm, err } = fleet({ typed: 'never read' })
+    expect(await lcm('terminate', 'worker', ID, '-y')).toBe(0)
+    expect(err()).toBe('')
+  })
+
+  it('is content when the record is gone in the end', async () => {
+    const { lcm, api, out } = fleet()
+    const done = lcm('terminate', 'worker', ID, '--yes', '--wait')
+    await api.stream(1)
+    api.remove(ID)
+    expect(await done).toBe(0)
+    expect(out()).toBe('metal-1 is gone after 0s\n')
+  })
+
+  it('exits with 4 when the worker is protected', async () => {
+    const { lcm, api, err } = fleet()
+    api.change(ID, { protected: true })
+    expect(await lcm('terminate', 'worker', ID, '--yes')).toBe(4)
+    expect(err()).toBe('error: metal-1 is protected\n')
+  })
+})
+
+it('exits with 4 and names the candidates when a name is not unique', async () => {
+  const { lcm, api, errLines } = fleet()
+  api.put(aRunningWorker({ id: 'w-2' }))
+  expect(await lcm('stop', 'worker', 'metal-1')).toBe(4)
+  expect(errLines()).toEqual([
+    'error: 2 workers are named metal-1: repeat with the id of the one you mean',
+    `  ${ID}  RUNNING  us-east-1`,
+    '  w-2  RUNNING  us-east-1',
+  ])
+})

@@ -1,0 +1,141 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { withBoot } from '@lcm/domain/worker/boot'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aRunningWorker, aTemplate, START_MS } from '../testing/samples.ts'
+
+const NEW = 'w-0abcdefgh0009'
+
+function fleet(isTty = false) {
+  const captured = capturedShell({ isTty })
+  captured.api.putTemplate(aTemplate())
+  const create = (...args: string[]) => run(['create', ...args], captured.shell)
+  return { ...captured, create }
+}
+
+describe('create worker', () => {
+  it('asks for a worker and comes back', async () => {
+    const { create, api, out } = fleet()
+    expect(await create('worker', '-t', 'metal', '--name', 'mine', '--region', 'eu-west-1')).toBe(0)
+    expect(out()).toBe(`mine (${NEW}) is created in eu-west-1 and will be RUNNING\n`)
+    expect(api.bodies).toEqual([{ template_name: 'metal', name: 'mine', aws_region: 'eu-west-1' }])
+  })
+
+  it('prints the worker for programs, and nothing when quiet', async () => {
+    const json = fleet()
+    await json.create('worker', '-t', 'metal', '-o', 'json')
+    expect(JSON.parse(json.out()).id).toBe(NEW)
+    const name = fleet()
+    await name.create('worker', '-t', 'metal', '-o', 'name')
+    expect(name.out()).toBe('metal-new\n')
+    const quiet = fleet()
+    expect(await quiet.create('worker', '-t', 'metal', '-q')).toBe(0)
+    expect([quiet.out(), quiet.err()]).toEqual(['', ''])
+  })
+
+  it('waits by stages until CML can be used', async () => {
+    const { create, api, clock, out, errLines } = fleet()
+    const done = create('worker', '-t', 'metal', '--wait')
+    await api.stream(1)
+    await clock.advance(20_000)
+    api.change(NEW, { status: 'STARTING', conditions: withBoot([], 1, START_MS) })
+    await clock.advance(232_000)
+    api.change(NEW, aRunningWorker({ id: NEW, name: 'metal-new' }))
+    expect(await done).toBe(0)
+    expect(errLines()).toEqual([
+      `metal-new (${NEW}) is created in us-east-1 and will be RUNNING`,
+      '    0s  metal-new is PENDING: waiting for its launch',
+      '   20s  metal-new is STARTING: waiting for the CML port to open',
+    ])
+    expect(out()).toBe('metal-new is RUNNING after 4m12s: https://203.0.113.7\n')
+  })
+
+  it('prints the worker as it became, once', async () => {
+    const { create, api, out } = fleet()
+    const done = create('worker', '-t', 'metal', '--wait', '-o', 'json', '-q')
+    await api.stream(1)
+    api.change(NEW, aRunningWorker({ id: NEW }))
+    expect(await done).toBe(0)
+    expect(JSON.parse(out()).status).toBe('RUNNING')
+  })
+
+  it('leaves no trace of the progress line on a terminal', async () => {
+    const { create, api, err } = fleet(true)
+    const done = create('worker', '-t', 'metal', '--wait')
+    await api.stream(1)
+    api.change(NEW, aRunningWorker({ id: NEW }))
+    await done
+    expect(err().endsWith('\u001b[1A\r\u001b[0J')).toBe(true)
+  })
+
+  it('gives up after --timeout', async () => {
+    const { create, api, clock, err } = fleet()
+    const done = create('worker', '-t', 'metal', '--wait', '--timeout', '90s')
+    await api.stream(1)
+    await clock.advance(90_000)
+    expect(await done).toBe(1)
+    expect(err()).toContain('still so after 1m30s')
+  })
+
+  it('prints each field that the API refuses', async () => {
+    const { create, err } = fleet()
+    expect(await create('worker', '-t', 'metal', '--region', 'Moon')).toBe(1)
+    expect(err()).toBe(
+      'error: LCM refuses these values: mend them and repeat\n  aws_region: a region such as us-east-1\n',
+    )
+  })
+
+  it('exits with 3 when there is no such template', async () => {
+    const { create, err } = fleet()
+    expect(await create('worker', '-t', 'none')).toBe(3)
+    expect(err()).toBe('error: there is no such template: `lcm get templates` lists them\n')
+  })
+})
+
+describe('create template', () => {
+  let dir = ''
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'lcm-cli-'))
+  })
+  afterEach(() => rm(dir, { recursive: true }))
+
+  const { id, version, created_at, updated_at, ...spec } = aTemplate({ name: 'small' })
+  const file = async (text: string) => {
+    const path = join(dir, 'template')
+    await writeFile(path, text)
+    return path
+  }
+
+  it('takes YAML and JSON', async () => {
+    const yaml = fleet()
+    expect(await yaml.create('template', '-f', await file(stringify(spec)))).toBe(0)
+    expect(yaml.out()).toBe('template small (wt-0abcdefgh0001) is created\n')
+    const json = fleet()
+    expect(await json.create('template', '-f', await file(JSON.stringify(spec)), '-o', 'name')).toBe(0)
+    expect(json.out()).toBe('small\n')
+    expect(json.api.bodies).toEqual([spec])
+  })
+
+  it('prints each field that is wrong without asking the API', async () => {
+    const { create, api, errLines } = fleet()
+    expect(await create('template', '-f', await file('name: UPPER\ncolour: red'))).toBe(1)
+    expect(errLines()).toContain('  name: lower-case letters, digits and dashes, 1 to 63 characters')
+    expect(errLines().some(line => line.includes('colour'))).toBe(true)
+    expect(api.requests).toEqual([])
+  })
+
+  it('refuses files that are not there or no YAML', async () => {
+    const { create, err } = fleet()
+    expect(await create('template', '-f', '/nowhere')).toBe(1)
+    expect(err()).toBe("error: /nowhere can't be read (ENOENT): give a YAML or JSON file with -f\n")
+    expect(await create('template', '-f', await file('a: [1'))).toBe(1)
+  })
+
+  it('exits with 4 when the name is taken', async () => {
+    expect(await fleet().create('template', '-f', await file(stringify({ ...spec, name: 'metal' })))).toBe(4)
+  })
+})

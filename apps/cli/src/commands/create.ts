@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises'
+import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
+import type { Command } from 'commander'
+import { CliError, EXIT } from '../exit-code.ts'
+import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
+import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
+import type { Shell } from '../shell.ts'
+
+interface CreateWorkerOptions extends SettleOptions {
+  readonly template: string
+  readonly region?: string
+  readonly name?: string
+}
+
+interface CreateTemplateOptions {
+  readonly file: string
+  readonly output?: Format
+}
+
+export function defineCreate(create: Command, shell: Shell): void {
+  const worker = create
+    .command('worker')
+    .description('ask for a new worker')
+    .requiredOption('-t, --template <name>', 'what to make it from (see `lcm get templates`)')
+    .option('--region <region>', 'where to put it (default: the first region that LCM serves)')
+    .option('--name <name>', 'what to call it (default: LCM finds a name)')
+    .action(async (options: CreateWorkerOptions, command: Command) => createWorker(options, invocation(command, shell)))
+  addSettleOptions(worker)
+  create
+    .command('template')
+    .description('add a worker template from a file')
+    .requiredOption('-f, --file <file>', 'YAML or JSON')
+    .addOption(formatOption())
+    .action(async (options: CreateTemplateOptions, command: Command) =>
+      createTemplate(options, invocation(command, shell)),
+    )
+  create.addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  lcm create worker --template metal                    ask, and come back at once
+  lcm create worker --template metal --wait             stay until CML can be used
+  lcm create worker -t metal --region eu-west-1 --name metal-9 -o json
+  lcm create template -f metal.yaml`
+
+async function createWorker(options: CreateWorkerOptions, invoked: Invocation): Promise<void> {
+  const { client } = await invoked.connect()
+  const worker = await client.call('createWorker', {
+    body: { template_name: options.template, name: options.name, aws_region: options.region },
+    signal: invoked.shell.signal,
+  })
+  const said = `${worker.name} (${worker.id}) is created in ${worker.aws_region} and will be ${worker.desired_status}`
+  return settle({ client, worker, said }, options, invoked)
+}
+
+async function createTemplate(options: CreateTemplateOptions, { shell, output, connect }: Invocation): Promise<void> {
+  const body = await readTemplate(options.file)
+  const { client } = await connect()
+  const template = await client.call('createTemplate', { body, signal: shell.signal })
+  if (options.output !== undefined)
+    return printOne(TEMPLATE_VIEW, template, { output, format: options.output, nowMs: shell.clock.now() })
+  if (!output.quiet) output.out(`template ${template.name} (${template.id}) is created`)
+}
+
+async function readTemplate(file: string): Promise<WorkerTemplateSpec> {
+  const spec = WorkerTemplateSpec.safeParse(await readDocument(file))
+  if (spec.success) return spec.data
+  const details = spec.error.issues.map(({ path, message }) => `${path.join('.') || '(file)'}: ${message}`)
+  throw new CliError(EXIT.failed, `${file} is no worker template: mend these fields and repeat`, details)
+}
+
+async function readDocument(file: string): Promise<unknown> {
+  const { parse } = await import('yaml')
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): give a YAML or JSON file with -f`)
+  })
+  try {
+    return parse(text)
+  } catch (error) {
+    const [what] = String(error).split('\n')
+    throw new CliError(EXIT.failed, `${file} is neither YAML nor JSON: ${what}`)
+  }
+}

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aWorker } from '../testing/samples.ts'
+
+it('removes the record of a TERMINATED worker', async () => {
+  const { shell, api, out } = capturedShell()
+  api.put(aWorker({ status: 'TERMINATED' }))
+  expect(await run(['delete', 'worker', 'metal-1'], shell)).toBe(0)
+  expect(out()).toBe('the record of metal-1 (w-0abcdefgh0001) is removed\n')
+  expect(await run(['delete', 'worker', 'metal-1'], shell)).toBe(3)
+})
+
+it('exits with 4 while the worker lives', async () => {
+  const { shell, api, err } = capturedShell()
+  api.put(aWorker())
+  expect(await run(['delete', 'worker', 'metal-1'], shell)).toBe(4)
+  expect(err()).toBe('error: metal-1 is PENDING; terminate it first\n')
+})

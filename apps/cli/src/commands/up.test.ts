@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import type { Host } from '../shell.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+
+class Refused extends Error {
+  readonly exitCode = 4
+}
+
+const hostThat = (up: Host['up']): Host => ({
+  up,
+  startupExitCode: error => (error instanceof Refused ? error.exitCode : null),
+})
+
+async function optionsOf(env: Record<string, string>, ...args: string[]) {
+  const seen: unknown[] = []
+  const host = hostThat(async options => {
+    seen.push({ ...options, env: null })
+  })
+  const { shell, err } = capturedShell({ host, env })
+  return { code: await run(['up', ...args], shell), seen, err: err() }
+}
+
+it('leaves to the host what nobody said', async () => {
+  const { seen } = await optionsOf({})
+  expect(seen).toEqual([{ cloud: 'sim', dataDir: '.lcm', port: null, simPort: null, speed: null, env: null }])
+})
+
+it('passes on what was said', async () => {
+  const args = ['--cloud', 'aws', '--data', '/tmp/x', '--port', '9000', '--sim-port', '0', '--speed', '0.5']
+  const { seen } = await optionsOf({ LCM_DATA: '/ignored', LCM_CLOUD: 'sim' }, ...args)
+  expect(seen).toEqual([{ cloud: 'aws', dataDir: '/tmp/x', port: 9000, simPort: 0, speed: 0.5, env: null }])
+})
+
+it('reads the environment where no option is given', async () => {
+  const { seen } = await optionsOf({ LCM_DATA: '/data', LCM_CLOUD: 'aws' })
+  expect(seen).toMatchObject([{ cloud: 'aws', dataDir: '/data' }])
+  expect(await optionsOf({ LCM_CLOUD: 'azure' })).toMatchObject({ code: 2, seen: [] })
+})
+
+it('prints what the host says and ends with it', async () => {
+  const host = hostThat(async (_, io) => {
+    io.out('console: http://127.0.0.1:8080')
+    io.err('the simulator is slow')
+    await new Promise<void>(resolve => {
+      io.signal.addEventListener('abort', () => resolve())
+      interrupt()
+    })
+    io.out('stopped')
+  })
+  const { shell, interrupt, out, err } = capturedShell({ host })
+  expect(await run(['up'], shell)).toBe(0)
+  expect(out()).toBe('console: http://127.0.0.1:8080\nstopped\n')
+  expect(err()).toBe('the simulator is slow\n')
+})
+
+it('says why a start was refused', async () => {
+  const host = hostThat(() => Promise.reject(new Refused('.lcm is in use by process 7: stop that first')))
+  const { shell, err } = capturedShell({ host })
+  expect(await run(['up'], shell)).toBe(4)
+  expect(err()).toBe('error: .lcm is in use by process 7: stop that first\n')
+})
+
+it('does not hide a defect of the host', async () => {
+  const host = hostThat(() => Promise.reject(new TypeError('oops')))
+  const { shell, err } = capturedShell({ host })
+  expect(await run(['up'], shell)).toBe(1)
+  expect(err()).toContain('a defect in lcm')
+})

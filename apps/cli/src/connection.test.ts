@@ -1,0 +1,104 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { UnreachableError } from '@lcm/client/api-error'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { connect, findTarget } from './connection.ts'
+import { capturedShell } from './testing/captured-shell.ts'
+
+let dir = ''
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'lcm-cli-'))
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+const running = async (api = 'http://127.0.0.1:8080') => {
+  await writeFile(join(dir, 'endpoints.json'), JSON.stringify({ api, aws: null, sim_control: null, pid: 1 }))
+  await writeFile(join(dir, 'admin-token'), 'from-folder\n')
+}
+
+describe('findTarget', () => {
+  it('takes options before environment before the data folder', async () => {
+    await running()
+    const env = { LCM_URL: 'http://env:1', LCM_TOKEN: 'from-env', LCM_DATA: dir }
+    const options = { url: 'http://option:2', token: 'from-option' }
+    expect(await findTarget(options, env)).toMatchObject({ url: 'http://option:2', token: 'from-option' })
+    expect(await findTarget({}, env)).toMatchObject({ url: 'http://env:1', token: 'from-env' })
+    expect(await findTarget({}, { LCM_DATA: dir })).toMatchObject({
+      url: 'http://127.0.0.1:8080',
+      token: 'from-folder',
+    })
+    expect(await findTarget({ data: dir }, { LCM_DATA: '/nowhere' })).toMatchObject({ token: 'from-folder' })
+  })
+
+  it('takes an empty variable for none', async () => {
+    await running()
+    expect(await findTarget({}, { LCM_URL: '', LCM_TOKEN: '', LCM_DATA: dir })).toMatchObject({ token: 'from-folder' })
+  })
+
+  it('shows the token of the folder to the LCM of the folder only', async () => {
+    await running()
+    expect(await findTarget({ url: 'http://localhost:8080', data: dir }, {})).toMatchObject({ token: 'from-folder' })
+    expect(await findTarget({ url: 'http://localhost:8081', data: dir }, {})).toMatchObject({ token: null })
+    expect(await findTarget({ url: 'http://evil.example', data: dir }, {})).toMatchObject({ token: null })
+    expect(await findTarget({ url: 'http://127.0.0.1.evil.example:8080', data: dir }, {})).toMatchObject({
+      token: null,
+    })
+  })
+
+  it('says how to start LCM where none runs', async () => {
+    await expect(findTarget({ data: dir }, {})).rejects.toMatchObject({
+      exitCode: 6,
+      message: `no LCM is running on ${dir}: start it with \`npm start\`, or name one with --url`,
+    })
+  })
+
+  it('refuses a damaged file and a folder in place of one', async () => {
+    await writeFile(join(dir, 'endpoints.json'), '{"api": 7}')
+    await expect(findTarget({ data: dir }, {})).rejects.toMatchObject({ exitCode: 6 })
+    await rm(join(dir, 'endpoints.json'))
+    await mkdir(join(dir, 'endpoints.json'))
+    await expect(findTarget({ data: dir }, {})).rejects.toMatchObject({ exitCode: 1 })
+  })
+
+  it('refuses what is no address', async () => {
+    for (const url of ['nonsense', 'ftp://x', 'localhost:8080']) {
+      await expect(findTarget({ url }, {})).rejects.toMatchObject({ exitCode: 2 })
+    }
+  })
+})
+
+describe('connect', () => {
+  const info = async (shell: ReturnType<typeof capturedShell>['shell']) =>
+    (await connect({}, shell)).client.call('info', {})
+  const env = { LCM_URL: 'http://127.0.0.1:8080' }
+
+  it('says what to do when nobody answers', async () => {
+    const { shell, api } = capturedShell({ env })
+    api.crash()
+    await expect(info(shell)).rejects.toThrow(
+      new UnreachableError('LCM does not answer at http://127.0.0.1:8080: check the address given by --url or LCM_URL'),
+    )
+  })
+
+  it('warns that a write may have been done, unless it was never sent', async () => {
+    const create = async (cause: Error) => {
+      const transport = async () => () => Promise.reject(new UnreachableError('silence', { cause }))
+      const { client } = await connect({}, { ...capturedShell({ env }).shell, transport })
+      return client.call('createWorker', { body: { template_name: 'metal' } })
+    }
+    await expect(create(new Error('reset'))).rejects.toThrow('it may have been done')
+    await expect(create(Object.assign(new Error(), { code: 'ECONNREFUSED' }))).rejects.not.toThrow(
+      'it may have been done',
+    )
+  })
+
+  it('notices that something else lives at the address', async () => {
+    const transport = async () => async () => ({
+      status: 200,
+      headers: { 'content-type': 'text/html' },
+      body: '<html>',
+    })
+    await expect(info({ ...capturedShell({ env }).shell, transport })).rejects.toThrow('it is no LCM')
+  })
+})

@@ -1,0 +1,43 @@
+import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { PROBLEMS, type ProblemCode, ProblemError } from '@lcm/contract/problems'
+import { CommanderError } from 'commander'
+import { expect, it } from 'vitest'
+import { CliError, EXIT, exitCodeOf, isPassing } from './exit-code.ts'
+
+const refused = (code: ProblemCode) => new ApiError(new ProblemError(code, 'no').toProblem('/x'))
+
+it.each([
+  ['unauthenticated', 5],
+  ['forbidden', 5],
+  ['not_found', 3],
+  ['template_not_found', 3],
+  ['worker_protected', 4],
+  ['version_mismatch', 4],
+  ['validation_failed', 1],
+  ['template_disabled', 1],
+  ['internal_error', 1],
+  ['store_unavailable', 6],
+] as const)('answers %s with exit code %i', (code, exitCode) => expect(exitCodeOf(refused(code))).toBe(exitCode))
+
+it('has an exit code above 0 for every refusal of the contract', () => {
+  for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
+    const error = new ApiError({ type: '', title, status, detail: '', code })
+    expect(exitCodeOf(error), code).toBeGreaterThan(0)
+  }
+})
+
+it('tells usage, help, silence and defects apart', () => {
+  expect(exitCodeOf(new CommanderError(1, 'commander.unknownOption', ''))).toBe(EXIT.usage)
+  expect(exitCodeOf(new CommanderError(0, 'commander.helpDisplayed', ''))).toBe(EXIT.ok)
+  expect(exitCodeOf(new UnreachableError('silence'))).toBe(EXIT.unreachable)
+  expect(exitCodeOf(new CliError(4, 'two of them'))).toBe(EXIT.conflict)
+  expect(exitCodeOf(new TypeError('oops'))).toBe(EXIT.failed)
+})
+
+it('goes on trying only where trying may help', () => {
+  expect(isPassing(new UnreachableError('silence'))).toBe(true)
+  expect(isPassing(refused('store_unavailable'))).toBe(true)
+  expect(isPassing(refused('too_many_clients'))).toBe(true)
+  expect(isPassing(refused('unauthenticated'))).toBe(false)
+  expect(isPassing(new TypeError('oops'))).toBe(false)
+})

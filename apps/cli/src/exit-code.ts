@@ -1,0 +1,58 @@
+import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { CommanderError } from 'commander'
+
+/** What the process says to its caller when it ends. Scripts rely on these numbers: never change one. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  conflict: 4,
+  notAllowed: 5,
+  unreachable: 6,
+  interrupted: 130,
+} as const
+
+/** A refusal of the command itself. `message` is one sentence with the next step; `details` are lines below it. */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly exitCode: number
+  readonly details: readonly string[]
+
+  constructor(exitCode: number, message: string, details: readonly string[] = []) {
+    super(message)
+    this.exitCode = exitCode
+    this.details = details
+  }
+}
+
+const EXIT_BY_STATUS: Readonly<Record<number, number>> = {
+  401: EXIT.notAllowed,
+  403: EXIT.notAllowed,
+  404: EXIT.notFound,
+  409: EXIT.conflict,
+  412: EXIT.conflict,
+  421: EXIT.unreachable,
+  502: EXIT.unreachable,
+  503: EXIT.unreachable,
+  504: EXIT.unreachable,
+}
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CliError) return error.exitCode
+  if (error instanceof UnreachableError) return EXIT.unreachable
+  if (error instanceof ApiError) return ofProblem(error.problem)
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  return EXIT.failed
+}
+
+function ofProblem({ code, status }: ApiError['problem']): number {
+  if (code === 'template_not_found') return EXIT.notFound
+  return EXIT_BY_STATUS[status] ?? EXIT.failed
+}
+
+/** Whether the same request may well succeed in a moment. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof UnreachableError) return true
+  return error instanceof ApiError && (error.problem.status === 429 || error.problem.status >= 500)
+}

@@ -1,0 +1,37 @@
+import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
+import { expect, it } from 'vitest'
+import { CliError } from './exit-code.ts'
+import { failureOf } from './failure.ts'
+
+it('prints each field that is wrong', () => {
+  const errors = [
+    { path: 'body.aws_region', message: 'a region such as us-east-1' },
+    { path: 'body', message: 'unknown key "colour"' },
+  ]
+  const problem = new ProblemError('validation_failed', 'all of it once more', errors)
+  expect(failureOf(new ApiError(problem.toProblem('/workers')))).toEqual({
+    sentence: 'LCM refuses these values: mend them and repeat',
+    details: ['aws_region: a region such as us-east-1', '(all): unknown key "colour"'],
+  })
+})
+
+it('says what to do at a command line, where the API can not know', () => {
+  const sentence = (code: ProblemCode, detail: string) =>
+    failureOf(new ApiError(new ProblemError(code, detail).toProblem('/workers'))).sentence
+  expect(sentence('forbidden', 'eve is user.')).toBe('eve is user: ask an admin to do it, or for a role that may')
+  expect(sentence('unauthenticated', 'send a header')).toMatch(/^LCM does not know who you are: .* --token/)
+  expect(sentence('worker_protected', 'unprotect it first')).toBe('unprotect it first')
+})
+
+it('takes our own sentences as they are', () => {
+  expect(failureOf(new CliError(1, 'no', ['because']))).toEqual({ sentence: 'no', details: ['because'] })
+  expect(failureOf(new UnreachableError('silence')).sentence).toBe('silence')
+  expect(failureOf(new CliError(1, 'said eve: \u001b[2J')).sentence).toBe('said eve:  [2J')
+})
+
+it('says where a defect sits', () => {
+  const { sentence } = failureOf(new TypeError('oops'))
+  expect(sentence).toMatch(/^a defect in lcm, please report it: TypeError: oops at .*failure\.test\.ts/)
+  expect(failureOf('a string').sentence).toContain('a string')
+})

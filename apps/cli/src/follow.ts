@@ -1,0 +1,56 @@
+import type { Client } from '@lcm/client/client'
+import { eventsUnlessSilent } from '@lcm/client/live-events'
+import { type EventEnvelope, HEARTBEAT_MS } from '@lcm/contract/events'
+import type { Clock } from '@lcm/runtime/clock'
+import { isPassing } from './exit-code.ts'
+
+/**
+ * `look`: what you know may be old, so read again; comes first, after every break and after a reset.
+ * `broken`: the stream ended; it is opened again in a moment. Looking meanwhile is polling.
+ */
+export type Notice =
+  | { readonly kind: 'look' }
+  | { readonly kind: 'broken' }
+  | { readonly kind: 'event'; readonly event: EventEnvelope }
+
+export interface FollowOptions {
+  readonly client: Client
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** The position to begin after; without one, what happens from now on. */
+  readonly after?: string
+}
+
+export const RETRY_MS = 2_000
+/** A stream without even a heartbeat for so long is dead, whatever TCP believes. */
+const SILENCE_MS_MAX = 3 * HEARTBEAT_MS
+
+/** Follows every change until the signal aborts, across breaks and restarts of the API. It rejects only if refused. */
+export async function* follow(options: FollowOptions): AsyncGenerator<Notice> {
+  const { client, clock, signal } = options
+  const silence = { clock, firstMs: SILENCE_MS_MAX, betweenMs: SILENCE_MS_MAX }
+  let position: string | null = options.after ?? null
+  while (!signal.aborted) {
+    try {
+      position ??= await positionNow(client, signal)
+      yield { kind: 'look' }
+      for await (const message of eventsUnlessSilent(client, { after: position, signal }, silence)) {
+        position = message.event.type === 'reset' ? null : (message.position ?? position)
+        if (message.event.type !== 'heartbeat') yield { kind: 'event', event: message.event }
+        if (position === null) break
+      }
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      if (position === null) yield { kind: 'look' }
+    }
+    if (signal.aborted) return
+    if (position !== null) yield { kind: 'broken' }
+    await clock.sleep(RETRY_MS, signal)
+  }
+}
+
+/** Where the stream is now. Whatever is read later is not older than this. */
+export async function positionNow(client: Client, signal: AbortSignal): Promise<string> {
+  const { revision } = await client.call('listWorkers', { query: { limit: 1 }, signal })
+  return revision
+}

@@ -1,0 +1,42 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { expect, it } from 'vitest'
+import { addGlobalOptions } from './global-options.ts'
+import { durationMs, type Invocation, invocation } from './invocation.ts'
+import { capturedShell } from './testing/captured-shell.ts'
+
+async function invoked(args: readonly string[], env = {}, isTty = true): Promise<Invocation> {
+  const seen: Invocation[] = []
+  const { shell } = capturedShell({ isTty, env })
+  const program = new Command()
+  addGlobalOptions(program)
+  program.command('act').action((_, command: Command) => {
+    seen.push(invocation(command, shell))
+  })
+  await program.parseAsync(['act', ...args], { from: 'user' })
+  const [only] = seen
+  if (only === undefined) throw new Error('the command did not run')
+  return only
+}
+
+it('sees the options that all commands share', async () => {
+  const { globals, output } = await invoked(['--url', 'http://x', '-q'])
+  expect(globals).toEqual({ url: 'http://x', quiet: true, color: true })
+  expect(output.quiet).toBe(true)
+})
+
+it.each([
+  [[], {}, true, true],
+  [['--no-color'], {}, true, false],
+  [[], { NO_COLOR: '1' }, true, false],
+  [[], { NO_COLOR: '' }, true, true],
+  [[], { TERM: 'dumb' }, true, false],
+  [[], {}, false, false],
+])('with %j and %j on a terminal (%s) colours: %s', async (args, env, isTty, isColored) => {
+  const { output } = await invoked(args, env, isTty)
+  expect(output.colors.isColorSupported).toBe(isColored)
+})
+
+it('reads durations of options', () => {
+  expect(durationMs('90s')).toBe(90_000)
+  expect(() => durationMs('soon')).toThrow(InvalidArgumentError)
+})

@@ -1,0 +1,30 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Connection, connect } from './connection.ts'
+import { parseDuration } from './duration.ts'
+import { type GlobalOptions, outputFor } from './global-options.ts'
+import type { Output } from './output.ts'
+import type { Shell } from './shell.ts'
+
+/** What one run of one command works with. */
+export interface Invocation {
+  readonly shell: Shell
+  readonly output: Output
+  readonly globals: GlobalOptions
+  connect(): Promise<Connection>
+}
+
+export function invocation(command: Command, shell: Shell): Invocation {
+  const globals = command.optsWithGlobals<GlobalOptions>()
+  return { shell, output: outputFor(globals, shell), globals, connect: () => connect(globals, shell) }
+}
+
+export function durationMs(text: string): number {
+  const ms = parseDuration(text)
+  if (ms === null) throw new InvalidArgumentError('Give a duration such as 90s, 5m or 1h30m.')
+  return ms
+}
+
+export const FORMATS = ['table', 'json', 'yaml', 'name'] as const
+export type Format = (typeof FORMATS)[number]
+
+export const formatOption = (): Option => new Option('-o, --output <format>', 'how to print it').choices(FORMATS)

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { liveArea, makeOutput, type Sink } from './output.ts'
+
+function captured(isTty: boolean) {
+  const written: string[] = []
+  const sink: Sink = { write: text => written.push(text), isTty, rows: 24 }
+  return { sink, text: () => written.join('') }
+}
+
+it('sends what was asked for to stdout and the rest to stderr', () => {
+  const [stdout, stderr] = [captured(false), captured(false)]
+  const output = makeOutput({ stdout: stdout.sink, stderr: stderr.sink, color: true, quiet: false })
+  output.out('answer')
+  output.note('by the way')
+  output.fail('no', ['field: wrong'])
+  expect(stdout.text()).toBe('answer\n')
+  expect(stderr.text()).toBe('by the way\nerror: no\n  field: wrong\n')
+})
+
+it('keeps warnings, questions and errors when quiet', () => {
+  const stderr = captured(false)
+  const output = makeOutput({ stdout: captured(false).sink, stderr: stderr.sink, color: true, quiet: true })
+  output.note('by the way')
+  output.warn('beware')
+  output.ask('sure? ')
+  output.fail('no', [])
+  expect(stderr.text()).toBe('beware\nsure? error: no\n')
+})
+
+it('colours for terminals only, and never when told not to', () => {
+  const colored = (isTty: boolean, color: boolean) =>
+    makeOutput({ stdout: captured(isTty).sink, stderr: captured(true).sink, color, quiet: false }).colors.red('x')
+  expect(colored(true, true)).toBe('\u001b[31mx\u001b[39m')
+  expect(colored(true, false)).toBe('x')
+  expect(colored(false, true)).toBe('x')
+})
+
+it('writes a live area over itself', () => {
+  const { sink, text } = captured(true)
+  const area = liveArea(sink)
+  area.draw(['one', 'two'])
+  area.draw(['three'])
+  area.clear()
+  expect(text()).toBe(
+    '\r\u001b[0J\u001b[?7lone\ntwo\n\u001b[?7h\u001b[2A\r\u001b[0J\u001b[?7lthree\n\u001b[?7h\u001b[1A\r\u001b[0J',
+  )
+})

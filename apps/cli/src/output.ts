@@ -1,0 +1,99 @@
+import picocolors from 'picocolors'
+
+export type Colors = ReturnType<typeof picocolors.createColors>
+
+/** Where text goes: standard output, standard error, or a test's memory. */
+export interface Sink {
+  write(text: string): void
+  readonly isTty: boolean
+  readonly rows: number
+}
+
+export interface OutputOptions {
+  readonly stdout: Sink
+  readonly stderr: Sink
+  readonly color: boolean
+  readonly quiet: boolean
+}
+
+/** The only way to a person's eyes. */
+export interface Output {
+  readonly stdout: Sink
+  readonly stderr: Sink
+  readonly quiet: boolean
+  /** For standard output. */
+  readonly colors: Colors
+  /** What was asked for. */
+  out(line: string): void
+  /** What is good to know meanwhile, on standard error. `--quiet` drops it. */
+  note(line: string): void
+  /** What must not be overlooked, on standard error even with `--quiet`. */
+  warn(line: string): void
+  /** Asks without ending the line, so that the answer stands behind the question. */
+  ask(question: string): void
+  /** Why it went wrong: one sentence, then details. */
+  fail(sentence: string, details: readonly string[]): void
+}
+
+export function makeOutput({ stdout, stderr, color, quiet }: OutputOptions): Output {
+  const paintErrors = picocolors.createColors(color && stderr.isTty)
+  return {
+    stdout,
+    stderr,
+    quiet,
+    colors: picocolors.createColors(color && stdout.isTty),
+    out: line => stdout.write(`${line}\n`),
+    note: line => {
+      if (!quiet) stderr.write(`${line}\n`)
+    },
+    warn: line => stderr.write(`${line}\n`),
+    ask: question => stderr.write(question),
+    fail(sentence, details) {
+      stderr.write(`${paintErrors.red('error:')} ${sentence}\n${details.map(detail => `  ${detail}\n`).join('')}`)
+    },
+  }
+}
+
+/** A stream of this process. A reader that went away (`lcm get workers | head -1`) is no error. */
+export function processSink(stream: NodeJS.WriteStream, onReaderGone: () => void): Sink {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    onReaderGone()
+  })
+  return {
+    write: text => {
+      stream.write(text)
+    },
+    isTty: stream.isTTY === true,
+    get rows() {
+      return stream.rows ?? 0
+    },
+  }
+}
+
+const NO_WRAP = '\u001b[?7l'
+const WRAP = '\u001b[?7h'
+const CLEAR_BELOW = '\u001b[0J'
+
+export interface LiveArea {
+  /** Replaces what the area showed. Lines that are too long are cut by the terminal, not wrapped. */
+  draw(lines: readonly string[]): void
+  /** Takes the last lines away. */
+  clear(): void
+}
+
+/** Some lines of a terminal that are written over and over. */
+export function liveArea(sink: Sink): LiveArea {
+  let height = 0
+  const rewind = () => `${height > 0 ? `\u001b[${height}A` : ''}\r${CLEAR_BELOW}`
+  return {
+    draw(lines) {
+      sink.write(`${rewind()}${NO_WRAP}${lines.map(line => `${line}\n`).join('')}${WRAP}`)
+      height = lines.length
+    },
+    clear() {
+      if (height > 0) sink.write(rewind())
+      height = 0
+    },
+  }
+}

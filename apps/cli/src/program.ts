@@ -1,0 +1,139 @@
+import { UnreachableError } from '@lcm/client/api-error'
+import { Command, CommanderError } from 'commander'
+import manifest from '../package.json' with { type: 'json' }
+import { EXIT, exitCodeOf } from './exit-code.ts'
+import { failureOf } from './failure.ts'
+import { addGlobalOptions, type GlobalOptions, outputFor } from './global-options.ts'
+import type { Shell } from './shell.ts'
+
+type Define = (command: Command, shell: Shell, whole: () => Promise<Command>) => void
+
+interface Group {
+  readonly name: string
+  readonly summary: string
+  /** Loaded only when it is used, so that `lcm --version` need not read the whole product. */
+  load(): Promise<Define>
+}
+
+const GROUPS: readonly Group[] = [
+  {
+    name: 'up',
+    summary: 'run LCM on this machine: all services, the console and a simulated cloud',
+    load: async () => (await import('./commands/up.ts')).defineUp,
+  },
+  {
+    name: 'get',
+    summary: 'list workers or templates, or show one',
+    load: async () => (await import('./commands/get.ts')).defineGet,
+  },
+  {
+    name: 'describe',
+    summary: 'show all there is to know about a worker',
+    load: async () => (await import('./commands/describe.ts')).defineDescribe,
+  },
+  {
+    name: 'create',
+    summary: 'ask for a worker, or add a template',
+    load: async () => (await import('./commands/create.ts')).defineCreate,
+  },
+  {
+    name: 'start',
+    summary: 'want a worker RUNNING',
+    load: async () => (await import('./commands/act.ts')).defineStart,
+  },
+  {
+    name: 'stop',
+    summary: 'want a worker STOPPED; its disk is kept',
+    load: async () => (await import('./commands/act.ts')).defineStop,
+  },
+  {
+    name: 'terminate',
+    summary: 'want a worker gone for good',
+    load: async () => (await import('./commands/act.ts')).defineTerminate,
+  },
+  {
+    name: 'delete',
+    summary: 'remove the record of a TERMINATED worker',
+    load: async () => (await import('./commands/delete.ts')).defineDelete,
+  },
+  {
+    name: 'events',
+    summary: 'follow every change as it happens',
+    load: async () => (await import('./commands/events.ts')).defineEvents,
+  },
+  {
+    name: 'open',
+    summary: 'print a link that logs a browser into the console',
+    load: async () => (await import('./commands/open.ts')).defineOpen,
+  },
+  {
+    name: 'completion',
+    summary: 'print a script that completes commands in your shell',
+    load: async () => (await import('./commands/completion.ts')).defineCompletion,
+  },
+]
+
+const EXAMPLES = `
+Examples:
+  lcm up                                       run LCM with a simulated cloud
+  lcm create worker --template metal --wait    a new CML server, ready to use
+  lcm get workers --watch                      the fleet, live
+  lcm describe worker metal-3                  why it is where it is
+
+ID is an id or a unique name. Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict,
+5 not allowed, 6 unreachable.`
+
+/** Runs one command line and answers its exit code. It never rejects. */
+export async function run(args: readonly string[], shell: Shell): Promise<number> {
+  const program = makeProgram(shell)
+  try {
+    await program.parseAsync(withHelp(args), { from: 'user' })
+    return EXIT.ok
+  } catch (error) {
+    return report(error, program, shell)
+  }
+}
+
+/** Groups are defined when they are parsed, so `lcm help get` must go the way of `lcm get --help`. */
+function withHelp(args: readonly string[]): readonly string[] {
+  if (args.length === 0) return ['--help']
+  return args[0] === 'help' ? [...args.slice(1), '--help'] : args
+}
+
+function makeProgram(shell: Shell): Command {
+  const program = new Command('lcm')
+    .description('Runs fleets of Cisco Modeling Labs servers on AWS EC2.')
+    .version(`lcm ${manifest.version}`, '-V, --version', 'print the version')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: text => shell.stdout.write(text),
+      writeErr: text => shell.stderr.write(text),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('Add --help to see how it is used.')
+    .addHelpText('after', EXAMPLES)
+  addGlobalOptions(program)
+  for (const { name, summary } of GROUPS) program.command(name).description(summary).helpCommand(false)
+  const whole = async () => {
+    const fresh = makeProgram(shell)
+    for (const command of fresh.commands) await define(command, shell, whole)
+    return fresh
+  }
+  return program.hook('preSubcommand', (_, command) => define(command, shell, whole))
+}
+
+async function define(command: Command, shell: Shell, whole: () => Promise<Command>): Promise<void> {
+  const group = GROUPS.find(({ name }) => name === command.name())
+  if (group) (await group.load())(command, shell, whole)
+}
+
+function report(error: unknown, program: Command, shell: Shell): number {
+  if (error instanceof CommanderError) return exitCodeOf(error)
+  if (shell.signal.aborted && error instanceof UnreachableError) return EXIT.interrupted
+  const { sentence, details } = failureOf(error)
+  outputFor(program.opts<GlobalOptions>(), shell).fail(sentence, details)
+  return exitCodeOf(error)
+}

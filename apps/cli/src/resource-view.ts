@@ -1,0 +1,76 @@
+import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Format } from './invocation.ts'
+import type { Colors, Output } from './output.ts'
+import { type Column, printable, tableLines } from './table.ts'
+import { templateColumns } from './template-view.ts'
+import { workerColumns } from './worker-view.ts'
+
+/** What all resources have in common. */
+export interface Resource {
+  readonly id: string
+  readonly name: string
+  readonly version: number
+}
+
+export interface ResourceView<T extends Resource> {
+  readonly columns: (nowMs: number, colors: Colors) => readonly Column<T>[]
+  /** What to say instead of an empty table. */
+  readonly whenEmpty: string
+}
+
+export const WORKER_VIEW: ResourceView<Worker> = {
+  columns: workerColumns,
+  whenEmpty: 'there are no workers: create one with `lcm create worker --template NAME`',
+}
+
+export const TEMPLATE_VIEW: ResourceView<WorkerTemplate> = {
+  columns: templateColumns,
+  whenEmpty: 'there are no templates: create one with `lcm create template -f FILE`',
+}
+
+export interface Printing {
+  readonly output: Output
+  readonly format: Format
+  readonly nowMs: number
+}
+
+export async function printList<T extends Resource>(view: ResourceView<T>, items: T[], printing: Printing) {
+  const { output, format, nowMs } = printing
+  switch (format) {
+    case 'json':
+      return output.out(JSON.stringify({ items }, null, 2))
+    case 'yaml':
+      return output.out(await toYaml({ items }))
+    case 'name':
+      return handlesOf(items).forEach(output.out)
+    case 'table':
+      if (items.length === 0) return output.note(view.whenEmpty)
+      return tableLines(view.columns(nowMs, output.colors), items).forEach(output.out)
+  }
+}
+
+export async function printOne<T extends Resource>(view: ResourceView<T>, item: T, printing: Printing) {
+  const { output, format } = printing
+  if (format === 'json') return output.out(JSON.stringify(item, null, 2))
+  if (format === 'yaml') return output.out(await toYaml(item))
+  return printList(view, [item], printing)
+}
+
+async function toYaml(value: unknown): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(value).trimEnd()
+}
+
+/** What any command takes as ID: the name where it is unique, else the id. */
+export function handlesOf(items: readonly Resource[]): string[] {
+  const counts = new Map<string, number>()
+  for (const { name } of items) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return items.map(({ id, name }) => (counts.get(name) === 1 ? printable(name) : id))
+}
+
+/** One change as text that a reader can take line by line, or document by document. */
+export async function changeText(item: Resource, format: Exclude<Format, 'table'>): Promise<string> {
+  if (format === 'json') return JSON.stringify(item)
+  return format === 'yaml' ? `---\n${await toYaml(item)}` : printable(item.name)
+}

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { type Column, columnWidths, printable, rowLines, tableLines } from './table.ts'
+
+interface Pet {
+  readonly name: string
+  readonly kind: string
+}
+
+const columns: readonly Column<Pet>[] = [
+  { title: 'NAME', text: pet => pet.name, paint: text => `<${text}>` },
+  { title: 'KIND', text: pet => pet.kind },
+]
+
+it('aligns columns, shows a dash for nothing and leaves no blanks at the end', () => {
+  const lines = tableLines(columns.slice(0, 1).concat({ title: 'KIND', text: pet => pet.kind }), [
+    { name: 'Rex', kind: 'dog' },
+    { name: 'Mimi', kind: '' },
+  ])
+  expect(lines).toEqual(['NAME   KIND', '<Rex>    dog', '<Mimi>   -'])
+})
+
+it('counts characters, not code units', () => {
+  expect(columnWidths([{ title: 'N', text: (name: string) => name }], ['🦊🦊'])).toEqual([2])
+})
+
+it('never lets what others wrote steer the terminal', () => {
+  expect(printable('a\u001b[2Jb\nc\u009bd')).toBe('a [2Jb c d')
+})
+
+it('keeps columns where they were when rows come one by one', () => {
+  const before = columnWidths(columns, [{ name: 'Methuselah', kind: 'tortoise' }])
+  const widths = columnWidths(columns, [{ name: 'Rex', kind: 'dog' }], before)
+  expect(rowLines(columns, [{ name: 'Rex', kind: 'dog' }], widths)).toEqual(['<Rex>          dog'])
+})

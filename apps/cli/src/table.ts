@@ -1,0 +1,53 @@
+export interface Column<T> {
+  readonly title: string
+  readonly text: (item: T) => string
+  /** Colours the text of a cell. It never changes its width. */
+  readonly paint?: (text: string, item: T) => string
+}
+
+const GAP = '   '
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g
+
+/** What others wrote, made safe for a terminal: escape sequences and line breaks become spaces. */
+export const printable = (text: string): string => text.replaceAll(CONTROL, ' ')
+
+const widthOf = (text: string): number => [...text].length
+
+const cellOf = <T>(column: Column<T>, item: T): string => printable(column.text(item)) || '-'
+
+/** How wide each column must be for its title, these items and what stood there before. */
+export const columnWidths = <T>(
+  columns: readonly Column<T>[],
+  items: readonly T[],
+  before: readonly number[] = [],
+): number[] =>
+  columns.map((column, at) =>
+    items.reduce(
+      (width, item) => Math.max(width, widthOf(cellOf(column, item))),
+      Math.max(before[at] ?? 0, widthOf(column.title)),
+    ),
+  )
+
+const line = (cells: readonly string[]): string => cells.join(GAP).trimEnd()
+const padding = (text: string, width = 0): string => ' '.repeat(Math.max(0, width - widthOf(text)))
+
+export const titleLine = <T>(columns: readonly Column<T>[], widths: readonly number[]): string =>
+  line(columns.map(({ title }, at) => title + padding(title, widths[at])))
+
+/** One aligned line per item. Empty cells show a dash. */
+export const rowLines = <T>(columns: readonly Column<T>[], items: readonly T[], widths: readonly number[]): string[] =>
+  items.map(item =>
+    line(
+      columns.map((column, at) => {
+        const text = cellOf(column, item)
+        return (column.paint?.(text, item) ?? text) + padding(text, widths[at])
+      }),
+    ),
+  )
+
+export function tableLines<T>(columns: readonly Column<T>[], items: readonly T[]): string[] {
+  const widths = columnWidths(columns, items)
+  return [titleLine(columns, widths), ...rowLines(columns, items, widths)]
+}

@@ -1,0 +1,172 @@
+import type { Client } from '@lcm/client/client'
+import type { EventEnvelope } from '@lcm/contract/events'
+import type { Clock } from '@lcm/runtime/clock'
+import { isPassing } from './exit-code.ts'
+import { follow } from './follow.ts'
+import type { Format } from './invocation.ts'
+import { liveArea, type Output } from './output.ts'
+import { changeText, type Resource, type ResourceView } from './resource-view.ts'
+import { columnWidths, rowLines, tableLines, titleLine } from './table.ts'
+
+export interface Listing<T> {
+  readonly items: T[]
+  /** The position of the event stream at which the list was true. */
+  readonly revision: string
+}
+
+/** A list that can be kept up to date. */
+export interface Watchable<T extends Resource> {
+  readonly view: ResourceView<T>
+  list(signal: AbortSignal): Promise<Listing<T>>
+  /** The resource in an event, if it is one of these. */
+  changed(event: EventEnvelope): T | null
+  /** The id in an event, if it says that one of these is gone. */
+  deleted(event: EventEnvelope): string | null
+  /** Whether a list of now would show it. */
+  shows(item: T): boolean
+}
+
+export interface WatchOptions {
+  readonly client: Client
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly output: Output
+  readonly format: Format
+}
+
+/** Who is shown the list. */
+interface Audience<T> {
+  begin(items: readonly T[]): Promise<void>
+  changed(item: T): Promise<void>
+  /** Whether the API does not answer, so that what is shown may be old. */
+  unreachable(isSo: boolean): void
+  end(): void
+}
+
+interface Picture<T> {
+  readonly known: Map<string, T>
+  readonly audience: Audience<T>
+}
+
+/** Shows a list and keeps it up to date until the signal aborts. It rejects if the first read fails. */
+export async function watchList<T extends Resource>(watchable: Watchable<T>, options: WatchOptions): Promise<void> {
+  const first = await watchable.list(options.signal)
+  const known = new Map(first.items.map(item => [item.id, item]))
+  const isLive = options.format === 'table' && options.output.stdout.isTty
+  const audience = isLive ? liveTable(watchable.view, known, options) : changeLog(watchable.view, options)
+  const picture = { known, audience }
+  await audience.begin(first.items)
+  try {
+    let isFresh = true
+    for await (const notice of follow({ ...options, after: first.revision })) {
+      if (notice.kind === 'event') await apply(watchable, picture, notice.event)
+      else if (notice.kind === 'look' && !isFresh) await reread(watchable, picture, options.signal)
+      isFresh = false
+    }
+  } finally {
+    audience.end()
+  }
+}
+
+async function reread<T extends Resource>(watchable: Watchable<T>, picture: Picture<T>, signal: AbortSignal) {
+  try {
+    const { items } = await watchable.list(signal)
+    picture.audience.unreachable(false)
+    const listed = new Set(items.map(item => item.id))
+    for (const id of [...picture.known.keys()]) if (!listed.has(id)) picture.known.delete(id)
+    for (const item of items) await keep(picture, item)
+  } catch (error) {
+    if (!isPassing(error)) throw error
+    if (!signal.aborted) picture.audience.unreachable(true)
+  }
+}
+
+async function apply<T extends Resource>(watchable: Watchable<T>, picture: Picture<T>, event: EventEnvelope) {
+  const { known } = picture
+  const gone = watchable.deleted(event)
+  if (gone !== null) known.delete(gone)
+  const item = watchable.changed(event)
+  if (item === null) return
+  if (watchable.shows(item) || known.has(item.id)) await keep(picture, item)
+  if (!watchable.shows(item)) known.delete(item.id)
+}
+
+/** Older news never replaces newer. */
+async function keep<T extends Resource>({ known, audience }: Picture<T>, item: T): Promise<void> {
+  if ((known.get(item.id)?.version ?? 0) >= item.version) return
+  known.set(item.id, item)
+  await audience.changed(item)
+}
+
+const FRAME_MS = 500
+/** For the titles, a line about what is not shown and one about the API. */
+const ROWS_RESERVED = 4
+
+/** A table that is drawn again whenever it looks different, its ages included. */
+function liveTable<T extends Resource>(
+  view: ResourceView<T>,
+  known: ReadonlyMap<string, T>,
+  { output, clock }: WatchOptions,
+): Audience<T> {
+  const area = liveArea(output.stdout)
+  let shown = ''
+  let isStale = false
+  let cancel: () => void = () => undefined
+  const draw = () => {
+    const lines = frame(view, [...known.values()], output, clock.now())
+    if (isStale) lines.push(output.colors.yellow('API unreachable, retrying'))
+    if (lines.join('\n') !== shown) area.draw(lines)
+    shown = lines.join('\n')
+    cancel = clock.after(FRAME_MS, draw)
+  }
+  return {
+    begin: async () => draw(),
+    changed: async () => undefined,
+    unreachable(isSo) {
+      isStale = isSo
+    },
+    end: () => cancel(),
+  }
+}
+
+function frame<T extends Resource>(view: ResourceView<T>, items: T[], output: Output, nowMs: number): string[] {
+  if (items.length === 0) return [view.whenEmpty]
+  const room = Math.max(1, output.stdout.rows - ROWS_RESERVED)
+  const lines = tableLines(view.columns(nowMs, output.colors), items.slice(0, room))
+  return items.length > room ? [...lines, `… and ${items.length - room} more`] : lines
+}
+
+/** The list, then one line or document per change, for pipes and logs. */
+function changeLog<T extends Resource>(view: ResourceView<T>, { output, format, clock }: WatchOptions): Audience<T> {
+  const print = format === 'table' ? growingTable(view, output, clock) : documents<T>(output, format)
+  let wasUnreachable = false
+  return {
+    begin: print,
+    changed: item => print([item]),
+    unreachable(isSo) {
+      if (isSo && !wasUnreachable) output.note('API unreachable, retrying')
+      wasUnreachable = isSo
+    },
+    end: () => undefined,
+  }
+}
+
+type Print<T> = (items: readonly T[]) => Promise<void>
+
+const documents =
+  <T extends Resource>(output: Output, format: Exclude<Format, 'table'>): Print<T> =>
+  async items => {
+    for (const item of items) output.out(await changeText(item, format))
+  }
+
+function growingTable<T extends Resource>(view: ResourceView<T>, output: Output, clock: Clock): Print<T> {
+  let widths: number[] = []
+  return async items => {
+    if (items.length === 0) return
+    const columns = view.columns(clock.now(), output.colors)
+    const isFirst = widths.length === 0
+    widths = columnWidths(columns, items, widths)
+    if (isFirst) output.out(titleLine(columns, widths))
+    rowLines(columns, items, widths).forEach(output.out)
+  }
+}

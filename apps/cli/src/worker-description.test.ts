@@ -1,0 +1,75 @@
+import { toInstant } from '@lcm/domain/instant'
+import { withBoot, withCondition } from '@lcm/domain/worker/boot'
+import picocolors from 'picocolors'
+import { expect, it } from 'vitest'
+import { aLaunch, aWorker, START_MS } from './testing/samples.ts'
+import { describeWorker } from './worker-description.ts'
+
+const plain = picocolors.createColors(false)
+
+it('tells the whole story of a worker that boots', () => {
+  const at = (seconds: number) => toInstant(START_MS + seconds * 1000)
+  const boot = withBoot(withBoot([], 1, START_MS + 20_000), 2, START_MS + 50_000)
+  const drift = { type: 'TagsChanged', status: true, reason: 'Drift', message: 'a tag was\u001b[2J removed' }
+  const worker = aWorker({
+    status: 'STARTING',
+    service_status: 'STARTING',
+    entered_status_at: at(20),
+    conditions: withCondition(boot, drift, START_MS + 30_000),
+    launch: aLaunch({ state: 'launched' }),
+    ec2_instance_id: 'i-1',
+    instance_type: 'm5zn.metal',
+    public_ip: '203.0.113.7',
+    private_ip: '10.0.0.7',
+    https_endpoint: 'https://203.0.113.7',
+    desired_reason: 'a class',
+    tags: { team: 'net' },
+    state_history: [
+      { from: null, to: 'PENDING', at: at(0), because: 'admin asked for it' },
+      { from: 'PENDING', to: 'PROVISIONING', at: at(5), because: 'launched i-1' },
+      { from: 'PROVISIONING', to: 'STARTING', at: at(20), because: 'EC2 says running' },
+    ],
+  })
+  expect(describeWorker(worker, START_MS + 80_000, plain)).toEqual([
+    'metal-1  w-0abcdefgh0001',
+    '  status     STARTING -> RUNNING for 1m',
+    '  waits      waiting for the CML web server to speak TLS',
+    '  wanted     RUNNING by admin: a class',
+    '  service    STARTING',
+    '  endpoint   https://203.0.113.7',
+    '  addresses  203.0.113.7, 10.0.0.7',
+    '  machine    i-1, m5zn.metal',
+    '  place      us-east-1',
+    '  template   metal, 3.96 USD an hour',
+    '  protected  no',
+    '  tags       team=net',
+    '  created    1m20s ago (USER)',
+    '  version    1',
+    '',
+    'Boot stages',
+    '  ✓ InstanceRunning  1m',
+    '  ✓ TcpReachable     30s',
+    '  … TlsEstablished   1m      waiting for the CML web server to speak TLS',
+    '  … GatewayAnswers   1m',
+    '  … ApiAnswers       1m',
+    '  … CmlReady         1m',
+    '',
+    'Conditions',
+    '  TYPE          HOLDS   FOR   REASON   MESSAGE',
+    '  TagsChanged   yes     50s   Drift    a tag was [2J removed',
+    '',
+    'Launch attempt',
+    '  attempt 1 is launched, asked for 1m20s ago',
+    '  m5zn.metal from ami-1 in subnet-1, 64 GB disk',
+    '',
+    'History, newest first',
+    '  1m      PROVISIONING -> STARTING   EC2 says running',
+    '  1m15s   PENDING -> PROVISIONING    launched i-1',
+    '  1m20s   PENDING                    admin asked for it',
+  ])
+})
+
+it('leaves out what there is nothing to say about', () => {
+  const lines = describeWorker(aWorker({ state_history: [] }), START_MS, plain)
+  expect(lines.filter(line => /Boot|Conditions|Launch|History|endpoint|machine|tags/.test(line))).toEqual([])
+})

@@ -1,0 +1,115 @@
+import { toMs } from '@lcm/domain/instant'
+import { BOOT_CONDITIONS, bootStage, holds } from '@lcm/domain/worker/boot'
+import { CONDITION, type Condition, type Worker, type WorkerStatus } from '@lcm/domain/worker/worker'
+import { formatDuration } from './duration.ts'
+import type { Colors } from './output.ts'
+import type { Column } from './table.ts'
+
+type Ink = 'green' | 'yellow' | 'blue' | 'red' | 'gray' | 'magenta'
+
+/** The same colours as in the console. The word itself always stands beside the colour. */
+const INK_BY_STATUS: Readonly<Record<WorkerStatus, Ink>> = {
+  PENDING: 'yellow',
+  PROVISIONING: 'yellow',
+  STARTING: 'yellow',
+  RUNNING: 'green',
+  DRAINING: 'blue',
+  STOPPING: 'blue',
+  STOPPED: 'gray',
+  TERMINATING: 'red',
+  TERMINATED: 'gray',
+  FAILED: 'red',
+  UNKNOWN: 'magenta',
+}
+
+export const inkOf = (status: WorkerStatus, colors: Colors) => colors[INK_BY_STATUS[status]]
+
+/** Where it is, and where it should be if that is somewhere else. */
+export const statusOf = (worker: Worker): string =>
+  worker.status === worker.desired_status ? worker.status : `${worker.status} -> ${worker.desired_status}`
+
+export const addressOf = (worker: Worker): string => worker.public_ip ?? worker.private_ip ?? ''
+
+export const ageOf = (instant: string, nowMs: number): string => formatDuration(nowMs - toMs(instant))
+
+/** Conditions that keep a worker where it is, and say why. */
+const OBSTACLES = [CONDITION.failed, CONDITION.blocked, CONDITION.held]
+
+export const isBootStage = (condition: Condition): boolean => BOOT_CONDITIONS.some(type => type === condition.type)
+
+const obstacleOf = (worker: Worker): Condition | undefined =>
+  OBSTACLES.flatMap(type => worker.conditions.filter(each => each.type === type && each.status)).at(0)
+
+/** Why it failed, in the words of whoever noticed. */
+export function failureOf(worker: Worker): string {
+  const failed = worker.conditions.find(condition => condition.type === CONDITION.failed && condition.status)
+  return failed?.message || worker.state_history.at(-1)?.because || 'no reason is recorded'
+}
+
+/** What it waits for, as a sentence; empty when it waits for nothing. */
+export function waitsFor(worker: Worker): string {
+  switch (worker.status) {
+    case 'PENDING':
+      return obstacleOf(worker)?.message ?? launchOf(worker)
+    case 'PROVISIONING':
+      return 'waiting for EC2 to say running'
+    case 'STARTING':
+      return bootStage(worker.conditions) ?? 'CML is ready and must stay so for a moment'
+    case 'RUNNING':
+      if (worker.service_status === 'AVAILABLE') return ''
+      return bootStage(worker.conditions) ?? `CML is ${worker.service_status}`
+    case 'STOPPING':
+      return 'waiting for EC2 to say stopped'
+    case 'TERMINATING':
+      return 'waiting for EC2 to say terminated'
+    case 'DRAINING':
+      return 'waiting for its sessions to end'
+    case 'FAILED':
+      return failureOf(worker)
+    case 'UNKNOWN':
+      return 'EC2 names a state that LCM does not know'
+    case 'STOPPED':
+    case 'TERMINATED':
+      return ''
+  }
+}
+
+function launchOf({ launch }: Worker): string {
+  if (launch === null) return 'waiting for its launch'
+  if (launch.state === 'open') return `launching, attempt ${launch.n}`
+  return `attempt ${launch.n} was ${launch.state}${launch.error === null ? '' : `: ${launch.error}`}`
+}
+
+/** The same in a word or two, for a table. */
+export function stageOf(worker: Worker): string {
+  switch (worker.status) {
+    case 'PENDING':
+      return obstacleOf(worker)?.type ?? (worker.launch === null ? '' : `attempt ${worker.launch.n}`)
+    case 'FAILED':
+      return obstacleOf(worker)?.reason ?? ''
+    case 'PROVISIONING':
+    case 'STARTING':
+      return bootStep(worker)
+    case 'RUNNING':
+      return worker.service_status === 'AVAILABLE' ? '' : bootStep(worker)
+    default:
+      return ''
+  }
+}
+
+function bootStep(worker: Worker): string {
+  const missing = BOOT_CONDITIONS.findIndex(type => !holds(worker.conditions, type))
+  const step = missing === -1 ? BOOT_CONDITIONS.length : missing + 1
+  return `${BOOT_CONDITIONS[step - 1]} ${step}/${BOOT_CONDITIONS.length}`
+}
+
+export const workerColumns = (nowMs: number, colors: Colors): readonly Column<Worker>[] => [
+  { title: 'NAME', text: worker => worker.name },
+  { title: 'ID', text: worker => worker.id },
+  { title: 'STATUS', text: statusOf, paint: (text, worker) => inkOf(worker.status, colors)(text) },
+  { title: 'STAGE', text: stageOf },
+  { title: 'REGION', text: worker => worker.aws_region },
+  { title: 'TYPE', text: worker => worker.instance_type ?? '' },
+  { title: 'ADDRESS', text: addressOf },
+  { title: 'AGE', text: worker => ageOf(worker.created_at, nowMs) },
+]
