@@ -1,0 +1,61 @@
+import { signal } from '@preact/signals'
+
+interface Versioned {
+  readonly id: string
+  readonly version: number
+}
+
+/** Resources of one kind. Older data never overwrites newer, whatever order it comes in. */
+export interface Collection<T> {
+  /** Everything held, by id. Reading it in a component or effect subscribes to every change. */
+  all(): ReadonlyMap<string, T>
+  get(id: string): T | undefined
+  put(item: T): void
+  remove(id: string, version: number): void
+  /** Takes a complete list: what it lacks is gone. It must have been read after everything held was learned. */
+  replaceBy(items: readonly T[]): void
+}
+
+/** Deletions are remembered so that a late update can not bring a resource back. */
+const DELETIONS_MAX = 1000
+
+export function collection<T extends Versioned>(): Collection<T> {
+  const held = new Map<string, T>()
+  const deletedAt = new Map<string, number>()
+  const changes = signal(0)
+
+  const isNewer = (item: T): boolean =>
+    item.version > (held.get(item.id)?.version ?? 0) && item.version > (deletedAt.get(item.id) ?? 0)
+
+  const rememberDeletion = (id: string, version: number) => {
+    deletedAt.set(id, version)
+    const [oldest] = deletedAt.keys()
+    if (deletedAt.size > DELETIONS_MAX && oldest !== undefined) deletedAt.delete(oldest)
+  }
+
+  const read = (): ReadonlyMap<string, T> => {
+    changes.value
+    return held
+  }
+
+  return {
+    all: read,
+    get: id => read().get(id),
+    put(item) {
+      if (!isNewer(item)) return
+      held.set(item.id, item)
+      changes.value++
+    },
+    remove(id, version) {
+      if (version < (held.get(id)?.version ?? 0)) return
+      rememberDeletion(id, version)
+      if (held.delete(id)) changes.value++
+    },
+    replaceBy(items) {
+      const listed = new Set(items.map(item => item.id))
+      for (const id of held.keys()) if (!listed.has(id)) held.delete(id)
+      for (const item of items) if (isNewer(item)) held.set(item.id, item)
+      changes.value++
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { describe, expect, it } from 'vitest'
+import { noticeBoard } from './notices.ts'
+
+describe('notices', () => {
+  it('of success go by themselves; refusals stay until dismissed', async () => {
+    const clock = manualClock()
+    const notices = noticeBoard(clock)
+    notices.tell('done', 'Copied')
+    notices.tell('refused', 'No', 'because')
+    await clock.advance(6_000)
+    expect(notices.shown.value.map(notice => notice.title)).toEqual(['No'])
+    notices.dismiss(notices.shown.value[0]?.id ?? 0)
+    expect(notices.shown.value).toEqual([])
+  })
+
+  it('never fill the screen', () => {
+    const notices = noticeBoard(manualClock())
+    for (const n of [1, 2, 3, 4, 5, 6]) notices.tell('refused', `No ${n}`)
+    expect(notices.shown.value.map(notice => notice.title)).toEqual(['No 3', 'No 4', 'No 5', 'No 6'])
+  })
+})

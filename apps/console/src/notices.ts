@@ -1,0 +1,36 @@
+import type { Clock } from '@lcm/runtime/clock'
+import { type ReadonlySignal, signal } from '@preact/signals'
+
+export interface Notice {
+  readonly id: number
+  readonly kind: 'done' | 'refused'
+  readonly title: string
+  readonly detail: string
+}
+
+export interface Notices {
+  readonly shown: ReadonlySignal<readonly Notice[]>
+  /** Refusals stay until they are dismissed; the rest goes by itself. */
+  tell(kind: Notice['kind'], title: string, detail?: string): void
+  dismiss(id: number): void
+}
+
+const SHOWN_MAX = 4
+const DONE_MS = 6_000
+
+export function noticeBoard(clock: Clock): Notices {
+  const shown = signal<readonly Notice[]>([])
+  let count = 0
+  const dismiss = (id: number) => {
+    shown.value = shown.value.filter(notice => notice.id !== id)
+  }
+  return {
+    shown,
+    dismiss,
+    tell(kind, title, detail = '') {
+      const id = ++count
+      shown.value = [...shown.value, { id, kind, title, detail }].slice(-SHOWN_MAX)
+      if (kind === 'done') clock.after(DONE_MS, () => dismiss(id))
+    },
+  }
+}

@@ -1,0 +1,13 @@
+import { type Instant, toMs } from '@lcm/domain/instant'
+import { durationText, momentText } from '../wording.ts'
+import { useConsole } from './wiring.ts'
+
+/** How long ago, ticking; the exact moment when pointed at. */
+export function Age({ since }: { since: Instant }) {
+  const { nowMs } = useConsole()
+  return (
+    <time class="number" dateTime={since} title={momentText(toMs(since))}>
+      {durationText(nowMs.value - toMs(since))}
+    </time>
+  )
+}

@@ -1,0 +1,83 @@
+import type { ComponentChildren } from 'preact'
+import { RetryCountdown } from './connection-badge.tsx'
+import { type IconName, NamedIcon } from './icons.tsx'
+import { useConsole } from './wiring.ts'
+
+interface PageStateProps {
+  readonly icon: IconName
+  readonly title: string
+  readonly children: ComponentChildren
+}
+
+/** A page that has nothing to list says why, and what to do about it. */
+export const PageState = ({ icon, title, children }: PageStateProps) => (
+  <section class="page-state">
+    <span class="page-state-icon">
+      <NamedIcon name={icon} />
+    </span>
+    <h1 tabIndex={-1}>{title}</h1>
+    {children}
+  </section>
+)
+
+export const SignedOut = () => (
+  <PageState icon="key" title="Sign in to see the fleet">
+    <p>
+      Open the login link printed by <code>npm start</code>, or run <code>lcm open</code> for a new one.
+    </p>
+    <p class="muted">Links work once. This page goes on by itself as soon as you are signed in.</p>
+  </PageState>
+)
+
+/** Somebody who is signed in already may come here with an old link, too: the way on is the same. */
+export const LoginFailed = () => (
+  <PageState icon="key" title="This login link does not work">
+    <p>
+      It is used up or older than ten minutes. Run <code>lcm open</code> for a new one.
+    </p>
+    <a class="button" href="#/workers">
+      Go on
+    </a>
+  </PageState>
+)
+
+/** Nothing was ever read: there is no page to show a banner on. */
+export function Unreachable({ because, retryAtMs }: { because: string; retryAtMs: number }) {
+  const { stream } = useConsole()
+  return (
+    <PageState icon="offline" title="LCM does not answer">
+      <p>
+        {because}. <RetryCountdown retryAtMs={retryAtMs} />
+      </p>
+      <p class="muted">
+        Is it running? <code>npm start</code> starts it, <code>lcm doctor</code> says what is wrong.
+      </p>
+      <button type="button" class="button primary" onClick={stream.retryNow}>
+        Retry now
+      </button>
+    </PageState>
+  )
+}
+
+const SKELETON_ROWS = [0, 1, 2, 3, 4, 5]
+
+export const Loading = () => (
+  <section class="loading" aria-busy="true">
+    <h1 class="sr-only" tabIndex={-1}>
+      Reading the fleet…
+    </h1>
+    <span class="bone title" />
+    {SKELETON_ROWS.map(row => (
+      <span key={row} class="bone row" />
+    ))}
+  </section>
+)
+
+export const NotFound = ({ title, children }: { title: string; children: ComponentChildren }) => (
+  <PageState icon="search" title={title}>
+    {children}
+    <a class="button primary" href="#/workers">
+      All workers
+    </a>
+  </PageState>
+)

@@ -1,0 +1,26 @@
+import type { DesiredStatus, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+import { differsFromDesired, toneOf } from '../worker-view.ts'
+import { NamedIcon, StatusIcon } from './icons.tsx'
+
+export const StatusBadge = ({ status }: { status: WorkerStatus }) => (
+  <span class={`badge tone-${toneOf(status)}`}>
+    <StatusIcon status={status} />
+    {status}
+  </span>
+)
+
+/** Where the worker is and, if that is somewhere else, where it is wanted. */
+export const WorkerStatusBadge = ({ worker }: { worker: Worker }) => (
+  <span class="status">
+    <StatusBadge status={worker.status} />
+    {differsFromDesired(worker) && <Desired status={worker.desired_status} />}
+  </span>
+)
+
+const Desired = ({ status }: { status: DesiredStatus }) => (
+  <span class="desired">
+    <NamedIcon name="arrow" />
+    <span class="sr-only">wanted: </span>
+    {status}
+  </span>
+)

@@ -1,0 +1,33 @@
+import { assert } from '@lcm/domain/assert'
+import type { ReadonlySignal, Signal } from '@preact/signals'
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { Asks } from '../asks.ts'
+import type { LiveState } from '../live-state.ts'
+import type { Notices } from '../notices.ts'
+import type { Router } from '../router.ts'
+import type { LiveStream } from '../stream.ts'
+import type { ThemeChoice } from '../theme.ts'
+
+/** The dialog on top of the page. It outlives the row that opened it: rows come and go with every event. */
+export type OpenDialog = { readonly kind: 'create' } | { readonly kind: 'terminate'; readonly id: string }
+
+/** What main.tsx puts together and every page and part may use. */
+export interface ConsoleParts {
+  readonly state: LiveState
+  readonly stream: LiveStream
+  readonly asks: Asks
+  readonly notices: Notices
+  readonly router: Router
+  readonly themeChoice: ThemeChoice
+  readonly dialog: Signal<OpenDialog | null>
+  readonly nowMs: ReadonlySignal<number>
+}
+
+export const ConsoleContext = createContext<ConsoleParts | null>(null)
+
+export function useConsole(): ConsoleParts {
+  const parts = useContext(ConsoleContext)
+  assert(parts, 'useConsole outside of the console')
+  return parts
+}

@@ -1,0 +1,22 @@
+import { ROLES, type Role } from '@lcm/contract/access'
+import { describe, expect, it } from 'vitest'
+import type { Info } from './live-state.ts'
+import { isAllowed } from './permission.ts'
+
+const infoFor = (role: Role): Info => ({
+  version: '0.1.0',
+  profile: 'embedded',
+  cloud: 'sim',
+  regions: [],
+  actor: { name: 'somebody', role },
+})
+
+describe('permission', () => {
+  it('is what the contract says', () => {
+    expect(ROLES.filter(role => isAllowed(infoFor(role), 'stopWorker'))).toEqual(['admin', 'operator'])
+  })
+
+  it('is not given before it is known who asks', () => {
+    expect(isAllowed(null, 'listWorkers')).toBe(false)
+  })
+})

@@ -1,0 +1,45 @@
+import { type ReadonlySignal, signal } from '@preact/signals'
+
+export const THEMES = ['system', 'light', 'dark'] as const
+export type Theme = (typeof THEMES)[number]
+
+export interface ThemeChoice {
+  readonly theme: ReadonlySignal<Theme>
+  choose(theme: Theme): void
+}
+
+type Memory = Pick<Storage, 'getItem' | 'setItem'>
+const STORAGE_KEY = 'lcm-theme'
+
+/** `system` sets nothing, so the style sheet follows the browser's preference. */
+export function themeChoice(root: Pick<Element, 'setAttribute'>, storage: () => Memory): ThemeChoice {
+  const theme = signal(remembered(storage))
+  const show = () => root.setAttribute('data-theme', theme.value)
+  show()
+  return {
+    theme,
+    choose(next) {
+      theme.value = next
+      show()
+      remember(storage, next)
+    },
+  }
+}
+
+/** Storage may be forbidden altogether: then the choice lasts as long as the page. */
+function remembered(storage: () => Memory): Theme {
+  try {
+    const stored = storage().getItem(STORAGE_KEY)
+    return THEMES.find(theme => theme === stored) ?? 'system'
+  } catch {
+    return 'system'
+  }
+}
+
+function remember(storage: () => Memory, theme: Theme): void {
+  try {
+    storage().setItem(STORAGE_KEY, theme)
+  } catch {
+    return
+  }
+}

@@ -1,0 +1,85 @@
+import { toMs } from '@lcm/domain/instant'
+import { withBoot } from '@lcm/domain/worker/boot'
+import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { NO_FILTER } from './router.ts'
+import { bootStages, bootText, historyOf, inOrder, matches, noteOf, otherConditions, summaryOf } from './worker-view.ts'
+
+const bootedTo = (reached: number) => withBoot([], reached, toMs('2026-01-02T03:04:05.000Z'))
+
+describe('the boot', () => {
+  it('has passed, present and coming stages', () => {
+    const stages = bootStages(aWorker({ status: 'STARTING', conditions: bootedTo(2) }))
+    expect(stages.map(stage => stage.state)).toEqual(['passed', 'passed', 'now', 'later', 'later', 'later'])
+  })
+
+  it('waits since the stage before passed', () => {
+    const first = withBoot([], 0, 1_000)
+    const conditions = withBoot(first, 1, 9_000)
+    const [, now] = bootStages(aWorker({ status: 'STARTING', conditions }))
+    expect(now).toMatchObject({ state: 'now', since: '1970-01-01T00:00:09.000Z' })
+  })
+
+  it('says what it waits for, even before any condition is known', () => {
+    expect(bootText(aWorker({ conditions: bootedTo(1) }))).toBe('waiting for the CML port to open')
+    expect(bootText(aWorker({ conditions: [] }))).toBe('waiting for EC2 to say running')
+    expect(bootText(aWorker({ conditions: bootedTo(6) }))).toBe('ready, making sure that it stays so')
+  })
+
+  it('waits for nothing on the way down, nor once it has failed', () => {
+    for (const status of ['STOPPED', 'FAILED'] as const) {
+      const stages = bootStages(aWorker({ status, conditions: bootedTo(1) }))
+      expect(stages.map(stage => stage.state)).toEqual(['passed', 'later', 'later', 'later', 'later', 'later'])
+    }
+  })
+
+  it('leaves other conditions alone', () => {
+    const held = { type: 'HeldByIntent', status: true, reason: '', message: '', since: '2026-01-02T03:04:05.000Z' }
+    expect(otherConditions(aWorker({ conditions: [...bootedTo(3), held] }))).toEqual([held])
+  })
+})
+
+describe('a worker in one line', () => {
+  const because = (at: string, text: string) => ({ from: null, to: 'STOPPED' as const, at, because: text })
+
+  it('is its newest reason', () => {
+    const state_history = [because('2026-01-02T03:04:05.000Z', 'old'), because('2026-01-02T03:04:06.000Z', 'new')]
+    const worker = aWorker({ status: 'STOPPED', state_history })
+    expect(historyOf(worker).map(change => change.because)).toEqual(['new', 'old'])
+    expect(noteOf(worker)).toBe('new')
+  })
+
+  it('is the refusal of the cloud while it waits for a machine', () => {
+    expect(noteOf(aWorker({ launch: anAttempt({ error: 'no capacity' }) }))).toBe('no capacity')
+  })
+
+  it('is its service while it runs', () => {
+    const cml = { version: '2.8.1', certificate_sha256: null }
+    expect(noteOf(aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', cml }))).toBe('CML 2.8.1 available')
+  })
+})
+
+describe('the fleet', () => {
+  const fleet = [
+    aWorker({ id: 'w-1', name: 'metal-10', status: 'RUNNING', cost_per_hour_usd: 4 }),
+    aWorker({ id: 'w-2', name: 'Metal-9', status: 'RUNNING', cost_per_hour_usd: 0.5 }),
+    aWorker({ id: 'w-3', name: 'metal-1', status: 'STOPPED', cost_per_hour_usd: 4 }),
+    aWorker({ id: 'w-4', name: 'gone', status: 'TERMINATED', cost_per_hour_usd: 4 }),
+  ]
+
+  it('costs what its running workers cost', () => {
+    expect(summaryOf(fleet)).toMatchObject({ present: 3, running: 2, runningUsdPerHour: 4.5 })
+  })
+
+  it('is in the order that people count in', () => {
+    expect(inOrder(fleet).map(worker => worker.name)).toEqual(['gone', 'metal-1', 'Metal-9', 'metal-10'])
+  })
+
+  it('hides what is gone unless it is asked for', () => {
+    const shown = (filter: typeof NO_FILTER) => fleet.filter(worker => matches(worker, filter)).map(({ id }) => id)
+    expect(shown(NO_FILTER)).toEqual(['w-1', 'w-2', 'w-3'])
+    expect(shown({ statuses: ['TERMINATED', 'STOPPED'], text: '' })).toEqual(['w-3', 'w-4'])
+    expect(shown({ statuses: [], text: ' METAL-1' })).toEqual(['w-1', 'w-3'])
+    expect(shown({ statuses: [], text: 'w-2' })).toEqual(['w-2'])
+  })
+})

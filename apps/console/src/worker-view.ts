@@ -1,0 +1,127 @@
+import type { Instant } from '@lcm/domain/instant'
+import { BOOT_CONDITIONS, type BootCondition, bootStage, holds } from '@lcm/domain/worker/boot'
+import type { Condition, ServiceStatus, StateChange, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+import type { WorkerFilter } from './router.ts'
+
+export type Tone = 'green' | 'orange' | 'blue' | 'red' | 'grey' | 'violet'
+
+const TONES: Readonly<Record<WorkerStatus, Tone>> = {
+  PENDING: 'orange',
+  PROVISIONING: 'orange',
+  STARTING: 'orange',
+  RUNNING: 'green',
+  DRAINING: 'blue',
+  STOPPING: 'blue',
+  STOPPED: 'grey',
+  TERMINATING: 'red',
+  TERMINATED: 'grey',
+  FAILED: 'red',
+  UNKNOWN: 'violet',
+}
+export const toneOf = (status: WorkerStatus): Tone => TONES[status]
+
+export const isBooting = (worker: Worker): boolean => worker.status === 'PROVISIONING' || worker.status === 'STARTING'
+
+/** A worker that is where it is wanted needs no arrow. */
+export const differsFromDesired = (worker: Worker): boolean => worker.status !== worker.desired_status
+
+const STAGE_NAMES: Readonly<Record<BootCondition, string>> = {
+  InstanceRunning: 'Instance running',
+  TcpReachable: 'TCP reachable',
+  TlsEstablished: 'TLS established',
+  GatewayAnswers: 'Gateway answers',
+  ApiAnswers: 'API answers',
+  CmlReady: 'CML ready',
+}
+
+export interface Stage {
+  readonly type: BootCondition
+  readonly name: string
+  /** `now` is the first that does not hold yet. */
+  readonly state: 'passed' | 'now' | 'later'
+  /** When it passed or, for `now`, since when it is its turn. */
+  readonly since: Instant | null
+  readonly message: string
+}
+
+const WAITING_FOR_NOTHING: readonly WorkerStatus[] = ['STOPPING', 'STOPPED', 'TERMINATING', 'TERMINATED', 'FAILED']
+
+export function bootStages(worker: Worker): Stage[] {
+  const { conditions } = worker
+  const isWaiting = !WAITING_FOR_NOTHING.includes(worker.status)
+  const first = BOOT_CONDITIONS.findIndex(type => !holds(conditions, type))
+  const reached = first === -1 ? BOOT_CONDITIONS.length : first
+  const conditionAt = (index: number) => conditions.find(condition => condition.type === BOOT_CONDITIONS[index])
+  return BOOT_CONDITIONS.map((type, index) => ({
+    type,
+    name: STAGE_NAMES[type],
+    state: index < reached ? 'passed' : index === reached && isWaiting ? 'now' : 'later',
+    since: conditionAt(Math.min(index, Math.max(0, reached - 1)))?.since ?? null,
+    message: conditionAt(index)?.message ?? '',
+  }))
+}
+
+/** What the boot waits for: in the controller's words where it gave some. */
+export function bootText(worker: Worker): string {
+  const waiting = bootStages(worker).find(stage => stage.state === 'now')
+  return waiting?.message || bootStage(worker.conditions) || 'ready, making sure that it stays so'
+}
+
+const isStage = (type: string): boolean => BOOT_CONDITIONS.some(stage => stage === type)
+export const otherConditions = (worker: Worker): Condition[] =>
+  worker.conditions.filter(condition => !isStage(condition.type))
+
+/** Newest first; instants sort as text. */
+export const historyOf = (worker: Worker): StateChange[] =>
+  worker.state_history.toSorted((a, b) => b.at.localeCompare(a.at))
+
+const SERVICE_TEXTS: Readonly<Record<ServiceStatus, string>> = {
+  UNAVAILABLE: 'does not answer',
+  STARTING: 'is starting',
+  AVAILABLE: 'available',
+  ERROR: 'reports an error',
+}
+
+/** One line on what a worker that is not booting is up to. */
+export function noteOf(worker: Worker): string {
+  if (worker.status === 'RUNNING') return `CML ${worker.cml.version ?? ''} ${SERVICE_TEXTS[worker.service_status]}`
+  const launchError = worker.status === 'PENDING' || worker.status === 'FAILED' ? worker.launch?.error : null
+  return launchError ?? historyOf(worker)[0]?.because ?? ''
+}
+
+/** What it costs is only spent while its machine runs. */
+export const isSpending = ({ status }: Worker): boolean =>
+  status !== 'PENDING' && status !== 'STOPPED' && status !== 'TERMINATED'
+
+export interface FleetSummary {
+  readonly byStatus: ReadonlyMap<WorkerStatus, number>
+  /** Without those that are gone. */
+  readonly present: number
+  readonly running: number
+  readonly runningUsdPerHour: number
+}
+
+export function summaryOf(workers: Iterable<Worker>): FleetSummary {
+  const byStatus = new Map<WorkerStatus, number>()
+  let [present, runningUsdPerHour] = [0, 0]
+  for (const worker of workers) {
+    byStatus.set(worker.status, (byStatus.get(worker.status) ?? 0) + 1)
+    if (worker.status !== 'TERMINATED') present++
+    if (worker.status === 'RUNNING') runningUsdPerHour += worker.cost_per_hour_usd
+  }
+  return { byStatus, present, running: byStatus.get('RUNNING') ?? 0, runningUsdPerHour }
+}
+
+/** The search covers names and, for those who paste one, ids. */
+export function matches(worker: Worker, filter: WorkerFilter): boolean {
+  const isWanted =
+    filter.statuses.length === 0 ? worker.status !== 'TERMINATED' : filter.statuses.includes(worker.status)
+  const text = filter.text.trim().toLowerCase()
+  return isWanted && (worker.name.toLowerCase().includes(text) || worker.id.includes(text))
+}
+
+const byName = new Intl.Collator('en', { numeric: true })
+
+/** By name, so that rows stay where they are while their statuses change. */
+export const inOrder = (workers: readonly Worker[]): Worker[] =>
+  workers.toSorted((a, b) => byName.compare(a.name, b.name) || byName.compare(a.id, b.id))
