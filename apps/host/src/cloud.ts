@@ -1,0 +1,110 @@
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute } from '@lcm/cloud/compute'
+import { awsCompute } from '@lcm/cloud-aws/aws-compute'
+import { cmlSystemClient } from '@lcm/cloud-aws/cml-client'
+import { openSimModel } from '@lcm/cloud-sim/model'
+import { startSimServer } from '@lcm/cloud-sim/server'
+import { type SimStore, SimStoreError, sqliteSimStore } from '@lcm/cloud-sim/store'
+import { WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
+import type { Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import { type Regions, readRegionFile } from './region-file.ts'
+import { StartupError } from './startup-error.ts'
+
+/** A cloud that the controllers can be given: the ports, and where it is. */
+export interface Cloud {
+  readonly compute: Compute
+  readonly cml: CmlSystem
+  readonly regions: Regions
+  readonly policy: WorkerPolicy
+  readonly endpoints: { readonly aws: string | null; readonly sim_control: string | null }
+  close(): Promise<void>
+}
+
+export function realCloud(options: { clock: Clock; regionsFile: string | undefined }): Cloud {
+  if (options.regionsFile === undefined || options.regionsFile === '') {
+    throw new StartupError(
+      'with --cloud aws, set AWS_REGIONS_CONFIG_PATH to a YAML file that names your regions and subnets',
+      { exitCode: 2 },
+    )
+  }
+  const compute = awsCompute({ clock: options.clock })
+  const cml = cmlSystemClient({ clock: options.clock })
+  return {
+    compute,
+    cml,
+    regions: readRegionFile(options.regionsFile),
+    policy: WORKER_POLICY,
+    endpoints: { aws: null, sim_control: null },
+    async close() {
+      compute.close()
+      await cml.close()
+    },
+  }
+}
+
+export interface SimCloudOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly storeFile: string
+  readonly seed: number
+  readonly speed: number
+  readonly port: number | null
+}
+
+const region = (letter: string) => ({
+  security_group_ids: [`sg-${letter}cml`],
+  subnets: [`subnet-${letter}a`, `subnet-${letter}b`],
+  key_name: null,
+  default_tags: {},
+})
+const SIM_REGIONS: Regions = { 'us-east-1': region('use1'), 'us-west-2': region('usw2'), 'eu-west-1': region('euw1') }
+
+/** Everything goes faster in the simulated cloud, so it is looked at more often. The controllers know of no difference. */
+const SIM_POLICY: WorkerPolicy = { ...WORKER_POLICY, lookAgainMs: 500, lookAgainMsMax: 5_000, probeIntervalMs: 1_000 }
+
+/** The simulated cloud on loopback, reached by the same clients as the real one. */
+export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
+  const { clock, log } = options
+  const model = openSimModel({
+    seed: options.seed,
+    clock,
+    speed: options.speed,
+    store: openSimStore(options.storeFile),
+  })
+  const server = await startSimServer({ model, clock, log, port: options.port ?? 0 }).catch((cause: unknown) => {
+    model.close()
+    throw new StartupError(
+      `the simulated cloud can not listen on port ${options.port}. Choose another with --sim-port`,
+      { cause },
+    )
+  })
+  const compute = awsCompute({
+    clock,
+    endpoint: server.url,
+    credentials: { accessKeyId: 'simulated', secretAccessKey: 'simulated' },
+  })
+  const cml = cmlSystemClient({ clock })
+  return {
+    compute,
+    cml,
+    regions: SIM_REGIONS,
+    policy: SIM_POLICY,
+    endpoints: { aws: server.url, sim_control: `${server.url}/sim/v1` },
+    async close() {
+      compute.close()
+      await cml.close()
+      await server.close()
+      model.close()
+    },
+  }
+}
+
+function openSimStore(file: string): SimStore {
+  try {
+    return sqliteSimStore(file)
+  } catch (cause) {
+    if (cause instanceof SimStoreError) throw new StartupError(cause.message, { cause })
+    throw cause
+  }
+}

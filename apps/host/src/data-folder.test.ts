@@ -1,0 +1,56 @@
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openDataFolder } from './data-folder.ts'
+import { StartupError } from './startup-error.ts'
+
+const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-data-')), 'deep', 'folder')
+
+it('makes its secrets once, for its owner only', () => {
+  const path = scratch()
+  const first = openDataFolder(path)
+  first.release()
+  const second = openDataFolder(path)
+  expect(second.adminToken).toBe(first.adminToken)
+  expect(second.secretKey).toEqual(first.secretKey)
+  expect(second.secretKey).toHaveLength(32)
+  expect(second.fleetId).toMatch(/^lcm-[0-9a-f]{8}$/)
+  for (const name of ['admin-token', 'secret-key']) expect(statSync(join(path, name)).mode & 0o777, name).toBe(0o600)
+  expect(statSync(path).mode & 0o777).toBe(0o700)
+  second.release()
+})
+
+it('lets one process in at a time', () => {
+  const path = scratch()
+  const first = openDataFolder(path)
+  expect(() => openDataFolder(path)).toThrow(/another LCM uses .* already.*--data/)
+  first.release()
+  openDataFolder(path).release()
+})
+
+it('says what is wrong with a folder that can not be used', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'lcm-data-')), 'a-file')
+  writeFileSync(file, '')
+  for (const path of [file, join(file, 'below'), '/proc/lcm']) {
+    expect(() => openDataFolder(path), path).toThrow(StartupError)
+    expect(() => openDataFolder(path), path).toThrow(/can not be written.*--data/)
+  }
+})
+
+it('refuses an empty secret rather than run without one', () => {
+  const path = scratch()
+  openDataFolder(path).release()
+  writeFileSync(join(path, 'admin-token'), '\n')
+  expect(() => openDataFolder(path)).toThrow(/admin-token is empty/)
+})
+
+it('tells where the process is', () => {
+  const folder = openDataFolder(scratch())
+  folder.publish({ api: 'http://localhost:1', aws: null, sim_control: null, pid: 7 })
+  expect(JSON.parse(readFileSync(folder.file('endpoints.json'), 'utf8'))).toMatchObject({
+    api: 'http://localhost:1',
+    pid: 7,
+  })
+  folder.release()
+})

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { StartupError } from './startup-error.ts'
+
+export interface Endpoints {
+  readonly api: string
+  readonly aws: string | null
+  readonly sim_control: string | null
+  readonly pid: number
+}
+
+/** Everything that one embedded LCM keeps: secrets readable by its owner only, and a lock that dies with the process. */
+export interface DataFolder {
+  readonly path: string
+  readonly adminToken: string
+  readonly secretKey: Uint8Array
+  readonly fleetId: string
+  file(name: string): string
+  /** Tells the command line where to find this process. */
+  publish(endpoints: Endpoints): void
+  release(): void
+}
+
+export function openDataFolder(given: string): DataFolder {
+  const path = resolve(given)
+  createFolder(path)
+  const release = lock(path)
+  return {
+    path,
+    adminToken: secret(path, 'admin-token', () => randomBytes(32).toString('base64url')),
+    secretKey: Buffer.from(
+      secret(path, 'secret-key', () => randomBytes(32).toString('hex')),
+      'hex',
+    ),
+    fleetId: secret(path, 'fleet-id', () => `lcm-${randomBytes(4).toString('hex')}`),
+    file: name => join(path, name),
+    publish: endpoints => replaceFile(join(path, 'endpoints.json'), `${JSON.stringify(endpoints, null, 2)}\n`),
+    release,
+  }
+}
+
+function createFolder(path: string): void {
+  try {
+    makeFolders(path)
+    readdirSync(path)
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    throw new StartupError(`the data folder ${path} can not be written: ${reasonOf(cause)}. Name another with --data`, {
+      cause,
+    })
+  }
+}
+
+/** Not `recursive: true`, which never returns where a file system refuses new names without saying so, such as /proc. */
+function makeFolders(path: string): void {
+  if (existsSync(path)) return
+  makeFolders(dirname(path))
+  mkdirSync(path, { mode: 0o700 })
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message.replace(/^E\w+: /, '') : String(error)
+
+/** An open exclusive transaction: the operating system ends it with the process, however that ends. */
+function lock(path: string): () => void {
+  const file = join(path, 'lock')
+  try {
+    const db = new DatabaseSync(file)
+    db.exec('BEGIN EXCLUSIVE')
+    return () => db.close()
+  } catch (cause) {
+    if (!/locked|busy/i.test(reasonOf(cause))) {
+      throw new StartupError(`${file} can not be used as a lock: ${reasonOf(cause)}. Remove it if no LCM runs here`, {
+        cause,
+      })
+    }
+    throw new StartupError(`another LCM uses ${path} already. Stop it first, or name another folder with --data`, {
+      cause,
+      exitCode: 4,
+    })
+  }
+}
+
+/** Read, or made once. Written beside and moved into place, so a crash never leaves half a secret. */
+function secret(path: string, name: string, make: () => string): string {
+  const file = join(path, name)
+  if (!existsSync(file)) replaceFile(file, `${make()}\n`)
+  const text = readFileSync(file, 'utf8').trim()
+  if (text === '') throw new StartupError(`${file} is empty. Restore it, or remove it to get a new one`)
+  return text
+}
+
+function replaceFile(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}

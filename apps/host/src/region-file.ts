@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { RegionConfig } from '@lcm/domain/template/worker-template'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { StartupError } from './startup-error.ts'
+
+export type Regions = Readonly<Record<string, RegionConfig>>
+
+const RegionFile = z.strictObject({
+  aws_region_configs: z
+    .record(z.string(), z.preprocess(acceptOneSubnet, RegionConfig))
+    .refine(regions => Object.keys(regions).length > 0, 'name at least one region'),
+})
+
+/** Older files name one subnet. */
+function acceptOneSubnet(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('subnet_id' in value)) return value
+  const { subnet_id, ...rest } = value
+  return { ...rest, subnets: [subnet_id] }
+}
+
+/** The operator's regions: root key `aws_region_configs`, by region. A bad file stops the start and says which line of it. */
+export function readRegionFile(path: string): Regions {
+  try {
+    return RegionFile.parse(parse(readFileSync(path, 'utf8'))).aws_region_configs
+  } catch (cause) {
+    const reason =
+      cause instanceof z.ZodError ? z.prettifyError(cause) : cause instanceof Error ? cause.message : String(cause)
+    throw new StartupError(`AWS_REGIONS_CONFIG_PATH=${path} is not a usable regions file: ${reason}`, {
+      cause,
+      exitCode: 2,
+    })
+  }
+}

@@ -1,0 +1,151 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { apiClient, type Client } from '@lcm/client/client'
+import { httpTransport } from '@lcm/client/http-transport'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { systemClock } from '@lcm/runtime/clock'
+import { describe, expect, it } from 'vitest'
+import { StartupError } from './startup-error.ts'
+import { type UpOptions, up } from './up.ts'
+
+const SPEED = 1_200
+const scratch = () => mkdtempSync(join(tmpdir(), 'lcm-up-'))
+const options = (dataDir: string, more: Partial<UpOptions> = {}): UpOptions => ({
+  cloud: 'sim',
+  dataDir,
+  port: 0,
+  simPort: null,
+  speed: SPEED,
+  env: { LCM_LOG_LEVEL: 'silent' },
+  ...more,
+})
+const mute = { out: () => undefined, err: () => undefined, signal: AbortSignal.abort() }
+
+/** Runs LCM in this process, from when it has welcomed people until the work is done. */
+async function whileUp<T>(
+  dataDir: string,
+  work: (at: { api: string; client: Client; lines: string[] }) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  const lines: string[] = []
+  let welcomed = () => undefined as unknown
+  const welcome = new Promise(resolve => {
+    welcomed = () => resolve(null)
+  })
+  const out = (line: string) => {
+    lines.push(line)
+    if (line.includes('Ctrl-C')) welcomed()
+  }
+  const ended = up(options(dataDir), { out, err: out, signal: stop.signal })
+  await Promise.race([welcome, ended])
+  const { api } = JSON.parse(readFileSync(join(dataDir, 'endpoints.json'), 'utf8'))
+  const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()
+  try {
+    return await work({ api, lines, client: apiClient(httpTransport({ baseUrl: api, clock: systemClock }), { token }) })
+  } finally {
+    stop.abort()
+    await ended
+  }
+}
+
+/** Follows the events until every worker is there; ends with the test's own time limit otherwise. */
+async function untilAll(client: Client, status: Worker['status']): Promise<Worker[]> {
+  const done = new AbortController()
+  const { items, revision } = await client.call('listWorkers', { query: { include_terminated: true } })
+  const workers = new Map(items.map(worker => [worker.id, worker]))
+  const converged = () => workers.size > 0 && [...workers.values()].every(worker => worker.status === status)
+  if (!converged()) {
+    for await (const { event } of client.events({ after: revision, signal: done.signal })) {
+      if (event.type === 'worker.updated' || event.type === 'worker.created') workers.set(event.id, event.data)
+      if (converged()) break
+    }
+  }
+  done.abort()
+  return [...workers.values()]
+}
+
+describe('the embedded profile', () => {
+  it('boots a first fleet over the wire, and goes on where it was after a restart', async () => {
+    const dataDir = scratch()
+    const before = await whileUp(dataDir, async ({ client, lines, api }) => {
+      expect(lines.join('\n')).toContain(`Console      ${api}`)
+      expect(lines.join('\n')).toMatch(/Log in once {2}http:\/\/localhost:\d+\/login\?code=\S+/)
+      return untilAll(client, 'RUNNING')
+    })
+    expect(before.map(worker => worker.name).sort()).toEqual(['metal-1', 'metal-2', 'nested-1'])
+    for (const worker of before) {
+      expect(worker).toMatchObject({
+        service_status: 'AVAILABLE',
+        cml: { version: '2.9.1+build.7', certificate_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      })
+      expect(worker.https_endpoint).toMatch(/^https:\/\/127\.\d+\.\d+\.\d+:\d+$/)
+    }
+    await whileUp(dataDir, async ({ client }) => {
+      expect(await untilAll(client, 'RUNNING')).toEqual(before)
+      for (const { id } of before) await client.call('stopWorker', { params: { id }, body: {} })
+      await untilAll(client, 'STOPPED')
+      for (const { id } of before) await client.call('terminateWorker', { params: { id }, body: {} })
+      await untilAll(client, 'TERMINATED')
+    })
+  })
+
+  it('serves health and metrics', async () => {
+    const dataDir = scratch()
+    await whileUp(dataDir, async ({ api }) => {
+      expect(await (await fetch(`${api}/health`)).json()).toMatchObject({
+        status: 'healthy',
+        services: [{ name: 'worker-controller' }],
+      })
+      expect((await fetch(`${api}/ready`)).status).toBe(200)
+      expect((await fetch(`${api}/metrics`)).status).toBe(401)
+      const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()
+      const metrics = await fetch(`${api}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+      expect(await metrics.text()).toContain('worker_controller_reconcile_total')
+    })
+  })
+})
+
+describe('a start that can not be', () => {
+  const refusal = async (given: UpOptions): Promise<string> => {
+    const error = await up(given, mute).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(StartupError)
+    return error instanceof Error ? error.message : ''
+  }
+
+  it('names the port that is in use', async () => {
+    const other = createServer()
+    await new Promise<void>(resolve => other.listen(0, 'localhost', resolve))
+    const address = other.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    expect(await refusal(options(scratch(), { port }))).toContain(`port ${port} is in use`)
+    other.close()
+  })
+
+  it('refuses a damaged store and leaves it alone', async () => {
+    const dataDir = scratch()
+    writeFileSync(join(dataDir, 'lcm.sqlite'), 'something else')
+    expect(await refusal(options(dataDir))).toMatch(/lcm\.sqlite is not an LCM store.*--data/)
+    expect(readFileSync(join(dataDir, 'lcm.sqlite'), 'utf8')).toBe('something else')
+  })
+
+  it('refuses a damaged simulated cloud', async () => {
+    const dataDir = scratch()
+    writeFileSync(join(dataDir, 'sim.sqlite'), 'something else')
+    expect(await refusal(options(dataDir))).toContain('sim.sqlite')
+  })
+
+  it('says what AWS needs, and what a log level is', async () => {
+    expect(await refusal(options(scratch(), { cloud: 'aws' }))).toContain('AWS_REGIONS_CONFIG_PATH')
+    expect(await refusal(options(scratch(), { env: { LCM_LOG_LEVEL: 'loud' } }))).toContain('debug, info, warn')
+  })
+
+  it('leaves the folder free for the next try', async () => {
+    const dataDir = scratch()
+    await refusal(options(dataDir, { cloud: 'aws' }))
+    await whileUp(dataDir, async ({ client }) => {
+      expect(await client.call('info', {})).toMatchObject({ cloud: 'sim' })
+    })
+  })
+})

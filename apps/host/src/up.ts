@@ -1,0 +1,204 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { apiClient } from '@lcm/client/client'
+import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
+import { startServer } from '@lcm/control-plane-api/server'
+import { localCoordination } from '@lcm/coordination/local'
+import { host, type Logger, type Reconciliation } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import { LOG_LEVELS, pinoLogger } from '@lcm/service/pino-logger'
+import { type PromMeter, promMeter } from '@lcm/service/prom-meter'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { type Store, StoreError } from '@lcm/store/store'
+import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
+import { workerReconciler } from '@lcm/worker-controller/worker-reconciler'
+import { z } from 'zod'
+import { assetFolder } from './assets.ts'
+import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
+import { type DataFolder, openDataFolder } from './data-folder.ts'
+import { createFirstFleet } from './first-fleet.ts'
+import { StartupError } from './startup-error.ts'
+import { readTemplateFiles } from './template-files.ts'
+import { VERSION } from './version.ts'
+
+export interface UpOptions {
+  readonly cloud: 'sim' | 'aws'
+  readonly dataDir: string
+  /** Null takes the default. */
+  readonly port: number | null
+  readonly simPort: number | null
+  readonly speed: number | null
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export interface Io {
+  readonly out: (line: string) => void
+  readonly err: (line: string) => void
+  readonly signal: AbortSignal
+}
+
+const PORT = 8080
+const SPEED = 60
+const HOSTNAMES = ['localhost', '127.0.0.1', '[::1]', '::1'] as const
+
+/** The embedded profile: every service in one process, until the signal aborts. Rejects with a StartupError when it can't. */
+export async function up(options: UpOptions, io: Io): Promise<void> {
+  const log = pinoLogger({ level: logLevel(options.env), to: 'stderr' })
+  const closing: (() => unknown)[] = []
+  try {
+    const folder = openDataFolder(options.dataDir)
+    closing.unshift(() => folder.release())
+    const store = openStore(folder.file('lcm.sqlite'))
+    closing.unshift(() => store.close())
+    const cloud = await openCloud(options, folder, log)
+    closing.unshift(() => cloud.close())
+    await serve({ options, io, log, folder, store, cloud }, closing)
+  } finally {
+    for (const close of closing) await close()
+  }
+}
+
+interface Opened {
+  readonly options: UpOptions
+  readonly io: Io
+  readonly log: Logger
+  readonly folder: DataFolder
+  readonly store: Store
+  readonly cloud: Cloud
+}
+
+async function serve(opened: Opened, closing: (() => unknown)[]): Promise<void> {
+  const { options, io, log, folder, cloud } = opened
+  const meter = promMeter()
+  const coordination = localCoordination({ clock: systemClock, firstEpoch: () => 1 })
+  const loops: Reconciliation[] = []
+  const plane = openControlPlane(opened, { changeKeys: coordination.changeKeys, meter, loops })
+  plane.access.grant(folder.adminToken, { name: 'admin', role: 'admin', service: null })
+  const controllerToken = randomBytes(32).toString('base64url')
+  plane.access.grant(controllerToken, { name: 'worker-controller', role: 'controller', service: 'worker-controller' })
+  await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
+  if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
+  const instanceId = `${hostname()}-${randomBytes(4).toString('hex')}`
+  const workers = workerReconciler({
+    client: apiClient(plane.dispatch, { token: controllerToken }),
+    compute: cloud.compute,
+    cml: cloud.cml,
+    changeKeys: coordination.changeKeys,
+    election: coordination.election('worker-controller', instanceId),
+    clock: systemClock,
+    logger: log,
+    meter,
+    config: { ...WORKER_CONTROLLER_DEFAULTS, fleet: folder.fleetId, regions: cloud.regions, policy: cloud.policy },
+  })
+  loops.push(workers)
+  const server = await listen(plane, options.port ?? PORT)
+  closing.unshift(() => server.close())
+  folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
+  for (const line of welcome(server.url, plane, opened)) io.out(line)
+  await host([plane.announcer, workers], io.signal, { logger: log })
+}
+
+function logLevel(env: UpOptions['env']) {
+  const level = z.enum(LOG_LEVELS).default('warn').safeParse(env.LCM_LOG_LEVEL)
+  if (level.success) return level.data
+  throw new StartupError(`LCM_LOG_LEVEL=${env.LCM_LOG_LEVEL} is not a level; use one of ${LOG_LEVELS.join(', ')}`, {
+    exitCode: 2,
+  })
+}
+
+function openStore(file: string): Store {
+  try {
+    return openSqliteStore(file)
+  } catch (cause) {
+    if (cause instanceof StoreError) throw new StartupError(cause.message, { cause })
+    throw cause
+  }
+}
+
+async function openCloud(options: UpOptions, folder: DataFolder, log: Logger): Promise<Cloud> {
+  if (options.cloud === 'aws')
+    return realCloud({ clock: systemClock, regionsFile: options.env.AWS_REGIONS_CONFIG_PATH })
+  const seed = createHash('sha256').update(folder.fleetId).digest().readUInt32BE(0)
+  const storeFile = folder.file('sim.sqlite')
+  const speed = options.speed ?? SPEED
+  return simulatedCloud({ clock: systemClock, log, storeFile, seed, speed, port: options.simPort })
+}
+
+function openControlPlane(
+  { options, log, folder, store, cloud }: Opened,
+  rest: {
+    changeKeys: Parameters<typeof controlPlane>[0]['changeKeys']
+    meter: PromMeter
+    loops: readonly Reconciliation[]
+  },
+): ControlPlane {
+  const [first = 'us-east-1', ...others] = Object.keys(cloud.regions)
+  return controlPlane({
+    store,
+    log,
+    clock: systemClock,
+    randomBytes,
+    secretKey: folder.secretKey,
+    changeKeys: rest.changeKeys,
+    config: { version: VERSION, profile: 'embedded', cloud: options.cloud, regions: [first, ...others] },
+    process: {
+      health: () => healthOf(rest.loops),
+      ready: () => rest.loops.length > 0,
+      metrics: () => {
+        healthOf(rest.loops)
+        return rest.meter.text()
+      },
+    },
+  })
+}
+
+function healthOf(loops: readonly Reconciliation[]) {
+  const services = loops.map(loop => loop.health())
+  const degraded = services.some(service => service.status !== 'healthy')
+  return { status: degraded ? 'degraded' : 'healthy', services }
+}
+
+async function listen(plane: ControlPlane, port: number) {
+  const consoleDir = assetFolder('dist', 'console')
+  try {
+    return await startServer({
+      dispatch: plane.dispatch,
+      clock: systemClock,
+      host: 'localhost',
+      port,
+      hostnames: HOSTNAMES,
+      consoleDir,
+    })
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+    if (code === 'EADDRINUSE') {
+      throw new StartupError(
+        `port ${port} is in use. Stop what uses it, or choose another: npm start -- --port ${port + 1}`,
+        { cause },
+      )
+    }
+    if (code === 'EACCES')
+      throw new StartupError(`port ${port} needs more rights. Choose one above 1023 with --port`, { cause })
+    throw cause
+  }
+}
+
+function welcome(url: string, plane: ControlPlane, { options, folder, cloud }: Opened): string[] {
+  const where = options.cloud === 'sim' ? `a simulated cloud at ${cloud.endpoints.aws}` : 'AWS'
+  return [
+    '',
+    `  Lablet Cloud Manager ${VERSION} runs on ${where}`,
+    '',
+    `  Console      ${url}`,
+    `  Log in once  ${url}/login?code=${plane.access.createLoginCode()}`,
+    `  Admin token  ${folder.file('admin-token')}`,
+    '',
+    '  Try',
+    '    npx lcm get workers --watch',
+    '    npx lcm create worker --template metal --name mine --wait',
+    '    npx lcm stop worker mine --wait',
+    '',
+    '  Ctrl-C stops it; the next start goes on where it was.',
+    '',
+  ]
+}
