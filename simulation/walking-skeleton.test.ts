@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { openWorld, type World } from './world.ts'
+
+async function createAndRun(world: World): Promise<string> {
+  const { id } = await world.client.call('createWorker', { body: { template_name: 'metal', name: 'metal-1' } })
+  await world.until(id, 'RUNNING')
+  return id
+}
+
+const want = (world: World, verb: 'startWorker' | 'stopWorker' | 'terminateWorker', id: string) =>
+  world.client.call(verb, { params: { id }, body: {} })
+
+describe('one worker, from POST to RUNNING and back', () => {
+  it('passes through every stage, on one machine', async () => {
+    const world = await openWorld(1)
+    world.startController('one')
+    const id = await createAndRun(world)
+    const running = await world.worker(id)
+    expect(running.state_history.map(change => change.to)).toEqual(['PENDING', 'PROVISIONING', 'STARTING', 'RUNNING'])
+    expect(running).toMatchObject({ service_status: 'AVAILABLE', cml: { version: '2.9.1+build.7' } })
+    expect(running.conditions.every(condition => condition.status)).toBe(true)
+    await want(world, 'stopWorker', id)
+    const stopped = await world.until(id, 'STOPPED')
+    expect(stopped).toMatchObject({ public_ip: null, https_endpoint: null, service_status: 'UNAVAILABLE' })
+    await want(world, 'startWorker', id)
+    const again = await world.until(id, 'RUNNING')
+    expect(again.ec2_instance_id).toBe(running.ec2_instance_id)
+    expect(again.https_endpoint).not.toBe(running.https_endpoint)
+    await want(world, 'terminateWorker', id)
+    await world.until(id, 'TERMINATED')
+    expect(world.liveMachines()).toBe(0)
+    await world.close()
+  })
+
+  it('is the same run for the same seed, and another for another', async () => {
+    const hashOf = async (seed: number) => {
+      const world = await openWorld(seed)
+      world.startController('one')
+      await createAndRun(world)
+      await world.close()
+      return world.time.traceHash()
+    }
+    const first = await hashOf(42)
+    expect(await hashOf(42)).toBe(first)
+    expect(await hashOf(43)).not.toBe(first)
+  })
+
+  it('writes nothing once it is at rest', async () => {
+    const world = await openWorld(5)
+    world.startController('one')
+    const id = await createAndRun(world)
+    const { version } = await world.worker(id)
+    await world.time.runFor(2 * 60 * 60_000)
+    expect((await world.worker(id)).version).toBe(version)
+    await world.close()
+  })
+
+  it('heals what others did behind our back', async () => {
+    const world = await openWorld(6)
+    world.startController('one')
+    const id = await createAndRun(world)
+    const { ec2_instance_id: machine } = await world.worker(id)
+    world.cloud.ec2.stopInstances('us-east-1', { ids: [machine ?? ''], force: false })
+    await world.time.runFor(60_000)
+    expect((await world.worker(id)).status).not.toBe('RUNNING')
+    await world.until(id, 'RUNNING')
+    expect(world.liveMachines()).toBe(1)
+    await world.close()
+  })
+})
+
+const LOOKS_SAMPLED = 16
+
+describe('a controller that dies', () => {
+  /** The port calls of a life that nothing disturbs, from POST to TERMINATED. */
+  async function undisturbed(seed: number): Promise<readonly string[]> {
+    const world = await openWorld(seed)
+    world.startController('one')
+    await wholeLife(world)
+    await world.close()
+    return world.calls.names
+  }
+
+  async function wholeLife(world: World): Promise<void> {
+    const id = await createAndRun(world)
+    await want(world, 'stopWorker', id)
+    await world.until(id, 'STOPPED')
+    await want(world, 'startWorker', id)
+    await world.until(id, 'RUNNING')
+    expect(world.liveMachines()).toBe(1)
+    await want(world, 'terminateWorker', id)
+    await world.until(id, 'TERMINATED')
+    expect(world.liveMachines()).toBe(0)
+  }
+
+  /** Every call that changes something, and some of those that only look. */
+  const crashPoints = (names: readonly string[]): number[] => {
+    const looks = new Set(['api.GET', 'ec2.describe', 'ec2.list', 'cml.probe'])
+    return [...names.keys()].filter(call => !looks.has(names[call] ?? '') || call % LOOKS_SAMPLED === 0)
+  }
+
+  it('leaves one machine, whatever call it dies before or after', async () => {
+    const names = await undisturbed(7)
+    for (const when of ['before', 'after'] as const) {
+      for (const call of crashPoints(names)) {
+        const world = await openWorld(7)
+        const kill = world.startController('one')
+        world.calls.crashAt(call, when, () => {
+          kill()
+          world.startController('two')
+        })
+        await wholeLife(world)
+        const launches = world.cloud.machines().length
+        expect(launches, `${when} call ${call} ${names[call]}`).toBe(1)
+        await world.close()
+      }
+    }
+  })
+})

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import { apiClient, type Client } from '@lcm/client/client'
+import { simCmlSystem } from '@lcm/cloud-sim/cml-system'
+import { simCompute } from '@lcm/cloud-sim/compute'
+import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
+import type { Dispatch } from '@lcm/contract/wire'
+import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import { localCoordination } from '@lcm/coordination/local'
+import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import type { Store } from '@lcm/store/store'
+import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
+import { workerReconciler } from '@lcm/worker-controller/worker-reconciler'
+import { type PortCalls, portCalls } from './port-calls.ts'
+
+const FLEET = 'simulated-fleet'
+const TOKENS = { admin: 'admin', controller: 'controller' } as const
+const METAL = WorkerTemplateSpec.parse({
+  name: 'metal',
+  instance_types: ['m5zn.metal', 'm5.metal'],
+  ami_name_pattern: 'cml-2.9.1-*',
+  ami_owner: 'self',
+  capacity: { cpu_cores: 48, memory_gb: 192, storage_gb: 200, max_nodes: 100 },
+  cost_per_hour_usd: 4,
+})
+
+/** The whole system in one process on virtual time: API, store, coordination, controller, cloud. One seed, one run. */
+export interface World {
+  readonly time: VirtualTime
+  readonly client: Client
+  readonly cloud: SimModel
+  readonly calls: PortCalls
+  /** Starts a controller; it dies at once, as by kill -9, when its handle is called. */
+  startController(instanceId: string): () => void
+  worker(id: string): Promise<Worker>
+  /** Runs on until the worker is there, or fails the test with what it was instead. */
+  until(id: string, status: Worker['status'], limitMs?: number): Promise<Worker>
+  /** Machines of this fleet that cost money or may come to. */
+  liveMachines(): number
+  close(): Promise<void>
+}
+
+export async function openWorld(seed: number): Promise<World> {
+  const time = virtualTime(seed)
+  const { clock } = time
+  const store = openSqliteStore(':memory:')
+  const cloud = openSimModel({ seed, clock })
+  const calls = portCalls(time)
+  const coordination = localCoordination({ clock, firstEpoch: () => 1 })
+  const plane = await openPlane(time, store, coordination.changeKeys)
+  const running = new Set<{ stop: AbortController; ended: Promise<void> }>()
+  const latest = new Map<string, Worker>()
+  const client = apiClient(plane.dispatch, { token: TOKENS.admin })
+  run(plane.announcer)
+  run(followWorkers(client, latest))
+
+  function run(service: HostedService): AbortController {
+    const stop = new AbortController()
+    running.add({ stop, ended: service.run(stop.signal) })
+    return stop
+  }
+
+  function startController(instanceId: string): () => void {
+    const life = calls.life()
+    const controller = workerReconciler({
+      client: apiClient(
+        life.watch(request => `api.${request.method}`, traced(plane, time)),
+        { token: TOKENS.controller },
+      ),
+      compute: life.watchAll('ec2', simCompute(cloud)),
+      cml: life.watchAll('cml', simCmlSystem(cloud)),
+      changeKeys: coordination.changeKeys,
+      election: coordination.election('worker-controller', instanceId),
+      clock,
+      logger: silentLogger,
+      meter: silentMeter,
+      config: { fleet: FLEET, regions: REGIONS, policy: WORKER_POLICY, reconcileIntervalMs: 30_000, maxConcurrent: 5 },
+    })
+    const stop = run(controller)
+    return () => {
+      life.end()
+      coordination.faults.crash(instanceId)
+      stop.abort()
+    }
+  }
+
+  const worker = (id: string) => client.call('getWorker', { params: { id } })
+  return {
+    time,
+    client,
+    cloud,
+    calls,
+    startController,
+    worker,
+    async until(id, status, limitMs = 60 * 60_000) {
+      if (await time.runUntil(() => latest.get(id)?.status === status, limitMs)) return worker(id)
+      const trace = time.recentTrace().slice(-30).join('\n')
+      throw new Error(`${id} is ${latest.get(id)?.status}, not ${status}, after ${limitMs} ms\n${trace}`)
+    },
+    liveMachines: () => cloud.machines().filter(machine => machine.state !== 'terminated').length,
+    async close() {
+      for (const { stop } of running) stop.abort()
+      await time.runFor(60_000)
+      await Promise.all([...running].map(({ ended }) => ended))
+      cloud.close()
+      store.close()
+    },
+  }
+}
+
+async function openPlane(time: VirtualTime, store: Store, changeKeys: ChangeKeys): Promise<ControlPlane> {
+  const plane = controlPlane({
+    store,
+    changeKeys,
+    clock: time.clock,
+    randomBytes: size => time.random.bytes(size),
+    secretKey: time.random.bytes(32),
+    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'] },
+    log: silentLogger,
+    process: { health: () => ({ status: 'healthy' }), ready: () => true, metrics: async () => '' },
+  })
+  plane.access.grant(TOKENS.admin, { name: 'admin', role: 'admin', service: null })
+  plane.access.grant(TOKENS.controller, { name: 'wc', role: 'controller', service: 'worker-controller' })
+  await plane.seed([METAL])
+  return plane
+}
+
+const REGIONS = {
+  'us-east-1': { security_group_ids: [], subnets: ['subnet-use1a', 'subnet-use1b'], key_name: null, default_tags: {} },
+}
+
+/** What a console would show, by the same events. */
+const followWorkers = (client: Client, latest: Map<string, Worker>): HostedService => ({
+  name: 'follower',
+  async run(signal) {
+    for await (const { event } of client.events({ after: '0', signal })) {
+      if (event.type === 'worker.created' || event.type === 'worker.updated') latest.set(event.id, event.data)
+    }
+  },
+})
+
+/** Every write that the API took, as part of the run's identity. */
+function traced(plane: ControlPlane, time: VirtualTime): Dispatch {
+  return async request => {
+    const response = await plane.dispatch(request)
+    const text =
+      typeof response.body === 'string' ? createHash('sha256').update(response.body).digest('hex').slice(0, 8) : ''
+    if (request.method !== 'GET') time.trace(`${request.method} ${request.url} ${response.status} ${text}`)
+    return response
+  }
+}
