@@ -5,6 +5,7 @@ export default defineConfig({
     include: ['{packages,apps,simulation,examples,tools}/**/*.test.{ts,tsx}'],
     isolate: false,
     testTimeout: 30_000,
+    env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     reporters: ['default'],
   },
 })

@@ -1,4 +1,3 @@
-import { LIST_LIMIT_MAX } from '@lcm/contract/bodies'
 import type { EventEnvelope } from '@lcm/contract/events'
 import { Problem } from '@lcm/contract/problems'
 import {
@@ -40,18 +39,6 @@ export interface Client {
   call<N extends RouteName>(name: N, call: Call<N>): Promise<AnswerOf<N>>
   /** Follows changes from `after` (or from now on) until the stream or the signal ends. Reconnecting is the caller's. */
   events(follow: { after?: string; signal: AbortSignal }): AsyncGenerator<PositionedEvent>
-}
-
-/** Reads a list to its end. A failure rejects: a part is never passed off as the whole. */
-export async function* pagesOf<T>(
-  read: (page: { limit: number; cursor?: string }) => Promise<{ items: T[]; next_cursor: string | null }>,
-): AsyncGenerator<T[]> {
-  let page = await read({ limit: LIST_LIMIT_MAX })
-  yield page.items
-  while (page.next_cursor !== null) {
-    page = await read({ limit: LIST_LIMIT_MAX, cursor: page.next_cursor })
-    yield page.items
-  }
 }
 
 /** The same client over a socket or straight into `dispatch`: only the transport differs. */

@@ -4,8 +4,8 @@ import type { SseMessage } from '@lcm/contract/events'
 export async function* readSse(chunks: AsyncIterable<string>): AsyncGenerator<SseMessage> {
   let buffer = ''
   for await (const chunk of chunks) {
-    buffer += chunk.replaceAll('\r\n', '\n')
-    const blocks = buffer.split('\n\n')
+    buffer += chunk
+    const blocks = buffer.split(/\r?\n\r?\n/)
     buffer = blocks.pop() ?? ''
     for (const block of blocks) {
       const message = parseBlock(block)
@@ -17,7 +17,7 @@ export async function* readSse(chunks: AsyncIterable<string>): AsyncGenerator<Ss
 function parseBlock(block: string): SseMessage | null {
   let id: string | null = null
   const data: string[] = []
-  for (const line of block.split('\n')) {
+  for (const line of block.split(/\r?\n/)) {
     if (line.startsWith('id:')) id = line.slice(3).trim()
     else if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''))
   }

@@ -1,6 +1,7 @@
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { DesiredStatus, Tags, Worker, WorkerChanges, WorkerName, WorkerStatus } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
+import { ROLES } from './access.ts'
 
 export const LIST_LIMIT_DEFAULT = 100
 export const LIST_LIMIT_MAX = 1000
@@ -23,7 +24,7 @@ export const WorkerQuery = Page.extend({
   region: z.string().max(64).optional(),
   template: z.string().max(64).optional(),
   q: z.string().max(128).optional(),
-  include_terminated: z.stringbool().default(false),
+  include_terminated: z.union([z.boolean(), z.stringbool()]).default(false),
 })
 
 export const CreateWorker = z.strictObject({
@@ -53,7 +54,7 @@ export const Info = z.object({
   profile: z.enum(['embedded', 'cluster']),
   cloud: z.enum(['sim', 'aws']),
   regions: z.array(z.string()),
-  actor: z.object({ name: z.string(), role: z.string() }),
+  actor: z.object({ name: z.string(), role: z.enum(ROLES) }),
 })
 
 export const LoginLink = z.object({ url: z.string(), expires_in_seconds: z.int() })

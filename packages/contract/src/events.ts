@@ -22,7 +22,10 @@ const deleted = z.object({
   at: Instant,
   data: z.null(),
 })
-/** `reset`: the position is unknown or too old, so read the lists again. `heartbeat`: the stream is alive. */
+/**
+ * `reset`: the position is unknown or too old, so read the lists again. `heartbeat`: the stream is alive. Every stream begins
+ * with one, and they come at least every HEARTBEAT_MS.
+ */
 const signal = z.object({ type: z.enum(['heartbeat', 'reset']), at: Instant })
 
 export const EventEnvelope = z.union([changed('worker'), changed('template'), deleted, signal])

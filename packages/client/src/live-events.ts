@@ -1,0 +1,35 @@
+import type { Clock } from '@lcm/runtime/clock'
+import { UnreachableError } from './api-error.ts'
+import type { Client, PositionedEvent } from './client.ts'
+
+export interface SilenceLimits {
+  readonly clock: Clock
+  /** A stream begins with a heartbeat: one that does not is not ours, or dead. */
+  readonly firstMs: number
+  readonly betweenMs: number
+}
+
+/** Events until the stream or the signal ends. One that falls silent rejects, whatever TCP believes of it. */
+export async function* eventsUnlessSilent(
+  client: Client,
+  follow: { readonly after: string; readonly signal: AbortSignal },
+  { clock, firstMs, betweenMs }: SilenceLimits,
+): AsyncGenerator<PositionedEvent> {
+  const attempt = new AbortController()
+  const stop = () => attempt.abort()
+  const giveUp = () => attempt.abort(new UnreachableError('the event stream fell silent'))
+  let cancel = clock.after(firstMs, giveUp)
+  follow.signal.addEventListener('abort', stop)
+  try {
+    for await (const message of client.events({ after: follow.after, signal: attempt.signal })) {
+      cancel()
+      yield message
+      cancel = clock.after(betweenMs, giveUp)
+    }
+    if (!follow.signal.aborted) attempt.signal.throwIfAborted()
+  } finally {
+    cancel()
+    follow.signal.removeEventListener('abort', stop)
+    stop()
+  }
+}
