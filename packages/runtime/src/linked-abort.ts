@@ -1,0 +1,33 @@
+import { setMaxListeners } from 'node:events'
+
+export interface LinkedAbort {
+  readonly signal: AbortSignal
+  abort(reason?: unknown): void
+  /** Takes the listeners off the parents. Call it when the work is over, or long-lived parents collect them. */
+  unlink(): void
+}
+
+/** Aborts when it is told to or when a parent does. Not `AbortSignal.any`: its composites pile up (nodejs/node#55351). */
+export function linkedAbort(...parents: readonly AbortSignal[]): LinkedAbort {
+  const controller = new AbortController()
+  // Many waits may share this signal; the default limit of ten would only print a false warning of a leak.
+  setMaxListeners(0, controller.signal)
+  const follow = () => controller.abort(parents.find(parent => parent.aborted)?.reason)
+  for (const parent of parents) parent.addEventListener('abort', follow, { once: true })
+  if (parents.some(parent => parent.aborted)) follow()
+  return {
+    signal: controller.signal,
+    abort: reason => controller.abort(reason),
+    unlink() {
+      for (const parent of parents) parent.removeEventListener('abort', follow)
+    },
+  }
+}
+
+/** Resolves when `signal` aborts, at once if it already has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) return resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

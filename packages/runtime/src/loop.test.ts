@@ -1,0 +1,291 @@
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { runningLoop } from '@lcm/testkit/running-loop'
+import { describe, expect, it } from 'vitest'
+import { type ReconcileContext, reconciliation } from './reconciliation.ts'
+import { gone, type ReconciliationResult, requeue, retry, skip, success } from './result.ts'
+
+/** A reconcile that stays in hand until the test lets it go. */
+function gated() {
+  const gates: ((result: ReconciliationResult) => void)[] = []
+  return {
+    reconcile: () => new Promise<ReconciliationResult>(resolve => gates.push(resolve)),
+    release: (result: ReconciliationResult = success()) => gates.shift()?.(result),
+  }
+}
+
+/** Answers one result after the other, then successes. */
+const answering =
+  (...results: (ReconciliationResult | Error)[]) =>
+  async () => {
+    const next = results.shift() ?? success()
+    if (next instanceof Error) throw next
+    return next
+  }
+
+describe('outcomes', () => {
+  it('retries after 1, 2, 4, 8, 16, 32 and then every 60 seconds', async () => {
+    const { hands, clock, startsOf } = runningLoop({ reconcile: async () => retry('no capacity') })
+    hands.add('w-1', 'test')
+    await clock.advance(183_000)
+    expect(startsOf('w-1').map(at => at / 1_000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183])
+  })
+
+  it('takes a thrown error as a retry', async () => {
+    const { hands, clock, startsOf, logger } = runningLoop({ reconcile: answering(new Error('boom')) })
+    hands.add('w-1', 'test')
+    await clock.advance(1_000)
+    expect(startsOf('w-1')).toEqual([0, 1_000])
+    expect(logger.lines.find(line => line.level === 'warn')?.fields).toMatchObject({ key: 'w-1', message: 'boom' })
+  })
+
+  it('takes an error thrown before the first await as a retry too', async () => {
+    const { hands, clock, startsOf } = runningLoop({
+      reconcile() {
+        throw new Error('boom')
+      },
+    })
+    hands.add('w-1', 'test')
+    await clock.advance(1_000)
+    expect(startsOf('w-1')).toEqual([0, 1_000])
+  })
+
+  it('looks again after the time a requeue asks for, with no poll to help', async () => {
+    const { hands, clock, starts } = runningLoop({ reconcile: answering(requeue('booting', 5_000)) })
+    hands.add('w-1', 'test')
+    await clock.advance(60_000)
+    expect(starts.map(({ at, cause }) => [at, cause])).toEqual([
+      [0, 'test'],
+      [5_000, 'requeue'],
+    ])
+  })
+
+  it('looks again at once after a requeue of 0 ms, without the debounce', async () => {
+    const { hands, clock, startsOf } = runningLoop({ reconcile: answering(requeue('announced', 0)) })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    expect(startsOf('w-1')).toEqual([0, 0])
+  })
+
+  const rests = [success(), requeue('waiting', 3_600_000), skip('nothing to do')]
+  it.each(rests)('counts the retries from zero again after $status', async rest => {
+    const { hands, clock, startsOf } = runningLoop({ reconcile: answering(retry('1'), retry('2'), rest, retry('3')) })
+    hands.add('w-1', 'test')
+    await clock.advance(4_000)
+    hands.add('w-1', 'news')
+    await clock.advance(60_000)
+    expect(startsOf('w-1')).toEqual([0, 1_000, 3_000, 4_000, 5_000])
+  })
+
+  it('neither retries nor requeues after a success or a skip', async () => {
+    const { hands, clock, starts } = runningLoop({ reconcile: answering(success(), skip('not ours')) })
+    hands.add('w-1', 'test')
+    hands.add('w-2', 'test')
+    await clock.advance(3_600_000)
+    expect(starts).toHaveLength(2)
+  })
+
+  it('lets news cut a backoff short and keeps counting the failures', async () => {
+    const { hands, clock, startsOf } = runningLoop({ reconcile: async () => retry('no') })
+    hands.add('w-1', 'test')
+    await clock.advance(3_000)
+    hands.add('w-1', 'news')
+    await clock.advance(8_000)
+    expect(startsOf('w-1')).toEqual([0, 1_000, 3_000, 3_000, 11_000])
+  })
+})
+
+describe('hand-outs', () => {
+  it('never has one key in two hands and keeps a change that comes during work', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, startsOf } = runningLoop({ reconcile })
+    hands.add('w-1', 'test')
+    await clock.advance(10)
+    hands.add('w-1', 'news')
+    hands.add('w-1', 'more news')
+    await clock.advance(10)
+    expect(startsOf('w-1')).toEqual([0])
+    release()
+    await clock.advance(0)
+    expect(startsOf('w-1')).toEqual([0, 20])
+    release()
+    await clock.advance(60_000)
+    expect(startsOf('w-1')).toHaveLength(2)
+  })
+
+  it('folds a burst of one turn into one reconcile', async () => {
+    const { hands, clock, starts } = runningLoop()
+    for (let count = 0; count < 5; count += 1) hands.add('w-1', 'test')
+    await clock.advance(0)
+    expect(starts).toHaveLength(1)
+  })
+
+  it('has ten keys in hand by default and no more', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, starts } = runningLoop({ reconcile })
+    for (let index = 0; index < 30; index += 1) hands.add(`w-${index}`, 'test')
+    await clock.advance(0)
+    expect(starts).toHaveLength(10)
+    release()
+    await clock.advance(0)
+    expect(starts).toHaveLength(11)
+  })
+
+  it('gives a free hand to news first, then to requeues, then to routine', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, starts } = runningLoop({ reconcile, concurrency: 1 })
+    hands.add('requeued', 'test')
+    await clock.advance(0)
+    hands.openListing('poll').offer('routine', undefined)
+    release(requeue('waiting', 0))
+    hands.add('news', 'test')
+    for (let count = 0; count < 3; count += 1) {
+      await clock.advance(0)
+      release()
+    }
+    expect(starts.map(start => start.key)).toEqual(['requeued', 'news', 'requeued', 'routine'])
+  })
+
+  it('lets timers have the thread though no reconcile ever waits', async () => {
+    const clock = manualClock()
+    let busyMs = 0
+    let done = 0
+    const loop = reconciliation({
+      name: 'busy',
+      clock: { ...clock, monotonic: () => clock.monotonic() + busyMs },
+      triggers: [{ name: 'all', run: async ({ add }) => keys.forEach(key => void add(key, 'test')) }],
+      reconcile: async () => {
+        busyMs += 5
+        done += 1
+        return success()
+      },
+    })
+    const keys = Array.from({ length: 40 }, (_, index) => `w-${index}`)
+    const stop = new AbortController()
+    let doneAtTimer = 0
+    clock.after(0, () => {
+      doneAtTimer = done
+    })
+    const over = loop.run(stop.signal)
+    await clock.advance(0)
+    expect(done).toBe(40)
+    expect(doneAtTimer).toBe(16)
+    stop.abort()
+    await over
+  })
+})
+
+describe('the context of a reconcile', () => {
+  const contextOf = async () => {
+    let context: ReconcileContext | undefined
+    const world = runningLoop({
+      reconcile: async (_, given) => {
+        context = given
+        given.logger.info({}, 'from inside')
+        return success()
+      },
+    })
+    world.hands.add('w-1', 'test')
+    await world.clock.advance(0)
+    return { ...world, context }
+  }
+
+  it('carries signal, epoch, leadership and cause', async () => {
+    const { context } = await contextOf()
+    expect(context).toMatchObject({ epoch: 1, cause: 'test', listed: undefined })
+    expect(context?.leadership.isHeld()).toBe(true)
+    expect(context?.signal.aborted).toBe(false)
+  })
+
+  it('logs with service, epoch and key bound', async () => {
+    const { logger } = await contextOf()
+    const line = logger.lines.find(({ message }) => message === 'from inside')
+    expect(line?.fields).toEqual({ service: 'loop', epoch: 1, key: 'w-1' })
+  })
+})
+
+describe('the log line of an outcome', () => {
+  const levelsOf = async (...results: ReconciliationResult[]) => {
+    const { hands, clock, logger } = runningLoop({ reconcile: answering(...results) })
+    for (const _ of results) {
+      hands.add('w-1', 'test')
+      await clock.advance(0)
+    }
+    return logger.lines.map(line => line.level)
+  }
+
+  it('is quiet for a success that says nothing', async () => {
+    expect(await levelsOf(success())).toEqual(['debug'])
+  })
+
+  it('is at info for what says something new, and quiet when it only repeats itself', async () => {
+    expect(await levelsOf(requeue('booting', 9_000), requeue('booting', 9_000), success('running'))).toEqual([
+      'info',
+      'debug',
+      'info',
+    ])
+  })
+
+  it('is a warning for every failure', async () => {
+    expect(await levelsOf(retry('no'), retry('no'))).toEqual(['warn', 'warn'])
+  })
+
+  it('holds key, cause, status, message and time', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, logger } = runningLoop({ reconcile })
+    hands.add('w-1', 'test')
+    await clock.advance(40)
+    release(success('done'))
+    await clock.advance(0)
+    const fields = { key: 'w-1', cause: 'test', status: 'SUCCESS', message: 'done', ms: 40 }
+    expect(logger.lines[0]?.fields).toMatchObject(fields)
+  })
+})
+
+describe('what is known of a key', () => {
+  it('follows its outcomes', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock } = runningLoop({ reconcile })
+    expect(hands.seen('w-1')).toBeUndefined()
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    expect(hands.seen('w-1')).toMatchObject({ resource_id: 'w-1', status: 'IN_PROGRESS', retry_count: 0 })
+    release(retry('no'))
+    await clock.advance(0)
+    const nextRetryAt = clock.now() + 1_000
+    expect(hands.seen('w-1')).toMatchObject({ status: 'FAILED', retry_count: 1, next_retry_at: nextRetryAt })
+    await clock.advance(1_000)
+    release(requeue('soon', 1_000))
+    await clock.advance(1_000)
+    release(success())
+    await clock.advance(0)
+    const last = { status: 'SUCCESS', retry_count: 0, next_retry_at: null, last_reconciled_at: clock.now() }
+    expect(hands.seen('w-1')).toMatchObject(last)
+  })
+
+  it('is forgotten when the reconcile finds the resource gone, but not news that came meanwhile', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, loop, starts } = runningLoop({ reconcile })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    hands.add('w-1', 'created again')
+    release(gone('no such worker'))
+    await clock.advance(0)
+    expect(starts.map(start => start.cause)).toEqual(['test', 'created again'])
+    release(gone('no such worker'))
+    await clock.advance(0)
+    expect(hands.seen('w-1')).toBeUndefined()
+    expect(loop.health().resources_managed).toBe(0)
+  })
+
+  it('is forgotten with its plans when a trigger says so, also while the key is in hand', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, startsOf, loop } = runningLoop({ reconcile })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    hands.forget('w-1')
+    release(retry('no such worker'))
+    await clock.advance(60_000)
+    expect(startsOf('w-1')).toEqual([0])
+    expect(loop.health()).toMatchObject({ resources_managed: 0, retries: 0, resources_pending: 0 })
+  })
+})

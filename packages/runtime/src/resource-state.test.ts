@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { resourceStates } from './resource-state.ts'
+import { gone, requeue, retry, skip, success } from './result.ts'
+
+it('knows nothing of a key before its first reconcile', () => {
+  expect(resourceStates().read('w-1')).toBeUndefined()
+})
+
+it('counts failures in a row and forgets them with the first rest', () => {
+  const states = resourceStates()
+  const known = states.begin('w-1')
+  states.settle(known, retry('no'), 1_000, 500)
+  states.settle(known, retry('no'), 2_000, 700)
+  expect(states.read('w-1')).toMatchObject({ status: 'FAILED', retry_count: 2, next_retry_at: 2_700 })
+  expect(states.retrying).toBe(1)
+  states.settle(known, skip('not now'), 3_000)
+  expect(states.read('w-1')).toMatchObject({ status: 'PENDING', retry_count: 0, next_retry_at: null })
+  expect(states.retrying).toBe(0)
+})
+
+it('keeps the time of the last success only', () => {
+  const states = resourceStates()
+  const known = states.begin('w-1')
+  states.settle(known, success(), 1_000)
+  states.settle(known, requeue('later', 5), 2_000)
+  states.settle(known, retry('no'), 3_000, 5)
+  expect(states.read('w-1')?.last_reconciled_at).toBe(1_000)
+})
+
+it('tells whether an outcome says something that the last did not', () => {
+  const states = resourceStates()
+  const known = states.begin('w-1')
+  const messages = [success(), success('a'), success('a'), requeue('a', 1), requeue('b', 1)]
+  expect(messages.map(result => states.settle(known, result, 0))).toEqual([false, true, false, false, true])
+})
+
+it('forgets a resource that is gone, with its retries', () => {
+  const states = resourceStates()
+  const known = states.begin('w-1')
+  states.settle(known, retry('no'), 0)
+  states.settle(known, gone('deleted'), 0)
+  expect([states.size, states.retrying]).toEqual([0, 0])
+})
+
+it('ignores the outcome of a key that was forgotten meanwhile, even if it is known again', () => {
+  const states = resourceStates()
+  const before = states.begin('w-1')
+  states.forget('w-1')
+  states.begin('w-1')
+  states.settle(before, retry('no'), 0)
+  expect([states.read('w-1')?.status, states.retrying]).toEqual(['IN_PROGRESS', 0])
+})
+
+it('purges after a full listing what was known before and not listed', () => {
+  const states = resourceStates()
+  for (const key of ['listed', 'missing', 'in hand']) states.begin(key)
+  for (const key of ['listed', 'missing']) states.settle(states.begin(key), success(), 0)
+  const listing = states.openListing()
+  listing.mark('listed')
+  states.settle(states.begin('new'), success(), 0)
+  expect(listing.purge()).toBe(1)
+  expect(['listed', 'missing', 'in hand', 'new'].map(key => states.read(key) !== undefined)).toEqual([
+    true,
+    false,
+    true,
+    true,
+  ])
+})

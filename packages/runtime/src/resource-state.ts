@@ -1,0 +1,152 @@
+import type { ReconciliationResult } from './result.ts'
+
+export type ResourceStatus = 'PENDING' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILED'
+
+/** What the loop remembers of a key for the length of a term. Times are wall-clock milliseconds. */
+export interface ResourceState {
+  readonly resource_id: string
+  readonly status: ResourceStatus
+  readonly retry_count: number
+  readonly next_retry_at: number | null
+  /** The last success. */
+  readonly last_reconciled_at: number | null
+}
+
+export interface ResourceStates {
+  readonly size: number
+  /** Keys whose last outcome was a retry. */
+  readonly retrying: number
+  read(key: string): ResourceState | undefined
+  begin(key: string): Known
+  /** Notes an outcome, unless the key was forgotten meanwhile. Answers whether it says what the last one did not. */
+  settle(known: Known, result: ReconciliationResult, nowMs: number, retryAfterMs?: number): boolean
+  forget(key: string): void
+  openListing(): StateListing
+}
+
+/** One reading of everything there is. */
+export interface StateListing {
+  mark(key: string): void
+  /** Forgets every key that was known before and is not in the list; answers how many. Only for a list read to its end. */
+  purge(): number
+}
+
+/** Kept small and flat: a million of them may be at rest. Zero stands for never. */
+export interface Known {
+  readonly key: string
+  isForgotten: boolean
+  status: ResourceStatus
+  /** Failures in a row. */
+  retryCount: number
+  nextRetryAt: number
+  lastReconciledAt: number
+  /** The newest listing that held the key, or that was under way when the key was first seen. */
+  listedIn: number
+  lastMessage: string | undefined
+}
+
+interface Table {
+  readonly known: Map<string, Known>
+  readonly retrying: Set<string>
+  listings: number
+}
+
+export function resourceStates(): ResourceStates {
+  const table: Table = { known: new Map(), retrying: new Set(), listings: 0 }
+  return {
+    get size() {
+      return table.known.size
+    },
+    get retrying() {
+      return table.retrying.size
+    },
+    read: key => read(table, key),
+    begin: key => begin(table, key),
+    settle: (known, result, nowMs, retryAfterMs = 0) => {
+      const isNew = result.message !== known.lastMessage
+      known.lastMessage = result.message
+      if (known.isForgotten) return isNew
+      if (result.status === 'RETRY') noteFailure(table, known, nowMs + retryAfterMs)
+      else noteRest(table, known, result.status === 'SUCCESS' ? nowMs : undefined)
+      if (result.status === 'SKIP' && result.isGone) forget(table, known.key)
+      return isNew
+    },
+    forget: key => forget(table, key),
+    openListing: () => openListing(table),
+  }
+}
+
+function read(table: Table, key: string): ResourceState | undefined {
+  const known = table.known.get(key)
+  return (
+    known && {
+      resource_id: key,
+      status: known.status,
+      retry_count: known.retryCount,
+      next_retry_at: known.nextRetryAt || null,
+      last_reconciled_at: known.lastReconciledAt || null,
+    }
+  )
+}
+
+function begin(table: Table, key: string): Known {
+  const known = table.known.get(key) ?? firstSeen(table, key)
+  known.status = 'IN_PROGRESS'
+  return known
+}
+
+function firstSeen(table: Table, key: string): Known {
+  const known: Known = {
+    key,
+    isForgotten: false,
+    status: 'PENDING',
+    retryCount: 0,
+    nextRetryAt: 0,
+    lastReconciledAt: 0,
+    listedIn: table.listings,
+    lastMessage: undefined,
+  }
+  table.known.set(key, known)
+  return known
+}
+
+function noteFailure(table: Table, known: Known, nextRetryAt: number): void {
+  known.status = 'FAILED'
+  known.retryCount += 1
+  known.nextRetryAt = nextRetryAt
+  table.retrying.add(known.key)
+}
+
+function noteRest(table: Table, known: Known, reconciledAt: number | undefined): void {
+  if (known.retryCount > 0) table.retrying.delete(known.key)
+  known.retryCount = 0
+  known.nextRetryAt = 0
+  known.status = reconciledAt === undefined ? 'PENDING' : 'SUCCESS'
+  if (reconciledAt !== undefined) known.lastReconciledAt = reconciledAt
+}
+
+function forget(table: Table, key: string): void {
+  const known = table.known.get(key)
+  if (known) known.isForgotten = true
+  table.known.delete(key)
+  table.retrying.delete(key)
+}
+
+function openListing(table: Table): StateListing {
+  table.listings += 1
+  const listing = table.listings
+  return {
+    mark(key) {
+      const known = table.known.get(key)
+      if (known) known.listedIn = listing
+    },
+    purge() {
+      const before = table.known.size
+      for (const [key, known] of table.known) if (isGone(known, listing)) forget(table, key)
+      return before - table.known.size
+    },
+  }
+}
+
+/** A key in hand is left alone: its reconcile finds out for itself. */
+const isGone = (known: Known, listing: number) => known.listedIn < listing && known.status !== 'IN_PROGRESS'

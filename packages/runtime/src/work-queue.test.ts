@@ -1,0 +1,405 @@
+import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type WorkItem, type WorkQueue, WorkQueueFull, workQueue } from './work-queue.ts'
+
+let clock: ManualClock
+let queue: WorkQueue<string>
+
+beforeEach(() => {
+  clock = manualClock()
+  queue = workQueue({ clock })
+})
+
+function take(): WorkItem<string> {
+  const item = queue.take()
+  if (item === undefined) throw new Error('nothing is due')
+  return item
+}
+
+const takeAll = () => {
+  const keys: string[] = []
+  for (let item = queue.take(); item; item = queue.take()) keys.push(item.key)
+  return keys
+}
+
+/** The clock, with a count of the timers that were set and a set of those that may still ring. */
+function countedTimers() {
+  const timers = { set: 0, live: new Set<number>() }
+  const after = (ms: number, run: () => void) => {
+    timers.set += 1
+    const id = timers.set
+    timers.live.add(id)
+    const cancel = clock.after(ms, run)
+    return () => {
+      timers.live.delete(id)
+      cancel()
+    }
+  }
+  return { counting: { ...clock, after }, timers }
+}
+
+describe('handing out', () => {
+  it('folds repeated news of a key into one hand-out', () => {
+    queue.add('a')
+    queue.add('a')
+    expect(takeAll()).toEqual(['a'])
+  })
+
+  it('serves keys of one rank in the order in which they came', () => {
+    for (const key of ['c', 'a', 'b']) queue.add(key)
+    expect(takeAll()).toEqual(['c', 'a', 'b'])
+  })
+
+  it('leaves a key its place in the line when more news of it comes', () => {
+    for (const key of ['a', 'b', 'a']) queue.add(key)
+    expect(takeAll()).toEqual(['a', 'b'])
+  })
+
+  it('puts news before requeue before resync', () => {
+    queue.add('requeued')
+    queue.done(take(), { afterMs: 0, cause: 'requeue' })
+    queue.offer('routine')
+    queue.add('news')
+    queue.offer('routine too')
+    expect(takeAll()).toEqual(['news', 'requeued', 'routine', 'routine too'])
+  })
+
+  it('moves a routine key up when there is news of it', () => {
+    queue.offer('a')
+    queue.offer('b')
+    queue.add('b')
+    expect(takeAll()).toEqual(['b', 'a'])
+  })
+
+  it('hands a key out to one hand at a time', () => {
+    queue.add('a')
+    const item = take()
+    queue.add('a')
+    queue.offer('a')
+    expect(queue.take()).toBeUndefined()
+    queue.done(item)
+    expect(takeAll()).toEqual(['a'])
+  })
+
+  it('refuses a key that comes back twice', () => {
+    queue.add('a')
+    const item = take()
+    queue.done(item)
+    expect(() => queue.done(item)).toThrow("a was given back but is in nobody's hand")
+  })
+
+  it('keeps a change during work even when the work asks for a long wait', () => {
+    queue.add('a')
+    const item = take()
+    queue.add('a')
+    queue.done(item, { afterMs: 60_000, cause: 'retry' })
+    expect(takeAll()).toEqual(['a'])
+  })
+
+  it('says when a key becomes due', async () => {
+    const calls: string[] = []
+    const spoken = workQueue({ clock, onDue: () => calls.push('due') })
+    spoken.add('a')
+    spoken.add('b', { afterMs: 10 })
+    expect(calls).toHaveLength(1)
+    await clock.advance(10)
+    expect(calls).toHaveLength(2)
+  })
+})
+
+describe('waiting', () => {
+  it('hands a key out after its delay and not before', async () => {
+    queue.add('a', { afterMs: 500 })
+    await clock.advance(499)
+    expect(takeAll()).toEqual([])
+    await clock.advance(1)
+    expect(takeAll()).toEqual(['a'])
+  })
+
+  it('lets the earliest news win, whichever came first', async () => {
+    queue.add('a', { afterMs: 500 })
+    queue.add('a', { afterMs: 100 })
+    queue.add('b', { afterMs: 100 })
+    queue.add('b', { afterMs: 500 })
+    await clock.advance(100)
+    expect(takeAll()).toEqual(['a', 'b'])
+  })
+
+  it('lets the work itself ask for an earlier time than the news that came meanwhile', async () => {
+    queue.add('a')
+    const item = take()
+    queue.add('a', { afterMs: 1_000 })
+    queue.done(item, { afterMs: 100, cause: 'requeue' })
+    await clock.advance(100)
+    expect(takeAll()).toEqual(['a'])
+  })
+
+  it('lets news cut a wait short', async () => {
+    queue.add('a')
+    queue.done(take(), { afterMs: 32_000, cause: 'retry' })
+    queue.add('a', { afterMs: 500 })
+    await clock.advance(500)
+    expect(takeAll()).toEqual(['a'])
+  })
+
+  it('never lets an offer cut a wait short, nor wakes twice for both', async () => {
+    queue.add('a')
+    queue.done(take(), { afterMs: 32_000, cause: 'retry' })
+    queue.offer('a')
+    await clock.advance(31_999)
+    expect(takeAll()).toEqual([])
+    await clock.advance(1)
+    const item = take()
+    queue.done(item)
+    expect(takeAll()).toEqual([])
+  })
+
+  it('drops an offer made during work when the work asks for a wait', async () => {
+    queue.add('a')
+    const item = take()
+    queue.offer('a')
+    queue.done(item, { afterMs: 8_000, cause: 'retry' })
+    await clock.advance(7_999)
+    expect(takeAll()).toEqual([])
+  })
+
+  it('keeps an offer made during work when the work asks for nothing', () => {
+    queue.add('a')
+    const item = take()
+    queue.offer('a')
+    queue.done(item)
+    expect(takeAll()).toEqual(['a'])
+  })
+
+  it('takes a wait that is no positive number as none', () => {
+    queue.add('a', { afterMs: Number.NaN })
+    queue.add('b', { afterMs: -5 })
+    expect(takeAll()).toEqual(['a', 'b'])
+  })
+
+  it('has one timer for all waits, set anew only for an earlier one', async () => {
+    const { counting, timers } = countedTimers()
+    const counted = workQueue({ clock: counting })
+    for (const afterMs of [300, 500, 400, 200]) counted.add(`in ${afterMs}`, { afterMs })
+    expect([timers.set, timers.live.size]).toEqual([2, 1])
+    await clock.advance(500)
+    expect(counted.due).toBe(4)
+  })
+
+  it('waits on when its timer rings early', async () => {
+    const hasty = workQueue({ clock: { ...clock, after: (ms, run) => clock.after(ms > 1 ? ms - 1 : ms, run) } })
+    hasty.add('a', { afterMs: 10 })
+    await clock.advance(9)
+    expect(hasty.take()).toBeUndefined()
+    await clock.advance(1)
+    expect(hasty.take()?.key).toBe('a')
+  })
+})
+
+describe('copies', () => {
+  it('hands the offered copy over', () => {
+    queue.offer('a', { copy: 'listed' })
+    expect(take().copy).toBe('listed')
+  })
+
+  it('prefers the copy of the newest listing', () => {
+    queue.offer('a', { copy: 'old' })
+    queue.offer('a', { copy: 'new' })
+    expect(take().copy).toBe('new')
+  })
+
+  it('drops the copy when news comes after the listing', () => {
+    queue.offer('a', { copy: 'listed' })
+    queue.add('a')
+    expect(take().copy).toBeUndefined()
+  })
+
+  it('gives no copy to news that was there before the listing', () => {
+    queue.add('a')
+    queue.offer('a', { copy: 'listed' })
+    expect(take().copy).toBeUndefined()
+  })
+
+  it('drops a copy that was listed while the key was in hand', () => {
+    queue.add('a')
+    const item = take()
+    queue.offer('a', { copy: 'listed' })
+    queue.done(item)
+    expect(take().copy).toBeUndefined()
+  })
+
+  it('knows which keys were touched while a listing was read', () => {
+    queue.add('before')
+    const listing = queue.openListing()
+    queue.add('news')
+    queue.forget('gone')
+    take()
+    expect(['before', 'news', 'gone', 'quiet'].map(listing.isTouched)).toEqual([true, true, true, false])
+    listing.close()
+    queue.add('quiet')
+    expect(listing.isTouched('quiet')).toBe(false)
+  })
+})
+
+describe('forgetting', () => {
+  it('drops what is planned', async () => {
+    queue.add('due')
+    queue.add('waiting', { afterMs: 10 })
+    queue.forget('due')
+    queue.forget('waiting')
+    queue.forget('unknown')
+    await clock.advance(10)
+    expect(takeAll()).toEqual([])
+    expect(queue.depth).toBe(0)
+  })
+
+  it('drops what the work in hand asks for', async () => {
+    queue.add('a')
+    const item = take()
+    queue.add('a')
+    queue.forget('a')
+    queue.done(item, { afterMs: 10, cause: 'requeue' })
+    await clock.advance(10)
+    expect(takeAll()).toEqual([])
+  })
+
+  it('keeps news that comes after it', () => {
+    queue.add('a')
+    const item = take()
+    queue.forget('a')
+    queue.add('a')
+    queue.done(item)
+    expect(takeAll()).toEqual(['a'])
+  })
+
+  it('counts for the work in hand only', async () => {
+    queue.add('a')
+    const item = take()
+    queue.forget('a')
+    queue.add('a')
+    queue.done(item)
+    queue.done(take(), { afterMs: 10, cause: 'requeue' })
+    await clock.advance(10)
+    expect(takeAll()).toEqual(['a'])
+  })
+
+  it('makes room, as do clearing and the end of work', () => {
+    const small = workQueue({ clock, keysMax: 1 })
+    small.add('a')
+    small.forget('a')
+    small.add('b')
+    small.clear()
+    small.add('c')
+    const item = small.take()
+    if (item) small.done(item)
+    small.add('d')
+    expect(small.depth).toBe(1)
+  })
+
+  it('leaves no timer behind when cleared, and drops what the work in hand asks for', async () => {
+    const { counting, timers } = countedTimers()
+    const counted = workQueue({ clock: counting })
+    counted.add('in hand')
+    const item = counted.take()
+    counted.add('waiting', { afterMs: 60_000 })
+    expect(timers.live.size).toBe(1)
+    counted.clear()
+    if (item) counted.done(item, { afterMs: 10, cause: 'requeue' })
+    expect([timers.live.size, counted.depth]).toEqual([0, 0])
+  })
+
+  it('drops all but what is in hand when cleared', async () => {
+    queue.add('in hand')
+    const item = take()
+    queue.add('in hand')
+    queue.add('due')
+    queue.add('waiting', { afterMs: 10 })
+    queue.clear()
+    await clock.advance(10)
+    expect(takeAll()).toEqual([])
+    queue.add('in hand')
+    expect(takeAll()).toEqual([])
+    queue.done(item)
+    expect(takeAll()).toEqual(['in hand'])
+  })
+})
+
+describe('measures', () => {
+  it('counts keys that wait for a hand, for their time, or for the hand that has them', () => {
+    queue.add('held')
+    take()
+    queue.add('held')
+    queue.add('due')
+    queue.add('waiting', { afterMs: 10 })
+    expect([queue.depth, queue.due]).toEqual([3, 1])
+  })
+
+  it('tells how long the oldest due key has waited', async () => {
+    expect(queue.oldestAgeMs()).toBe(0)
+    queue.offer('old')
+    await clock.advance(70)
+    queue.add('young')
+    await clock.advance(30)
+    expect(queue.oldestAgeMs()).toBe(100)
+    take()
+    expect(queue.oldestAgeMs()).toBe(100)
+    take()
+    expect(queue.oldestAgeMs()).toBe(0)
+  })
+
+  it('counts the age of a delayed key from when it was due', async () => {
+    queue.add('a', { afterMs: 100 })
+    await clock.advance(130)
+    expect(queue.oldestAgeMs()).toBe(30)
+  })
+
+  it('remembers when the first news behind a hand-out came', async () => {
+    queue.add('a', { afterMs: 100 })
+    await clock.advance(50)
+    queue.add('a')
+    expect(take().newsAt).toBe(0)
+    queue.offer('b')
+    expect(take().newsAt).toBeLessThan(0)
+  })
+
+  it('has no news behind what the work asked for, nor behind an offer made meanwhile', () => {
+    queue.add('a')
+    queue.done(take(), { afterMs: 0, cause: 'requeue' })
+    expect(take().newsAt).toBeLessThan(0)
+    queue.add('b')
+    const item = take()
+    queue.offer('b')
+    queue.done(item)
+    expect(take().newsAt).toBeLessThan(0)
+  })
+
+  it('counts news during work as news of its own', async () => {
+    queue.add('a')
+    const item = take()
+    await clock.advance(50)
+    queue.add('a')
+    queue.done(item)
+    expect(take().newsAt).toBe(50)
+  })
+})
+
+describe('the limit', () => {
+  it('refuses one distinct key too many with a clear error, and only that one', () => {
+    const small = workQueue({ clock, keysMax: 2 })
+    small.add('a')
+    small.offer('b')
+    expect(() => small.add('c')).toThrow(WorkQueueFull)
+    expect(() => small.offer('c')).toThrow('no room for c: 2 distinct keys are queued')
+    small.add('a')
+    small.offer('b')
+    expect(small.depth).toBe(2)
+  })
+
+  it('never refuses what the work in hand asks for', () => {
+    const small = workQueue({ clock, keysMax: 1 })
+    small.add('a')
+    const item = small.take()
+    if (item) small.done(item, { afterMs: 0, cause: 'requeue' })
+    expect(small.due).toBe(1)
+  })
+})

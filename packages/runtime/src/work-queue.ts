@@ -1,0 +1,339 @@
+import type { Clock } from './clock.ts'
+import { type IndexedHeap, indexedHeap, NOT_IN_HEAP } from './indexed-heap.ts'
+
+/**
+ * A keyed queue with two verbs. `add` is news: the earliest time wins. `offer` is routine: it never cuts a wait short.
+ * A key is in one hand at a time; what happens to it meanwhile is kept and handed out after.
+ */
+export interface WorkQueue<R = unknown> {
+  /** Throws `WorkQueueFull` for one distinct key too many. News drops a copy that was listed before it. */
+  add(key: string, options?: { readonly afterMs?: number; readonly cause?: string }): void
+  /** Throws `WorkQueueFull` for one distinct key too many. `copy` rides along to the hand-out unless news comes first. */
+  offer(key: string, options?: { readonly copy?: R | undefined; readonly cause?: string }): void
+  /** Drops what is planned for the key, and what the work that has it in hand will ask for. Later news counts. */
+  forget(key: string): void
+  /** Hands out the most urgent due key: news before requeue before resync, first come first served within each. */
+  take(): WorkItem<R> | undefined
+  /** Gives a key back. */
+  done(item: WorkItem<R>, again?: Again): void
+  /** From now until it is closed, remembers which keys were handed out or had news: their listed copies are old. */
+  openListing(): QueueListing
+  /** Drops all but what is in hand. */
+  clear(): void
+  /** Keys that wait for a hand or for their time. */
+  readonly depth: number
+  /** Keys that wait for nothing but a hand. */
+  readonly due: number
+  /** How long the longest-waiting due key has waited. */
+  oldestAgeMs(): number
+}
+
+/** Read it before the first `await`: news during the work is noted in the same place. */
+export interface WorkItem<R = unknown> {
+  readonly key: string
+  readonly cause: string
+  readonly copy: R | undefined
+  /** When the first news behind this hand-out came, by the monotonic clock; negative when there was none. */
+  readonly newsAt: number
+}
+
+/** When the work itself wants to see its key again. */
+export interface Again {
+  readonly afterMs: number
+  readonly cause: string
+}
+
+export interface QueueListing {
+  isTouched(key: string): boolean
+  close(): void
+}
+
+export interface WorkQueueOptions {
+  readonly clock: Clock
+  /** Called whenever keys may have become due; must not take them itself. */
+  readonly onDue?: () => void
+  readonly keysMax?: number
+}
+
+export const WORK_QUEUE_KEYS_MAX = 1_000_000
+
+export class WorkQueueFull extends Error {
+  readonly code = 'work_queue_full'
+  constructor(key: string, keysMax: number) {
+    super(`no room for ${key}: ${keysMax} distinct keys are queued, more than there can be resources`)
+    this.name = 'WorkQueueFull'
+  }
+}
+
+const NEWS = 0
+const REQUEUE = 1
+const RESYNC = 2
+type Rank = typeof NEWS | typeof REQUEUE | typeof RESYNC
+const RANKS: readonly Rank[] = [NEWS, REQUEUE, RESYNC]
+
+type Place = 'nowhere' | 'due' | 'waiting' | 'held'
+
+interface Entry<R> {
+  readonly key: string
+  inHand: boolean
+  isForgotten: boolean
+  place: Place
+  rank: Rank
+  /** When it becomes due or became so, by the monotonic clock; along a line it only grows, so the first is the oldest. */
+  at: number
+  newsAt: number
+  cause: string
+  copy: R | undefined
+  slot: number
+  ahead: Entry<R> | undefined
+  behind: Entry<R> | undefined
+}
+
+interface Line<R> {
+  size: number
+  first: Entry<R> | undefined
+  last: Entry<R> | undefined
+}
+
+interface Queue<R> {
+  readonly clock: Clock
+  readonly onDue: () => void
+  readonly keysMax: number
+  readonly entries: Map<string, Entry<R>>
+  readonly lines: Readonly<Record<Rank, Line<R>>>
+  readonly waiting: IndexedHeap<Entry<R>>
+  readonly listings: Set<Set<string>>
+  held: number
+  timerAt: number
+  cancelTimer: () => void
+}
+
+const nothing = () => undefined
+const emptyLine = <R>(): Line<R> => ({ size: 0, first: undefined, last: undefined })
+
+export function workQueue<R = unknown>(options: WorkQueueOptions): WorkQueue<R> {
+  const queue: Queue<R> = {
+    clock: options.clock,
+    onDue: options.onDue ?? nothing,
+    keysMax: options.keysMax ?? WORK_QUEUE_KEYS_MAX,
+    entries: new Map(),
+    lines: [emptyLine(), emptyLine(), emptyLine()],
+    waiting: indexedHeap((a, b) => a.at < b.at),
+    listings: new Set(),
+    held: 0,
+    timerAt: Number.POSITIVE_INFINITY,
+    cancelTimer: nothing,
+  }
+  return {
+    add: (key, { afterMs = 0, cause = 'news' } = {}) => add(queue, key, afterMs, cause),
+    offer: (key, { copy, cause = 'resync' } = {}) => offer(queue, key, copy, cause),
+    forget: key => forget(queue, key),
+    take: () => take(queue),
+    // Every item is an entry of ours: `take` alone makes them.
+    done: (item, again) => done(queue, item as Entry<R>, again),
+    openListing: () => openListing(queue),
+    clear: () => clear(queue),
+    get depth() {
+      return dueCount(queue) + queue.waiting.size + queue.held
+    },
+    get due() {
+      return dueCount(queue)
+    },
+    oldestAgeMs: () => oldestAgeMs(queue),
+  }
+}
+
+function add<R>(queue: Queue<R>, key: string, afterMs: number, cause: string): void {
+  touch(queue, key)
+  const now = queue.clock.monotonic()
+  const entry = queue.entries.get(key) ?? admit(queue, key)
+  entry.copy = undefined
+  if (entry.place === 'nowhere' || entry.newsAt < 0) entry.newsAt = now
+  const at = laterBy(now, afterMs)
+  const isPlanned = entry.place !== 'nowhere'
+  if (isPlanned && entry.rank === NEWS && entry.at <= at) return
+  const earliest = isPlanned ? Math.min(entry.at, at) : at
+  displace(queue, entry)
+  plan(entry, earliest, NEWS, cause)
+  place(queue, entry, now)
+}
+
+function offer<R>(queue: Queue<R>, key: string, copy: R | undefined, cause: string): void {
+  const entry = queue.entries.get(key) ?? admit(queue, key)
+  if (entry.place === 'due' && entry.rank === RESYNC) entry.copy = copy
+  if (entry.place !== 'nowhere') return
+  const now = queue.clock.monotonic()
+  // Whoever has the key in hand may be changing the resource right now, so the copy is of no use any more.
+  entry.copy = entry.inHand ? undefined : copy
+  entry.newsAt = -1
+  plan(entry, now, RESYNC, cause)
+  place(queue, entry, now)
+}
+
+function forget<R>(queue: Queue<R>, key: string): void {
+  touch(queue, key)
+  const entry = queue.entries.get(key)
+  if (entry === undefined) return
+  displace(queue, entry)
+  if (entry.inHand) entry.isForgotten = true
+  else queue.entries.delete(key)
+}
+
+function take<R>(queue: Queue<R>): WorkItem<R> | undefined {
+  const entry = queue.lines[NEWS].first ?? queue.lines[REQUEUE].first ?? queue.lines[RESYNC].first
+  if (entry === undefined) return undefined
+  displace(queue, entry)
+  entry.inHand = true
+  touch(queue, entry.key)
+  return entry
+}
+
+function done<R>(queue: Queue<R>, entry: Entry<R>, again: Again | undefined): void {
+  if (!entry.inHand) throw new Error(`${entry.key} was given back but is in nobody's hand`)
+  const isPlanned = entry.place === 'held'
+  const asksAgain = again !== undefined && !entry.isForgotten
+  displace(queue, entry)
+  entry.inHand = false
+  entry.isForgotten = false
+  if (!isPlanned && !asksAgain) {
+    queue.entries.delete(entry.key)
+    return
+  }
+  const now = queue.clock.monotonic()
+  if (asksAgain) replan(entry, laterBy(now, again.afterMs), again.cause, isPlanned && entry.rank === NEWS)
+  place(queue, entry, now)
+}
+
+/** The work's own wish gives way to news and replaces a resync: a poll must not cut a backoff short. */
+function replan<R>(entry: Entry<R>, at: number, cause: string, hasNews: boolean): void {
+  if (hasNews) {
+    entry.at = Math.min(entry.at, at)
+    return
+  }
+  entry.copy = undefined
+  entry.newsAt = -1
+  plan(entry, at, REQUEUE, cause)
+}
+
+function openListing<R>(queue: Queue<R>): QueueListing {
+  const touched = new Set<string>()
+  queue.listings.add(touched)
+  return { isTouched: key => touched.has(key), close: () => void queue.listings.delete(touched) }
+}
+
+function clear<R>(queue: Queue<R>): void {
+  for (const entry of queue.entries.values()) {
+    displace(queue, entry)
+    if (entry.inHand) entry.isForgotten = true
+    else queue.entries.delete(entry.key)
+  }
+  disarm(queue)
+}
+
+function admit<R>(queue: Queue<R>, key: string): Entry<R> {
+  if (queue.entries.size >= queue.keysMax) throw new WorkQueueFull(key, queue.keysMax)
+  const entry: Entry<R> = {
+    key,
+    inHand: false,
+    isForgotten: false,
+    place: 'nowhere',
+    rank: RESYNC,
+    at: 0,
+    newsAt: -1,
+    cause: '',
+    copy: undefined,
+    slot: NOT_IN_HEAP,
+    ahead: undefined,
+    behind: undefined,
+  }
+  queue.entries.set(key, entry)
+  return entry
+}
+
+function plan<R>(entry: Entry<R>, at: number, rank: Rank, cause: string): void {
+  entry.at = at
+  entry.rank = rank
+  entry.cause = cause
+}
+
+function place<R>(queue: Queue<R>, entry: Entry<R>, now: number): void {
+  if (entry.inHand) {
+    entry.place = 'held'
+    queue.held += 1
+  } else if (entry.at <= now) {
+    joinLine(queue, entry, now)
+    queue.onDue()
+  } else {
+    entry.place = 'waiting'
+    queue.waiting.push(entry)
+    arm(queue, now)
+  }
+}
+
+function displace<R>(queue: Queue<R>, entry: Entry<R>): void {
+  if (entry.place === 'due') leaveLine(queue.lines[entry.rank], entry)
+  else if (entry.place === 'waiting') queue.waiting.remove(entry)
+  else if (entry.place === 'held') queue.held -= 1
+  entry.place = 'nowhere'
+}
+
+function joinLine<R>(queue: Queue<R>, entry: Entry<R>, now: number): void {
+  const line = queue.lines[entry.rank]
+  entry.at = now
+  entry.place = 'due'
+  entry.ahead = line.last
+  if (line.last) line.last.behind = entry
+  else line.first = entry
+  line.last = entry
+  line.size += 1
+}
+
+function leaveLine<R>(line: Line<R>, entry: Entry<R>): void {
+  if (entry.ahead) entry.ahead.behind = entry.behind
+  else line.first = entry.behind
+  if (entry.behind) entry.behind.ahead = entry.ahead
+  else line.last = entry.ahead
+  entry.ahead = undefined
+  entry.behind = undefined
+  line.size -= 1
+}
+
+/** One timer for all waits: it is set for the earliest, and moved only when an earlier one comes. */
+function arm<R>(queue: Queue<R>, now: number): void {
+  const next = queue.waiting.peek()
+  if (next === undefined || next.at >= queue.timerAt) return
+  queue.cancelTimer()
+  queue.timerAt = next.at
+  queue.cancelTimer = queue.clock.after(next.at - now, () => ring(queue))
+}
+
+function disarm<R>(queue: Queue<R>): void {
+  queue.cancelTimer()
+  queue.timerAt = Number.POSITIVE_INFINITY
+}
+
+/** Timers may ring early, so only what is due by the clock moves on and the rest is armed again. */
+function ring<R>(queue: Queue<R>): void {
+  disarm(queue)
+  const now = queue.clock.monotonic()
+  for (let next = queue.waiting.peek(); next && next.at <= now; next = queue.waiting.peek()) {
+    queue.waiting.remove(next)
+    joinLine(queue, next, now)
+  }
+  queue.onDue()
+  arm(queue, now)
+}
+
+function touch<R>(queue: Queue<R>, key: string): void {
+  if (queue.listings.size > 0) for (const touched of queue.listings) touched.add(key)
+}
+
+const dueCount = <R>({ lines }: Queue<R>) => lines[NEWS].size + lines[REQUEUE].size + lines[RESYNC].size
+
+function oldestAgeMs<R>({ lines, clock }: Queue<R>): number {
+  const now = clock.monotonic()
+  return Math.max(...RANKS.map(rank => now - (lines[rank].first?.at ?? now)))
+}
+
+/** Anything but a positive number means now: NaN in the heap would spoil its order. */
+const laterBy = (now: number, afterMs: number) => now + (afterMs > 0 ? afterMs : 0)

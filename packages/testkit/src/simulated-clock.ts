@@ -1,0 +1,72 @@
+import { type Clock, sleepOn } from '@lcm/runtime/clock'
+import { indexedHeap, NOT_IN_HEAP, type Slotted } from '@lcm/runtime/indexed-heap'
+
+/** A clock whose time moves only when it is told to, timer by timer. */
+export interface SimulatedClock extends Clock {
+  /** The wall clock jumps, as by an operator or NTP; deadlines and timers do not notice. */
+  jumpWallClock(ms: number): void
+}
+
+export interface TimeMachine {
+  readonly clock: SimulatedClock
+  /**
+   * Fires the timers of the next `ms` in order, each in a turn of its own, so that everything it set in motion has
+   * come to rest before time moves on. Ends early, between two timers, once `isEnough` holds.
+   */
+  move(ms: number, isEnough?: () => boolean): Promise<void>
+}
+
+interface Timer extends Slotted {
+  readonly at: number
+  readonly tie: number
+  readonly run: () => void
+}
+
+/** Some Thursday at midnight, so that dates in traces read well. */
+export const WALL_CLOCK_START_MS = Date.UTC(2026, 0, 1)
+
+/** A loop that waits for 0 ms again and again would otherwise hang the test without a word. */
+const TIMERS_PER_INSTANT_MAX = 250_000
+
+/** `nextTie` orders timers of the same instant: the lower goes first. */
+export function timeMachine(nextTie: () => number, wallClockStartMs = WALL_CLOCK_START_MS): TimeMachine {
+  const timers = indexedHeap<Timer>((a, b) => a.at < b.at || (a.at === b.at && a.tie < b.tie))
+  let elapsedMs = 0
+  let wallOffsetMs = wallClockStartMs
+  const clock: SimulatedClock = {
+    now: () => Math.floor(wallOffsetMs + elapsedMs),
+    monotonic: () => elapsedMs,
+    after(ms, run) {
+      const timer: Timer = { at: elapsedMs + (ms > 0 ? ms : 0), tie: nextTie(), run, slot: NOT_IN_HEAP }
+      timers.push(timer)
+      return () => timers.remove(timer)
+    },
+    sleep: (ms, signal) => sleepOn(clock, ms, signal),
+    jumpWallClock(ms) {
+      wallOffsetMs += ms
+    },
+  }
+  let firedAtThisInstant = 0
+  const fire = (timer: Timer) => {
+    firedAtThisInstant = timer.at === elapsedMs ? firedAtThisInstant + 1 : 0
+    if (firedAtThisInstant > TIMERS_PER_INSTANT_MAX) throw new Error(`time stands still at ${elapsedMs} ms`)
+    timers.remove(timer)
+    elapsedMs = timer.at
+    timer.run()
+  }
+  const move = async (ms: number, isEnough = () => false) => {
+    const end = elapsedMs + ms
+    for (;;) {
+      await turn()
+      if (isEnough()) return
+      const next = timers.peek()
+      if (next === undefined || next.at > end) break
+      fire(next)
+    }
+    elapsedMs = end
+  }
+  return { clock, move }
+}
+
+/** One macrotask turn: promises that can settle have done so when it is over. */
+const turn = () => new Promise<void>(resolve => setImmediate(resolve))

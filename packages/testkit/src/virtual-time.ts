@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import { type SeededRandom, seededRandom } from './seeded-random.ts'
+import { type SimulatedClock, timeMachine } from './simulated-clock.ts'
+
+/** Time, chance and a trace from one seed: the same seed gives the same run. */
+export interface VirtualTime {
+  readonly seed: number
+  readonly clock: SimulatedClock
+  readonly random: SeededRandom
+  runFor(ms: number): Promise<void>
+  /** Runs until `condition` holds, looking between any two timers; false when it did not within `limitMs`. */
+  runUntil(condition: () => boolean, limitMs: number): Promise<boolean>
+  /** Notes what happened, with the virtual time. Two runs are the same when their hashes are. */
+  trace(line: string): void
+  traceHash(): string
+  /** The newest lines, oldest first. */
+  recentTrace(): readonly string[]
+}
+
+const TRACE_LINES_KEPT_MAX = 1_000
+
+/** Timers of the same instant fire in an order drawn from the seed, so that no order is relied upon by accident. */
+export function virtualTime(seed: number, wallClockStartMs?: number): VirtualTime {
+  // Ties have a stream of their own: one more timer must not change what the simulated people do.
+  const ties = seededRandom(seed + 0.5 * 2 ** 52)
+  const { clock, move } = timeMachine(() => ties.float(), wallClockStartMs)
+  const hash = createHash('sha256')
+  const lines: string[] = []
+  return {
+    seed,
+    clock,
+    random: seededRandom(seed),
+    runFor: ms => move(ms),
+    async runUntil(condition, limitMs) {
+      await move(limitMs, condition)
+      return condition()
+    },
+    trace(line) {
+      const stamped = `${clock.monotonic()} ${line}`
+      hash.update(`${stamped}\n`)
+      lines.push(stamped)
+      if (lines.length > 2 * TRACE_LINES_KEPT_MAX) lines.splice(0, TRACE_LINES_KEPT_MAX)
+    },
+    traceHash: () => hash.copy().digest('hex').slice(0, 16),
+    recentTrace: () => lines.slice(-TRACE_LINES_KEPT_MAX),
+  }
+}
