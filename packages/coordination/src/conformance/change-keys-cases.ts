@@ -1,0 +1,213 @@
+import type { WatchMessage } from '@lcm/runtime'
+import { expect, it } from 'vitest'
+import type { ChangeHint, ChangeKeys } from '../change-keys.ts'
+import { type ChangeKeysBench, eventually } from './bench.ts'
+
+const KEY = '/lcm/workers/w-1'
+const aHint = (version: number, id = 'w-1'): ChangeHint => ({
+  id,
+  version,
+  updated_at: new Date(version * 1_000).toISOString(),
+  status: 'RUNNING',
+  desired_status: 'RUNNING',
+})
+
+interface Reading {
+  readonly messages: WatchMessage<ChangeHint>[]
+  /** What was read but for signs of life, such as `put /lcm/workers/w-1 v2`. */
+  changes(): string[]
+  readonly stop: AbortController
+  isOver: boolean
+  error: unknown
+}
+
+const changeOf = (message: WatchMessage<ChangeHint>): string[] => {
+  if (message.type === 'progress') return []
+  return [message.type === 'put' ? `put ${message.key} v${message.hint.version}` : `delete ${message.key}`]
+}
+
+/** Reads a watch in the background. */
+function readAfter(keys: ChangeKeys, prefix: string, afterRevision: number): Reading {
+  const stop = new AbortController()
+  const messages: WatchMessage<ChangeHint>[] = []
+  const changes = () => messages.flatMap(changeOf)
+  const reading: Reading = { messages, changes, stop, isOver: false, error: undefined }
+  const readAll = async () => {
+    for await (const message of keys.source(prefix).watch(afterRevision, stop.signal)) messages.push(message)
+  }
+  void readAll()
+    .catch(error => {
+      reading.error = error
+    })
+    .finally(() => {
+      reading.isOver = true
+    })
+  return reading
+}
+
+/** Reads from where the store is now. */
+const readFromNow = async (keys: ChangeKeys, prefix = '/lcm/') =>
+  readAfter(keys, prefix, (await listAll(keys)).revision)
+
+const listAll = (keys: ChangeKeys, prefix = '/lcm/') => keys.source(prefix).list(new AbortController().signal)
+
+export function changeKeysCases(bench: () => ChangeKeysBench): void {
+  publishing(bench)
+  listing(bench)
+  watching(bench)
+  resuming(bench)
+}
+
+function publishing(bench: () => ChangeKeysBench): void {
+  it('sets a key to what was published, for every client', async () => {
+    const { connect } = bench()
+    expect(await connect().publish(KEY, aHint(1))).toBe(true)
+    const { entries, revision } = await listAll(connect())
+    expect(entries).toMatchObject([{ key: KEY, hint: aHint(1) }])
+    expect(entries[0]?.revision).toBeLessThanOrEqual(revision)
+  })
+
+  it('never replaces a newer version by an older or the same, and wakes nobody for it', async () => {
+    const keys = bench().connect()
+    await keys.publish(KEY, aHint(5))
+    const before = await listAll(keys)
+    expect([await keys.publish(KEY, aHint(4)), await keys.publish(KEY, aHint(5))]).toEqual([false, false])
+    expect(await listAll(keys)).toEqual(before)
+  })
+
+  it('ends at the newest version, whatever the order in which replicas publish', async () => {
+    const { connect } = bench()
+    const replicas = [connect(), connect()]
+    const versions = [3, 9, 1, 10, 7, 2, 8, 5, 4, 6]
+    await Promise.all(versions.flatMap(version => replicas.map(keys => keys.publish(KEY, aHint(version)))))
+    expect((await listAll(connect())).entries).toMatchObject([{ hint: { version: 10 } }])
+  })
+
+  it('removes a key, but not one that is newer or not there', async () => {
+    const keys = bench().connect()
+    await keys.publish(KEY, aHint(5))
+    expect(await keys.remove(KEY, 4)).toBe(false)
+    expect(await keys.remove(KEY, 5)).toBe(true)
+    expect(await keys.remove(KEY, 6)).toBe(false)
+    expect((await listAll(keys)).entries).toEqual([])
+  })
+}
+
+function listing(bench: () => ChangeKeysBench): void {
+  it('holds what is under its prefix and nothing else', async () => {
+    const keys = bench().connect()
+    await keys.publish('/lcm/workers/w-1', aHint(1))
+    await keys.publish('/lcm/sessions/s-1', aHint(1, 's-1'))
+    const { entries } = await listAll(keys, '/lcm/workers/')
+    expect(entries.map(entry => entry.key)).toEqual(['/lcm/workers/w-1'])
+  })
+
+  it('tells of each key which revision last changed it', async () => {
+    const keys = bench().connect()
+    await keys.publish('/lcm/workers/w-1', aHint(1))
+    await keys.publish('/lcm/workers/w-2', aHint(1, 'w-2'))
+    const before = await listAll(keys)
+    await keys.publish('/lcm/workers/w-1', aHint(2))
+    const after = await listAll(keys)
+    const changed = after.entries.filter(entry => entry.revision > before.revision)
+    expect(changed.map(entry => entry.key)).toEqual(['/lcm/workers/w-1'])
+    expect(after.revision).toBeGreaterThan(before.revision)
+  })
+
+  it('rejects when it is aborted', async () => {
+    const source = bench().connect().source('/lcm/')
+    await expect(source.list(AbortSignal.abort(new Error('no time')))).rejects.toThrow()
+  })
+}
+
+function watching(bench: () => ChangeKeysBench): void {
+  it('gives a sign of life as soon as it is open, though nothing changes', async () => {
+    const reading = await readFromNow(bench().connect())
+    await eventually(bench(), () => reading.messages.length > 0)
+    expect(reading.messages[0]?.type).toBe('progress')
+    reading.stop.abort()
+  })
+
+  it('gives signs of life within 10 seconds while nothing changes', async () => {
+    const keys = bench().connect()
+    await keys.publish(KEY, aHint(1))
+    const { revision } = await listAll(keys)
+    const reading = readAfter(keys, '/lcm/', revision)
+    await eventually(bench(), () => reading.messages.length > 0)
+    const before = reading.messages.length
+    await eventually(bench(), () => reading.messages.length > before)
+    expect(reading.messages.at(-1)?.type).toBe('progress')
+    expect(reading.messages.at(-1)?.revision).toBeGreaterThanOrEqual(revision)
+    reading.stop.abort()
+  })
+
+  it('gives puts and deletes of its prefix in order, with growing revisions', async () => {
+    const { connect } = bench()
+    const [writer, reader] = [connect(), connect()]
+    const reading = await readFromNow(reader, '/lcm/workers/')
+    await eventually(bench(), () => reading.messages.length > 0)
+    await writer.publish(KEY, aHint(1))
+    await writer.publish('/lcm/sessions/s-1', aHint(1, 's-1'))
+    await writer.publish(KEY, aHint(2))
+    await writer.remove(KEY, 2)
+    await eventually(bench(), () => reading.changes().length >= 3)
+    expect(reading.changes()).toEqual([`put ${KEY} v1`, `put ${KEY} v2`, `delete ${KEY}`])
+    const revisions = reading.messages.map(message => message.revision)
+    expect(revisions).toEqual([...revisions].sort((one, other) => one - other))
+    reading.stop.abort()
+  })
+
+  it('ends soon after it is aborted, without an error', async () => {
+    const reading = await readFromNow(bench().connect())
+    await eventually(bench(), () => reading.messages.length > 0)
+    reading.stop.abort()
+    await eventually(bench(), () => reading.isOver)
+    expect(reading.error).toBeUndefined()
+  })
+}
+
+function resuming(bench: () => ChangeKeysBench): void {
+  it('has no gap between the list and the watch', async () => {
+    const keys = bench().connect()
+    await keys.publish(KEY, aHint(1))
+    const { revision } = await listAll(keys)
+    await keys.publish(KEY, aHint(2))
+    const reading = readAfter(keys, '/lcm/', revision)
+    await keys.publish(KEY, aHint(3))
+    await eventually(bench(), () => reading.changes().length >= 2)
+    expect(reading.changes()).toEqual([`put ${KEY} v2`, `put ${KEY} v3`])
+    reading.stop.abort()
+  })
+
+  it('gives exactly what was missed when it resumes after the last revision seen', async () => {
+    const keys = bench().connect()
+    const first = await readFromNow(keys)
+    await keys.publish(KEY, aHint(1))
+    await eventually(bench(), () => first.changes().length === 1)
+    first.stop.abort()
+    await keys.publish(KEY, aHint(2))
+    await keys.remove(KEY, 2)
+    const second = readAfter(keys, '/lcm/', first.messages.at(-1)?.revision ?? 0)
+    await eventually(bench(), () => second.changes().length >= 2)
+    expect(second.changes()).toEqual([`put ${KEY} v2`, `delete ${KEY}`])
+    second.stop.abort()
+  })
+
+  it('reports compaction by its code, and a new list goes on from there', async () => {
+    const { connect, compact } = bench()
+    const keys = connect()
+    const before = await listAll(keys)
+    for (let version = 1; version <= 5; version += 1) await keys.publish(KEY, aHint(version))
+    await compact()
+    const late = readAfter(keys, '/lcm/', before.revision)
+    await eventually(bench(), () => late.isOver)
+    expect(late.error).toMatchObject({ code: 'watch_compacted' })
+    const { entries, revision } = await listAll(keys)
+    expect(entries).toMatchObject([{ hint: { version: 5 } }])
+    const reading = readAfter(keys, '/lcm/', revision)
+    await keys.publish(KEY, aHint(6))
+    await eventually(bench(), () => reading.changes().length > 0)
+    expect(reading.changes()).toEqual([`put ${KEY} v6`])
+    reading.stop.abort()
+  })
+}
