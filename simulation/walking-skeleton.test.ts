@@ -32,6 +32,21 @@ describe('one worker, from POST to RUNNING and back', () => {
     await world.close()
   })
 
+  it('goes each way once, also in a cloud that is quicker than our listings', async () => {
+    const world = await openWorld(3, { speed: 60 })
+    world.startController('one')
+    const id = await createAndRun(world)
+    await want(world, 'stopWorker', id)
+    await world.until(id, 'STOPPED')
+    await want(world, 'startWorker', id)
+    await world.until(id, 'RUNNING')
+    await world.time.runFor(60 * 60_000)
+    const { state_history: history } = await world.worker(id)
+    const way = ['PENDING', 'PROVISIONING', 'STARTING', 'RUNNING', 'STOPPING', 'STOPPED', 'STARTING', 'RUNNING']
+    expect(history.map(change => change.to)).toEqual(way)
+    await world.close()
+  })
+
   it('is the same run for the same seed, and another for another', async () => {
     const hashOf = async (seed: number) => {
       const world = await openWorld(seed)

@@ -44,11 +44,11 @@ export interface World {
   close(): Promise<void>
 }
 
-export async function openWorld(seed: number): Promise<World> {
+export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World> {
   const time = virtualTime(seed)
   const { clock } = time
   const store = openSqliteStore(':memory:')
-  const cloud = openSimModel({ seed, clock })
+  const cloud = openSimModel({ seed, clock, speed })
   const calls = portCalls(time)
   const coordination = localCoordination({ clock, firstEpoch: () => 1 })
   const plane = await openPlane(time, store, coordination.changeKeys)

@@ -5,6 +5,7 @@ import { CloudError } from '@lcm/cloud/errors'
 import { simCmlSystem } from '@lcm/cloud-sim/cml-system'
 import { simCompute } from '@lcm/cloud-sim/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'
+import { factsOf } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -92,13 +93,31 @@ describe('looking at EC2', () => {
   })
 
   it('shares one listing among all workers at rest', async () => {
-    const machine = await launchMachine()
-    await clock.advance(60_000)
-    await Promise.all(Array.from({ length: 20 }, () => observing.observe(running(machine), never)))
+    const { instance_id } = await launchMachine()
+    await clock.advance(5 * 60_000)
+    const [machine] = (await compute.describe(REGION, [instance_id], never)).found
+    const worker = machine ? { ...running(machine), ...factsOf(aWorker(), machine) } : aWorker()
+    calls.length = 0
+    await Promise.all(Array.from({ length: 20 }, () => observing.observe(worker, never)))
     expect(calls).toEqual(['list'])
     await clock.advance(30_000)
-    await observing.observe(running(machine), never)
+    await observing.observe(worker, never)
     expect(calls).toEqual(['list', 'list'])
+  })
+
+  it('does not take the word of an old listing for a change', async () => {
+    const model = openSimModel({ seed: 3, clock, speed: 600 })
+    compute = counted(simCompute(model))
+    observing = observerOn(compute, model)
+    const machine = await launchMachine()
+    await clock.advance(60_000)
+    await compute.stop(REGION, { instance_id: machine.instance_id, force: false }, never)
+    await clock.advance(5_000)
+    const stopped = running(machine, { status: 'STOPPED', desired_status: 'STOPPED', service_status: 'UNAVAILABLE' })
+    expect((await observing.observe(stopped, never)).ec2).toMatchObject({ instance: { state: 'stopped' } })
+    await compute.start(REGION, machine.instance_id, never)
+    await clock.advance(5_000)
+    expect((await observing.observe(running(machine), never)).ec2).toMatchObject({ instance: { state: 'running' } })
   })
 
   it('asks for the machine itself while something changes', async () => {

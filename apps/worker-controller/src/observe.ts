@@ -4,8 +4,9 @@ import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import { endpointOf, isDead } from '@lcm/domain/worker/facts'
+import { endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
 import type { CmlSight, Ec2Sight, LaunchInputs, Observation } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
@@ -77,7 +78,7 @@ async function findInstance(parts: Ec2Parts, worker: Worker, signal: AbortSignal
   if (id === null) return findLaunched(parts, worker, signal)
   if (isAtRest(worker)) {
     const listed = (await parts.snapshots.latest(worker.aws_region, signal)).get(id)
-    if (listed) return listed
+    if (listed && isAsRecorded(worker, listed)) return listed
   }
   const { found } = await parts.compute.describe(worker.aws_region, [id], signal)
   return found[0] ?? null
@@ -85,6 +86,10 @@ async function findInstance(parts: Ec2Parts, worker: Worker, signal: AbortSignal
 
 const isAtRest = (worker: Worker): boolean =>
   worker.status === worker.desired_status && worker.service_status !== 'STARTING'
+
+/** A listing may be older than the last thing we did, so it is believed only when it says that nothing changed. */
+const isAsRecorded = (worker: Worker, listed: Instance): boolean =>
+  statusOfEc2State(listed.state, true) === worker.status && isEmpty(factsOf(worker, listed))
 
 /** The machine of an attempt that was never recorded: by its token, else by our tag. A live one comes first. */
 async function findLaunched(parts: Ec2Parts, worker: Worker, signal: AbortSignal): Promise<Instance | null> {
