@@ -11,6 +11,7 @@ import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import { registeredElection } from '@lcm/service/registered-election'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { Store } from '@lcm/store/store'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
@@ -50,7 +51,7 @@ export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World
   const store = openSqliteStore(':memory:')
   const cloud = openSimModel({ seed, clock, speed })
   const calls = portCalls(time)
-  const coordination = localCoordination({ clock, firstEpoch: () => 1 })
+  const coordination = localCoordination({ clock, firstEpoch: service => plane.nextEpoch(service) })
   const plane = await openPlane(time, store, coordination.changeKeys)
   const running = new Set<{ stop: AbortController; ended: Promise<void> }>()
   const latest = new Map<string, Worker>()
@@ -58,33 +59,44 @@ export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World
   run(plane.announcer)
   run(followWorkers(client, latest))
 
-  function run(service: HostedService): AbortController {
+  function run(service: HostedService): () => void {
     const stop = new AbortController()
-    running.add({ stop, ended: service.run(stop.signal) })
-    return stop
+    const process = { stop, ended: service.run(stop.signal) }
+    running.add(process)
+    return () => {
+      // The dead are not waited for: what they waited for never comes.
+      running.delete(process)
+      stop.abort()
+    }
   }
 
   function startController(instanceId: string): () => void {
     const life = calls.life()
+    const dispatch = life.watch(request => `api.${request.method}`, traced(plane, time))
+    const api = apiClient(dispatch, { token: TOKENS.controller })
+    const election = coordination.election('worker-controller', instanceId)
     const controller = workerReconciler({
-      client: apiClient(
-        life.watch(request => `api.${request.method}`, traced(plane, time)),
-        { token: TOKENS.controller },
-      ),
+      client: api,
       compute: life.watchAll('ec2', simCompute(cloud)),
       cml: life.watchAll('cml', simCmlSystem(cloud)),
       changeKeys: coordination.changeKeys,
-      election: coordination.election('worker-controller', instanceId),
+      election: registeredElection({
+        election,
+        service: 'worker-controller',
+        client: api,
+        clock,
+        logger: silentLogger,
+      }),
       clock,
       logger: silentLogger,
       meter: silentMeter,
       config: { fleet: FLEET, regions: REGIONS, policy: WORKER_POLICY, reconcileIntervalMs: 30_000, maxConcurrent: 5 },
     })
-    const stop = run(controller)
+    const abandon = run(controller)
     return () => {
       life.end()
       coordination.faults.crash(instanceId)
-      stop.abort()
+      abandon()
     }
   }
 

@@ -4,7 +4,7 @@ import type { Import, Source } from './source.ts'
 import { fileAt, isTest, type Tree, type Violation, workspaceOf } from './tree.ts'
 
 const PAGE = 'ARCHITECTURE.md'
-const OPEN_TO_TESTS = new Set(['testkit', 'cloud-sim', 'client'])
+const OPEN_TO_TESTS = new Set(['testkit', 'cloud-sim', 'client', 'coordination'])
 const TEST_TOOLS = new Set(['vitest', 'fast-check'])
 /** Folders beside the packages: they see everything and nothing sees them. */
 const OUTSIDE = /^(simulation|bench|examples|tools)\//

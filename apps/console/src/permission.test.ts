@@ -1,4 +1,4 @@
-import { ROLES, type Role } from '@lcm/contract/access'
+import { ROLES, type Role } from '@lcm/domain/actor'
 import { describe, expect, it } from 'vitest'
 import type { Info } from './live-state.ts'
 import { isAllowed } from './permission.ts'

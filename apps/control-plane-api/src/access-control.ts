@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { Actor } from '@lcm/contract/access'
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest } from '@lcm/contract/wire'
+import type { Actor } from '@lcm/domain/actor'
 import type { Clock } from '@lcm/runtime/clock'
 
 const COOKIE = 'lcm_session'
@@ -13,7 +13,7 @@ export interface AccessControl {
   /** Makes a token known. Only its hash is kept. */
   grant(token: string, actor: Actor): void
   /** Who is asking; refuses strangers, and browsers that were sent by another site. */
-  identify(request: ApiRequest): Actor
+  identify(request: ApiRequest): Promise<Actor>
   /** A code that logs one browser in once, as an administrator. */
   createLoginCode(): string
   /** Spends a code and answers the cookie to set. */
@@ -25,14 +25,15 @@ export function accessControl(options: {
   clock: Clock
   secretKey: Uint8Array
   randomBytes: (size: number) => Uint8Array
+  findToken: (secret: string) => Promise<Actor | null>
 }): AccessControl {
   const { clock, secretKey } = options
   const actors = new Map<string, Actor>()
   const loginCodes = new Map<string, number>()
 
-  function bearer(header: string): Actor {
+  async function bearer(header: string): Promise<Actor> {
     const token = /^Bearer (\S{1,512})$/i.exec(header)?.[1]
-    const actor = token === undefined ? undefined : actors.get(hash(token))
+    const actor = token === undefined ? null : (actors.get(hash(token)) ?? (await options.findToken(token)))
     if (!actor)
       throw new ProblemError(
         'unauthenticated',
@@ -50,7 +51,7 @@ export function accessControl(options: {
 
   return {
     grant: (token, actor) => void actors.set(hash(token), actor),
-    identify(request) {
+    async identify(request) {
       const { authorization, cookie } = request.headers
       if (authorization !== undefined) return bearer(authorization)
       const value = cookie === undefined ? null : cookieIn(cookie)

@@ -1,13 +1,22 @@
-import type { Actor } from '@lcm/contract/access'
+import type { Actor } from '@lcm/domain/actor'
+import { ServiceTerm } from '@lcm/domain/fencing'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { Token } from '@lcm/domain/token'
 import { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection, Store } from '@lcm/store/store'
+import { z } from 'zod'
+
+/** What is kept of a token: enough to recognise its secret, not to tell it. */
+const StoredToken = Token.extend({ hash: z.string() })
+type StoredToken = z.infer<typeof StoredToken>
 
 /** What the commands and queries stand on. Time and chance come in from outside, so a run can be repeated exactly. */
 export interface Api {
   readonly workers: Collection<Worker>
   readonly templates: Collection<WorkerTemplate>
+  readonly terms: Collection<ServiceTerm>
+  readonly tokens: Collection<StoredToken>
   readonly store: Store
   readonly clock: Clock
   readonly randomBytes: (size: number) => Uint8Array
@@ -31,10 +40,12 @@ export interface Request<P, Q, B> {
   /** The version that the caller's write is based on, if it said so. */
   readonly ifMatch: number | null
   readonly lastEventId: string | null
+  /** For fenced routes: what the document must not have been written beyond. */
+  readonly fence: number | null
   readonly signal: AbortSignal
 }
 
-export function openApi(parts: Omit<Api, 'workers' | 'templates'>): Api {
+export function openApi(parts: Omit<Api, 'workers' | 'templates' | 'terms' | 'tokens'>): Api {
   const { store } = parts
   return {
     ...parts,
@@ -47,6 +58,12 @@ export function openApi(parts: Omit<Api, 'workers' | 'templates'>): Api {
       name: 'template',
       parse: body => WorkerTemplate.parse(body),
       unique: { name: template => template.name },
+    }),
+    terms: store.collection({ name: 'term', parse: body => ServiceTerm.parse(body) }),
+    tokens: store.collection({
+      name: 'token',
+      parse: body => StoredToken.parse(body),
+      unique: { hash: token => token.hash },
     }),
   }
 }

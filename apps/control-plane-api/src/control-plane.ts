@@ -8,9 +8,11 @@ import { type AccessControl, accessControl } from './access-control.ts'
 import { announcer } from './announcer.ts'
 import { type ApiConfig, openApi } from './api.ts'
 import { seedTemplates } from './commands/templates.ts'
+import { fenceOf, nextEpoch } from './commands/terms.ts'
 import { dispatcher } from './dispatch.ts'
 import { extraRoutes, type ProcessFace } from './extra-routes.ts'
 import { handlers } from './handlers.ts'
+import { findToken } from './queries/tokens.ts'
 
 export interface ControlPlaneParts {
   readonly store: Store
@@ -29,17 +31,26 @@ export interface ControlPlane {
   /** Tells the controllers what was committed. */
   readonly announcer: HostedService
   seed(templates: readonly WorkerTemplateSpec[]): Promise<void>
+  /** What the next term of a service without etcd must be. */
+  nextEpoch(service: string): Promise<number>
 }
 
 /** The API without its sockets: the same in a server, in a test and in the simulation. */
 export function controlPlane(parts: ControlPlaneParts): ControlPlane {
   const api = openApi(parts)
-  const access = accessControl(parts)
+  const access = accessControl({ ...parts, findToken: secret => findToken(api, secret) })
   const extra = extraRoutes({ access, process: parts.process, version: parts.config.version })
   return {
-    dispatch: dispatcher({ handlers: handlers(api, access), access, log: parts.log, extra }),
+    dispatch: dispatcher({
+      handlers: handlers(api, access),
+      access,
+      log: parts.log,
+      extra,
+      fenceOf: (service, epoch) => fenceOf(api, service, epoch),
+    }),
     access,
     announcer: announcer(api, parts.changeKeys, parts.log),
     seed: templates => seedTemplates(api, templates),
+    nextEpoch: service => nextEpoch(api, service),
   }
 }

@@ -1,6 +1,7 @@
-import { mayCall, ROLES } from '@lcm/contract/access'
+import { mayCall } from '@lcm/contract/access'
 import { openApi } from '@lcm/contract/openapi'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
+import { ROLES } from '@lcm/domain/actor'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aPlane } from './testing/a-plane.ts'
 

@@ -1,7 +1,8 @@
-import { type Actor, mayCall } from '@lcm/contract/access'
+import { mayCall } from '@lcm/contract/access'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
-import { type ApiRequest, type ApiResponse, type Dispatch, fromEtag, toEtag } from '@lcm/contract/wire'
+import { type ApiRequest, type ApiResponse, type Dispatch, EPOCH_HEADER, fromEtag, toEtag } from '@lcm/contract/wire'
+import type { Actor, ServiceName } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import type { Logger } from '@lcm/runtime'
 import { StoreError } from '@lcm/store/store'
@@ -12,11 +13,19 @@ import type { Handler, Handlers, RawRequest } from './handlers.ts'
 /** Only the path and the query of a request matter here. */
 const ORIGIN = 'http://api.invalid'
 export const BODY_BYTES_MAX = 1024 * 1024
+/** Checks that this is the registered term of the service and answers the number that guards its writes. */
+export type FenceOf = (service: ServiceName, epoch: number) => Promise<number>
 /** What needs no route of the contract, such as the login page. Null passes the request on. */
 export type Extra = (request: ApiRequest, url: URL) => Promise<ApiResponse | null>
 
 /** The whole API as one function of a request. HTTP only wraps it, and the simulation calls it directly. */
-export function dispatcher(parts: { handlers: Handlers; access: AccessControl; log: Logger; extra: Extra }): Dispatch {
+export function dispatcher(parts: {
+  handlers: Handlers
+  access: AccessControl
+  log: Logger
+  extra: Extra
+  fenceOf: FenceOf
+}): Dispatch {
   const handlerOf = new Map<string, Handler>(Object.entries(parts.handlers))
   const routes = Object.entries<RouteSpec>(ROUTES).map(([name, spec]) => ({ name, spec, match: matcher(spec.path) }))
 
@@ -26,7 +35,7 @@ export function dispatcher(parts: { handlers: Handlers; access: AccessControl; l
     const extra = await parts.extra(request, url)
     if (extra) return extra
     const { name, spec, params } = route(request.method, url.pathname)
-    const actor = authorise(request, spec)
+    const actor = await authorise(request, spec)
     const raw: RawRequest = {
       params,
       query: parse(spec.query, queryOf(url), 'query'),
@@ -34,6 +43,7 @@ export function dispatcher(parts: { handlers: Handlers; access: AccessControl; l
       actor,
       ifMatch: ifMatchOf(spec, request),
       lastEventId: request.headers['last-event-id'] ?? null,
+      fence: spec.fenced ? await fenceFor(actor, request) : null,
       signal: request.signal,
     }
     const handle = handlerOf.get(name)
@@ -57,11 +67,17 @@ export function dispatcher(parts: { handlers: Handlers; access: AccessControl; l
     )
   }
 
-  function authorise(request: ApiRequest, spec: RouteSpec): Actor {
-    const actor = parts.access.identify(request)
+  async function authorise(request: ApiRequest, spec: RouteSpec): Promise<Actor> {
+    const actor = await parts.access.identify(request)
     if (!mayCall(actor, spec.access))
       throw new ProblemError('forbidden', `${actor.name} is ${actor.role}, which may not do this`)
     return actor
+  }
+
+  async function fenceFor(actor: Actor, request: ApiRequest): Promise<number> {
+    const epoch = Number(request.headers[EPOCH_HEADER])
+    if (actor.service !== null && Number.isSafeInteger(epoch) && epoch > 0) return parts.fenceOf(actor.service, epoch)
+    throw new ProblemError('precondition_required', `say which term you write in, with ${EPOCH_HEADER}`)
   }
 
   return async request => {

@@ -82,11 +82,7 @@ it('says reset to a position that it does not know, and goes on from now', async
 it('tells of removals', async () => {
   const worker = await plane.create()
   await plane.send('POST', `workers/${worker.id}/terminate`)
-  const status = {
-    headers: { 'if-match': '"2"' },
-    json: { changes: { status: 'TERMINATED' }, decision: { action: 'write', because: 'x' } },
-  }
-  await plane.send('PATCH', `workers/${worker.id}/status`, { as: 'controller', ...status })
+  await plane.report(worker.id, 2, { status: 'TERMINATED' })
   const stream = follow()
   await stream.seen()
   await plane.send('DELETE', `workers/${worker.id}`)

@@ -22,7 +22,7 @@ export function extraRoutes(parts: { access: AccessControl; process: ProcessFace
     '/api/v1/openapi.json': () => json(200, document),
     '/login': (_, url) => login(parts.access, url),
     '/metrics': async request => {
-      parts.access.identify(request)
+      await parts.access.identify(request)
       return {
         status: 200,
         headers: { 'content-type': 'text/plain; version=0.0.4' },

@@ -7,8 +7,11 @@ import { deleteWorker } from './commands/delete-worker.ts'
 import { reportStatus } from './commands/report-status.ts'
 import { setIntent } from './commands/set-intent.ts'
 import { createTemplate } from './commands/templates.ts'
+import { registerTerm, resetTerm } from './commands/terms.ts'
+import { createToken, deleteToken } from './commands/tokens.ts'
 import { eventStream } from './queries/events.ts'
 import { getTemplate, listTemplates } from './queries/templates.ts'
+import { listTokens } from './queries/tokens.ts'
 import { findWorker, listWorkers } from './queries/workers.ts'
 
 type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
@@ -36,6 +39,11 @@ export function handlers(api: Api, access: AccessControl): Handlers {
     listTemplates: request => listTemplates(api, request.query),
     createTemplate: request => createTemplate(api, request.body),
     getTemplate: request => getTemplate(api, request.params.name),
+    registerTerm: request => registerTerm(api, request),
+    resetTerm: request => resetTerm(api, request.params.service),
+    listTokens: request => listTokens(api, request.query),
+    createToken: request => createToken(api, request.body),
+    deleteToken: request => deleteToken(api, request.params.id),
     events: async request => eventStream(api, request.lastEventId ?? request.query.after ?? null, request.signal),
     info: async ({ actor }) => ({
       ...api.config,

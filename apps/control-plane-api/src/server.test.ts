@@ -95,9 +95,7 @@ describe('the server', () => {
   it('keeps answers without a body empty', async () => {
     const worker = await plane.create()
     await plane.send('POST', `workers/${worker.id}/terminate`)
-    const headers = { 'if-match': '"2"' }
-    const json = { changes: { status: 'TERMINATED' }, decision: { action: 'write', because: 'x' } }
-    await plane.send('PATCH', `workers/${worker.id}/status`, { as: 'controller', headers, json })
+    await plane.report(worker.id, 2, { status: 'TERMINATED' })
     const response = await fetch(`${server.url}/api/v1/workers/${worker.id}`, {
       method: 'DELETE',
       headers: { authorization: 'Bearer admin' },

@@ -6,12 +6,7 @@ beforeEach(() => {
   plane = aPlane()
 })
 
-const report = (id: string, version: number, changes: object) =>
-  plane.send('PATCH', `workers/${id}/status`, {
-    as: 'controller',
-    headers: { 'if-match': `"${version}"` },
-    json: { changes, decision: { action: 'write', because: 'the test says so' } },
-  })
+const report = (id: string, version: number, changes: object) => plane.report(id, version, changes)
 
 describe('creating a worker', () => {
   it('answers 201 with the worker, its place and its version', async () => {

@@ -8,6 +8,7 @@ import { host, type Logger, type Reconciliation } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { LOG_LEVELS, pinoLogger } from '@lcm/service/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/service/prom-meter'
+import { registeredElection } from '@lcm/service/registered-election'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { type Store, StoreError } from '@lcm/store/store'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
@@ -70,7 +71,7 @@ interface Opened {
 async function serve(opened: Opened, closing: (() => unknown)[]): Promise<void> {
   const { options, io, log, folder, cloud } = opened
   const meter = promMeter()
-  const coordination = localCoordination({ clock: systemClock, firstEpoch: () => 1 })
+  const coordination = localCoordination({ clock: systemClock, firstEpoch: service => plane.nextEpoch(service) })
   const loops: Reconciliation[] = []
   const plane = openControlPlane(opened, { changeKeys: coordination.changeKeys, meter, loops })
   plane.access.grant(folder.adminToken, { name: 'admin', role: 'admin', service: null })
@@ -79,12 +80,14 @@ async function serve(opened: Opened, closing: (() => unknown)[]): Promise<void> 
   await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
   if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
   const instanceId = `${hostname()}-${randomBytes(4).toString('hex')}`
+  const client = apiClient(plane.dispatch, { token: controllerToken })
+  const election = coordination.election('worker-controller', instanceId)
   const workers = workerReconciler({
-    client: apiClient(plane.dispatch, { token: controllerToken }),
+    client,
     compute: cloud.compute,
     cml: cloud.cml,
     changeKeys: coordination.changeKeys,
-    election: coordination.election('worker-controller', instanceId),
+    election: registeredElection({ election, service: 'worker-controller', client, clock: systemClock, logger: log }),
     clock: systemClock,
     logger: log,
     meter,

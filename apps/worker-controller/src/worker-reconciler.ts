@@ -152,6 +152,7 @@ async function report(parts: Parts, worker: Worker, { changes, afterMs, decision
       params: { id: worker.id },
       body: { changes, decision: note },
       ifMatch: worker.version,
+      epoch: context.epoch,
       signal: context.signal,
     })
   } catch (error) {

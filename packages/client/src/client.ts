@@ -10,7 +10,7 @@ import {
   type RouteName,
   type RouteSpec,
 } from '@lcm/contract/routes'
-import { type ApiResponse, type Dispatch, toEtag } from '@lcm/contract/wire'
+import { type ApiResponse, type Dispatch, EPOCH_HEADER, toEtag } from '@lcm/contract/wire'
 import { ApiError, UnreachableError } from './api-error.ts'
 import { readSse } from './sse.ts'
 
@@ -22,6 +22,8 @@ export type Call<N extends RouteName> = Params<N> &
   Needed<'body', BodyInput<N>> & {
     /** The version that this write is based on. */
     readonly ifMatch?: number
+    /** The term that this write belongs to. */
+    readonly epoch?: number
     readonly signal?: AbortSignal
   }
 
@@ -82,6 +84,7 @@ interface AnyCall {
   readonly query?: unknown
   readonly body?: unknown
   readonly ifMatch?: number | undefined
+  readonly epoch?: number | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
 }
@@ -96,6 +99,7 @@ function urlOf(path: string, call: AnyCall): string {
 const headersOf = (call: AnyCall): Record<string, string> => ({
   ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
   ...(call.ifMatch === undefined ? {} : { 'if-match': toEtag(call.ifMatch) }),
+  ...(call.epoch === undefined ? {} : { [EPOCH_HEADER]: String(call.epoch) }),
   ...call.headers,
 })
 

@@ -1,7 +1,9 @@
+import { ROLES, SERVICES } from '@lcm/domain/actor'
+import { Instant } from '@lcm/domain/instant'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { Token } from '@lcm/domain/token'
 import { DesiredStatus, Tags, Worker, WorkerChanges, WorkerName, WorkerStatus } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
-import { ROLES } from './access.ts'
 
 export const LIST_LIMIT_DEFAULT = 100
 export const LIST_LIMIT_MAX = 1000
@@ -56,5 +58,22 @@ export const Info = z.object({
   regions: z.array(z.string()),
   actor: z.object({ name: z.string(), role: z.enum(ROLES) }),
 })
+
+export const RegisterTerm = z.strictObject({ epoch: z.int().positive(), instance_id: z.string().min(1).max(200) })
+
+export const CreateToken = z
+  .strictObject({
+    name: z.string().min(1).max(64),
+    role: z.enum(ROLES),
+    service: z.enum(SERVICES).optional(),
+    expires_at: Instant.optional(),
+  })
+  .refine(({ role, service }) => (role === 'controller') === (service !== undefined), {
+    message: 'a token for a controller names its service, and no other does',
+    path: ['service'],
+  })
+export const TokenList = listOf(Token)
+/** Only the answer to the request that made the token has its secret. */
+export const NewToken = Token.extend({ secret: z.string() })
 
 export const LoginLink = z.object({ url: z.string(), expires_in_seconds: z.int() })

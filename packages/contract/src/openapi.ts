@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem, type ProblemCode } from './problems.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from './routes.ts'
+import { EPOCH_HEADER } from './wire.ts'
 
 /** What any route may answer besides its own problems. */
 const shared = (route: RouteSpec): ProblemCode[] => {
   const codes: ProblemCode[] = ['internal_error', 'store_unavailable', 'wrong_host']
   if (route.access !== 'open') codes.push('unauthenticated', 'forbidden')
-  if (route.query || route.body) codes.push('validation_failed')
+  if (route.query || route.body || route.ifMatch) codes.push('validation_failed')
+  if (route.fenced) codes.push('stale_leader', 'term_not_registered')
+  if (route.fenced || route.ifMatch === 'required') codes.push('precondition_required')
   if (route.method !== 'GET') codes.push('foreign_origin')
   if (route.body) codes.push('malformed_json', 'body_too_large', 'unsupported_media_type')
   return codes
@@ -89,10 +92,12 @@ function queryParameters(route: RouteSpec): object[] {
   }))
 }
 
-const headerParameters = (route: RouteSpec): object[] =>
-  route.ifMatch
-    ? [{ name: 'If-Match', in: 'header', required: route.ifMatch === 'required', schema: { type: 'string' } }]
-    : []
+const headerParameters = (route: RouteSpec): object[] => [
+  ...(route.ifMatch ? [header('If-Match', route.ifMatch === 'required')] : []),
+  ...(route.fenced ? [header(EPOCH_HEADER, true)] : []),
+]
+
+const header = (name: string, required: boolean) => ({ name, in: 'header', required, schema: { type: 'string' } })
 
 const jsonSchema = (schema: z.core.$ZodType, io: 'input' | 'output'): object =>
   z.toJSONSchema(schema, { io, unrepresentable: 'any' })

@@ -1,15 +1,20 @@
+import { ServiceTerm } from '@lcm/domain/fencing'
 import { WorkerTemplate, WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import { Worker } from '@lcm/domain/worker/worker'
 import type { z } from 'zod'
 import { type Access, ADMINS, EVERYONE, OPERATORS } from './access.ts'
 import {
+  CreateToken,
   CreateWorker,
   Info,
   Intent,
   LoginLink,
+  NewToken,
   Page,
+  RegisterTerm,
   ReportStatus,
   TemplateList,
+  TokenList,
   WorkerList,
   WorkerQuery,
 } from './bodies.ts'
@@ -34,6 +39,8 @@ export interface RouteSpec {
   readonly stream?: true
   /** `required` refuses a write that does not say which version it is based on. */
   readonly ifMatch?: 'optional' | 'required'
+  /** Refuses a write that does not come from the registered term of the caller's service. */
+  readonly fenced?: true
   /** Beyond those that every route shares (see openapi.ts). */
   readonly problems: readonly ProblemCode[]
 }
@@ -105,7 +112,8 @@ export const ROUTES = {
     status: 200,
     answer: Worker,
     ifMatch: 'required',
-    problems: ['not_found', 'illegal_transition', 'version_mismatch', 'precondition_required', 'already_exists'],
+    fenced: true,
+    problems: ['not_found', 'illegal_transition', 'version_mismatch', 'already_exists'],
   },
   listTemplates: {
     method: 'GET',
@@ -135,6 +143,55 @@ export const ROUTES = {
     access: EVERYONE,
     status: 200,
     answer: WorkerTemplate,
+    problems: ['not_found'],
+  },
+  registerTerm: {
+    method: 'PUT',
+    path: '/services/{service}/term',
+    summary: 'Register the term of a new leader; older ones are refused from then on',
+    access: { controllersOf: 'any' },
+    body: RegisterTerm,
+    status: 200,
+    answer: ServiceTerm,
+    problems: ['stale_leader'],
+  },
+  resetTerm: {
+    method: 'DELETE',
+    path: '/services/{service}/term',
+    summary: 'Forget the terms of a service, after its etcd was rebuilt or a store was restored',
+    access: ADMINS,
+    status: 204,
+    answer: null,
+    problems: ['not_found'],
+  },
+  listTokens: {
+    method: 'GET',
+    path: '/tokens',
+    summary: 'List tokens, without their secrets',
+    access: ADMINS,
+    query: Page,
+    status: 200,
+    answer: TokenList,
+    problems: [],
+  },
+  createToken: {
+    method: 'POST',
+    path: '/tokens',
+    summary: 'Make a token; its secret is shown this once',
+    access: ADMINS,
+    body: CreateToken,
+    status: 201,
+    answer: NewToken,
+    location: '/tokens/{id}',
+    problems: [],
+  },
+  deleteToken: {
+    method: 'DELETE',
+    path: '/tokens/{id}',
+    summary: 'Make a token worthless',
+    access: ADMINS,
+    status: 204,
+    answer: null,
     problems: ['not_found'],
   },
   events: {

@@ -19,6 +19,9 @@ export interface ApiResponse {
 
 export type Dispatch = (request: ApiRequest) => Promise<ApiResponse>
 
+/** The term that a controller's write belongs to. */
+export const EPOCH_HEADER = 'lcm-epoch'
+
 /** Versions travel as entity tags. */
 export const toEtag = (version: number): string => `"${version}"`
 export function fromEtag(etag: string): number | null {

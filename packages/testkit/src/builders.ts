@@ -58,6 +58,7 @@ export const aWorker = (more: Partial<Worker> = {}): Worker => ({
   cml: { version: null, certificate_sha256: null },
   cost_per_hour_usd: 4,
   state_history: [],
+  fence: {},
   ...more,
 })
 

@@ -36,6 +36,7 @@ export const aWorker = (changes: Partial<Worker> = {}): Worker => ({
   https_endpoint: null,
   cml: { version: null, certificate_sha256: null },
   cost_per_hour_usd: 3.96,
+  fence: {},
   state_history: [{ from: null, to: 'PENDING', at: start, because: 'admin asked for it' }],
   ...changes,
 })

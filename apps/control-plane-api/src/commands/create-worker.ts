@@ -82,4 +82,5 @@ const newWorker = (id: string, template: WorkerTemplate, now: string): Worker =>
   cml: { version: null, certificate_sha256: null },
   cost_per_hour_usd: template.cost_per_hour_usd,
   state_history: [{ from: null, to: 'PENDING', at: now, because: 'created' }],
+  fence: {},
 })

@@ -1,7 +1,7 @@
-import { type Actor, ROLES, type Role, type ServiceName } from '@lcm/contract/access'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { localCoordination } from '@lcm/coordination/local'
+import { type Actor, ROLES, type Role, type ServiceName } from '@lcm/domain/actor'
 import { silentLogger } from '@lcm/runtime'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { manualClock } from '@lcm/testkit/manual-clock'
@@ -56,6 +56,16 @@ export function aPlane() {
     store,
     changeKeys,
     send,
+    /** A controller's report, in a term that is registered first. */
+    async report(id: string, version: number, changes: object, epoch = 1) {
+      const term = { as: 'controller', json: { epoch, instance_id: 'one' } } as const
+      await send('PUT', 'services/worker-controller/term', term)
+      return send('PATCH', `workers/${id}/status`, {
+        as: 'controller',
+        headers: { 'if-match': `"${version}"`, 'lcm-epoch': String(epoch) },
+        json: { changes, decision: { action: 'write', because: 'the test says so' } },
+      })
+    },
     /** Creates a worker and answers it as the API did. */
     async create(body: object = {}) {
       if ((await send('GET', 'worker-templates/metal')).status === 404)

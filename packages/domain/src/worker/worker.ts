@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
 import { LaunchParameters } from './instance.ts'
 
@@ -107,6 +108,7 @@ export const Worker = z.object({
   cml: z.object({ version: z.string().nullable(), certificate_sha256: z.string().nullable() }),
   cost_per_hour_usd: z.number(),
   state_history: z.array(StateChange).max(STATE_HISTORY_MAX),
+  fence: Fence.default({}),
 })
 export type Worker = z.infer<typeof Worker>
 

@@ -1,0 +1,13 @@
+/** `admin` all but the controllers' routes; `operator` the fleet; `author` definitions; `user` own sessions, reads the fleet. */
+export const ROLES = ['admin', 'operator', 'author', 'user', 'controller'] as const
+export type Role = (typeof ROLES)[number]
+
+export const SERVICES = ['control-plane-api', 'resource-scheduler', 'lablet-controller', 'worker-controller'] as const
+export type ServiceName = (typeof SERVICES)[number]
+
+/** Who is asking, as the API found out. `service` is set for controllers only. */
+export interface Actor {
+  readonly name: string
+  readonly role: Role
+  readonly service: ServiceName | null
+}
