@@ -7,12 +7,12 @@ export interface BackoffOptions {
   readonly maxMs: number
   /** The largest share that may be taken off, 0 to 1. Never adds, so that `maxMs` holds. */
   readonly jitter?: number
-  /** Answers 0 to 1; only asked when there is jitter. */
+  /** Answers 0 to 1; needed only for jitter. */
   readonly random?: () => number
 }
 
 /** `min(base x multiplier^retries, max)`: 1, 2, 4, 8, 16, 32, 60 s by default. */
 export function exponentialBackoff(options: Partial<BackoffOptions> = {}): Backoff {
   const { baseMs = 1_000, multiplier = 2, maxMs = 60_000, jitter = 0, random = () => 0 } = options
-  return retries => Math.min(baseMs * multiplier ** retries, maxMs) * (1 - jitter * (jitter > 0 ? random() : 0))
+  return retries => Math.min(baseMs * multiplier ** retries, maxMs) * (1 - jitter * random())
 }

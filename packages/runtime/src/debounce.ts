@@ -1,5 +1,9 @@
-/** How long news about `key` should wait. */
-export type Debounce = (key: string, nowMs: number) => number
+export interface Debounce {
+  /** How long news about `key` should wait. */
+  delayMs(key: string, nowMs: number): number
+  /** How many keys it has to remember just now. */
+  readonly size: number
+}
 
 /**
  * Leading edge: a quiet key waits for nothing; news within `windowMs` of the key's last turn waits for the end of that
@@ -7,14 +11,23 @@ export type Debounce = (key: string, nowMs: number) => number
  */
 export function leadingEdge(windowMs: number): Debounce {
   const turns = new Map<string, number>()
-  return (key, nowMs) => {
-    dropQuiet(turns, nowMs - windowMs)
-    const turn = turns.get(key)
-    const next = turn === undefined || nowMs >= turn + windowMs ? nowMs : nowMs < turn ? turn : turn + windowMs
-    turns.delete(key)
-    turns.set(key, next)
-    return next - nowMs
+  return {
+    delayMs(key, nowMs) {
+      dropQuiet(turns, nowMs - windowMs)
+      const next = nextTurn(turns.get(key), nowMs, windowMs)
+      turns.delete(key)
+      turns.set(key, next)
+      return next - nowMs
+    },
+    get size() {
+      return turns.size
+    },
   }
+}
+
+function nextTurn(turn: number | undefined, nowMs: number, windowMs: number): number {
+  if (turn === undefined || nowMs >= turn + windowMs) return nowMs
+  return nowMs < turn ? turn : turn + windowMs
 }
 
 /** The map is in order of use, so that looking at its front is enough. */

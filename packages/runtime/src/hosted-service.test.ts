@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { expect, it } from 'vitest'
 import { allOf, type HostedService, HostedServiceError, host } from './hosted-service.ts'
@@ -31,13 +32,13 @@ it('runs all services until the signal aborts', async () => {
 it('reports a service that fails, stops the others and rejects', async () => {
   const logger = recordingLogger()
   const cause = new Error('port in use')
-  const failure = await host([serving('api'), failing('console', cause)], new AbortController().signal, {
-    logger,
-  }).catch(error => error)
+  const { signal } = new AbortController()
+  const failure = await host([serving('api'), failing('console', cause)], signal, { logger }).catch(error => error)
   expect(failure).toBeInstanceOf(HostedServiceError)
   expect(failure).toMatchObject({ message: 'console: port in use', service: 'console', cause })
   expect(noted()).toEqual(['api started', 'api ended'])
   expect(logger.lines).toMatchObject([{ level: 'error', fields: { service: 'console', err: cause } }])
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
 it('takes a service that ends unasked as failed', async () => {

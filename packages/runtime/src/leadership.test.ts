@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import type { HostedService } from './hosted-service.ts'
@@ -66,7 +67,7 @@ it('runs the service only while this instance leads, and again in the next term'
   expect(calls.slice(5)).toEqual(['lead 2', 'asked to stop', 'ended', 'resign for good'])
 })
 
-it('gives up the seat only after the service has finished', async () => {
+it('gives up the seat only after the service has finished, and leaves nothing on its signal', async () => {
   const { election, calls, win } = anElection()
   const stop = new AbortController()
   const over = leaderElected(aService(calls), election).run(stop.signal)
@@ -76,6 +77,7 @@ it('gives up the seat only after the service has finished', async () => {
   expect(lease.signal.aborted).toBe(false)
   await over
   expect(calls.slice(-2)).toEqual(['ended', 'resign for good'])
+  expect(getEventListeners(lease.signal, 'abort')).toEqual([])
 })
 
 it('ends without a term when it is stopped while standing by', async () => {

@@ -13,7 +13,7 @@ export function linkedAbort(...parents: readonly AbortSignal[]): LinkedAbort {
   // Many waits may share this signal; the default limit of ten would only print a false warning of a leak.
   setMaxListeners(0, controller.signal)
   const follow = () => controller.abort(parents.find(parent => parent.aborted)?.reason)
-  for (const parent of parents) parent.addEventListener('abort', follow, { once: true })
+  for (const parent of parents) parent.addEventListener('abort', follow)
   if (parents.some(parent => parent.aborted)) follow()
   return {
     signal: controller.signal,
@@ -28,6 +28,6 @@ export function linkedAbort(...parents: readonly AbortSignal[]): LinkedAbort {
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) return resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
+    signal.addEventListener('abort', () => resolve())
   })
 }

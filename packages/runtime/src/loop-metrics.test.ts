@@ -27,6 +27,12 @@ it('registers every instrument under its prefix before anything happens, counter
   expect(meter.value('worker_controller_reconcile_total', { result: 'success' })).toBe(0)
 })
 
+it('has every gauge at zero from the start', () => {
+  const { meter } = runningLoop()
+  const gauges = ['active_reconciles', 'resources_pending', 'queue_depth', 'leader', 'leader_term', 'watch_age_seconds']
+  expect(gauges.map(name => meter.value(`reconciliation_${name}`))).toEqual(gauges.map(() => 0))
+})
+
 it('counts reconciles by result, and retries', async () => {
   const { clock, hands, meter } = runningLoop({
     reconcile: async key => {
@@ -48,9 +54,11 @@ it('measures how long reconciles take and how long news waited for them, the deb
       return success()
     },
   })
+  hands.add('w-0', 'test')
+  await clock.advance(5_000)
   hands.add('w-1', 'test', 500)
   hands.openListing('poll').offer('w-2', undefined)
   await clock.advance(1_000)
-  expect(meter.observations('reconciliation_reconcile_duration_seconds')).toEqual([0.25, 0.25])
-  expect(meter.observations('reconciliation_event_to_reconcile_seconds')).toEqual([0.5])
+  expect(meter.observations('reconciliation_reconcile_duration_seconds')).toEqual([0.25, 0.25, 0.25])
+  expect(meter.observations('reconciliation_event_to_reconcile_seconds')).toEqual([0, 0.5])
 })

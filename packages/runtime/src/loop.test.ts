@@ -145,32 +145,42 @@ describe('hand-outs', () => {
     expect(starts.map(start => start.key)).toEqual(['requeued', 'news', 'requeued', 'routine'])
   })
 
-  it('lets timers have the thread though no reconcile ever waits', async () => {
+  /** Reconciles forty keys, each of which keeps the thread busy for as long as it is told to; notes its rests. */
+  async function busyLoop(busyMsOf: (count: number) => number) {
     const clock = manualClock()
-    let busyMs = 0
-    let done = 0
+    const restsAfter: number[] = []
+    let [busyMs, done] = [0, 0]
+    const after = (ms: number, run: () => void) => {
+      restsAfter.push(done)
+      return clock.after(ms, run)
+    }
+    const keys = Array.from({ length: 40 }, (_, index) => `w-${index}`)
     const loop = reconciliation({
       name: 'busy',
-      clock: { ...clock, monotonic: () => clock.monotonic() + busyMs },
+      clock: { ...clock, after, monotonic: () => clock.monotonic() + busyMs },
       triggers: [{ name: 'all', run: async ({ add }) => keys.forEach(key => void add(key, 'test')) }],
       reconcile: async () => {
-        busyMs += 5
         done += 1
+        busyMs += busyMsOf(done)
         return success()
       },
     })
-    const keys = Array.from({ length: 40 }, (_, index) => `w-${index}`)
     const stop = new AbortController()
-    let doneAtTimer = 0
-    clock.after(0, () => {
-      doneAtTimer = done
-    })
     const over = loop.run(stop.signal)
     await clock.advance(0)
     expect(done).toBe(40)
-    expect(doneAtTimer).toBe(16)
     stop.abort()
     await over
+    return restsAfter
+  }
+
+  it('lets timers have the thread though no reconcile ever waits', async () => {
+    expect(await busyLoop(() => 5)).toEqual([16, 32])
+  })
+
+  it('does not rest when it was not busy, nor again right after a rest', async () => {
+    expect(await busyLoop(() => 0)).toEqual([])
+    expect(await busyLoop(count => (count <= 16 ? 5 : 0))).toEqual([16])
   })
 })
 
@@ -232,6 +242,7 @@ describe('the log line of an outcome', () => {
   it('holds key, cause, status, message and time', async () => {
     const { reconcile, release } = gated()
     const { hands, clock, logger } = runningLoop({ reconcile })
+    await clock.advance(500)
     hands.add('w-1', 'test')
     await clock.advance(40)
     release(success('done'))

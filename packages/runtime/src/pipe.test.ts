@@ -46,6 +46,13 @@ it('ends at once when its signal aborts, whatever is inside', async () => {
   expect(seen).toEqual([1])
 })
 
+it('ends a reader that aborts while it has the last item in hand', async () => {
+  const stop = new AbortController()
+  const numbers = pipe<number>({ signal: stop.signal })
+  numbers.push(1)
+  for await (const _ of numbers) stop.abort()
+})
+
 it('ends a reader that waits when its signal aborts', async () => {
   const stop = new AbortController()
   const reading = readAll(pipe<number>({ signal: stop.signal }))

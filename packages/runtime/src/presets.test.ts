@@ -182,6 +182,16 @@ describe('watchTriggeredHostedService', () => {
     ])
   })
 
+  it('takes every put as news and nothing that is listed, unless the resource says otherwise', async () => {
+    const { clock, looks, source, resource } = aWorld()
+    const { isUrgent, ...plain } = resource
+    source.put('/lcm/workers/w-listed', { id: 'w-listed', status: 'STARTING' })
+    clock.after(1_000, () => source.put('/lcm/workers/w-put', aRunningWorker))
+    const service = watchTriggeredHostedService(plain, { pollingEnabled: false }, {}, { clock })
+    await running(service, clock, 1_500)
+    expect([isUrgent?.({ id: '', status: 'STARTING' }), looks]).toEqual([true, ['1000 fetch w-put']])
+  })
+
   it('can do without polling, watch or sweep', async () => {
     const { clock, looks, source, resource } = aWorld(aRunningWorker)
     const none = { enabled: false, startupReconcileEnabled: false }

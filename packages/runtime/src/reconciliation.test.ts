@@ -1,4 +1,4 @@
-import { recordingLogger } from '@lcm/testkit/recording-logger'
+import { getEventListeners } from 'node:events'
 import { runningLoop } from '@lcm/testkit/running-loop'
 import { describe, expect, it } from 'vitest'
 import { aborted } from './linked-abort.ts'
@@ -75,12 +75,13 @@ describe('a clean stop', () => {
     expect(logger.messages('error')).toEqual(['work that ignores its signal is left behind'])
   })
 
-  it('is over at once when nothing is in flight', async () => {
-    const { clock, stop } = slow(0)
+  it('is over at once when nothing is in flight, and leaves no timer behind', async () => {
+    const { clock, hands, stop } = runningLoop({ triggers: [sweepOf('w-1')], reconcile: async () => retry('no') })
+    hands.add('w-1', 'test')
     await clock.advance(0)
     const over = settled(stop())
     await clock.advance(0)
-    expect(over.isOver).toBe(true)
+    expect([over.isOver, clock.timersLeft()]).toEqual([true, 0])
   })
 
   it('turns into an abort when leadership is lost meanwhile', async () => {
@@ -138,11 +139,12 @@ describe('losing leadership', () => {
         throw new Error('aborted')
       },
     })
+    await clock.advance(500)
     hands.add('w-1', 'test')
-    await clock.advance(0)
+    await clock.advance(40)
     await lose()
     expect(meter.value('reconciliation_reconcile_total', { result: 'error' })).toBe(0)
-    expect(logger.lines.map(line => [line.level, line.message])).toEqual([['debug', 'reconcile aborted']])
+    expect(logger.lines).toMatchObject([{ level: 'debug', message: 'reconcile aborted', fields: { ms: 40 } }])
   })
 
   it('ends what is known of the keys, and the next term sweeps everything again with its own epoch', async () => {
@@ -166,6 +168,17 @@ describe('losing leadership', () => {
       [14_500, 'w-1'],
       [14_500, 'w-2'],
     ])
+  })
+
+  it('gives keys that were in hand free for the next term once their work has given up', async () => {
+    const { clock, hands, lose, begin, startsOf, loop } = slow(60_000)
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    await lose()
+    begin()
+    loop.wake('w-1', 'news')
+    await clock.advance(0)
+    expect(startsOf('w-1')).toEqual([0, 0])
   })
 
   it('keeps a key out of the next term while the old term still has it in hand', async () => {
@@ -229,6 +242,19 @@ describe('triggers', () => {
     expect(logger.messages('error')).toHaveLength(2)
   })
 
+  it('that fail because the term ends are nothing to complain about', async () => {
+    const ending: Trigger = {
+      name: 'ending',
+      async run({ signal }) {
+        await aborted(signal)
+        throw signal.reason
+      },
+    }
+    const { stop, logger } = runningLoop({ triggers: [ending] })
+    await stop()
+    expect(logger.lines).toEqual([])
+  })
+
   it('that are late to notice the end of the term can do nothing any more', async () => {
     const { clock, hands, stop, begin, starts, loop } = runningLoop()
     await stop()
@@ -236,21 +262,24 @@ describe('triggers', () => {
     hands.openListing('poll').offer('w-2', undefined)
     const stale = hands
     begin()
+    loop.wake('w-3', 'of this term')
     stale.add('w-1', 'much too late')
     stale.openListing('poll').offer('w-2', undefined)
+    stale.forget('w-3')
     await clock.advance(60_000)
-    expect(starts).toEqual([])
+    expect(starts.map(start => start.cause)).toEqual(['of this term'])
     expect(loop.health().resources_pending).toBe(0)
   })
 })
 
 describe('from outside', () => {
-  it('adds everything at once when an admin asks, also what is in backoff', async () => {
-    const { clock, loop, startsOf } = runningLoop({ triggers: [sweepOf('w-1')], reconcile: async () => retry('no') })
-    await clock.advance(2_000)
-    expect(loop.triggerNow()).toBe(true)
-    await clock.advance(0)
-    expect(startsOf('w-1')).toEqual([2_000, 2_000])
+  it('adds everything at once when an admin asks, also what is in backoff, and forgets nothing', async () => {
+    const world = runningLoop({ triggers: [sweepOf('w-1')], reconcile: async () => retry('no') })
+    await world.clock.advance(2_000)
+    expect(world.loop.triggerNow()).toBe(true)
+    await world.clock.advance(0)
+    expect(world.startsOf('w-1')).toEqual([2_000, 2_000])
+    expect(world.hands.seen('w-1')?.retry_count).toBe(2)
   })
 
   it('wakes one key', async () => {
@@ -276,30 +305,40 @@ describe('from outside', () => {
 describe('running', () => {
   const bare = () => {
     const { clock } = runningLoop()
-    const epochs: number[] = []
-    const sweep = sweepOf('w-1')
-    const reconcile = async (_: string, { epoch }: ReconcileContext) => {
-      epochs.push(epoch)
+    const contexts: ReconcileContext[] = []
+    const reconcile = async (_: string, context: ReconcileContext) => {
+      contexts.push(context)
       return success()
     }
-    const loop = reconciliation({ name: 'bare', clock, triggers: [sweep], reconcile, logger: recordingLogger() })
-    return { clock, loop, epochs }
+    const loop = reconciliation({ name: 'bare', clock, triggers: [sweepOf('w-1')], reconcile })
+    return { clock, loop, contexts }
   }
 
-  it('needs no election; the epoch is 0 then', async () => {
-    const { clock, loop, epochs } = bare()
+  it('needs no election: the epoch is 0 then, and nothing is ever lost', async () => {
+    const { clock, loop, contexts } = bare()
     const stop = new AbortController()
     const over = loop.run(stop.signal)
     await clock.advance(2_000)
-    expect(epochs).toEqual([0])
     stop.abort()
     await over
+    expect(contexts).toMatchObject([{ epoch: 0 }])
+    expect([contexts[0]?.leadership.isHeld(), contexts[0]?.signal.aborted]).toEqual([true, false])
   })
 
-  it('returns at once when it is already asked to stop', async () => {
-    const { loop } = bare()
+  it('does nothing when it is already asked to stop', async () => {
+    const { clock, loop, contexts } = bare()
     await loop.run(AbortSignal.abort())
-    expect(loop.health().running).toBe(false)
+    await clock.advance(60_000)
+    expect([contexts, loop.health().running]).toEqual([[], false])
+  })
+
+  it('leaves nothing on the signal of a leadership that outlives it', async () => {
+    const { loop } = bare()
+    const [stop, { signal }] = [new AbortController(), new AbortController()]
+    const over = loop.run(stop.signal, { epoch: 1, signal, isHeld: () => true })
+    stop.abort()
+    await over
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   it('refuses to run twice at the same time', async () => {

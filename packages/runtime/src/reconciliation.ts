@@ -96,12 +96,10 @@ const unelected = (): Leadership => ({ epoch: 0, signal: new AbortController().s
 
 async function runTerm<R>(loop: Loop<R>, signal: AbortSignal, leadership: Leadership): Promise<void> {
   if (loop.term) throw new Error(`${loop.options.name} already runs`)
-  if (signal.aborted) return
   const term = openTerm(loop, signal, leadership)
-  const stop = () => {
+  signal.addEventListener('abort', () => {
     term.isOpen = false
-  }
-  signal.addEventListener('abort', stop, { once: true })
+  })
   loop.term = term
   const context = triggerContext(loop, term)
   const triggers = loop.options.triggers.map(trigger => keepRunning(trigger, context))

@@ -42,6 +42,13 @@ it('forgets a resource that is gone, with its retries', () => {
   expect([states.size, states.retrying]).toEqual([0, 0])
 })
 
+it('forgets on demand, with the retries', () => {
+  const states = resourceStates()
+  states.settle(states.begin('w-1'), retry('no'), 0)
+  states.forget('w-1')
+  expect([states.size, states.retrying, states.read('w-1')]).toEqual([0, 0, undefined])
+})
+
 it('ignores the outcome of a key that was forgotten meanwhile, even if it is known again', () => {
   const states = resourceStates()
   const before = states.begin('w-1')

@@ -6,12 +6,18 @@ import { startupSweep } from './triggers.ts'
 it('says aloud, but does not throw, when a trigger invents more keys than there is room for', async () => {
   const { hands, clock, starts, logger } = runningLoop({ keysMax: 3 })
   for (let index = 0; index < 1_500; index += 1) hands.add(`w-${index}`, 'test')
-  hands.openListing('poll').offer('w-x', undefined)
   await clock.advance(0)
   expect(starts.map(start => start.key)).toEqual(['w-0', 'w-1', 'w-2'])
   const said = logger.lines.filter(line => line.level === 'error')
   expect(said.map(line => line.fields.key)).toEqual(['w-3', 'w-1003'])
   expect(String(said[0]?.fields.err)).toContain('no room for w-3: 3 distinct keys are queued')
+})
+
+it('says so for a listing that finds no room too', async () => {
+  const { hands, logger } = runningLoop({ keysMax: 1 })
+  const listing = hands.openListing('poll')
+  for (const key of ['w-1', 'w-2']) listing.offer(key, undefined)
+  expect(logger.lines).toMatchObject([{ level: 'error', fields: { key: 'w-2' } }])
 })
 
 it('holds a listing up while thousands of keys wait, so that copies do not pile up', async () => {

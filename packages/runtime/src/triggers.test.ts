@@ -1,6 +1,7 @@
 import { runningLoop } from '@lcm/testkit/running-loop'
 import { describe, expect, it } from 'vitest'
 import { requeue, retry, success } from './result.ts'
+import type { Trigger } from './trigger.ts'
 import { every, poll, startupSweep } from './triggers.ts'
 
 interface Worker {
@@ -189,6 +190,46 @@ describe('a failed list', () => {
   })
 })
 
+describe('a listing', () => {
+  it('reads no further when the term ends, even if its list does not heed the signal', async () => {
+    let pages = 0
+    async function* list() {
+      for (; pages < 100; pages += 1) {
+        await clock.sleep(10)
+        yield [aWorker(`w-${pages}`)]
+      }
+    }
+    const { clock, stop } = runningLoop({ triggers: [startupSweep({ list, keyOf })] })
+    await clock.advance(2_050)
+    const over = stop()
+    await clock.advance(60_000)
+    expect(pages).toBeLessThan(10)
+    await over
+  })
+
+  it('is closed when it is read, and when it failed', async () => {
+    const fleet = aFleet(aWorker('w-1'))
+    fleet.failures = 1
+    const events: string[] = []
+    const sweep = startupSweep({ list: fleet.list, keyOf })
+    const watched: Trigger<Worker> = {
+      name: 'watched',
+      run: context =>
+        sweep.run({
+          ...context,
+          openListing(cause) {
+            const listing = context.openListing(cause)
+            events.push('open')
+            return { ...listing, close: () => void events.push('close') }
+          },
+        }),
+    }
+    const { clock } = runningLoop<Worker>({ triggers: [watched] })
+    await clock.advance(10_000)
+    expect(events).toEqual(['open', 'close', 'open', 'close'])
+  })
+})
+
 describe('startup sweep', () => {
   it('offers everything with its copy, once per term, after 2 seconds', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2', 'STOPPED'))
@@ -231,6 +272,15 @@ describe('a complete list of everything', () => {
     fleet.workers.pop()
     await clock.advance(1_000)
     expect(loop.health().resources_managed).toBe(1)
+  })
+
+  it('keeps what is known of keys that it holds but that need nothing', async () => {
+    const fleet = aFleet(aWorker('w-1'))
+    const needsAttention = (_: Worker, seen: unknown) => seen === undefined
+    const everything = poll({ list: fleet.list, keyOf, needsAttention, listsEverything: true })
+    const { clock, loop, starts } = runningLoop<Worker>({ triggers: [everything] })
+    await clock.advance(65_000)
+    expect([loop.health().resources_managed, starts.length]).toEqual([1, 1])
   })
 
   it('leaves a key alone that turned up while the list was being read', async () => {

@@ -1,8 +1,10 @@
+import { getEventListeners } from 'node:events'
 import { runningLoop } from '@lcm/testkit/running-loop'
 import { type ScriptedWatchSource, scriptedWatchSource } from '@lcm/testkit/scripted-watch-source'
 import { describe, expect, it } from 'vitest'
 import { retry } from './result.ts'
 import { type WatchOptions, watch } from './watch.ts'
+import { WatchCompacted } from './watch-source.ts'
 
 interface Hint {
   readonly status: string
@@ -55,6 +57,14 @@ describe('opening', () => {
     expect(starts).toMatchObject([{ key: 'w-2', at: 0, cause: 'watch list' }])
   })
 
+  it('adds nothing when nothing is said to be urgent', async () => {
+    const source = scriptedWatchSource<Hint>()
+    source.put('/lcm/workers/w-1', differing)
+    const { clock, starts } = runningLoop({ triggers: [watch({ source, parseKey })] })
+    await clock.advance(0)
+    expect(starts).toEqual([])
+  })
+
   it('passes over an entry that cannot be read', async () => {
     const { starts, logger } = await watching({
       prepare: scripted => {
@@ -75,11 +85,12 @@ describe('opening', () => {
 
 describe('changes', () => {
   it('of a quiet key are handled at once', async () => {
-    const { source, clock, starts } = await watching()
+    const { source, clock, starts, logger } = await watching()
     await clock.advance(700)
     source.put('/lcm/workers/w-1', atRest)
     await clock.advance(0)
     expect(starts).toMatchObject([{ key: 'w-1', at: 700, cause: 'watch' }])
+    expect(logger.messages('info')).toEqual([])
   })
 
   it('in a burst are folded into one more reconcile half a second after the first', async () => {
@@ -182,6 +193,41 @@ describe('a broken stream', () => {
     ])
   })
 
+  it('resumes where the list was when it breaks before its first message', async () => {
+    const source = scriptedWatchSource<Hint>()
+    source.put('/lcm/workers/w-1', atRest)
+    let isBroken = true
+    const { clock } = await watching({
+      options: {
+        source: {
+          ...source,
+          watch(after, signal) {
+            if (isBroken) source.refuse(true)
+            isBroken = false
+            const stream = source.watch(after, signal)
+            source.refuse(false)
+            return stream
+          },
+        },
+      },
+    })
+    await clock.advance(1_000)
+    expect(source.asked).toEqual(['list', 'watch after 1', 'watch after 1'])
+  })
+
+  it('leaves no listener and no timer behind, however often it breaks', async () => {
+    const { source, clock, hands, stop } = await watching()
+    const listeners = () => getEventListeners(hands.signal, 'abort').length
+    const before = listeners()
+    for (let count = 0; count < 5; count += 1) {
+      source.breakStreams()
+      await clock.advance(1_000)
+    }
+    expect(listeners()).toBe(before)
+    await stop()
+    expect(clock.timersLeft()).toBe(0)
+  })
+
   it('is opened again after 1, 2, 3 seconds and so on, at most 10, for ever', async () => {
     const { source, clock } = await watching({ prepare: scripted => scripted.refuse(true) })
     const triedAt: number[] = []
@@ -249,6 +295,15 @@ describe('the age of a watch', () => {
     expect(meter.value('reconciliation_watch_age_seconds')).toBe(60)
   })
 
+  it('begins with the answer to the list', async () => {
+    const { list } = scriptedWatchSource<Hint>()
+    const silent = scriptedWatchSource<Hint>()
+    silent.silence(true)
+    const { clock, health } = await watching({ options: { source: { ...silent, list } } })
+    await clock.advance(3_000)
+    expect(health()).toMatchObject({ age_ms: 3_000, connected: false, revision: 0 })
+  })
+
   it('is unknown before the first', async () => {
     const { health } = await watching({ prepare: scripted => scripted.refuse(true) })
     expect(health()).toMatchObject({ age_ms: null, revision: null, connected: false })
@@ -256,20 +311,50 @@ describe('the age of a watch', () => {
 })
 
 describe('compaction', () => {
-  it('is answered by a new list at once, which adds all that changed since', async () => {
+  it('is answered by a new list at once, which adds all that changed since and nothing else', async () => {
     const { source, clock, starts } = await watching({
       prepare: scripted => {
-        scripted.put('/lcm/workers/w-old', differing)
         scripted.put('/lcm/workers/w-missed', atRest)
+        scripted.put('/lcm/workers/w-listed', atRest)
       },
     })
+    source.put('/lcm/workers/w-seen', atRest)
+    await clock.advance(0)
     source.breakStreams()
     source.put('/lcm/workers/w-missed', atRest)
     source.put('/lcm/workers/w-new', atRest)
     source.compact()
     await clock.advance(1_000)
-    expect(source.asked).toEqual(['list', 'watch after 2', 'watch after 2', 'list', 'watch after 4'])
-    expect(starts.map(start => start.key)).toEqual(['w-old', 'w-missed', 'w-new'])
+    expect(source.asked).toEqual(['list', 'watch after 2', 'watch after 3', 'list', 'watch after 5'])
+    expect(starts.map(start => start.key)).toEqual(['w-seen', 'w-missed', 'w-new'])
+  })
+
+  it('right after the first list loses nothing either', async () => {
+    const source = scriptedWatchSource<Hint>()
+    source.put('/lcm/workers/w-1', atRest)
+    let lists = 0
+    const list = async (signal: AbortSignal) => {
+      const listing = await source.list(signal)
+      lists += 1
+      if (lists === 1) {
+        source.put('/lcm/workers/w-1', atRest)
+        source.compact()
+      }
+      return listing
+    }
+    const { starts } = await watching({ options: { source: { ...source, list } } })
+    expect(starts.map(start => start.key)).toEqual(['w-1'])
+  })
+
+  it('is answered at once each time that the stream has worked in between', async () => {
+    const { source, clock, startsOf } = await watching()
+    for (let count = 0; count < 2; count += 1) {
+      source.breakStreams(new WatchCompacted(0))
+      source.put('/lcm/workers/w-1', atRest)
+      await clock.advance(5_000)
+      source.progress()
+    }
+    expect(startsOf('w-1')).toEqual([0, 5_000])
   })
 
   it('wakes for no hint that a put would not wake for', async () => {
@@ -326,8 +411,18 @@ describe('a silent stream', () => {
     expect(world.health().age_ms).toBe(1_000)
   })
 
+  it('is noticed ten seconds after its last sign, not after its first', async () => {
+    const world = await watching()
+    await live(world, 15_000)
+    await world.clock.advance(8_999)
+    expect(world.source.openStreams).toBe(1)
+    await world.clock.advance(1)
+    expect(world.source.openStreams).toBe(0)
+  })
+
   it('includes a list that never answers', async () => {
-    const { source, clock, starts } = await watching({ prepare: scripted => scripted.silence(true) })
+    const { source, clock, starts, health } = await watching({ prepare: scripted => scripted.silence(true) })
+    expect(health().connected).toBe(false)
     await clock.advance(10_000)
     source.silence(false)
     source.put('/lcm/workers/w-1', differing)
@@ -337,9 +432,9 @@ describe('a silent stream', () => {
   })
 
   it('is let go at the end of the term, and the next term opens with a list of its own', async () => {
-    const { source, clock, stop, begin, loop } = await watching()
+    const { source, clock, stop, begin, loop, logger } = await watching()
     await stop()
-    expect([source.openStreams, loop.health().watches]).toEqual([0, []])
+    expect([source.openStreams, loop.health().watches, logger.lines]).toEqual([0, [], []])
     begin()
     await clock.advance(0)
     expect(source.asked).toEqual(['list', 'watch after 0', 'list', 'watch after 0'])

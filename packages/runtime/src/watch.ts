@@ -50,7 +50,8 @@ const freshView = (): View => ({
 
 /**
  * List at a revision, then every change after it. A broken stream resumes where it was, a compacted one lists again:
- * never a gap. It gives up never; after `reconnectAttemptsMax` attempts in a row it calls itself degraded.
+ * never a gap. It gives up never; after `reconnectAttemptsMax` attempts in a row it calls itself degraded. The one thing
+ * a new list cannot tell, a key that was deleted meanwhile, is found by the next sweep.
  */
 export function watch<Hint>(given: WatchOptions<Hint>): Trigger {
   const options = withDefaults(given)
@@ -141,7 +142,6 @@ async function follow<Hint>(watching: Watching<Hint>): Promise<unknown> {
   } finally {
     stall.stop()
     stream.unlink()
-    stream.abort()
   }
 }
 
@@ -187,7 +187,7 @@ function handle<Hint>({ options, context, debounce }: Watching<Hint>, message: C
   if (key === null) return
   context.countWatchEvent(message.type)
   if (message.type === 'delete') context.forget(key)
-  else if (options.wakes(message.hint)) context.add(key, 'watch', debounce(key, context.clock.monotonic()))
+  else if (options.wakes(message.hint)) context.add(key, 'watch', debounce.delayMs(key, context.clock.monotonic()))
 }
 
 type ChangeOf<Hint> = Exclude<WatchMessage<Hint>, { type: 'progress' }>

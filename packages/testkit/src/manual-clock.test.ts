@@ -19,6 +19,15 @@ it('fires timers in the order of their time, and of their setting where that is 
   expect(fired).toEqual(['first at 10', 'second at 10', 'late at 20'])
 })
 
+it('keeps the order of setting for any number of timers of the same instant', async () => {
+  const clock = manualClock()
+  const fired: number[] = []
+  const order = Array.from({ length: 20 }, (_, index) => index)
+  for (const index of order) clock.after(10, () => fired.push(index))
+  await clock.advance(10)
+  expect(fired).toEqual(order)
+})
+
 it('lets long chains of promises settle between two timers', async () => {
   const clock = manualClock()
   const events: string[] = []
@@ -51,10 +60,11 @@ it('does not fire what was cancelled', async () => {
   const cancel = clock.after(10, () => {
     hasFired = true
   })
+  expect(clock.timersLeft()).toBe(1)
   cancel()
   cancel()
   await clock.advance(10)
-  expect(hasFired).toBe(false)
+  expect([hasFired, clock.timersLeft()]).toEqual([false, 0])
 })
 
 it('jumps its wall clock without touching timers or the monotonic clock', async () => {

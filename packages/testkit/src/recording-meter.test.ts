@@ -18,4 +18,5 @@ it('refuses one name twice', () => {
   const meter = recordingMeter()
   meter.gauge('g', '')
   expect(() => meter.counter('g', '')).toThrow('g is registered twice')
+  expect(() => meter.histogram('g', '')).toThrow('g is registered twice')
 })

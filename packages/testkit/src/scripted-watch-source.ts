@@ -6,7 +6,7 @@ export interface ScriptedWatchSource<Hint> extends WatchSource<Hint> {
   delete(key: string): void
   /** A sign of life on every open stream. */
   progress(): void
-  breakStreams(): void
+  breakStreams(error?: Error): void
   /** Calls of list and watch reject until it is told otherwise. */
   refuse(isRefusing: boolean): void
   /** Streams opened from now on stay open without a word, and lists never answer. */
@@ -48,8 +48,8 @@ export function scriptedWatchSource<Hint>(): ScriptedWatchSource<Hint> {
     put: (key, hint) => put(script, key, hint),
     delete: key => remove(script, key),
     progress: () => send(script, { type: 'progress', revision: script.revision }),
-    breakStreams() {
-      for (const stream of script.streams) stream.end(new Error('connection reset'))
+    breakStreams(error = new Error('connection reset')) {
+      for (const stream of script.streams) stream.end(error)
     },
     refuse(isRefusing) {
       script.isRefusing = isRefusing

@@ -5,6 +5,8 @@ import { indexedHeap, NOT_IN_HEAP, type Slotted } from '@lcm/runtime/indexed-hea
 export interface SimulatedClock extends Clock {
   /** The wall clock jumps, as by an operator or NTP; deadlines and timers do not notice. */
   jumpWallClock(ms: number): void
+  /** Timers that may still fire: what a stopped service left behind would keep a real process alive. */
+  timersLeft(): number
 }
 
 export interface TimeMachine {
@@ -45,6 +47,7 @@ export function timeMachine(nextTie: () => number, wallClockStartMs = WALL_CLOCK
     jumpWallClock(ms) {
       wallOffsetMs += ms
     },
+    timersLeft: () => timers.size,
   }
   let firedAtThisInstant = 0
   const fire = (timer: Timer) => {
