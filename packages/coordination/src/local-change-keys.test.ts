@@ -1,5 +1,5 @@
 import { type Reconciliation, reconciliation, success, type WatchMessage, watch } from '@lcm/runtime'
-import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
+import { manualClock } from '@lcm/testkit/manual-clock'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
 import { describe, expect, it } from 'vitest'
 import type { ChangeHint } from './change-keys.ts'
@@ -7,12 +7,14 @@ import { localCoordination } from './local.ts'
 
 const aHint = (id: string, version: number): ChangeHint => ({ id, version, updated_at: '2026-01-01T00:00:00Z' })
 
-function watched(clock: ManualClock = manualClock()) {
+function watched() {
+  const clock = manualClock()
+  const stop = new AbortController()
   const { changeKeys, faults } = localCoordination({ clock, firstEpoch: () => 1 })
   const seen: { at: number; message: WatchMessage<ChangeHint> }[] = []
   const state = { error: undefined as unknown }
   const read = async () => {
-    for await (const message of changeKeys.source('/lcm/').watch(0, new AbortController().signal)) {
+    for await (const message of changeKeys.source('/lcm/').watch(0, stop.signal)) {
       seen.push({ at: clock.monotonic(), message })
     }
   }
@@ -22,19 +24,20 @@ function watched(clock: ManualClock = manualClock()) {
   const changes = () =>
     seen.flatMap(({ at, message }) => (message.type === 'put' ? [`${at} v${message.hint.version}`] : []))
   const publish = (version: number) => changeKeys.publish('/lcm/workers/w-1', aHint('w-1', version))
-  return { clock, changeKeys, faults, seen, state, changes, publish }
+  return { clock, stop, changeKeys, faults, seen, state, changes, publish }
 }
 
 describe('faults', () => {
   it('delay changes without letting one overtake another', async () => {
     const { clock, faults, publish, changes } = watched()
+    await clock.advance(1_000)
     const delays = [300, 100, 0]
     faults.setDelivery(() => ({ delayMs: delays.shift() ?? 0 }))
     for (const version of [1, 2, 3]) await publish(version)
     await clock.advance(299)
     expect(changes()).toEqual([])
     await clock.advance(1)
-    expect(changes()).toEqual(['300 v1', '300 v2', '300 v3'])
+    expect(changes()).toEqual(['1300 v1', '1300 v2', '1300 v3'])
   })
 
   it('lose and double changes', async () => {
@@ -69,6 +72,23 @@ describe('faults', () => {
     await clock.advance(0)
     expect(changes()).toEqual(['60000 v1'])
   })
+})
+
+it('has few timers while it is watched, and none for a watch that has ended', async () => {
+  const { clock, stop, faults, publish } = watched()
+  await clock.advance(0)
+  const offered: number[] = []
+  faults.setDelivery(({ revision }) => {
+    offered.push(revision)
+    return { delayMs: 60_000 }
+  })
+  for (const version of [1, 2, 3]) await publish(version)
+  expect(clock.timersLeft()).toBe(2)
+  stop.abort()
+  await clock.advance(0)
+  expect(clock.timersLeft()).toBe(0)
+  await publish(4)
+  expect(offered).toEqual([1, 2, 3])
 })
 
 it('keeps a bounded history: who was away for longer lists again', async () => {

@@ -143,18 +143,19 @@ function openStream(store: Store, prefix: string, afterRevision: number, signal:
     cancelFlush: () => undefined,
     cancelProgress: () => undefined,
   }
-  if (afterRevision < store.compactedTo) {
-    out.end(new WatchCompacted(afterRevision))
-    return out
-  }
+  if (afterRevision < store.compactedTo) out.end(new WatchCompacted(afterRevision))
+  else begin(store, stream, afterRevision)
+  return out
+}
+
+function begin(store: Store, stream: Stream, afterRevision: number): void {
   store.streams.add(stream)
   send(store, stream, { type: 'progress', revision: Math.min(afterRevision, store.revision) })
   for (const message of store.history) {
-    const isMissed = message.revision > afterRevision && message.type !== 'progress' && message.key.startsWith(prefix)
-    if (isMissed) send(store, stream, message)
+    const isMissed = message.revision > afterRevision && message.type !== 'progress'
+    if (isMissed && message.key.startsWith(stream.prefix)) send(store, stream, message)
   }
   planProgress(store, stream)
-  return out
 }
 
 function close(store: Store, stream: Stream): void {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { leaderElected, type ReconcileContext, reconciliation, requeue, startupSweep } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
@@ -63,8 +64,21 @@ it('can make a zombie that notices late', async () => {
   expect([first?.isHeld(), first?.signal.aborted]).toEqual([false, true])
 })
 
+it('leaves nothing on the signal of a campaign that had to wait', async () => {
+  const { contender, faults } = anElection()
+  await contender('a').campaign(never())
+  const { signal } = new AbortController()
+  const waiting = contender('b').campaign(signal)
+  faults.loseLease(SERVICE)
+  await waiting
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
 it('loses no lease that nobody has', () => {
-  expect(() => anElection().faults.loseLease(SERVICE)).not.toThrow()
+  const { faults, contender } = anElection()
+  faults.loseLease(SERVICE)
+  contender('a')
+  faults.loseLease(SERVICE)
 })
 
 it('keeps the seat of an instance that crashed for one lease, whatever its remains do', async () => {

@@ -136,6 +136,7 @@ function watching(bench: () => ChangeKeysBench): void {
     await eventually(bench(), () => reading.messages.length > 0)
     const before = reading.messages.length
     await eventually(bench(), () => reading.messages.length > before)
+    await eventually(bench(), () => reading.messages.length > before + 1)
     expect(reading.messages.at(-1)?.type).toBe('progress')
     expect(reading.messages.at(-1)?.revision).toBeGreaterThanOrEqual(revision)
     reading.stop.abort()
@@ -154,6 +155,8 @@ function watching(bench: () => ChangeKeysBench): void {
     expect(reading.changes()).toEqual([`put ${KEY} v1`, `put ${KEY} v2`, `delete ${KEY}`])
     const revisions = reading.messages.map(message => message.revision)
     expect(revisions).toEqual([...revisions].sort((one, other) => one - other))
+    const ofChanges = reading.messages.filter(message => message.type !== 'progress').map(message => message.revision)
+    expect(new Set(ofChanges).size).toBe(3)
     reading.stop.abort()
   })
 

@@ -1,0 +1,37 @@
+import { type Leadership, silentLogger } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import { etcdCoordination } from '../etcd.ts'
+
+// A process that wants the seat and, while it believes to have it, acts on it: one line of JSON for each thing it does.
+const ACT_EVERY_MS = 5
+const [, , endpoint = '', instanceId = '', leaseTtlMs = ''] = process.argv
+const tell = (what: object) => process.stdout.write(`${JSON.stringify({ ...what, atMs: systemClock.now() })}\n`)
+
+const coordination = etcdCoordination({
+  endpoints: [endpoint],
+  clock: systemClock,
+  logger: silentLogger,
+  leaseTtlMs: Number(leaseTtlMs),
+  liveness: { host: '127.0.0.1' },
+})
+const election = coordination.election('worker-controller', instanceId)
+const stop = new AbortController()
+process.once('SIGTERM', () => stop.abort())
+
+async function actUntilLost({ epoch, signal, isHeld }: Leadership): Promise<void> {
+  while (!signal.aborted && !stop.signal.aborted) {
+    if (isHeld()) tell({ event: 'acted', epoch })
+    await systemClock.sleep(ACT_EVERY_MS)
+  }
+}
+
+tell({ event: 'begun' })
+while (!stop.signal.aborted) {
+  const leadership = await election.campaign(stop.signal)
+  if (leadership === null) break
+  tell({ event: 'leading', epoch: leadership.epoch })
+  await actUntilLost(leadership)
+  if (leadership.signal.aborted) tell({ event: 'lost', epoch: leadership.epoch })
+}
+await coordination.close()
+tell({ event: 'ended' })

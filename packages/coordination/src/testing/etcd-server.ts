@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '@lcm/runtime/clock'
+import type { EtcdTls } from '../etcd/connection.ts'
+import { etcdAdmin } from './etcd-admin.ts'
+
+export interface EtcdServerOptions {
+  readonly members?: 1 | 3
+  /** Further arguments for every member. */
+  readonly args?: readonly string[]
+  /** The paths that make etcd speak TLS go into `args`; with these it is spoken to. */
+  readonly tls?: EtcdTls
+}
+
+/** A real etcd on the loopback interface, with a data folder of its own that goes with it. */
+export interface EtcdServer {
+  readonly endpoints: readonly string[]
+  readonly members: readonly EtcdMember[]
+  /** The member that leads the others. */
+  leader(): Promise<EtcdMember>
+  close(): Promise<void>
+}
+
+export interface EtcdMember {
+  readonly endpoint: string
+  /** kill -9; answers when the process is gone. */
+  kill(): Promise<void>
+  /** The process stands still, but its sockets stay open. */
+  freeze(): void
+  thaw(): void
+  /** Starts it again on what it had written. */
+  restart(): Promise<void>
+}
+
+/**
+ * Runs the command, tells its pid, and ends it with whoever started it: when that process dies, however it dies, its end
+ * of the pipe closes, and the folder goes too. A line on the pipe ends the command alone.
+ */
+const GUARD = `
+folder=$1 log=$2
+shift 2
+"$@" >>"$log" 2>&1 </dev/null &
+pid=$!
+echo "$pid"
+if read -r line; then orphaned=no; else orphaned=yes; fi
+kill -9 "$pid" 2>/dev/null
+wait "$pid" 2>/dev/null
+if [ "$orphaned" = yes ]; then rm -rf "$folder"; fi
+`
+const PATIENCE_MS = 20_000
+const LOOK_EVERY_MS = 20
+
+interface Plan {
+  readonly name: string
+  readonly folder: string
+  readonly clientPort: number
+  readonly peerPort: number
+}
+
+/** Answers when all members have found a leader. */
+export async function startEtcd(options: EtcdServerOptions = {}): Promise<EtcdServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'lcm-etcd-'))
+  const count = options.members ?? 1
+  const ports = await freePorts(2 * count)
+  const plans = Array.from({ length: count }, (_, index): Plan => {
+    const [clientPort = 0, peerPort = 0] = ports.slice(2 * index)
+    return { name: `m${index}`, folder, clientPort, peerPort }
+  })
+  const members = plans.map(plan => memberOf(plan, plans, options))
+  const close = async () => {
+    await Promise.all(members.map(member => member.kill()))
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    await Promise.all(members.map(member => member.restart()))
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const leader = async () => {
+    const statuses = await Promise.all(members.map(async member => ({ member, ...(await statusOf(member, options)) })))
+    const found = statuses.find(({ memberId, leaderId }) => memberId === leaderId)
+    if (found === undefined) throw new Error('no member leads')
+    return found.member
+  }
+  return { endpoints: members.map(({ endpoint }) => endpoint), members, leader, close }
+}
+
+function memberOf(plan: Plan, plans: readonly Plan[], options: EtcdServerOptions): EtcdMember {
+  const scheme = options.tls === undefined ? 'http' : 'https'
+  const endpoint = `127.0.0.1:${plan.clientPort}`
+  const command = ['etcd', ...argumentsOf(plan, plans, scheme), ...(options.args ?? [])]
+  const log = join(plan.folder, `${plan.name}.log`)
+  let guard: ChildProcess | undefined
+  let pid: number | undefined
+  const signal = (name: NodeJS.Signals) => {
+    if (pid !== undefined) process.kill(pid, name)
+  }
+  const member: EtcdMember = {
+    endpoint,
+    async kill() {
+      pid = undefined
+      await ended(guard)
+      guard = undefined
+    },
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    async restart() {
+      await member.kill()
+      guard = spawn('sh', ['-c', GUARD, 'guard', plan.folder, log, ...command], {
+        stdio: ['pipe', 'pipe', 'ignore'],
+        // In a group of its own, so that an interrupt at the keyboard ends the tests first and the guard then.
+        detached: true,
+      })
+      pid = await pidFrom(guard)
+      await untilLed(member, options, log)
+    },
+  }
+  return member
+}
+
+function argumentsOf({ name, folder, clientPort, peerPort }: Plan, plans: readonly Plan[], scheme: string): string[] {
+  const client = `${scheme}://127.0.0.1:${clientPort}`
+  const peer = (port: number) => `http://127.0.0.1:${port}`
+  const cluster = plans.map(plan => `${plan.name}=${peer(plan.peerPort)}`).join(',')
+  return [
+    ...['--name', name, '--data-dir', join(folder, name), '--initial-cluster', cluster],
+    ...['--listen-client-urls', client, '--advertise-client-urls', client],
+    ...['--listen-peer-urls', peer(peerPort), '--initial-advertise-peer-urls', peer(peerPort)],
+  ]
+}
+
+function pidFrom({ stdout }: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    stdout?.once('data', text => resolve(Number(text)))
+    stdout?.once('close', () => reject(new Error('the guard of etcd did not start')))
+  })
+}
+
+function ended(guard: ChildProcess | undefined): Promise<void> {
+  if (guard === undefined || guard.exitCode !== null) return Promise.resolve()
+  return new Promise(resolve => {
+    guard.once('exit', () => resolve())
+    guard.stdin?.end('end\n')
+  })
+}
+
+const statusOf = async ({ endpoint }: EtcdMember, { tls }: EtcdServerOptions) => {
+  const admin = etcdAdmin(endpoint, { timeoutMs: 1_000, ...(tls === undefined ? {} : { tls }) })
+  try {
+    return await admin.status()
+  } finally {
+    admin.close()
+  }
+}
+
+async function untilLed(member: EtcdMember, options: EtcdServerOptions, log: string): Promise<void> {
+  const deadline = systemClock.monotonic() + PATIENCE_MS
+  for (;;) {
+    const status = await statusOf(member, options).catch(() => undefined)
+    if (status !== undefined && status.leaderId !== 0n) return
+    if (systemClock.monotonic() > deadline) {
+      const tail = readFileSync(log, 'utf8').split('\n').slice(-10).join('\n')
+      throw new Error(`etcd did not begin within ${PATIENCE_MS} ms; node tools/etcd.mjs installs it. It said:\n${tail}`)
+    }
+    await systemClock.sleep(LOOK_EVERY_MS)
+  }
+}
+
+/** All are held open until all are known, so that none is given twice. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer())
+  const ports = await Promise.all(
+    servers.map(
+      server =>
+        new Promise<number>((resolve, reject) => {
+          server.once('error', reject)
+          server.listen(0, '127.0.0.1', () => {
+            const address = server.address()
+            resolve(typeof address === 'object' && address !== null ? address.port : 0)
+          })
+        }),
+    ),
+  )
+  await Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))))
+  return ports
+}
