@@ -15,6 +15,7 @@ import { registeredElection } from '@lcm/service/registered-election'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { Store } from '@lcm/store/store'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
+import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
 import { workerReconciler } from '@lcm/worker-controller/worker-reconciler'
 import { type PortCalls, portCalls } from './port-calls.ts'
 
@@ -53,22 +54,11 @@ export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World
   const calls = portCalls(time)
   const coordination = localCoordination({ clock, firstEpoch: service => plane.nextEpoch(service) })
   const plane = await openPlane(time, store, coordination.changeKeys)
-  const running = new Set<{ stop: AbortController; ended: Promise<void> }>()
+  const processes = runner()
   const latest = new Map<string, Worker>()
   const client = apiClient(plane.dispatch, { token: TOKENS.admin })
-  run(plane.announcer)
-  run(followWorkers(client, latest))
-
-  function run(service: HostedService): () => void {
-    const stop = new AbortController()
-    const process = { stop, ended: service.run(stop.signal) }
-    running.add(process)
-    return () => {
-      // The dead are not waited for: what they waited for never comes.
-      running.delete(process)
-      stop.abort()
-    }
-  }
+  processes.run(plane.announcer)
+  processes.run(followWorkers(client, latest))
 
   function startController(instanceId: string): () => void {
     const life = calls.life()
@@ -90,9 +80,9 @@ export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World
       clock,
       logger: silentLogger,
       meter: silentMeter,
-      config: { fleet: FLEET, regions: REGIONS, policy: WORKER_POLICY, reconcileIntervalMs: 30_000, maxConcurrent: 5 },
+      config: { fleet: FLEET, regions: REGIONS, policy: WORKER_POLICY, ...WORKER_CONTROLLER_DEFAULTS },
     })
-    const abandon = run(controller)
+    const abandon = processes.run(controller)
     return () => {
       life.end()
       coordination.faults.crash(instanceId)
@@ -115,11 +105,31 @@ export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World
     },
     liveMachines: () => cloud.machines().filter(machine => machine.state !== 'terminated').length,
     async close() {
-      for (const { stop } of running) stop.abort()
-      await time.runFor(60_000)
-      await Promise.all([...running].map(({ ended }) => ended))
+      await processes.stop(() => time.runFor(60_000))
       cloud.close()
       store.close()
+    },
+  }
+}
+
+/** Services that run side by side and end together. */
+function runner() {
+  const running = new Set<{ stop: AbortController; ended: Promise<void> }>()
+  return {
+    /** The answer abandons the service: the dead are not waited for, since what they waited for never comes. */
+    run(service: HostedService): () => void {
+      const stop = new AbortController()
+      const process = { stop, ended: service.run(stop.signal) }
+      running.add(process)
+      return () => {
+        running.delete(process)
+        stop.abort()
+      }
+    },
+    async stop(letTimePass: () => Promise<void>): Promise<void> {
+      for (const { stop } of running) stop.abort()
+      await letTimePass()
+      await Promise.all([...running].map(({ ended }) => ended))
     },
   }
 }

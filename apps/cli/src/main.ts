@@ -29,8 +29,12 @@ async function readLine(): Promise<string | null> {
 }
 
 async function loadHost(): Promise<Host> {
-  const [{ up }, { StartupError }] = await Promise.all([import('@lcm/host/up'), import('@lcm/host/startup-error')])
-  return { up, startupExitCode: error => (error instanceof StartupError ? error.exitCode : null) }
+  const [{ up }, { serve }, { StartupError }] = await Promise.all([
+    import('@lcm/host/up'),
+    import('@lcm/host/serve'),
+    import('@lcm/host/startup-error'),
+  ])
+  return { up, serve, startupExitCode: error => (error instanceof StartupError ? error.exitCode : null) }
 }
 
 const leave = () => process.exit(EXIT.ok)

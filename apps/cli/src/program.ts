@@ -22,6 +22,11 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/up.ts')).defineUp,
   },
   {
+    name: 'serve',
+    summary: 'run one service as a process of its own, on etcd',
+    load: async () => (await import('./commands/serve.ts')).defineServe,
+  },
+  {
     name: 'get',
     summary: 'list workers or templates, or show one',
     load: async () => (await import('./commands/get.ts')).defineGet,
@@ -33,7 +38,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'create',
-    summary: 'ask for a worker, or add a template',
+    summary: 'ask for a worker, add a template, make a token',
     load: async () => (await import('./commands/create.ts')).defineCreate,
   },
   {
@@ -65,6 +70,11 @@ const GROUPS: readonly Group[] = [
     name: 'open',
     summary: 'print a link that logs a browser into the console',
     load: async () => (await import('./commands/open.ts')).defineOpen,
+  },
+  {
+    name: 'services',
+    summary: 'what an administrator may do to the services themselves',
+    load: async () => (await import('./commands/services.ts')).defineServices,
   },
   {
     name: 'completion',

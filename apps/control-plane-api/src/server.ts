@@ -4,7 +4,8 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { BODY_BYTES_MAX, problemResponse } from './dispatch.ts'
+import { problemResponse } from './dispatch.ts'
+import { BODY_BYTES_MAX } from './request-parts.ts'
 
 const STREAMS_MAX = 500
 /** A client that takes nothing for this long is gone or broken. */

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { DatabaseSync } from '@photostructure/sqlite'
+import { holdLock } from './lock.ts'
 import { StartupError } from './startup-error.ts'
 
 export interface Endpoints {
@@ -35,7 +35,7 @@ export interface DataFolder {
 export function openDataFolder(given: string): DataFolder {
   const path = resolve(given)
   createFolder(path)
-  const release = lock(path)
+  const release = holdLock(join(path, 'lock'), path)
   return {
     path,
     adminToken: secret(path, 'admin-token', () => randomBytes(32).toString('base64url')),
@@ -71,26 +71,6 @@ function makeFolders(path: string): void {
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message.replace(/^E\w+: /, '') : String(error)
-
-/** An open exclusive transaction: the operating system ends it with the process, however that ends. */
-function lock(path: string): () => void {
-  const file = join(path, 'lock')
-  try {
-    const db = new DatabaseSync(file)
-    db.exec('BEGIN EXCLUSIVE')
-    return () => db.close()
-  } catch (cause) {
-    if (!/locked|busy/i.test(reasonOf(cause))) {
-      throw new StartupError(`${file} can not be used as a lock: ${reasonOf(cause)}. Remove it if no LCM runs here`, {
-        cause,
-      })
-    }
-    throw new StartupError(`another LCM uses ${path} already. Stop it first, or name another folder with --data`, {
-      cause,
-      exitCode: 4,
-    })
-  }
-}
 
 /** Read, or made once. Written beside and moved into place, so a crash never leaves half a secret. */
 function secret(path: string, name: string, make: () => string): string {

@@ -2,15 +2,13 @@ import { createHash, randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { apiClient } from '@lcm/client/client'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
-import { startServer } from '@lcm/control-plane-api/server'
 import { localCoordination } from '@lcm/coordination/local'
 import { host, type Logger, type Reconciliation } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { LOG_LEVELS, pinoLogger } from '@lcm/service/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/service/prom-meter'
 import { registeredElection } from '@lcm/service/registered-election'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
-import { type Store, StoreError } from '@lcm/store/store'
+import type { Store } from '@lcm/store/store'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
 import { workerReconciler } from '@lcm/worker-controller/worker-reconciler'
 import { z } from 'zod'
@@ -18,6 +16,7 @@ import { assetFolder } from './assets.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
 import { createFirstFleet } from './first-fleet.ts'
+import { listen, openStore } from './listening.ts'
 import { StartupError } from './startup-error.ts'
 import { readTemplateFiles } from './template-files.ts'
 import { VERSION } from './version.ts'
@@ -40,7 +39,6 @@ export interface Io {
 
 const PORT = 8080
 const SPEED = 60
-const HOSTNAMES = ['localhost', '127.0.0.1', '[::1]', '::1'] as const
 
 /** The embedded profile: every service in one process, until the signal aborts. Rejects with a StartupError when it can't. */
 export async function up(options: UpOptions, io: Io): Promise<void> {
@@ -94,7 +92,7 @@ async function serve(opened: Opened, closing: (() => unknown)[]): Promise<void> 
     config: { ...WORKER_CONTROLLER_DEFAULTS, fleet: folder.fleetId, regions: cloud.regions, policy: cloud.policy },
   })
   loops.push(workers)
-  const server = await listen(plane, options.port ?? PORT)
+  const server = await listen(plane, { host: 'localhost', port: options.port ?? PORT })
   closing.unshift(() => server.close())
   folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
   for (const line of welcome(server.url, plane, opened)) io.out(line)
@@ -107,15 +105,6 @@ function logLevel(env: UpOptions['env']) {
   throw new StartupError(`LCM_LOG_LEVEL=${env.LCM_LOG_LEVEL} is not a level; use one of ${LOG_LEVELS.join(', ')}`, {
     exitCode: 2,
   })
-}
-
-function openStore(file: string): Store {
-  try {
-    return openSqliteStore(file)
-  } catch (cause) {
-    if (cause instanceof StoreError) throw new StartupError(cause.message, { cause })
-    throw cause
-  }
 }
 
 async function openCloud(options: UpOptions, folder: DataFolder, log: Logger): Promise<Cloud> {
@@ -159,31 +148,6 @@ function healthOf(loops: readonly Reconciliation[]) {
   const services = loops.map(loop => loop.health())
   const degraded = services.some(service => service.status !== 'healthy')
   return { status: degraded ? 'degraded' : 'healthy', services }
-}
-
-async function listen(plane: ControlPlane, port: number) {
-  const consoleDir = assetFolder('dist', 'console')
-  try {
-    return await startServer({
-      dispatch: plane.dispatch,
-      clock: systemClock,
-      host: 'localhost',
-      port,
-      hostnames: HOSTNAMES,
-      consoleDir,
-    })
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
-    if (code === 'EADDRINUSE') {
-      throw new StartupError(
-        `port ${port} is in use. Stop what uses it, or choose another: npm start -- --port ${port + 1}`,
-        { cause },
-      )
-    }
-    if (code === 'EACCES')
-      throw new StartupError(`port ${port} needs more rights. Choose one above 1023 with --port`, { cause })
-    throw cause
-  }
 }
 
 function welcome(url: string, plane: ControlPlane, { options, folder, cloud }: Opened): string[] {

@@ -7,7 +7,12 @@ export interface WorkerControllerConfig {
   readonly regions: Readonly<Record<string, RegionConfig>>
   readonly policy: WorkerPolicy
   readonly reconcileIntervalMs: number
+  readonly pollingEnabled: boolean
   readonly maxConcurrent: number
 }
 
-export const WORKER_CONTROLLER_DEFAULTS = { reconcileIntervalMs: 30_000, maxConcurrent: 5 } as const
+export const WORKER_CONTROLLER_DEFAULTS = {
+  reconcileIntervalMs: 30_000,
+  pollingEnabled: true,
+  maxConcurrent: 5,
+} as const

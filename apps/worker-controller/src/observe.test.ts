@@ -12,6 +12,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
 import { type Observer, observer } from './observe.ts'
 
 const REGION = 'us-east-1'
@@ -56,8 +57,7 @@ const observerOn = (port: Compute, model: Parameters<typeof simCmlSystem>[0], cl
       fleet: FLEET,
       regions: { [REGION]: regionConfig },
       policy: WORKER_POLICY,
-      reconcileIntervalMs: 30_000,
-      maxConcurrent: 5,
+      ...WORKER_CONTROLLER_DEFAULTS,
     },
   })
 

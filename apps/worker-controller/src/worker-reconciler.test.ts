@@ -10,6 +10,7 @@ import { silentLogger, silentMeter } from '@lcm/runtime'
 import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
 import { workerReconciler } from './worker-reconciler.ts'
 
 let clock: ReturnType<typeof manualClock>
@@ -77,7 +78,7 @@ async function runFor(ms: number): Promise<void> {
     election: coordination.election('worker-controller', 'one'),
     logger: silentLogger,
     meter: silentMeter,
-    config: { fleet: 'f', regions: {}, policy: WORKER_POLICY, reconcileIntervalMs: 30_000, maxConcurrent: 5 },
+    config: { fleet: 'f', regions: {}, policy: WORKER_POLICY, ...WORKER_CONTROLLER_DEFAULTS },
   })
   const stop = new AbortController()
   const ended = reconciler.run(stop.signal)

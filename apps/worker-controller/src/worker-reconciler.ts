@@ -58,6 +58,7 @@ export function workerReconciler(parts: WorkerReconcilerParts): Reconciliation {
       serviceName: 'worker-controller',
       metricPrefix: 'worker_controller',
       intervalMs: config.reconcileIntervalMs,
+      pollingEnabled: config.pollingEnabled,
       maxConcurrent: config.maxConcurrent,
     },
     { prefix: WORKER_KEYS },

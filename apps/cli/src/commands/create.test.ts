@@ -139,3 +139,11 @@ describe('create template', () => {
     expect(await fleet().create('template', '-f', await file(stringify({ ...spec, name: 'metal' })))).toBe(4)
   })
 })
+
+it('makes a token and prints its secret alone', async () => {
+  const { shell, out, err } = capturedShell()
+  expect(await run(['create', 'token', '--role', 'operator', '--name', 'ci'], shell)).toBe(0)
+  expect(out()).toBe('lcm_secret\n')
+  expect(err()).toContain('shown this once')
+  expect(await run(['create', 'token', '--role', 'king', '--name', 'ci'], capturedShell().shell)).toBe(2)
+})

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
@@ -16,6 +17,12 @@ interface CreateWorkerOptions extends SettleOptions {
 interface CreateTemplateOptions {
   readonly file: string
   readonly output?: Format
+}
+
+interface CreateTokenOptions {
+  readonly name: string
+  readonly role: Role
+  readonly service?: ServiceName
 }
 
 export function defineCreate(create: Command, shell: Shell): void {
@@ -35,6 +42,13 @@ export function defineCreate(create: Command, shell: Shell): void {
     .action(async (options: CreateTemplateOptions, command: Command) =>
       createTemplate(options, invocation(command, shell)),
     )
+  create
+    .command('token')
+    .description('make a token; its secret is printed once')
+    .requiredOption('--name <name>', 'who will use it')
+    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
+    .addOption(new Option('--service <service>', 'for the role controller: whose').choices(SERVICES))
+    .action(async (options: CreateTokenOptions, command: Command) => createToken(options, invocation(command, shell)))
   create.addHelpText('afterAll', EXAMPLES)
 }
 
@@ -43,7 +57,8 @@ Examples:
   lcm create worker --template metal                    ask, and come back at once
   lcm create worker --template metal --wait             stay until CML can be used
   lcm create worker -t metal --region eu-west-1 --name metal-9 -o json
-  lcm create template -f metal.yaml`
+  lcm create template -f metal.yaml
+  lcm create token --role operator --name ci`
 
 async function createWorker(options: CreateWorkerOptions, invoked: Invocation): Promise<void> {
   const { client } = await invoked.connect()
@@ -62,6 +77,14 @@ async function createTemplate(options: CreateTemplateOptions, { shell, output, c
   if (options.output !== undefined)
     return printOne(TEMPLATE_VIEW, template, { output, format: options.output, nowMs: shell.clock.now() })
   if (!output.quiet) output.out(`template ${template.name} (${template.id}) is created`)
+}
+
+async function createToken({ name, role, service }: CreateTokenOptions, invoked: Invocation): Promise<void> {
+  const { client } = await invoked.connect()
+  const body = { name, role, ...(service === undefined ? {} : { service }) }
+  const token = await client.call('createToken', { body, signal: invoked.shell.signal })
+  invoked.output.out(token.secret)
+  invoked.output.note(`Keep it: it is shown this once. Its id is ${token.id}.`)
 }
 
 async function readTemplate(file: string): Promise<WorkerTemplateSpec> {

@@ -9,6 +9,7 @@ class Refused extends Error {
 
 const hostThat = (up: Host['up']): Host => ({
   up,
+  serve: async () => undefined,
   startupExitCode: error => (error instanceof Refused ? error.exitCode : null),
 })
 

@@ -3,6 +3,7 @@ import { dataDirOf } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
+import { portArgument, runHosted } from './host.ts'
 
 type Cloud = 'sim' | 'aws'
 
@@ -13,14 +14,12 @@ interface UpFlags {
   readonly speed?: number
 }
 
-const PORT_MAX = 65_535
-
 export function defineUp(up: Command, shell: Shell): void {
   up.addOption(
     new Option('--cloud <cloud>', 'where machines come from (else LCM_CLOUD, else sim)').choices(['sim', 'aws']),
   )
-    .option('--port <n>', 'the port of console and API (default: 8080)', port)
-    .option('--sim-port <n>', 'the port of the simulated cloud (default: a free one)', port)
+    .option('--port <n>', 'the port of console and API (default: 8080)', portArgument)
+    .option('--sim-port <n>', 'the port of the simulated cloud (default: a free one)', portArgument)
     .option('--speed <x>', 'how many times faster than life the simulated cloud is (default: 60)', speed)
     .action(async (flags: UpFlags, command: Command) => runUp(flags, invocation(command, shell)))
     .addHelpText('afterAll', EXAMPLES)
@@ -34,38 +33,23 @@ Examples:
 
 Ctrl-C stops it cleanly, and the next start goes on with the same state. Press it twice to end at once.`
 
-function port(text: string): number {
-  const number = Number(text)
-  if (/^\d+$/.test(text) && number <= PORT_MAX) return number
-  throw new InvalidArgumentError(`Give a port from 0 to ${PORT_MAX}.`)
-}
-
 function speed(text: string): number {
   const number = Number(text)
   if (Number.isFinite(number) && number > 0) return number
   throw new InvalidArgumentError('Give a number above 0, such as 60.')
 }
 
-async function runUp(flags: UpFlags, { shell, output, globals }: Invocation): Promise<void> {
-  const cloud = flags.cloud ?? cloudIn(shell.env.LCM_CLOUD)
-  const host = await shell.loadHost()
+function runUp(flags: UpFlags, invoked: Invocation): Promise<void> {
+  const { shell, globals } = invoked
   const options = {
-    cloud,
+    cloud: flags.cloud ?? cloudIn(shell.env.LCM_CLOUD),
     dataDir: dataDirOf(globals, shell.env),
     port: flags.port ?? null,
     simPort: flags.simPort ?? null,
     speed: flags.speed ?? null,
     env: shell.env,
   }
-  const out = (line: string) => {
-    if (!output.quiet) output.out(line)
-  }
-  try {
-    await host.up(options, { out, err: output.warn, signal: shell.signal })
-  } catch (error) {
-    const exitCode = host.startupExitCode(error)
-    throw exitCode === null || !(error instanceof Error) ? error : new CliError(exitCode, error.message)
-  }
+  return runHosted(invoked, (host, io) => host.up(options, io))
 }
 
 function cloudIn(text: string | undefined): Cloud {

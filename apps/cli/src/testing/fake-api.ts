@@ -147,6 +147,8 @@ function answer(state: State, name: string, url: URL, body: string | null): ApiR
   if (name === 'GET /worker-templates') return list([...state.templates.values()])
   if (name === 'POST /worker-templates') return json(201, createTemplate(state, body))
   if (name === 'POST /login-links') return json(201, { url: '/login?code=abc', expires_in_seconds: 600 })
+  if (name === 'POST /tokens') return json(201, { id: 'tk-1', secret: 'lcm_secret' })
+  if (name === 'DELETE /services/worker-controller/term') return { status: 204, headers: {}, body: null }
   const [, kind, id = '', verb] = url.pathname.slice(API_PREFIX.length).split('/')
   if (kind === 'worker-templates')
     return json(200, state.templates.get(id) ?? refuse('not_found', `there is no template ${id}`))

@@ -31,11 +31,11 @@ async function openTerms(api: Api, service: string): Promise<void> {
   if ((await api.terms.get(service)) === null) await api.terms.insert(first)
 }
 
-const stale = (term: ServiceTerm, epoch: number) =>
-  new ProblemError(
-    'stale_leader',
-    `epoch ${epoch} of ${term.id} is over: ${term.instance_id || 'nobody'} leads by epoch ${term.epoch}. If the epochs began anew, run: lcm services reset-term ${term.id}`,
-  )
+function stale(term: ServiceTerm, epoch: number): ProblemError {
+  const leads = `${term.instance_id || 'nobody'} leads by epoch ${term.epoch}`
+  const remedy = `If the epochs began anew, run: lcm services reset-term ${term.id}`
+  return new ProblemError('stale_leader', `epoch ${epoch} of ${term.id} is over: ${leads}. ${remedy}`)
+}
 
 /** After an etcd was rebuilt its epochs begin anew; this makes room for them. What older generations wrote stays behind. */
 export async function resetTerm(api: Api, service: string): Promise<null> {

@@ -1,0 +1,32 @@
+import { Argument, type Command } from 'commander'
+import { type Invocation, invocation } from '../invocation.ts'
+import type { Host, Shell } from '../shell.ts'
+import { portArgument, runHosted } from './host.ts'
+
+type Service = Parameters<Host['serve']>[0]['service']
+
+interface ServeFlags {
+  readonly host: string
+  readonly port?: number
+}
+
+export function defineServe(serve: Command, shell: Shell): void {
+  serve
+    .addArgument(new Argument('<service>', 'which one').choices(['control-plane-api', 'worker-controller']))
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option('--port <n>', "the port to listen on (default: the service's own)", portArgument)
+    .action(async (service: Service, flags: ServeFlags, command: Command) =>
+      runServe(service, flags, invocation(command, shell)),
+    )
+    .addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Everything else comes from the environment: see docs/reference/config.md.
+
+Examples:
+  LCM_STORE=sqlite:lcm.sqlite … lcm serve control-plane-api
+  LCM_SERVICE_TOKEN=… LCM_FLEET=prod … lcm serve worker-controller --port 8093`
+
+const runServe = (service: Service, { host, port = undefined }: ServeFlags, invoked: Invocation): Promise<void> =>
+  runHosted(invoked, (hosting, io) => hosting.serve({ service, host, port: port ?? null, env: invoked.shell.env }, io))

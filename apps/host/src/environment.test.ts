@@ -1,0 +1,63 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { apiEnvironment, etcdEndpoints, readNamedFile, workerControllerEnvironment } from './environment.ts'
+
+const API = {
+  LCM_STORE: 'sqlite:/data/lcm.sqlite',
+  LCM_SECRET_KEY: 'ab'.repeat(32),
+  LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: '/run/admin',
+  AWS_REGIONS_CONFIG_PATH: '/etc/regions.yaml',
+}
+const CONTROLLER = { LCM_SERVICE_TOKEN: 's3cret', LCM_FLEET: 'prod', AWS_REGIONS_CONFIG_PATH: '/etc/regions.yaml' }
+
+describe('the environment of a service', () => {
+  it('has the documented defaults', () => {
+    expect(workerControllerEnvironment(CONTROLLER)).toMatchObject({
+      CONTROL_PLANE_API_URL: 'http://localhost:8080',
+      LEADER_LEASE_TTL: 15_000,
+      RECONCILE_INTERVAL: 30_000,
+      RECONCILE_POLLING_ENABLED: true,
+      READY_PROBE_INTERVAL: 10_000,
+    })
+    expect(apiEnvironment(API)).toMatchObject({ LCM_STORE: '/data/lcm.sqlite', LCM_CLOUD: 'aws', ETCD_PORT: 2379 })
+  })
+
+  it('names etcd in one or in many words', () => {
+    expect(etcdEndpoints(apiEnvironment(API))).toEqual(['localhost:2379'])
+    expect(etcdEndpoints(apiEnvironment({ ...API, ETCD_HOST: 'etcd', ETCD_PORT: '4001' }))).toEqual(['etcd:4001'])
+    expect(etcdEndpoints(apiEnvironment({ ...API, ETCD_HOST: 'x', ETCD_ENDPOINTS: 'a:1, b:2,' }))).toEqual([
+      'a:1',
+      'b:2',
+    ])
+  })
+
+  it('takes an empty variable for an unset one', () => {
+    expect(workerControllerEnvironment({ ...CONTROLLER, RECONCILE_INTERVAL: '' }).RECONCILE_INTERVAL).toBe(30_000)
+  })
+
+  it.each([
+    [{ LCM_FLEET: undefined }, 'LCM_FLEET must be set'],
+    [{ LCM_FLEET: 'a b' }, 'LCM_FLEET=a b: letters, digits'],
+    [{ LEADER_LEASE_TTL: 'soon' }, 'LEADER_LEASE_TTL=soon'],
+    [{ RECONCILE_INTERVAL: '-1' }, 'RECONCILE_INTERVAL=-1'],
+    [{ RECONCILE_POLLING_ENABLED: 'maybe' }, 'RECONCILE_POLLING_ENABLED=maybe'],
+    [{ CONTROL_PLANE_API_URL: 'nowhere' }, 'CONTROL_PLANE_API_URL=nowhere'],
+    [{ LCM_COORDINATION: 'zookeeper' }, 'LCM_COORDINATION=zookeeper'],
+  ])('stops the start with the name and the value: %j', (wrong, sentence) => {
+    expect(() => workerControllerEnvironment({ ...CONTROLLER, ...wrong })).toThrow(sentence)
+  })
+
+  it('never shows a secret', () => {
+    expect(() => apiEnvironment({ ...API, LCM_SECRET_KEY: 'tooshort' })).toThrow(/LCM_SECRET_KEY=\(hidden\)/)
+    expect(() => apiEnvironment({ ...API, LCM_SECRET_KEY: 'tooshort' })).not.toThrow(/tooshort/)
+  })
+})
+
+it('reads the file that a variable names', () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'lcm-env-')), 'token')
+  writeFileSync(path, 'abc\n')
+  expect(readNamedFile('TOKEN_FILE', path)).toBe('abc')
+  expect(() => readNamedFile('TOKEN_FILE', `${path}x`)).toThrow(/TOKEN_FILE=.* can not be read/)
+})

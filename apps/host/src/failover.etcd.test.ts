@@ -1,0 +1,60 @@
+import { startEtcd } from '@lcm/coordination/testing/etcd-server'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Cluster, openCluster } from './testing/cluster.ts'
+import { startFailoverRun } from './testing/failover.ts'
+
+const LEASE_TTL_SECONDS = 2
+const CYCLES = 10
+const LIMIT_MS = 5 * 60_000
+const SOUND = { staleWritesAccepted: 0, termsOutOfOrder: 0, machinesAstray: 0 }
+
+let etcd: Awaited<ReturnType<typeof startEtcd>>
+let cluster: Cluster
+
+beforeEach(async () => {
+  etcd = await startEtcd()
+  cluster = await openCluster({ etcd: etcd.endpoints, leaseTtlSeconds: LEASE_TTL_SECONDS })
+}, LIMIT_MS)
+afterEach(async () => {
+  await cluster.close()
+  await etcd.close()
+}, LIMIT_MS)
+
+describe('a leader that is lost', () => {
+  it(`is followed by another after kill -9, ${CYCLES} times, and nothing is lost or done twice`, {
+    timeout: LIMIT_MS,
+  }, async () => {
+    const run = await startFailoverRun(cluster)
+    for (let cycle = 0; cycle < CYCLES; cycle++) {
+      await run.changeAMind()
+      await run.kill('SIGKILL')
+    }
+    const verdict = await run.verdict()
+    expect(verdict).toMatchObject(SOUND)
+    expect(verdict.terms).toBe(1 + CYCLES)
+    expect(verdict.writes).toBeGreaterThan(CYCLES)
+  })
+
+  it(`is refused when it was frozen past its lease and goes on, ${CYCLES} times`, { timeout: LIMIT_MS }, async () => {
+    const run = await startFailoverRun(cluster)
+    for (let cycle = 0; cycle < CYCLES; cycle++) {
+      await run.changeAMind()
+      await run.freeze()
+      await run.changeAMind()
+    }
+    const verdict = await run.verdict()
+    expect(verdict).toMatchObject(SOUND)
+    expect(verdict.terms).toBeGreaterThan(CYCLES)
+  })
+})
+
+describe('the API', () => {
+  it('keeps the terms over a kill -9, and the leader goes on', { timeout: LIMIT_MS }, async () => {
+    const run = await startFailoverRun(cluster)
+    await cluster.restartApi('SIGKILL')
+    await run.changeAMind()
+    expect(await run.verdict()).toMatchObject({ ...SOUND, terms: 1 })
+    await run.kill('SIGKILL')
+    expect(await run.verdict()).toMatchObject({ ...SOUND, terms: 2 })
+  })
+})

@@ -1,0 +1,41 @@
+import type { ControlPlane } from '@lcm/control-plane-api/control-plane'
+import { startServer } from '@lcm/control-plane-api/server'
+import { systemClock } from '@lcm/runtime/clock'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { type Store, StoreError } from '@lcm/store/store'
+import { assetFolder } from './assets.ts'
+import { StartupError } from './startup-error.ts'
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]', '::1']
+
+export function openStore(file: string): Store {
+  try {
+    return openSqliteStore(file)
+  } catch (cause) {
+    if (cause instanceof StoreError) throw new StartupError(cause.message, { cause })
+    throw cause
+  }
+}
+
+export async function listen(plane: ControlPlane, at: { host: string; port: number }) {
+  const hostnames = [...LOOPBACK, at.host]
+  const consoleDir = assetFolder('dist', 'console')
+  try {
+    return await startServer({ dispatch: plane.dispatch, clock: systemClock, ...at, hostnames, consoleDir })
+  } catch (cause) {
+    throw explained(cause, at.port)
+  }
+}
+
+function explained(cause: unknown, port: number): unknown {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+  if (code === 'EADDRINUSE') {
+    return new StartupError(
+      `port ${port} is in use. Stop what uses it, or choose another: npm start -- --port ${port + 1}`,
+      { cause },
+    )
+  }
+  if (code === 'EACCES')
+    return new StartupError(`port ${port} needs more rights. Choose one above 1023 with --port`, { cause })
+  return cause
+}

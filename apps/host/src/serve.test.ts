@@ -1,0 +1,95 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { holdLock } from './lock.ts'
+import { type ServeOptions, serve } from './serve.ts'
+import { StartupError } from './startup-error.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'lcm-serve-'))
+const REGIONS = join(folder, 'regions.yaml')
+writeFileSync(REGIONS, 'aws_region_configs: { us-east-1: { subnets: [subnet-a] } }')
+writeFileSync(join(folder, 'admin'), 'admin')
+/** Nobody listens there: etcd is away, which must not keep a service from starting. */
+const NO_ETCD = { ETCD_ENDPOINTS: '127.0.0.1:1', LCM_LOG_LEVEL: 'silent' }
+const API = {
+  ...NO_ETCD,
+  LCM_STORE: `sqlite:${join(folder, 'lcm.sqlite')}`,
+  LCM_SECRET_KEY: 'ab'.repeat(32),
+  LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: join(folder, 'admin'),
+  AWS_REGIONS_CONFIG_PATH: REGIONS,
+}
+const CONTROLLER = {
+  ...NO_ETCD,
+  CONTROL_PLANE_API_URL: 'http://127.0.0.1:1',
+  LCM_SERVICE_TOKEN: 'x',
+  LCM_FLEET: 'f',
+  AWS_REGIONS_CONFIG_PATH: REGIONS,
+}
+
+const options = (service: ServeOptions['service'], env: ServeOptions['env']): ServeOptions => ({
+  service,
+  host: '127.0.0.1',
+  port: 0,
+  env,
+})
+
+/** Serves until the health has been asked for once. */
+async function healthOf(service: ServeOptions['service'], env: ServeOptions['env']): Promise<unknown> {
+  const stop = new AbortController()
+  let heard = (_: string) => undefined as unknown
+  const url = new Promise<string>(resolve => {
+    heard = line => resolve(/ listens on (\S+)/.exec(line)?.[1] ?? '')
+  })
+  const serving = serve(options(service, env), {
+    out: line => void heard(line),
+    err: () => undefined,
+    signal: stop.signal,
+  })
+  const health = await Promise.race([url.then(async at => (await fetch(`${at}/health`)).json()), serving])
+  stop.abort()
+  await serving
+  return health
+}
+
+describe('a service without its etcd', () => {
+  it('serves people: the API works, and says what is wrong', async () => {
+    expect(await healthOf('control-plane-api', API)).toMatchObject({
+      status: expect.stringMatching(/healthy|degraded/),
+    })
+  })
+
+  it('waits and never leads', async () => {
+    expect(await healthOf('worker-controller', CONTROLLER)).toMatchObject({ is_leader: false })
+  })
+})
+
+describe('a start that can not be', () => {
+  const refusal = async (given: ServeOptions): Promise<string> => {
+    const io = { out: () => undefined, err: () => undefined, signal: AbortSignal.abort() }
+    const error = await (async () => serve(given, io))().catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(StartupError)
+    return error instanceof Error ? error.message : ''
+  }
+
+  it('names what is missing', async () => {
+    const message = await refusal(options('control-plane-api', NO_ETCD))
+    for (const name of ['LCM_STORE', 'LCM_SECRET_KEY', 'LCM_BOOTSTRAP_ADMIN_TOKEN_FILE'])
+      expect(message).toContain(`${name} must be set`)
+  })
+
+  it('names a file that is not there', async () => {
+    expect(
+      await refusal(options('control-plane-api', { ...API, LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: '/nowhere' })),
+    ).toContain('/nowhere')
+    expect(
+      await refusal(options('worker-controller', { ...CONTROLLER, AWS_REGIONS_CONFIG_PATH: '/nowhere' })),
+    ).toContain('/nowhere')
+  })
+
+  it('refuses a store that another process has', async () => {
+    const release = holdLock(`${join(folder, 'lcm.sqlite')}.lock`, 'the store')
+    expect(await refusal(options('control-plane-api', API))).toMatch(/another LCM uses .*lcm\.sqlite already/)
+    release()
+  })
+})

@@ -1,0 +1,24 @@
+import { apiEnvironment, type Env, workerControllerEnvironment } from './environment.ts'
+import { serveApi } from './serve-api.ts'
+import { serveWorkerController } from './serve-worker-controller.ts'
+import type { Io } from './up.ts'
+
+/** The services of the cluster profile, with the ports they take unless told otherwise. */
+export const SERVED = { 'control-plane-api': 8080, 'worker-controller': 8083 } as const
+export type ServedService = keyof typeof SERVED
+
+export interface ServeOptions {
+  readonly service: ServedService
+  readonly host: string
+  /** Null takes the service's own. */
+  readonly port: number | null
+  readonly env: Env
+}
+
+/** One service as a process of its own, until the signal aborts. Everything else comes from the environment. */
+export function serve({ service, host, port, env }: ServeOptions, io: Io): Promise<void> {
+  const at = { host, port: port ?? SERVED[service] }
+  return service === 'control-plane-api'
+    ? serveApi(apiEnvironment(env), at, io)
+    : serveWorkerController(workerControllerEnvironment(env), at, io)
+}

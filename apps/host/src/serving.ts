@@ -1,0 +1,42 @@
+import { type EtcdCoordination, etcdCoordination } from '@lcm/coordination/etcd'
+import type { Logger } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import { etcdEndpoints, readNamedFile, type SharedEnvironment } from './environment.ts'
+
+/** Runs the work, then closes in reverse order what it opened, also when it fails. */
+export async function closingAfter(work: (onClose: (close: () => unknown) => void) => Promise<void>): Promise<void> {
+  const closing: (() => unknown)[] = []
+  try {
+    await work(close => closing.unshift(close))
+  } finally {
+    for (const close of closing) await close()
+  }
+}
+
+export function openEtcd(env: SharedEnvironment, logger: Logger): EtcdCoordination {
+  const { ETCD_USERNAME: user, ETCD_PASSWORD: password = '' } = env
+  return etcdCoordination({
+    endpoints: etcdEndpoints(env),
+    clock: systemClock,
+    logger,
+    leaseTtlMs: env.LEADER_LEASE_TTL,
+    liveness: { host: env.LCM_LIVENESS_HOST },
+    ...(user === undefined ? {} : { auth: { user, password } }),
+    ...(env.ETCD_CA_FILE === undefined ? {} : { tls: tlsOf(env) }),
+  })
+}
+
+function tlsOf(env: SharedEnvironment): { ca?: string; certificate?: string; key?: string } {
+  const { ETCD_CA_FILE: ca, ETCD_CERT_FILE: certificate, ETCD_KEY_FILE: key } = env
+  return {
+    ...(ca === undefined ? {} : { ca: readNamedFile('ETCD_CA_FILE', ca) }),
+    ...(certificate === undefined ? {} : { certificate: readNamedFile('ETCD_CERT_FILE', certificate) }),
+    ...(key === undefined ? {} : { key: readNamedFile('ETCD_KEY_FILE', key) }),
+  }
+}
+
+/** What is wrong with etcd, as sentences for a health route. */
+export function etcdProblems(coordination: EtcdCoordination): string[] {
+  const { problem } = coordination.health()
+  return problem === null ? [] : [`${problem.code} since ${problem.since}: ${problem.message}`]
+}

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type ControllerFace, startControllerServer } from './controller-server.ts'
+
+let done: string[]
+let leads: boolean
+let status: 'healthy' | 'unhealthy'
+let server: Awaited<ReturnType<typeof startControllerServer>>
+
+const face: ControllerFace = {
+  service: 'worker-controller',
+  version: '1.2.3',
+  health: () => ({ status, is_leader: leads, instance_id: 'one', last_reconciliation: null, problems: [] }),
+  leader: () => ({ state: leads ? 'LEADER' : 'STANDBY', leader_id: 'one', term: 7, since: null }),
+  metrics: async () => 'a_metric 1\n',
+  trigger: () => {
+    done.push('trigger')
+    return leads
+  },
+  resign: async () => void done.push('resign'),
+  roleOf: async token => ({ root: 'admin', joe: 'user' })[token] ?? null,
+}
+
+beforeEach(async () => {
+  done = []
+  leads = true
+  status = 'healthy'
+  server = await startControllerServer({ face, host: '127.0.0.1', port: 0 })
+})
+afterEach(() => server.close())
+
+const ask = async (path: string, token?: string, method = 'GET') => {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const response = await fetch(server.url + path, { method, headers })
+  return [response.status, await response.text()] as const
+}
+
+it('tells everybody whether it works', async () => {
+  expect(await ask('/health')).toEqual([
+    200,
+    '{"status":"healthy","is_leader":true,"instance_id":"one","last_reconciliation":null,"problems":[]}',
+  ])
+  status = 'unhealthy'
+  expect((await ask('/health'))[0]).toBe(503)
+  expect(await ask('/info')).toEqual([200, '{"service":"worker-controller","version":"1.2.3"}'])
+  expect((await ask('/ready'))[0]).toBe(200)
+})
+
+it('shows its metrics to whoever the API knows', async () => {
+  expect((await ask('/metrics'))[0]).toBe(401)
+  expect((await ask('/metrics', 'nobody'))[0]).toBe(401)
+  expect(await ask('/metrics', 'joe')).toEqual([200, 'a_metric 1\n'])
+})
+
+it('lets only administrators act', async () => {
+  for (const path of ['/admin/trigger-reconcile', '/admin/resign-leadership']) {
+    expect((await ask(path, undefined, 'POST'))[0]).toBe(401)
+    expect((await ask(path, 'joe', 'POST'))[0]).toBe(403)
+    expect((await ask(path, 'root', 'POST'))[0]).toBe(202)
+  }
+  expect(done).toEqual(['trigger', 'resign'])
+  expect((await ask('/admin/leader-status', 'root'))[1]).toContain('"term":7')
+})
+
+it('can not trigger where it does not lead', async () => {
+  leads = false
+  expect(await ask('/admin/trigger-reconcile', 'root', 'POST')).toMatchObject([
+    409,
+    expect.stringContaining('not_leader'),
+  ])
+})
