@@ -117,9 +117,9 @@ async function step(title, command, args) {
 }
 
 /** Runs a command in the root and resolves with its exit code and all it printed. */
-export function run(command, args) {
+export function run(command, args, { env = process.env } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     const collect = chunk => {
       output += chunk

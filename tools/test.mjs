@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { ensureEtcd } from './etcd.mjs'
 import { binOf, cache, ensureReady, root, run } from './setup.mjs'
 
 /** Suites that talk to servers which are not ours to install with npm. */
@@ -15,6 +16,7 @@ const unitOnly = args.includes('--unit')
 const passedOn = args.filter(arg => arg !== '--unit')
 
 await ensureReady()
+if (!unitOnly) await ensureEtcd()
 const results = [await lint(), await types(), await suites()]
 const total = key => results.reduce((sum, result) => sum + result[key], 0)
 

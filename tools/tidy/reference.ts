@@ -10,7 +10,7 @@ interface Named {
 
 const PROBLEMS = 'packages/contract/src/problems.ts'
 const PRODUCT = /^(packages|apps)\/[^/]+\/src\//
-const CONFIG = /^(packages|apps)\/[^/]+\/src\/config\.ts$/
+const CONFIG = /^(packages|apps)\/[^/]+\/src\/(config|environment)\.ts$/
 const ENV_NAME = /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/
 
 /** Reference pages name what the code names, and nothing else. A page that isn't written yet is not checked. */
@@ -96,7 +96,7 @@ function namesRead({ path, code }: Source): Named[] {
   )
 }
 
-/** Names of the environment in the schema of a config.ts. */
+/** Names of the environment in a schema. */
 function namesParsed(source: Source): Named[] {
   const found: Named[] = []
   new Visitor({
