@@ -1,7 +1,7 @@
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Cluster, openCluster } from './testing/cluster.ts'
-import { startFailoverRun } from './testing/failover.ts'
+import { type Cluster, openCluster, type ServiceProcess } from './testing/cluster.ts'
+import { eventually, startFailoverRun } from './testing/failover.ts'
 
 const LEASE_TTL_SECONDS = 2
 const CYCLES = 10
@@ -11,16 +11,18 @@ const SOUND = { staleWritesAccepted: 0, termsOutOfOrder: 0, machinesAstray: 0 }
 let etcd: Awaited<ReturnType<typeof startEtcd>>
 let cluster: Cluster
 
-beforeEach(async () => {
-  etcd = await startEtcd()
+async function open(members: 1 | 3): Promise<void> {
+  etcd = await startEtcd({ members })
   cluster = await openCluster({ etcd: etcd.endpoints, leaseTtlSeconds: LEASE_TTL_SECONDS })
-}, LIMIT_MS)
+}
 afterEach(async () => {
   await cluster.close()
   await etcd.close()
 }, LIMIT_MS)
 
 describe('a leader that is lost', () => {
+  beforeEach(() => open(1), LIMIT_MS)
+
   it(`is followed by another after kill -9, ${CYCLES} times, and nothing is lost or done twice`, {
     timeout: LIMIT_MS,
   }, async () => {
@@ -49,6 +51,8 @@ describe('a leader that is lost', () => {
 })
 
 describe('the API', () => {
+  beforeEach(() => open(1), LIMIT_MS)
+
   it('keeps the terms over a kill -9, and the leader goes on', { timeout: LIMIT_MS }, async () => {
     const run = await startFailoverRun(cluster)
     await cluster.restartApi('SIGKILL')
@@ -56,5 +60,33 @@ describe('the API', () => {
     expect(await run.verdict()).toMatchObject({ ...SOUND, terms: 1 })
     await run.kill('SIGKILL')
     expect(await run.verdict()).toMatchObject({ ...SOUND, terms: 2 })
+  })
+})
+
+describe('etcd', () => {
+  beforeEach(() => open(3), LIMIT_MS)
+
+  const healthOf = async ({ url }: ServiceProcess) => (await fetch(`${url}/health`)).json()
+
+  it('may lose its leader and then its quorum: nobody leads meanwhile, and no change is lost', {
+    timeout: LIMIT_MS,
+  }, async () => {
+    const run = await startFailoverRun(cluster)
+    const first = await etcd.leader()
+    await first.kill()
+    await run.changeAMind()
+    expect(await run.verdict()).toMatchObject(SOUND)
+
+    const leader = run.leader()
+    const second = etcd.members.find(member => member.endpoint !== first.endpoint)
+    await second?.kill()
+    await run.changeAMind()
+    const health = await eventually('the leader to step down and say why', async () => {
+      const text = JSON.stringify(await healthOf(leader))
+      return text.includes('"is_leader":false') && text.includes('"status":"degraded"') ? text : null
+    })
+    expect(health).toMatch(/"problems":\["etcd_\w+ since /)
+    await second?.restart()
+    expect(await run.verdict()).toMatchObject(SOUND)
   })
 })
