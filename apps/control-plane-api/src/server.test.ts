@@ -16,7 +16,7 @@ beforeEach(async () => {
   plane = aPlane()
   const consoleDir = mkdtempSync(join(tmpdir(), 'lcm-console-'))
   writeFileSync(join(consoleDir, 'index.html'), '<!doctype html><title>console</title>')
-  const hostnames = ['localhost', '127.0.0.1']
+  const hostnames = ['localhost', '127.0.0.1', '[::1]']
   server = await startServer({
     dispatch: plane.dispatch,
     clock: systemClock,
@@ -49,6 +49,13 @@ describe('the server', () => {
     expect(await api.json()).toMatchObject({ items: [], next_cursor: null })
     expect(api.headers.get('cache-control')).toBe('no-store')
     expect(api.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  it('is localhost by either family of addresses', async () => {
+    const { port } = new URL(server.url)
+    expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200)
+    const six = await fetch(`http://[::1]:${port}/health`).catch(() => null)
+    if (six) expect(six.status).toBe(200)
   })
 
   it('answers to its own names only, so that no other name can lead a browser here', async () => {

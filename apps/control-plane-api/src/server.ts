@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { createServer, type Server, STATUS_CODES } from 'node:http'
 import fastifyStatic from '@fastify/static'
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
@@ -48,16 +48,37 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
     app.all(path, (request, reply) => forward(request, reply, { ...options, streams }))
   }
   if (options.consoleDir !== null) await app.register(fastifyStatic, { root: options.consoleDir, cacheControl: false })
-  await app.listen({ host: options.host, port: options.port })
-  const address = app.server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : options.port
+  const onLoopback = options.host === 'localhost'
+  await app.listen({ host: onLoopback ? '127.0.0.1' : options.host, port: options.port })
+  const port = portOf(app.server)
+  const twin = onLoopback ? await listenOnIpv6(app, port) : null
   return {
     url: `http://${options.host}:${port}`,
     async close() {
       for (const stream of streams) stream.abort()
+      twin?.close()
+      twin?.closeAllConnections()
       await app.close()
     },
   }
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+/** `localhost` is ::1 to some and 127.0.0.1 to others, so both are served where both exist. */
+async function listenOnIpv6(app: FastifyInstance, port: number): Promise<Server | null> {
+  const twin = createServer((request, response) => app.routing(request, response))
+  const failure = await new Promise<NodeJS.ErrnoException | null>(resolve => {
+    twin.once('error', resolve)
+    twin.listen(port, '::1', () => resolve(null))
+  })
+  if (failure === null) return twin
+  if (failure.code === 'EADDRNOTAVAIL' || failure.code === 'EAFNOSUPPORT') return null
+  await app.close()
+  throw failure
 }
 
 function guard(app: FastifyInstance, options: ServerOptions): void {
