@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url'
 const APT_GET = '/usr/bin/apt-get'
 /** Asked by Debian's packages before they start a service; 101 forbids it. */
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
+const HOW_TO_GET_IT =
+  'etcd is not on the PATH; install etcd-server (Debian, Ubuntu), or put the binary from github.com/etcd-io/etcd/releases there.'
 const INSTALL_TIMEOUT_MS = 5 * 60_000
 const TAIL_LINES = 10
 
@@ -14,10 +16,7 @@ const TAIL_LINES = 10
 export async function ensureEtcd() {
   const found = findEtcd()
   if (found) return found
-  if (!existsSync(APT_GET) || process.getuid?.() !== 0)
-    throw new Error(
-      'etcd is not on the PATH; install etcd-server on Debian or Ubuntu (apt-get install etcd-server), or put the binary from https://github.com/etcd-io/etcd/releases there.',
-    )
+  if (!existsSync(APT_GET) || process.getuid?.() !== 0) throw new Error(HOW_TO_GET_IT)
   await withoutServiceStarts(install)
   const installed = findEtcd()
   if (installed) return installed

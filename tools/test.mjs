@@ -16,7 +16,12 @@ const unitOnly = args.includes('--unit')
 const passedOn = args.filter(arg => arg !== '--unit')
 
 await ensureReady()
-if (!unitOnly) await ensureEtcd()
+if (!unitOnly) {
+  await ensureEtcd().catch(error => {
+    console.error(`${error.message} Or run what needs no server: npm run test:unit`)
+    process.exit(1)
+  })
+}
 const results = [await lint(), await types(), await suites()]
 const total = key => results.reduce((sum, result) => sum + result[key], 0)
 
