@@ -50,7 +50,7 @@ function commitBell(feed: ChangeFeed, { clock, signal }: { clock: Clock; signal:
     close,
     /** True at a commit, false when `ms` passed or the signal aborted first. */
     async ring(ms: number): Promise<boolean> {
-      if (!pending) {
+      if (!pending && !signal.aborted) {
         nap = new AbortController()
         const stop = () => nap.abort()
         signal.addEventListener('abort', stop)

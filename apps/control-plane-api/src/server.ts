@@ -1,4 +1,4 @@
-import { createServer, type Server, STATUS_CODES } from 'node:http'
+import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import fastifyStatic from '@fastify/static'
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
@@ -88,15 +88,20 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
     await send(reply, problemResponse(wrongHost(options), request.url))
   })
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
-    const problem =
-      error.statusCode === 413
-        ? new ProblemError('body_too_large', `at most ${BODY_BYTES_MAX} bytes`)
-        : new ProblemError('malformed_json', STATUS_CODES[error.statusCode ?? 400] ?? 'bad request')
-    await send(reply, problemResponse(problem, request.url))
+    await send(reply, problemResponse(problemOf(error), request.url))
   })
   app.setNotFoundHandler(async (request, reply) => {
     await send(reply, problemResponse(new ProblemError('not_found', 'nothing is here'), request.url))
   })
+}
+
+/** What fastify itself refused, in our words. */
+function problemOf(error: Error & { statusCode?: number }): ProblemError {
+  const { statusCode = 500 } = error
+  if (statusCode === 413) return new ProblemError('body_too_large', `at most ${BODY_BYTES_MAX} bytes`)
+  if (statusCode >= 500) return new ProblemError('internal_error', 'something went wrong inside LCM')
+  if (statusCode === 403 || statusCode === 404) return new ProblemError('not_found', 'nothing is here')
+  return new ProblemError('malformed_json', STATUS_CODES[statusCode] ?? 'bad request')
 }
 
 const wrongHost = ({ hostnames }: ServerOptions) =>
@@ -128,8 +133,12 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
     )
   }
   options.streams.add(gone)
-  await stream(reply, { ...response, body: response.body }, options.clock, gone)
-  options.streams.delete(gone)
+  try {
+    await stream(reply, { ...response, body: response.body }, options.clock, gone)
+  } finally {
+    options.streams.delete(gone)
+    reply.raw.end()
+  }
 }
 
 /** Undefined when the bytes are not text. */
@@ -169,12 +178,21 @@ async function stream(
   for await (const chunk of response.body) {
     if (gone.signal.aborted) break
     if (raw.write(chunk)) continue
-    const cutOff = clock.after(DRAIN_MS_MAX, () => raw.destroy())
-    await new Promise<void>(resolve => {
-      raw.once('drain', resolve)
-      raw.once('close', resolve)
-    })
-    cutOff()
+    await drained(raw, clock)
   }
-  raw.end()
+}
+
+/** Waits until the client has taken what is buffered, or is gone; cuts it off when it takes too long. */
+async function drained(raw: ServerResponse, clock: Clock): Promise<void> {
+  const cutOff = clock.after(DRAIN_MS_MAX, () => raw.destroy())
+  await new Promise<void>(resolve => {
+    const done = () => {
+      raw.off('drain', done)
+      raw.off('close', done)
+      resolve()
+    }
+    raw.on('drain', done)
+    raw.on('close', done)
+  })
+  cutOff()
 }

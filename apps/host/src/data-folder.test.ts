@@ -9,9 +9,9 @@ const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-data-')), 'deep', 'fo
 
 it('makes its secrets once, for its owner only', () => {
   const path = scratch()
-  const first = openDataFolder(path)
+  const first = openDataFolder(path, 'sim')
   first.release()
-  const second = openDataFolder(path)
+  const second = openDataFolder(path, 'sim')
   expect(second.adminToken).toBe(first.adminToken)
   expect(second.secretKey).toEqual(first.secretKey)
   expect(second.secretKey).toHaveLength(32)
@@ -23,30 +23,46 @@ it('makes its secrets once, for its owner only', () => {
 
 it('lets one process in at a time', () => {
   const path = scratch()
-  const first = openDataFolder(path)
-  expect(() => openDataFolder(path)).toThrow(/another LCM uses .* already.*--data/)
+  const first = openDataFolder(path, 'sim')
+  expect(() => openDataFolder(path, 'sim')).toThrow(/another LCM uses .* already.*--data/)
   first.release()
-  openDataFolder(path).release()
+  openDataFolder(path, 'sim').release()
 })
 
 it('says what is wrong with a folder that can not be used', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'lcm-data-')), 'a-file')
   writeFileSync(file, '')
   for (const path of [file, join(file, 'below'), '/proc/lcm']) {
-    expect(() => openDataFolder(path), path).toThrow(StartupError)
-    expect(() => openDataFolder(path), path).toThrow(/can not be written.*--data/)
+    expect(() => openDataFolder(path, 'sim'), path).toThrow(StartupError)
+    expect(() => openDataFolder(path, 'sim'), path).toThrow(/can not be written.*--data/)
   }
+})
+
+it('refuses to run a fleet of one cloud in another', () => {
+  const path = scratch()
+  const folder = openDataFolder(path, 'sim')
+  folder.bind()
+  folder.release()
+  expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in the cloud "sim", not "aws".*--data/)
+  openDataFolder(path, 'sim').release()
+})
+
+it('refuses a damaged key rather than sign with half of it', () => {
+  const path = scratch()
+  openDataFolder(path, 'sim').release()
+  writeFileSync(join(path, 'secret-key'), 'zz')
+  expect(() => openDataFolder(path, 'sim')).toThrow(/secret-key is damaged/)
 })
 
 it('refuses an empty secret rather than run without one', () => {
   const path = scratch()
-  openDataFolder(path).release()
+  openDataFolder(path, 'sim').release()
   writeFileSync(join(path, 'admin-token'), '\n')
-  expect(() => openDataFolder(path)).toThrow(/admin-token is empty/)
+  expect(() => openDataFolder(path, 'sim')).toThrow(/admin-token is damaged/)
 })
 
 it('tells where the process is', () => {
-  const folder = openDataFolder(scratch())
+  const folder = openDataFolder(scratch(), 'sim')
   folder.publish({ api: 'http://localhost:1', aws: null, sim_control: null, pid: 7 })
   expect(JSON.parse(readFileSync(folder.file('endpoints.json'), 'utf8'))).toMatchObject({
     api: 'http://localhost:1',

@@ -29,25 +29,43 @@ export interface DataFolder {
   file(name: string): string
   /** Tells the command line where to find this process. */
   publish(endpoints: Endpoints): void
+  /** Writes down which cloud the fleet is in, once it has been reached. */
+  bind(): void
   release(): void
 }
 
-export function openDataFolder(given: string): DataFolder {
+/** Refuses a folder that is bound to another cloud: there its whole fleet would be missing, and be written off. */
+export function openDataFolder(given: string, cloud: string): DataFolder {
   const path = resolve(given)
   createFolder(path)
   const release = holdLock(join(path, 'lock'), path)
-  return {
-    path,
-    adminToken: secret(path, 'admin-token', () => randomBytes(32).toString('base64url')),
-    secretKey: Buffer.from(
-      secret(path, 'secret-key', () => randomBytes(32).toString('hex')),
-      'hex',
-    ),
-    fleetId: secret(path, 'fleet-id', () => `lcm-${randomBytes(4).toString('hex')}`),
-    file: name => join(path, name),
-    publish: endpoints => replaceFile(join(path, 'endpoints.json'), `${JSON.stringify(endpoints, null, 2)}\n`),
-    release,
+  try {
+    refuseOtherCloud(path, cloud)
+    return {
+      path,
+      adminToken: secret(path, 'admin-token', /^\S{16,}$/, () => randomBytes(32).toString('base64url')),
+      secretKey: Buffer.from(
+        secret(path, 'secret-key', /^[0-9a-f]{64}$/, () => randomBytes(32).toString('hex')),
+        'hex',
+      ),
+      fleetId: secret(path, 'fleet-id', /^[\w.-]{1,64}$/, () => `lcm-${randomBytes(4).toString('hex')}`),
+      file: name => join(path, name),
+      publish: endpoints => replaceFile(join(path, 'endpoints.json'), `${JSON.stringify(endpoints, null, 2)}\n`),
+      bind: () => replaceFile(join(path, 'cloud'), `${cloud}\n`),
+      release,
+    }
+  } catch (error) {
+    release()
+    throw error
   }
+}
+
+function refuseOtherCloud(path: string, cloud: string): void {
+  const file = join(path, 'cloud')
+  const known = existsSync(file) ? readFileSync(file, 'utf8').trim() : cloud
+  if (known === cloud) return
+  const message = `${path} belongs to a fleet in the cloud "${known}", not "${cloud}". Name another folder with --data`
+  throw new StartupError(message, { exitCode: 2 })
 }
 
 function createFolder(path: string): void {
@@ -73,11 +91,11 @@ const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message.replace(/^E\w+: /, '') : String(error)
 
 /** Read, or made once. Written beside and moved into place, so a crash never leaves half a secret. */
-function secret(path: string, name: string, make: () => string): string {
+function secret(path: string, name: string, shape: RegExp, make: () => string): string {
   const file = join(path, name)
   if (!existsSync(file)) replaceFile(file, `${make()}\n`)
   const text = readFileSync(file, 'utf8').trim()
-  if (text === '') throw new StartupError(`${file} is empty. Restore it, or remove it to get a new one`)
+  if (!shape.test(text)) throw new StartupError(`${file} is damaged. Restore it, or remove it to get a new one`)
   return text
 }
 

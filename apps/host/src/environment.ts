@@ -15,6 +15,12 @@ const seconds = (fallback: number) =>
 const flag = (fallback: boolean) => z.stringbool().default(fallback)
 const word = z.string().min(1)
 const file = word.optional()
+const words = z.string().transform(list =>
+  list
+    .split(',')
+    .map(each => each.trim())
+    .filter(each => each !== ''),
+)
 
 /** Every variable that a service reads, with its default. Seconds become milliseconds here and nowhere else. */
 const SHARED = {
@@ -22,15 +28,7 @@ const SHARED = {
   LCM_COORDINATION: z.enum(['etcd']).default('etcd'),
   ETCD_HOST: word.default('localhost'),
   ETCD_PORT: z.coerce.number().int().min(1).max(65_535).default(2379),
-  ETCD_ENDPOINTS: z
-    .string()
-    .transform(list =>
-      list
-        .split(',')
-        .map(endpoint => endpoint.trim())
-        .filter(endpoint => endpoint !== ''),
-    )
-    .optional(),
+  ETCD_ENDPOINTS: words.optional(),
   ETCD_USERNAME: word.optional(),
   ETCD_PASSWORD: z.string().optional(),
   ETCD_CA_FILE: file,
@@ -48,6 +46,7 @@ const API = z.object({
     .transform(store => store.slice('sqlite:'.length)),
   LCM_SECRET_KEY: z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits, such as `openssl rand -hex 32` makes'),
   LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: word,
+  LCM_PUBLIC_HOSTS: words.default([]),
   LCM_CLOUD: z.enum(['sim', 'aws']).default('aws'),
   AWS_REGIONS_CONFIG_PATH: word,
 })

@@ -6,6 +6,13 @@ import { type Store, StoreError } from '@lcm/store/store'
 import { assetFolder } from './assets.ts'
 import { StartupError } from './startup-error.ts'
 
+export interface Listening {
+  readonly host: string
+  readonly port: number
+  /** Further names under which people and controllers reach it. */
+  readonly publicHosts?: readonly string[]
+}
+
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]', '::1']
 
 export function openStore(file: string): Store {
@@ -17,13 +24,13 @@ export function openStore(file: string): Store {
   }
 }
 
-export async function listen(plane: ControlPlane, at: { host: string; port: number }) {
-  const hostnames = [...LOOPBACK, at.host]
+export async function listen(plane: ControlPlane, { host, port, publicHosts = [] }: Listening) {
+  const hostnames = [...new Set([...LOOPBACK, host, ...publicHosts])]
   const consoleDir = assetFolder('dist', 'console')
   try {
-    return await startServer({ dispatch: plane.dispatch, clock: systemClock, ...at, hostnames, consoleDir })
+    return await startServer({ dispatch: plane.dispatch, clock: systemClock, host, port, hostnames, consoleDir })
   } catch (cause) {
-    throw explained(cause, at.port)
+    throw explained(cause, port)
   }
 }
 

@@ -29,7 +29,7 @@ export function serveApi(env: ApiEnvironment, at: { host: string; port: number }
     const adminToken = readNamedFile('LCM_BOOTSTRAP_ADMIN_TOKEN_FILE', env.LCM_BOOTSTRAP_ADMIN_TOKEN_FILE)
     plane.access.grant(adminToken, { name: 'admin', role: 'admin', service: null })
     await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
-    const server = await listen(plane, at)
+    const server = await listen(plane, { ...at, publicHosts: env.LCM_PUBLIC_HOSTS })
     onClose(() => server.close())
     io.out(`control-plane-api listens on ${server.url}`)
     await host([plane.announcer], io.signal, { logger: log })

@@ -45,12 +45,13 @@ export async function up(options: UpOptions, io: Io): Promise<void> {
   const log = pinoLogger({ level: logLevel(options.env), to: 'stderr' })
   const closing: (() => unknown)[] = []
   try {
-    const folder = openDataFolder(options.dataDir)
+    const folder = openDataFolder(options.dataDir, options.cloud)
     closing.unshift(() => folder.release())
     const store = openStore(folder.file('lcm.sqlite'))
     closing.unshift(() => store.close())
     const cloud = await openCloud(options, folder, log)
     closing.unshift(() => cloud.close())
+    folder.bind()
     await serve({ options, io, log, folder, store, cloud }, closing)
   } finally {
     for (const close of closing) await close()

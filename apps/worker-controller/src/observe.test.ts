@@ -186,7 +186,7 @@ describe('looking at CML', () => {
 describe('looking for what a launch needs', () => {
   it('says what is missing', async () => {
     const seen = await observing.observe(aWorker(), never)
-    expect(seen.launch).toEqual({ template: null, region: regionConfig, image: null, fleet: FLEET })
+    expect(seen.launch).toEqual({ template: null, region: regionConfig, image: null, fleet: FLEET, problem: null })
   })
 
   it('finds the newest image of the stated owner', async () => {

@@ -1,7 +1,7 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import type { Compute } from '@lcm/cloud/compute'
+import type { Compute, Image, ImageQuery } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/facts'
@@ -25,14 +25,19 @@ export interface ObserveParts {
 export interface Observer {
   /** Effects that only read. A cloud that does not answer is part of what is seen; an API that does not is an error. */
   observe(worker: Worker, signal: AbortSignal): Promise<Observation>
+  /** What earlier terms saw is forgotten: a new leader may be slower to believe something, never quicker. */
+  beginTerm(epoch: number): void
+  launchSent(workerId: string): void
   forget(workerId: string): void
 }
 
 export function observer(parts: ObserveParts): Observer {
   const memory = sightings(parts.config.policy.probeIntervalMs)
   const snapshots = regionSnapshots(parts)
+  let term = 0
   return {
     async observe(worker, signal) {
+      if (!awaitsCml(worker)) memory.forgetCml(worker.id)
       const ec2 = await seeEc2({ ...parts, memory, snapshots }, worker, signal)
       return {
         ec2,
@@ -43,6 +48,11 @@ export function observer(parts: ObserveParts): Observer {
         launch: needsLaunch(worker) ? await launchInputs(parts, worker, signal) : null,
       }
     },
+    beginTerm(epoch) {
+      if (epoch !== term) memory.clear()
+      term = epoch
+    },
+    launchSent: memory.launchSent,
     forget: memory.forget,
   }
 }
@@ -118,12 +128,27 @@ async function seeCml(
 async function launchInputs(parts: ObserveParts, worker: Worker, signal: AbortSignal): Promise<LaunchInputs> {
   const template = await findTemplate(parts.client, worker.template_name, signal)
   const wanted = template && { name_pattern: template.ami_name_pattern, owner: template.ami_owner }
-  const image = wanted && (await parts.compute.newestImage(worker.aws_region, wanted, signal))
+  const { image, problem } = await findImage(parts.compute, worker.aws_region, wanted, signal)
   return {
     template,
+    problem,
     region: parts.config.regions[worker.aws_region] ?? null,
     image,
     fleet: parts.config.fleet,
+  }
+}
+
+async function findImage(
+  compute: Compute,
+  region: string,
+  wanted: ImageQuery | null,
+  signal: AbortSignal,
+): Promise<{ image: Image | null; problem: string | null }> {
+  try {
+    return { image: wanted && (await compute.newestImage(region, wanted, signal)), problem: null }
+  } catch (error) {
+    if (error instanceof CloudError) return { image: null, problem: error.message }
+    throw error
   }
 }
 

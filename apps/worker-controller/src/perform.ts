@@ -23,7 +23,7 @@ export async function launch(compute: Compute, worker: Worker, signal: AbortSign
     return { kind: 'launched', instance: await compute.launch(worker.aws_region, attempt, signal) }
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
-    return { kind: 'refused', errorClass: error.errorClass, code: error.code, message: error.message }
+    return { kind: 'refused', errorClass: error.errorClass, code: error.code, message: error.message.slice(0, 1000) }
   }
 }
 

@@ -34,6 +34,26 @@ describe('an absence', () => {
   })
 })
 
+describe('an open launch attempt', () => {
+  it('is believed to have left nothing only long after the cloud was last asked', () => {
+    const memory = sightings(10_000)
+    const worker = aWorker({ launch: anAttempt({ state: 'open', requested_at: toInstant(0) }) })
+    memory.missed(worker, 10 * MINUTE_MS)
+    memory.launchSent(worker.id)
+    expect(memory.missed(worker, 20 * MINUTE_MS)).toMatchObject({ confirmed: false })
+    expect(memory.missed(worker, 24 * MINUTE_MS)).toMatchObject({ confirmed: false })
+    expect(memory.missed(worker, 25 * MINUTE_MS)).toMatchObject({ confirmed: true })
+  })
+})
+
+it('starts over with every term', () => {
+  const memory = sightings(10_000)
+  const worker = launchedAt(0)
+  memory.missed(worker, 10 * MINUTE_MS)
+  memory.clear()
+  expect(memory.missed(worker, 20 * MINUTE_MS)).toMatchObject({ confirmed: false })
+})
+
 describe('looking at CML', () => {
   it('counts ready answers in a row, per address', () => {
     const memory = sightings(10_000)

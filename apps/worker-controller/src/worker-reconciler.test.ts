@@ -124,6 +124,14 @@ describe('announce, act, report', () => {
     expect(acts).toEqual(['stop'])
   })
 
+  it('registers a new term when the API no longer knows its own', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    refusals = [problem(409, 'term_not_registered')]
+    await runFor(40_000)
+    expect(acts[0]).toBe('stop')
+    expect(new Set(writes.map(write => write.headers['lcm-epoch'])).size).toBe(2)
+  })
+
   it('writes nothing and touches nothing at rest', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
     await runFor(10 * 60_000)

@@ -35,6 +35,8 @@ export interface WorkerReconcilerParts extends ObserveParts {
 }
 
 const WORKER_KEYS = CHANGE_KEYS.workers
+/** What the API takes; a cloud's own words may be longer. */
+const BECAUSE_CHARS_MAX = 1000
 const FULL_SWEEP_MS = 10 * 60_000
 
 /** Seeds: WorkerReconciler. Watch-triggered, 30 s, run by the leader only. */
@@ -89,6 +91,7 @@ async function reconcile(parts: Parts, worker: Worker, context: Context): Promis
     parts.observing.forget(worker.id)
     return gone('TERMINATED is final')
   }
+  parts.observing.beginTerm(context.epoch)
   const seen = await parts.observing.observe(worker, context.signal)
   const decision = decideWorker(worker, seen, parts.config.policy, parts.clock.now())
   return act(parts, worker, decision, context)
@@ -117,6 +120,7 @@ async function act(parts: Parts, worker: Worker, decision: Decision, context: Co
 async function launchAndReport(parts: Parts, worker: Worker, context: Context): Promise<ReconciliationResult> {
   assert(worker.launch, `${worker.id} has no attempt to launch`)
   const compute = fencedCompute(parts.compute, context.leadership.isHeld)
+  parts.observing.launchSent(worker.id)
   const outcome = await launch(compute, worker, context.signal)
   const at = { policy: parts.config.policy, nowMs: parts.clock.now() }
   return act(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), context)
@@ -147,7 +151,7 @@ interface Report {
 
 /** One guarded write. Losing the race to another writer is no failure: look again at what they wrote. */
 async function report(parts: Parts, worker: Worker, { changes, afterMs, decision }: Report, context: Context) {
-  const note = { action: decision.action.kind, because: decision.because }
+  const note = { action: decision.action.kind, because: decision.because.slice(0, BECAUSE_CHARS_MAX) }
   try {
     await parts.client.call('reportWorkerStatus', {
       params: { id: worker.id },
@@ -158,6 +162,8 @@ async function report(parts: Parts, worker: Worker, { changes, afterMs, decision
     })
   } catch (error) {
     if (isProblem(error, 'version_mismatch')) return requeue('somebody else wrote meanwhile', 0)
+    // The API knows another term: only a new one, registered anew, can be of use.
+    if (isProblem(error, 'stale_leader', 'term_not_registered')) await parts.election.resign()
     throw error
   }
   const said =

@@ -34,7 +34,6 @@ export type EventEnvelope = z.infer<typeof EventEnvelope>
 export const EventQuery = z.strictObject({
   /** Resume after this position; the header `Last-Event-ID` wins. Without one the stream begins now. */
   after: z.string().max(64).optional(),
-  types: z.string().max(200).optional(),
 })
 
 export const HEARTBEAT_MS = 15_000

@@ -4,8 +4,9 @@ import type { Actor } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import { type Fence, raiseFence } from '@lcm/domain/fencing'
 import { toInstant } from '@lcm/domain/instant'
+import { withoutCondition } from '@lcm/domain/worker/boot'
 import { canMove, movesFrom } from '@lcm/domain/worker/lifecycle'
-import { STATE_HISTORY_MAX, type Worker, type WorkerStatus } from '@lcm/domain/worker/worker'
+import { CONDITION, STATE_HISTORY_MAX, type Worker, type WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../api.ts'
 import { changeDocument } from './change.ts'
 
@@ -40,5 +41,6 @@ function moved(worker: Worker, from: WorkerStatus, note: { at: string; because: 
     throw new ProblemError('illegal_transition', `${from} can not become ${to}; from there it goes to ${allowed}`)
   }
   const history = [...worker.state_history, { from, to, ...note }].slice(-STATE_HISTORY_MAX)
-  return { ...worker, entered_status_at: note.at, state_history: history }
+  const conditions = from === 'FAILED' ? withoutCondition(worker.conditions, CONDITION.failed) : worker.conditions
+  return { ...worker, conditions, entered_status_at: note.at, state_history: history }
 }

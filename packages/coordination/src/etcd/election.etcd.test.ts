@@ -1,6 +1,6 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { testClients } from '../testing/contenders.ts'
 import { type EtcdAdmin, etcdAdmin } from '../testing/etcd-admin.ts'
 import { type EtcdServer, startEtcd } from '../testing/etcd-server.ts'
@@ -150,6 +150,7 @@ it('lets a standby that joins later lead after the one before it', async () => {
 
 it('waits when etcd is away at the start, says so, and leads when it comes', async () => {
   const away = await startEtcd()
+  onTestFinished(away.close)
   const [member] = away.members
   await member?.kill()
   const a = clients.contend('a', 'worker-controller', clients.connect({}, away.endpoints))
@@ -163,11 +164,11 @@ it('waits when etcd is away at the start, says so, and leads when it comes', asy
   await a.leads()
   await eventually('healthy', () => a.client.health().state === 'healthy')
   await a.client.close()
-  await away.close()
 })
 
 it('keeps leading over a quick restart of etcd, or leads again soon', async () => {
   const own = await startEtcd()
+  onTestFinished(own.close)
   const a = clients.contend('a', 'worker-controller', clients.connect({ leaseTtlMs: 5_000 }, own.endpoints))
   const { leadership } = await a.leads()
   await own.members[0]?.restart()
@@ -175,5 +176,4 @@ it('keeps leading over a quick restart of etcd, or leads again soon', async () =
   expect(again.leadership.epoch).toBeGreaterThanOrEqual(leadership.epoch)
   await a.client.changeKeys.publish('/lcm/workers/w-1', { id: 'w-1', version: 1, updated_at: '' })
   await a.client.close()
-  await own.close()
 })

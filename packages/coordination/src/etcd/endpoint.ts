@@ -27,9 +27,8 @@ const FORM = /^(?:(https?):\/\/)?(?:\[([0-9a-f:.]+)\]|([^\s:/?#[\]]+))(?::(\d{1,
 
 /** A scheme decides about encryption; without one the presence of certificates does. Throws `EtcdEndpointError`. */
 export function parseEndpoint(text: string, isEncryptedByDefault: boolean): Endpoint {
-  const [, scheme, bracketed, plain] = FORM.exec(text) ?? []
   const { host, port } = parseAddress(text)
-  if (bracketed === undefined && plain === undefined) throw new EtcdEndpointError(text)
+  const [, scheme] = FORM.exec(text) ?? []
   const name = joinAddress({ host, port })
   const resolver = isIPv4(host) ? 'ipv4' : isIPv6(host) ? 'ipv6' : 'dns'
   const isEncrypted = scheme === undefined ? isEncryptedByDefault : scheme.toLowerCase() === 'https'

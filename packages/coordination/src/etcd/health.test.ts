@@ -50,6 +50,17 @@ it('logs a lasting problem once a minute, not with every call', async () => {
   expect(book.health().problem?.since).toBe('2026-01-01T00:00:00.000Z')
 })
 
+it('tells at once that a problem looks different, and logs it when it has looked so for a while', async () => {
+  const { book, clock, logger } = aBook('a:1')
+  const slow = new EtcdError('etcd_slow', 'a:1', 'no answer')
+  for (let second = 0; second < 12; second += 1) {
+    book.failed('write', second % 2 === 0 ? unreachable() : slow)
+    await clock.advance(1_000)
+  }
+  expect(book.health().problem).toMatchObject({ code: 'etcd_slow', since: '2026-01-01T00:00:00.000Z' })
+  expect(logger.messages('error')).toHaveLength(2)
+})
+
 it('does not take a read for proof that writes work', () => {
   const { book } = aBook('a:1')
   book.failed('write', denied)

@@ -31,13 +31,15 @@ export interface HealthBook {
 interface Problem {
   readonly asked: Asked
   readonly error: EtcdError
+  /** When etcd was last well. */
   readonly sinceMs: number
-  loggedAtMs: number
+  readonly loggedAtMs: number
 }
 
 /** Whoever got any answer at all has none of these any more. */
 const ENDED_BY_ANY_ANSWER: readonly EtcdProblemCode[] = ['etcd_unreachable', 'etcd_untrusted', 'etcd_no_leader']
 const LOG_AGAIN_MS = 60_000
+const LOG_CHANGE_MS = 10_000
 
 interface Book {
   readonly clock: Clock
@@ -70,9 +72,9 @@ function noteAnswer({ endpoints, logger }: Book, endpoint: string): void {
   endpoints.set(endpoint, null)
 }
 
-/** The problem of all is logged as such; here only what one of several members has alone. */
+/** The problem of all is logged as such; here only what one of several members has alone, and only that it began. */
 function noteMiss({ endpoints, logger }: Book, error: EtcdError): void {
-  const isNews = endpoints.get(error.endpoint)?.code !== error.code
+  const isNews = !endpoints.get(error.endpoint)
   if (isNews && endpoints.size > 1) logger.warn({ endpoint: error.endpoint, code: error.code }, error.message)
   endpoints.set(error.endpoint, error)
 }
@@ -92,15 +94,20 @@ function proves(asked: Asked, { asked: failed, error }: Problem): boolean {
 function noteProblem(book: Book, asked: Asked, error: EtcdError): void {
   const { clock, logger, problem } = book
   const nowMs = clock.monotonic()
+  const isLogged = problem === null || nowMs - problem.loggedAtMs >= silenceMs(problem, error)
+  if (isLogged) logger.error({ endpoint: error.endpoint, code: error.code }, error.message)
   book.hasBegun = true
-  const isNews = problem?.error.code !== error.code
-  if (isNews || nowMs - problem.loggedAtMs >= LOG_AGAIN_MS) {
-    logger.error({ endpoint: error.endpoint, code: error.code }, error.message)
-    const sinceMs = isNews ? clock.now() : problem.sinceMs
+  book.problem = {
     // Whether etcd is full is seen by its alarms, which need no write.
-    book.problem = { asked: error.code === 'etcd_no_space' ? 'status' : asked, error, sinceMs, loggedAtMs: nowMs }
+    asked: error.code === 'etcd_no_space' ? 'status' : asked,
+    error,
+    sinceMs: problem?.sinceMs ?? clock.now(),
+    loggedAtMs: isLogged ? nowMs : problem.loggedAtMs,
   }
 }
+
+/** A dead line is slow now and unreachable then: that it looks different is news, but not every time. */
+const silenceMs = (before: Problem, now: EtcdError) => (before.error.code === now.code ? LOG_AGAIN_MS : LOG_CHANGE_MS)
 
 const healthOf = ({ problem, hasBegun, endpoints }: Book): EtcdHealth => ({
   state: problem !== null ? 'unhealthy' : hasBegun ? 'healthy' : 'starting',

@@ -1,4 +1,4 @@
-import { type Leadership, silentLogger } from '@lcm/runtime'
+import { type Leadership, type Logger, silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { etcdCoordination } from '../etcd.ts'
 
@@ -7,10 +7,16 @@ const ACT_EVERY_MS = 5
 const [, , endpoint = '', instanceId = '', leaseTtlMs = ''] = process.argv
 const tell = (what: object) => process.stdout.write(`${JSON.stringify({ ...what, atMs: systemClock.now() })}\n`)
 
+/** Standing by is of use once the process of the leader is watched. */
+const logger: Logger = {
+  ...silentLogger,
+  debug: (_, message) => message === 'the process of the leader is watched' && tell({ event: 'watching' }),
+  child: () => logger,
+}
 const coordination = etcdCoordination({
   endpoints: [endpoint],
   clock: systemClock,
-  logger: silentLogger,
+  logger,
   leaseTtlMs: Number(leaseTtlMs),
   liveness: { host: '127.0.0.1' },
 })

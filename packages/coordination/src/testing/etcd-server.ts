@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type SpawnOptionsWithStdioTuple, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { systemClock } from '@lcm/runtime/clock'
 import type { EtcdTls } from '../etcd/connection.ts'
 import { etcdAdmin } from './etcd-admin.ts'
@@ -36,8 +37,8 @@ export interface EtcdMember {
 }
 
 /**
- * Runs the command, tells its pid, and ends it with whoever started it: when that process dies, however it dies, its end
- * of the pipe closes, and the folder goes too. A line on the pipe ends the command alone.
+ * Runs the command and tells its pid. A line `kill` ends the command, `end` the guard too. When whoever started it dies,
+ * however it dies, its end of the pipe closes: then the command ends and the folder goes with it.
  */
 const GUARD = `
 folder=$1 log=$2
@@ -45,10 +46,15 @@ shift 2
 "$@" >>"$log" 2>&1 </dev/null &
 pid=$!
 echo "$pid"
-if read -r line; then orphaned=no; else orphaned=yes; fi
+while read -r line; do
+  kill -9 "$pid" 2>/dev/null
+  wait "$pid" 2>/dev/null
+  echo dead
+  if [ "$line" = end ]; then exit 0; fi
+done
 kill -9 "$pid" 2>/dev/null
 wait "$pid" 2>/dev/null
-if [ "$orphaned" = yes ]; then rm -rf "$folder"; fi
+rm -rf "$folder"
 `
 const PATIENCE_MS = 20_000
 const LOOK_EVERY_MS = 20
@@ -71,7 +77,7 @@ export async function startEtcd(options: EtcdServerOptions = {}): Promise<EtcdSe
   })
   const members = plans.map(plan => memberOf(plan, plans, options))
   const close = async () => {
-    await Promise.all(members.map(member => member.kill()))
+    await Promise.all(members.map(member => member.end()))
     rmSync(folder, { recursive: true, force: true })
   }
   try {
@@ -89,37 +95,61 @@ export async function startEtcd(options: EtcdServerOptions = {}): Promise<EtcdSe
   return { endpoints: members.map(({ endpoint }) => endpoint), members, leader, close }
 }
 
-function memberOf(plan: Plan, plans: readonly Plan[], options: EtcdServerOptions): EtcdMember {
+interface GuardedMember extends EtcdMember {
+  end(): Promise<void>
+}
+
+function memberOf(plan: Plan, plans: readonly Plan[], options: EtcdServerOptions): GuardedMember {
   const scheme = options.tls === undefined ? 'http' : 'https'
   const endpoint = `127.0.0.1:${plan.clientPort}`
   const command = ['etcd', ...argumentsOf(plan, plans, scheme), ...(options.args ?? [])]
   const log = join(plan.folder, `${plan.name}.log`)
-  let guard: ChildProcess | undefined
-  let pid: number | undefined
-  const signal = (name: NodeJS.Signals) => {
-    if (pid !== undefined) process.kill(pid, name)
-  }
-  const member: EtcdMember = {
+  let guard: Guard | undefined
+  const member: GuardedMember = {
     endpoint,
-    async kill() {
-      pid = undefined
-      await ended(guard)
+    kill: async () => guard?.order('kill'),
+    freeze: () => guard?.signal('SIGSTOP'),
+    thaw: () => guard?.signal('SIGCONT'),
+    async end() {
+      await guard?.order('end')
       guard = undefined
     },
-    freeze: () => signal('SIGSTOP'),
-    thaw: () => signal('SIGCONT'),
     async restart() {
-      await member.kill()
-      guard = spawn('sh', ['-c', GUARD, 'guard', plan.folder, log, ...command], {
-        stdio: ['pipe', 'pipe', 'ignore'],
-        // In a group of its own, so that an interrupt at the keyboard ends the tests first and the guard then.
-        detached: true,
-      })
-      pid = await pidFrom(guard)
+      await member.end()
+      guard = await guarded(plan.folder, log, command)
       await untilLed(member, options, log)
     },
   }
   return member
+}
+
+interface Guard {
+  signal(name: NodeJS.Signals): void
+  /** Resolves when the command is dead. */
+  order(what: 'kill' | 'end'): Promise<void>
+}
+
+async function guarded(folder: string, log: string, command: readonly string[]): Promise<Guard> {
+  // In a group of its own, so that an interrupt at the keyboard ends the tests first and the guard then.
+  const options: SpawnOptionsWithStdioTuple<'pipe', 'pipe', 'ignore'> = {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  }
+  const { stdin, stdout } = spawn('sh', ['-c', GUARD, 'guard', folder, log, ...command], options)
+  const lines = createInterface({ input: stdout })[Symbol.asyncIterator]()
+  const nextLine = async () => (await lines.next()).value
+  const pid = Number(await nextLine())
+  let isDead = false
+  return {
+    signal(name) {
+      if (!isDead) process.kill(pid, name)
+    },
+    async order(what) {
+      isDead = true
+      stdin.write(`${what}\n`)
+      await nextLine()
+    },
+  }
 }
 
 function argumentsOf({ name, folder, clientPort, peerPort }: Plan, plans: readonly Plan[], scheme: string): string[] {
@@ -131,21 +161,6 @@ function argumentsOf({ name, folder, clientPort, peerPort }: Plan, plans: readon
     ...['--listen-client-urls', client, '--advertise-client-urls', client],
     ...['--listen-peer-urls', peer(peerPort), '--initial-advertise-peer-urls', peer(peerPort)],
   ]
-}
-
-function pidFrom({ stdout }: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    stdout?.once('data', text => resolve(Number(text)))
-    stdout?.once('close', () => reject(new Error('the guard of etcd did not start')))
-  })
-}
-
-function ended(guard: ChildProcess | undefined): Promise<void> {
-  if (guard === undefined || guard.exitCode !== null) return Promise.resolve()
-  return new Promise(resolve => {
-    guard.once('exit', () => resolve())
-    guard.stdin?.end('end\n')
-  })
 }
 
 const statusOf = async ({ endpoint }: EtcdMember, { tls }: EtcdServerOptions) => {

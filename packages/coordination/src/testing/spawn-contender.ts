@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { eventually } from './eventually.ts'
 
 export interface Deed {
-  readonly event: 'begun' | 'leading' | 'acted' | 'lost' | 'ended'
+  readonly event: 'begun' | 'watching' | 'leading' | 'acted' | 'lost' | 'ended'
   readonly epoch?: number
   readonly atMs: number
 }

@@ -175,10 +175,27 @@ describe('starting up', () => {
     )
   })
 
+  it('does not count the wait for capacity as time to boot', () => {
+    const justStarted = anInstance({ launched_at: toInstant(minutesLater(59)) })
+    const worker = onMachine({ status: 'STARTING', service_status: 'STARTING' })
+    const decision = decide(worker, { kind: 'instance', instance: justStarted }, cmlAt('TCP'), minutesLater(60))
+    expect(movesTo(decision)).not.toBe('FAILED')
+  })
+
+  it('is made ready for another try by a stop and a start when it failed without a machine', () => {
+    const failed = aWorker({ status: 'FAILED', desired_status: 'STOPPED', launch: anAttempt({ state: 'refused' }) })
+    expect(movesTo(decide(failed, ABSENT))).toBe('PENDING')
+    expect(decide({ ...failed, desired_status: 'RUNNING' }, ABSENT).action.kind).toBe('nothing')
+  })
+
   it('tries another place when a machine dies before it ever ran', () => {
     const dead = anInstance({ state: 'terminated', state_reason: 'Server.InsufficientInstanceCapacity' })
     const { action } = decide(onMachine({ status: 'PROVISIONING' }), { kind: 'instance', instance: dead })
     expect(action).toMatchObject({ changes: { status: 'PENDING', ec2_instance_id: null, launch: { state: 'spent' } } })
+    expect(
+      decide(onMachine({ status: 'PROVISIONING' }), ec2('shutting-down')).action.kind,
+      'not given up on its way there',
+    ).toBe('wait')
   })
 })
 
@@ -233,13 +250,20 @@ describe('stopping', () => {
 describe('what others did behind our back', () => {
   it.each([
     ['stopped', 'STOPPED'],
-    ['stopping', 'STOPPING'],
     ['pending', 'STARTING'],
     ['shutting-down', 'TERMINATING'],
     ['terminated', 'TERMINATED'],
     ['rebooting', 'UNKNOWN'],
   ])('takes EC2 %s of a running worker as %s', (state, status) => {
     expect(movesTo(decide(onMachine(), ec2(state)))).toBe(status)
+  })
+
+  it('never helps to stop what everybody here wants running', () => {
+    const first = decide(onMachine(), ec2('stopping'))
+    expect(first.action).toMatchObject({ kind: 'write', changes: { service_status: 'UNAVAILABLE' } })
+    expect(movesTo(first)).toBeUndefined()
+    expect(decide(onMachine({ service_status: 'UNAVAILABLE' }), ec2('stopping')).action.kind).toBe('wait')
+    expect(movesTo(decide(onMachine({ service_status: 'UNAVAILABLE' }), ec2('stopped')))).toBe('STOPPED')
   })
 
   it('takes a stopped worker that was found running for what it is, and then stops it again', () => {

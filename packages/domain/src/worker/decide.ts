@@ -42,6 +42,10 @@ function decideAbsent(worker: Worker, sight: { confirmed: boolean; because: stri
       return announce({ status: 'STOPPED' }, sight.because)
     case 'TERMINATING':
       return write(gone('TERMINATED'), null, sight.because)
+    case 'FAILED':
+      if (worker.desired_status === 'STOPPED')
+        return announce({ status: 'PENDING' }, 'a stop makes it ready for another start')
+      return nothing('it failed before it had a machine; stop and start it to try again, or terminate it')
     default:
       return nothing(`${worker.status} without a machine: ${sight.because}`)
   }
@@ -60,7 +64,8 @@ function decideDead({ worker, instance, policy, nowMs }: Facts): Decision | null
   const why = instance.state_reason === null ? name : `${name} (${instance.state_reason})`
   if (instance.state === 'terminated') return decideTerminated(worker, why)
   if (instance.state === 'shutting-down') {
-    if (worker.status === 'TERMINATING') return wait(lookAgain(worker, policy, nowMs), why)
+    const neverRan = worker.status === 'PROVISIONING' && worker.desired_status === 'RUNNING'
+    if (worker.status === 'TERMINATING' || neverRan) return wait(lookAgain(worker, policy, nowMs), why)
     return write(gone('TERMINATING'), policy.lookAgainMs, why)
   }
   if (EC2_STATES.some(state => state === instance.state)) return null
@@ -140,6 +145,7 @@ function decideRun(facts: Facts): Decision {
         overdue(facts, policy.startingMsMax) ?? wait(lookAgain(worker, policy, nowMs), `EC2 says ${instance.state}`)
       )
     case 'RUNNING':
+      if (instance.state === 'stopping') return decideStoppingByOthers(facts)
       return instance.state === 'running' ? decideRunning(facts) : announce(truth(facts), `EC2 says ${instance.state}`)
     case 'DRAINING':
       return announce({ status: 'RUNNING' }, 'no drain is asked for')
@@ -152,6 +158,13 @@ function decideRun(facts: Facts): Decision {
       assert(worker.status === 'PROVISIONING', `${worker.status} is decided elsewhere`)
       return decideProvisioning(facts)
   }
+}
+
+/** Somebody stops it behind our back. It is not ours to help: once it has stopped it is started again. */
+function decideStoppingByOthers({ worker, policy }: Facts): Decision {
+  const because = 'EC2 says stopping, which nobody here asked for'
+  if (worker.service_status === 'UNAVAILABLE') return wait(policy.lookAgainMs, because)
+  return write({ service_status: 'UNAVAILABLE' }, policy.lookAgainMs, because)
 }
 
 function decideProvisioning(facts: Facts): Decision {
@@ -235,8 +248,9 @@ function truth({ worker, instance, nowMs }: Facts): WorkerChanges {
   }
 }
 
-function overdue({ worker, nowMs }: Facts, limitMs: number): Decision | null {
-  const ageMs = ageOf(worker, nowMs)
+/** Counted from the machine's last start too: waiting for capacity must not use up the time to boot. */
+function overdue({ worker, instance, nowMs }: Facts, limitMs: number): Decision | null {
+  const ageMs = Math.min(ageOf(worker, nowMs), nowMs - toMs(instance.launched_at))
   if (ageMs <= limitMs) return null
   const message = `${worker.status} for more than ${Math.round(limitMs / 60_000)} minutes`
   const conditions = withCondition(worker.conditions, failed('timeout', message), nowMs)

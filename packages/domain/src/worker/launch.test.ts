@@ -19,6 +19,7 @@ const inputs = (more: Partial<LaunchInputs> = {}): LaunchInputs => ({
   },
   image: { image_id: 'ami-7', root_device: '/dev/xvda' },
   fleet: 'fleet-1',
+  problem: null,
   ...more,
 })
 const decide = (
@@ -77,7 +78,9 @@ describe('launching exactly once', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
     const dead = decide(open, { kind: 'instance', instance: anInstance({ state: 'terminated' }) })
     expect(dead.action).toMatchObject({ changes: { launch: { n: 1, state: 'spent' } }, afterMs: 0 })
-    const next = decide(aWorker({ launch: anAttempt({ n: 1, state: 'spent' }) }))
+    const spent = aWorker({ launch: anAttempt({ n: 1, state: 'spent' }) })
+    expect(decide(spent).action.kind, 'not at once: the next might die too').toBe('wait')
+    const next = decide(spent, NOTHING_THERE, inputs(), NOW + 180_000)
     expect(next.action).toMatchObject({ kind: 'open_attempt', n: 2, parameters: { subnet_id: 'subnet-b' } })
   })
 
@@ -153,8 +156,22 @@ describe('a launch that lacks something', () => {
     const now = decide(aWorker(), NOTHING_THERE, inputs(lacking))
     expect(now.because).toBe(message)
     expect(now.action).toMatchObject({ kind: 'write', changes: { conditions: [{ type: 'LaunchBlocked', message }] } })
-    const later = decide(aWorker(), NOTHING_THERE, inputs(lacking), NOW + 11 * 60_000)
+    const conditions = now.action.kind === 'write' ? (now.action.changes.conditions ?? []) : []
+    const waiting = aWorker({ conditions })
+    expect(decide(waiting, NOTHING_THERE, inputs(lacking), NOW + 9 * 60_000).action.kind).toBe('wait')
+    const later = decide(waiting, NOTHING_THERE, inputs(lacking), NOW + 11 * 60_000)
     expect(later.action).toMatchObject({ changes: { status: 'FAILED' } })
+  })
+})
+
+it('shows that the cloud does not answer, for as long as it takes', () => {
+  const silent = inputs({ image: null, problem: 'DescribeImages: no credentials' })
+  const decision = decide(aWorker(), NOTHING_THERE, silent, NOW + 60 * 60_000)
+  expect(decision.action).toMatchObject({
+    kind: 'write',
+    changes: {
+      conditions: [{ type: 'LaunchBlocked', reason: 'CloudSilent', message: 'DescribeImages: no credentials' }],
+    },
   })
 })
 

@@ -65,13 +65,21 @@ function hold(
 }
 
 function decideNextAttempt(worker: Worker, inputs: LaunchInputs | null, policy: WorkerPolicy, nowMs: number): Decision {
+  if (inputs?.problem != null) {
+    return hold(
+      worker,
+      { type: CONDITION.blocked, reason: 'CloudSilent', message: inputs.problem },
+      policy.lookAgainMsMax,
+      nowMs,
+    )
+  }
   const ready = readyInputs(worker, inputs)
   if ('missing' in ready) return waitForInputs(worker, ready.missing, policy, nowMs)
   const offers = offeringsOf(ready.template, ready.region, worker.aws_region)
   const n = (worker.launch?.n ?? 0) + 1
   const pausedForMs = capacityPause(worker.launch, offers.length, policy, nowMs)
   if (pausedForMs > 0) {
-    return wait(pausedForMs, `no capacity in any of ${offers.length} places: ${worker.launch?.error ?? 'refused'}`)
+    return wait(pausedForMs, `pausing before the next attempt: ${worker.launch?.error ?? 'refused'}`)
   }
   const offer = offers[(n - 1) % offers.length]
   if (offer === undefined)
@@ -99,7 +107,8 @@ function readyInputs(worker: Worker, inputs: LaunchInputs | null): ReadyInputs |
 }
 
 function waitForInputs(worker: Worker, missing: string, policy: WorkerPolicy, nowMs: number): Decision {
-  if (nowMs - toMs(worker.entered_status_at) < policy.inputsWaitMs) {
+  const said = worker.conditions.find(each => each.type === CONDITION.blocked && each.reason === 'InputMissing')
+  if (said === undefined || nowMs - toMs(said.since) < policy.inputsWaitMs) {
     return hold(
       worker,
       { type: CONDITION.blocked, reason: 'InputMissing', message: missing },
@@ -115,7 +124,9 @@ export const failed = (reason: string, message: string) => ({ type: CONDITION.fa
 
 /** All places are tried before any is tried again, and then only after a pause. */
 function capacityPause(last: LaunchAttempt | null, offers: number, policy: WorkerPolicy, nowMs: number): number {
-  if (last?.state !== 'refused' || last.n % offers !== 0) return 0
+  const isRoundOver = last?.state === 'refused' && last.n % offers === 0
+  // A machine that died at once may do so again: without a pause that would be an endless row of machines.
+  if (last === null || !(isRoundOver || last.state === 'spent')) return 0
   return toMs(last.requested_at) + policy.capacityPauseMs - nowMs
 }
 
@@ -174,7 +185,7 @@ export function judgeLaunch(
   if (outcome.kind === 'launched') {
     return announce(launchedChanges(worker, attempt, outcome.instance), `launched ${outcome.instance.instance_id}`)
   }
-  const because = `${outcome.code}: ${outcome.message}`
+  const because = outcome.message
   switch (outcome.errorClass) {
     case 'capacity':
       return announce({ launch: { ...attempt, state: 'refused', error: because } }, because)

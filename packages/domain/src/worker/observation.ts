@@ -28,6 +28,8 @@ export interface LaunchInputs {
   readonly region: RegionConfig | null
   readonly image: { readonly image_id: string; readonly root_device: string } | null
   readonly fleet: string
+  /** Why the cloud could not be asked for the image; null when it answered. */
+  readonly problem: string | null
 }
 
 export interface Observation {
