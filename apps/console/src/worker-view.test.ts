@@ -61,14 +61,14 @@ describe('a worker in one line', () => {
 
 describe('the fleet', () => {
   const fleet = [
-    aWorker({ id: 'w-1', name: 'metal-10', status: 'RUNNING', cost_per_hour_usd: 4 }),
-    aWorker({ id: 'w-2', name: 'Metal-9', status: 'RUNNING', cost_per_hour_usd: 0.5 }),
-    aWorker({ id: 'w-3', name: 'metal-1', status: 'STOPPED', cost_per_hour_usd: 4 }),
-    aWorker({ id: 'w-4', name: 'gone', status: 'TERMINATED', cost_per_hour_usd: 4 }),
+    aWorker({ id: 'w-1', name: 'metal-10', status: 'RUNNING', ec2_instance_id: 'i-1', cost_per_hour_usd: 4 }),
+    aWorker({ id: 'w-2', name: 'Metal-9', status: 'STARTING', ec2_instance_id: 'i-2', cost_per_hour_usd: 0.5 }),
+    aWorker({ id: 'w-3', name: 'metal-1', status: 'STOPPED', ec2_instance_id: 'i-3', cost_per_hour_usd: 4 }),
+    aWorker({ id: 'w-4', name: 'gone', status: 'TERMINATED', ec2_instance_id: 'i-4', cost_per_hour_usd: 4 }),
   ]
 
-  it('costs what its running workers cost', () => {
-    expect(summaryOf(fleet)).toMatchObject({ present: 3, running: 2, runningUsdPerHour: 4.5 })
+  it('costs what its machines cost while they run', () => {
+    expect(summaryOf(fleet)).toMatchObject({ present: 3, running: 1, usdPerHour: 4.5 })
   })
 
   it('is in the order that people count in', () => {

@@ -90,26 +90,26 @@ export function noteOf(worker: Worker): string {
 }
 
 /** What it costs is only spent while its machine runs. */
-export const isSpending = ({ status }: Worker): boolean =>
-  status !== 'PENDING' && status !== 'STOPPED' && status !== 'TERMINATED'
+export const isSpending = ({ status, ec2_instance_id: machine }: Worker): boolean =>
+  machine !== null && status !== 'STOPPED' && status !== 'TERMINATED'
 
 export interface FleetSummary {
   readonly byStatus: ReadonlyMap<WorkerStatus, number>
   /** Without those that are gone. */
   readonly present: number
   readonly running: number
-  readonly runningUsdPerHour: number
+  readonly usdPerHour: number
 }
 
 export function summaryOf(workers: Iterable<Worker>): FleetSummary {
   const byStatus = new Map<WorkerStatus, number>()
-  let [present, runningUsdPerHour] = [0, 0]
+  let [present, usdPerHour] = [0, 0]
   for (const worker of workers) {
     byStatus.set(worker.status, (byStatus.get(worker.status) ?? 0) + 1)
     if (worker.status !== 'TERMINATED') present++
-    if (worker.status === 'RUNNING') runningUsdPerHour += worker.cost_per_hour_usd
+    if (isSpending(worker)) usdPerHour += worker.cost_per_hour_usd
   }
-  return { byStatus, present, running: byStatus.get('RUNNING') ?? 0, runningUsdPerHour }
+  return { byStatus, present, running: byStatus.get('RUNNING') ?? 0, usdPerHour }
 }
 
 /** The search covers names and, for those who paste one, ids. */

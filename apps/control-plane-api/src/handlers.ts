@@ -4,6 +4,7 @@ import { LOGIN_CODE_MS } from './access-control.ts'
 import type { Api, Request } from './api.ts'
 import { createWorker } from './commands/create-worker.ts'
 import { deleteWorker } from './commands/delete-worker.ts'
+import { patchWorker } from './commands/patch-worker.ts'
 import { reportStatus } from './commands/report-status.ts'
 import { setIntent } from './commands/set-intent.ts'
 import { createTemplate } from './commands/templates.ts'
@@ -31,6 +32,7 @@ export function handlers(api: Api, access: AccessControl): Handlers {
     listWorkers: request => listWorkers(api, request.query),
     createWorker: request => createWorker(api, request),
     getWorker: request => findWorker(api, request.params.id),
+    patchWorker: request => patchWorker(api, request),
     deleteWorker: request => deleteWorker(api, request),
     startWorker: request => setIntent(api, request, 'RUNNING'),
     stopWorker: request => setIntent(api, request, 'STOPPED'),

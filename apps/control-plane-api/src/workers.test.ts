@@ -102,6 +102,18 @@ describe('wanting something else', () => {
     expect((await plane.send('POST', `workers/${worker.id}/stop`)).status).toBe(202)
   })
 
+  it('lets go of a protection', async () => {
+    const worker = await plane.create({ protected: true })
+    const unprotected = await plane.send('PATCH', `workers/${worker.id}`, {
+      json: { protected: false, name: 'renamed' },
+    })
+    expect(unprotected).toMatchObject({ status: 200, json: { protected: false, name: 'renamed', version: 2 } })
+    expect(await plane.send('PATCH', `workers/${worker.id}`, { json: { name: 'renamed' } })).toMatchObject({
+      json: { version: 2 },
+    })
+    expect((await plane.send('POST', `workers/${worker.id}/terminate`)).status).toBe(202)
+  })
+
   it('honours If-Match', async () => {
     const worker = await plane.create()
     const stale = await plane.send('POST', `workers/${worker.id}/stop`, { headers: { 'if-match': '"7"' } })

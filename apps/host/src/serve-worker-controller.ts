@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { isProblem } from '@lcm/client/api-error'
 import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { awsCompute } from '@lcm/cloud-aws/aws-compute'
@@ -93,10 +94,12 @@ const faceOf = (parts: FaceParts): ControllerFace => ({
   trigger: () => parts.loop.triggerNow(),
   resign: () => parts.election.resign(),
   async roleOf(token) {
-    const info = await apiClient(parts.transport, { token })
-      .call('info', {})
-      .catch(() => null)
-    return info?.actor.role ?? null
+    try {
+      return (await apiClient(parts.transport, { token }).call('info', {})).actor.role
+    } catch (error) {
+      if (isProblem(error, 'unauthenticated')) return null
+      throw error
+    }
   },
 })
 

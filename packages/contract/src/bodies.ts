@@ -40,6 +40,11 @@ export const CreateWorker = z.strictObject({
   protected: z.boolean().optional(),
 })
 
+export const PatchWorker = z.strictObject({
+  name: WorkerName.exactOptional(),
+  protected: z.boolean().exactOptional(),
+})
+
 export const Intent = z.strictObject({ reason: z.string().max(500).optional() })
 
 /** What moved a controller to write, in its own words. It rides with the write, so that every change explains itself. */

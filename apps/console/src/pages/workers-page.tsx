@@ -33,8 +33,8 @@ const Headline = ({ summary }: { summary: FleetSummary }) => (
       </p>
     </div>
     <p class="cost">
-      <span class="cost-figure number">{usdText(summary.runningUsdPerHour)}</span>
-      <span class="muted">per hour, running workers</span>
+      <span class="cost-figure number">{usdText(summary.usdPerHour)}</span>
+      <span class="muted">per hour, machines that run</span>
     </p>
     <NewWorkerButton />
   </header>

@@ -22,7 +22,11 @@ export function setIntent(api: Api, request: IntentRequest, desired: DesiredStat
 
 function refuseIntent(worker: Worker, desired: DesiredStatus): void {
   if (desired === 'TERMINATED') {
-    if (worker.protected) throw new ProblemError('worker_protected', `${worker.name} is protected; unprotect it first`)
+    if (worker.protected)
+      throw new ProblemError(
+        'worker_protected',
+        `${worker.name} is protected; PATCH it with {"protected": false} first`,
+      )
     return
   }
   if (worker.desired_status === 'TERMINATED' || worker.status === 'TERMINATED') {
