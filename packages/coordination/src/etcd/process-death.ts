@@ -27,6 +27,8 @@ const CONNECT_MS = 1_000
 const JUDGE_CONNECT_MS = 80
 const JUDGE_PAUSE_MS = 30
 const TRY_AGAIN_MS = 1_000
+/** Somebody who was there is missed: the next look decides. */
+const LOOK_AGAIN_MS = 200
 const GREETING_CHARACTERS_MAX = 1_000
 
 /**
@@ -45,7 +47,7 @@ export async function processDeath(options: ProcessWatchOptions): Promise<boolea
       await closed(contact.socket, signal)
     }
     if (!signal.aborted && mayJudge && (await isDead(options))) return true
-    if (contact.kind !== 'greeted') await clock.sleep(TRY_AGAIN_MS, signal)
+    if (contact.kind !== 'greeted') await clock.sleep(mayJudge ? LOOK_AGAIN_MS : TRY_AGAIN_MS, signal)
   }
   return false
 }
