@@ -3,16 +3,6 @@ import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { etcdEndpoints, readNamedFile, type SharedEnvironment } from './environment.ts'
 
-/** Runs the work, then closes in reverse order what it opened, also when it fails. */
-export async function closingAfter(work: (onClose: (close: () => unknown) => void) => Promise<void>): Promise<void> {
-  const closing: (() => unknown)[] = []
-  try {
-    await work(close => closing.unshift(close))
-  } finally {
-    for (const close of closing) await close()
-  }
-}
-
 export function openEtcd(env: SharedEnvironment, logger: Logger): EtcdCoordination {
   const { ETCD_USERNAME: user, ETCD_PASSWORD: password = '' } = env
   return etcdCoordination({

@@ -13,6 +13,7 @@ import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
 import { workerReconciler } from '@lcm/worker-controller/worker-reconciler'
 import { z } from 'zod'
 import { assetFolder } from './assets.ts'
+import { closingAfter } from './closing.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
 import { createFirstFleet } from './first-fleet.ts'
@@ -41,21 +42,18 @@ const PORT = 8080
 const SPEED = 60
 
 /** The embedded profile: every service in one process, until the signal aborts. Rejects with a StartupError when it can't. */
-export async function up(options: UpOptions, io: Io): Promise<void> {
-  const log = pinoLogger({ level: logLevel(options.env), to: 'stderr' })
-  const closing: (() => unknown)[] = []
-  try {
+export function up(options: UpOptions, io: Io): Promise<void> {
+  return closingAfter(async onClose => {
+    const log = pinoLogger({ level: logLevel(options.env), to: 'stderr' })
     const folder = openDataFolder(options.dataDir, options.cloud)
-    closing.unshift(() => folder.release())
+    onClose(() => folder.release())
     const store = openStore(folder.file('lcm.sqlite'))
-    closing.unshift(() => store.close())
+    onClose(() => store.close())
     const cloud = await openCloud(options, folder, log)
-    closing.unshift(() => cloud.close())
+    onClose(() => cloud.close())
     folder.bind()
-    await serve({ options, io, log, folder, store, cloud }, closing)
-  } finally {
-    for (const close of closing) await close()
-  }
+    await serve({ options, io, log, folder, store, cloud }, onClose)
+  })
 }
 
 interface Opened {
@@ -67,7 +65,7 @@ interface Opened {
   readonly cloud: Cloud
 }
 
-async function serve(opened: Opened, closing: (() => unknown)[]): Promise<void> {
+async function serve(opened: Opened, onClose: (close: () => unknown) => void): Promise<void> {
   const { options, io, log, folder, cloud } = opened
   const meter = promMeter()
   const coordination = localCoordination({ clock: systemClock, firstEpoch: service => plane.nextEpoch(service) })
@@ -94,7 +92,7 @@ async function serve(opened: Opened, closing: (() => unknown)[]): Promise<void> 
   })
   loops.push(workers)
   const server = await listen(plane, { host: 'localhost', port: options.port ?? PORT })
-  closing.unshift(() => server.close())
+  onClose(() => server.close())
   folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
   for (const line of welcome(server.url, plane, opened)) io.out(line)
   await host([plane.announcer, workers], io.signal, { logger: log })
