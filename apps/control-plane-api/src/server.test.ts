@@ -111,6 +111,28 @@ describe('the server', () => {
   })
 })
 
+it('does not call a forbidden path a bad body', async () => {
+  expect(await statusFor('/../../package.json', { host: 'localhost' })).toBe(404)
+})
+
+it('ends a stream that broke, and gives its place back', async () => {
+  async function* broken() {
+    yield 'data: 1\n\n'
+    throw new Error('the store is gone')
+  }
+  const dispatch = async () => ({ status: 200, headers: { 'content-type': 'text/event-stream' }, body: broken() })
+  const other = await startServer({
+    dispatch,
+    clock: systemClock,
+    host: 'localhost',
+    port: 0,
+    hostnames: ['localhost'],
+    consoleDir: null,
+  })
+  for (let i = 0; i < 3; i++) expect(await (await fetch(`${other.url}/api/v1/events`)).text()).toBe('data: 1\n\n')
+  await other.close()
+})
+
 it('says which port is taken', async () => {
   const port = Number(new URL(server.url).port)
   const again = startServer({

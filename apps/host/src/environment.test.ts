@@ -33,6 +33,14 @@ describe('the environment of a service', () => {
     ])
   })
 
+  it('takes further host names for the API', () => {
+    expect(apiEnvironment(API).LCM_PUBLIC_HOSTS).toEqual([])
+    expect(apiEnvironment({ ...API, LCM_PUBLIC_HOSTS: 'api, lcm.example' }).LCM_PUBLIC_HOSTS).toEqual([
+      'api',
+      'lcm.example',
+    ])
+  })
+
   it('takes an empty variable for an unset one', () => {
     expect(workerControllerEnvironment({ ...CONTROLLER, RECONCILE_INTERVAL: '' }).RECONCILE_INTERVAL).toBe(30_000)
   })

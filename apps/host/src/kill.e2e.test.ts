@@ -10,6 +10,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterEach, expect, it } from 'vitest'
 import { z } from 'zod'
+import { followWorkers } from './testing/follow-workers.ts'
 
 const LCM = fileURLToPath(new URL('../../../dist/lcm.mjs', import.meta.url))
 const LIMIT_MS = 120_000
@@ -50,18 +51,6 @@ async function end(signal: NodeJS.Signals): Promise<number | null> {
   return code
 }
 
-/** Follows the events until the condition holds for all workers; a test that waits in vain ends by its own limit. */
-async function follow(client: Client, until: (workers: readonly Worker[]) => boolean): Promise<readonly Worker[]> {
-  const { items, revision } = await client.call('listWorkers', { query: {} })
-  const workers = new Map(items.map(worker => [worker.id, worker]))
-  if (until(items)) return items
-  for await (const { event } of client.events({ after: revision, signal: new AbortController().signal })) {
-    if (event.type === 'worker.updated' || event.type === 'worker.created') workers.set(event.id, event.data)
-    if (until([...workers.values()])) break
-  }
-  return [...workers.values()]
-}
-
 const allRunning = (workers: readonly Worker[]) => workers.every(worker => worker.status === 'RUNNING')
 
 async function machines(simControl: string): Promise<string[]> {
@@ -74,7 +63,7 @@ it('kill -9 in the middle of a launch leaves one machine, and the rest of the fl
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'lcm-kill-'))
   const first = await start(dataDir)
-  const fleet = await follow(first.client, allRunning)
+  const fleet = await followWorkers(first.client, allRunning)
   expect(fleet).toHaveLength(3)
   await end('SIGKILL')
 
@@ -88,12 +77,12 @@ it('kill -9 in the middle of a launch leaves one machine, and the rest of the fl
   for (const [index, moment] of moments.entries()) {
     const { client } = await start(dataDir)
     const { id } = await client.call('createWorker', { body: { template_name: 'metal', name: `killed-${index}` } })
-    await follow(client, workers => workers.some(worker => worker.id === id && moment(worker)))
+    await followWorkers(client, workers => workers.some(worker => worker.id === id && moment(worker)))
     await end('SIGKILL')
   }
 
   const last = await start(dataDir)
-  const healed = await follow(last.client, allRunning)
+  const healed = await followWorkers(last.client, allRunning)
   expect(healed).toHaveLength(3 + moments.length)
   const owned = healed.map(worker => worker.ec2_instance_id ?? '').sort()
   expect(await machines(last.simControl)).toEqual(owned)

@@ -8,6 +8,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { describe, expect, it } from 'vitest'
 import { StartupError } from './startup-error.ts'
+import { followWorkers } from './testing/follow-workers.ts'
 import { type UpOptions, up } from './up.ts'
 
 const SPEED = 1_200
@@ -50,21 +51,8 @@ async function whileUp<T>(
   }
 }
 
-/** Follows the events until every worker is there; ends with the test's own time limit otherwise. */
-async function untilAll(client: Client, status: Worker['status']): Promise<Worker[]> {
-  const done = new AbortController()
-  const { items, revision } = await client.call('listWorkers', { query: { include_terminated: true } })
-  const workers = new Map(items.map(worker => [worker.id, worker]))
-  const converged = () => workers.size > 0 && [...workers.values()].every(worker => worker.status === status)
-  if (!converged()) {
-    for await (const { event } of client.events({ after: revision, signal: done.signal })) {
-      if (event.type === 'worker.updated' || event.type === 'worker.created') workers.set(event.id, event.data)
-      if (converged()) break
-    }
-  }
-  done.abort()
-  return [...workers.values()]
-}
+const untilAll = (client: Client, status: Worker['status']) =>
+  followWorkers(client, workers => workers.length > 0 && workers.every(worker => worker.status === status))
 
 describe('the embedded profile', () => {
   it('boots a first fleet over the wire, and goes on where it was after a restart', async () => {

@@ -1,0 +1,17 @@
+import type { Client } from '@lcm/client/client'
+import type { Worker } from '@lcm/domain/worker/worker'
+
+/** Follows the events until the condition holds for the workers; a test that waits in vain ends by its own limit. */
+export async function followWorkers(
+  client: Client,
+  until: (workers: readonly Worker[]) => boolean,
+): Promise<readonly Worker[]> {
+  const { items, revision } = await client.call('listWorkers', { query: { include_terminated: true } })
+  const workers = new Map(items.map(worker => [worker.id, worker]))
+  if (until(items)) return items
+  for await (const { event } of client.events({ after: revision, signal: new AbortController().signal })) {
+    if (event.type === 'worker.updated' || event.type === 'worker.created') workers.set(event.id, event.data)
+    if (until([...workers.values()])) break
+  }
+  return [...workers.values()]
+}
