@@ -4,23 +4,45 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import { storeConformance } from './conformance.ts'
-import { TOMBSTONES_MAX } from './sqlite-changes.ts'
-import { openSqliteStore } from './sqlite-store.ts'
+import { TOMBSTONES_MAX } from './sqlite/changes.ts'
+import { openSqliteFile } from './sqlite/file.ts'
+import { openSqliteStore, sqliteStore } from './sqlite-store.ts'
 import { StoreError } from './store.ts'
+import { dyingSqlite } from './testing/dying-sqlite.ts'
 
 const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-store-')), 'lcm.sqlite')
 
-storeConformance('sqlite', async () => {
-  const path = scratch()
-  const store = openSqliteStore(path)
-  return {
-    store,
-    reopen: async () => {
-      store.close()
-      return openSqliteStore(path)
-    },
+for (const [title, gather] of [
+  ['sqlite', queueMicrotask],
+  ['sqlite with shared commits', setImmediate],
+] as const) {
+  const open = async () => {
+    const path = scratch()
+    const opened = new Set<() => void>()
+    const openRaw = () => {
+      const db = openSqliteFile(path)
+      opened.add(() => {
+        if (!db.isOpen) return
+        if (db.isTransaction) db.exec('ROLLBACK')
+        db.close()
+      })
+      return db
+    }
+    return {
+      store: sqliteStore(openRaw(), { gather }),
+      reopen: async () => {
+        for (const close of opened) close()
+        return sqliteStore(openRaw(), { gather })
+      },
+      dying: async () => {
+        for (const close of opened) close()
+        const { db, ...rest } = dyingSqlite(openRaw())
+        return { store: sqliteStore(db, { gather }), ...rest }
+      },
+    }
   }
-})
+  storeConformance(title, open, { feed: true })
+}
 
 describe('a file that is not ours', () => {
   const refusal = (path: string): string => {
@@ -52,9 +74,13 @@ describe('a file that is not ours', () => {
   it('is refused when its pages are torn', async () => {
     const path = scratch()
     const store = openSqliteStore(path)
-    const things = store.collection({ name: 'thing', parse: body => body as { id: string; version: number } })
+    const things = store.collection({
+      name: 'thing',
+      parse: body => body as { id: string; version: number },
+      announced: true,
+    })
     for (let i = 0; i < 500; i++) await things.insert({ id: `t-${i}`, version: 1 })
-    store.close()
+    await store.close()
     const bytes = readFileSync(path)
     bytes.fill(0x5a, 8192, 16_384)
     writeFileSync(path, bytes)
@@ -64,14 +90,20 @@ describe('a file that is not ours', () => {
 
 it('forgets deletions only after very many, and then says so', async () => {
   const store = openSqliteStore(':memory:')
-  const things = store.collection({ name: 'thing', parse: body => body as { id: string; version: number } })
-  const start = await store.changes.position()
+  const things = store.collection({
+    name: 'thing',
+    parse: body => body as { id: string; version: number },
+    announced: true,
+  })
+  const { changes } = store
+  if (changes === null) throw new Error('it has a feed')
+  const start = await changes.position()
   for (let i = 0; i <= TOMBSTONES_MAX; i++) {
     const thing = { id: `t-${i}`, version: 1 }
     await things.insert(thing)
     await things.remove(thing)
-    if (i === TOMBSTONES_MAX - 1) expect((await store.changes.since(start, 1)).known).toBe(true)
+    if (i === TOMBSTONES_MAX - 1) expect((await changes.since(start, 1)).known).toBe(true)
   }
-  expect((await store.changes.since(start, 1)).known).toBe(false)
-  store.close()
+  expect((await changes.since(start, 1)).known).toBe(false)
+  await store.close()
 })

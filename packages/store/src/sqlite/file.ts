@@ -1,15 +1,14 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import { StoreError } from './store.ts'
+import { StoreError } from '../store.ts'
 
 /** Marks our files: a database of another program is never written to. */
-const APPLICATION_ID = 0x4c_43_4d_31
-const SCHEMA_VERSION = 1
-const MAGIC = 'SQLite format 3\u0000'
+export const APPLICATION_ID = 0x4c_43_4d_31
+export const MAGIC = 'SQLite format 3\u0000'
 /** A full check of a larger file would hold up the start; SQLite still notices torn pages when it reads them. */
 const CHECKED_BYTES_MAX = 64 * 1024 * 1024
 
-const SCHEMA = `
+const FIRST_SCHEMA = `
   CREATE TABLE documents (
     kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL,
     PRIMARY KEY (kind, id)
@@ -28,6 +27,36 @@ const SCHEMA = `
   INSERT INTO forgotten (seq) VALUES (0);
 `
 
+/** Each entry leads to the version of its index + 1 from the one before. */
+const STEPS: readonly string[] = [
+  FIRST_SCHEMA,
+  `
+  CREATE INDEX unique_values_of ON unique_values (kind, id);
+  CREATE TABLE facets (
+    kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, id TEXT NOT NULL,
+    PRIMARY KEY (kind, name, value, id)
+  ) WITHOUT ROWID, STRICT;
+  CREATE INDEX facets_of ON facets (kind, id);
+  CREATE TABLE faceted (kind TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
+  ALTER TABLE changes ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX untold ON changes (seq) WHERE told = 0;
+  CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, stream TEXT NOT NULL, subject TEXT NOT NULL,
+    at TEXT NOT NULL, body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX journal_of_subject ON journal (subject, at, id);
+  CREATE INDEX journal_of_stream ON journal (stream, at, id);
+  CREATE TABLE samples (
+    series TEXT NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (series, at)
+  ) WITHOUT ROWID, STRICT;
+  CREATE INDEX samples_by_age ON samples (at);
+  UPDATE documents SET kind = 'service' WHERE kind = 'term';
+  DELETE FROM changes WHERE kind IN ('term', 'token');
+`,
+]
+export const SCHEMA_VERSION = STEPS.length
+
 /** Opens or creates the file with durable commits. A torn or foreign file is refused and left as it is. */
 export function openSqliteFile(path: string): DatabaseSyncInstance {
   const fresh = path === ':memory:' || !existsSync(path) || statSync(path).size === 0
@@ -36,7 +65,7 @@ export function openSqliteFile(path: string): DatabaseSyncInstance {
     const db = new DatabaseSync(path)
     if (!fresh) verify(db, path)
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000')
-    if (fresh) create(db)
+    migrate(db)
     return db
   } catch (error) {
     if (error instanceof StoreError) throw error
@@ -59,8 +88,12 @@ function refuseForeignHeader(path: string): void {
     throw new StoreError(`${path} is not an LCM store, or is damaged. ${RESTORE_HINT}`)
 }
 
-function create(db: DatabaseSyncInstance): void {
-  db.exec(`BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`)
+/** From whatever version the file has to ours, all or nothing. */
+function migrate(db: DatabaseSyncInstance): void {
+  const from = pragma(db, 'user_version')
+  if (from === SCHEMA_VERSION) return
+  const marks = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`
+  db.exec(`BEGIN IMMEDIATE; ${STEPS.slice(from).join('')} ${marks}; COMMIT`)
 }
 
 function verify(db: DatabaseSyncInstance, path: string): void {
@@ -68,9 +101,9 @@ function verify(db: DatabaseSyncInstance, path: string): void {
     throw new StoreError(`${path} belongs to another program. Name another folder with --data`)
   }
   const version = pragma(db, 'user_version')
-  if (version !== SCHEMA_VERSION) {
+  if (version > SCHEMA_VERSION) {
     throw new StoreError(
-      `${path} was written by another version of LCM (schema ${version}, this one reads ${SCHEMA_VERSION})`,
+      `${path} was written by a newer LCM (schema ${version}, this one reads up to ${SCHEMA_VERSION}). Use that version`,
     )
   }
   if (statSync(path).size > CHECKED_BYTES_MAX) return

@@ -1,0 +1,54 @@
+import type { Announcements, Change } from '../store.ts'
+import type { Guard } from './errors.ts'
+import type { Kinds, KnownKind } from './kinds.ts'
+import { FINISHED } from './stored.ts'
+
+export interface MongoAnnouncements extends Announcements {
+  wake(): void
+}
+
+export function mongoAnnouncements(kinds: Kinds, guard: Guard): MongoAnnouncements {
+  const listeners = new Set<() => void>()
+  return {
+    pending: limit =>
+      guard(async () => {
+        const found: Change[] = []
+        for (const kind of kinds.all())
+          if (kind.announced && found.length < limit) found.push(...(await pendingOf(kind, limit - found.length)))
+        return found
+      }),
+    done: changes =>
+      guard(async () => {
+        for (const kind of kinds.all())
+          await doneOf(
+            kind,
+            changes.filter(change => change.kind === kind.name),
+          )
+      }),
+    onCommit(wake) {
+      const listener = () => wake()
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    wake() {
+      for (const listener of listeners) queueMicrotask(() => listeners.has(listener) && listener())
+    },
+  }
+}
+
+async function pendingOf(kind: KnownKind, limit: number): Promise<Change[]> {
+  const options = { projection: { version: 1, deleted: 1 }, sort: { _id: 1 }, limit, batchSize: limit } as const
+  const found = await (await kind.documents()).find({ announce: true }, options).toArray()
+  return found.map(({ _id, version, deleted = false }) => ({ kind: kind.name, id: _id, version, deleted }))
+}
+
+/** A tombstone goes now, or when its outbox is moved, whichever is later. */
+async function doneOf(kind: KnownKind, changes: readonly Change[]): Promise<void> {
+  if (changes.length === 0) return
+  const told = changes.map(({ id, version }) => ({
+    updateOne: { filter: { _id: id, version }, update: { $unset: { announce: '' as const } } },
+  }))
+  const removals = changes.filter(({ deleted }) => deleted)
+  const finished = removals.map(({ id, version }) => ({ deleteOne: { filter: { _id: id, version, ...FINISHED } } }))
+  await (await kind.documents()).bulkWrite([...told, ...finished], { ordered: true })
+}

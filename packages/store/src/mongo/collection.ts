@@ -1,0 +1,151 @@
+import type { Collection as MongoCollection, UpdateFilter } from 'mongodb'
+import type { Collection, Document, Kind, NewEntry, WriteResult } from '../store.ts'
+import { StoreError } from '../store.ts'
+import { type Guard, takenField } from './errors.ts'
+import { facetsOf, listFilter } from './facets.ts'
+import { LIVE, OUTBOX_EMPTY, type StoredDocument, type StoredEntry } from './stored.ts'
+
+export interface CollectionDeps {
+  readonly guard: Guard
+  documents(): Promise<MongoCollection<StoredDocument>>
+  /** Called after each commit of an announced kind. */
+  wake(): void
+}
+
+const OK: WriteResult = { ok: true }
+const STALE: WriteResult = { ok: false, reason: 'stale' }
+const taken = (field: string): WriteResult => ({ ok: false, reason: 'taken', field })
+/** Each further try means that somebody else used the same id in between. */
+const INSERT_TRIES_MAX = 20
+
+export function mongoCollection<T extends Document>(kind: Kind<T>, deps: CollectionDeps): Collection<T> {
+  const { guard, documents } = deps
+  const parse = ({ body }: StoredDocument): T => kind.parse(JSON.parse(body ?? 'null'))
+
+  async function write(work: (docs: MongoCollection<StoredDocument>) => Promise<WriteResult>): Promise<WriteResult> {
+    const result = await guard(async () => refusalOr(work(await documents())))
+    if (result.ok && kind.announced) deps.wake()
+    return result
+  }
+
+  return {
+    async get(id) {
+      const found = await guard(async () => (await documents()).findOne({ _id: id, ...LIVE }, BODY_ONLY))
+      return found === null ? null : parse(found)
+    },
+    async list(query) {
+      const { limit } = query
+      if (limit <= 0) return []
+      const options = { ...BODY_ONLY, sort: { _id: 1 }, limit, batchSize: limit } as const
+      const found = await guard(async () => (await documents()).find(listFilter(query), options).toArray())
+      return found.map(parse)
+    },
+    insert: (document, entries = []) =>
+      write(docs => {
+        const put = { id: document.id, fields: fieldsOf(kind, document), outbox: outboxOf(kind, document, entries) }
+        return kind.announced ? insertNew(docs, put) : insertAgain(docs, put)
+      }),
+    replace: (document, entries = []) =>
+      write(async docs => {
+        const { id, version } = document
+        const update = putting(fieldsOf(kind, document), outboxOf(kind, document, entries))
+        const { matchedCount } = await docs.updateOne({ _id: id, version: version - 1, ...LIVE }, update)
+        return matchedCount === 0 ? STALE : OK
+      }),
+    remove: ({ id, version }, entries = []) =>
+      write(async docs => {
+        const read = { _id: id, version, ...LIVE }
+        if (!kind.announced && entries.length === 0) {
+          const { deletedCount } = await docs.deleteOne({ ...read, ...OUTBOX_EMPTY })
+          if (deletedCount > 0) return OK
+        }
+        const gone = { id, version: version + 1 }
+        const { matchedCount } = await docs.updateOne(read, burying(kind, gone, outboxOf(kind, gone, entries)))
+        return matchedCount === 0 ? STALE : OK
+      }),
+  }
+}
+
+const BODY_ONLY = { projection: { body: 1 } } as const
+
+async function refusalOr(work: Promise<WriteResult>): Promise<WriteResult> {
+  try {
+    return await work
+  } catch (error) {
+    const field = takenField(error)
+    if (field === null) throw error
+    return taken(field)
+  }
+}
+
+interface Put {
+  readonly id: string
+  readonly fields: Fields
+  readonly outbox: StoredEntry[]
+}
+
+type Fields = Pick<StoredDocument, 'version' | 'body' | 'facets' | 'unique' | 'announce'>
+
+async function insertNew(docs: MongoCollection<StoredDocument>, { id, fields, outbox }: Put): Promise<WriteResult> {
+  await docs.insertOne({ _id: id, ...fields, ...(outbox.length === 0 ? {} : { outbox }) })
+  return OK
+}
+
+/** The id may be that of a tombstone whose outbox is not moved yet: the document takes its place and keeps that outbox. */
+async function insertAgain(docs: MongoCollection<StoredDocument>, put: Put): Promise<WriteResult> {
+  for (let tries = 0; tries < INSERT_TRIES_MAX; tries += 1) {
+    const inserted = await refusalOr(insertNew(docs, put))
+    if (inserted.ok || inserted.reason !== 'taken' || inserted.field !== 'id') return inserted
+    const revival = putting(put.fields, put.outbox, { deleted: '' })
+    const { matchedCount } = await docs.updateOne({ _id: put.id, deleted: true }, revival)
+    if (matchedCount > 0) return OK
+    if (await docs.findOne({ _id: put.id, ...LIVE }, { projection: { _id: 1 } })) return inserted
+  }
+  throw new StoreError(`${put.id} is put in and removed by too many at once. Try again`)
+}
+
+function fieldsOf<T extends Document>(kind: Kind<T>, document: T): Fields {
+  const unique = Object.entries(kind.unique ?? {}).flatMap(([field, read]) => {
+    const value = read(document)
+    return value === null ? [] : [[field, value]]
+  })
+  return {
+    version: document.version,
+    body: JSON.stringify(document),
+    facets: facetsOf(kind.facets?.(document) ?? {}),
+    ...(unique.length === 0 ? {} : { unique: Object.fromEntries(unique) }),
+    ...(kind.announced ? { announce: true } : {}),
+  }
+}
+
+function outboxOf({ name }: { name: string }, { id, version }: Document, entries: readonly NewEntry[]): StoredEntry[] {
+  return entries.map(({ stream, at, body }, n) => ({
+    id: `${name}:${id}:${version}:${n}`,
+    stream,
+    at,
+    body: JSON.stringify(body),
+  }))
+}
+
+/** In one update: earlier entries that nobody has moved stay, and these come after them. */
+function putting(fields: Fields, outbox: StoredEntry[], clear: { deleted?: '' } = {}): UpdateFilter<StoredDocument> {
+  const $unset = { ...clear, ...(fields.unique === undefined ? { unique: '' as const } : {}) }
+  return {
+    $set: fields,
+    ...(Object.keys($unset).length === 0 ? {} : { $unset }),
+    ...(outbox.length === 0 ? {} : { $push: { outbox: { $each: outbox } } }),
+  }
+}
+
+/** Its values are free again at once; what is left is what others are still to be told. */
+function burying(
+  { announced }: { announced: boolean },
+  { version }: Document,
+  outbox: StoredEntry[],
+): UpdateFilter<StoredDocument> {
+  return {
+    $set: { version, deleted: true, ...(announced ? { announce: true as const } : {}) },
+    $unset: { body: '', facets: '', unique: '' },
+    ...(outbox.length === 0 ? {} : { $push: { outbox: { $each: outbox } } }),
+  }
+}

@@ -1,0 +1,98 @@
+import type { Db } from 'mongodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aThing, entry, next, QUIET, THINGS } from '../conformance/bench.ts'
+import { connectMongo, mongoStore } from '../mongo-store.ts'
+import type { Store, WriteResult } from '../store.ts'
+import { dyingMongo } from '../testing/dying-mongo.ts'
+import { type MongoServer, startMongo } from '../testing/mongo-server.ts'
+
+const STEPS_MAX = 200
+const a = aThing('a', { serial: 's1' })
+const q = aThing('q', { serial: 's1' })
+
+/** Lives and removals of either kind, told and settled in between. Answers what was acknowledged until it died. */
+async function live(store: Store): Promise<{ entries: string[]; documents: Map<string, number>; died: boolean }> {
+  const entries: string[] = []
+  const documents = new Map<string, number>()
+  const acknowledge = async (id: string, version: number | null, written: Promise<WriteResult>, ids: string[] = []) => {
+    expect(await written).toEqual({ ok: true })
+    entries.push(...ids)
+    if (version === null) documents.delete(id)
+    else documents.set(id, version)
+  }
+  const [things, quiet] = [store.collection(THINGS), store.collection(QUIET)]
+  const tellAll = async () => store.announcements.done(await store.announcements.pending(9))
+  try {
+    await acknowledge('a', 1, things.insert(a, [entry('1'), entry('1')]), ['thing:a:1:0', 'thing:a:1:1'])
+    await acknowledge('q', 1, quiet.insert(q, [entry('1')]), ['quiet:q:1:0'])
+    await acknowledge('q', null, quiet.remove(q))
+    await acknowledge('q', 1, quiet.insert(q))
+    await store.settle(9)
+    await acknowledge('a', 2, things.replace(next(a, { serial: null }), [entry('2')]), ['thing:a:2:0'])
+    await tellAll()
+    await acknowledge('a', null, things.remove(next(a), [entry('3')]), ['thing:a:3:0'])
+    await tellAll()
+    await acknowledge('q', null, quiet.remove(q, [entry('2')]), ['quiet:q:2:0'])
+    await store.settle(9)
+    await acknowledge('z', 1, things.insert(aThing('z')))
+    await acknowledge('z', null, things.remove(aThing('z'), [entry('2')]), ['thing:z:2:0'])
+    await store.settle(9)
+    await tellAll()
+    return { entries, documents, died: false }
+  } catch {
+    return { entries, documents, died: true }
+  }
+}
+
+async function everythingIn(db: Db, kind: string) {
+  return db.collection<{ _id: string; version: number }>(kind).find().toArray()
+}
+
+describe('a death at any step', () => {
+  let server: MongoServer
+  beforeAll(async () => {
+    server = await startMongo()
+  })
+  afterAll(() => server.close())
+
+  /** Answers whether there was a step to die at. */
+  async function lifeAndAfter(step: number, when: 'before' | 'after'): Promise<boolean> {
+    const connection = await connectMongo({ uri: server.uri, database: server.database() })
+    const { db, arm, calls } = dyingMongo(connection.db)
+    arm(step, when)
+    const { entries, documents, died } = await live(mongoStore(db, connection))
+    expect(died).toBe(calls() >= step)
+
+    const store = mongoStore(connection.db, connection)
+    for (const kind of [THINGS, QUIET]) store.collection(kind)
+    const shown = (await store.journal.query({ streams: ['audit'], limit: 99 })).map(({ id }) => id)
+    expect(shown).toEqual(expect.arrayContaining(entries))
+    while ((await store.settle(2)) > 0);
+    await store.announcements.done(await store.announcements.pending(9))
+    while ((await store.settle(2)) > 0);
+    expect(await store.announcements.pending(9)).toEqual([])
+    const kept = (await everythingIn(connection.db, 'journal')).map(({ _id }) => _id)
+    expect(kept.sort()).toEqual(shown.sort())
+    for (const kind of ['thing', 'quiet']) {
+      for (const document of await everythingIn(connection.db, kind)) {
+        for (const leftover of ['deleted', 'announce', 'outbox']) expect(document).not.toHaveProperty(leftover)
+      }
+    }
+    if (!died) {
+      expect(kept).toEqual([...entries].sort())
+      expect(documents.size).toBe(0)
+      for (const kind of ['thing', 'quiet']) expect(await everythingIn(connection.db, kind)).toEqual([])
+    }
+    await connection.close()
+    return died
+  }
+
+  it.each(['before', 'after'] as const)('loses nothing and leaves nothing behind, %s the step', async when => {
+    let step = 1
+    while (await lifeAndAfter(step, when)) {
+      step += 1
+      expect(step).toBeLessThan(STEPS_MAX)
+    }
+    expect(step).toBeGreaterThan(30)
+  })
+})

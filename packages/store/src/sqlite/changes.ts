@@ -1,0 +1,85 @@
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { Announcements, Change, ChangeFeed, PositionedChange } from '../store.ts'
+import type { Batch } from './batch.ts'
+
+/** Deleted documents are remembered this many deletions long; who was away for longer has to read everything again. */
+export const TOMBSTONES_MAX = 10_000
+
+export interface SqliteChanges {
+  readonly feed: ChangeFeed
+  readonly announcements: Announcements
+  /** Called inside the transaction that makes the change. */
+  record(change: Change): void
+}
+
+/** One row per document, moved to the end by each change: the feed stays as small as the store and never has a gap. */
+export function sqliteChanges(db: DatabaseSyncInstance, batch: Batch): SqliteChanges {
+  const append = db.prepare('INSERT OR REPLACE INTO changes (kind, id, version, deleted, told) VALUES (?, ?, ?, ?, 0)')
+  const listeners = new Set<() => void>()
+  const forgetOldTombstones = tombstoneKeeper(db)
+  const onCommit = (wake: () => void) => {
+    listeners.add(wake)
+    return () => listeners.delete(wake)
+  }
+  return {
+    record({ kind, id, version, deleted }) {
+      append.run(kind, id, version, deleted ? 1 : 0)
+      if (deleted) forgetOldTombstones()
+      for (const wake of listeners) queueMicrotask(wake)
+    },
+    feed: { ...feedOf(db), onCommit },
+    announcements: { ...announcementsOf(db, batch), onCommit },
+  }
+}
+
+function feedOf(db: DatabaseSyncInstance): Omit<ChangeFeed, 'onCommit'> {
+  const newest = db.prepare("SELECT coalesce(max(seq), 0) AS seq FROM sqlite_sequence WHERE name = 'changes'")
+  const after = db.prepare('SELECT seq, kind, id, version, deleted FROM changes WHERE seq > ? ORDER BY seq LIMIT ?')
+  const forgotten = db.prepare('SELECT seq FROM forgotten')
+  return {
+    position: async () => String(newest.get()?.seq ?? 0),
+    async since(position, limit) {
+      const seq = /^\d{1,15}$/.test(position) ? Number(position) : Number.NaN
+      const known = seq >= Number(forgotten.get()?.seq) && seq <= Number(newest.get()?.seq)
+      return known ? { known, changes: after.all(seq, limit).map(toPositioned) } : { known }
+    },
+  }
+}
+
+function announcementsOf(db: DatabaseSyncInstance, batch: Batch): Omit<Announcements, 'onCommit'> {
+  const untold = db.prepare('SELECT kind, id, version, deleted FROM changes WHERE told = 0 ORDER BY seq LIMIT ?')
+  const tell = db.prepare('UPDATE changes SET told = 1 WHERE kind = ? AND id = ? AND version = ?')
+  return {
+    pending: async limit => untold.all(limit).map(toChange),
+    async done(changes) {
+      if (changes.length === 0) return
+      batch.relaxed(() => {
+        for (const { kind, id, version } of changes) tell.run(kind, id, version)
+      })
+    },
+  }
+}
+
+function tombstoneKeeper(db: DatabaseSyncInstance): () => void {
+  const tooOld = db.prepare('SELECT seq FROM changes WHERE deleted = 1 ORDER BY seq DESC LIMIT 1 OFFSET ?')
+  const prune = db.prepare('DELETE FROM changes WHERE deleted = 1 AND seq <= ?')
+  const remember = db.prepare('UPDATE forgotten SET seq = ?')
+  return () => {
+    const seq = tooOld.get(TOMBSTONES_MAX)?.seq
+    if (typeof seq !== 'number') return
+    prune.run(seq)
+    remember.run(seq)
+  }
+}
+
+const toChange = (row: Record<string, unknown>): Change => ({
+  kind: String(row.kind),
+  id: String(row.id),
+  version: Number(row.version),
+  deleted: row.deleted === 1,
+})
+
+const toPositioned = (row: Record<string, unknown>): PositionedChange => ({
+  ...toChange(row),
+  position: String(row.seq),
+})

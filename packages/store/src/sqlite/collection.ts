@@ -1,0 +1,125 @@
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { Change, Collection, Document, Kind, NewEntry, Query, WriteResult } from '../store.ts'
+import type { Batch } from './batch.ts'
+import { sqliteFacets } from './facets.ts'
+
+export interface CommitHooks {
+  /** Both are called inside the transaction that makes the change. */
+  record(change: Change): void
+  enter(change: Change, entries: readonly NewEntry[]): void
+}
+
+/** Thrown inside a transaction to leave no trace of it. */
+class Refusal extends Error {
+  readonly result: WriteResult
+  constructor(result: WriteResult) {
+    super('refused')
+    this.result = result
+  }
+}
+
+const OK: WriteResult = { ok: true }
+const STALE: WriteResult = { ok: false, reason: 'stale' }
+const ID_TAKEN: WriteResult = { ok: false, reason: 'taken', field: 'id' }
+
+export function sqliteCollection<T extends Document>(
+  db: DatabaseSyncInstance,
+  kind: Kind<T>,
+  { batch, hooks }: { batch: Batch; hooks: CommitHooks },
+): Collection<T> {
+  const sql = statements(db)
+  const facets = sqliteFacets(db, kind)
+  const parse = (row: { body?: unknown }): T => kind.parse(JSON.parse(String(row.body)))
+
+  function claimValues(document: T): void {
+    for (const [field, read] of Object.entries(kind.unique ?? {})) {
+      const value = read(document)
+      if (value !== null && sql.claim.run(kind.name, field, value, document.id).changes === 0)
+        throw new Refusal({ ok: false, reason: 'taken', field })
+    }
+  }
+
+  /** Row, unique values, facets, feed and journal change together or not at all. */
+  async function write(
+    change: Change,
+    entries: readonly NewEntry[],
+    row: { run(): number | bigint; refusal: WriteResult; document: T | null },
+  ): Promise<WriteResult> {
+    try {
+      return await batch.commit(() => {
+        if (row.run() === 0) throw new Refusal(row.refusal)
+        if (kind.unique) sql.release.run(kind.name, change.id)
+        if (row.document) claimValues(row.document)
+        facets.put(change.id, row.document)
+        if (kind.announced) hooks.record(change)
+        hooks.enter(change, entries)
+        return OK
+      })
+    } catch (error) {
+      if (error instanceof Refusal) return error.result
+      throw error
+    }
+  }
+
+  const changeOf = ({ id, version }: Document, deleted = false): Change => ({ kind: kind.name, id, version, deleted })
+  return {
+    async get(id) {
+      const row = sql.get.get(kind.name, id)
+      return row === undefined ? null : parse(row)
+    },
+    async list(query) {
+      const { text, values } = listSql(kind.name, query)
+      return db
+        .prepare(text)
+        .all(...values)
+        .map(parse)
+    },
+    insert(document, entries = []) {
+      const { id, version } = document
+      const run = () => sql.insert.run(kind.name, id, version, JSON.stringify(document)).changes
+      return write(changeOf(document), entries, { run, refusal: ID_TAKEN, document })
+    },
+    replace(document, entries = []) {
+      const { id, version } = document
+      const run = () => sql.replace.run(version, JSON.stringify(document), kind.name, id, version - 1).changes
+      return write(changeOf(document), entries, { run, refusal: STALE, document })
+    },
+    remove(document, entries = []) {
+      const { id, version } = document
+      const run = () => sql.remove.run(kind.name, id, version).changes
+      const change = changeOf({ id, version: version + 1 }, true)
+      return write(change, entries, { run, refusal: STALE, document: null })
+    },
+  }
+}
+
+const statements = (db: DatabaseSyncInstance) => ({
+  get: db.prepare('SELECT body FROM documents WHERE kind = ? AND id = ?'),
+  insert: db.prepare('INSERT INTO documents (kind, id, version, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+  replace: db.prepare('UPDATE documents SET version = ?, body = ? WHERE kind = ? AND id = ? AND version = ?'),
+  remove: db.prepare('DELETE FROM documents WHERE kind = ? AND id = ? AND version = ?'),
+  claim: db.prepare('INSERT INTO unique_values (kind, field, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+  release: db.prepare('DELETE FROM unique_values WHERE kind = ? AND id = ?'),
+})
+
+const FACET = 'SELECT id FROM facets WHERE kind = documents.kind AND name = ?'
+
+/** Filters are looked up by value or by id, whichever is less: SQLite chooses. */
+function listSql(kind: string, query: Query): { text: string; values: (string | number)[] } {
+  const conditions = ['kind = ?']
+  const values: (string | number)[] = [kind]
+  const add = (condition: string, ...bound: string[]) => {
+    conditions.push(condition)
+    values.push(...bound)
+  }
+  if (query.after !== undefined) add('id > ?', query.after)
+  for (const [name, value] of Object.entries(query.where ?? {})) add(`id IN (${FACET} AND value = ?)`, name, value)
+  for (const [name, value] of Object.entries(query.whereNot ?? {})) {
+    add(`NOT EXISTS (${FACET} AND value = ? AND id = documents.id)`, name, value)
+  }
+  for (const [name, value] of Object.entries(query.contains ?? {})) {
+    add(`id IN (${FACET} AND instr(lower(value), lower(?)) > 0)`, name, value)
+  }
+  values.push(query.limit)
+  return { text: `SELECT body FROM documents WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ?`, values }
+}
