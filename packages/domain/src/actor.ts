@@ -7,6 +7,8 @@ export type ServiceName = (typeof SERVICES)[number]
 
 /** Who is asking, as the API found out. `service` is set for controllers only. */
 export interface Actor {
+  /** What stays the same when the name changes: `admin`, `token:<id>` or `oidc:<subject>`. */
+  readonly id: string
   readonly name: string
   readonly role: Role
   readonly service: ServiceName | null

@@ -16,6 +16,9 @@ export const ServiceTerm = z.object({
   instance_id: z.string(),
   /** Grows when epochs had to begin anew. */
   generation: z.int().nonnegative(),
+  /** Counts how often somebody asked its leader to look at everything, and to step down. */
+  triggers: z.int().nonnegative().default(0),
+  resignations: z.int().nonnegative().default(0),
 })
 export type ServiceTerm = z.infer<typeof ServiceTerm>
 

@@ -1,5 +1,7 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Instance, LaunchParameters } from '@lcm/domain/worker/instance'
+import { NEVER_PAUSED, NO_ACTIVITY, NO_LICENSE, NOTHING_BILLED, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import type { LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
 
 const THEN = '2026-01-02T03:04:05.000Z'
@@ -29,6 +31,25 @@ export const anAttempt = (more: Partial<LaunchAttempt> = {}): LaunchAttempt => (
   ...more,
 })
 
+/** What a worker has that nothing ever happened to. */
+const WORKER_PARTS = {
+  labels: {},
+  cordoned: false,
+  idle_detection_enabled: true,
+  desired_until: null,
+  refresh_requested_at: null,
+  drain: null,
+  license: NO_LICENSE,
+  capacity: { declared: null, reserved: NOTHING_RESERVED },
+  reservations: {},
+  ports: {},
+  activity: NO_ACTIVITY,
+  pause: NEVER_PAUSED,
+  wanted_by: [],
+  billing: NOTHING_BILLED,
+  applied_keys: [],
+}
+
 export const aWorker = (more: Partial<Worker> = {}): Worker => ({
   id: 'w-1',
   version: 1,
@@ -55,10 +76,11 @@ export const aWorker = (more: Partial<Worker> = {}): Worker => ({
   public_ip: null,
   private_ip: null,
   https_endpoint: null,
-  cml: { version: null, certificate_sha256: null },
+  cml: { version: null, ready: null, certificate_sha256: null, node_definitions: [] },
   cost_per_hour_usd: 4,
   state_history: [],
   fence: {},
+  ...WORKER_PARTS,
   ...more,
 })
 
@@ -94,6 +116,22 @@ export const aTemplate = (more: Partial<WorkerTemplate> = {}): WorkerTemplate =>
   iam_instance_profile: null,
   nested_virtualization: false,
   subnets: {},
+  associate_public_ip: true,
+  license_product: null,
+  drain_timeout_seconds: 14_400,
+  replace_lost: false,
+  has_user_data: false,
+  seeded_from_sha256: null,
   enabled: true,
   ...more,
+})
+
+/** A worker as the API shows it, with nothing joined to it yet. */
+export const asView = (worker: Worker): WorkerView => ({
+  ...worker,
+  labs_count: null,
+  nodes_count: null,
+  utilisation: null,
+  system_health: null,
+  cost: { spent_usd: 0, per_hour_usd: 0, cause: null },
 })

@@ -30,11 +30,28 @@ export const WorkerTemplateSpec = z.strictObject({
   nested_virtualization: z.boolean().default(false),
   /** Subnets by region; they win over the region's own list. */
   subnets: z.record(z.string(), z.array(z.string()).min(1)).default({}),
+  associate_public_ip: z.boolean().default(true),
+  license_product: z.string().max(64).nullable().default(null),
+  /** How long a drain waits for sessions before it stops the worker under them. */
+  drain_timeout_seconds: z
+    .int()
+    .min(60)
+    .max(7 * 86_400)
+    .default(4 * 3600),
+  /** Whether a worker whose machine is lost is replaced by a new one. */
+  replace_lost: z.boolean().default(false),
   enabled: z.boolean().default(true),
 })
 export type WorkerTemplateSpec = z.infer<typeof WorkerTemplateSpec>
 
+/** Handed to machines at their first boot. Write-only: it may hold secrets. */
+export const UserData = z.string().max(16_384)
+
 export const WorkerTemplate = WorkerTemplateSpec.extend({
+  /** Whether it has user data; the text itself is shown to controllers only. */
+  has_user_data: z.boolean().default(false),
+  /** The file that it was last seeded from, by its content; null when people made it. */
+  seeded_from_sha256: z.string().nullable().default(null),
   id: z.string(),
   version: z.int().positive(),
   created_at: Instant,

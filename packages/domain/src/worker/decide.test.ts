@@ -7,7 +7,7 @@ import type { Decision } from './decision.ts'
 import { EC2_STATES } from './instance.ts'
 import { canMove } from './lifecycle.ts'
 import { type CmlSight, type Ec2Sight, type Observation, WORKER_POLICY } from './observation.ts'
-import { DesiredStatus, WORKER_STATUSES, Worker, WorkerChanges } from './worker.ts'
+import { DesiredStatus, WORKER_STATUSES, Worker, WorkerChanges, withChanges } from './worker.ts'
 
 const ENTERED = aWorker().entered_status_at
 const soon = toMs(ENTERED) + 10_000
@@ -150,7 +150,7 @@ describe('starting up', () => {
       .filter(condition => condition.status)
       .map(condition => condition.type)
     expect(shown).toEqual(['InstanceRunning', 'TcpReachable', 'TlsEstablished', 'GatewayAnswers'])
-    expect(decide({ ...worker, ...action.changes }, ec2('running'), cmlAt('GATEWAY')).action.kind).toBe('wait')
+    expect(decide(withChanges(worker, action.changes), ec2('running'), cmlAt('GATEWAY')).action.kind).toBe('wait')
   })
 
   it('is RUNNING only after CML said ready several times in a row', () => {
@@ -161,7 +161,10 @@ describe('starting up', () => {
   })
 
   it('keeps the certificate that it saw first', () => {
-    const worker = onMachine({ status: 'STARTING', cml: { version: '2.9.0', certificate_sha256: 'cd'.repeat(32) } })
+    const worker = onMachine({
+      status: 'STARTING',
+      cml: { ...aWorker().cml, version: '2.9.0', certificate_sha256: 'cd'.repeat(32) },
+    })
     const { action } = decide(worker, ec2('running'), cmlAt('READY', 1))
     expect(action).toMatchObject({ changes: { cml: { version: '2.9.1', certificate_sha256: 'cd'.repeat(32) } } })
   })

@@ -2,6 +2,24 @@ import { z } from 'zod'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
 import { LaunchParameters } from './instance.ts'
+import {
+  Activity,
+  Billing,
+  Cml,
+  CmlChanges,
+  Drain,
+  Labels,
+  License,
+  LicenseChanges,
+  NEVER_PAUSED,
+  NO_ACTIVITY,
+  NO_LICENSE,
+  NOTHING_BILLED,
+  NOTHING_RESERVED,
+  Pause,
+  Reservation,
+  WorkerCapacity,
+} from './parts.ts'
 
 export const WORKER_STATUSES = [
   'PENDING',
@@ -68,6 +86,7 @@ export const StateChange = z.object({
 })
 export type StateChange = z.infer<typeof StateChange>
 export const STATE_HISTORY_MAX = 50
+export const APPLIED_KEYS_MAX = 20
 
 export const WorkerName = z
   .string()
@@ -89,10 +108,16 @@ export const Worker = z.object({
   template_name: z.string(),
   aws_region: z.string(),
   tags: Tags,
+  labels: Labels.default({}),
   protected: z.boolean(),
+  /** Nothing new is placed on it. */
+  cordoned: z.boolean().default(false),
+  idle_detection_enabled: z.boolean().default(true),
   desired_status: DesiredStatus,
   desired_by: z.string(),
   desired_reason: z.string(),
+  /** Until then no policy may change what a person asked for; null where nothing is held. */
+  desired_until: Instant.nullable().default(null),
   status: WorkerStatus,
   entered_status_at: Instant,
   service_status: ServiceStatus,
@@ -105,9 +130,24 @@ export const Worker = z.object({
   public_ip: z.string().nullable(),
   private_ip: z.string().nullable(),
   https_endpoint: z.string().nullable(),
-  cml: z.object({ version: z.string().nullable(), certificate_sha256: z.string().nullable() }),
+  cml: Cml,
   cost_per_hour_usd: z.number(),
+  billing: Billing.default(NOTHING_BILLED),
   state_history: z.array(StateChange).max(STATE_HISTORY_MAX),
+  refresh_requested_at: Instant.nullable().default(null),
+  drain: Drain.nullable().default(null),
+  license: License.default(NO_LICENSE),
+  capacity: WorkerCapacity.default({ declared: null, reserved: NOTHING_RESERVED }),
+  /** By session id. */
+  reservations: z.record(z.string(), Reservation).default({}),
+  /** By lab record id: names and port numbers. */
+  ports: z.record(z.string(), z.record(z.string(), z.int())).default({}),
+  activity: Activity.default(NO_ACTIVITY),
+  pause: Pause.default(NEVER_PAUSED),
+  /** Sessions that wait for this worker to run. */
+  wanted_by: z.array(z.string()).max(1000).default([]),
+  /** Hashes of the last requests that changed it, so that a repeated one is known. */
+  applied_keys: z.array(z.string()).max(APPLIED_KEYS_MAX).default([]),
   fence: Fence.default({}),
 })
 export type Worker = z.infer<typeof Worker>
@@ -126,6 +166,17 @@ export const WorkerChanges = z.strictObject({
   public_ip: shape.public_ip.exactOptional(),
   private_ip: shape.private_ip.exactOptional(),
   https_endpoint: shape.https_endpoint.exactOptional(),
-  cml: shape.cml.exactOptional(),
+  /** What is not named stays as it is; so for `license`. */
+  cml: CmlChanges.exactOptional(),
+  license: LicenseChanges.exactOptional(),
+  refresh_requested_at: z.null().exactOptional(),
 })
 export type WorkerChanges = z.infer<typeof WorkerChanges>
+
+/** The worker as the report says it is. What the report does not name stays. */
+export const withChanges = (worker: Worker, changes: WorkerChanges): Worker => ({
+  ...worker,
+  ...changes,
+  cml: { ...worker.cml, ...changes.cml },
+  license: { ...worker.license, ...changes.license },
+})

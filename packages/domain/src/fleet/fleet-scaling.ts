@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { Instant } from '../instant.ts'
+
+export const FLEET_SCALING_ID = 'fleet'
+
+/**
+ * What spans workers. Every automatic stop or purchase is decided by compare-and-set on this one document, so two of them can
+ * never both believe that there is room.
+ */
+export const FleetScaling = z.object({
+  id: z.literal(FLEET_SCALING_ID),
+  version: z.int().positive(),
+  created_at: Instant,
+  updated_at: Instant,
+  last_scale_down_at: Instant.nullable(),
+  /** By worker id: who may be stopped although its own document does not say so yet. */
+  stop_permits: z.record(z.string(), z.object({ at: Instant, reason: z.string() })),
+  /** By `<template>/<region>`: the workers that were bought last, and for what. */
+  flights: z.record(
+    z.string(),
+    z.object({ key: z.string(), count: z.int(), worker_ids: z.array(z.string()), at: Instant }),
+  ),
+  /** Nothing automatic is done until every worker has been looked at since then; null in ordinary times. */
+  held_since: Instant.nullable(),
+})
+export type FleetScaling = z.infer<typeof FleetScaling>
+
+export const newFleetScaling = (now: Instant): FleetScaling => ({
+  id: FLEET_SCALING_ID,
+  version: 1,
+  created_at: now,
+  updated_at: now,
+  last_scale_down_at: null,
+  stop_permits: {},
+  flights: {},
+  held_since: null,
+})

@@ -1,0 +1,139 @@
+import { type Instant, toInstant, toMs } from '../instant.ts'
+import type { Guard } from '../worker/decision.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { SettingValues } from './settings.ts'
+
+/** What telemetry showed of people's activity; null when it could not be read, which is never taken for idleness. */
+export interface IdleEvidence {
+  readonly last_activity_at: Instant | null
+  readonly running_nodes: number | null
+}
+
+export interface FleetCounts {
+  /** Workers that run and are wanted running, less those that already have a permit to stop. */
+  readonly running: number
+  readonly lastScaleDownAt: Instant | null
+  readonly isHeld: boolean
+}
+
+export type IdleVerdict =
+  | { readonly kind: 'skipped_not_idle' | 'skipped_not_eligible' | 'skipped_auto_pause'; readonly because: string }
+  | { readonly kind: 'skipped_min_workers' | 'skipped_cooldown'; readonly because: string }
+  | { readonly kind: 'pause' | 'drain'; readonly because: string }
+
+export interface IdleDecision {
+  readonly verdict: IdleVerdict
+  readonly guards: readonly Guard[]
+  /** Since when nobody did anything, if that is long enough ago. */
+  readonly idleSince: Instant | null
+}
+
+/** Whether an idle worker is to be stopped now. The guards come in the order in which people would ask for them. */
+export function decideIdle(
+  worker: Worker,
+  evidence: IdleEvidence | null,
+  settings: SettingValues,
+  { fleet, nowMs }: { fleet: FleetCounts; nowMs: number },
+): IdleDecision {
+  const idleMs = nowMs - referenceMs(worker, evidence)
+  const isIdle = evidence !== null && idleMs >= settings.idle_timeout_seconds * 1000
+  const guards = [
+    guard('already_paused', worker.desired_status !== 'RUNNING', false),
+    { name: 'idle_seconds', value: Math.floor(idleMs / 1000), limit: settings.idle_timeout_seconds, passed: isIdle },
+    ...eligibility(worker, evidence, settings, nowMs),
+    ...room(settings, fleet, nowMs),
+  ]
+  const idleSince = isIdle ? toInstant(nowMs - idleMs) : null
+  const failed = guards.find(each => !each.passed)
+  return { verdict: failed ? skipped(failed, evidence) : stopped(worker, settings, idleMs), guards, idleSince }
+}
+
+const guard = (name: string, value: string | number | boolean, limit: string | number | boolean): Guard => ({
+  name,
+  value,
+  limit,
+  passed: value === limit,
+})
+
+/** The last moment at which somebody is known to have wanted the worker awake. */
+function referenceMs(worker: Worker, evidence: IdleEvidence | null): number {
+  const moments = [
+    worker.created_at,
+    worker.pause.last_resumed_at,
+    worker.activity.last_activity_at,
+    evidence?.last_activity_at ?? null,
+  ]
+  return Math.max(...moments.flatMap(moment => (moment === null ? [] : [toMs(moment)])))
+}
+
+function eligibility(worker: Worker, evidence: IdleEvidence | null, settings: SettingValues, nowMs: number): Guard[] {
+  const resumed = worker.pause.last_resumed_at
+  const snoozedMs = resumed === null ? 0 : toMs(resumed) + settings.idle_snooze_seconds * 1000 - nowMs
+  const heldMs = worker.desired_until === null ? 0 : toMs(worker.desired_until) - nowMs
+  const keptAwake = settings.idle_running_nodes === 'keep' ? (evidence?.running_nodes ?? 0) : 0
+  return [
+    guard('idle_detection_enabled', settings.idle_detection_enabled && worker.idle_detection_enabled, true),
+    guard(
+      'idle_action',
+      settings.idle_action === 'drain' && !settings.scale_down_enabled ? 'none' : settings.idle_action,
+      wantedAction(settings),
+    ),
+    guard('status', worker.status, 'RUNNING'),
+    guard('protected', worker.protected, false),
+    guard('draining', worker.drain !== null, false),
+    guard('sessions', Object.keys(worker.reservations).length, 0),
+    guard('wanted_by', worker.wanted_by.length, 0),
+    guard('running_nodes_kept', keptAwake, 0),
+    guard('snoozed_seconds', Math.max(0, Math.ceil(snoozedMs / 1000)), 0),
+    guard('held_by_person_seconds', Math.max(0, Math.ceil(heldMs / 1000)), 0),
+  ]
+}
+
+/** The guard fails where there is nothing to do. */
+const wantedAction = ({ idle_action }: SettingValues): string =>
+  idle_action === 'none' ? 'pause or drain' : idle_action
+
+function room(settings: SettingValues, fleet: FleetCounts, nowMs: number): Guard[] {
+  const last = fleet.lastScaleDownAt
+  const sinceS = last === null ? Number.MAX_SAFE_INTEGER : Math.floor((nowMs - toMs(last)) / 1000)
+  return [
+    guard('fleet_held', fleet.isHeld, false),
+    {
+      name: 'running_workers',
+      value: fleet.running,
+      limit: settings.min_workers,
+      passed: fleet.running > settings.min_workers,
+    },
+    {
+      name: 'seconds_since_scale_down',
+      value: sinceS,
+      limit: settings.scale_down_cooldown_seconds,
+      passed: sinceS >= settings.scale_down_cooldown_seconds,
+    },
+  ]
+}
+
+function skipped(failed: Guard, evidence: IdleEvidence | null): IdleVerdict {
+  const because = `${failed.name} is ${failed.value}, wanted ${failed.limit}`
+  switch (failed.name) {
+    case 'already_paused':
+      return { kind: 'skipped_auto_pause', because: 'it is not wanted running any more' }
+    case 'idle_seconds':
+      return { kind: 'skipped_not_idle', because: evidence === null ? 'its telemetry could not be read' : because }
+    case 'running_workers':
+      return { kind: 'skipped_min_workers', because }
+    case 'seconds_since_scale_down':
+      return { kind: 'skipped_cooldown', because }
+    default:
+      return { kind: 'skipped_not_eligible', because }
+  }
+}
+
+function stopped(worker: Worker, settings: SettingValues, idleMs: number): IdleVerdict {
+  const kind = settings.idle_action === 'drain' ? 'drain' : 'pause'
+  const minutes = Math.floor(idleMs / 60_000)
+  return {
+    kind,
+    because: `nobody used ${worker.name} for ${minutes} min, the limit is ${settings.idle_timeout_seconds / 60}`,
+  }
+}

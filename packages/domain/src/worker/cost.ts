@@ -1,0 +1,81 @@
+import { type Instant, toMs } from '../instant.ts'
+import type { CostCause } from './parts.ts'
+import type { Worker } from './worker.ts'
+
+const HOUR_MS = 3_600_000
+
+/** What a stretch of a worker's life was for and what it cost. */
+export interface CostInterval {
+  readonly status: Worker['status']
+  readonly cause: CostCause
+  readonly from: Instant
+  readonly to: Instant
+  readonly usd: number
+  /** What it would have cost, had a policy not stopped it. */
+  readonly saved_usd: number
+}
+
+/** What the worker's time is spent on, or null while there is nothing to count. EC2 bills a machine that runs. */
+export function costCauseOf(worker: Worker): CostCause | null {
+  switch (worker.status) {
+    case 'STARTING':
+      return 'boot'
+    case 'RUNNING':
+      return Object.keys(worker.reservations).length > 0 ? 'session' : 'idle'
+    case 'DRAINING':
+    case 'TERMINATING':
+      return worker.ec2_instance_id === null ? null : 'drain'
+    case 'FAILED':
+    case 'UNKNOWN':
+      return worker.ec2_instance_id === null ? null : 'failed'
+    case 'STOPPED':
+      return 'stopped'
+    default:
+      return null
+  }
+}
+
+const isStoppedByPolicy = (worker: Worker): boolean => worker.pause.reason !== null
+
+/** The interval that ends when `before` becomes `after`, and the billing from then on. Null when the same one goes on. */
+export function closeCost(
+  before: Worker,
+  after: Worker,
+  now: Instant,
+): { interval: CostInterval | null; billing: Worker['billing'] } | null {
+  const cause = costCauseOf(after)
+  if (cause === before.billing.cause && (before.status === after.status || cause === null)) return null
+  const interval = intervalOf(before, now)
+  const closed_usd = before.billing.closed_usd + (interval?.usd ?? 0)
+  return { interval, billing: { since: cause === null ? null : now, cause, closed_usd } }
+}
+
+function intervalOf(worker: Worker, now: Instant): CostInterval | null {
+  const { since, cause } = worker.billing
+  if (since === null || cause === null) return null
+  const usd = (worker.cost_per_hour_usd * Math.max(0, toMs(now) - toMs(since))) / HOUR_MS
+  const stopped = cause === 'stopped'
+  return {
+    status: worker.status,
+    cause,
+    from: since,
+    to: now,
+    usd: stopped ? 0 : usd,
+    saved_usd: stopped && isStoppedByPolicy(worker) ? usd : 0,
+  }
+}
+
+/** What the worker has cost up to now, and what it costs an hour as it is. */
+export function costOf(
+  worker: Worker,
+  now: Instant,
+): { spent_usd: number; per_hour_usd: number; cause: CostCause | null } {
+  const open = intervalOf(worker, now)
+  const { cause } = worker.billing
+  const isBilled = cause !== null && cause !== 'stopped'
+  return {
+    spent_usd: worker.billing.closed_usd + (open?.usd ?? 0),
+    per_hour_usd: isBilled ? worker.cost_per_hour_usd : 0,
+    cause,
+  }
+}
