@@ -13,3 +13,7 @@ export function mayCall(actor: Actor, access: Access): boolean {
   if (actor.role !== 'controller') return false
   return access.controllersOf === 'any' || actor.service === access.controllersOf
 }
+
+/** Who runs the fleet may touch everything; everybody else only what is their own. */
+export const mayTouch = (actor: Actor, ownerId: string): boolean =>
+  actor.role === 'admin' || actor.role === 'operator' || actor.id === ownerId

@@ -1,2 +1,10 @@
-/** Where the API announces changes, one key per resource. Controllers watch below these prefixes. */
-export const CHANGE_KEYS = { workers: '/lcm/workers/' } as const
+/** Where the API announces changes, one key per resource, by the kind of resource. Controllers watch below these prefixes. */
+export const CHANGE_KEYS = {
+  workers: '/lcm/workers/',
+  templates: '/lcm/templates/',
+  settings: '/lcm/settings/',
+  services: '/lcm/services/',
+} as const
+
+/** Everything that the API announces is below this. */
+export const CHANGE_KEY_ROOT = '/lcm/'

@@ -1,10 +1,12 @@
+import { DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import { Worker } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
+import { SettingsView } from './fleet-bodies.ts'
+import { WorkerSample, WorkerView } from './worker-bodies.ts'
 
 /** The kinds of resources that announce their changes, and what each is made of. */
-export const EVENT_KINDS = { worker: Worker, template: WorkerTemplate } as const
+export const EVENT_KINDS = { worker: WorkerView, template: WorkerTemplate, settings: SettingsView } as const
 export type EventKind = keyof typeof EVENT_KINDS
 
 const changed = <K extends EventKind>(kind: K) =>
@@ -22,18 +24,56 @@ const deleted = z.object({
   at: Instant,
   data: z.null(),
 })
+/** Something that belongs to no version: it has no position and is not told again after a reconnect. */
+const decided = z.object({ type: z.literal('decision'), id: z.string(), at: Instant, data: DecisionRecord })
+/** At most one a second: the newest sample of every worker that reported since the last. */
+const measured = z.object({
+  type: z.literal('metrics.batch'),
+  at: Instant,
+  data: z.array(z.object({ worker_id: z.string(), sample: WorkerSample })),
+})
 /**
  * `reset`: the position is unknown or too old, so read the lists again. `heartbeat`: the stream is alive. Every stream begins
  * with one, and they come at least every HEARTBEAT_MS.
  */
 const signal = z.object({ type: z.enum(['heartbeat', 'reset']), at: Instant })
 
-export const EventEnvelope = z.union([changed('worker'), changed('template'), deleted, signal])
+export const EventEnvelope = z.union([
+  changed('worker'),
+  changed('template'),
+  changed('settings'),
+  deleted,
+  decided,
+  measured,
+  signal,
+])
 export type EventEnvelope = z.infer<typeof EventEnvelope>
+export const EVENT_TYPES = [
+  'worker.created',
+  'worker.updated',
+  'worker.deleted',
+  'template.created',
+  'template.updated',
+  'template.deleted',
+  'settings.created',
+  'settings.updated',
+  'decision',
+  'metrics.batch',
+  'heartbeat',
+  'reset',
+] as const satisfies readonly EventEnvelope['type'][]
 
 export const EventQuery = z.strictObject({
   /** Resume after this position; the header `Last-Event-ID` wins. Without one the stream begins now. */
   after: z.string().max(64).optional(),
+  /** Only these, with commas: types such as `worker.updated`, or kinds such as `worker`. Signals always come. */
+  types: z
+    .string()
+    .max(500)
+    .regex(/^[a-z_.]+(,[a-z_.]+)*$/, 'types with commas between them')
+    .optional(),
+  /** Only events about this resource. */
+  id: z.string().min(1).max(64).optional(),
 })
 
 export const HEARTBEAT_MS = 15_000

@@ -1,103 +1,166 @@
-import { z } from 'zod'
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem, type ProblemCode } from './problems.ts'
+import { ROLES, type Role } from '@lcm/domain/actor'
+import type { Access } from './access.ts'
+import { areaOf, areaSentence, areasOf } from './openapi-areas.ts'
+import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './openapi-document.ts'
+import { exampleOf } from './openapi-examples.ts'
+import { ANSWER_HEADERS, HEADER_PARAMETERS, parametersOf } from './openapi-parameters.ts'
+import { problemAnswers, problemExamples, problemsOf } from './openapi-problems.ts'
+import { COMPONENT_SCHEMAS, type SchemaBook, schemaBook } from './openapi-schemas.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from './routes.ts'
-import { EPOCH_HEADER } from './wire.ts'
 
-/** What any route may answer besides its own problems. */
-const shared = (route: RouteSpec): ProblemCode[] => {
-  const codes: ProblemCode[] = ['internal_error', 'store_unavailable', 'wrong_host']
-  if (route.access !== 'open') codes.push('unauthenticated', 'forbidden')
-  if (route.query || route.body || route.ifMatch) codes.push('validation_failed')
-  if (route.fenced) codes.push('stale_leader', 'term_not_registered')
-  if (route.fenced || route.ifMatch === 'required') codes.push('precondition_required')
-  if (route.method !== 'GET') codes.push('foreign_origin')
-  if (route.body) codes.push('malformed_json', 'body_too_large', 'unsupported_media_type')
-  return codes
-}
-
-export const problemsOf = (route: RouteSpec): ProblemCode[] => [...new Set([...route.problems, ...shared(route)])]
+const SESSION_COOKIE = 'lcm_session'
 
 /** The OpenAPI 3.1 document, made from the table that also routes and validates. */
-export function openApi(version: string): object {
+export function openApi(version: string, routes: Readonly<Record<string, RouteSpec>> = ROUTES): OpenApiDocument {
+  const specs = Object.values(routes)
+  const book = schemaBook(specs)
   return {
     openapi: '3.1.0',
-    info: { title: 'Lablet Cloud Manager', version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
-    servers: [{ url: API_PREFIX }],
-    security: [{ bearer: [] }],
-    paths: paths(),
+    info: {
+      title: 'Lablet Cloud Manager',
+      version,
+      summary: 'Runs fleets of CML servers on AWS EC2, and the lab sessions on them.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    externalDocs: { description: 'The same for people, with a first call', url: '/api/docs' },
+    servers: [{ url: API_PREFIX, description: 'This LCM' }],
+    tags: areasOf(specs).map(name => ({ name, description: areaSentence(name) })),
+    security: [{ bearer: [] }, { session: [] }],
+    paths: pathsOf(routes, book),
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
-      schemas: { Problem: jsonSchema(Problem, 'output') },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A token: `.lcm/admin-token`, or one from `POST /tokens`.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: SESSION_COOKIE,
+          description: 'A browser that a login link logged in. It may act from the console only.',
+        },
+      },
+      parameters: HEADER_PARAMETERS,
+      headers: ANSWER_HEADERS,
+      responses: Object.assign({}, ...specs.map(route => problemAnswers(route).components)),
+      examples: problemExamples(),
+      schemas: book.components,
     },
   }
 }
 
-function paths(): Record<string, Record<string, object>> {
-  const byPath: Record<string, Record<string, object>> = {}
-  for (const [name, route] of Object.entries<RouteSpec>(ROUTES)) {
-    byPath[route.path] = { ...byPath[route.path], [route.method.toLowerCase()]: operation(name, route) }
+function pathsOf(routes: Readonly<Record<string, RouteSpec>>, book: SchemaBook): OpenApiDocument['paths'] {
+  const byPath: Record<string, Record<string, Operation>> = {}
+  for (const [name, route] of Object.entries(routes)) {
+    byPath[route.path] = { ...byPath[route.path], [route.method.toLowerCase()]: operation(name, route, book) }
   }
   return byPath
 }
 
-function operation(name: string, route: RouteSpec): object {
+function operation(name: string, route: RouteSpec, book: SchemaBook): Operation {
   return {
     operationId: name,
+    tags: [areaOf(route)],
     summary: route.summary,
-    ...(route.access === 'open' ? { security: [] } : {}),
-    parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
-    ...(route.body ? { requestBody: { required: true, content: json(jsonSchema(route.body, 'input')) } } : {}),
-    responses: { [route.status]: success(route), ...problemResponses(route) },
+    ...(route.description === undefined ? {} : { description: route.description }),
+    'x-lcm-roles': rolesOf(route.access),
+    ...(typeof route.access === 'object' && 'controllersOf' in route.access
+      ? { 'x-lcm-service': route.access.controllersOf }
+      : {}),
+    'x-lcm-problems': problemsOf(route),
+    ...securityOf(route.access),
+    parameters: parametersOf(route, book),
+    ...(route.body
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': media(book, book.of(route.body, 'input'), 'input') },
+          },
+        }
+      : {}),
+    responses: { ...successes(route, book), ...problemAnswers(route).references },
   }
 }
 
-const json = (schema: object) => ({ 'application/json': { schema } })
-
-function success(route: RouteSpec): object {
-  if (route.answer === null) return { description: 'done' }
-  const schema = jsonSchema(route.answer, 'output')
-  return { description: 'ok', content: route.stream ? { 'text/event-stream': { schema } } : json(schema) }
+/** Those who may call it; anybody may call what is open. */
+export function rolesOf(access: Access): readonly Role[] {
+  if (access === 'open') return ROLES
+  return 'roles' in access ? access.roles : ['controller']
 }
 
-function problemResponses(route: RouteSpec): Record<string, object> {
-  const byStatus = new Map<number, ProblemCode[]>()
-  for (const code of problemsOf(route)) {
-    const { status } = PROBLEMS[code]
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+/** Said where it is not what the document says for all. */
+function securityOf(access: Access): Pick<Operation, 'security'> {
+  if (access === 'open') return { security: [] }
+  return 'roles' in access ? {} : { security: [{ bearer: [] }] }
+}
+
+const media = (book: SchemaBook, schema: JsonSchema, direction: 'input' | 'output'): MediaType => ({
+  schema,
+  example: exampleOf(schema, { schemas: book.components, direction }),
+})
+
+const DESCRIPTIONS: Readonly<Record<number, string>> = {
+  200: 'As asked.',
+  201: 'Made.',
+  202: 'Taken note of; controllers do the rest.',
+  204: 'Done; there is nothing to say.',
+}
+
+function successes(route: RouteSpec, book: SchemaBook): Record<string, Answer> {
+  const answer = success(route, book)
+  const { status, alsoStatus } = route
+  if (!alsoStatus) return { [status]: answer }
+  return { [status]: answer, [alsoStatus.status]: { ...answer, description: sentence(alsoStatus.meaning) } }
+}
+
+const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
+
+function success(route: RouteSpec, book: SchemaBook): Answer {
+  const schema = route.answer ? book.of(route.answer, 'output') : null
+  const headers = answerHeaders(route, schema, book)
+  const description = route.stream
+    ? 'A stream of events that goes on until you close it.'
+    : (DESCRIPTIONS[route.status] ?? 'Done.')
+  return {
+    description,
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    ...(schema === null ? {} : { content: contentOf(route, schema, book) }),
   }
-  const schema = { $ref: '#/components/schemas/Problem' }
-  return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [
-      status,
-      { description: codes.join(', '), content: { [PROBLEM_MEDIA_TYPE]: { schema } } },
-    ]),
+}
+
+function contentOf(route: RouteSpec, schema: JsonSchema, book: SchemaBook): Record<string, MediaType> {
+  if (route.file !== undefined) return { [route.file]: { schema: {} } }
+  if (route.stream) return { 'text/event-stream': { schema, examples: eventExamples(schema, book) } }
+  return { 'application/json': media(book, schema, 'output') }
+}
+
+function answerHeaders(route: RouteSpec, schema: JsonSchema | null, book: SchemaBook): Record<string, Reference> {
+  const names: (keyof typeof ANSWER_HEADERS)[] = []
+  if (
+    schema &&
+    !route.stream &&
+    route.file === undefined &&
+    resolved(schema, book).properties?.version?.type === 'integer'
   )
+    names.push('ETag')
+  if (route.location !== undefined) names.push('Location')
+  if (route.idempotent) names.push('Idempotent-Replayed')
+  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-const pathParameters = (route: RouteSpec) =>
-  [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }))
-
-function queryParameters(route: RouteSpec): object[] {
-  if (!route.query) return []
-  return Object.entries(route.query.shape).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: false,
-    schema: jsonSchema(schema, 'input'),
-  }))
+/** One example of each kind of event, by its type. An event about a resource has that one's id and version. */
+function eventExamples(schema: JsonSchema, book: SchemaBook): NonNullable<MediaType['examples']> {
+  const { anyOf, oneOf } = resolved(schema, book)
+  const around = { schemas: book.components, direction: 'output', owner: schema.$ref?.split('/').at(-1) ?? '' } as const
+  const examples = (anyOf ?? oneOf ?? [schema]).map(option => {
+    const event = exampleOf(option, around) as Record<string, unknown>
+    const subject = (event.data ?? {}) as Record<string, unknown>
+    const shared = ['id', 'version'].filter(key => key in event && key in subject).map(key => [key, subject[key]])
+    return [String(event.type), { value: { ...event, ...Object.fromEntries(shared) } }]
+  })
+  return Object.fromEntries(examples)
 }
 
-const headerParameters = (route: RouteSpec): object[] => [
-  ...(route.ifMatch ? [header('If-Match', route.ifMatch === 'required')] : []),
-  ...(route.fenced ? [header(EPOCH_HEADER, true)] : []),
-]
-
-const header = (name: string, required: boolean) => ({ name, in: 'header', required, schema: { type: 'string' } })
-
-const jsonSchema = (schema: z.core.$ZodType, io: 'input' | 'output'): object =>
-  z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+const resolved = (schema: JsonSchema, book: SchemaBook): JsonSchema =>
+  schema.$ref === undefined ? schema : (book.components[schema.$ref.slice(COMPONENT_SCHEMAS.length)] ?? {})

@@ -6,15 +6,20 @@ export interface ApiRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
+  /** The address that the request came from; absent within a process. */
+  readonly remote?: string
   /** Aborts when the caller is gone. */
   readonly signal: AbortSignal
 }
 
 export interface ApiResponse {
   readonly status: number
+  /** Names in lower case. Several cookies in `set-cookie` are separated by line breaks. */
   readonly headers: Readonly<Record<string, string>>
   /** A stream ends when the request's signal aborts or the server is done with it. */
   readonly body: string | AsyncIterable<string> | null
+  /** A file instead of a body. */
+  readonly file?: AsyncIterable<Uint8Array>
 }
 
 export type Dispatch = (request: ApiRequest) => Promise<ApiResponse>

@@ -1,0 +1,56 @@
+import type { Operation, Parameter } from '../openapi-document.ts'
+import { API_PREFIX, type RouteSpec } from '../routes.ts'
+
+/** The page's script puts the address in that it came from. */
+export const SAMPLE_ORIGIN = 'http://localhost:8080'
+const ADMIN = '$(cat .lcm/admin-token)'
+/** What fits on the line of an option. */
+const SHORT_BODY_MAX = 70
+
+export type CurlSubject = Pick<Operation, 'x-lcm-service' | 'security' | 'requestBody'> & {
+  readonly parameters: readonly Parameter[]
+}
+
+/** A command that calls the route as it stands. It says what must be said and leaves out what may be. */
+export function curlOf(route: Pick<RouteSpec, 'method' | 'path' | 'stream' | 'file'>, subject: CurlSubject): string {
+  const body = subject.requestBody?.content['application/json']?.example
+  const isPlainPost = route.method === 'POST' && body !== undefined
+  const start = [
+    'curl',
+    ...(route.stream ? ['-N'] : []),
+    ...(route.method === 'GET' || isPlainPost ? [] : ['-X', route.method]),
+  ]
+  const required = subject.parameters.filter(parameter => parameter.in === 'header' && parameter.required)
+  return [
+    [...start, quoted(SAMPLE_ORIGIN + pathOf(route.path, subject.parameters))].join(' '),
+    ...authorization(subject),
+    ...required.map(({ name, example }) => `-H ${quoted(`${name}: ${example}`)}`),
+    ...(route.file === undefined ? [] : ['-o download']),
+    ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(bodyText(body))}`]),
+  ].join(' \\\n  ')
+}
+
+function authorization({ security, 'x-lcm-service': service }: CurlSubject): string[] {
+  if (security?.length === 0) return []
+  return [`-H "Authorization: Bearer ${service === undefined ? ADMIN : '$LCM_SERVICE_TOKEN'}"`]
+}
+
+/** The path of a call, with the examples of its parameters. */
+export function pathOf(path: string, parameters: readonly Parameter[]): string {
+  const exampleFor = (where: string, name: string) =>
+    encodeURIComponent(String(parameters.find(each => each.in === where && each.name === name)?.example ?? name))
+  const query = parameters
+    .filter(parameter => parameter.in === 'query' && parameter.required)
+    .map(({ name }) => `${name}=${exampleFor('query', name)}`)
+  const filled = API_PREFIX + path.replaceAll(/\{(\w+)\}/g, (_, name: string) => exampleFor('path', name))
+  return query.length === 0 ? filled : `${filled}?${query.join('&')}`
+}
+
+function bodyText(body: unknown): string {
+  const short = JSON.stringify(body)
+  return short.length <= SHORT_BODY_MAX ? short : JSON.stringify(body, null, 2)
+}
+
+/** For a POSIX shell; left alone where it needs no quotes. */
+export const quoted = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

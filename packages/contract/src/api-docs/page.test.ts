@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest'
+import { EVERYONE } from '../access.ts'
+import { openApi } from '../openapi.ts'
+import { areasOf } from '../openapi-areas.ts'
+import { PROBLEMS, ProblemError } from '../problems.ts'
+import { ROUTES, type RouteSpec } from '../routes.ts'
+import { whoMay } from './operations.ts'
+import { API_DOCS_PATHS, apiDocsPage } from './page.ts'
+
+const page = apiDocsPage('1.2.3')
+const routes = Object.entries<RouteSpec>(ROUTES)
+const idsIn = (markup: string) => [...markup.matchAll(/ id="([^"]*)"/g)].map(([, id = '']) => id)
+const ids = idsIn(page.html)
+
+describe('the page', () => {
+  it('has every operation with its path, in the section of its area', () => {
+    for (const [name, { path }] of routes) {
+      const [, section = ''] = page.html.split(`<section id="area-${path.split('/')[1]}">`)
+      expect(section.split('</section>')[0]).toContain(`id="op-${name}"`)
+    }
+    expect(ids.filter(id => id.startsWith('area-'))).toEqual(areasOf(Object.values(ROUTES)).map(area => `area-${area}`))
+  })
+
+  it('explains every problem where problems point to', () => {
+    for (const code of Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[]) {
+      const { type } = new ProblemError(code, '').toProblem('/')
+      expect(type).toBe(`${API_DOCS_PATHS.html}#${code}`)
+      expect(ids).toContain(code)
+    }
+  })
+
+  it('shows every type of event', () => {
+    const [, section = ''] = page.html.split('<section id="event-types">')
+    const envelope = openApi('0').components.schemas.EventEnvelope
+    const types = (envelope?.anyOf ?? []).flatMap(
+      ({ properties }) => properties?.type?.enum ?? [properties?.type?.const],
+    )
+    expect(types).toContain('heartbeat')
+    for (const type of types) expect(section).toContain(`<dt><code>${type}</code></dt>`)
+  })
+
+  it('leads a newcomer to a first call', () => {
+    expect(page.html).toContain('.lcm/admin-token')
+    expect(page.html).toContain('Idempotency-Key: my-first-worker')
+    expect(page.html).toContain('curl -N')
+    expect(page.html.indexOf('id="first-call"')).toBeLessThan(page.html.indexOf('id="conventions"'))
+  })
+
+  it('names nothing twice, and links only to what is there', () => {
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+    const links = [...page.html.matchAll(/ href="#([^"]*)"/g)].map(([, id = '']) => id)
+    expect([...new Set(links)].filter(id => !ids.includes(id))).toEqual([])
+  })
+
+  it('keeps to a policy without inline style and script, and needs nothing from elsewhere', () => {
+    expect(page.html.match(/<script[^>]*>/g)).toEqual([`<script src="${API_DOCS_PATHS.script}" defer>`])
+    expect(page.html).not.toMatch(/<style|\sstyle=|\son\w+=|javascript:/i)
+    expect([...page.html.matchAll(/(?:src|href)="([^"]*)"/g)].filter(([, at = '']) => !/^[/#]/.test(at))).toEqual([])
+    expect(page.css).not.toMatch(/@import|url\(/)
+  })
+
+  it('has a script that is one, and small', () => {
+    expect(() => new Function(page.script)).not.toThrow()
+    expect(page.script.split('\n').length).toBeLessThan(100)
+    for (const [, id = ''] of page.script.matchAll(/getElementById\('([\w-]+)'\)/g)) expect(ids).toContain(id)
+  })
+
+  it('closes what it opens', () => {
+    const open: string[] = []
+    for (const [, slash, tag = ''] of page.html.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
+      if (['meta', 'link', 'input'].includes(tag)) continue
+      if (slash === '') open.push(tag)
+      else expect(open.pop()).toBe(tag)
+    }
+    expect(open).toEqual([])
+  })
+})
+
+it('tames hostile words, wherever they stand', () => {
+  const hostile = `<script>alert(1)</script>" onload="x`
+  const route: RouteSpec = {
+    method: 'GET',
+    path: `/${hostile}`,
+    summary: hostile,
+    description: hostile,
+    access: EVERYONE,
+    status: 200,
+    answer: null,
+    problems: [],
+  }
+  const { html } = apiDocsPage(hostile, { [hostile]: route })
+  expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&quot;x')
+  expect(html).not.toContain('<script>alert')
+  expect(html).not.toContain('" onload="')
+})
+
+it.each<[RouteSpec['access'], string]>([
+  ['open', 'anybody, without a token'],
+  [EVERYONE, 'every role'],
+  [{ roles: ['admin', 'operator'] }, 'admin, operator'],
+  [{ controllersOf: 'worker-controller' }, 'the worker-controller'],
+  [{ controllersOf: 'any' }, 'every controller, for its own service'],
+])('%j: who may call', (access, expected) => {
+  expect(whoMay(access)).toBe(expected)
+})

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest'
+import type { JsonSchema } from './openapi-document.ts'
+import { exampleOf, fits } from './openapi-examples.ts'
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const schemas: Record<string, JsonSchema> = {
+  Worker: { type: 'object', properties: { id: { type: 'string' }, status: ref('Status') } },
+  Status: { type: 'string', enum: ['PENDING', 'RUNNING'] },
+  Tree: { type: 'object', properties: { child: { anyOf: [ref('Tree'), { type: 'null' }] } } },
+}
+const shown = (schema: JsonSchema, direction: 'input' | 'output' = 'output') =>
+  exampleOf(schema, { schemas, direction })
+
+it.each<[string, JsonSchema, unknown]>([
+  ['its own example before all', { type: 'string', examples: ['mine'], default: 'x', enum: ['y'] }, 'mine'],
+  ['its default', { type: 'integer', default: 7, enum: [1, 7] }, 7],
+  ['the first of its choices', ref('Status'), 'PENDING'],
+  ['its only value', { const: 'only' }, 'only'],
+  ['something rather than null', { anyOf: [{ type: 'null' }, { type: 'boolean' }] }, true],
+  ['a text of its length', { type: 'string', minLength: 6 }, 'textxx'],
+  ['a short text', { type: 'string', maxLength: 2 }, 'te'],
+  ['a number in its range', { type: 'integer', exclusiveMinimum: 8 }, 9],
+  ['a number below its limit', { type: 'number', maximum: 0.5 }, 0.5],
+  ['as many as it must have', { type: 'array', items: { type: 'boolean' }, minItems: 2 }, [true, true]],
+  [
+    'every named key',
+    { type: 'object', propertyNames: { enum: ['a', 'b'] }, additionalProperties: { const: 1 } },
+    { a: 1, b: 1 },
+  ],
+  [
+    'all parts together',
+    { allOf: [{ type: 'object', properties: { a: { const: 1 } } }, ref('Worker')] },
+    expect.objectContaining({ a: 1, status: 'RUNNING' }),
+  ],
+  ['what the notes say of it', ref('Worker'), { id: 'w-5k1r2m3n8pq4t', status: 'RUNNING' }],
+])('shows %s', (_, schema, expected) => {
+  expect(shown(schema)).toEqual(expected)
+})
+
+it('ends where a schema contains itself', () => {
+  expect(JSON.stringify(shown(ref('Tree')))).toMatch(/^(\{"child":)+null\}+$/)
+})
+
+it('says in a request what must be said, and something at least', () => {
+  const properties = { kind: { const: 'k' }, extra: { type: 'string' }, told: { type: 'string', examples: ['t'] } }
+  expect(shown({ type: 'object', properties, required: ['kind'] }, 'input')).toEqual({ kind: 'k', told: 't' })
+  expect(shown({ type: 'object', properties: { extra: properties.extra } }, 'input')).toEqual({ extra: 'text' })
+  expect(shown({ type: 'object', properties, required: ['kind'] })).toEqual({ kind: 'k', extra: 'text', told: 't' })
+})
+
+it.each<[unknown, JsonSchema, boolean]>([
+  ['x', { type: 'string' }, true],
+  ['x', { type: 'integer' }, false],
+  [1.5, { type: 'integer' }, false],
+  [null, { type: ['string', 'null'] }, true],
+  [null, { type: 'object' }, false],
+  [[], { type: 'object' }, false],
+  [[], { type: 'array' }, true],
+  ['RUNNING', ref('Status'), true],
+  ['GONE', { anyOf: [ref('Status'), { type: 'null' }] }, false],
+  ['b', { type: 'string', pattern: '^a' }, false],
+  ['anything', {}, true],
+])('%j fits %j: %s', (value, schema, expected) => {
+  expect(fits(value, schema, schemas)).toBe(expected)
+})

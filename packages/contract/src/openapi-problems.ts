@@ -1,0 +1,101 @@
+import type { Answer, Example, Reference } from './openapi-document.ts'
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type Problem, type ProblemCode } from './problems.ts'
+import { API_PREFIX, type RouteSpec } from './routes.ts'
+
+/** What any route may answer besides its own problems. */
+export function sharedProblemsOf(route: RouteSpec): ProblemCode[] {
+  const codes: ProblemCode[] = [
+    'method_not_allowed',
+    'wrong_host',
+    'rate_limited',
+    'internal_error',
+    'store_unavailable',
+  ]
+  if (!route.stream) codes.push('deadline_exceeded')
+  if (route.path.includes('{')) codes.push('not_found')
+  if (route.access !== 'open')
+    codes.push('unauthenticated', 'forbidden', 'too_many_attempts', 'identity_provider_unavailable')
+  if (route.query || route.body || route.ifMatch || route.idempotent) codes.push('validation_failed')
+  if (route.body) codes.push('malformed_json', 'body_too_large', 'unsupported_media_type')
+  if (route.method !== 'GET') codes.push('foreign_origin')
+  if (route.idempotent) codes.push('idempotency_in_progress', 'idempotency_key_reused')
+  if (route.fenced) codes.push('stale_leader', 'term_not_registered')
+  if (route.fenced || route.ifMatch === 'required') codes.push('precondition_required')
+  return codes
+}
+
+/** Every problem of a route, in the order of the catalogue. */
+export function problemsOf(route: RouteSpec): ProblemCode[] {
+  const codes = new Set<string>([...route.problems, ...sharedProblemsOf(route)])
+  return problemCodes().filter(code => codes.has(code))
+}
+
+export const problemCodes = (): ProblemCode[] => Object.keys(PROBLEMS) as ProblemCode[]
+
+/** What a problem says this time, where that is not what it always says. */
+const DETAILS: { readonly [Code in ProblemCode]?: string } = {
+  malformed_json: 'Unexpected end of JSON input',
+  validation_failed: 'body.template_name: Too small: expected string to have >=1 characters',
+  unauthenticated: 'send a bearer token, or open a login link: lcm open',
+  forbidden: 'ci is user, which may not do this',
+  not_found: 'there is no worker w-5k1r2m3n8pq4t',
+  method_not_allowed: '/api/v1/workers takes GET, POST, not PUT',
+  already_exists: 'there is a template metal already',
+  stale_leader: 'epoch 6 of worker-controller is over: worker-controller-2 leads by epoch 7',
+  worker_not_terminated: 'training-1 is RUNNING; terminate it first',
+  worker_protected: 'training-1 is protected; PATCH it with {"protected": false} first',
+  worker_terminating: 'training-1 is being terminated, which can not be undone; create a new worker',
+  version_mismatch: 'it is at version 5 by now, not 4: read it again',
+  region_not_configured: 'region us-west-1 is not set up; use one of us-east-1, eu-west-1',
+  template_disabled: 'template metal is disabled',
+  template_not_found: 'there is no template metla',
+}
+
+export function problemExample(code: ProblemCode): Problem {
+  const { status, title } = PROBLEMS[code]
+  const detail = DETAILS[code] ?? title
+  const problem = { type: `/api/docs#${code}`, title, status, detail, code, instance: `${API_PREFIX}/workers` }
+  if (code !== 'validation_failed') return problem
+  const [path = '', ...message] = detail.split(': ')
+  return { ...problem, errors: [{ path, message: message.join(': ') }] }
+}
+
+export const problemExamples = (): Record<string, Example> =>
+  Object.fromEntries(problemCodes().map(code => [code, { summary: PROBLEMS[code].title, value: problemExample(code) }]))
+
+/** A response is named after its codes, such as `forbidden.foreign_origin`: many operations share it. */
+export interface ProblemAnswers {
+  /** By status. */
+  readonly references: Readonly<Record<string, Reference>>
+  readonly components: Readonly<Record<string, Answer>>
+}
+
+export function problemAnswers(route: RouteSpec): ProblemAnswers {
+  const byStatus = new Map<number, ProblemCode[]>()
+  for (const code of problemsOf(route)) {
+    const { status } = PROBLEMS[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const named = [...byStatus].map(([status, codes]) => ({ status, codes, name: codes.join('.') }))
+  return {
+    references: Object.fromEntries(
+      named.map(({ status, name }) => [status, { $ref: `#/components/responses/${name}` }]),
+    ),
+    components: Object.fromEntries(named.map(({ status, codes, name }) => [name, problemAnswer(status, codes)])),
+  }
+}
+
+function problemAnswer(status: number, codes: readonly ProblemCode[]): Answer {
+  const description = codes.map(code => `\`${code}\`: ${PROBLEMS[code].title}.`.replace('?.', '?')).join(' ')
+  const examples = codes.map(code => [code, { $ref: `#/components/examples/${code}` }])
+  return {
+    description,
+    ...(status === 429 ? { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } } : {}),
+    content: {
+      [PROBLEM_MEDIA_TYPE]: {
+        schema: { $ref: '#/components/schemas/Problem' },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  }
+}

@@ -1,0 +1,304 @@
+import { ROLES } from '@lcm/domain/actor'
+import { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { EVERYONE } from './access.ts'
+import { TemplateList } from './fleet-bodies.ts'
+import { openApi, rolesOf } from './openapi.ts'
+import { areaSentence } from './openapi-areas.ts'
+import type { Answer, Example, JsonSchema, Operation, Parameter, Reference } from './openapi-document.ts'
+import { fits } from './openapi-examples.ts'
+import { FIELD_NOTES } from './openapi-field-notes.ts'
+import { PARAMETER_NOTES } from './openapi-parameter-notes.ts'
+import { pathNames } from './openapi-parameters.ts'
+import { problemsOf } from './openapi-problems.ts'
+import { SCHEMA_NOTES } from './openapi-schema-notes.ts'
+import { COMPONENT_SCHEMAS, schemaBook } from './openapi-schemas.ts'
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem } from './problems.ts'
+import { ROUTES, type RouteSpec } from './routes.ts'
+import { WorkerView } from './worker-bodies.ts'
+
+const document = openApi('1.2.3')
+const routes = Object.entries<RouteSpec>(ROUTES)
+
+function found(name: string, { path, method }: RouteSpec, within = document): Operation {
+  const operation = within.paths[path]?.[method.toLowerCase()]
+  if (operation?.operationId !== name) throw new Error(`${name} is not in the document`)
+  return operation
+}
+
+function atPointer(ref: string, within: unknown = document): unknown {
+  return ref
+    .split('/')
+    .slice(1)
+    .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], within)
+}
+
+const resolved = <T>(value: T | Reference, within: unknown = document): T =>
+  typeof value === 'object' && value !== null && '$ref' in value
+    ? (atPointer(value.$ref as string, within) as T)
+    : (value as T)
+
+const parametersOf = ({ parameters }: Operation): Parameter[] => parameters.map(each => resolved<Parameter>(each))
+
+/** Every object in the document with the path to it. */
+function* objectsIn(value: unknown, path = '#'): Generator<[string, Record<string, unknown>]> {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) yield [path, value as Record<string, unknown>]
+  for (const [key, child] of Object.entries(value)) yield* objectsIn(child, `${path}/${key}`)
+}
+
+const referencesIn = (value: unknown) =>
+  [...objectsIn(value)].flatMap(([path, { $ref }]) => (typeof $ref === 'string' ? [{ path, $ref }] : []))
+
+describe('the document', () => {
+  it('is JSON as it stands', () => {
+    expect(JSON.parse(JSON.stringify(document))).toStrictEqual(document)
+    expect(document.info).toMatchObject({ version: '1.2.3' })
+  })
+
+  it('refers only to what is there, and has no component that nothing refers to', () => {
+    const references = referencesIn(document)
+    expect(references.filter(({ $ref }) => atPointer($ref) === undefined)).toEqual([])
+    const used = new Set(references.map(({ $ref }) => $ref))
+    const { schemas, responses } = document.components
+    const unused = [
+      ...Object.keys(schemas).map(name => COMPONENT_SCHEMAS + name),
+      ...Object.keys(responses).map(name => `#/components/responses/${name}`),
+    ].filter(ref => !used.has(ref))
+    expect(unused).toEqual([])
+  })
+
+  it('names its components as the specification allows', () => {
+    const names = Object.values(document.components).flatMap(kind => Object.keys(kind))
+    expect(names.filter(name => !/^[a-zA-Z0-9._-]+$/.test(name))).toEqual([])
+    expect(Object.keys(document.components.schemas).filter(name => !/^[A-Z]\w*$/.test(name))).toEqual([])
+  })
+
+  it('has every route once', () => {
+    const operations = Object.values(document.paths).flatMap(methods => Object.values(methods))
+    expect(operations.map(({ operationId }) => operationId).sort()).toEqual(routes.map(([name]) => name).sort())
+  })
+
+  it('says of every area what it is about', () => {
+    expect(document.tags.filter(({ name }) => areaSentence(name) === '')).toEqual([])
+    expect(new Set(document.tags.map(({ name }) => name)).size).toBe(document.tags.length)
+  })
+
+  it('shows events about a resource with the id of that resource', () => {
+    const { content } = resolved<Answer>(found('events', ROUTES.events).responses[200] ?? { description: '' })
+    const { value } = resolved<Example>(
+      content?.['text/event-stream']?.examples?.['template.created'] ?? { value: null },
+    )
+    const event = value as { id: string; data: { id: string } }
+    expect(event.id).toBe(event.data.id)
+  })
+
+  it('lists every problem that a route can give, with an example that is one', () => {
+    for (const [name, route] of routes) {
+      const { responses } = found(name, route)
+      for (const code of problemsOf(route)) {
+        const answer = resolved<Answer>(responses[PROBLEMS[code].status] ?? { description: '' })
+        const example = resolved(answer.content?.[PROBLEM_MEDIA_TYPE]?.examples?.[code] ?? { value: null })
+        expect(Problem.parse(example.value), `${name} ${code}`).toMatchObject({ code, status: PROBLEMS[code].status })
+      }
+    }
+  })
+})
+
+describe.each(routes)('%s', (name, route) => {
+  const operation = found(name, route)
+  const success = resolved<Answer>(operation.responses[route.status] ?? { description: '' })
+
+  it('declares every parameter of its path', () => {
+    const declared = parametersOf(operation).filter(parameter => parameter.in === 'path')
+    expect(declared.map(parameter => parameter.name)).toEqual(pathNames(route))
+    expect(declared.every(({ required }) => required)).toBe(true)
+  })
+
+  it('describes its parameters, with examples that are taken', () => {
+    for (const { name: field, in: where, description, example } of parametersOf(operation)) {
+      expect(description, `a note for ${field}`).toBeTruthy()
+      if (where !== 'query' || example === undefined) continue
+      expect(route.query?.shape[field]?.safeParse(example).success, field).toBe(true)
+    }
+  })
+
+  it('has a body and an answer with names, and examples that are valid', () => {
+    const body = operation.requestBody?.content['application/json']
+    const answer = success.content?.['application/json']
+    if (route.body) expect(body?.schema.$ref, `export the schema of the body of ${name}`).toBeDefined()
+    if (route.body) expect(route.body.safeParse(body?.example).error).toBeUndefined()
+    if (!route.answer || route.stream || route.file !== undefined) return
+    expect(answer?.schema.$ref, `export the schema of the answer of ${name}`).toBeDefined()
+    expect(route.answer.safeParse(answer?.example).error).toBeUndefined()
+  })
+
+  it('shows every kind of event of a stream', () => {
+    const examples = Object.values(success.content?.['text/event-stream']?.examples ?? {})
+    expect(examples.length > 0).toBe(route.stream === true)
+    for (const example of examples) {
+      const { value } = resolved<{ value: unknown }>(example as Reference)
+      expect(route.answer?.safeParse(value).error).toBeUndefined()
+    }
+  })
+
+  it('says who may call it', () => {
+    expect(operation['x-lcm-roles'].length).toBeGreaterThan(0)
+    expect(operation['x-lcm-roles']).toEqual(rolesOf(route.access))
+  })
+})
+
+const aRoute = (route: Partial<RouteSpec>): RouteSpec => ({
+  method: 'POST',
+  path: '/workers/{id}/dance',
+  summary: 'Dance',
+  access: EVERYONE,
+  status: 202,
+  answer: WorkerView,
+  problems: [],
+  ...route,
+})
+const documented = (route: Partial<RouteSpec>) => {
+  const within = openApi('0', { dance: aRoute(route) })
+  return { within, operation: found('dance', aRoute(route), within) }
+}
+
+describe('what a route says of itself', () => {
+  const headersOf = (route: Partial<RouteSpec>) => {
+    const { within, operation } = documented(route)
+    const parameters = operation.parameters.map(each => resolved<Parameter>(each, within))
+    return parameters.filter(each => each.in === 'header').map(({ name, required }) => `${name}${required ? '!' : ''}`)
+  }
+  const answerOf = (route: Partial<RouteSpec>, status: number | string) => {
+    const { within, operation } = documented(route)
+    return resolved<Answer>(operation.responses[status] ?? { description: 'absent' }, within)
+  }
+
+  it.each<[string, Partial<RouteSpec>, string[]]>([
+    ['nothing', {}, []],
+    ['ifMatch', { ifMatch: 'optional' }, ['If-Match']],
+    ['required ifMatch', { ifMatch: 'required' }, ['If-Match!']],
+    ['idempotent', { idempotent: true }, ['Idempotency-Key']],
+    ['fenced', { fenced: true }, ['lcm-epoch!']],
+    ['stream', { stream: true }, ['Last-Event-ID']],
+  ])('%s becomes headers', (_, route, headers) => {
+    expect(headersOf(route)).toEqual(headers)
+  })
+
+  it('becomes headers of the answer', () => {
+    const headers = (route: Partial<RouteSpec>) => Object.keys(answerOf(route, 202).headers ?? {})
+    expect(headers({})).toEqual(['ETag'])
+    expect(headers({ answer: null })).toEqual([])
+    expect(headers({ location: '/workers/{id}', idempotent: true })).toEqual([
+      'ETag',
+      'Location',
+      'Idempotent-Replayed',
+    ])
+    expect(Object.keys(answerOf({}, 429).headers ?? {})).toEqual(['Retry-After'])
+  })
+
+  it('becomes what it needs to be called', () => {
+    expect(documented({}).operation).not.toHaveProperty('security')
+    expect(documented({ access: 'open' }).operation).toMatchObject({ security: [], 'x-lcm-roles': ROLES })
+    expect(documented({ access: { controllersOf: 'worker-controller' } }).operation).toMatchObject({
+      security: [{ bearer: [] }],
+      'x-lcm-roles': ['controller'],
+      'x-lcm-service': 'worker-controller',
+    })
+  })
+
+  it('becomes problems', () => {
+    const codesOf = (route: Partial<RouteSpec>) => documented(route).operation['x-lcm-problems']
+    expect(codesOf({})).toEqual(expect.arrayContaining(['rate_limited', 'not_found', 'forbidden', 'foreign_origin']))
+    expect(codesOf({ access: 'open' })).not.toContain('forbidden')
+    expect(codesOf({ idempotent: true })).toEqual(
+      expect.arrayContaining(['idempotency_in_progress', 'idempotency_key_reused', 'validation_failed']),
+    )
+    expect(codesOf({ fenced: true })).toEqual(expect.arrayContaining(['stale_leader', 'precondition_required']))
+    expect(codesOf({ body: z.object({}) })).toEqual(expect.arrayContaining(['malformed_json', 'body_too_large']))
+  })
+
+  it('becomes answers of other kinds', () => {
+    const file = 'application/octet-stream'
+    expect(answerOf({ answer: z.string(), file }, 202).content).toEqual({ [file]: { schema: {} } })
+    const alsoStatus = { status: 200, meaning: 'it danced before' }
+    expect(answerOf({ alsoStatus }, 200)).toEqual({ ...answerOf({}, 202), description: 'It danced before.' })
+  })
+
+  it('is told at length where it says so', () => {
+    expect(documented({ description: 'To music.' }).operation.description).toBe('To music.')
+  })
+})
+
+describe('schemas', () => {
+  it('have a twin for requests only when that differs, be it by what they refer to', () => {
+    const both = schemaBook([aRoute({ body: TemplateList, answer: TemplateList })]).components
+    expect(Object.keys(both).filter(name => name.endsWith('Input'))).toEqual([
+      'TemplateListInput',
+      'WorkerTemplateInput',
+    ])
+    expect(both.TemplateListInput?.properties?.items?.items).toEqual({
+      $ref: `${COMPONENT_SCHEMAS}WorkerTemplateInput`,
+    })
+    expect(both.WorkerTemplateInput?.required).not.toContain('enabled')
+    expect(both.WorkerTemplate?.required).toContain('enabled')
+    const one = schemaBook([aRoute({ body: WorkerTemplate, answer: null })]).components
+    expect(Object.keys(one)).toContain('WorkerTemplate')
+    expect(Object.keys(one).filter(name => name.endsWith('Input'))).toEqual([])
+  })
+
+  it('close requests to unknown fields, but not answers', () => {
+    const { components } = schemaBook([aRoute({ body: WorkerTemplate, answer: WorkerView })])
+    expect(components.WorkerTemplate?.additionalProperties).toBe(false)
+    expect(components.Worker).not.toHaveProperty('additionalProperties')
+  })
+
+  it('say their patterns in words', () => {
+    expect(document.components.schemas.WorkerName).toMatchObject({ 'x-lcm-format': 'no control characters' })
+  })
+
+  it('leave out what says nothing to a reader', () => {
+    const { schemas } = document.components
+    expect(schemas.Instant).toEqual({ type: 'string', format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] })
+    expect(JSON.stringify(schemas)).not.toMatch(/"example":|9007199254740991/)
+  })
+})
+
+describe('notes on fields', () => {
+  const fields = new Map<string, JsonSchema>()
+  for (const [owner, schema] of Object.entries(document.components.schemas))
+    collect(schema, owner.replace(/Input$/, ''))
+  const parameters = new Map(
+    routes.flatMap(([name, route]) =>
+      parametersOf(found(name, route)).flatMap(({ name: field, schema }): [string, JsonSchema][] => [
+        [`${found(name, route).tags[0]}.${field}`, schema],
+        [field, schema],
+      ]),
+    ),
+  )
+
+  function collect(schema: JsonSchema, owner: string): void {
+    for (const option of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) collect(option, owner)
+    if (schema.items) collect(schema.items, owner)
+    for (const [field, property] of Object.entries(schema.properties ?? {})) {
+      fields.set(field, property)
+      fields.set(`${owner}.${field}`, property)
+      collect(property, `${owner}.${field}`)
+    }
+  }
+
+  it.each([
+    ['openapi-field-notes.ts', FIELD_NOTES, fields],
+    ['openapi-schema-notes.ts', SCHEMA_NOTES, fields],
+    ['openapi-parameter-notes.ts', PARAMETER_NOTES, parameters],
+  ])('%s speaks of what exists, with values it can have', (_, notes, known) => {
+    expect(Object.keys(notes).filter(key => !known.has(key))).toEqual([])
+    const wrong = Object.entries(notes).filter(([key, { example }]) => {
+      const schema = key.includes('.') ? known.get(key) : undefined
+      return schema && example !== undefined && !fits(example, schema, document.components.schemas)
+    })
+    expect(wrong).toEqual([])
+  })
+})
