@@ -7,14 +7,32 @@ export interface ChangeHint {
   readonly updated_at: string
   readonly status?: string
   readonly desired_status?: string
+  /** The resource is gone, and `version` is that of its removal. The key itself goes some minutes later. */
+  readonly deleted?: true
 }
 
 /** Keys such as `/lcm/workers/<id>` that change whenever the resource behind them does. */
 export interface ChangeKeys {
   /** Sets the key unless it already holds this version or a newer one; answers whether it was set. */
   publish(key: string, hint: ChangeHint): Promise<boolean>
-  /** Removes the key unless it holds a version newer than `version`; answers whether it was removed. */
+  /**
+   * Sets the key to a hint with `deleted`, unless it already holds this version or a newer one; answers whether it was set.
+   * `version` is that of the removal, the one after the last that the resource had. The key goes by itself after
+   * `REMOVAL_KEPT_MS`: until then whoever is late with an older version can't bring it back. A key that was never set is set
+   * too, since the resource may be known by other ways.
+   */
   remove(key: string, version: number): Promise<boolean>
   /** All keys under `prefix`, to list and to watch. */
   source(prefix: string): WatchSource<ChangeHint>
 }
+
+/** Longer than any writer may be late. */
+export const REMOVAL_KEPT_MS = 10 * 60_000
+
+/** `last` is what the key held before. */
+export const removalHint = (key: string, version: number, last?: ChangeHint): ChangeHint => ({
+  id: last?.id ?? key.slice(key.lastIndexOf('/') + 1),
+  version,
+  updated_at: last?.updated_at ?? '',
+  deleted: true,
+})

@@ -91,6 +91,25 @@ it('has few timers while it is watched, and none for a watch that has ended', as
   expect(offered).toEqual([1, 2, 3])
 })
 
+it('takes a removed key away after ten minutes, unless it was set anew', async () => {
+  const { clock, changeKeys, seen } = watched()
+  const KEYS = ['/lcm/workers/w-1', '/lcm/workers/w-2'] as const
+  await changeKeys.publish(KEYS[0], aHint('w-1', 1))
+  await changeKeys.remove(KEYS[0], 2)
+  await changeKeys.remove(KEYS[1], 2)
+  await changeKeys.publish(KEYS[1], aHint('w-2', 3))
+  const deletions = () => seen.flatMap(({ message }) => (message.type === 'delete' ? [message.key] : []))
+  await clock.advance(10 * 60_000 - 1)
+  expect(await changeKeys.publish(KEYS[0], aHint('w-1', 2))).toBe(false)
+  await clock.advance(1)
+  await changeKeys.publish('/lcm/workers/w-3', aHint('w-3', 1))
+  await clock.advance(0)
+  expect(deletions()).toEqual([KEYS[0]])
+  const { entries, revision } = await changeKeys.source('/lcm/').list(new AbortController().signal)
+  expect(entries.map(({ hint: { id, version } }) => `${id} v${version}`)).toEqual(['w-2 v3', 'w-3 v1'])
+  expect(revision).toBe(6)
+})
+
 it('keeps a bounded history: who was away for longer lists again', async () => {
   const { changeKeys } = watched()
   for (let version = 1; version <= 20_001; version += 1) {

@@ -7,7 +7,7 @@ import {
   type WatchMessage,
   type WatchSource,
 } from '@lcm/runtime'
-import type { ChangeHint, ChangeKeys } from './change-keys.ts'
+import { type ChangeHint, type ChangeKeys, REMOVAL_KEPT_MS, removalHint } from './change-keys.ts'
 
 type Message = WatchMessage<ChangeHint>
 
@@ -48,10 +48,18 @@ interface Stream {
   cancelProgress: () => void
 }
 
+interface Removal {
+  readonly key: string
+  readonly revision: number
+  readonly endsAt: number
+}
+
 interface Store {
   readonly clock: Clock
   readonly entries: Map<string, WatchEntry<ChangeHint>>
   readonly streams: Set<Stream>
+  /** In the order of their end. */
+  readonly removals: Removal[]
   history: Message[]
   revision: number
   compactedTo: number
@@ -64,6 +72,7 @@ export function localChangeKeys(clock: Clock): LocalChangeKeys {
     clock,
     entries: new Map(),
     streams: new Set(),
+    removals: [],
     history: [],
     revision: 0,
     compactedTo: 0,
@@ -94,6 +103,7 @@ export function localChangeKeys(clock: Clock): LocalChangeKeys {
 }
 
 function publish(store: Store, key: string, hint: ChangeHint): boolean {
+  endRemovals(store)
   const current = store.entries.get(key)
   if (current && current.hint.version >= hint.version) return false
   store.revision += 1
@@ -103,12 +113,22 @@ function publish(store: Store, key: string, hint: ChangeHint): boolean {
 }
 
 function remove(store: Store, key: string, version: number): boolean {
-  const current = store.entries.get(key)
-  if (current === undefined || current.hint.version > version) return false
-  store.revision += 1
-  store.entries.delete(key)
-  announce(store, key, { type: 'delete', key, revision: store.revision })
+  if (!publish(store, key, removalHint(key, version, store.entries.get(key)?.hint))) return false
+  store.removals.push({ key, revision: store.revision, endsAt: store.clock.monotonic() + REMOVAL_KEPT_MS })
   return true
+}
+
+/** Before each write instead of by a timer, which would be one more thing to stop. */
+function endRemovals(store: Store): void {
+  const now = store.clock.monotonic()
+  for (let first = store.removals[0]; first && first.endsAt <= now; first = store.removals[0]) {
+    store.removals.shift()
+    const { key, revision } = first
+    if (store.entries.get(key)?.revision !== revision) continue
+    store.revision += 1
+    store.entries.delete(key)
+    announce(store, key, { type: 'delete', key, revision: store.revision })
+  }
 }
 
 function announce(store: Store, key: string, message: Message): void {

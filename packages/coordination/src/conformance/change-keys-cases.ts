@@ -23,7 +23,8 @@ interface Reading {
 
 const changeOf = (message: WatchMessage<ChangeHint>): string[] => {
   if (message.type === 'progress') return []
-  return [message.type === 'put' ? `put ${message.key} v${message.hint.version}` : `delete ${message.key}`]
+  if (message.type === 'delete') return [`delete ${message.key}`]
+  return [`${message.hint.deleted ? 'gone' : 'put'} ${message.key} v${message.hint.version}`]
 }
 
 /** Reads a watch in the background. */
@@ -53,6 +54,7 @@ const listAll = (keys: ChangeKeys, prefix = '/lcm/') => keys.source(prefix).list
 
 export function changeKeysCases(bench: () => ChangeKeysBench): void {
   publishing(bench)
+  removing(bench)
   listing(bench)
   watching(bench)
   resuming(bench)
@@ -82,14 +84,49 @@ function publishing(bench: () => ChangeKeysBench): void {
     await Promise.all(versions.flatMap(version => replicas.map(keys => keys.publish(KEY, aHint(version)))))
     expect((await listAll(connect())).entries).toMatchObject([{ hint: { version: 10 } }])
   })
+}
 
-  it('removes a key, but not one that is newer or not there', async () => {
+function removing(bench: () => ChangeKeysBench): void {
+  it('tells of a removal by its own version, without what was true of the resource', async () => {
     const keys = bench().connect()
     await keys.publish(KEY, aHint(5))
-    expect(await keys.remove(KEY, 4)).toBe(false)
-    expect(await keys.remove(KEY, 5)).toBe(true)
-    expect(await keys.remove(KEY, 6)).toBe(false)
-    expect((await listAll(keys)).entries).toEqual([])
+    expect(await keys.remove(KEY, 6)).toBe(true)
+    const { entries } = await listAll(keys)
+    expect(entries.map(({ hint }) => hint)).toEqual([
+      { id: 'w-1', version: 6, updated_at: aHint(5).updated_at, deleted: true },
+    ])
+  })
+
+  it('does not remove what has the version of the removal or a newer one, and wakes nobody for it', async () => {
+    const keys = bench().connect()
+    await keys.publish(KEY, aHint(5))
+    const before = await listAll(keys)
+    expect([await keys.remove(KEY, 4), await keys.remove(KEY, 5)]).toEqual([false, false])
+    expect(await listAll(keys)).toEqual(before)
+  })
+
+  it('tells of a removal though the key was never set', async () => {
+    const keys = bench().connect()
+    expect(await keys.remove(KEY, 2)).toBe(true)
+    const { entries } = await listAll(keys)
+    expect(entries.map(({ hint }) => hint)).toEqual([{ id: 'w-1', version: 2, updated_at: '', deleted: true }])
+  })
+
+  it('tells of a removal once, and lets nobody who is late bring the key back', async () => {
+    const { connect } = bench()
+    const [one, other] = [connect(), connect()]
+    await one.publish(KEY, aHint(5))
+    const reading = await readFromNow(one)
+    const removed = await Promise.all([one, other, one, other].map(keys => keys.remove(KEY, 7)))
+    const published = await Promise.all(
+      [one, other].flatMap(keys => [5, 6, 7].map(version => keys.publish(KEY, aHint(version)))),
+    )
+    expect(removed.filter(isDone => isDone)).toEqual([true])
+    expect(published).toEqual(Array(6).fill(false))
+    await one.publish('/lcm/workers/w-2', aHint(1, 'w-2'))
+    await eventually(bench(), () => reading.changes().length >= 2)
+    expect(reading.changes()).toEqual([`gone ${KEY} v7`, 'put /lcm/workers/w-2 v1'])
+    reading.stop.abort()
   })
 }
 
@@ -142,7 +179,7 @@ function watching(bench: () => ChangeKeysBench): void {
     reading.stop.abort()
   })
 
-  it('gives puts and deletes of its prefix in order, with growing revisions', async () => {
+  it('gives puts and removals of its prefix in order, with growing revisions', async () => {
     const { connect } = bench()
     const [writer, reader] = [connect(), connect()]
     const reading = await readFromNow(reader, '/lcm/workers/')
@@ -150,9 +187,9 @@ function watching(bench: () => ChangeKeysBench): void {
     await writer.publish(KEY, aHint(1))
     await writer.publish('/lcm/sessions/s-1', aHint(1, 's-1'))
     await writer.publish(KEY, aHint(2))
-    await writer.remove(KEY, 2)
+    await writer.remove(KEY, 3)
     await eventually(bench(), () => reading.changes().length >= 3)
-    expect(reading.changes()).toEqual([`put ${KEY} v1`, `put ${KEY} v2`, `delete ${KEY}`])
+    expect(reading.changes()).toEqual([`put ${KEY} v1`, `put ${KEY} v2`, `gone ${KEY} v3`])
     const revisions = reading.messages.map(message => message.revision)
     expect(revisions).toEqual([...revisions].sort((one, other) => one - other))
     const ofChanges = reading.messages.filter(message => message.type !== 'progress').map(message => message.revision)
@@ -189,10 +226,10 @@ function resuming(bench: () => ChangeKeysBench): void {
     await eventually(bench(), () => first.changes().length === 1)
     first.stop.abort()
     await keys.publish(KEY, aHint(2))
-    await keys.remove(KEY, 2)
+    await keys.remove(KEY, 3)
     const second = readAfter(keys, '/lcm/', first.messages.at(-1)?.revision ?? 0)
     await eventually(bench(), () => second.changes().length >= 2)
-    expect(second.changes()).toEqual([`put ${KEY} v2`, `delete ${KEY}`])
+    expect(second.changes()).toEqual([`put ${KEY} v2`, `gone ${KEY} v3`])
     second.stop.abort()
   })
 

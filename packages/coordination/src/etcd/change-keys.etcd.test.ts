@@ -58,9 +58,9 @@ it('publishes with one call where it was the last to write, and with two where s
   await other.publish(key, hint('w-1', 2))
   expect(await one.publish(key, hint('w-1', 2))).toBe(false)
   expect(await one.publish(key, hint('w-1', 3))).toBe(true)
-  await other.remove(key, 3)
-  expect(await one.publish(key, hint('w-1', 4))).toBe(true)
-  expect((await list(one)).entries).toMatchObject([{ hint: { version: 4 } }])
+  await other.remove(key, 4)
+  expect(await one.publish(key, hint('w-1', 5))).toBe(true)
+  expect((await list(one)).entries).toMatchObject([{ hint: { version: 5 } }])
 })
 
 it('follows 10,000 keys that change at once, and lists them in pages at one revision', async () => {
@@ -130,6 +130,30 @@ it('gives a key that holds no hint as changed, and never logs what it holds', as
   expect(client.logger.messages('warn')).toContain('change key holds no hint')
   expect(JSON.stringify(client.logger.lines)).not.toContain('licence-token-1234')
   expect(await client.changeKeys.publish(`${PREFIX}w-9`, hint('w-9', 1))).toBe(true)
+})
+
+it('takes a removed key away when its time is over, however it ends who removed it', async () => {
+  const { changeKeys } = clients.connect()
+  const key = `${PREFIX}w-1`
+  await changeKeys.publish(key, hint('w-1', 1))
+  const { revision } = await list(changeKeys)
+  await changeKeys.remove(key, 2)
+  const leases = await admin.leases()
+  expect(leases).toHaveLength(1)
+  for (const lease of leases) await admin.revoke(lease)
+  expect((await list(changeKeys)).entries).toEqual([])
+  expect(await read(changeKeys, revision, 2)).toMatchObject([
+    { type: 'put', key, hint: { version: 2, deleted: true } },
+    { type: 'delete', key },
+  ])
+})
+
+it('does not wonder at the seats of elections under the prefix', async () => {
+  const client = clients.connect()
+  const { revision } = await list(client.changeKeys)
+  await admin.put(`${PREFIX}leader`, '{"instance_id":"one"}')
+  expect(await read(client.changeKeys, revision, 1)).toMatchObject([{ type: 'put', hint: { version: 0 } }])
+  expect(client.logger.messages('warn')).not.toContain('change key holds no hint')
 })
 
 it('tells a watcher that its revisions are of another history when etcd was rebuilt', async () => {

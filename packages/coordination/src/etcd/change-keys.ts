@@ -1,5 +1,5 @@
 import type { Logger, WatchEntry, WatchMessage, WatchSource } from '@lcm/runtime'
-import type { ChangeHint, ChangeKeys } from '../change-keys.ts'
+import { type ChangeHint, type ChangeKeys, REMOVAL_KEPT_MS, removalHint } from '../change-keys.ts'
 import type { EtcdClient } from './client.ts'
 import { hintFromText, hintOfKey, hintToText } from './hint.ts'
 import type { KeyChange, KeyState } from './key-state.ts'
@@ -55,9 +55,14 @@ async function remove(writer: Writer, key: string, version: number): Promise<boo
   const client = await writer.connect()
   writer.written.delete(key)
   let { state } = await client.get(key)
+  let lease: bigint | undefined
   for (let race = 0; race < RACES_MAX; race += 1) {
-    if (state === null || versionOf(state) > version) return false
-    const swapped = await client.swap({ key, expected: { modRevision: state.modRevision }, value: null })
+    if (state !== null && versionOf(state) >= version) return false
+    const last = state === null ? undefined : hintFromText(state.value)
+    const value = hintToText(removalHint(key, version, last))
+    // A lease that ends up on no key ends by itself.
+    lease ??= (await client.grantLease(REMOVAL_KEPT_MS)).id
+    const swapped = await client.swap({ key, expected: { modRevision: state?.modRevision ?? 0 }, value, lease })
     if (swapped.isDone) return true
     state = swapped.current
   }
@@ -70,6 +75,8 @@ function remember({ written }: Writer, key: string, what: Written): void {
   const [oldest] = written.keys()
   if (written.size > WRITTEN_MAX && oldest !== undefined) written.delete(oldest)
 }
+
+const isSeat = (key: string): boolean => key.endsWith('/leader')
 
 /** A value that is no hint is older than any. */
 const versionOf = ({ value }: KeyState): number => hintFromText(value)?.version ?? Number.NEGATIVE_INFINITY
@@ -100,10 +107,10 @@ const entryOf = (source: Source, state: KeyState): WatchEntry<ChangeHint> => ({
   revision: state.modRevision,
 })
 
-/** Never logs the value. */
+/** Never logs the value. The seat of an election may lie under the prefix too, and is no hint by right. */
 function hintIn({ logger }: Source, { key, value }: KeyState): ChangeHint {
   const hint = hintFromText(value)
-  if (hint === undefined) logger.warn({ key }, 'change key holds no hint')
+  if (hint === undefined && !isSeat(key)) logger.warn({ key }, 'change key holds no hint')
   return hint ?? hintOfKey(key)
 }
 

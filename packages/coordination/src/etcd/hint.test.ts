@@ -8,6 +8,8 @@ it('comes back as it went', () => {
   const { status, desired_status, ...bare } = HINT
   expect([status, desired_status]).toEqual(['RUNNING', 'STOPPED'])
   expect(hintFromText(hintToText(bare))).toEqual(bare)
+  const gone = { ...bare, deleted: true } as const
+  expect(hintFromText(hintToText(gone))).toEqual(gone)
 })
 
 it('takes nothing along that is no part of it', () => {

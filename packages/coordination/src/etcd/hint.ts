@@ -1,12 +1,12 @@
 import type { ChangeHint } from '../change-keys.ts'
 
 /** Field by field, so that nothing goes into etcd that is no hint. */
-export const hintToText = ({ id, version, updated_at, status, desired_status }: ChangeHint): string =>
-  JSON.stringify({ id, status, desired_status, version, updated_at })
+export const hintToText = ({ id, version, updated_at, status, desired_status, deleted }: ChangeHint): string =>
+  JSON.stringify({ id, status, desired_status, version, updated_at, deleted })
 
 /** Undefined when the text is no hint. */
 export function hintFromText(text: string): ChangeHint | undefined {
-  const { id, version, updated_at, status, desired_status } = fieldsIn(text)
+  const { id, version, updated_at, status, desired_status, deleted } = fieldsIn(text)
   if (typeof id !== 'string' || typeof version !== 'number' || typeof updated_at !== 'string') return undefined
   return {
     id,
@@ -14,6 +14,7 @@ export function hintFromText(text: string): ChangeHint | undefined {
     updated_at,
     ...(typeof status === 'string' ? { status } : {}),
     ...(typeof desired_status === 'string' ? { desired_status } : {}),
+    ...(deleted === true ? { deleted } : {}),
   }
 }
 
