@@ -1,41 +1,61 @@
-import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
-import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
+import type { Change } from '@lcm/store/store'
+import { type Announced, announcedKinds } from './announced.ts'
 import type { Api } from './api.ts'
-import { followChanges } from './follow-changes.ts'
+import { bell } from './feed/bell.ts'
 
-const IDLE_MS = 60_000
+/** How soon one process makes good what another one left untold. */
+const SWEEP_MS = 2_000
 const PAGE = 1000
+const BATCH = 64
 const RETRY_MS = 1_000
 
-/** Tells the controllers of every commit by a change key. What a crash left untold is told again at the start. */
+/**
+ * Tells the controllers and the other replicas of every commit by a change key. What is still to be told is flagged in the
+ * store, by the commit itself, and any process may tell it: telling twice changes nothing.
+ */
 export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedService {
-  async function announceAll(): Promise<void> {
-    let after = ''
+  const kinds = new Map(announcedKinds(api).map(each => [each.kind, each]))
+
+  async function announce(change: Change): Promise<Change | null> {
+    const kind = kinds.get(change.kind)
+    if (kind === undefined) return change
+    return change.deleted ? tellRemoval(kind, change) : tellNewest(kind, change)
+  }
+
+  /** The newest version is told, which may be newer than the one that was flagged. */
+  async function tellNewest(kind: Announced, change: Change): Promise<Change | null> {
+    const hint = await kind.get(change.id)
+    if (hint === null) return null
+    await keys.publish(kind.prefix + change.id, hint)
+    return { ...change, version: hint.version }
+  }
+
+  async function tellRemoval(kind: Announced, change: Change): Promise<Change> {
+    await keys.remove(kind.prefix + change.id, change.version)
+    return change
+  }
+
+  async function announcePending(): Promise<void> {
     for (;;) {
-      const page = await api.workers.list({ after, limit: PAGE })
-      for (const worker of page) await announceWorker(keys, worker)
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE) return
-      after = last.id
+      const pending = await api.store.announcements.pending(BATCH)
+      const told = await Promise.all(pending.map(announce))
+      await api.store.announcements.done(told.filter(change => change !== null))
+      if (pending.length < BATCH) return
     }
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
-    const from = await api.store.changes.position()
-    await announceAll()
-    for await (const followed of followChanges(api.store.changes, from, {
-      clock: api.clock,
-      idleMs: IDLE_MS,
-      signal,
-    })) {
-      if (followed.kind === 'reset') await announceAll()
-      if (followed.kind !== 'change' || followed.change.kind !== 'worker') continue
-      const { id, version, deleted } = followed.change
-      const worker = deleted ? null : await api.workers.get(id)
-      if (worker) await announceWorker(keys, worker)
-      else await keys.remove(CHANGE_KEYS.workers + id, version)
+    const commits = bell(api.store.announcements.onCommit, { clock: api.clock, signal })
+    try {
+      for (const kind of kinds.values()) await announceAll(kind, keys)
+      while (!signal.aborted) {
+        await announcePending()
+        await commits.ring(SWEEP_MS)
+      }
+    } finally {
+      commits.close()
     }
   }
 
@@ -54,12 +74,14 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
   }
 }
 
-/** A hint is small and holds no secret: it says that something changed, and the reader fetches the rest. */
-const announceWorker = (keys: ChangeKeys, worker: Worker): Promise<unknown> =>
-  keys.publish(CHANGE_KEYS.workers + worker.id, {
-    id: worker.id,
-    status: worker.status,
-    desired_status: worker.desired_status,
-    version: worker.version,
-    updated_at: worker.updated_at,
-  })
+/** For an etcd that was rebuilt, and for keys that live in this process only. */
+async function announceAll(kind: Announced, keys: ChangeKeys): Promise<void> {
+  let after = ''
+  for (;;) {
+    const page = await kind.list(after, PAGE)
+    for (const hint of page) await keys.publish(kind.prefix + hint.id, hint)
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = last.id
+  }
+}

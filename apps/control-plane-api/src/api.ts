@@ -1,26 +1,40 @@
 import type { Actor } from '@lcm/domain/actor'
-import { ServiceTerm } from '@lcm/domain/fencing'
-import { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import { Token } from '@lcm/domain/token'
-import { Worker } from '@lcm/domain/worker/worker'
+import type { ServiceTerm } from '@lcm/domain/fencing'
+import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
+import type { GivenSettings, Settings } from '@lcm/domain/fleet/settings'
+import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Collection, Store } from '@lcm/store/store'
-import { z } from 'zod'
-
-/** What is kept of a token: enough to recognise its secret, not to tell it. */
-const StoredToken = Token.extend({ hash: z.string() })
-type StoredToken = z.infer<typeof StoredToken>
+import type { ChangeFeed, Collection, Store } from '@lcm/store/store'
+import * as kinds from './kinds.ts'
+import type { Sealing } from './sealing.ts'
 
 /** What the commands and queries stand on. Time and chance come in from outside, so a run can be repeated exactly. */
-export interface Api {
-  readonly workers: Collection<Worker>
-  readonly templates: Collection<WorkerTemplate>
-  readonly terms: Collection<ServiceTerm>
-  readonly tokens: Collection<StoredToken>
+export interface Api extends ApiParts, Collections {}
+
+export interface ApiParts {
   readonly store: Store
+  /** Where changes are ordered: in the store, or by their change keys. */
+  readonly feed: ChangeFeed
   readonly clock: Clock
   readonly randomBytes: (size: number) => Uint8Array
+  readonly sealing: Sealing
   readonly config: ApiConfig
+}
+
+interface Collections {
+  readonly workers: Collection<Worker>
+  readonly templates: Collection<WorkerTemplate>
+  readonly settings: Collection<Settings>
+  readonly services: Collection<ServiceTerm>
+  readonly instances: Collection<ServiceInstance>
+  readonly fleetScaling: Collection<FleetScaling>
+  readonly leaks: Collection<LicenseLeak>
+  readonly tokens: Collection<kinds.StoredToken>
+  readonly secrets: Collection<kinds.Secret>
+  readonly idempotentRequests: Collection<kinds.IdempotentRequest>
 }
 
 export interface ApiConfig {
@@ -29,6 +43,8 @@ export interface ApiConfig {
   readonly cloud: 'sim' | 'aws'
   /** The first is given to a worker that names none. */
   readonly regions: readonly [string, ...string[]]
+  /** Settings that the environment gives; they can be changed at run time. */
+  readonly settings: GivenSettings
 }
 
 /** Who asked for what, as handlers see it. */
@@ -42,28 +58,26 @@ export interface Request<P, Q, B> {
   readonly lastEventId: string | null
   /** For fenced routes: what the document must not have been written beyond. */
   readonly fence: number | null
+  /** The term that the caller says it writes in; 0 where it says none. */
+  readonly epoch: number
+  /** For a request that came with an Idempotency-Key: the id of what it creates, and how to know it again. */
+  readonly once: { readonly resourceId: string; readonly key: string } | null
   readonly signal: AbortSignal
 }
 
-export function openApi(parts: Omit<Api, 'workers' | 'templates' | 'terms' | 'tokens'>): Api {
+export function openApi(parts: ApiParts): Api {
   const { store } = parts
   return {
     ...parts,
-    workers: store.collection({
-      name: 'worker',
-      parse: body => Worker.parse(body),
-      unique: { ec2_instance_id: worker => worker.ec2_instance_id },
-    }),
-    templates: store.collection({
-      name: 'template',
-      parse: body => WorkerTemplate.parse(body),
-      unique: { name: template => template.name },
-    }),
-    terms: store.collection({ name: 'term', parse: body => ServiceTerm.parse(body) }),
-    tokens: store.collection({
-      name: 'token',
-      parse: body => StoredToken.parse(body),
-      unique: { hash: token => token.hash },
-    }),
+    workers: store.collection(kinds.WORKERS),
+    templates: store.collection(kinds.TEMPLATES),
+    settings: store.collection(kinds.SETTINGS),
+    services: store.collection(kinds.SERVICES),
+    instances: store.collection(kinds.INSTANCES),
+    fleetScaling: store.collection(kinds.FLEET_SCALING),
+    leaks: store.collection(kinds.LEAKS),
+    tokens: store.collection(kinds.TOKENS),
+    secrets: store.collection(kinds.SECRETS),
+    idempotentRequests: store.collection(kinds.IDEMPOTENT_REQUESTS),
   }
 }

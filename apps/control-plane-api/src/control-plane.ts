@@ -1,20 +1,30 @@
+import { CHANGE_KEY_ROOT } from '@lcm/contract/change-keys'
+import { ProblemError } from '@lcm/contract/problems'
 import type { Dispatch } from '@lcm/contract/wire'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Store } from '@lcm/store/store'
-import { type AccessControl, accessControl } from './access-control.ts'
+import type { ChangeFeed, Store } from '@lcm/store/store'
+import { type AccessControl, type AccessSetting, accessControl } from './access/access-control.ts'
+import { kindOfKey } from './announced.ts'
 import { announcer } from './announcer.ts'
 import { type ApiConfig, openApi } from './api.ts'
+import { holdFleet } from './commands/fleet-scaling.ts'
 import { seedTemplates } from './commands/templates.ts'
 import { fenceOf, nextEpoch } from './commands/terms.ts'
 import { dispatcher } from './dispatch.ts'
 import { extraRoutes, type ProcessFace } from './extra-routes.ts'
+import { changeKeyFeed } from './feed/change-key-feed.ts'
 import { handlers } from './handlers.ts'
-import { findToken } from './queries/tokens.ts'
+import { housekeeping } from './housekeeping.ts'
+import { onlyOnce } from './idempotency.ts'
+import { liveNews } from './live-news.ts'
+import { eventStreams } from './queries/events.ts'
+import { findToken, getToken } from './queries/tokens.ts'
+import { sealing } from './sealing.ts'
 
-export interface ControlPlaneParts {
+export interface ControlPlaneParts extends AccessSetting {
   readonly store: Store
   readonly changeKeys: ChangeKeys
   readonly clock: Clock
@@ -23,34 +33,64 @@ export interface ControlPlaneParts {
   readonly config: ApiConfig
   readonly log: Logger
   readonly process: ProcessFace
+  /** Reads a consistent copy of everything; absent where the store has its own tools for that. */
+  readonly backup?: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
+  /** Whether `/metrics` answers strangers. */
+  readonly metricsPublic?: boolean
 }
 
 export interface ControlPlane {
   readonly dispatch: Dispatch
   readonly access: AccessControl
-  /** Tells the controllers what was committed. */
-  readonly announcer: HostedService
+  /** What has to run beside the requests: telling others of commits, following them, tidying up. */
+  readonly services: readonly HostedService[]
   seed(templates: readonly WorkerTemplateSpec[]): Promise<void>
   /** What the next term of a service without etcd must be. */
   nextEpoch(service: string): Promise<number>
+  /** Nothing automatic is done until every worker has been looked at: for a store that was restored. */
+  holdFleet(): Promise<void>
 }
 
 /** The API without its sockets: the same in a server, in a test and in the simulation. */
 export function controlPlane(parts: ControlPlaneParts): ControlPlane {
-  const api = openApi(parts)
-  const access = accessControl({ ...parts, findToken: secret => findToken(api, secret) })
-  const extra = extraRoutes({ access, process: parts.process, version: parts.config.version })
+  const { log, changeKeys } = parts
+  const ordered = orderedChanges(parts)
+  const api = openApi({ ...parts, feed: ordered.feed, sealing: sealing(parts.secretKey, parts.randomBytes) })
+  const access = accessControl({
+    ...parts,
+    findToken: secret => findToken(api, secret),
+    getToken: id => getToken(api, id),
+  })
+  const news = liveNews(api, log)
+  const backup = parts.backup ?? refuseBackup
   return {
     dispatch: dispatcher({
-      handlers: handlers(api, access),
+      handlers: handlers({ api, access, events: eventStreams(api, news), backup }),
       access,
-      log: parts.log,
-      extra,
+      clock: parts.clock,
+      log,
+      extra: extraRoutes({ ...parts, access, version: parts.config.version }),
       fenceOf: (service, epoch) => fenceOf(api, service, epoch),
+      once: (which, carryOut) => onlyOnce(api, which, carryOut),
     }),
     access,
-    announcer: announcer(api, parts.changeKeys, parts.log),
+    services: [...ordered.services, announcer(api, changeKeys, log), news.service, housekeeping(api, log)],
     seed: templates => seedTemplates(api, templates),
     nextEpoch: service => nextEpoch(api, service),
+    holdFleet: async () => void (await holdFleet(api)),
   }
+}
+
+/** The store's own order where it has one, so that one process needs nobody else; else that of the change keys. */
+function orderedChanges({ store, changeKeys, clock, log }: ControlPlaneParts): {
+  feed: ChangeFeed
+  services: readonly HostedService[]
+} {
+  if (store.changes !== null) return { feed: store.changes, services: [] }
+  const { feed, service } = changeKeyFeed({ source: changeKeys.source(CHANGE_KEY_ROOT), kindOfKey, clock, log })
+  return { feed, services: [service] }
+}
+
+async function refuseBackup(): Promise<never> {
+  throw new ProblemError('backup_unavailable', 'use the tools of the database server, such as mongodump')
 }

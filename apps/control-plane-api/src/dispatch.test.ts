@@ -16,7 +16,7 @@ describe('who may do what', () => {
   for (const [name, route] of Object.entries<RouteSpec>(ROUTES)) {
     for (const role of ROLES) {
       const allowed = mayCall(
-        { name: role, role, service: role === 'controller' ? 'worker-controller' : null },
+        { id: role, name: role, role, service: role === 'controller' ? 'worker-controller' : null },
         route.access,
       )
       it(`${name} ${allowed ? 'lets' : 'keeps out'} ${role}`, async () => {
@@ -41,9 +41,11 @@ describe('who may do what', () => {
   }
 
   it('keeps the controllers of other services out of the worker routes', () => {
-    const scheduler = { name: 's', role: 'controller', service: 'resource-scheduler' } as const
+    const scheduler = { id: 's', name: 's', role: 'controller', service: 'resource-scheduler' } as const
     expect(mayCall(scheduler, ROUTES.reportWorkerStatus.access)).toBe(false)
-    expect(mayCall({ name: 'admin', role: 'admin', service: null }, ROUTES.reportWorkerStatus.access)).toBe(false)
+    expect(
+      mayCall({ id: 'admin', name: 'admin', role: 'admin', service: null }, ROUTES.reportWorkerStatus.access),
+    ).toBe(false)
   })
 })
 
@@ -114,6 +116,6 @@ it('tells who is asking', async () => {
     profile: 'embedded',
     cloud: 'sim',
     regions: ['us-east-1', 'eu-west-1'],
-    actor: { name: 'operator', role: 'operator' },
+    actor: { id: 'operator', name: 'operator', role: 'operator' },
   })
 })

@@ -5,16 +5,27 @@ import { type ApiRequest, type ApiResponse, type Dispatch, EPOCH_HEADER, toEtag 
 import type { Actor, ServiceName } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import type { Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
 import { StoreError } from '@lcm/store/store'
-import type { AccessControl } from './access-control.ts'
+import type { AccessControl } from './access/access-control.ts'
+import { whileAllowed } from './access/while-allowed.ts'
+import { withDeadline } from './deadline.ts'
 import type { Handler, Handlers, RawRequest } from './handlers.ts'
-import { ifMatchOf, jsonOf, parse, queryOf } from './request-parts.ts'
+import { OtherStatus } from './other-status.ts'
+import { ifMatchOf, jsonOf, parse, queryOf, refuseNul } from './request-parts.ts'
 import { findRoute } from './router.ts'
 
 /** Only the path and the query of a request matter here. */
 const ORIGIN = 'http://api.invalid'
+/** Longer than any answer should take, shorter than clients wait. */
+const DEADLINE_MS = 25_000
 /** Checks that this is the registered term of the service and answers the number that guards its writes. */
 export type FenceOf = (service: ServiceName, epoch: number) => Promise<number>
+/** Carries a request with an Idempotency-Key out once, and one without whenever it comes. */
+export type OnlyOnce = (
+  which: { request: ApiRequest; actor: Actor; path: string },
+  carryOut: (once: RawRequest['once']) => Promise<ApiResponse>,
+) => Promise<ApiResponse>
 /** What needs no route of the contract, such as the login page. Null passes the request on. */
 export type Extra = (request: ApiRequest, url: URL) => Promise<ApiResponse | null>
 
@@ -22,9 +33,11 @@ export type Extra = (request: ApiRequest, url: URL) => Promise<ApiResponse | nul
 export function dispatcher(parts: {
   handlers: Handlers
   access: AccessControl
+  clock: Clock
   log: Logger
   extra: Extra
   fenceOf: FenceOf
+  once: OnlyOnce
 }): Dispatch {
   const handlerOf = new Map<string, Handler>(Object.entries(parts.handlers))
 
@@ -34,7 +47,8 @@ export function dispatcher(parts: {
     const extra = await parts.extra(request, url)
     if (extra) return extra
     const { name, spec, params } = findRoute(request.method, url.pathname)
-    const actor = await authorise(request, spec)
+    const actor = allowedOrRefused(await parts.access.identify(request), spec)
+    refuseNul(params, 'path')
     const raw: RawRequest = {
       params,
       query: parse(spec.query, queryOf(url), 'query'),
@@ -43,23 +57,29 @@ export function dispatcher(parts: {
       ifMatch: ifMatchOf(spec, request),
       lastEventId: request.headers['last-event-id'] ?? null,
       fence: spec.fenced ? await fenceFor(actor, request) : null,
+      epoch: epochOf(request),
+      once: null,
       signal: request.signal,
     }
     const handle = handlerOf.get(name)
     assert(handle, `${name} has no handler`)
-    return success(spec, await handle(raw))
-  }
-
-  async function authorise(request: ApiRequest, spec: RouteSpec): Promise<Actor> {
-    const actor = await parts.access.identify(request)
-    if (!mayCall(actor, spec.access))
-      throw new ProblemError('forbidden', `${actor.name} is ${actor.role}, which may not do this`)
-    return actor
+    if (spec.idempotent) {
+      const path = url.pathname.slice(API_PREFIX.length)
+      return withDeadline(
+        parts.clock,
+        DEADLINE_MS,
+        parts.once({ request, actor, path }, once => carriedOut(request, spec, () => handle({ ...raw, once }))),
+      )
+    }
+    if (!spec.stream) return success(spec, await withDeadline(parts.clock, DEADLINE_MS, handle(raw)))
+    const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(streamOf)
+    const check = async () => allowedOrRefused(await parts.access.recheck(request), spec)
+    return success(spec, await whileAllowed(open, { clock: parts.clock, signal: request.signal, check }))
   }
 
   async function fenceFor(actor: Actor, request: ApiRequest): Promise<number> {
-    const epoch = Number(request.headers[EPOCH_HEADER])
-    if (actor.service !== null && Number.isSafeInteger(epoch) && epoch > 0) return parts.fenceOf(actor.service, epoch)
+    const epoch = epochOf(request)
+    if (actor.service !== null && epoch > 0) return parts.fenceOf(actor.service, epoch)
     throw new ProblemError('precondition_required', `say which term you write in, with ${EPOCH_HEADER}`)
   }
 
@@ -69,18 +89,43 @@ export function dispatcher(parts: {
     } catch (error) {
       const problem = asProblem(error)
       if (problem.code === 'internal_error')
-        parts.log.error({ err: error, method: request.method, url: request.url }, 'a request failed')
+        parts.log.error({ err: error, method: request.method, url: pathOf(request.url) }, 'a request failed')
       return problemResponse(problem, request.url)
     }
   }
 }
 
+/** Refusals are answers too: the same request gets the same one again. */
+async function carriedOut(request: ApiRequest, spec: RouteSpec, work: () => Promise<unknown>): Promise<ApiResponse> {
+  try {
+    return success(spec, await work())
+  } catch (error) {
+    const problem = asProblem(error)
+    if (problem.code === 'internal_error') throw error
+    return problemResponse(problem, request.url)
+  }
+}
+
+/** 0 when none is named, or none that could be. */
+function epochOf(request: ApiRequest): number {
+  const epoch = Number(request.headers[EPOCH_HEADER])
+  return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0
+}
+
+function allowedOrRefused(actor: Actor, spec: RouteSpec): Actor {
+  if (mayCall(actor, spec.access)) return actor
+  throw new ProblemError('forbidden', `${actor.name} is ${actor.role}, which may not do this`)
+}
+
 function success(spec: RouteSpec, answer: unknown): ApiResponse {
+  if (answer instanceof OtherStatus) return success({ ...spec, status: answer.status }, answer.answer)
+  if (spec.file !== undefined && isStream<Uint8Array>(answer))
+    return { status: spec.status, headers: { 'content-type': spec.file }, body: null, file: answer }
   if (spec.stream && isStream(answer))
     return {
       status: spec.status,
       headers: { 'content-type': 'text/event-stream' },
-      body: answer as AsyncIterable<string>,
+      body: answer,
     }
   if (answer === null) return { status: spec.status, headers: {}, body: null }
   return {
@@ -90,8 +135,13 @@ function success(spec: RouteSpec, answer: unknown): ApiResponse {
   }
 }
 
-const isStream = (answer: unknown): answer is AsyncIterable<string> =>
+const isStream = <T = string>(answer: unknown): answer is AsyncIterable<T> =>
   typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
+
+function streamOf(answer: unknown): AsyncIterable<string> {
+  assert(isStream(answer), 'the handler of a stream answers none')
+  return answer
+}
 
 function resourceHeaders(spec: RouteSpec, answer: unknown): Record<string, string> {
   const fields = new Map<string, unknown>(Object.entries(answer ?? {}))
@@ -112,7 +162,15 @@ function asProblem(error: unknown): ProblemError {
   return new ProblemError('internal_error', 'something went wrong inside LCM; its log has the details')
 }
 
+/** The query may hold a login code, which belongs neither into a log nor into an answer. */
+const pathOf = (url: string): string => url.split('?')[0] ?? url
+
 export function problemResponse(error: ProblemError, instance: string): ApiResponse {
-  const problem = error.toProblem(instance.split('?')[0] ?? instance)
-  return { status: problem.status, headers: { 'content-type': PROBLEM_MEDIA_TYPE }, body: JSON.stringify(problem) }
+  const problem = error.toProblem(pathOf(instance))
+  const again = error.retryAfterSeconds
+  return {
+    status: problem.status,
+    headers: { 'content-type': PROBLEM_MEDIA_TYPE, ...(again === undefined ? {} : { 'retry-after': String(again) }) },
+    body: JSON.stringify(problem),
+  }
 }

@@ -18,7 +18,7 @@ function follow(after?: string) {
   })()
   const seen = async () => {
     await plane.clock.advance(0)
-    return events.flatMap(({ event }) => ('id' in event ? [`${event.type} v${event.version}`] : [event.type]))
+    return events.flatMap(({ event }) => ('version' in event ? [`${event.type} v${event.version}`] : [event.type]))
   }
   return {
     events,
@@ -86,7 +86,7 @@ it('tells of removals', async () => {
   const stream = follow()
   await stream.seen()
   await plane.send('DELETE', `workers/${worker.id}`)
-  expect(await stream.seen()).toEqual(['heartbeat', 'worker.deleted v3'])
+  expect(await stream.seen()).toEqual(['heartbeat', 'worker.deleted v4'])
   await stream.stop()
 })
 
@@ -101,7 +101,7 @@ it('gives a sign of life every fifteen seconds while nothing happens', async () 
 it('announces every worker to the controllers, also those of before the start', async () => {
   const before = await plane.create({ name: 'before' })
   const stop = new AbortController()
-  const running = plane.announcer.run(stop.signal)
+  const running = Promise.all(plane.services.map(service => service.run(stop.signal)))
   await plane.clock.advance(0)
   const after = await plane.create({ name: 'after' })
   await plane.send('POST', `workers/${before.id}/stop`)
@@ -114,5 +114,6 @@ it('announces every worker to the controllers, also those of before the start', 
     ].sort(),
   )
   stop.abort()
+  await plane.clock.advance(0)
   await running
 })

@@ -1,7 +1,8 @@
+import { apiDocsPage } from '@lcm/contract/api-docs/page'
 import { openApi } from '@lcm/contract/openapi'
-import { ProblemError } from '@lcm/contract/problems'
+import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
-import type { AccessControl } from './access-control.ts'
+import type { AccessControl } from './access/access-control.ts'
 import type { Extra } from './dispatch.ts'
 
 /** What the host knows and the API serves for it. */
@@ -11,32 +12,95 @@ export interface ProcessFace {
   ready(): boolean
   /** The metrics of the process in Prometheus' text format. */
   metrics(): Promise<string>
+  /** What the controllers beside the API answer for themselves; null for a service that is not here. */
+  controller?(service: string, ask: ControllerRequest): Promise<{ status: number; body: object | string }> | null
 }
 
-/** Paths outside the contract's table: the login page, the document that describes the rest, and what machines ask a process. */
-export function extraRoutes(parts: { access: AccessControl; process: ProcessFace; version: string }): Extra {
-  const document = JSON.stringify(openApi(parts.version))
-  const paths: Record<string, (request: ApiRequest, url: URL) => Promise<ApiResponse> | ApiResponse> = {
-    '/health': () => json(200, JSON.stringify(parts.process.health())),
-    '/ready': () => json(parts.process.ready() ? 200 : 503, JSON.stringify({ ready: parts.process.ready() })),
-    '/api/v1/openapi.json': () => json(200, document),
-    '/login': (_, url) => login(parts.access, url),
-    '/metrics': async request => {
-      await parts.access.identify(request)
-      return {
-        status: 200,
-        headers: { 'content-type': 'text/plain; version=0.0.4' },
-        body: await parts.process.metrics(),
-      }
-    },
-  }
+export interface ControllerRequest {
+  readonly method: string
+  /** Below `/services/<service>`. */
+  readonly path: string
+  /** The caller's role; null for a stranger. */
+  roleOf(): Promise<string | null>
+}
+
+interface ExtraParts {
+  readonly access: AccessControl
+  readonly process: ProcessFace
+  readonly version: string
+  /** Whether `/metrics` answers strangers. */
+  readonly metricsPublic?: boolean
+}
+
+interface ExtraRoute {
+  readonly method: 'GET' | 'POST'
+  answer(request: ApiRequest, url: URL): Promise<ApiResponse> | ApiResponse
+}
+
+/** Paths outside the contract's table: logging in and out, the document that describes the rest, and what machines ask a process. */
+export function extraRoutes(parts: ExtraParts): Extra {
+  const { browser } = parts.access
+  const documents = documentsOf(parts.version)
+  const routes = new Map<string, ExtraRoute>([
+    ['/health', get(() => json(200, JSON.stringify(parts.process.health())))],
+    ['/ready', get(() => json(parts.process.ready() ? 200 : 503, JSON.stringify({ ready: parts.process.ready() })))],
+    ['/metrics', get(request => metrics(parts, request))],
+    ...documents,
+    ['/login', get(browser.login)],
+    ['/login/callback', get(browser.callback)],
+    ['/logout', { method: 'POST', answer: browser.logout }],
+  ])
   return async (request, url) => {
-    const answer = paths[url.pathname]
-    if (!answer) return null
-    if (request.method !== 'GET') throw new ProblemError('method_not_allowed', `${url.pathname} takes GET`)
-    return answer(request, url)
+    const route = routes.get(url.pathname)
+    if (!route) return controllerAnswer(parts, request, url)
+    if (request.method !== route.method)
+      throw new ProblemError('method_not_allowed', `${url.pathname} takes ${route.method}`)
+    return route.answer(request, url)
   }
 }
+
+/** `/services/<service>/health` and the like: on the product port, what a controller alone would serve on its own. */
+async function controllerAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
+  const [, service = '', path = ''] = /^\/services\/([\w-]+)(\/.+)$/.exec(url.pathname) ?? []
+  const roleOf = async () => {
+    try {
+      return (await access.identify(request)).role
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === 'unauthenticated') return null
+      throw error
+    }
+  }
+  const answer = await process.controller?.(service, { method: request.method, path, roleOf })
+  if (!answer) return null
+  const { status, body } = answer
+  if (typeof body === 'string') return { status, headers: { 'content-type': 'text/plain; version=0.0.4' }, body }
+  const type = status < 400 ? 'application/json' : PROBLEM_MEDIA_TYPE
+  return { status, headers: { 'content-type': type }, body: JSON.stringify(body) }
+}
+
+/** Made when somebody first asks, since most processes are never asked. */
+function documentsOf(version: string): [string, ExtraRoute][] {
+  const page = lazy(() => apiDocsPage(version))
+  const document = lazy(() => JSON.stringify(openApi(version)))
+  const served = (type: string, body: () => string | null) =>
+    get(() => ({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body: body() }))
+  return [
+    ['/api/v1/openapi.json', get(() => json(200, document()))],
+    ['/api/docs', served('text/html', () => page().html)],
+    ['/api/docs/style.css', served('text/css', () => page().css)],
+    ['/api/docs/script.js', served('text/javascript', () => page().script)],
+  ]
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { value: T } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+const get = (answer: ExtraRoute['answer']): ExtraRoute => ({ method: 'GET', answer })
 
 const json = (status: number, body: string): ApiResponse => ({
   status,
@@ -44,13 +108,7 @@ const json = (status: number, body: string): ApiResponse => ({
   body,
 })
 
-/** A link from the terminal becomes a browser session. The console tells people what to do when the link is used up. */
-function login(access: AccessControl, url: URL): ApiResponse {
-  try {
-    const cookie = access.login(url.searchParams.get('code') ?? '', false)
-    return { status: 303, headers: { location: '/', 'set-cookie': cookie }, body: null }
-  } catch (error) {
-    if (error instanceof ProblemError) return { status: 303, headers: { location: '/#/login-failed' }, body: null }
-    throw error
-  }
+async function metrics({ access, process, metricsPublic = false }: ExtraParts, request: ApiRequest) {
+  if (!metricsPublic) await access.identify(request)
+  return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4' }, body: await process.metrics() }
 }

@@ -75,7 +75,11 @@ describe('a write of a controller', () => {
     const worker = await plane.create()
     await register(3)
     // The zombie's check has passed; its compare-and-set is still to come when the new leader registers and writes.
-    const { replace } = plane.store.collection({ name: 'worker', parse: body => body as typeof worker })
+    const { replace } = plane.store.collection({
+      name: 'worker',
+      parse: body => body as typeof worker,
+      announced: true,
+    })
     await replace({ ...worker, version: 2, fence: { 'worker-controller': 4 } })
     expect(await write(worker.id, 2, 3)).toMatchObject({ status: 409, json: { code: 'stale_leader' } })
   })

@@ -1,61 +1,163 @@
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
-import type { AccessControl } from './access-control.ts'
-import { LOGIN_CODE_MS } from './access-control.ts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { AccessControl } from './access/access-control.ts'
+import { LOGIN_CODE_MS } from './access/login-codes.ts'
 import type { Api, Request } from './api.ts'
+import { cleanUpWorkers } from './commands/clean-up.ts'
 import { createWorker } from './commands/create-worker.ts'
 import { deleteWorker } from './commands/delete-worker.ts'
-import { patchWorker } from './commands/patch-worker.ts'
-import { reportStatus } from './commands/report-status.ts'
-import { setIntent } from './commands/set-intent.ts'
-import { createTemplate } from './commands/templates.ts'
+import { cancelDrain, drainWorker } from './commands/drain.ts'
+import { checkWorkerIdle } from './commands/idle-check.ts'
+import { importWorker } from './commands/import-worker.ts'
+import { setIntent } from './commands/intent.ts'
+import { reportLicenseLeak, resolveLicenseLeak } from './commands/license-leaks.ts'
+import { openLaunchAttempt, reportStatus } from './commands/report-status.ts'
+import { scaleUp } from './commands/scale-up.ts'
+import { deregisterLicense, registerLicense, setCredentials, workerSecrets } from './commands/secrets.ts'
+import { askLeader, reportInstance } from './commands/services.ts'
+import { patchSettings } from './commands/settings.ts'
+import { recordDecisions, reportMetrics } from './commands/telemetry.ts'
+import { createTemplate, deleteTemplate, putTemplate, switchTemplate } from './commands/templates.ts'
 import { registerTerm, resetTerm } from './commands/terms.ts'
 import { createToken, deleteToken } from './commands/tokens.ts'
-import { eventStream } from './queries/events.ts'
-import { getTemplate, listTemplates } from './queries/templates.ts'
+import { patchWorker, refreshWorker, repinWorker, retryWorker } from './commands/worker-requests.ts'
+import { asMade, type OtherStatus } from './other-status.ts'
+import { workerActivity } from './queries/activity.ts'
+import type { EventStreams } from './queries/events.ts'
+import { fleetSummary } from './queries/fleet-summary.ts'
+import { listAudit, workerDecisions, workerHistory } from './queries/journal.ts'
+import { pageOf } from './queries/page.ts'
+import { fleetPlan, listServices } from './queries/services.ts'
+import { getSettings } from './queries/settings.ts'
+import { workerMetrics } from './queries/telemetry.ts'
+import { getTemplate, listTemplates, templateUserData } from './queries/templates.ts'
 import { listTokens } from './queries/tokens.ts'
-import { findWorker, listWorkers } from './queries/workers.ts'
+import { getWorker, listWorkers, viewOf } from './queries/workers.ts'
 
 type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
+type Streaming = 'events' | 'createBackup'
 type HandlerMap = {
-  [N in Exclude<RouteName, 'events'>]: (request: RequestOf<N>) => Promise<AnswerOf<N>>
-} & { events: (request: RequestOf<'events'>) => Promise<AsyncIterable<string>> }
-
+  [N in Exclude<RouteName, Streaming>]: (request: RequestOf<N>) => Promise<AnswerOf<N> | OtherStatus<AnswerOf<N>>>
+} & {
+  events: (request: RequestOf<'events'>) => Promise<AsyncIterable<string>>
+  createBackup: (request: RequestOf<'createBackup'>) => Promise<AsyncIterable<Uint8Array>>
+}
 /** A request whose parts have been parsed by the route's own schemas. */
 export type RawRequest = Request<Record<string, string>, unknown, unknown>
 /** A method's parameter may be narrower: the dispatcher parses each part with the schema that the handler's types come from. */
 export type Handler = { handle(request: RawRequest): Promise<unknown> }['handle']
 export type Handlers = Readonly<Record<RouteName, Handler>>
 
+export interface HandlerParts {
+  readonly api: Api
+  readonly access: AccessControl
+  readonly events: EventStreams
+  /** Reads a consistent copy of everything; refuses where the store has its own tools for that. */
+  backup(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+}
+
 /** Every route of the contract and what it does: the table of contents of the API. */
-export function handlers(api: Api, access: AccessControl): Handlers {
-  const routes: HandlerMap = {
+export function handlers(parts: HandlerParts): Handlers {
+  const { api } = parts
+  const all: HandlerMap = {
+    ...workerHandlers(api),
+    ...fleetHandlers(api),
+    ...systemHandlers(parts),
+    ...controllerHandlers(api),
+  }
+  return all
+}
+
+const workerHandlers = (api: Api) => {
+  const shown = async (changed: Promise<Worker>) => viewOf(api, await changed)
+  return {
     listWorkers: request => listWorkers(api, request.query),
-    createWorker: request => createWorker(api, request),
-    getWorker: request => findWorker(api, request.params.id),
-    patchWorker: request => patchWorker(api, request),
+    createWorker: request => shown(createWorker(api, request)),
+    getWorker: request => getWorker(api, request.params.id),
+    patchWorker: request => shown(patchWorker(api, request)),
     deleteWorker: request => deleteWorker(api, request),
-    startWorker: request => setIntent(api, request, 'RUNNING'),
-    stopWorker: request => setIntent(api, request, 'STOPPED'),
-    terminateWorker: request => setIntent(api, request, 'TERMINATED'),
-    reportWorkerStatus: request => reportStatus(api, request),
+    startWorker: request => shown(setIntent(api, request, 'RUNNING')),
+    stopWorker: request => shown(setIntent(api, request, 'STOPPED')),
+    terminateWorker: request => shown(setIntent(api, request, 'TERMINATED')),
+    drainWorker: request => shown(drainWorker(api, request)),
+    cancelDrainWorker: request => shown(cancelDrain(api, request)),
+    refreshWorker: request => shown(refreshWorker(api, request)),
+    retryWorker: request => shown(retryWorker(api, request)),
+    repinWorker: request => shown(repinWorker(api, request)),
+    putWorkerLicense: request => shown(registerLicense(api, request)),
+    deleteWorkerLicense: request => shown(deregisterLicense(api, request)),
+    putWorkerCredentials: request => setCredentials(api, request),
+    getWorkerHistory: ({ params, query }) => workerHistory(api, params.id, query),
+    getWorkerDecisions: ({ params, query }) => workerDecisions(api, params.id, query),
+    getWorkerMetrics: ({ params, query }) => workerMetrics(api, params.id, query),
+    getWorkerActivity: ({ params }) => workerActivity(api, params.id),
+  } satisfies Partial<HandlerMap>
+}
+
+const fleetHandlers = (api: Api) =>
+  ({
     listTemplates: request => listTemplates(api, request.query),
-    createTemplate: request => createTemplate(api, request.body),
+    createTemplate: request => createTemplate(api, request),
     getTemplate: request => getTemplate(api, request.params.name),
-    registerTerm: request => registerTerm(api, request),
-    resetTerm: request => resetTerm(api, request.params.service),
+    putTemplate: request => putTemplate(api, request),
+    deleteTemplate: request => deleteTemplate(api, request),
+    enableTemplate: request => switchTemplate(api, request, true),
+    disableTemplate: request => switchTemplate(api, request, false),
+    getFleetSummary: request => fleetSummary(api, request.query),
+    getFleetPlan: () => fleetPlan(api),
+    listServices: () => listServices(api),
+    triggerService: request => askLeader(api, request, 'triggers'),
+    resignService: request => askLeader(api, request, 'resignations'),
+    getSettings: () => getSettings(api),
+    patchSettings: request => patchSettings(api, request),
+    listLicenseLeaks: request => pageOf(api, api.leaks, request.query, {}),
+    resolveLicenseLeak: request => resolveLicenseLeak(api, request),
+  }) satisfies Partial<HandlerMap>
+
+const systemHandlers = ({ api, access, events, backup }: HandlerParts) =>
+  ({
     listTokens: request => listTokens(api, request.query),
-    createToken: request => createToken(api, request.body),
-    deleteToken: request => deleteToken(api, request.params.id),
-    events: async request => eventStream(api, request.lastEventId ?? request.query.after ?? null, request.signal),
-    info: async ({ actor }) => ({
-      ...api.config,
-      regions: [...api.config.regions],
-      actor: { name: actor.name, role: actor.role },
-    }),
-    createLoginLink: async () => ({
-      url: `/login?code=${access.createLoginCode()}`,
+    createToken: request => createToken(api, request),
+    deleteToken: request => deleteToken(api, request).finally(access.forgetTokens),
+    listAudit: request => listAudit(api, request.query),
+    events: async ({ lastEventId, query, signal }) =>
+      events.open({ after: lastEventId ?? query.after ?? null, query, signal }),
+    info: async ({ actor: { id, name, role } }) => {
+      const { version, profile, cloud, regions } = api.config
+      return { version, profile, cloud, regions: [...regions], actor: { id, name, role } }
+    },
+    createLoginLink: async ({ actor }) => ({
+      url: `/login?code=${await access.createLoginCode(actor)}`,
       expires_in_seconds: LOGIN_CODE_MS / 1000,
     }),
-  }
-  return routes
+    createBackup: request => backup(request.signal),
+  }) satisfies Partial<HandlerMap>
+
+const controllerHandlers = (api: Api) => {
+  const shown = async (changed: Promise<Worker>) => viewOf(api, await changed)
+  return {
+    reportWorkerStatus: request => shown(reportStatus(api, request)),
+    openLaunchAttempt: request => shown(openLaunchAttempt(api, request)),
+    reportWorkerMetrics: request => reportMetrics(api, request),
+    checkWorkerIdle: request => checkWorkerIdle(api, request),
+    importWorker: async request => {
+      const { worker, isNew } = await importWorker(api, request)
+      return asMade(await viewOf(api, worker), isNew)
+    },
+    scaleUp: async request => {
+      const { answer, isNew } = await scaleUp(api, request)
+      return asMade(answer, isNew)
+    },
+    cleanUpWorkers: request => cleanUpWorkers(api, request),
+    getWorkerSecrets: request => workerSecrets(api, request),
+    getTemplateUserData: request => templateUserData(api, request.params.name),
+    reportLicenseLeak: async request => {
+      const { leak, isNew } = await reportLicenseLeak(api, request)
+      return asMade(leak, isNew)
+    },
+    recordDecisions: request => recordDecisions(api, request),
+    reportInstance: request => reportInstance(api, request),
+    registerTerm: request => registerTerm(api, request),
+    resetTerm: request => resetTerm(api, request),
+  } satisfies Partial<HandlerMap>
 }

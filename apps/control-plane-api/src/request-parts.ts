@@ -38,7 +38,7 @@ export function parse(schema: z.ZodType | undefined, value: unknown, where: stri
 }
 
 /** Stores differ in what they make of NUL, so it goes no further than here. */
-function refuseNul(value: unknown, path: string): void {
+export function refuseNul(value: unknown, path: string): void {
   if (typeof value === 'string' && value.includes('\u0000')) {
     throw new ProblemError('validation_failed', `${path}: NUL is not allowed`, [
       { path, message: 'NUL is not allowed' },

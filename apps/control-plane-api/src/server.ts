@@ -44,7 +44,7 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   const streams = new Set<AbortController>()
   app.all('/api/*', (request, reply) => forward(request, reply, { ...options, streams }))
-  for (const path of ['/login', '/health', '/ready', '/metrics']) {
+  for (const path of ['/login', '/login/callback', '/logout', '/health', '/ready', '/metrics', '/services/*']) {
     app.all(path, (request, reply) => forward(request, reply, { ...options, streams }))
   }
   if (options.consoleDir !== null) await app.register(fastifyStatic, { root: options.consoleDir, cacheControl: false })
@@ -123,6 +123,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
     url: request.url,
     headers: headersOf(request),
     body,
+    remote: request.ip,
     signal: gone.signal,
   })
   if (response.body === null || typeof response.body === 'string') return send(reply, response)
@@ -161,9 +162,12 @@ const headersOf = (request: FastifyRequest): Record<string, string> =>
 async function send(reply: FastifyReply, response: ApiResponse): Promise<void> {
   await reply
     .code(response.status)
-    .headers({ 'cache-control': 'no-store', ...response.headers })
+    .headers({ 'cache-control': 'no-store', ...response.headers, ...cookiesOf(response) })
     .send(response.body ?? '')
 }
+
+const cookiesOf = ({ headers }: ApiResponse): Record<string, string[]> =>
+  headers['set-cookie'] === undefined ? {} : { 'set-cookie': headers['set-cookie'].split('\n') }
 
 /** Writes at the client's pace; one that stops reading is cut off rather than buffered for. */
 async function stream(

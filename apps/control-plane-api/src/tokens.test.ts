@@ -13,7 +13,7 @@ it('makes a token whose secret is shown once and kept nowhere', async () => {
   const { status, json } = await plane.send('POST', 'tokens', { json: { name: 'ci', role: 'operator' } })
   expect(status).toBe(201)
   expect(json.secret).toMatch(/^lcm_\S{43}$/)
-  expect((await withToken(json.secret)).json.actor).toEqual({ name: 'ci', role: 'operator' })
+  expect((await withToken(json.secret)).json.actor).toEqual({ id: `token:${json.id}`, name: 'ci', role: 'operator' })
   const list = await plane.send('GET', 'tokens')
   expect(list.json.items).toMatchObject([{ name: 'ci', role: 'operator', service: null }])
   const { secret: _, ...known } = json
@@ -47,6 +47,10 @@ it.each([
   [{ name: 'x', role: 'king' }],
   [{ name: '', role: 'user' }],
   [{ name: 'x', role: 'user', expires_at: 'tomorrow' }],
+  [{ name: 'x', role: 'user', expires_at: '2026-01-01T00:00:00.000Z' }],
+  [{ name: 'x', role: 'user', expires_at: '2025-12-31T23:59:59.999Z' }],
+  [{ name: 'x\u0000', role: 'user' }],
+  [{ name: 'x\u001b[2J', role: 'user' }],
 ])('refuses %j', async json => {
   expect(await plane.send('POST', 'tokens', { json })).toMatchObject({
     status: 400,

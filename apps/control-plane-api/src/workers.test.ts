@@ -75,6 +75,8 @@ describe('wanting something else', () => {
       desired_status: 'STOPPED',
       desired_by: 'operator',
       desired_reason: 'class is over',
+      updated_at: answer.json.updated_at,
+      pause: { ...worker.pause, last_paused_at: answer.json.updated_at, counts: { auto: 0, manual: 1, resumed: 0 } },
     })
   })
 

@@ -1,7 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
-import { toInstant } from '@lcm/domain/instant'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Collection, Document } from '@lcm/store/store'
+import type { Collection, Document, NewEntry } from '@lcm/store/store'
 
 /** Lost races end here; each lost one means that another writer won, so this many in a row is a defect. */
 const RACES_MAX = 100
@@ -10,24 +10,38 @@ interface Resource extends Document {
   readonly updated_at: string
 }
 
+export interface Target<T extends Document> {
+  readonly collection: Collection<T>
+  readonly id: string
+  readonly noun: string
+}
+
+/** What the document becomes, and what the journal is told of it in the same commit. */
+export interface Changed<T> {
+  readonly document: T
+  readonly entries: readonly NewEntry[]
+}
+
 /**
- * Changes one document by compare-and-set. `change` sees the newest version and throws a problem to refuse; giving back what
- * it got means that there is nothing to write. A caller who named a version never overwrites another.
+ * Changes one document by compare-and-set. `change` sees the newest version and throws a problem to refuse; null means that
+ * there is nothing to write. A caller who named a version never overwrites another. `now` is later than any earlier change of
+ * the document, also when another process's clock was ahead.
  */
 export async function changeDocument<T extends Resource>(
-  target: { collection: Collection<T>; id: string; noun: string },
+  target: Target<T>,
   clock: Clock,
   ifMatch: number | null,
-  change: (current: T) => T,
+  change: (current: T, now: Instant) => Changed<T> | null,
 ): Promise<T> {
   for (let race = 0; race < RACES_MAX; race++) {
     const current = await target.collection.get(target.id)
     if (current === null) throw new ProblemError('not_found', `there is no ${target.noun} ${target.id}`)
     refuseStale(current, ifMatch)
-    const changed = change(current)
-    if (changed === current) return current
-    const next = { ...changed, version: current.version + 1, updated_at: toInstant(clock.now()) }
-    const result = await target.collection.replace(next)
+    const now = toInstant(Math.max(clock.now(), toMs(current.updated_at) + 1))
+    const changed = change(current, now)
+    if (changed === null) return current
+    const next = { ...changed.document, version: current.version + 1, updated_at: now }
+    const result = await target.collection.replace(next, changed.entries)
     if (result.ok) return next
     if (result.reason === 'taken')
       throw new ProblemError('already_exists', `another ${target.noun} has that ${result.field}`)

@@ -1,46 +1,76 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import type { Actor } from '@lcm/domain/actor'
-import { assert } from '@lcm/domain/assert'
-import { type Fence, raiseFence } from '@lcm/domain/fencing'
-import { toInstant } from '@lcm/domain/instant'
-import { withoutCondition } from '@lcm/domain/worker/boot'
-import { canMove, movesFrom } from '@lcm/domain/worker/lifecycle'
-import { CONDITION, STATE_HISTORY_MAX, type Worker, type WorkerStatus } from '@lcm/domain/worker/worker'
-import type { Api, Request } from '../api.ts'
-import { changeDocument } from './change.ts'
+import type { ScalingOutcome } from '@lcm/domain/decision'
+import type { Instant } from '@lcm/domain/instant'
+import { type LaunchAttempt, type Worker, withChanges } from '@lcm/domain/worker/worker'
+import type { NewEntry } from '@lcm/store/store'
+import type { Api } from '../api.ts'
+import { changeWorker, raisedFence, type WorkerRequest } from './change-worker.ts'
+import { decisionEntry, scalingEntry } from './entries.ts'
+import { forgetToken, licenseTokenOf } from './secrets.ts'
 
 /** Controllers report what is, never what is wanted. An illegal move is refused here, at the write. */
-export function reportStatus(
-  api: Api,
-  request: Request<{ id: string }, undefined, BodyOf<'reportWorkerStatus'>>,
-): Promise<Worker> {
+export async function reportStatus(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<Worker> {
   const { changes, decision } = request.body
-  const target = { collection: api.workers, id: request.params.id, noun: 'worker' }
-  return changeDocument(target, api.clock, request.ifMatch, worker => {
-    const fence = raised(worker, request)
-    const changed: Worker = { ...worker, ...changes, fence }
-    if (changed.status === worker.status) return changed
-    return moved(changed, worker.status, { at: toInstant(api.clock.now()), because: decision.because })
+  const token = changes.license?.pending_operation === null ? await licenseTokenOf(api, request.params.id) : null
+  const reported = await changeWorker(api, request, (worker, now) => {
+    refuseNewAttempt(worker, changes.launch)
+    const changed = { ...withChanges(worker, changes), fence: raisedFence(worker, request) }
+    const entries = [decided(request, now), ...scalingOf(worker, changed, now)]
+    return { worker: changed, entries, because: decision.because }
   })
+  // The token of a registration that is over is of no more use, whatever came of it.
+  await forgetToken(api, token)
+  return reported
 }
 
-/** The second check, inside the compare-and-set: a leader that was overtaken between the two is refused here. */
-function raised(worker: Worker, { actor, fence }: { actor: Actor; fence: number | null }): Fence {
-  assert(actor.service !== null && fence !== null, 'the route is fenced')
-  const next = raiseFence(worker.fence, actor.service, fence)
-  if (next === null)
-    throw new ProblemError('stale_leader', `a newer leader of ${actor.service} has written ${worker.name} already`)
-  return next
+const decided = (
+  { actor, epoch, body }: WorkerRequest<{ decision: BodyOf<'reportWorkerStatus'>['decision'] }>,
+  at: Instant,
+) => decisionEntry(body.decision, { service: actor.service ?? '', epoch }, at)
+
+/** A launch that the cloud took is part of the fleet's own history. */
+function scalingOf(before: Worker, after: Worker, now: Instant): NewEntry[] {
+  const launched = before.status === 'PENDING' && after.status === 'PROVISIONING'
+  const outcome: ScalingOutcome = 'provisioned'
+  return launched ? [scalingEntry(outcome, now, { instance_id: after.ec2_instance_id, attempt: after.launch?.n })] : []
 }
 
-function moved(worker: Worker, from: WorkerStatus, note: { at: string; because: string }): Worker {
-  const to = worker.status
-  if (!canMove(from, to)) {
-    const allowed = movesFrom(from).join(', ') || 'nowhere'
-    throw new ProblemError('illegal_transition', `${from} can not become ${to}; from there it goes to ${allowed}`)
-  }
-  const history = [...worker.state_history, { from, to, ...note }].slice(-STATE_HISTORY_MAX)
-  const conditions = from === 'FAILED' ? withoutCondition(worker.conditions, CONDITION.failed) : worker.conditions
-  return { ...worker, conditions, entered_status_at: note.at, state_history: history }
+/** A report says what became of the attempt. It makes none, forgets none, and opens none again. */
+function refuseNewAttempt(worker: Worker, launch: Worker['launch'] | undefined): void {
+  const last = worker.launch
+  if (launch === undefined || (launch === null && last === null)) return
+  if (launch === null) throw new ProblemError('illegal_transition', `attempt ${last?.n} of ${worker.name} was made`)
+  if (last === null || !isSame(launch, last))
+    throw new ProblemError('illegal_transition', `attempt ${launch.n} of ${worker.name} was never opened`)
+  if (launch.state === 'open' && last.state !== 'open')
+    throw new ProblemError('illegal_transition', `attempt ${launch.n} of ${worker.name} is closed`)
+}
+
+function isSame(one: LaunchAttempt, other: LaunchAttempt): boolean {
+  const fixed = ({ n, client_token, parameters, requested_at }: LaunchAttempt) =>
+    JSON.stringify([n, client_token, parameters, requested_at])
+  return fixed(one) === fixed(other)
+}
+
+/** One attempt is open at a time, and its number only grows: the token of a machine that may exist is never forgotten. */
+export function openLaunchAttempt(api: Api, request: WorkerRequest<BodyOf<'openLaunchAttempt'>>): Promise<Worker> {
+  const { attempt } = request.body
+  return changeWorker(api, request, (worker, now) => {
+    const last = worker.launch
+    if (worker.status !== 'PENDING')
+      throw new ProblemError(
+        'illegal_transition',
+        `${worker.name} is ${worker.status}; only PENDING workers are launched`,
+      )
+    if (last?.state === 'open')
+      throw new ProblemError('illegal_transition', `attempt ${last.n} of ${worker.name} is still open`)
+    if (attempt.state !== 'open' || attempt.n !== (last?.n ?? 0) + 1)
+      throw new ProblemError(
+        'illegal_transition',
+        `the next attempt of ${worker.name} is ${(last?.n ?? 0) + 1}, and open`,
+      )
+    const changed = { ...worker, launch: attempt, fence: raisedFence(worker, request) }
+    return { worker: changed, entries: [decided(request, now)] }
+  })
 }

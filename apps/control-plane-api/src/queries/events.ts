@@ -1,27 +1,97 @@
 import { type EventEnvelope, HEARTBEAT_MS, writeSse } from '@lcm/contract/events'
+import type { QueryOf } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
-import type { Change } from '@lcm/store/store'
+import { type Change, type PositionedChange, StoreError } from '@lcm/store/store'
 import type { Api } from '../api.ts'
-import { followChanges } from '../follow-changes.ts'
+import { type Followed, followChanges } from '../feed/follow-changes.ts'
+import type { LiveNews } from '../live-news.ts'
+import { settingsView } from './settings.ts'
+import { viewOf } from './workers.ts'
 
-/** The stream of all changes after a position, or from now on. It begins with a heartbeat, so that clients know it is open. */
-export async function* eventStream(api: Api, after: string | null, signal: AbortSignal): AsyncGenerator<string> {
-  const { changes } = api.store
-  const from = after ?? (await changes.position())
-  yield signalEvent(api, 'heartbeat')
-  for await (const followed of followChanges(changes, from, { clock: api.clock, idleMs: HEARTBEAT_MS, signal })) {
-    if (followed.kind === 'reset') yield signalEvent(api, 'reset')
-    else if (followed.kind === 'idle') yield signalEvent(api, 'heartbeat')
-    else {
-      const event = await eventOf(api, followed.change)
-      if (event) yield writeSse({ id: followed.change.position, data: JSON.stringify(event) })
-    }
+/** Every stream is told the same text of a change, which is made once. */
+const TEXTS_MAX = 512
+
+export interface EventStreams {
+  /** All changes after a position, or from now on. It begins with a heartbeat, so that clients know it is open. */
+  open(follow: { after: string | null; query: QueryOf<'events'>; signal: AbortSignal }): AsyncGenerator<string>
+}
+
+interface Told {
+  readonly type: EventEnvelope['type']
+  readonly id: string
+  readonly text: string
+}
+
+export function eventStreams(api: Api, news: LiveNews): EventStreams {
+  const texts = new Map<string, Promise<Told | null>>()
+
+  function textOf(change: PositionedChange): Promise<Told | null> {
+    const key = `${change.position} ${change.kind} ${change.id} ${change.version}`
+    const known = texts.get(key)
+    if (known) return known
+    const made = tellingOf(api, change)
+    texts.set(key, made)
+    made.catch(() => texts.delete(key))
+    const [oldest] = texts.keys()
+    if (texts.size > TEXTS_MAX && oldest !== undefined) texts.delete(oldest)
+    return made
+  }
+
+  async function saidOf(
+    followed: Followed,
+    events: readonly EventEnvelope[],
+    isWanted: (told: Told) => boolean,
+  ): Promise<string[]> {
+    const said = events.map(textOfNews)
+    if (followed.kind === 'reset') said.push(signalText(api, 'reset'))
+    const told = followed.kind === 'change' ? await textOf(followed.change) : null
+    if (told && isWanted(told)) said.push(told.text)
+    return said
+  }
+
+  return {
+    async *open({ after, query, signal }) {
+      const isWanted = filterOf(query)
+      const subscription = news.subscribe()
+      try {
+        const from = after ?? (await api.feed.position())
+        yield signalText(api, 'heartbeat')
+        const options = { clock: api.clock, idleMs: HEARTBEAT_MS, signal, alsoWakes: subscription.onNews }
+        let spokeAt = api.clock.now()
+        for await (const followed of followChanges(api.feed, from, options)) {
+          const said = await saidOf(followed, subscription.take().filter(isWanted), isWanted)
+          const isQuiet = said.length === 0 && api.clock.now() - spokeAt >= HEARTBEAT_MS
+          for (const text of isQuiet ? [signalText(api, 'heartbeat')] : said) yield text
+          if (said.length > 0 || isQuiet) spokeAt = api.clock.now()
+        }
+      } finally {
+        subscription.close()
+      }
+    },
   }
 }
 
-function signalEvent(api: Api, type: 'heartbeat' | 'reset'): string {
+/** A filter names types or kinds. Signals always come: without them nobody could tell silence from death. */
+function filterOf({ types, id }: QueryOf<'events'>): (event: { type: string; id?: string }) => boolean {
+  const wanted = types?.split(',')
+  const isType = (type: string) => wanted?.some(each => type === each || type.startsWith(`${each}.`)) ?? true
+  return event => isType(event.type) && (id === undefined || event.id === id || isAbout(event, id))
+}
+
+const isAbout = (event: { type: string; id?: string }, id: string): boolean =>
+  event.type === 'decision' && 'data' in event && JSON.stringify(event.data).includes(`:${id}"`)
+
+const textOfNews = (event: EventEnvelope): string => writeSse({ id: null, data: JSON.stringify(event) })
+
+function signalText(api: Api, type: 'heartbeat' | 'reset'): string {
   const event: EventEnvelope = { type, at: toInstant(api.clock.now()) }
   return writeSse({ id: null, data: JSON.stringify(event) })
+}
+
+async function tellingOf(api: Api, change: PositionedChange): Promise<Told | null> {
+  const event = await eventOf(api, change)
+  if (event === null) return null
+  return { type: event.type, id: change.id, text: writeSse({ id: change.position, data: JSON.stringify(event) }) }
 }
 
 /** The document may be newer than the change that led to it, never older. Null when a later change will tell. */
@@ -29,17 +99,30 @@ async function eventOf(api: Api, change: Change): Promise<EventEnvelope | null> 
   switch (change.kind) {
     case 'worker': {
       if (change.deleted) return { type: 'worker.deleted', ...deleted(api, change) }
-      const data = await api.workers.get(change.id)
-      return data && { type: data.version === 1 ? 'worker.created' : 'worker.updated', ...about(data), data }
+      const data = notOlder(await api.workers.get(change.id), change)
+      const type = data?.version === 1 ? 'worker.created' : 'worker.updated'
+      return data && { type, ...about(data), data: await viewOf(api, data) }
     }
     case 'template': {
       if (change.deleted) return { type: 'template.deleted', ...deleted(api, change) }
-      const data = await api.templates.get(change.id)
+      const data = notOlder(await api.templates.get(change.id), change)
       return data && { type: data.version === 1 ? 'template.created' : 'template.updated', ...about(data), data }
+    }
+    case 'settings': {
+      const data = notOlder(await api.settings.get(change.id), change)
+      const type = data?.version === 1 ? 'settings.created' : 'settings.updated'
+      return data && { type, ...about(data), data: settingsView(api, data) }
     }
     default:
       return null
   }
+}
+
+/** A reader that lags behind the writer must not tell an old version as news: the stream ends, and is resumed. */
+function notOlder<T extends { version: number }>(document: T | null, change: Change): T | null {
+  if (document !== null && document.version < change.version)
+    throw new StoreError(`${change.kind} ${change.id} is not yet at version ${change.version} here`)
+  return document
 }
 
 const about = (resource: { id: string; version: number; updated_at: string }) => ({

@@ -11,7 +11,7 @@ export async function pageOf<T extends Document>(
   page: { limit: number; cursor?: string | undefined },
   filter: Omit<Query, 'limit' | 'after'>,
 ): Promise<{ items: T[]; next_cursor: string | null; revision: string }> {
-  const revision = await api.store.changes.position()
+  const revision = await api.feed.position()
   const after = page.cursor === undefined ? {} : { after: page.cursor }
   const found = await collection.list({ ...filter, ...after, limit: page.limit + 1 })
   const items = found.slice(0, page.limit)

@@ -2,6 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Api } from '../api.ts'
+import { openSecret } from '../commands/secrets.ts'
 import { pageOf } from './page.ts'
 
 export async function findTemplate(api: Api, name: string): Promise<WorkerTemplate | null> {
@@ -17,3 +18,9 @@ export async function getTemplate(api: Api, name: string): Promise<WorkerTemplat
 
 export const listTemplates = (api: Api, query: QueryOf<'listTemplates'>): Promise<AnswerOf<'listTemplates'>> =>
   pageOf(api, api.templates, query, {})
+
+/** For controllers only. */
+export async function templateUserData(api: Api, name: string): Promise<AnswerOf<'getTemplateUserData'>> {
+  const { id } = await getTemplate(api, name)
+  return { user_data: await openSecret(api, `template:${id}`, 'user_data') }
+}

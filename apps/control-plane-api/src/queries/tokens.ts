@@ -14,6 +14,14 @@ export async function listTokens(api: Api, query: QueryOf<'listTokens'>): Promis
 /** The token with this secret, unless it is over. Looked up by its hash, so the time it takes tells nothing about the secret. */
 export async function findToken(api: Api, secret: string): Promise<Token | null> {
   const [token] = await api.tokens.list({ where: { hash: hashOf(secret) }, limit: 1 })
-  if (token === undefined) return null
-  return token.expires_at !== null && toMs(token.expires_at) <= api.clock.now() ? null : token
+  return token === undefined ? null : unlessOver(api, token)
 }
+
+/** The token with this id, unless it is over. */
+export async function getToken(api: Api, id: string): Promise<Token | null> {
+  const token = await api.tokens.get(id)
+  return token === null ? null : unlessOver(api, token)
+}
+
+const unlessOver = (api: Api, token: Token): Token | null =>
+  token.expires_at !== null && toMs(token.expires_at) <= api.clock.now() ? null : token

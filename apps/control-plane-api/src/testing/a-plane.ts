@@ -6,7 +6,7 @@ import { silentLogger } from '@lcm/runtime'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { seededRandom } from '@lcm/testkit/seeded-random'
-import { controlPlane } from '../control-plane.ts'
+import { type ControlPlaneParts, controlPlane } from '../control-plane.ts'
 
 export const METAL = {
   name: 'metal',
@@ -20,10 +20,10 @@ export const METAL = {
 const service = (role: Role): ServiceName | null => (role === 'controller' ? 'worker-controller' : null)
 
 /** A control plane on a store in memory, with one token per role: its name. */
-export function aPlane() {
+export function aPlane(setting: Partial<ControlPlaneParts> = {}) {
   const clock = manualClock()
   const random = seededRandom(7)
-  const store = openSqliteStore(':memory:')
+  const store = setting.store ?? openSqliteStore(':memory:')
   const changeKeys: ChangeKeys = localCoordination({ clock, firstEpoch: () => 1 }).changeKeys
   const plane = controlPlane({
     store,
@@ -31,11 +31,13 @@ export function aPlane() {
     clock,
     randomBytes: size => random.bytes(size),
     secretKey: random.bytes(32),
-    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1', 'eu-west-1'] },
+    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1', 'eu-west-1'], settings: {} },
     log: silentLogger,
     process: { health: () => ({ status: 'healthy' }), ready: () => true, metrics: async () => '# metrics\n' },
+    ...setting,
   })
-  for (const role of ROLES) plane.access.grant(role, { name: role, role, service: service(role) } satisfies Actor)
+  for (const role of ROLES)
+    plane.access.grant(role, { id: role, name: role, role, service: service(role) } satisfies Actor)
 
   async function send(method: string, path: string, more: Partial<ApiRequest> & { as?: Role; json?: unknown } = {}) {
     const { as = 'admin', json, headers, ...rest } = more

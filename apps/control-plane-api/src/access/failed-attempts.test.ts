@@ -1,0 +1,146 @@
+import { ProblemError } from '@lcm/contract/problems'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aPlane } from '../testing/a-plane.ts'
+import { addressKey, type FailedAttempts, failedAttempts } from './failed-attempts.ts'
+import { ACCESS_LIMITS } from './limits.ts'
+
+let clock: ReturnType<typeof manualClock>
+let attempts: FailedAttempts
+beforeEach(() => {
+  clock = manualClock()
+  attempts = failedAttempts(clock, { ...ACCESS_LIMITS, failuresPerMinute: 3, addressesMax: 2 })
+})
+
+const wrong = async () => {
+  throw new ProblemError('unauthenticated', 'no')
+}
+const right = async () => 'right'
+const codeOf = (attempt: Promise<unknown>) =>
+  attempt.then(
+    answer => answer,
+    error => error.code,
+  )
+
+async function fail(remote: string, times: number) {
+  for (let i = 0; i < times; i++) await codeOf(attempts.guard(remote, wrong))
+}
+
+describe('wrong secrets from one address', () => {
+  it('are refused unread after too many, until a minute is over', async () => {
+    await fail('a', 3)
+    let looked = 0
+    const look = async () => {
+      looked += 1
+    }
+    await clock.advance(20_500)
+    await expect(attempts.guard('a', look)).rejects.toMatchObject({ code: 'too_many_attempts', retryAfterSeconds: 40 })
+    expect(looked).toBe(0)
+    await clock.advance(39_500)
+    expect(await codeOf(attempts.guard('a', right))).toBe('right')
+  })
+
+  it('do not count against others', async () => {
+    await fail('a', 3)
+    expect(await codeOf(attempts.guard('b', right))).toBe('right')
+  })
+
+  it('are not made good by a right one, and right ones do not count', async () => {
+    for (let i = 0; i < 10; i++) expect(await codeOf(attempts.guard('a', right))).toBe('right')
+    await fail('a', 2)
+    expect(await codeOf(attempts.guard('a', right))).toBe('right')
+    await fail('a', 1)
+    expect(await codeOf(attempts.guard('a', right))).toBe('too_many_attempts')
+  })
+
+  it('are not what a store or a provider that does not answer is', async () => {
+    const down = async () => {
+      throw new ProblemError('identity_provider_unavailable', 'no')
+    }
+    for (let i = 0; i < 10; i++) await codeOf(attempts.guard('a', down))
+    expect(await codeOf(attempts.guard('a', right))).toBe('right')
+  })
+
+  it('are counted also when they come all at once', async () => {
+    let looked = 0
+    const look = async () => {
+      looked += 1
+      await clock.sleep(10)
+      return wrong()
+    }
+    const answers = Array.from({ length: 50 }, () => codeOf(attempts.guard('a', look)))
+    await clock.advance(100)
+    const codes = await Promise.all(answers)
+    expect(looked).toBe(3)
+    expect(codes.filter(code => code === 'too_many_attempts')).toHaveLength(47)
+  })
+
+  it('hold up right ones that come with them, but do not lose any', async () => {
+    const slow = async () => {
+      await clock.sleep(10)
+      return 'right'
+    }
+    const answers = Array.from({ length: 50 }, () => codeOf(attempts.guard('a', slow)))
+    await clock.advance(1_000)
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['right']))
+  })
+
+  it('are remembered of a bounded number of addresses', async () => {
+    await fail('a', 3)
+    await fail('b', 1)
+    await fail('c', 1)
+    expect(await codeOf(attempts.guard('a', right))).toBe('right')
+  })
+
+  it('are nothing within a process', async () => {
+    for (let i = 0; i < 10; i++) expect(await codeOf(attempts.guard(undefined, wrong))).toBe('unauthenticated')
+  })
+})
+
+it.each([
+  ['127.0.0.1', '127.0.0.1'],
+  ['::ffff:10.1.2.3', '10.1.2.3'],
+  ['::1', '0:0:0:0'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['2001:DB8::9', '2001:db8:0:0'],
+  ['fe80::1%eth0', 'fe80:0:0:0'],
+  ['unix', 'unix'],
+])('%s counts as %s', (remote, key) => {
+  expect(addressKey(remote)).toBe(key)
+})
+
+describe('through the API', () => {
+  const remote = '127.0.0.1'
+  const ask = (plane: ReturnType<typeof aPlane>, token: string) =>
+    plane.send('GET', 'info', { remote, headers: { authorization: `Bearer ${token}` } })
+
+  it('the right token has to wait as well', async () => {
+    const plane = aPlane()
+    for (let i = 0; i < 20; i++) expect((await ask(plane, 'wrong')).status).toBe(401)
+    expect(await ask(plane, 'admin')).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '60' },
+      json: { code: 'too_many_attempts' },
+    })
+    await plane.clock.advance(60_000)
+    expect((await ask(plane, 'admin')).status).toBe(200)
+  })
+
+  it('login links are tried no more often', async () => {
+    const plane = aPlane()
+    const open = () => plane.send('GET', '/login?code=guess', { remote })
+    for (let i = 0; i < 20; i++) expect((await open()).status).toBe(303)
+    expect((await open()).status).toBe(429)
+  })
+
+  it('a page that is signed out may ask again and again', async () => {
+    const plane = aPlane()
+    for (let i = 0; i < 30; i++) {
+      const headers = i % 2 === 0 ? {} : { cookie: 'lcm_session=of-another-installation' }
+      const { signal } = new AbortController()
+      const answer = await plane.dispatch({ method: 'GET', url: '/api/v1/info', headers, body: null, remote, signal })
+      expect(answer.status).toBe(401)
+    }
+    expect((await ask(plane, 'admin')).status).toBe(200)
+  })
+})

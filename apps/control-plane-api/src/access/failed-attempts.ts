@@ -1,0 +1,97 @@
+import { isIPv6 } from 'node:net'
+import { ProblemError } from '@lcm/contract/problems'
+import type { Clock } from '@lcm/runtime/clock'
+import { boundedMap } from './bounded-map.ts'
+import type { AccessLimits } from './limits.ts'
+
+const WINDOW_MS = 60_000
+
+interface Attempts {
+  readonly sinceMs: number
+  failed: number
+  pending: number
+  readonly waiting: (() => void)[]
+}
+
+export interface FailedAttempts {
+  /**
+   * Runs a check of a secret, unless the address has given too many wrong ones. Within a process there is no address and
+   * no limit.
+   */
+  guard<T>(remote: string | undefined, check: () => Promise<T>): Promise<T>
+}
+
+/** Checks that run at once could together exceed the limit, so one that might be too many waits for those before it. */
+export function failedAttempts(clock: Clock, limits: AccessLimits): FailedAttempts {
+  const byAddress = boundedMap<Attempts>(limits.addressesMax)
+
+  function currentOf(address: string): Attempts {
+    const known = byAddress.get(address)
+    if (known && clock.monotonic() - known.sinceMs < WINDOW_MS) return known
+    const fresh: Attempts = { sinceMs: clock.monotonic(), failed: 0, pending: 0, waiting: [] }
+    byAddress.set(address, fresh)
+    return fresh
+  }
+
+  async function admitted(address: string): Promise<Attempts> {
+    for (;;) {
+      const attempts = currentOf(address)
+      if (attempts.failed >= limits.failuresPerMinute) throw tooMany(attempts.sinceMs + WINDOW_MS - clock.monotonic())
+      if (attempts.failed + attempts.pending < limits.failuresPerMinute) {
+        attempts.pending += 1
+        return attempts
+      }
+      await new Promise<void>(resolve => attempts.waiting.push(resolve))
+    }
+  }
+
+  /** A success gives its place to one that waits; the last failure sends all of them away. */
+  function settle(address: string, attempts: Attempts, failed: boolean): void {
+    attempts.pending -= 1
+    if (failed) attempts.failed += 1
+    if (attempts.failed >= limits.failuresPerMinute) for (const wake of attempts.waiting.splice(0)) wake()
+    else if (!failed) attempts.waiting.shift()?.()
+    const isIdle = attempts.failed === 0 && attempts.pending === 0 && attempts.waiting.length === 0
+    if (isIdle && byAddress.get(address) === attempts) byAddress.delete(address)
+  }
+
+  return {
+    async guard(remote, check) {
+      if (remote === undefined) return check()
+      const address = addressKey(remote)
+      const attempts = await admitted(address)
+      let failed = false
+      try {
+        return await check()
+      } catch (error) {
+        failed = isWrongSecret(error)
+        throw error
+      } finally {
+        settle(address, attempts, failed)
+      }
+    },
+  }
+}
+
+const isWrongSecret = (error: unknown): boolean =>
+  error instanceof ProblemError && (error.code === 'unauthenticated' || error.code === 'login_code_invalid')
+
+const tooMany = (waitMs: number) =>
+  new ProblemError(
+    'too_many_attempts',
+    'too many wrong tokens or login links came from your address',
+    undefined,
+    Math.max(1, Math.ceil(waitMs / 1000)),
+  )
+
+/** One subscriber has a whole /64 of IPv6 addresses, so that counts as one. */
+export function addressKey(remote: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remote)?.[1]
+  if (mapped !== undefined) return mapped
+  if (!isIPv6(remote)) return remote
+  const [head = '', tail] = remote.toLowerCase().split('%')[0]?.split('::') ?? []
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0')
+  return [...before, ...zeros, ...after].slice(0, 4).join(':')
+}

@@ -1,0 +1,228 @@
+import { silentLogger } from '@lcm/runtime'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { base64url, exportSPKI, SignJWT, UnsecuredJWT } from 'jose'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type IdentityProvider, identityProvider } from './identity-provider.ts'
+import { aKey, fakeProvider, OIDC, type SigningKey } from './testing/fake-provider.ts'
+
+let clock: ReturnType<typeof manualClock>
+let fake: ReturnType<typeof fakeProvider>
+let key: SigningKey
+let provider: IdentityProvider
+beforeEach(async () => {
+  clock = manualClock()
+  fake = fakeProvider(() => clock.now())
+  key = await aKey('k1')
+  fake.state.keys = [key]
+  provider = identityProvider(OIDC, { clock, fetch: fake.fetch, log: silentLogger })
+})
+
+const personOf = async (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}) =>
+  provider.personOf(await fake.token(key, claims, header))
+const refused = async (token: Promise<string> | string, code = 'unauthenticated') =>
+  expect(provider.personOf(await token)).rejects.toMatchObject({ code })
+
+describe('a token for the API', () => {
+  it('speaks for a person', async () => {
+    expect(await personOf()).toEqual({ id: 'oidc:u-1', name: 'ada', role: 'operator', service: null })
+  })
+
+  it.each([
+    [{ preferred_username: undefined, email: 'ada@example.org' }, 'ada@example.org'],
+    [{ preferred_username: undefined }, 'u-1'],
+    [{ preferred_username: 7, email: '' }, 'u-1'],
+    [{ preferred_username: 'a\u001b[2Jda' }, 'u-1'],
+  ])('names whom it can: %j', async (claims, name) => {
+    expect(await personOf(claims)).toMatchObject({ id: 'oidc:u-1', name })
+  })
+
+  it('may be made out to several', async () => {
+    expect(await personOf({ aud: ['account', OIDC.audience] })).toMatchObject({ name: 'ada' })
+  })
+
+  it('may be signed in any way that only the provider can', async () => {
+    for (const alg of ['RS256', 'PS256', 'ES384', 'EdDSA']) {
+      key = await aKey(alg, alg)
+      fake.state.keys = [key]
+      provider = identityProvider(OIDC, { clock, fetch: fake.fetch, log: silentLogger })
+      expect(await personOf()).toMatchObject({ name: 'ada' })
+    }
+  })
+
+  it.each([
+    ['another issuer', { iss: 'https://id.example' }],
+    ['no issuer', { iss: undefined }],
+    ['another audience', { aud: 'another-api' }],
+    ['the audience of the console', { aud: OIDC.clientId }],
+    ['no audience', { aud: undefined }],
+    ['nobody', { sub: undefined }],
+    ['an empty subject', { sub: '' }],
+    ['a subject with control characters', { sub: 'u\u00001' }],
+    ['a subject too long', { sub: 'u'.repeat(256) }],
+    ['no end', { exp: undefined }],
+  ])('is refused with %s', async (_, claims) => {
+    await refused(fake.token(key, claims))
+  })
+
+  it('is good for half a minute around its time, for clocks that differ', async () => {
+    expect(await personOf({ exp: fake.seconds() - 29 })).toMatchObject({ name: 'ada' })
+    expect(await personOf({ nbf: fake.seconds() + 29 })).toMatchObject({ name: 'ada' })
+    await refused(fake.token(key, { exp: fake.seconds() - 31 }))
+    await refused(fake.token(key, { nbf: fake.seconds() + 31 }))
+  })
+
+  it('is refused when anybody could have made it', async () => {
+    const claims = { iss: OIDC.issuer, aud: OIDC.audience, sub: 'u-1', exp: fake.seconds() + 60, roles: ['admin'] }
+    const spki = new TextEncoder().encode(await exportSPKI(key.publicKey))
+    const shared = new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'k1' }).sign(spki)
+    await refused(new UnsecuredJWT(claims).encode())
+    await refused(`${new UnsecuredJWT(claims).encode()}AAAA`)
+    await refused(shared)
+    const [head = '', body = '', signature = ''] = (await fake.token(key)).split('.')
+    const forged = base64url.encode(JSON.stringify({ ...claims, sub: 'u-2' }))
+    await refused(`${head}.${forged}.${signature}`)
+    await refused(`${head}.${body}.${signature.slice(0, -2)}AA`)
+    await refused(`${base64url.encode('{"alg":"ES256","kid":"k1","b64":false,"crit":["b64"]}')}.${body}.${signature}`)
+    await refused('eyJ.eyJ.eyJ')
+  })
+
+  it('is refused when another key of the same name signed it', async () => {
+    await refused(fake.token(await aKey('k1')))
+  })
+
+  it('brings no key along', async () => {
+    const own = await aKey('mine')
+    await refused(fake.token(own, {}, { jku: 'https://evil.example/keys', jwk: { kty: 'EC' } }))
+    expect(fake.state.asked.filter(url => !url.startsWith(OIDC.issuer))).toEqual([])
+  })
+})
+
+describe('the role', () => {
+  it('must be one of LCM, and the refusal says where it is looked for', async () => {
+    for (const realm_access of [undefined, { roles: [] }, { roles: ['controller'] }, { roles: 'root' }]) {
+      await refused(fake.token(key, { realm_access }), 'forbidden')
+    }
+    await expect(personOf({ realm_access: {} })).rejects.toThrow(
+      /ada has no role of LCM; the claim realm_access\.roles/,
+    )
+  })
+})
+
+describe('the keys', () => {
+  it('are fetched once for ten minutes', async () => {
+    await Promise.all([personOf(), personOf()])
+    await clock.advance(10 * 60_000 - 1)
+    await personOf()
+    expect(fake.state.asked).toHaveLength(2)
+    await clock.advance(1)
+    await personOf()
+    expect(fake.state.asked.slice(2)).toEqual([`${OIDC.issuer}/keys`])
+  })
+
+  it('may be rotated', async () => {
+    await personOf()
+    await clock.advance(30_000)
+    const next = await aKey('k2')
+    fake.state.keys = [key, next]
+    expect(await provider.personOf(await fake.token(next))).toMatchObject({ name: 'ada' })
+    expect(await personOf()).toMatchObject({ name: 'ada' })
+    fake.state.keys = [next]
+    await clock.advance(10 * 60_000)
+    await refused(fake.token(key))
+  })
+
+  it('are not fetched for every unknown name', async () => {
+    await personOf()
+    const before = fake.state.asked.length
+    await clock.advance(30_000)
+    for (let i = 0; i < 50; i++) await refused(fake.token(await aKey('k1'), {}, { kid: `x${i}` }))
+    expect(fake.state.asked.length - before).toBe(1)
+  })
+
+  it('that are known go on working while the provider does not answer', async () => {
+    await personOf()
+    fake.state.isDown = true
+    await clock.advance(59 * 60_000)
+    expect(await personOf()).toMatchObject({ name: 'ada' })
+    await clock.advance(60_000)
+    await refused(fake.token(key), 'identity_provider_unavailable')
+  })
+})
+
+describe('a provider that can not be used', () => {
+  it.each([
+    ['calls itself otherwise', { issuer: 'https://id.example/realm/' }],
+    ['has an endpoint without TLS', { jwks_uri: 'http://id.example/realm/keys' }],
+    ['describes itself in an unknown way', { jwks_uri: '' }],
+    ['does not answer', { jwks_uri: `${OIDC.issuer}/elsewhere` }],
+  ])('%s', async (why, changes) => {
+    fake.state.document = { ...fake.state.document, ...changes }
+    const refusal = {
+      code: 'identity_provider_unavailable',
+      retryAfterSeconds: 5,
+      message: expect.stringContaining(why),
+    }
+    await expect(personOf()).rejects.toMatchObject(refusal)
+  })
+
+  it('is asked again after two seconds', async () => {
+    fake.state.isDown = true
+    await refused(fake.token(key), 'identity_provider_unavailable')
+    fake.state.isDown = false
+    await refused(fake.token(key), 'identity_provider_unavailable')
+    await clock.advance(2_000)
+    expect(await personOf()).toMatchObject({ name: 'ada' })
+  })
+})
+
+describe('signing in', () => {
+  const REDIRECT = 'https://lcm.example/login/callback'
+  const ANSWER = { code: 'c', verifier: 'v', nonce: 'n', redirectUri: REDIRECT }
+  const idToken = (claims: Record<string, unknown>) => fake.token(key, { aud: OIDC.clientId, nonce: 'n', ...claims })
+
+  it('begins at the provider', async () => {
+    const url = new URL(await provider.signInUrl({ redirectUri: REDIRECT, state: 's', nonce: 'n', challenge: 'h' }))
+    expect(`${url.origin}${url.pathname}`).toBe(`${OIDC.issuer}/auth`)
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      theme: 'dark',
+      response_type: 'code',
+      client_id: OIDC.clientId,
+      redirect_uri: REDIRECT,
+      scope: 'openid profile email',
+      state: 's',
+      nonce: 'n',
+      code_challenge: 'h',
+      code_challenge_method: 'S256',
+    })
+  })
+
+  it('ends with an exchange of the code, without a secret', async () => {
+    fake.state.idToken = await idToken({})
+    expect(await provider.redeem(ANSWER)).toEqual({ id: 'oidc:u-1', name: 'ada', role: 'operator', service: null })
+    expect(Object.fromEntries(fake.state.form)).toEqual({
+      grant_type: 'authorization_code',
+      code: 'c',
+      code_verifier: 'v',
+      client_id: OIDC.clientId,
+      redirect_uri: REDIRECT,
+    })
+  })
+
+  it.each([
+    ['of another login', { nonce: 'other' }, 'unauthenticated'],
+    ['without a nonce', { nonce: undefined }, 'unauthenticated'],
+    ['for the API instead of the console', { aud: OIDC.audience }, 'unauthenticated'],
+    ['given to another client', { aud: [OIDC.clientId, 'other'], azp: 'other' }, 'unauthenticated'],
+    ['that is over', { exp: 1 }, 'unauthenticated'],
+    ['of somebody without a role', { realm_access: {} }, 'forbidden'],
+  ])('is refused with a token %s', async (_, claims, code) => {
+    fake.state.idToken = await idToken(claims)
+    await expect(provider.redeem(ANSWER)).rejects.toMatchObject({ code })
+  })
+
+  it('is refused when the provider does not take the code, and can be repeated when it does not answer', async () => {
+    await expect(provider.redeem(ANSWER)).rejects.toMatchObject({ code: 'unauthenticated' })
+    fake.state.isDown = true
+    await expect(provider.redeem(ANSWER)).rejects.toMatchObject({ code: 'identity_provider_unavailable' })
+  })
+})

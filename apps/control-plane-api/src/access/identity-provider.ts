@@ -1,0 +1,120 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { Actor } from '@lcm/domain/actor'
+import type { Logger } from '@lcm/runtime'
+import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { z } from 'zod'
+import { type Keys, type ProviderDocuments, type ProviderParts, providerDocuments } from './provider-documents.ts'
+import { roleIn } from './role-claim.ts'
+import { sameSecret } from './secret-text.ts'
+
+export interface OidcConfig {
+  /** As the provider spells it, letter by letter. */
+  readonly issuer: string
+  /** Whom tokens for the API must be made out to. */
+  readonly audience: string
+  /** The console as the provider knows it: a public client with PKCE. */
+  readonly clientId: string
+  /** Where tokens name the role, such as `roles` or `realm_access.roles`. */
+  readonly roleClaim: string
+}
+
+export interface IdentityProvider {
+  /** Whom a token for the API speaks for. */
+  personOf(token: string): Promise<Actor>
+  /** Where a browser goes to sign in. */
+  signInUrl(request: { redirectUri: string; state: string; nonce: string; challenge: string }): Promise<string>
+  /** Who came back with this code. */
+  redeem(answer: { code: string; verifier: string; nonce: string; redirectUri: string }): Promise<Actor>
+}
+
+/** Signatures that only the provider can make: with a shared secret, or none, anybody could. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+const CLOCK_TOLERANCE_SECONDS = 30
+const NAME_LENGTH_MAX = 200
+
+const Exchange = z.object({ id_token: z.string().max(16_384) })
+const Subject = z.string().regex(/^[^\p{Cc}]{1,255}$/u)
+
+export function identityProvider(config: OidcConfig, parts: ProviderParts): IdentityProvider {
+  const documents = providerDocuments(config.issuer, parts)
+  const claimsFor = (audience: string, token: string) =>
+    verifiedClaims(token, { documents, issuer: config.issuer, audience, nowMs: parts.clock.now(), log: parts.log })
+
+  return {
+    personOf: async token => personIn(await claimsFor(config.audience, token), config.roleClaim),
+    async signInUrl({ redirectUri, state, nonce, challenge }) {
+      const url = new URL((await documents.discovery.get()).authorization_endpoint)
+      const query = { response_type: 'code', scope: 'openid profile email', code_challenge_method: 'S256' }
+      const own = { client_id: config.clientId, redirect_uri: redirectUri, state, nonce, code_challenge: challenge }
+      for (const [name, value] of Object.entries({ ...query, ...own })) url.searchParams.set(name, value)
+      return url.href
+    },
+    async redeem({ code, verifier, nonce, redirectUri }) {
+      const form = { grant_type: 'authorization_code', code, code_verifier: verifier }
+      const body = new URLSearchParams({ ...form, client_id: config.clientId, redirect_uri: redirectUri })
+      const { token_endpoint } = await documents.discovery.get()
+      const { status, json } = await documents.ask(token_endpoint, { method: 'POST', body })
+      const exchange = Exchange.safeParse(json)
+      if (status !== 200 || !exchange.success)
+        throw new ProblemError('unauthenticated', `the identity provider does not take the code (${status})`)
+      const claims = await claimsFor(config.clientId, exchange.data.id_token)
+      const isForUs = claims.azp === undefined || claims.azp === config.clientId
+      const isForThisLogin = typeof claims.nonce === 'string' && sameSecret(claims.nonce, nonce)
+      if (!isForUs || !isForThisLogin) throw new ProblemError('unauthenticated', 'the token is for another login')
+      return personIn(claims, config.roleClaim)
+    },
+  }
+}
+
+interface Expected {
+  readonly documents: ProviderDocuments
+  readonly issuer: string
+  readonly audience: string
+  readonly nowMs: number
+  readonly log: Logger
+}
+
+/** What a token says, if the provider signed it for this audience and for now. A key that is not known yet is asked for. */
+async function verifiedClaims(token: string, expected: Expected): Promise<JWTPayload> {
+  const { keys } = expected.documents
+  const known = await keys.get()
+  try {
+    return await verify(token, known, expected)
+  } catch (error) {
+    const renewed = error instanceof errors.JWKSNoMatchingKey ? await keys.renew() : known
+    if (renewed === known) throw refusal(error, expected)
+    return await verify(token, renewed, expected).catch(again => Promise.reject(refusal(again, expected)))
+  }
+}
+
+async function verify(token: string, keys: Keys, { issuer, audience, nowMs }: Expected): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(token, keys, {
+    issuer,
+    audience,
+    algorithms: ALGORITHMS,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(nowMs),
+    requiredClaims: ['exp', 'sub'],
+  })
+  return payload
+}
+
+/** Nothing about the token is logged but what was wrong with it. */
+function refusal(error: unknown, { issuer, log }: Expected): ProblemError {
+  if (error instanceof errors.JWTExpired) return new ProblemError('unauthenticated', 'the token is over; sign in again')
+  log.debug({ because: error instanceof errors.JOSEError ? error.code : String(error) }, 'a token was refused')
+  return new ProblemError('unauthenticated', `the token is not one of ${issuer} for LCM`)
+}
+
+function personIn(claims: JWTPayload, roleClaim: string): Actor {
+  const subject = Subject.safeParse(claims.sub)
+  if (!subject.success) throw new ProblemError('unauthenticated', 'the token names nobody')
+  const name = [claims.preferred_username, claims.email].find(isName) ?? subject.data
+  const role = roleIn(claims, roleClaim)
+  if (role !== null) return { id: `oidc:${subject.data}`, name, role, service: null }
+  const detail = `${name} has no role of LCM; the claim ${roleClaim} must hold admin, operator, author or user`
+  throw new ProblemError('forbidden', detail)
+}
+
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= NAME_LENGTH_MAX && /^[^\p{Cc}]+$/u.test(value)

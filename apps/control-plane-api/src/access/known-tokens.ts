@@ -1,0 +1,80 @@
+import type { Actor } from '@lcm/domain/actor'
+import { toMs } from '@lcm/domain/instant'
+import type { Token } from '@lcm/domain/token'
+import type { Clock } from '@lcm/runtime/clock'
+import { boundedMap } from './bounded-map.ts'
+import { sha256 } from './secret-text.ts'
+
+/** A revoked token works at most this much longer on other replicas. */
+const REMEMBERED_MS = 1_000
+const REMEMBERED_MAX = 1_000
+/** What `POST /tokens` gives out; anything else is unknown without asking the store. */
+const STORED_SECRET = /^lcm_[\w-]{43}$/
+const STORED_ID = 'token:'
+
+interface Lookup {
+  readonly token: Promise<Token | null>
+  readonly sinceMs: number
+}
+
+export interface KnownTokens {
+  grant(secret: string, actor: Actor): void
+  granted(secret: string): Actor | null
+  stored(secret: string): Promise<Actor | null>
+  /** What the logins of an actor hang on; null when it is no longer known. */
+  keyOf(actorId: string): Promise<string | null>
+  /** A token was deleted in this process. */
+  forget(): void
+}
+
+/** Tokens that the process was started with and those in the store. Looked up by hash, so the time tells nothing. */
+export function knownTokens(options: {
+  clock: Clock
+  findToken: (secret: string) => Promise<Token | null>
+  getToken: (id: string) => Promise<Token | null>
+}): KnownTokens {
+  const { clock } = options
+  const actors = new Map<string, Actor>()
+  const keys = new Map<string, string>()
+  const lookups = boundedMap<Lookup>(REMEMBERED_MAX)
+
+  async function remembered(name: string, look: () => Promise<Token | null>): Promise<Token | null> {
+    const known = lookups.get(name)
+    if (known && clock.monotonic() - known.sinceMs < REMEMBERED_MS) return stillGood(await known.token)
+    const lookup = { token: look(), sinceMs: clock.monotonic() }
+    lookups.set(name, lookup)
+    try {
+      return stillGood(await lookup.token)
+    } catch (error) {
+      if (lookups.get(name) === lookup) lookups.delete(name)
+      throw error
+    }
+  }
+
+  const stillGood = (token: Token | null): Token | null =>
+    token === null || (token.expires_at !== null && toMs(token.expires_at) <= clock.now()) ? null : token
+
+  return {
+    grant(secret, actor) {
+      const hash = sha256(secret)
+      actors.set(hash, actor)
+      keys.set(actor.id, sha256(hash).slice(0, 16))
+    },
+    granted: secret => actors.get(sha256(secret)) ?? null,
+    async stored(secret) {
+      if (!STORED_SECRET.test(secret)) return null
+      const token = await remembered(sha256(secret), () => options.findToken(secret))
+      return token && actorOf(token)
+    },
+    async keyOf(actorId) {
+      const key = keys.get(actorId)
+      if (key !== undefined) return key
+      if (!actorId.startsWith(STORED_ID)) return null
+      const id = actorId.slice(STORED_ID.length)
+      return (await remembered(actorId, () => options.getToken(id)))?.id ?? null
+    },
+    forget: () => lookups.clear(),
+  }
+}
+
+const actorOf = ({ id, name, role, service }: Token): Actor => ({ id: `${STORED_ID}${id}`, name, role, service })

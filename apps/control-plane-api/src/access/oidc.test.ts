@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto'
+import { systemClock } from '@lcm/runtime/clock'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { aPlane } from '../testing/a-plane.ts'
+import { aKey, fakeProvider, OIDC } from './testing/fake-provider.ts'
+import { REAL_AUDIENCE, REAL_CLIENT, realProvider } from './testing/real-provider.ts'
+
+type Plane = ReturnType<typeof aPlane>
+
+const HOST = 'localhost:8080'
+const CALLBACK = `http://${HOST}/login/callback`
+
+const browse = (plane: Plane, url: string, headers: Record<string, string> = {}) =>
+  plane.dispatch({
+    method: 'GET',
+    url,
+    headers: { host: HOST, ...headers },
+    body: null,
+    signal: new AbortController().signal,
+  })
+
+const cookiesOf = (answer: { headers: Readonly<Record<string, string>> }) =>
+  (answer.headers['set-cookie'] ?? '').split('\n').map(cookie => cookie.split(';')[0] ?? '')
+
+const pathOf = (url: string) => url.slice(`http://${HOST}`.length)
+const FAILED = { status: 303, headers: { location: '/#/login-failed' } }
+
+describe('with a real provider', () => {
+  let provider: Awaited<ReturnType<typeof realProvider>>
+  let plane: Plane
+  beforeAll(async () => {
+    provider = await realProvider(CALLBACK)
+    const { issuer } = provider
+    const oidc = { issuer, audience: REAL_AUDIENCE, clientId: REAL_CLIENT, roleClaim: 'roles' }
+    plane = aPlane({ clock: systemClock, oidc })
+  })
+  afterAll(() => provider.close())
+
+  /** Begins a login and lets the provider send the browser back. */
+  async function toCallback(account: string) {
+    const begun = await browse(plane, '/login')
+    const back = await provider.signIn(begun.headers.location ?? '', account)
+    return { path: pathOf(back), cookie: cookiesOf(begun)[0] ?? '' }
+  }
+
+  it('a person signs in by the browser', async () => {
+    const { path, cookie } = await toCallback('operator')
+    const answer = await browse(plane, path, { cookie })
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } })
+    expect(answer.body).toContain('<meta http-equiv="refresh" content="0;url=/">')
+    const [session = '', signIn = ''] = cookiesOf(answer)
+    expect(answer.headers['set-cookie']).toMatch(/^lcm_session_8080=\S+; Path=\/; HttpOnly; SameSite=Strict/)
+    expect(signIn).toBe('lcm_sign_in_8080=')
+    const info = await browse(plane, '/api/v1/info', { cookie: session })
+    expect(JSON.parse(String(info.body)).actor).toMatchObject({ name: 'operator', role: 'operator' })
+  })
+
+  it('a callback works once', async () => {
+    const { path, cookie } = await toCallback('user')
+    expect((await browse(plane, path, { cookie })).status).toBe(200)
+    expect(await browse(plane, path, { cookie })).toMatchObject(FAILED)
+    expect(await browse(plane, path)).toMatchObject(FAILED)
+  })
+
+  it('a callback works in the browser that began it alone', async () => {
+    const [one, other] = [await toCallback('user'), await toCallback('user')]
+    expect(await browse(plane, one.path, { cookie: other.cookie })).toMatchObject(FAILED)
+    const url = new URL(one.path, CALLBACK)
+    url.searchParams.set('state', 'guess')
+    expect(await browse(plane, url.pathname + url.search, { cookie: one.cookie })).toMatchObject(FAILED)
+  })
+
+  it('the code of one login is no use with the secrets of another', async () => {
+    const [one, other] = [await toCallback('user'), await toCallback('user')]
+    const url = new URL(one.path, CALLBACK)
+    url.searchParams.set('code', new URL(other.path, CALLBACK).searchParams.get('code') ?? '')
+    expect(await browse(plane, url.pathname + url.search, { cookie: one.cookie })).toMatchObject(FAILED)
+  })
+
+  it('a person without a role stays outside', async () => {
+    const { path, cookie } = await toCallback('nobody')
+    expect(await browse(plane, path, { cookie })).toMatchObject(FAILED)
+  })
+
+  it('a person who gives up is told so', async () => {
+    const { path, cookie } = await toCallback('user')
+    const state = new URL(path, CALLBACK).searchParams.get('state')
+    expect(await browse(plane, `/login/callback?state=${state}&error=access_denied`, { cookie })).toMatchObject(FAILED)
+  })
+
+  it('an access token is good for the API', async () => {
+    const verifier = 'v'.repeat(43)
+    const url = new URL((await browse(plane, '/login')).headers.location ?? '')
+    url.searchParams.set('code_challenge', createHash('sha256').update(verifier).digest('base64url'))
+    const back = new URL(await provider.signIn(url.href, 'author'))
+    const token = await provider.accessToken(back.searchParams.get('code') ?? '', verifier)
+    const ask = (bearer: string) => plane.send('GET', 'info', { headers: { authorization: `Bearer ${bearer}` } })
+    expect((await ask(token)).json.actor).toMatchObject({ name: 'author', role: 'author' })
+    const [head, , signature] = token.split('.')
+    const forged = Buffer.from(JSON.stringify({ sub: 'x', roles: ['admin'] })).toString('base64url')
+    expect((await ask(`${head}.${forged}.${signature}`)).status).toBe(401)
+  })
+})
+
+describe('with a provider in the process', () => {
+  let fake: ReturnType<typeof fakeProvider>
+  let plane: Plane
+  beforeEach(async () => {
+    fake = fakeProvider(() => plane.clock.now())
+    plane = aPlane({ oidc: OIDC, fetch: fake.fetch })
+    fake.state.keys = [await aKey('k1')]
+  })
+
+  const signed = (claims: Record<string, unknown> = {}) => {
+    const [key] = fake.state.keys
+    if (!key) throw new Error('no key')
+    return fake.token(key, claims)
+  }
+  const ask = async (claims: Record<string, unknown> = {}) =>
+    plane.send('GET', 'info', { headers: { authorization: `Bearer ${await signed(claims)}` } })
+
+  /** A login up to the callback, which the provider answers with these claims. */
+  async function callback(claims: Record<string, unknown> = {}, waitMs = 0) {
+    const begun = await browse(plane, '/login')
+    const { searchParams } = new URL(begun.headers.location ?? '')
+    await plane.clock.advance(waitMs)
+    fake.state.idToken = await signed({ aud: OIDC.clientId, nonce: searchParams.get('nonce'), ...claims })
+    const [cookie = ''] = cookiesOf(begun)
+    return browse(plane, `/login/callback?code=c&state=${searchParams.get('state')}`, { cookie })
+  }
+
+  it('keeps the secrets of a login from scripts and for ten minutes', async () => {
+    const begun = await browse(plane, '/login')
+    expect(begun.headers['set-cookie']).toMatch(
+      /^lcm_sign_in_8080=[\w-]+; Path=\/login; HttpOnly; SameSite=Lax; Max-Age=600$/,
+    )
+    expect((await callback({}, 10 * 60_000 - 1)).status).toBe(200)
+    expect(await callback({}, 10 * 60_000)).toMatchObject(FAILED)
+  })
+
+  it('does not take the cookie of a login for one of a session', async () => {
+    const [cookie = ''] = cookiesOf(await browse(plane, '/login'))
+    const session = cookie.replace('lcm_sign_in', 'lcm_session')
+    expect((await browse(plane, '/api/v1/info', { cookie: session })).status).toBe(401)
+  })
+
+  it('sends the browser back to the public address', async () => {
+    plane = aPlane({ oidc: OIDC, fetch: fake.fetch, publicUrl: 'https://lcm.example' })
+    const begun = await browse(plane, '/login', { 'x-forwarded-proto': 'https' })
+    expect(new URL(begun.headers.location ?? '').searchParams.get('redirect_uri')).toBe(
+      'https://lcm.example/login/callback',
+    )
+    expect(begun.headers['set-cookie']).toMatch(/; Secure$/)
+  })
+
+  it('refuses a login whose token belongs to another', async () => {
+    expect((await callback()).status).toBe(200)
+    expect(await callback({ nonce: 'another' })).toMatchObject(FAILED)
+    expect(await callback({ aud: OIDC.audience })).toMatchObject(FAILED)
+  })
+
+  it('proves with the code that it began the login', async () => {
+    const begun = await browse(plane, '/login')
+    const { searchParams } = new URL(begun.headers.location ?? '')
+    const [cookie = ''] = cookiesOf(begun)
+    await browse(plane, `/login/callback?code=c&state=${searchParams.get('state')}`, { cookie })
+    const verifier = fake.state.form.get('code_verifier') ?? ''
+    expect(createHash('sha256').update(verifier).digest('base64url')).toBe(searchParams.get('code_challenge'))
+  })
+
+  it('works on any replica', async () => {
+    const secretKey = new Uint8Array(32).fill(3)
+    const replicas = [1, 2].map(() => aPlane({ oidc: OIDC, fetch: fake.fetch, secretKey }))
+    const [one = plane, two = plane] = replicas
+    plane = one
+    const begun = await browse(one, '/login')
+    const { searchParams } = new URL(begun.headers.location ?? '')
+    fake.state.idToken = await signed({ aud: OIDC.clientId, nonce: searchParams.get('nonce') })
+    const [cookie = ''] = cookiesOf(begun)
+    const answer = await browse(two, `/login/callback?code=c&state=${searchParams.get('state')}`, { cookie })
+    const [session = ''] = cookiesOf(answer)
+    expect((await browse(one, '/api/v1/info', { cookie: session })).status).toBe(200)
+  })
+
+  it('answers 503 to tokens while the provider does not answer, and lets its own in', async () => {
+    fake.state.isDown = true
+    expect(await ask()).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '5' },
+      json: { code: 'identity_provider_unavailable' },
+    })
+    expect(await browse(plane, '/login')).toMatchObject(FAILED)
+    expect((await plane.send('GET', 'info')).status).toBe(200)
+  })
+
+  it('says which claim has no role', async () => {
+    expect(await ask({ realm_access: { roles: ['controller'] } })).toMatchObject({
+      status: 403,
+      json: { code: 'forbidden', detail: expect.stringContaining('realm_access.roles') },
+    })
+  })
+
+  it('takes a login link as before', async () => {
+    const { url } = (await plane.send('POST', 'login-links')).json
+    expect((await browse(plane, url)).headers.location).toBe('/')
+  })
+
+  it('ends the sessions of a provider that is no longer set up', async () => {
+    const secretKey = new Uint8Array(32).fill(3)
+    plane = aPlane({ oidc: OIDC, fetch: fake.fetch, secretKey })
+    const [cookie = ''] = cookiesOf(await callback())
+    const statusOn = async (on: Plane) => (await browse(on, '/api/v1/info', { cookie })).status
+    expect(await statusOn(plane)).toBe(200)
+    expect(await statusOn(aPlane({ secretKey }))).toBe(401)
+    const elsewhere = { ...OIDC, issuer: 'https://other.example' }
+    expect(await statusOn(aPlane({ secretKey, oidc: elsewhere, fetch: fake.fetch }))).toBe(401)
+  })
+})
+
+it('without a provider nothing asks one', async () => {
+  const plane = aPlane()
+  expect(await browse(plane, '/login')).toMatchObject(FAILED)
+  expect((await browse(plane, '/login/callback?code=c&state=s')).status).toBe(404)
+  const fake = fakeProvider(() => plane.clock.now())
+  const token = await fake.token(await aKey('k1'))
+  expect((await plane.send('GET', 'info', { headers: { authorization: `Bearer ${token}` } })).status).toBe(401)
+})

@@ -1,0 +1,80 @@
+import type { Actor } from '@lcm/domain/actor'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aPlane } from '../testing/a-plane.ts'
+import { ACCESS_LIMITS } from './limits.ts'
+import { requestRate } from './request-rate.ts'
+
+const LIMITS = { ...ACCESS_LIMITS, requestsPerSecond: 2, burst: 4, controllerFactor: 10 }
+const ONE: Actor = { id: 'one', name: 'one', role: 'user', service: null }
+const OTHER: Actor = { ...ONE, id: 'other' }
+const CONTROLLER: Actor = { id: 'wc', name: 'wc', role: 'controller', service: 'worker-controller' }
+
+let clock: ReturnType<typeof manualClock>
+beforeEach(() => {
+  clock = manualClock()
+})
+
+/** How many of a thousand requests at once are let through. */
+function taken(rate: ReturnType<typeof requestRate>, actor: Actor): number {
+  for (let count = 0; count < 1000; count++) {
+    try {
+      rate.take(actor)
+    } catch {
+      return count
+    }
+  }
+  return 1000
+}
+
+describe('the rate of one caller', () => {
+  it('may run ahead by the burst and then goes on at its pace', async () => {
+    const rate = requestRate(clock, LIMITS)
+    expect(taken(rate, ONE)).toBe(4)
+    await clock.advance(499)
+    expect(taken(rate, ONE)).toBe(0)
+    await clock.advance(1)
+    expect(taken(rate, ONE)).toBe(1)
+    await clock.advance(60_000)
+    expect(taken(rate, ONE)).toBe(4)
+  })
+
+  it('is not used up by others, and is higher for controllers', () => {
+    const rate = requestRate(clock, LIMITS)
+    taken(rate, ONE)
+    expect(taken(rate, OTHER)).toBe(4)
+    expect(taken(rate, CONTROLLER)).toBe(40)
+  })
+
+  it('says when to come back', () => {
+    const rate = requestRate(clock, { ...LIMITS, requestsPerSecond: 0.1, burst: 1 })
+    taken(rate, ONE)
+    expect(() => rate.take(ONE)).toThrow(expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: 10 }))
+  })
+
+  it('can be without limit', () => {
+    const limits = { ...LIMITS, requestsPerSecond: Number.POSITIVE_INFINITY, burst: Number.POSITIVE_INFINITY }
+    expect(taken(requestRate(clock, limits), ONE)).toBe(1000)
+  })
+
+  it('is kept for a bounded number of callers', () => {
+    const rate = requestRate(clock, { ...LIMITS, actorsMax: 1 })
+    taken(rate, ONE)
+    taken(rate, OTHER)
+    expect(taken(rate, ONE)).toBe(4)
+  })
+})
+
+it('is answered with 429 and the time to wait, to callers from outside', async () => {
+  const plane = aPlane({ limits: { requestsPerSecond: 1, burst: 2 } })
+  const ask = (remote?: string) => plane.send('GET', 'info', remote === undefined ? {} : { remote })
+  expect([(await ask('10.0.0.1')).status, (await ask('10.0.0.2')).status]).toEqual([200, 200])
+  expect(await ask('10.0.0.3')).toMatchObject({
+    status: 429,
+    headers: { 'retry-after': '1', 'content-type': 'application/problem+json' },
+    json: { code: 'rate_limited' },
+  })
+  expect((await ask()).status).toBe(200)
+  await plane.clock.advance(1_000)
+  expect((await ask('10.0.0.1')).status).toBe(200)
+})

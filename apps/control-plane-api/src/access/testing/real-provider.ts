@@ -1,0 +1,101 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Provider } from 'oidc-provider'
+import { z } from 'zod'
+
+export const REAL_AUDIENCE = 'https://lcm.example/api'
+export const REAL_CLIENT = 'lcm-console'
+
+const Exchange = z.object({ access_token: z.string() })
+
+/** Accounts are called after their role; `nobody` has none. */
+const rolesOf = (account: string) => (account === 'nobody' ? [] : ['offline_access', account])
+
+/** A certified OpenID provider on loopback, where everybody gets in with any password. */
+export async function realProvider(redirectUri: string) {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const provider = new Provider(issuer, configuration(redirectUri))
+  server.on('request', provider.callback())
+  return {
+    issuer,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+    /** Goes where a browser is sent, fills in the forms, and answers with the address that it is sent back to. */
+    signIn: (url: string, account: string) => signIn(url, account, redirectUri),
+    /** What a command line would have in hand after the same login. */
+    async accessToken(code: string, verifier: string): Promise<string> {
+      const form = { grant_type: 'authorization_code', code, code_verifier: verifier, client_id: REAL_CLIENT }
+      const body = new URLSearchParams({ ...form, redirect_uri: redirectUri })
+      const answer = await fetch(`${issuer}/token`, { method: 'POST', body })
+      return Exchange.parse(await answer.json()).access_token
+    },
+  }
+}
+
+const configuration = (redirectUri: string) => ({
+  clients: [
+    {
+      client_id: REAL_CLIENT,
+      token_endpoint_auth_method: 'none',
+      redirect_uris: [redirectUri],
+      response_types: ['code'],
+      grant_types: ['authorization_code'],
+    },
+  ],
+  cookies: { keys: ['for the test'] },
+  ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
+  claims: { profile: ['preferred_username', 'roles'], email: ['email'] },
+  conformIdTokenClaims: false,
+  findAccount: async (_: object, id: string) => ({
+    accountId: id,
+    claims: async () => ({ sub: `sub-${id}`, preferred_username: id, roles: rolesOf(id) }),
+  }),
+  extraTokenClaims: async (_: object, { accountId }: { accountId: string }) => ({
+    preferred_username: accountId,
+    roles: rolesOf(accountId),
+  }),
+  features: {
+    devInteractions: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: async () => REAL_AUDIENCE,
+      useGrantedResource: async () => true,
+      getResourceServerInfo: async () => ({ scope: '', audience: REAL_AUDIENCE, accessTokenFormat: 'jwt' }),
+    },
+  },
+})
+
+async function signIn(url: string, account: string, until: string): Promise<string> {
+  const jar = new Map<string, string>()
+  let next: { url: string; body: URLSearchParams | null } = { url, body: null }
+  for (let step = 0; step < 20; step++) {
+    if (next.url.startsWith(until)) return next.url
+    const response: Response = await fetch(next.url, {
+      method: next.body === null ? 'GET' : 'POST',
+      body: next.body,
+      redirect: 'manual',
+      headers: { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') },
+    })
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
+      jar.set(name, value)
+    }
+    const location = response.headers.get('location')
+    const base = next.url
+    next =
+      location === null
+        ? { url: base, body: filledIn(await response.text(), account) }
+        : { url: new URL(location, base).href, body: null }
+  }
+  throw new Error('the provider did not send the browser back')
+}
+
+function filledIn(page: string, account: string): URLSearchParams {
+  const prompt = /name="prompt" value="(\w+)"/.exec(page)?.[1]
+  if (prompt === undefined) throw new Error(`the provider shows something else: ${page.slice(0, 2000)}`)
+  return new URLSearchParams({ prompt, login: account, password: 'any' })
+}

@@ -1,0 +1,61 @@
+import type { Instant } from '@lcm/domain/instant'
+import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { NEVER_PAUSED, NO_ACTIVITY, NO_LICENSE, NOTHING_BILLED, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+
+/** A worker that nothing has happened to yet. */
+export const blankWorker = (id: string, now: Instant): Worker => ({
+  id,
+  version: 1,
+  created_at: now,
+  updated_at: now,
+  name: id,
+  origin: 'USER',
+  template_name: '',
+  aws_region: '',
+  tags: {},
+  labels: {},
+  protected: false,
+  cordoned: false,
+  idle_detection_enabled: true,
+  desired_status: 'RUNNING',
+  desired_by: '',
+  desired_reason: 'created',
+  desired_until: null,
+  status: 'PENDING',
+  entered_status_at: now,
+  service_status: 'UNAVAILABLE',
+  conditions: [],
+  launch: null,
+  ec2_instance_id: null,
+  instance_type: null,
+  ami_id: null,
+  availability_zone: null,
+  public_ip: null,
+  private_ip: null,
+  https_endpoint: null,
+  cml: { version: null, ready: null, certificate_sha256: null, node_definitions: [] },
+  cost_per_hour_usd: 0,
+  billing: NOTHING_BILLED,
+  state_history: [{ from: null, to: 'PENDING', at: now, because: 'created' }],
+  refresh_requested_at: null,
+  drain: null,
+  license: NO_LICENSE,
+  capacity: { declared: null, reserved: NOTHING_RESERVED },
+  reservations: {},
+  ports: {},
+  activity: NO_ACTIVITY,
+  pause: NEVER_PAUSED,
+  wanted_by: [],
+  applied_keys: [],
+  fence: {},
+})
+
+export const workerOfTemplate = (id: string, template: WorkerTemplate, now: Instant): Worker => ({
+  ...blankWorker(id, now),
+  name: `${template.name}-${id.slice(-4)}`,
+  template_name: template.name,
+  cost_per_hour_usd: template.cost_per_hour_usd,
+  capacity: { declared: template.capacity, reserved: NOTHING_RESERVED },
+  license: { ...NO_LICENSE, product: template.license_product },
+})

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
+import type { SettingValues } from '@lcm/domain/fleet/settings'
+import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
+import { type Instant, toMs } from '@lcm/domain/instant'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Api, Request } from '../api.ts'
+import { settingsNow } from '../queries/settings.ts'
+import { allWorkers, viewOf } from '../queries/workers.ts'
+import { usableRegion, usableTemplate } from './create-worker.ts'
+import { auditEntry, scalingEntry, transitionEntry } from './entries.ts'
+import { changeScaling } from './fleet-scaling.ts'
+import { workerOfTemplate } from './new-worker.ts'
+
+type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>
+type Flight = FleetScaling['flights'][string]
+
+/**
+ * Buys the workers of one flight. The flight, with the ids of its workers, is stored before the first of them, so that a
+ * repeated request after a crash makes the same workers and no more. Every doubt is a refusal.
+ */
+export async function scaleUp(
+  api: Api,
+  request: ScaleUpRequest,
+): Promise<{ answer: AnswerOf<'scaleUp'>; isNew: boolean }> {
+  const { body } = request
+  const template = await usableTemplate(api, body.template_name)
+  usableRegion(api, body.aws_region)
+  const settings = await settingsNow(api)
+  const workers = await allWorkers(api)
+  const place = `${body.template_name}/${body.aws_region}`
+  let isNew = false
+  const scaling = await changeScaling(api, (current, now) => {
+    const last = current.flights[place]
+    if (last?.key === body.key) return null
+    const refusal = refusalOf(body, { settings, workers, last, now, isHeld: current.held_since !== null })
+    if (refusal !== null) throw new ProblemError('scale_up_rejected', refusal)
+    isNew = true
+    const flight = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
+    const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: flight.worker_ids })]
+    return { scaling: { ...current, flights: { ...current.flights, [place]: flight } }, entries }
+  }).catch(error => reject(api, body, error))
+  const flight = scaling.flights[place]
+  const made = await launchFlight(api, request, template, flight)
+  const views = await Promise.all(made.map(worker => viewOf(api, worker)))
+  return { answer: { workers: views, because: `flight ${body.key} of ${flight?.count ?? 0}` }, isNew }
+}
+
+/** From the key and a place, so that a second try finds the same ids. */
+function idsOf(api: Api, { key, template_name, aws_region, count }: ScaleUpRequest['body']): string[] {
+  const now = api.clock.now()
+  return Array.from({ length: count }, (_, n) => {
+    const digest = createHash('sha256').update(`${template_name}|${aws_region}|${key}|${n}`).digest()
+    return makeId('w', now, digest.subarray(0, ID_RANDOM_BYTES))
+  })
+}
+
+interface Room {
+  readonly settings: SettingValues
+  readonly workers: readonly Worker[]
+  readonly last: Flight | undefined
+  readonly now: Instant
+  readonly isHeld: boolean
+}
+
+function refusalOf(body: ScaleUpRequest['body'], { settings, workers, last, now, isHeld }: Room): string | null {
+  if (!settings.scale_up_enabled) return 'scale_up_enabled is false'
+  if (isHeld) return 'the fleet is held until every worker has been looked at'
+  const present = workers.filter(each => each.aws_region === body.aws_region && each.status !== 'TERMINATED').length
+  if (present + body.count > settings.max_workers_per_region) {
+    const limit = `max_workers_per_region ${settings.max_workers_per_region}`
+    return `${present} workers are in ${body.aws_region}, ${body.count} more would exceed ${limit}`
+  }
+  if (last === undefined) return null
+  const waitS = Math.ceil(settings.scale_up_cooldown_seconds - (toMs(now) - toMs(last.at)) / 1000)
+  if (waitS > 0) return `the last flight began ${last.at}; the next may begin in ${waitS} s`
+  const underWay = last.worker_ids.filter(id => isUnderWay(workers.find(each => each.id === id)))
+  return underWay.length > 0 ? `${underWay.length} workers of the last flight are still on their way` : null
+}
+
+const isUnderWay = (worker: Worker | undefined): boolean =>
+  worker !== undefined && !['RUNNING', 'FAILED', 'TERMINATED', 'STOPPED'].includes(worker.status)
+
+async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): Promise<never> {
+  if (error instanceof ProblemError && error.code === 'scale_up_rejected') {
+    const because = error.message
+    await changeScaling(api, (scaling, now) => ({
+      scaling,
+      entries: [scalingEntry('scale_up_rejected', now, { ...body, because })],
+    }))
+  }
+  throw error
+}
+
+async function launchFlight(
+  api: Api,
+  { actor, body, fence }: ScaleUpRequest,
+  template: Awaited<ReturnType<typeof usableTemplate>>,
+  flight: Flight | undefined,
+): Promise<Worker[]> {
+  const made: Worker[] = []
+  for (const id of flight?.worker_ids ?? []) {
+    const worker: Worker = {
+      ...workerOfTemplate(id, template, flight?.at ?? ''),
+      origin: 'SCALE_UP',
+      aws_region: body.aws_region,
+      desired_by: actor.name,
+      desired_reason: `for ${body.session_ids.length} waiting sessions`,
+      wanted_by: body.session_ids,
+      fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
+    }
+    const entries = [
+      auditEntry(actor, 'create', worker.created_at, { after: { name: worker.name, template_name: template.name } }),
+      ...worker.state_history.map(change => transitionEntry(change, actor.name)),
+    ]
+    const result = await api.workers.insert(worker, entries)
+    const stored = result.ok ? worker : await api.workers.get(id)
+    if (stored !== null) made.push(stored)
+  }
+  return made
+}

@@ -1,0 +1,35 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import type { Api, Request } from '../api.ts'
+import { findWorker } from '../queries/workers.ts'
+import { STREAMS } from './entries.ts'
+
+/** A sample belongs to no version of the worker and wakes nobody. */
+export async function reportMetrics(
+  api: Api,
+  { params, body }: Request<{ id: string }, unknown, BodyOf<'reportWorkerMetrics'>>,
+): Promise<null> {
+  const { id } = await findWorker(api, params.id)
+  await api.store.series.append([{ series: `worker:${id}`, at: body.collected_at, body }])
+  return null
+}
+
+/** Decisions that no write carries. Their ids are the controller's, so that a repeated request records them once. */
+export async function recordDecisions(
+  api: Api,
+  { body, actor }: Request<object, unknown, BodyOf<'recordDecisions'>>,
+): Promise<null> {
+  const service = actor.service ?? ''
+  const foreign = body.decisions.find(({ resource }) => !/^(worker|session|lab_record|fleet):/.test(resource))
+  if (foreign) throw new ProblemError('validation_failed', `${foreign.resource} is not a resource such as worker:w-1`)
+  await api.store.journal.append(
+    body.decisions.map(({ id, at, resource, ...note }) => ({
+      id: `${service}:${id}`,
+      stream: STREAMS.decision,
+      subject: resource,
+      at,
+      body: { service, epoch: body.epoch, ...note },
+    })),
+  )
+  return null
+}

@@ -1,0 +1,133 @@
+import { isCompacted, linkedAbort, type WatchMessage } from '@lcm/runtime'
+import { type ChangesAnswer, StoreError } from '@lcm/store/store'
+import { isAfter, type Place } from './change-place.ts'
+import { type ChangeKeyParts, type ChangeReader, changeReader, type ToldChange } from './change-reader.ts'
+import type { ChangeRing } from './change-ring.ts'
+import { toldVersions } from './told-versions.ts'
+
+/** An open watch without a change for this long has none, as far as we know. Being wrong costs a delay, never a change. */
+const QUIET_MS = 500
+/** This much silence though there is something to read means that the source can't be read. */
+const SILENT_MS = 10_000
+const RELEASED_MAX = 1_000
+const REACHED_MS = 1_000
+
+export const UNKNOWN: ChangesAnswer = { known: false }
+
+export interface CatchUp {
+  readonly parts: ChangeKeyParts
+  readonly ring: ChangeRing
+  readonly place: Place
+  readonly limit: number
+  readonly signal: AbortSignal
+}
+
+type MessageType = WatchMessage<unknown>['type']
+
+interface Reading extends CatchUp {
+  readonly reader: ChangeReader
+  readonly found: ToldChange[]
+  isOpen: boolean
+  lastChangeAt: number
+}
+
+/**
+ * Changes after a place that the ring does not reach back to, read from a watch of its own until there are enough or the
+ * ring goes on. Whatever ends it early, the answer is a beginning of the truth: it may be short, but has no gap.
+ */
+export async function catchUp(asked: CatchUp): Promise<ChangesAnswer> {
+  const { parts, place } = asked
+  // One revision earlier, since the one where the reader stands may have more puts than it has seen.
+  const after = Math.max(0, place.revision - 1)
+  const reading: Reading = {
+    ...asked,
+    reader: changeReader(parts, { revision: after, nth: 0 }, toldVersions(RELEASED_MAX)),
+    found: [],
+    isOpen: false,
+    lastChangeAt: parts.clock.monotonic(),
+  }
+  const stream = linkedAbort(asked.signal)
+  const stopListening = onSilence(reading, () => stream.abort())
+  let broken: unknown
+  try {
+    for await (const message of parts.source.watch(after, stream.signal)) {
+      // Revisions that go back are of another history, such as of a rebuilt etcd.
+      if (message.revision < after) return UNKNOWN
+      note(reading, message.type, reading.reader.read(message))
+      if (hasMetTheRing(reading, message.type)) return joined(reading)
+      if (reading.found.length >= reading.limit) return known(reading.found)
+    }
+  } catch (error) {
+    if (isCompacted(error)) return UNKNOWN
+    broken = error
+  } finally {
+    stopListening()
+    stream.unlink()
+  }
+  return soFar(reading, broken)
+}
+
+/**
+ * Whether the source has come so far, by the word of a watch that opens there: a lower revision is its way to say that it
+ * has not. Who cannot say has not.
+ */
+export async function hasReached(parts: ChangeKeyParts, revision: number, signal: AbortSignal): Promise<boolean> {
+  const stream = linkedAbort(signal)
+  const cancel = parts.clock.after(REACHED_MS, () => stream.abort())
+  try {
+    for await (const message of parts.source.watch(revision, stream.signal)) return message.revision >= revision
+  } catch (err) {
+    parts.log.debug({ revision, err }, 'change keys could not be asked how far they are')
+  } finally {
+    cancel()
+    stream.unlink()
+  }
+  return false
+}
+
+const known = (told: readonly ToldChange[]): ChangesAnswer => ({
+  known: true,
+  changes: told.map(({ change }) => change),
+})
+
+function note(reading: Reading, type: MessageType, told: ToldChange | null): void {
+  reading.isOpen = true
+  if (type !== 'progress') reading.lastChangeAt = reading.parts.clock.monotonic()
+  if (told !== null && isAfter(told.place, reading.place)) reading.found.push(told)
+}
+
+/** The ring may move on while we read. A sign of life speaks for all of its revision, a change for itself. */
+function hasMetTheRing({ reader, ring }: Reading, type: MessageType): boolean {
+  return type === 'progress' ? reader.at.revision >= ring.from.revision : !isAfter(ring.from, reader.at)
+}
+
+/** What was read is kept for the next reader, if there is room. */
+function joined({ found, ring, place, limit }: Reading): ChangesAnswer {
+  const { from } = ring
+  const older = found.filter(told => !isAfter(told.place, from))
+  const newer = ring.after(from, limit)
+  ring.beginAt(place, older)
+  return known([...older, ...newer].slice(0, limit))
+}
+
+function soFar(reading: Reading, cause: unknown): ChangesAnswer {
+  if (reading.found.length > 0 || isQuiet(reading)) return known(reading.found)
+  throw new StoreError('Changes could not be read back from etcd; check that it can be reached, then try again.', {
+    cause,
+  })
+}
+
+/** Nothing shows that there is more to read. Signs of life need not say how far a quiet watch has come. */
+const isQuiet = (reading: Reading): boolean => reading.isOpen && reading.ring.isEmpty && silenceOf(reading) >= QUIET_MS
+
+const silenceOf = ({ parts, lastChangeAt }: Reading): number => parts.clock.monotonic() - lastChangeAt
+
+function onSilence(reading: Reading, end: () => void): () => void {
+  const { clock } = reading.parts
+  const look = () => {
+    if (isQuiet(reading) || silenceOf(reading) >= SILENT_MS) end()
+    else cancel = clock.after(QUIET_MS, look)
+  }
+  let cancel = clock.after(QUIET_MS, look)
+  return () => cancel()
+}

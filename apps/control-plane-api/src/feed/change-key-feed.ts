@@ -1,0 +1,264 @@
+import type { ChangeHint } from '@lcm/coordination/change-keys'
+import {
+  type Clock,
+  exponentialBackoff,
+  type HostedService,
+  isCompacted,
+  type LinkedAbort,
+  linkedAbort,
+  WatchCompacted,
+  type WatchListing,
+  type WatchMessage,
+} from '@lcm/runtime'
+import { type ChangeFeed, type ChangesAnswer, StoreError } from '@lcm/store/store'
+import { catchUp, hasReached, UNKNOWN } from './change-catch-up.ts'
+import { isAfter, type Place, placeIn, placeText } from './change-place.ts'
+import { type ChangeKeyParts, type ChangeReader, changeReader } from './change-reader.ts'
+import { type ChangeRing, changeRing } from './change-ring.ts'
+import { toldVersions } from './told-versions.ts'
+
+export interface ChangeKeyFeedParts extends ChangeKeyParts {
+  /** How many of the newest changes are held in memory. */
+  readonly changesKept?: number
+}
+
+const CHANGES_KEPT = 10_000
+const FIRST_LIST_MS = 10_000
+/** A client that comes from another replica may be some revisions ahead of this one. */
+const AHEAD_MS = 2_000
+/** A stream without a sign of life for this long is torn down. */
+const SILENT_MS = 10_000
+const backoffMs = exponentialBackoff({ baseMs: 500, maxMs: 10_000 })
+
+/** What is known since a list of all keys. */
+interface History {
+  readonly reader: ChangeReader
+  readonly ring: ChangeRing
+  readonly lineage: Lineage
+  /** By position and limit: whoever asks for the same meanwhile gets the same answer. */
+  readonly catchUps: Map<string, Promise<ChangesAnswer>>
+}
+
+/** The same object until etcd is rebuilt: no revision from before means anything then. */
+interface Lineage {
+  /** Earlier revisions are taken for those of the lineage before. */
+  readonly floor: number
+}
+
+interface Feed {
+  readonly parts: ChangeKeyFeedParts
+  readonly listeners: Set<() => void>
+  readonly waiting: Set<() => void>
+  readonly stopping: LinkedAbort
+  history: History | null
+  mustList: boolean
+  isReplaced: boolean
+  failures: number
+  /** Whether the stream before this one ended in compaction. */
+  wasCompacted: boolean
+}
+
+/**
+ * Changes in the order of their change keys' revisions, so that every replica tells the same at the same position. A change
+ * is published after its commit, and a position is never ahead of what was delivered here: whoever reads documents after
+ * asking for the position, and follows from it, misses nothing.
+ */
+export function changeKeyFeed(parts: ChangeKeyFeedParts): { feed: ChangeFeed; service: HostedService } {
+  const feed: Feed = {
+    parts,
+    listeners: new Set(),
+    waiting: new Set(),
+    stopping: linkedAbort(),
+    history: null,
+    mustList: true,
+    isReplaced: false,
+    failures: 0,
+    wasCompacted: false,
+  }
+  return {
+    feed: {
+      position: async () => placeText((await historyOf(feed)).reader.at),
+      since: (position, limit) => since(feed, position, limit),
+      onCommit(wake) {
+        feed.listeners.add(wake)
+        return () => feed.listeners.delete(wake)
+      },
+    },
+    service: { name: 'change-key-feed', run: signal => run(feed, signal) },
+  }
+}
+
+async function since(feed: Feed, position: string, limit: number): Promise<ChangesAnswer> {
+  const place = placeIn(position)
+  if (place === null) return UNKNOWN
+  const { lineage } = await historyOf(feed)
+  await until(feed, () => place.revision <= (feed.history?.reader.at.revision ?? -1), AHEAD_MS)
+  const { history } = feed
+  if (history === null || history.lineage !== lineage || place.revision < lineage.floor) return UNKNOWN
+  if (place.revision > history.reader.at.revision) return nothingAfter(feed, place)
+  if (isAfter(history.ring.from, place)) return catchUpOnce(feed, history, { place, limit })
+  return { known: true, changes: history.ring.after(place, limit).map(({ change }) => change) }
+}
+
+/**
+ * Keys elsewhere in etcd have revisions too, and our stream does not say that it has passed them. So a position ahead of it
+ * may be a good one, with nothing told between.
+ */
+async function nothingAfter({ parts, stopping }: Feed, { revision }: Place): Promise<ChangesAnswer> {
+  return (await hasReached(parts, revision, stopping.signal)) ? { known: true, changes: [] } : UNKNOWN
+}
+
+function catchUpOnce(
+  { parts, stopping }: Feed,
+  { ring, catchUps }: History,
+  asked: { readonly place: Place; readonly limit: number },
+): Promise<ChangesAnswer> {
+  const name = `${placeText(asked.place)} ${asked.limit}`
+  const underWay = catchUps.get(name)
+  if (underWay !== undefined) return underWay
+  const answer = catchUp({ ...asked, parts, ring, signal: stopping.signal }).finally(() => catchUps.delete(name))
+  catchUps.set(name, answer)
+  return answer
+}
+
+async function historyOf(feed: Feed): Promise<History> {
+  await until(feed, () => feed.history !== null, FIRST_LIST_MS)
+  if (feed.history !== null) return feed.history
+  throw new StoreError('Changes could not be listed from etcd yet; check that it can be reached, then try again.')
+}
+
+/** Waits until it holds, for so long at most, and no longer than the service runs. */
+function until({ parts, waiting, stopping }: Feed, holds: () => boolean, ms: number): Promise<void> {
+  const isOver = () => stopping.signal.aborted || holds()
+  if (isOver()) return Promise.resolve()
+  return new Promise(resolve => {
+    const end = () => {
+      waiting.delete(look)
+      cancel()
+      resolve()
+    }
+    const look = () => {
+      if (isOver()) end()
+    }
+    const cancel = parts.clock.after(ms, end)
+    waiting.add(look)
+  })
+}
+
+function wakeWaiting({ waiting }: Feed): void {
+  for (const look of waiting) look()
+}
+
+function wakeListeners({ listeners }: Feed): void {
+  for (const wake of listeners) queueMicrotask(wake)
+}
+
+async function run(feed: Feed, signal: AbortSignal): Promise<void> {
+  try {
+    while (!signal.aborted) {
+      const broken = await follow(feed, signal)
+      if (!signal.aborted) await waitToReconnect(feed, broken, signal)
+    }
+  } finally {
+    feed.stopping.abort(new Error('the change feed was stopped'))
+    wakeWaiting(feed)
+  }
+}
+
+/** Compaction is no fault of the stream, so the list follows at once; but one after another must not spin. */
+async function waitToReconnect(feed: Feed, err: unknown, signal: AbortSignal): Promise<void> {
+  const { clock, log } = feed.parts
+  const isFirst = isCompacted(err) && !feed.wasCompacted
+  feed.wasCompacted = isCompacted(err)
+  if (isFirst) return log.info({}, 'change feed lists again')
+  const delayMs = backoffMs(feed.failures)
+  feed.failures += 1
+  log.warn({ failures: feed.failures, delayMs, err }, 'change feed is broken')
+  await clock.sleep(delayMs, signal)
+}
+
+/** One stream from its opening to its end; answers what ended it. */
+async function follow(feed: Feed, signal: AbortSignal): Promise<unknown> {
+  const { source, clock } = feed.parts
+  const stream = linkedAbort(signal)
+  const life = lifeGuard(clock, () => stream.abort(new Error(`no sign of life for ${SILENT_MS} ms`)))
+  try {
+    const history = await openedHistory(feed, stream.signal)
+    life.sign()
+    const after = history.reader.at.revision
+    for await (const message of source.watch(after, stream.signal)) {
+      life.sign()
+      if (message.revision < after) throw historyReplaced(feed, after)
+      receive(feed, history, message)
+    }
+    return stream.signal.aborted ? stream.signal.reason : new Error('the stream ended')
+  } catch (error) {
+    if (isCompacted(error)) feed.mustList = true
+    return stream.signal.aborted ? stream.signal.reason : error
+  } finally {
+    life.stop()
+    stream.unlink()
+  }
+}
+
+async function openedHistory(feed: Feed, signal: AbortSignal): Promise<History> {
+  if (feed.history !== null && !feed.mustList) return feed.history
+  const listing = await feed.parts.source.list(signal)
+  if (listing.revision < (feed.history?.reader.at.revision ?? 0)) feed.isReplaced = true
+  const history = historyFrom(feed.parts, listing, lineageOf(feed, listing.revision))
+  feed.history = history
+  feed.mustList = false
+  feed.isReplaced = false
+  wakeWaiting(feed)
+  wakeListeners(feed)
+  return history
+}
+
+const lineageOf = ({ history, isReplaced }: Feed, revision: number): Lineage =>
+  isReplaced ? { floor: revision } : (history?.lineage ?? { floor: 0 })
+
+function historyFrom(parts: ChangeKeyFeedParts, listing: WatchListing<ChangeHint>, lineage: Lineage): History {
+  const { entries, revision } = listing
+  const { changesKept = CHANGES_KEPT } = parts
+  const versions = toldVersions(changesKept)
+  for (const { key, hint } of entries) versions.isNews(key, hint.version)
+  const at = { revision, nth: entries.filter(entry => entry.revision === revision).length }
+  const reader = changeReader(parts, at, versions)
+  return { reader, ring: changeRing(at, changesKept), lineage, catchUps: new Map() }
+}
+
+/** Revisions that go back mean another history, such as a rebuilt etcd. Until it is listed there is no position to give. */
+function historyReplaced(feed: Feed, after: number): WatchCompacted {
+  feed.history = null
+  feed.isReplaced = true
+  return new WatchCompacted(after)
+}
+
+function receive(feed: Feed, { reader, ring }: History, message: WatchMessage<ChangeHint>): void {
+  if (feed.failures > 0) feed.parts.log.info({ failures: feed.failures }, 'change feed is back')
+  feed.failures = 0
+  feed.wasCompacted = false
+  const told = reader.read(message)
+  if (told !== null) {
+    ring.add(told)
+    wakeListeners(feed)
+  }
+  wakeWaiting(feed)
+}
+
+/** Signs of life are noted, not timed, since they are many. */
+function lifeGuard(clock: Clock, onSilence: () => void): { sign(): void; stop(): void } {
+  let lastSignAt = clock.monotonic()
+  const look = () => {
+    const leftMs = lastSignAt + SILENT_MS - clock.monotonic()
+    if (leftMs <= 0) onSilence()
+    else cancel = clock.after(leftMs, look)
+  }
+  let cancel = clock.after(SILENT_MS, look)
+  return {
+    sign() {
+      lastSignAt = clock.monotonic()
+    },
+    stop: () => cancel(),
+  }
+}

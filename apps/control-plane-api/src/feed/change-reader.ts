@@ -1,0 +1,59 @@
+import type { ChangeHint } from '@lcm/coordination/change-keys'
+import type { Clock, Logger, WatchMessage, WatchSource } from '@lcm/runtime'
+import type { PositionedChange } from '@lcm/store/store'
+import { type Place, placeAfter, placeText } from './change-place.ts'
+import type { ToldVersions } from './told-versions.ts'
+
+export interface ChangeKeyParts {
+  /** Of all keys, also of those that are about nothing that is told. */
+  readonly source: WatchSource<ChangeHint>
+  /** What a change key is about; null when it is about nothing that is told. */
+  readonly kindOfKey: (key: string) => { readonly kind: string; readonly id: string } | null
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** A change and where it stands in the history of the change keys. */
+export interface ToldChange {
+  readonly place: Place
+  readonly change: PositionedChange
+}
+
+export interface ChangeReader {
+  /** Everything up to here was read. */
+  readonly at: Place
+  /**
+   * The change that the message tells, if it tells any. A removal is told by the put that comes before the deletion, since
+   * that one has a version.
+   */
+  read(message: WatchMessage<ChangeHint>): ToldChange | null
+}
+
+export function changeReader(parts: ChangeKeyParts, from: Place, versions: ToldVersions): ChangeReader {
+  let at = from
+  return {
+    get at() {
+      return at
+    },
+    read(message) {
+      at = placeAfter(at, message)
+      if (message.type === 'delete') versions.release(message.key)
+      if (message.type !== 'put') return null
+      const { key, hint } = message
+      const about = subjectOf(parts, key)
+      if (about === null || !versions.isNews(key, hint.version)) return null
+      const change = { ...about, version: hint.version, deleted: hint.deleted === true, position: placeText(at) }
+      return { place: at, change }
+    },
+  }
+}
+
+/** A key that cannot be read is passed over: the stream would otherwise break on it for ever. */
+function subjectOf({ kindOfKey, log }: ChangeKeyParts, changeKey: string) {
+  try {
+    return kindOfKey(changeKey)
+  } catch (err) {
+    log.error({ changeKey, err }, 'change could not be read')
+    return null
+  }
+}

@@ -1,0 +1,107 @@
+import { ServiceTerm } from '@lcm/domain/fencing'
+import { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
+import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import { ServiceInstance } from '@lcm/domain/fleet/service-instance'
+import { Settings } from '@lcm/domain/fleet/settings'
+import { Instant } from '@lcm/domain/instant'
+import { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { Token } from '@lcm/domain/token'
+import { Worker } from '@lcm/domain/worker/worker'
+import type { Kind } from '@lcm/store/store'
+import { z } from 'zod'
+import { readStored } from './stored.ts'
+
+/** What is kept of a token: enough to recognise its secret, not to tell it. */
+export const StoredToken = Token.extend({ hash: z.string() })
+export type StoredToken = z.infer<typeof StoredToken>
+
+/** Sealed text that belongs to one resource and is never part of it, so that no answer can show it by mistake. */
+export const Secret = z.object({
+  /** `<kind>:<id of the resource>:<what it is>` */
+  id: z.string(),
+  version: z.int().positive(),
+  sealed: z.string(),
+})
+export type Secret = z.infer<typeof Secret>
+
+/** A request that must not be carried out twice. */
+export const IdempotentRequest = z.object({
+  /** Hash of who asked, for what, and the key. */
+  id: z.string(),
+  version: z.int().positive(),
+  body_sha256: z.string(),
+  /** Chosen at first sight, so that a second execution creates the same thing. */
+  resource_id: z.string(),
+  started_at: Instant,
+  /** Null until it is answered; sealed, since an answer may hold a secret. */
+  answer: z
+    .object({ status: z.int(), headers: z.record(z.string(), z.string()), sealed_body: z.string().nullable() })
+    .nullable(),
+})
+export type IdempotentRequest = z.infer<typeof IdempotentRequest>
+
+export const WORKERS: Kind<Worker> = {
+  name: 'worker',
+  parse: readStored(Worker),
+  unique: { ec2_instance_id: worker => worker.ec2_instance_id },
+  facets: worker => ({
+    status: worker.status,
+    desired_status: worker.desired_status,
+    aws_region: worker.aws_region,
+    template_name: worker.template_name,
+    name: worker.name,
+    ...(worker.ec2_instance_id === null ? {} : { ec2_instance_id: worker.ec2_instance_id }),
+    ...Object.fromEntries(Object.entries(worker.labels).map(([name, value]) => [`label:${name}`, value])),
+  }),
+  announced: true,
+}
+
+export const TEMPLATES: Kind<WorkerTemplate> = {
+  name: 'template',
+  parse: readStored(WorkerTemplate),
+  unique: { name: template => template.name },
+  facets: template => ({ name: template.name }),
+  announced: true,
+}
+
+export const SETTINGS: Kind<Settings> = { name: 'settings', parse: readStored(Settings), announced: true }
+
+/** One document per service: its newest term, and what people asked of its leader. */
+export const SERVICES: Kind<ServiceTerm> = { name: 'service', parse: readStored(ServiceTerm), announced: true }
+
+export const INSTANCES: Kind<ServiceInstance> = {
+  name: 'instance',
+  parse: readStored(ServiceInstance),
+  facets: instance => ({ service: instance.service }),
+  announced: false,
+}
+
+export const FLEET_SCALING: Kind<FleetScaling> = {
+  name: 'fleet_scaling',
+  parse: readStored(FleetScaling),
+  announced: false,
+}
+
+export const LEAKS: Kind<LicenseLeak> = {
+  name: 'license_leak',
+  parse: readStored(LicenseLeak),
+  unique: { worker_id: leak => leak.worker_id },
+  facets: leak => ({ worker_id: leak.worker_id }),
+  announced: false,
+}
+
+export const TOKENS: Kind<StoredToken> = {
+  name: 'token',
+  parse: readStored(StoredToken),
+  unique: { hash: token => token.hash },
+  facets: token => ({ hash: token.hash }),
+  announced: false,
+}
+
+export const SECRETS: Kind<Secret> = { name: 'secret', parse: readStored(Secret), announced: false }
+
+export const IDEMPOTENT_REQUESTS: Kind<IdempotentRequest> = {
+  name: 'idempotent_request',
+  parse: readStored(IdempotentRequest),
+  announced: false,
+}

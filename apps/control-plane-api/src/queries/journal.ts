@@ -1,0 +1,74 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import { AuditEntry, DecisionRecord } from '@lcm/domain/decision'
+import { StateChange } from '@lcm/domain/worker/worker'
+import type { JournalEntry } from '@lcm/store/store'
+import type { Api } from '../api.ts'
+import { STREAMS } from '../commands/entries.ts'
+import { findWorker } from './workers.ts'
+
+interface Paged {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+/** One page of what happened, newest first. The cursor is the last entry, so it stays good whatever happens next. */
+async function journalPage<T>(
+  api: Api,
+  which: { stream: string; subject?: string | undefined },
+  page: Paged,
+  read: (entry: JournalEntry) => T,
+): Promise<{ items: T[]; next_cursor: string | null; revision: string }> {
+  const revision = await api.feed.position()
+  const entries = await api.store.journal.query({
+    streams: [which.stream],
+    ...(which.subject === undefined ? {} : { subject: which.subject }),
+    ...(page.from === undefined ? {} : { from: page.from }),
+    ...(page.to === undefined ? {} : { to: page.to }),
+    ...(page.cursor === undefined ? {} : { after: placeOf(page.cursor) }),
+    limit: page.limit + 1,
+  })
+  const shown = entries.slice(0, page.limit)
+  const last = shown.at(-1)
+  const next_cursor = entries.length > page.limit && last ? `${last.at}~${last.id}` : null
+  return { items: shown.map(read), next_cursor, revision }
+}
+
+function placeOf(cursor: string): { at: string; id: string } {
+  const cut = cursor.indexOf('~')
+  if (cut > 0) return { at: cursor.slice(0, cut), id: cursor.slice(cut + 1) }
+  throw new ProblemError('validation_failed', 'query.cursor: not one of ours', [
+    { path: 'query.cursor', message: 'not one of ours' },
+  ])
+}
+
+const History = StateChange.extend({ id: AuditEntry.shape.id, by: AuditEntry.shape.reason })
+
+export async function workerHistory(
+  api: Api,
+  id: string,
+  query: QueryOf<'getWorkerHistory'>,
+): Promise<AnswerOf<'getWorkerHistory'>> {
+  await findWorker(api, id)
+  const which = { stream: STREAMS.transition, subject: `worker:${id}` }
+  return journalPage(api, which, query, entry => History.parse({ ...entry.body, id: entry.id, at: entry.at }))
+}
+
+export async function workerDecisions(
+  api: Api,
+  id: string,
+  query: QueryOf<'getWorkerDecisions'>,
+): Promise<AnswerOf<'getWorkerDecisions'>> {
+  await findWorker(api, id)
+  return journalPage(api, { stream: STREAMS.decision, subject: `worker:${id}` }, query, decisionOf)
+}
+
+export const decisionOf = (entry: JournalEntry): DecisionRecord =>
+  DecisionRecord.parse({ ...entry.body, id: entry.id, at: entry.at, resource: entry.subject })
+
+export const listAudit = (api: Api, query: QueryOf<'listAudit'>): Promise<AnswerOf<'listAudit'>> =>
+  journalPage(api, { stream: STREAMS.audit, subject: query.resource }, query, entry =>
+    AuditEntry.parse({ ...entry.body, id: entry.id, at: entry.at, resource: entry.subject }),
+  )
