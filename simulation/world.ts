@@ -11,6 +11,7 @@ import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import { decisionLog } from '@lcm/service/decision-log'
 import { registeredElection } from '@lcm/service/registered-election'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { Store } from '@lcm/store/store'
@@ -57,36 +58,34 @@ export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World
   const processes = runner()
   const latest = new Map<string, Worker>()
   const client = apiClient(plane.dispatch, { token: TOKENS.admin })
-  processes.run(plane.announcer)
+  for (const service of plane.services) processes.run(service)
   processes.run(followWorkers(client, latest))
 
   function startController(instanceId: string): () => void {
     const life = calls.life()
+    const logger = silentLogger
     const dispatch = life.watch(request => `api.${request.method}`, traced(plane, time))
     const api = apiClient(dispatch, { token: TOKENS.controller })
     const election = coordination.election('worker-controller', instanceId)
+    const unwatched = apiClient(plane.dispatch, { token: TOKENS.controller })
+    const decisions = decisionLog({ client: unwatched, clock, logger, instanceId })
     const controller = workerReconciler({
       client: api,
+      decisions,
       compute: life.watchAll('ec2', simCompute(cloud)),
       cml: life.watchAll('cml', simCmlSystem(cloud)),
       changeKeys: coordination.changeKeys,
-      election: registeredElection({
-        election,
-        service: 'worker-controller',
-        client: api,
-        clock,
-        logger: silentLogger,
-      }),
+      election: registeredElection({ election, service: 'worker-controller', client: api, clock, logger }),
       clock,
-      logger: silentLogger,
+      logger,
       meter: silentMeter,
       config: { fleet: FLEET, regions: REGIONS, policy: WORKER_POLICY, ...WORKER_CONTROLLER_DEFAULTS },
     })
-    const abandon = processes.run(controller)
+    const abandoned = [controller, decisions.service].map(processes.run)
     return () => {
       life.end()
       coordination.faults.crash(instanceId)
-      abandon()
+      for (const abandon of abandoned) abandon()
     }
   }
 
@@ -107,7 +106,7 @@ export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World
     async close() {
       await processes.stop(() => time.runFor(60_000))
       cloud.close()
-      store.close()
+      await store.close()
     },
   }
 }
@@ -141,12 +140,12 @@ async function openPlane(time: VirtualTime, store: Store, changeKeys: ChangeKeys
     clock: time.clock,
     randomBytes: size => time.random.bytes(size),
     secretKey: time.random.bytes(32),
-    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'] },
+    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], settings: {} },
     log: silentLogger,
     process: { health: () => ({ status: 'healthy' }), ready: () => true, metrics: async () => '' },
   })
-  plane.access.grant(TOKENS.admin, { name: 'admin', role: 'admin', service: null })
-  plane.access.grant(TOKENS.controller, { name: 'wc', role: 'controller', service: 'worker-controller' })
+  plane.access.grant(TOKENS.admin, { id: 'admin', name: 'admin', role: 'admin', service: null })
+  plane.access.grant(TOKENS.controller, { id: 'wc', name: 'wc', role: 'controller', service: 'worker-controller' })
   await plane.seed([METAL])
   return plane
 }

@@ -4,8 +4,8 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { asksOf } from './asks.ts'
 import { collection } from './collection.ts'
-import { FakeApi } from './fake-api.ts'
 import { noticeBoard } from './notices.ts'
+import { FakeApi } from './testing/fake-api.ts'
 
 function aDesk() {
   const api = new FakeApi()

@@ -31,6 +31,11 @@ const parts: ConsoleParts = {
   themeChoice: themeChoice(document.documentElement, () => localStorage),
   dialog: signal<OpenDialog | null>(null),
   nowMs: ticking(browserClock),
+  async logOut() {
+    const { ok } = await fetch('/logout', { method: 'POST' }).catch(() => ({ ok: false }))
+    if (ok) location.reload()
+    else notices.tell('refused', 'You are still signed in', 'LCM does not answer')
+  },
 }
 
 const root = document.getElementById('console')

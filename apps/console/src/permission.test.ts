@@ -8,7 +8,7 @@ const infoFor = (role: Role): Info => ({
   profile: 'embedded',
   cloud: 'sim',
   regions: [],
-  actor: { name: 'somebody', role },
+  actor: { id: 'somebody', name: 'somebody', role },
 })
 
 describe('permission', () => {

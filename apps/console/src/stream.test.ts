@@ -2,9 +2,9 @@ import { aTemplate, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { effect } from '@preact/signals'
 import { afterEach, describe, expect, it } from 'vitest'
-import { FakeApi } from './fake-api.ts'
 import { liveState } from './live-state.ts'
 import { liveStream } from './stream.ts'
+import { FakeApi } from './testing/fake-api.ts'
 
 const stopped: AbortController[] = []
 afterEach(() => {

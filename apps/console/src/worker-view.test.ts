@@ -54,7 +54,7 @@ describe('a worker in one line', () => {
   })
 
   it('is its service while it runs', () => {
-    const cml = { version: '2.8.1', certificate_sha256: null }
+    const cml = { ...aWorker().cml, version: '2.8.1' }
     expect(noteOf(aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', cml }))).toBe('CML 2.8.1 available')
   })
 })

@@ -2,7 +2,14 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { apiEnvironment, etcdEndpoints, readNamedFile, workerControllerEnvironment } from './environment.ts'
+import {
+  apiEnvironment,
+  bootstrapToken,
+  etcdEndpoints,
+  oidcOf,
+  readNamedFile,
+  workerControllerEnvironment,
+} from './environment.ts'
 
 const API = {
   LCM_STORE: 'sqlite:/data/lcm.sqlite',
@@ -21,7 +28,11 @@ describe('the environment of a service', () => {
       RECONCILE_POLLING_ENABLED: true,
       READY_PROBE_INTERVAL: 10_000,
     })
-    expect(apiEnvironment(API)).toMatchObject({ LCM_STORE: '/data/lcm.sqlite', LCM_CLOUD: 'aws', ETCD_PORT: 2379 })
+    expect(apiEnvironment(API)).toMatchObject({
+      LCM_STORE: 'sqlite:/data/lcm.sqlite',
+      LCM_CLOUD: 'aws',
+      ETCD_PORT: 2379,
+    })
   })
 
   it('names etcd in one or in many words', () => {
@@ -39,6 +50,48 @@ describe('the environment of a service', () => {
       'api',
       'lcm.example',
     ])
+  })
+
+  const OIDC = {
+    LCM_OIDC_ISSUER: 'https://id.example/realm',
+    LCM_OIDC_AUDIENCE: 'lcm-api',
+    LCM_OIDC_CLIENT_ID: 'lcm-console',
+  }
+
+  it('lets people in by OIDC', () => {
+    expect(oidcOf(apiEnvironment(API))).toBeNull()
+    const env = apiEnvironment({ ...API, ...OIDC, LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: undefined })
+    expect(bootstrapToken(env)).toBeNull()
+    expect(oidcOf(env)).toEqual({
+      issuer: 'https://id.example/realm',
+      audience: 'lcm-api',
+      clientId: 'lcm-console',
+      roleClaim: 'roles',
+    })
+    const claim = { LCM_OIDC_ROLE_CLAIM: 'realm_access.roles' }
+    expect(oidcOf(apiEnvironment({ ...API, ...OIDC, ...claim }))).toMatchObject({ roleClaim: 'realm_access.roles' })
+  })
+
+  it('knows where browsers come in, and whom the metrics are for', () => {
+    expect(apiEnvironment(API).LCM_PUBLIC_URL).toBeUndefined()
+    expect(apiEnvironment({ ...API, LCM_PUBLIC_URL: 'https://lcm.example/' }).LCM_PUBLIC_URL).toBe(
+      'https://lcm.example',
+    )
+    expect(apiEnvironment(API).LCM_METRICS_PUBLIC).toBe(false)
+    expect(apiEnvironment({ ...API, LCM_METRICS_PUBLIC: 'true' }).LCM_METRICS_PUBLIC).toBe(true)
+  })
+
+  it.each([
+    [{ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: undefined }, 'LCM_BOOTSTRAP_ADMIN_TOKEN_FILE must be set, or LCM_OIDC_ISSUER'],
+    [{ ...OIDC, LCM_OIDC_AUDIENCE: undefined }, 'LCM_OIDC_AUDIENCE must be set'],
+    [{ ...OIDC, LCM_OIDC_CLIENT_ID: '' }, 'LCM_OIDC_CLIENT_ID must be set'],
+    [{ ...OIDC, LCM_OIDC_ISSUER: 'http://id.example' }, 'LCM_OIDC_ISSUER=http://id.example: an https address'],
+    [{ ...OIDC, LCM_OIDC_ISSUER: 'http://localhost.example' }, 'an https address'],
+    [{ LCM_PUBLIC_URL: 'lcm.example' }, 'LCM_PUBLIC_URL=lcm.example'],
+    [{ LCM_PUBLIC_URL: 'https://lcm.example/console' }, 'an address without a path'],
+    [{ LCM_METRICS_PUBLIC: 'perhaps' }, 'LCM_METRICS_PUBLIC=perhaps'],
+  ])('stops the start of an API that could let nobody in, or anybody: %j', (wrong, sentence) => {
+    expect(() => apiEnvironment({ ...API, ...wrong })).toThrow(sentence)
   })
 
   it('takes an empty variable for an unset one', () => {

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { OidcConfig } from '@lcm/control-plane-api/identity-provider'
+import { GivenSettings } from '@lcm/domain/fleet/settings'
 import { LOG_LEVELS } from '@lcm/service/pino-logger'
 import { z } from 'zod'
 import { StartupError } from './startup-error.ts'
@@ -21,6 +23,14 @@ const words = z.string().transform(list =>
     .map(each => each.trim())
     .filter(each => each !== ''),
 )
+const publicUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine(url => /^[^/]+\/\/[^/?#]+\/?$/.test(url), 'an address without a path, such as https://lcm.example')
+  .transform(url => new URL(url).origin)
+/** Whoever can change what the provider says on its way here can be anybody. */
+const issuer = z
+  .url({ protocol: /^https?$/ })
+  .refine(url => /^https:|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/.test(url), 'an https address')
 
 /** Every variable that a service reads, with its default. Seconds become milliseconds here and nowhere else. */
 const SHARED = {
@@ -38,14 +48,61 @@ const SHARED = {
   LCM_LIVENESS_HOST: word.default('127.0.0.1'),
 }
 
+const minutes = z.coerce
+  .number()
+  .nonnegative()
+  .max(30 * 24 * 60)
+  .transform(m => Math.round(m * 60))
+const whole = z.coerce.number().int().nonnegative()
+
+/** What `GET /settings` shows as coming from the environment. People can change each of them at run time. */
+const SETTINGS = z.object({
+  IDLE_DETECTION_ENABLED: z.stringbool().optional(),
+  IDLE_TIMEOUT_MINUTES: minutes.optional(),
+  IDLE_SNOOZE_MINUTES: minutes.optional(),
+  IDLE_ACTION: word.optional(),
+  IDLE_RUNNING_NODES: word.optional(),
+  SCALE_DOWN_ENABLED: z.stringbool().optional(),
+  MIN_WORKERS: whole.optional(),
+  SCALE_DOWN_COOLDOWN_SECONDS: whole.optional(),
+  SCALE_UP_ENABLED: z.stringbool().optional(),
+  SCALE_UP_COOLDOWN_SECONDS: whole.optional(),
+  MAX_WORKERS_PER_REGION: whole.optional(),
+  EXTERNAL_STOP: word.optional(),
+  ORPHAN_ACTION: word.optional(),
+  LICENSE_ON_TERMINATE: word.optional(),
+  LICENSE_ON_STOP: word.optional(),
+  BOOT_LEAD_MINUTES: whole.optional(),
+  SCHEDULE_AHEAD_MINUTES: whole.optional(),
+  JOURNAL_RETENTION_DAYS: whole.optional(),
+  TERMINATED_RETENTION_DAYS: whole.optional(),
+})
+/** Where a variable's name is not that of its setting. */
+const SETTING_NAMES: Readonly<Record<string, string>> = {
+  IDLE_TIMEOUT_MINUTES: 'idle_timeout_seconds',
+  IDLE_SNOOZE_MINUTES: 'idle_snooze_seconds',
+}
+
+export function settingsEnvironment(env: Env): GivenSettings {
+  const given = Object.entries(read(SETTINGS, env)).filter(([, value]) => value !== undefined)
+  const named = given.map(([name, value]) => [SETTING_NAMES[name] ?? name.toLowerCase(), value])
+  const result = GivenSettings.safeParse(Object.fromEntries(named))
+  if (result.success) return result.data
+  const wrong = result.error.issues.map(({ path, message }) => `${path.join('.').toUpperCase()}: ${message}`)
+  throw new StartupError(`${wrong.join('; ')}. See docs/reference/config.md`, { exitCode: 2 })
+}
+
 const API = z.object({
   ...SHARED,
-  LCM_STORE: z
-    .string()
-    .regex(/^sqlite:.+/, 'sqlite:PATH')
-    .transform(store => store.slice('sqlite:'.length)),
+  LCM_STORE: z.string().regex(/^(sqlite:.+|mongodb(\+srv)?:\/\/.+)/, 'sqlite:PATH or mongodb://HOST/DATABASE'),
   LCM_SECRET_KEY: z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits, such as `openssl rand -hex 32` makes'),
-  LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: word,
+  LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: file,
+  LCM_OIDC_ISSUER: issuer.optional(),
+  LCM_OIDC_AUDIENCE: word.optional(),
+  LCM_OIDC_CLIENT_ID: word.optional(),
+  LCM_OIDC_ROLE_CLAIM: word.default('roles'),
+  LCM_PUBLIC_URL: publicUrl.optional(),
+  LCM_METRICS_PUBLIC: flag(false),
   LCM_PUBLIC_HOSTS: words.default([]),
   LCM_CLOUD: z.enum(['sim', 'aws']).default('aws'),
   AWS_REGIONS_CONFIG_PATH: word,
@@ -66,24 +123,35 @@ const WORKER_CONTROLLER = z.object({
 export type WorkerControllerEnvironment = z.infer<typeof WORKER_CONTROLLER>
 export type SharedEnvironment = Pick<ApiEnvironment, keyof typeof SHARED>
 
-export const apiEnvironment = (env: Env): ApiEnvironment => read(API, env)
+export const apiEnvironment = (env: Env): ApiEnvironment => read(API, env, missingAccess)
 export const workerControllerEnvironment = (env: Env): WorkerControllerEnvironment => read(WORKER_CONTROLLER, env)
 
 /** An empty variable counts as unset, as shells and unit files make them. */
-function read<T extends z.ZodObject>(schema: T, env: Env): z.output<T> {
+function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) => string[] = () => []): z.output<T> {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
   const result = schema.safeParse(given)
-  if (result.success) return result.data
-  const wrong = result.error.issues.map(({ path: [name], message }) => {
+  const missing = check(given)
+  if (result.success && missing.length === 0) return result.data
+  const wrong = (result.error?.issues ?? []).map(({ path: [name], message }) => {
     const value = given[String(name)]
     return value === undefined
       ? `${String(name)} must be set`
       : `${String(name)}=${shown(String(name), value)}: ${message}`
   })
-  throw new StartupError(`${wrong.join('; ')}. See docs/reference/config.md`, { exitCode: 2 })
+  throw new StartupError(`${[...wrong, ...missing].join('; ')}. See docs/reference/config.md`, { exitCode: 2 })
 }
 
-const shown = (name: string, value: string): string => (/TOKEN$|KEY$|PASSWORD$/.test(name) ? '(hidden)' : value)
+/** Nothing is served without somebody who can be let in. */
+function missingAccess(given: Env): string[] {
+  if (given.LCM_OIDC_ISSUER !== undefined) {
+    const others = { LCM_OIDC_AUDIENCE: given.LCM_OIDC_AUDIENCE, LCM_OIDC_CLIENT_ID: given.LCM_OIDC_CLIENT_ID }
+    return Object.entries(others).flatMap(([name, value]) => (value === undefined ? [`${name} must be set`] : []))
+  }
+  if (given.LCM_BOOTSTRAP_ADMIN_TOKEN_FILE !== undefined) return []
+  return ['LCM_BOOTSTRAP_ADMIN_TOKEN_FILE must be set, or LCM_OIDC_ISSUER']
+}
+
+const shown = (name: string, value: string): string => (/TOKEN$|KEY$|PASSWORD$|STORE$/.test(name) ? '(hidden)' : value)
 
 /** The content of a file that a variable names. */
 export function readNamedFile(name: string, path: string): string {
@@ -92,6 +160,21 @@ export function readNamedFile(name: string, path: string): string {
   } catch (cause) {
     throw new StartupError(`${name}=${path} can not be read`, { cause, exitCode: 2 })
   }
+}
+
+/** The token of the first administrator; null when people come by OIDC alone. */
+export function bootstrapToken({ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: path }: ApiEnvironment): string | null {
+  if (path === undefined) return null
+  const token = readNamedFile('LCM_BOOTSTRAP_ADMIN_TOKEN_FILE', path)
+  if (/^[\x21-\x7e]{16,512}$/.test(token)) return token
+  const use = 'must hold 16 to 512 printable characters without blanks, such as `openssl rand -hex 32` makes'
+  throw new StartupError(`LCM_BOOTSTRAP_ADMIN_TOKEN_FILE=${path} ${use}`, { exitCode: 2 })
+}
+
+export function oidcOf(env: ApiEnvironment): OidcConfig | null {
+  const { LCM_OIDC_ISSUER: issuer, LCM_OIDC_AUDIENCE: audience, LCM_OIDC_CLIENT_ID: clientId } = env
+  if (issuer === undefined || audience === undefined || clientId === undefined) return null
+  return { issuer, audience, clientId, roleClaim: env.LCM_OIDC_ROLE_CLAIM }
 }
 
 export const etcdEndpoints = (env: SharedEnvironment): readonly string[] =>

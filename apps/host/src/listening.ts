@@ -1,6 +1,7 @@
 import type { ControlPlane } from '@lcm/control-plane-api/control-plane'
 import { startServer } from '@lcm/control-plane-api/server'
 import { systemClock } from '@lcm/runtime/clock'
+import { openMongoStore } from '@lcm/store/mongo-store'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { type Store, StoreError } from '@lcm/store/store'
 import { assetFolder } from './assets.ts'
@@ -17,12 +18,22 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]', '::1']
 
 export function openStore(file: string): Store {
   try {
-    return openSqliteStore(file)
+    return openSqliteStore(file, { gather: setImmediate })
   } catch (cause) {
-    if (cause instanceof StoreError) throw new StartupError(cause.message, { cause })
-    throw cause
+    throw asStartupError(cause)
   }
 }
+
+export async function openSharedStore(uri: string): Promise<Store> {
+  try {
+    return await openMongoStore({ uri })
+  } catch (cause) {
+    throw asStartupError(cause)
+  }
+}
+
+const asStartupError = (cause: unknown): unknown =>
+  cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
 
 export async function listen(plane: ControlPlane, { host, port, publicHosts = [] }: Listening) {
   const hostnames = [...new Set([...LOOPBACK, host, ...publicHosts])]

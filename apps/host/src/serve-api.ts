@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
 import type { EtcdCoordination } from '@lcm/coordination/etcd'
+import type { GivenSettings } from '@lcm/domain/fleet/settings'
 import { host, type Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { pinoLogger } from '@lcm/service/pino-logger'
@@ -8,8 +9,8 @@ import { promMeter } from '@lcm/service/prom-meter'
 import type { Store } from '@lcm/store/store'
 import { assetFolder } from './assets.ts'
 import { closingAfter } from './closing.ts'
-import { type ApiEnvironment, readNamedFile } from './environment.ts'
-import { listen, openStore } from './listening.ts'
+import { type ApiEnvironment, bootstrapToken, oidcOf } from './environment.ts'
+import { listen, openSharedStore, openStore } from './listening.ts'
 import { holdLock } from './lock.ts'
 import { readRegionFile } from './region-file.ts'
 import { etcdProblems, openEtcd } from './serving.ts'
@@ -17,34 +18,50 @@ import { readTemplateFiles } from './template-files.ts'
 import type { Io } from './up.ts'
 import { VERSION } from './version.ts'
 
-/** The control plane as a process of its own, on SQLite and etcd. */
-export function serveApi(env: ApiEnvironment, at: { host: string; port: number }, io: Io): Promise<void> {
+/** The control plane as a process of its own, with etcd: one on SQLite, or several on MongoDB. */
+export function serveApi(
+  env: ApiEnvironment,
+  settings: GivenSettings,
+  at: { host: string; port: number },
+  io: Io,
+): Promise<void> {
   const log = pinoLogger({ level: env.LCM_LOG_LEVEL, to: 'stdout' })
   return closingAfter(async onClose => {
-    onClose(holdLock(`${env.LCM_STORE}.lock`, env.LCM_STORE))
-    const store = openStore(env.LCM_STORE)
-    onClose(() => store.close())
+    const store = await openConfiguredStore(env.LCM_STORE, onClose)
     const coordination = openEtcd(env, log)
     onClose(() => coordination.close())
-    const plane = openPlane({ env, log, store, coordination })
-    const adminToken = readNamedFile('LCM_BOOTSTRAP_ADMIN_TOKEN_FILE', env.LCM_BOOTSTRAP_ADMIN_TOKEN_FILE)
-    plane.access.grant(adminToken, { name: 'admin', role: 'admin', service: null })
+    const plane = openPlane({ env, settings, log, store, coordination })
+    const adminToken = bootstrapToken(env)
+    if (adminToken !== null)
+      plane.access.grant(adminToken, { id: 'admin', name: 'admin', role: 'admin', service: null })
     await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
-    const server = await listen(plane, { ...at, publicHosts: env.LCM_PUBLIC_HOSTS })
+    const server = await listen(plane, { ...at, publicHosts: [...env.LCM_PUBLIC_HOSTS, ...hostOf(env)] })
     onClose(() => server.close())
     io.out(`control-plane-api listens on ${server.url}`)
-    await host([plane.announcer], io.signal, { logger: log })
+    await host([...plane.services], io.signal, { logger: log })
   })
 }
 
+/** One process may use an SQLite file; any number may share a MongoDB. */
+async function openConfiguredStore(given: string, onClose: (close: () => unknown) => void): Promise<Store> {
+  const file = /^sqlite:(.+)$/.exec(given)?.[1]
+  if (file !== undefined) onClose(holdLock(`${file}.lock`, file))
+  const store = file === undefined ? await openSharedStore(given) : openStore(file)
+  onClose(() => store.close())
+  return store
+}
+
+const hostOf = ({ LCM_PUBLIC_URL: url }: ApiEnvironment): string[] => (url === undefined ? [] : [new URL(url).hostname])
+
 interface PlaneParts {
   readonly env: ApiEnvironment
+  readonly settings: GivenSettings
   readonly log: Logger
   readonly store: Store
   readonly coordination: EtcdCoordination
 }
 
-function openPlane({ env, log, store, coordination }: PlaneParts): ControlPlane {
+function openPlane({ env, settings, log, store, coordination }: PlaneParts): ControlPlane {
   const meter = promMeter()
   const [first = '', ...others] = Object.keys(readRegionFile(env.AWS_REGIONS_CONFIG_PATH))
   return controlPlane({
@@ -54,7 +71,10 @@ function openPlane({ env, log, store, coordination }: PlaneParts): ControlPlane 
     randomBytes,
     secretKey: Buffer.from(env.LCM_SECRET_KEY, 'hex'),
     changeKeys: coordination.changeKeys,
-    config: { version: VERSION, profile: 'cluster', cloud: env.LCM_CLOUD, regions: [first, ...others] },
+    oidc: oidcOf(env),
+    publicUrl: env.LCM_PUBLIC_URL ?? null,
+    metricsPublic: env.LCM_METRICS_PUBLIC,
+    config: { version: VERSION, profile: 'cluster', cloud: env.LCM_CLOUD, regions: [first, ...others], settings },
     process: {
       health() {
         const problems = etcdProblems(coordination)

@@ -9,7 +9,8 @@ import { StartupError } from './startup-error.ts'
 const folder = mkdtempSync(join(tmpdir(), 'lcm-serve-'))
 const REGIONS = join(folder, 'regions.yaml')
 writeFileSync(REGIONS, 'aws_region_configs: { us-east-1: { subnets: [subnet-a] } }')
-writeFileSync(join(folder, 'admin'), 'admin')
+writeFileSync(join(folder, 'admin'), 'the first administrator'.replaceAll(' ', '-'))
+writeFileSync(join(folder, 'short'), 'fifteen-letters')
 /** Nobody listens there: etcd is away, which must not keep a service from starting. */
 const NO_ETCD = { ETCD_ENDPOINTS: '127.0.0.1:1', LCM_LOG_LEVEL: 'silent' }
 const API = {
@@ -85,6 +86,11 @@ describe('a start that can not be', () => {
     expect(
       await refusal(options('worker-controller', { ...CONTROLLER, AWS_REGIONS_CONFIG_PATH: '/nowhere' })),
     ).toContain('/nowhere')
+  })
+
+  it('refuses a token that can be guessed', async () => {
+    const env = { ...API, LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: join(folder, 'short') }
+    expect(await refusal(options('control-plane-api', env))).toMatch(/short must hold 16 to 512 printable characters/)
   })
 
   it('refuses a store that another process has', async () => {

@@ -1,4 +1,4 @@
-import { apiEnvironment, type Env, workerControllerEnvironment } from './environment.ts'
+import { apiEnvironment, type Env, settingsEnvironment, workerControllerEnvironment } from './environment.ts'
 import { serveApi } from './serve-api.ts'
 import { serveWorkerController } from './serve-worker-controller.ts'
 import type { Io } from './up.ts'
@@ -19,6 +19,6 @@ export interface ServeOptions {
 export function serve({ service, host, port, env }: ServeOptions, io: Io): Promise<void> {
   const at = { host, port: port ?? SERVED[service] }
   return service === 'control-plane-api'
-    ? serveApi(apiEnvironment(env), at, io)
+    ? serveApi(apiEnvironment(env), settingsEnvironment(env), at, io)
     : serveWorkerController(workerControllerEnvironment(env), at, io)
 }

@@ -3,24 +3,26 @@ import { hostname } from 'node:os'
 import { apiClient } from '@lcm/client/client'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
 import { localCoordination } from '@lcm/coordination/local'
-import { host, type Logger, type Reconciliation } from '@lcm/runtime'
+import type { Actor } from '@lcm/domain/actor'
+import { host, type Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
+import { answerOf } from '@lcm/service/controller-face'
 import { LOG_LEVELS, pinoLogger } from '@lcm/service/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/service/prom-meter'
-import { registeredElection } from '@lcm/service/registered-election'
 import type { Store } from '@lcm/store/store'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
-import { workerReconciler } from '@lcm/worker-controller/worker-reconciler'
 import { z } from 'zod'
 import { assetFolder } from './assets.ts'
 import { closingAfter } from './closing.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
+import { settingsEnvironment } from './environment.ts'
 import { createFirstFleet } from './first-fleet.ts'
 import { listen, openStore } from './listening.ts'
 import { StartupError } from './startup-error.ts'
 import { readTemplateFiles } from './template-files.ts'
 import { VERSION } from './version.ts'
+import { type ComposedController, composeWorkerController, WORKER_CONTROLLER } from './worker-controller.ts'
 
 export interface UpOptions {
   readonly cloud: 'sim' | 'aws'
@@ -38,6 +40,7 @@ export interface Io {
   readonly signal: AbortSignal
 }
 
+const ADMIN: Actor = { id: 'admin', name: 'admin', role: 'admin', service: null }
 const PORT = 8080
 const SPEED = 60
 
@@ -69,33 +72,37 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   const { options, io, log, folder, cloud } = opened
   const meter = promMeter()
   const coordination = localCoordination({ clock: systemClock, firstEpoch: service => plane.nextEpoch(service) })
-  const loops: Reconciliation[] = []
-  const plane = openControlPlane(opened, { changeKeys: coordination.changeKeys, meter, loops })
-  plane.access.grant(folder.adminToken, { name: 'admin', role: 'admin', service: null })
+  const controllers: ComposedController[] = []
+  const plane = openControlPlane(opened, { changeKeys: coordination.changeKeys, meter, controllers })
+  plane.access.grant(folder.adminToken, ADMIN)
   const controllerToken = randomBytes(32).toString('base64url')
-  plane.access.grant(controllerToken, { name: 'worker-controller', role: 'controller', service: 'worker-controller' })
+  plane.access.grant(controllerToken, {
+    id: 'worker-controller',
+    name: 'worker-controller',
+    role: 'controller',
+    service: 'worker-controller',
+  })
   await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
   if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
   const instanceId = `${hostname()}-${randomBytes(4).toString('hex')}`
-  const client = apiClient(plane.dispatch, { token: controllerToken })
-  const election = coordination.election('worker-controller', instanceId)
-  const workers = workerReconciler({
-    client,
+  const controller = composeWorkerController({
+    client: apiClient(plane.dispatch, { token: controllerToken }),
     compute: cloud.compute,
     cml: cloud.cml,
     changeKeys: coordination.changeKeys,
-    election: registeredElection({ election, service: 'worker-controller', client, clock: systemClock, logger: log }),
-    clock: systemClock,
+    election: coordination.election(WORKER_CONTROLLER, instanceId),
     logger: log,
     meter,
     config: { ...WORKER_CONTROLLER_DEFAULTS, fleet: folder.fleetId, regions: cloud.regions, policy: cloud.policy },
+    problems: () => [],
   })
-  loops.push(workers)
+  controllers.push(controller)
   const server = await listen(plane, { host: 'localhost', port: options.port ?? PORT })
   onClose(() => server.close())
   folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
-  for (const line of welcome(server.url, plane, opened)) io.out(line)
-  await host([plane.announcer, workers], io.signal, { logger: log })
+  const loginUrl = `${server.url}/login?code=${await plane.access.createLoginCode(ADMIN)}`
+  for (const line of welcome(server.url, loginUrl, opened)) io.out(line)
+  await host([...plane.services, ...controller.services], io.signal, { logger: log })
 }
 
 function logLevel(env: UpOptions['env']) {
@@ -104,6 +111,12 @@ function logLevel(env: UpOptions['env']) {
   throw new StartupError(`LCM_LOG_LEVEL=${env.LCM_LOG_LEVEL} is not a level; use one of ${LOG_LEVELS.join(', ')}`, {
     exitCode: 2,
   })
+}
+
+function metricsPublic(env: UpOptions['env']): boolean {
+  const flag = z.stringbool().default(false).safeParse(env.LCM_METRICS_PUBLIC)
+  if (flag.success) return flag.data
+  throw new StartupError(`LCM_METRICS_PUBLIC=${env.LCM_METRICS_PUBLIC} is neither true nor false`, { exitCode: 2 })
 }
 
 async function openCloud(options: UpOptions, folder: DataFolder, log: Logger): Promise<Cloud> {
@@ -120,7 +133,7 @@ function openControlPlane(
   rest: {
     changeKeys: Parameters<typeof controlPlane>[0]['changeKeys']
     meter: PromMeter
-    loops: readonly Reconciliation[]
+    controllers: readonly ComposedController[]
   },
 ): ControlPlane {
   const [first = 'us-east-1', ...others] = Object.keys(cloud.regions)
@@ -131,32 +144,43 @@ function openControlPlane(
     randomBytes,
     secretKey: folder.secretKey,
     changeKeys: rest.changeKeys,
-    config: { version: VERSION, profile: 'embedded', cloud: options.cloud, regions: [first, ...others] },
+    metricsPublic: metricsPublic(options.env),
+    config: {
+      version: VERSION,
+      profile: 'embedded',
+      cloud: options.cloud,
+      regions: [first, ...others],
+      settings: settingsEnvironment(options.env),
+    },
     process: {
-      health: () => healthOf(rest.loops),
-      ready: () => rest.loops.length > 0,
+      health: () => healthOf(rest.controllers),
+      ready: () => rest.controllers.length > 0,
       metrics: () => {
-        healthOf(rest.loops)
+        healthOf(rest.controllers)
         return rest.meter.text()
+      },
+      controller(service, { roleOf, ...request }) {
+        const face = rest.controllers.find(each => each.face.service === service)?.face
+        return face === undefined ? null : answerOf(face, request, roleOf)
       },
     },
   })
 }
 
-function healthOf(loops: readonly Reconciliation[]) {
-  const services = loops.map(loop => loop.health())
+function healthOf(controllers: readonly ComposedController[]) {
+  const services = controllers.map(({ loop }) => loop.health())
   const degraded = services.some(service => service.status !== 'healthy')
   return { status: degraded ? 'degraded' : 'healthy', services }
 }
 
-function welcome(url: string, plane: ControlPlane, { options, folder, cloud }: Opened): string[] {
+function welcome(url: string, loginUrl: string, { options, folder, cloud }: Opened): string[] {
   const where = options.cloud === 'sim' ? `a simulated cloud at ${cloud.endpoints.aws}` : 'AWS'
   return [
     '',
     `  Lablet Cloud Manager ${VERSION} runs on ${where}`,
     '',
     `  Console      ${url}`,
-    `  Log in once  ${url}/login?code=${plane.access.createLoginCode()}`,
+    `  Log in once  ${loginUrl}`,
     `  Admin token  ${folder.file('admin-token')}`,
     '',
     '  Try',

@@ -8,7 +8,7 @@ import { openSimModel } from '@lcm/cloud-sim/model'
 import { factsOf } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
-import type { Worker } from '@lcm/domain/worker/worker'
+import { type Worker, withChanges } from '@lcm/domain/worker/worker'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -96,7 +96,7 @@ describe('looking at EC2', () => {
     const { instance_id } = await launchMachine()
     await clock.advance(5 * 60_000)
     const [machine] = (await compute.describe(REGION, [instance_id], never)).found
-    const worker = machine ? { ...running(machine), ...factsOf(aWorker(), machine) } : aWorker()
+    const worker = machine ? withChanges(running(machine), factsOf(aWorker(), machine)) : aWorker()
     calls.length = 0
     await Promise.all(Array.from({ length: 20 }, () => observing.observe(worker, never)))
     expect(calls).toEqual(['list'])

@@ -7,6 +7,7 @@ import { localCoordination } from '@lcm/coordination/local'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentLogger, silentMeter } from '@lcm/runtime'
+import { decisionLog } from '@lcm/service/decision-log'
 import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -69,8 +70,11 @@ const onMachine = (more: Partial<Worker>) => {
 
 async function runFor(ms: number): Promise<void> {
   const coordination = localCoordination({ clock, firstEpoch: () => 1 })
+  const client = apiClient(api)
+  const decisions = decisionLog({ client, clock, logger: silentLogger, instanceId: 'one' })
   const reconciler = workerReconciler({
-    client: apiClient(api),
+    client,
+    decisions,
     compute,
     cml,
     clock,

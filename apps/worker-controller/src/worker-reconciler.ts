@@ -6,10 +6,13 @@ import { fencedCompute } from '@lcm/cloud/fenced'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import { assert } from '@lcm/domain/assert'
+import type { DecisionNote } from '@lcm/domain/decision'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { toInstant } from '@lcm/domain/instant'
 import { decideWorker, lookAgain, needsAttention } from '@lcm/domain/worker/decide'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { judgeLaunch } from '@lcm/domain/worker/launch'
-import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
+import type { LaunchAttempt, Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import {
   type Election,
   every,
@@ -24,6 +27,7 @@ import {
   success,
   watchTriggeredHostedService,
 } from '@lcm/runtime'
+import type { DecisionLog } from '@lcm/service/decision-log'
 import { type ObserveParts, type Observer, observer } from './observe.ts'
 import { changeMachine, launch, type MachineAction, openAttempt } from './perform.ts'
 
@@ -32,6 +36,12 @@ export interface WorkerReconcilerParts extends ObserveParts {
   readonly changeKeys: ChangeKeys
   readonly logger: Logger
   readonly meter: Meter
+  readonly decisions: DecisionLog
+}
+
+export interface WorkerReconciler extends Reconciliation {
+  /** What it would do next, worker by worker, and when. */
+  plan(): readonly PlannedAction[]
 }
 
 const WORKER_KEYS = CHANGE_KEYS.workers
@@ -40,17 +50,18 @@ const BECAUSE_CHARS_MAX = 1000
 const FULL_SWEEP_MS = 10 * 60_000
 
 /** Seeds: WorkerReconciler. Watch-triggered, 30 s, run by the leader only. */
-export function workerReconciler(parts: WorkerReconcilerParts): Reconciliation {
+export function workerReconciler(parts: WorkerReconcilerParts): WorkerReconciler {
   const { client, config, changeKeys } = parts
   const observing = observer(parts)
+  const plan = new Map<string, PlannedAction>()
   const listAll = (signal: AbortSignal) => listWorkers(client, signal)
-  return watchTriggeredHostedService<Worker, ChangeHint>(
+  const loop = watchTriggeredHostedService<Worker, ChangeHint>(
     {
       listResources: listAll,
       keyOf: worker => worker.id,
       fetchResource: (id, signal) => fetchWorker(client, id, signal),
       needsAttention,
-      reconcile: (worker, context) => reconcile({ ...parts, observing }, worker, context),
+      reconcile: (worker, context) => reconcile({ ...parts, observing, plan }, worker, context),
       watchSource: prefix => changeKeys.source(prefix),
       parseWatchKey: key => (key.startsWith(WORKER_KEYS) ? key.slice(WORKER_KEYS.length) : null),
       isUrgent: hint => hint.status !== hint.desired_status,
@@ -66,6 +77,7 @@ export function workerReconciler(parts: WorkerReconcilerParts): Reconciliation {
     { prefix: WORKER_KEYS },
     parts,
   )
+  return { ...loop, plan: () => [...plan.values()] }
 }
 
 const listWorkers = (client: Client, signal: AbortSignal) =>
@@ -83,19 +95,60 @@ async function fetchWorker(client: Client, id: string, signal: AbortSignal): Pro
 type Context = ReconcileContext<Worker>
 interface Parts extends WorkerReconcilerParts {
   readonly observing: Observer
+  readonly plan: Map<string, PlannedAction>
 }
 
 /** Observe, decide, then either announce, or perform and report. At most one write, and none when there is nothing to say. */
 async function reconcile(parts: Parts, worker: Worker, context: Context): Promise<ReconciliationResult> {
   if (worker.status === 'TERMINATED') {
     parts.observing.forget(worker.id)
+    parts.decisions.forget(`worker:${worker.id}`)
+    parts.plan.delete(worker.id)
     return gone('TERMINATED is final')
   }
   parts.observing.beginTerm(context.epoch)
   const seen = await parts.observing.observe(worker, context.signal)
   const decision = decideWorker(worker, seen, parts.config.policy, parts.clock.now())
-  return act(parts, worker, decision, context)
+  planFor(parts, worker, decision)
+  const result = await act(parts, worker, decision, context)
+  if (!isWritten(decision))
+    parts.decisions.note(`worker:${worker.id}`, context.epoch, noteOf({ worker, decision, context }, result.message))
+  return result
 }
+
+/** Those are carried by the write itself. */
+const isWritten = ({ action }: Decision): boolean => action.kind === 'write' || action.kind === 'open_attempt'
+
+function planFor({ plan, clock }: Parts, worker: Worker, { action, because }: Decision): void {
+  if (action.kind === 'nothing') {
+    plan.delete(worker.id)
+    return
+  }
+  const due_at = toInstant(clock.now() + (action.kind === 'wait' ? action.afterMs : 0))
+  plan.set(worker.id, {
+    resource: `worker:${worker.id}`,
+    action: action.kind,
+    because: because.slice(0, BECAUSE_CHARS_MAX),
+    due_at,
+  })
+}
+
+interface Decided {
+  readonly worker: Worker
+  readonly decision: Decision
+  readonly context: Context
+}
+
+/** The decision as the journal keeps it, with what it was based on. */
+const noteOf = ({ worker, decision, context }: Decided, outcome = ''): DecisionNote => ({
+  action: decision.action.kind,
+  because: decision.because.slice(0, BECAUSE_CHARS_MAX) || decision.action.kind,
+  cause: context.cause.slice(0, 200),
+  seen: { version: worker.version, status: worker.status, desired_status: worker.desired_status },
+  guards: decision.guards.map(guard => ({ ...guard })),
+  outcome: outcome.slice(0, BECAUSE_CHARS_MAX),
+  duration_ms: 0,
+})
 
 async function act(parts: Parts, worker: Worker, decision: Decision, context: Context): Promise<ReconciliationResult> {
   const { action, because } = decision
@@ -108,7 +161,7 @@ async function act(parts: Parts, worker: Worker, decision: Decision, context: Co
       return report(parts, worker, { changes: action.changes, afterMs: action.afterMs, decision }, context)
     case 'open_attempt': {
       const attempt = openAttempt(worker, action.n, action.parameters, parts.clock.now())
-      return report(parts, worker, { changes: { launch: attempt }, afterMs: 0, decision }, context)
+      return announceAttempt(parts, { worker, decision, context }, attempt)
     }
     case 'launch':
       return launchAndReport(parts, worker, context)
@@ -151,22 +204,35 @@ interface Report {
 
 /** One guarded write. Losing the race to another writer is no failure: look again at what they wrote. */
 async function report(parts: Parts, worker: Worker, { changes, afterMs, decision }: Report, context: Context) {
-  const note = { action: decision.action.kind, because: decision.because.slice(0, BECAUSE_CHARS_MAX) }
+  const body = { changes, decision: noteOf({ worker, decision, context }) }
+  const lost = await guarded(parts, call => parts.client.call('reportWorkerStatus', { ...call, body }), worker, context)
+  if (lost !== null) return lost
+  const said =
+    changes.status === undefined ? decision.because : `${worker.status} -> ${changes.status}: ${decision.because}`
+  return afterMs === null ? success(said) : requeue(said, afterMs)
+}
+
+/** The attempt is stored before the cloud is asked; the very next look launches it. */
+async function announceAttempt(parts: Parts, { worker, decision, context }: Decided, attempt: LaunchAttempt) {
+  const body = { attempt, decision: noteOf({ worker, decision, context }) }
+  const lost = await guarded(parts, call => parts.client.call('openLaunchAttempt', { ...call, body }), worker, context)
+  return lost ?? requeue(decision.because, 0)
+}
+
+/** Null when the write was taken. */
+async function guarded(
+  parts: Parts,
+  write: (call: { params: { id: string }; ifMatch: number; epoch: number; signal: AbortSignal }) => Promise<unknown>,
+  worker: Worker,
+  { epoch, signal }: Context,
+): Promise<ReconciliationResult | null> {
   try {
-    await parts.client.call('reportWorkerStatus', {
-      params: { id: worker.id },
-      body: { changes, decision: note },
-      ifMatch: worker.version,
-      epoch: context.epoch,
-      signal: context.signal,
-    })
+    await write({ params: { id: worker.id }, ifMatch: worker.version, epoch, signal })
+    return null
   } catch (error) {
     if (isProblem(error, 'version_mismatch')) return requeue('somebody else wrote meanwhile', 0)
     // The API knows another term: only a new one, registered anew, can be of use.
     if (isProblem(error, 'stale_leader', 'term_not_registered')) await parts.election.resign()
     throw error
   }
-  const said =
-    changes.status === undefined ? decision.because : `${worker.status} -> ${changes.status}: ${decision.because}`
-  return afterMs === null ? success(said) : requeue(said, afterMs)
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type ControllerFace, startControllerServer } from './controller-server.ts'
+import type { ControllerFace } from './controller-face.ts'
+import { startControllerServer } from './controller-server.ts'
 
 let done: string[]
 let leads: boolean
@@ -17,14 +18,18 @@ const face: ControllerFace = {
     return leads
   },
   resign: async () => void done.push('resign'),
-  roleOf: async token => ({ root: 'admin', joe: 'user' })[token] ?? null,
 }
+const ROLES = new Map([
+  ['root', 'admin'],
+  ['joe', 'user'],
+])
+const roleOf = async (token: string) => ROLES.get(token) ?? null
 
 beforeEach(async () => {
   done = []
   leads = true
   status = 'healthy'
-  server = await startControllerServer({ face, host: '127.0.0.1', port: 0 })
+  server = await startControllerServer({ face, roleOf, host: '127.0.0.1', port: 0 })
 })
 afterEach(() => server.close())
 

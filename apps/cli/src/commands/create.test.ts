@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import { withBoot } from '@lcm/domain/worker/boot'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
@@ -103,7 +104,7 @@ describe('create template', () => {
   })
   afterEach(() => rm(dir, { recursive: true }))
 
-  const { id, version, created_at, updated_at, ...spec } = aTemplate({ name: 'small' })
+  const spec = WorkerTemplateSpec.strip().parse(aTemplate({ name: 'small' }))
   const file = async (text: string) => {
     const path = join(dir, 'template')
     await writeFile(path, text)

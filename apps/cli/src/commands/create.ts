@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { CreateTemplate } from '@lcm/contract/fleet-bodies'
+import type { BodyInput } from '@lcm/contract/routes'
 import { ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
-import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
@@ -87,8 +88,8 @@ async function createToken({ name, role, service }: CreateTokenOptions, invoked:
   invoked.output.note(`Keep it: it is shown this once. Its id is ${token.id}.`)
 }
 
-async function readTemplate(file: string): Promise<WorkerTemplateSpec> {
-  const spec = WorkerTemplateSpec.safeParse(await readDocument(file))
+async function readTemplate(file: string): Promise<BodyInput<'createTemplate'>> {
+  const spec = CreateTemplate.safeParse(await readDocument(file))
   if (spec.success) return spec.data
   const details = spec.error.issues.map(({ path, message }) => `${path.join('.') || '(file)'}: ${message}`)
   throw new CliError(EXIT.failed, `${file} is no worker template: mend these fields and repeat`, details)

@@ -53,6 +53,13 @@ function eventLine(event: EventEnvelope): string {
     case 'template.created':
     case 'template.updated':
       return `${head}  ${event.id}  ${event.data.name}`
+    case 'settings.created':
+    case 'settings.updated':
+      return `${head}  version ${event.version}`
+    case 'decision':
+      return `${head}  ${event.data.resource}  ${event.data.action}: ${event.data.because}`
+    case 'metrics.batch':
+      return `${head}  ${event.data.length} workers`
     case 'worker.deleted':
     case 'template.deleted':
       return `${head}  ${event.id}`

@@ -1,11 +1,12 @@
 import { UnreachableError } from '@lcm/client/api-error'
-import { CreateWorker } from '@lcm/contract/bodies'
 import { type EventEnvelope, writeSse } from '@lcm/contract/events'
 import { PROBLEM_MEDIA_TYPE, type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import { API_PREFIX } from '@lcm/contract/routes'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
+import { CreateWorker } from '@lcm/contract/worker-bodies'
 import { type WorkerTemplate, WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
+import { asView } from '@lcm/testkit/builders'
 import { aTemplate, aWorker } from './samples.ts'
 
 /** The API as the CLI sees it: workers in a map, a log of events, and a plug that can be pulled. */
@@ -106,7 +107,7 @@ export function fakeApi(): FakeApi {
 
 function write(state: State, worker: Worker, type: 'worker.created' | 'worker.updated'): void {
   state.workers.set(worker.id, worker)
-  state.log.push({ type, id: worker.id, version: worker.version, at: worker.updated_at, data: worker })
+  state.log.push({ type, id: worker.id, version: worker.version, at: worker.updated_at, data: asView(worker) })
   wake(state)
 }
 

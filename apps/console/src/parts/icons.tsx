@@ -69,6 +69,7 @@ const SHAPES = {
   check: <path d="m3 8.500 3.200 3.200L13 5" />,
   close: <path d="m4 4 8 8m0-8-8 8" />,
   copy: <path d="M5.500 5.500h8v8h-8zM10.500 5.500v-3h-8v8h3" />,
+  leave: <path d="M9.500 2.500h-7v11h7M6.500 8h7.500M11 5l3 3-3 3" />,
   lock: <path d="M3.500 7.500h9v6h-9zM5.500 7.500V5a2.500 2.500 0 0 1 5 0v2.500" />,
   plus: <path d="M8 3v10M3 8h10" />,
   search: <path d="M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.600-1.400L14 14" />,

@@ -25,16 +25,20 @@ export const SignedOut = () => (
     <p>
       Open the login link printed by <code>npm start</code>, or run <code>lcm open</code> for a new one.
     </p>
+    <p>
+      Where an identity provider is set up, <a href="/login">sign in with your account</a>.
+    </p>
     <p class="muted">Links work once. This page goes on by itself as soon as you are signed in.</p>
   </PageState>
 )
 
 /** Somebody who is signed in already may come here with an old link, too: the way on is the same. */
 export const LoginFailed = () => (
-  <PageState icon="key" title="This login link does not work">
+  <PageState icon="key" title="This login did not work">
     <p>
-      It is used up or older than ten minutes. Run <code>lcm open</code> for a new one.
+      A login link works once and for ten minutes. Run <code>lcm open</code> for a new one.
     </p>
+    <p class="muted">An account of an identity provider needs a role of LCM: ask whoever gives those out.</p>
     <a class="button" href="#/workers">
       Go on
     </a>

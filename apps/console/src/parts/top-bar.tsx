@@ -51,14 +51,20 @@ function SimulatedBadge() {
 }
 
 function Actor() {
-  const { state } = useConsole()
+  const { state, logOut } = useConsole()
   const info = state.info.value
   if (info === null || state.connection.value.state === 'signed-out') return null
   return (
-    <span class="actor" title={`LCM ${info.version}, ${info.profile}`}>
-      {info.actor.name}
-      {info.actor.role !== info.actor.name && <span class="muted"> {info.actor.role}</span>}
-    </span>
+    <>
+      <span class="actor" title={`LCM ${info.version}, ${info.profile}`}>
+        {info.actor.name}
+        {info.actor.role !== info.actor.name && <span class="muted"> {info.actor.role}</span>}
+      </span>
+      <button type="button" class="button icon-only" title="Log out" onClick={logOut}>
+        <NamedIcon name="leave" />
+        <span class="sr-only">Log out</span>
+      </button>
+    </>
   )
 }
 

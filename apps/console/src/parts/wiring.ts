@@ -22,6 +22,8 @@ export interface ConsoleParts {
   readonly themeChoice: ThemeChoice
   readonly dialog: Signal<OpenDialog | null>
   readonly nowMs: ReadonlySignal<number>
+  /** Ends the session of this browser and begins the page anew. */
+  logOut(): Promise<void>
 }
 
 export const ConsoleContext = createContext<ConsoleParts | null>(null)

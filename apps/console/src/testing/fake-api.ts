@@ -4,6 +4,7 @@ import { API_PREFIX } from '@lcm/contract/routes'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { asView } from '@lcm/testkit/builders'
 
 const PAGE_ITEMS = 2
 const AT = '2026-01-02T03:04:05.000Z'
@@ -35,7 +36,7 @@ export class FakeApi {
   /** Stores a worker and announces it. */
   put(worker: Worker): void {
     this.workers.set(worker.id, worker)
-    this.announce({ type: 'worker.updated', id: worker.id, version: worker.version, at: AT, data: worker })
+    this.announce({ type: 'worker.updated', id: worker.id, version: worker.version, at: AT, data: asView(worker) })
   }
 
   remove(id: string, version: number): void {

@@ -1,11 +1,11 @@
 import type { Client } from '@lcm/client/client'
-import type { Worker } from '@lcm/domain/worker/worker'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
 
 /** Follows the events until the condition holds for the workers; a test that waits in vain ends by its own limit. */
 export async function followWorkers(
   client: Client,
-  until: (workers: readonly Worker[]) => boolean,
-): Promise<readonly Worker[]> {
+  until: (workers: readonly WorkerView[]) => boolean,
+): Promise<readonly WorkerView[]> {
   const { items, revision } = await client.call('listWorkers', { query: { include_terminated: true } })
   const workers = new Map(items.map(worker => [worker.id, worker]))
   if (until(items)) return items

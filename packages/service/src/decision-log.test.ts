@@ -1,0 +1,81 @@
+import { apiClient } from '@lcm/client/client'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import { DecisionNote } from '@lcm/domain/decision'
+import { silentLogger } from '@lcm/runtime'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type DecisionLog, decisionLog } from './decision-log.ts'
+
+let clock: ReturnType<typeof manualClock>
+let sent: { epoch: number; decisions: { id: string; resource: string; because: string }[] }[]
+let isDown: boolean
+let log: DecisionLog
+let stop: AbortController
+let ended: Promise<void>
+
+const api = async (request: ApiRequest): Promise<ApiResponse> => {
+  if (isDown) throw new Error('nobody answers')
+  sent.push(JSON.parse(request.body ?? ''))
+  return { status: 204, headers: {}, body: null }
+}
+
+beforeEach(() => {
+  clock = manualClock()
+  sent = []
+  isDown = false
+  stop = new AbortController()
+  log = decisionLog({ client: apiClient(api), clock, logger: silentLogger, instanceId: 'one' })
+  ended = log.service.run(stop.signal)
+})
+afterEach(async () => {
+  stop.abort()
+  await ended
+})
+
+const note = (action: string, because: string): DecisionNote => DecisionNote.parse({ action, because })
+const said = () => sent.flatMap(({ decisions }) => decisions.map(({ because }) => because))
+
+it('sends what was decided, each with its own id and in its own term', async () => {
+  log.note('worker:w-1', 3, note('stop', 'it is idle'))
+  log.note('worker:w-2', 4, note('stop', 'it is idle'))
+  await clock.advance(1_000)
+  expect(sent.map(({ epoch, decisions }) => [epoch, decisions.map(each => each.resource)])).toEqual([
+    [3, ['worker:w-1']],
+    [4, ['worker:w-2']],
+  ])
+  expect(new Set(sent.flatMap(({ decisions }) => decisions.map(each => each.id))).size).toBe(2)
+})
+
+it('says why it waits only when the reason changed, whatever the numbers in it', async () => {
+  for (const minutes of [6, 5, 4]) log.note('worker:w-1', 1, note('wait', `it boots, ${minutes} min left`))
+  log.note('worker:w-1', 1, note('wait', 'CML is not ready'))
+  log.note('worker:w-1', 1, note('wait', 'it boots, 3 min left'))
+  for (let i = 0; i < 2; i += 1) log.note('worker:w-1', 1, note('start', 'somebody wants it'))
+  await clock.advance(1_000)
+  expect(said()).toEqual([
+    'it boots, 6 min left',
+    'CML is not ready',
+    'it boots, 3 min left',
+    'somebody wants it',
+    'somebody wants it',
+  ])
+})
+
+it('is silent while nothing is decided, and goes on after a failure', async () => {
+  await clock.advance(10_000)
+  expect(sent).toEqual([])
+  isDown = true
+  log.note('worker:w-1', 1, note('stop', 'lost'))
+  await clock.advance(1_000)
+  isDown = false
+  log.note('worker:w-1', 1, note('stop', 'heard'))
+  await clock.advance(1_000)
+  expect(said()).toEqual(['heard'])
+})
+
+it('keeps no more than it can send at once', async () => {
+  for (let i = 0; i < 1_500; i += 1) log.note(`worker:w-${i}`, 1, note('stop', `because ${i}`))
+  await clock.advance(1_000)
+  expect(said()).toHaveLength(1_000)
+  expect(said().at(-1)).toBe('because 1499')
+})

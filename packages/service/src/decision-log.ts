@@ -1,0 +1,68 @@
+import type { Client } from '@lcm/client/client'
+import type { DecisionNote } from '@lcm/domain/decision'
+import { toInstant } from '@lcm/domain/instant'
+import type { HostedService, Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+
+const FLUSH_MS = 1_000
+/** Older ones are dropped: what mattered was said by the write that announced it. */
+const WAITING_MAX = 1_000
+
+export interface DecisionLog {
+  /** Notes a decision that no write carries. Waits and idleness are noted only when their reason changed. */
+  note(resource: string, epoch: number, note: DecisionNote): void
+  forget(resource: string): void
+  readonly service: HostedService
+}
+
+interface Noted extends DecisionNote {
+  readonly id: string
+  readonly at: string
+  readonly resource: string
+}
+
+/** Numbers in a sentence change from look to look; the reason is the same. */
+const gist = ({ action, because }: DecisionNote): string => `${action}: ${because.replaceAll(/\d+/g, '#')}`
+
+/** Decisions on their way to the API's journal. Losing some with a crash loses no state. */
+export function decisionLog(parts: { client: Client; clock: Clock; logger: Logger; instanceId: string }): DecisionLog {
+  const { client, clock, logger } = parts
+  const last = new Map<string, string>()
+  const waiting = new Map<number, Noted[]>()
+  let count = 0
+
+  async function flush(epoch: number, decisions: Noted[], signal: AbortSignal): Promise<void> {
+    try {
+      await client.call('recordDecisions', { body: { epoch, decisions }, signal })
+    } catch (err) {
+      logger.warn({ err, decisions: decisions.length }, 'decisions could not be recorded')
+    }
+  }
+
+  async function flushAll(signal: AbortSignal): Promise<void> {
+    const batches = [...waiting]
+    waiting.clear()
+    for (const [epoch, decisions] of batches) await flush(epoch, decisions, signal)
+  }
+
+  return {
+    note(resource, epoch, note) {
+      const isPassive = note.action === 'wait' || note.action === 'nothing'
+      if (isPassive && last.get(resource) === gist(note)) return
+      last.set(resource, gist(note))
+      count += 1
+      const noted = { ...note, id: `${parts.instanceId}:${epoch}:${count}`, at: toInstant(clock.now()), resource }
+      waiting.set(epoch, [...(waiting.get(epoch) ?? []), noted].slice(-WAITING_MAX))
+    },
+    forget: resource => void last.delete(resource),
+    service: {
+      name: 'decision-log',
+      async run(signal) {
+        while (!signal.aborted) {
+          await clock.sleep(FLUSH_MS, signal)
+          if (!signal.aborted) await flushAll(signal)
+        }
+      },
+    },
+  }
+}

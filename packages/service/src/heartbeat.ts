@@ -1,0 +1,105 @@
+import type { Client } from '@lcm/client/client'
+import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import type { ServiceName } from '@lcm/domain/actor'
+import {
+  HEARTBEAT_INTERVAL_MS,
+  type InstanceReport,
+  PLAN_MAX,
+  type PlannedAction,
+} from '@lcm/domain/fleet/service-instance'
+import { toMs } from '@lcm/domain/instant'
+import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+
+const LOOK_MS = 500
+
+export interface HeartbeatParts {
+  readonly service: ServiceName
+  readonly version: string
+  readonly client: Client
+  readonly changeKeys: ChangeKeys
+  readonly election: Election
+  readonly loop: Reconciliation
+  /** What this instance would do now, if it leads. */
+  plan(): readonly PlannedAction[]
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Tells the API every few seconds, and at each change of leadership, what this instance does; and hears what people ask of it. */
+export function heartbeat(parts: HeartbeatParts): HostedService {
+  const { clock, logger } = parts
+  let sent: { at: number; leads: string } | null = null
+  let asked: { triggers: number; resignations: number } | null = null
+
+  async function beat(signal: AbortSignal): Promise<void> {
+    const body = reportOf(parts)
+    sent = { at: clock.now(), leads: leadsBy(body) }
+    const params = { service: parts.service, instance_id: parts.election.instanceId }
+    const answer = await parts.client.call('reportInstance', { params, body, signal })
+    const before = asked ?? answer
+    asked = answer
+    if (!body.is_leader) return
+    if (answer.resignations > before.resignations) await parts.election.resign()
+    else if (answer.triggers > before.triggers) parts.loop.triggerNow()
+  }
+
+  const isDue = (): boolean =>
+    sent === null || clock.now() - sent.at >= HEARTBEAT_INTERVAL_MS || sent.leads !== leadsBy(reportOf(parts))
+
+  return {
+    name: 'heartbeat',
+    async run(signal) {
+      const key = keyWatch(parts, () => {
+        sent = null
+      })
+      const watching = key.run(signal)
+      while (!signal.aborted) {
+        if (isDue()) await beat(signal).catch(err => logger.debug({ err }, 'a heartbeat was not heard'))
+        await clock.sleep(LOOK_MS, signal)
+      }
+      await watching
+    },
+  }
+}
+
+const leadsBy = ({ is_leader, epoch }: InstanceReport): string => `${is_leader} ${epoch}`
+
+function reportOf({ election, loop, version, plan }: HeartbeatParts): InstanceReport {
+  const health = loop.health()
+  const status = election.status()
+  const is_leader = status.state === 'LEADER' && health.running
+  const ages = health.watches.flatMap(watch => (watch.age_ms === null ? [] : [watch.age_ms / 1000]))
+  return {
+    is_leader,
+    epoch: is_leader ? (status.term ?? 0) : 0,
+    since: is_leader ? status.since : null,
+    software: version,
+    queue: { due: health.queue_depth, active: health.active_reconciles },
+    retries: health.retries,
+    watch: { healthy: health.status === 'healthy', age_seconds: ages.length === 0 ? null : Math.max(...ages) },
+    last_sweep: is_leader ? health.last_sweep : null,
+    plan: is_leader ? [...plan()].sort(soonestFirst).slice(0, PLAN_MAX) : [],
+  }
+}
+
+const soonestFirst = (a: PlannedAction, b: PlannedAction): number => dueMs(a) - dueMs(b)
+const dueMs = ({ due_at }: PlannedAction): number => (due_at === null ? 0 : toMs(due_at))
+
+/** What people ask of the leader changes the key of its service: no need to wait for the next beat. */
+function keyWatch({ service, changeKeys, clock, logger }: HeartbeatParts, onChange: () => void) {
+  const source = changeKeys.source(CHANGE_KEYS.services + service)
+  async function follow(signal: AbortSignal): Promise<void> {
+    const { revision } = await source.list(signal)
+    for await (const message of source.watch(revision, signal)) if (message.type !== 'progress') onChange()
+  }
+  return {
+    async run(signal: AbortSignal): Promise<void> {
+      while (!signal.aborted) {
+        await follow(signal).catch(err => logger.debug({ err }, 'the key of the service is not watched'))
+        await clock.sleep(HEARTBEAT_INTERVAL_MS, signal)
+      }
+    },
+  }
+}
