@@ -106,13 +106,16 @@ async function reconcile(parts: Parts, worker: Worker, context: Context): Promis
     parts.plan.delete(worker.id)
     return gone('TERMINATED is final')
   }
+  const startedMs = parts.clock.monotonic()
   parts.observing.beginTerm(context.epoch)
   const seen = await parts.observing.observe(worker, context.signal)
   const decision = decideWorker(worker, seen, parts.config.policy, parts.clock.now())
   planFor(parts, worker, decision)
   const result = await act(parts, worker, decision, context)
-  if (!isWritten(decision))
-    parts.decisions.note(`worker:${worker.id}`, context.epoch, noteOf({ worker, decision, context }, result.message))
+  if (isWritten(decision)) return result
+  const note = noteOf({ worker, decision, context }, result.message)
+  const duration_ms = parts.clock.monotonic() - startedMs
+  parts.decisions.note(`worker:${worker.id}`, context.epoch, { ...note, duration_ms })
   return result
 }
 

@@ -6,6 +6,7 @@ import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
 import { sealing } from '../sealing.ts'
+import { boundedMap } from './bounded-map.ts'
 import { type BrowserLogin, browserLogin } from './browser-login.ts'
 import { type BrowserSessions, browserSessions } from './browser-sessions.ts'
 import { failedAttempts } from './failed-attempts.ts'
@@ -16,8 +17,10 @@ import { ACCESS_LIMITS, type AccessLimits } from './limits.ts'
 import { LOGIN_CODES, loginCodes } from './login-codes.ts'
 import { refuseForeignOrigin } from './origin.ts'
 import { requestRate } from './request-rate.ts'
+import { sha256 } from './secret-text.ts'
 import { signInCookie } from './sign-in-cookie.ts'
 
+const WELCOMED_MAX = 1_000
 const BEARER = /^Bearer ([\x21-\x7e]{1,8192})$/i
 /** Three parts in base64url, the first of which is JSON. */
 const JWT = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/
@@ -69,6 +72,7 @@ export function accessControl(parts: AccessParts): AccessControl {
     actorId.startsWith('oidc:') ? (oidc?.issuer ?? null) : tokens.keyOf(actorId)
   const sessions = browserSessions({ clock, sealing: seals, publicUrl, keyOf })
   const who = { tokens, provider, sessions, publicUrl }
+  const welcome = welcomed()
 
   return {
     grant: tokens.grant,
@@ -77,9 +81,11 @@ export function accessControl(parts: AccessParts): AccessControl {
     recheck: request => identified(who, request),
     async identify(request) {
       const identify = () => identified(who, request)
+      const { authorization } = request.headers
       // Nobody guesses a sealed cookie, and an open page of a session that is over asks again and again.
-      const isGuess = request.headers.authorization !== undefined
+      const isGuess = authorization !== undefined && !welcome.has(authorization)
       const actor = await (isGuess ? attempts.guard(request.remote, identify) : identify())
+      if (authorization !== undefined) welcome.add(authorization)
       if (request.remote !== undefined) rate.take(actor)
       return actor
     },
@@ -93,6 +99,15 @@ export function accessControl(parts: AccessParts): AccessControl {
       attempts,
       keyOf,
     }),
+  }
+}
+
+/** Whose secret was good a while ago does not guess: a stranger at the same address must not lock them out. */
+function welcomed() {
+  const until = boundedMap<true>(WELCOMED_MAX)
+  return {
+    has: (authorization: string): boolean => until.get(sha256(authorization)) === true,
+    add: (authorization: string): void => void until.set(sha256(authorization), true),
   }
 }
 

@@ -77,4 +77,5 @@ export function aPlane(setting: Partial<ControlPlaneParts> = {}) {
   }
 }
 
-const bodyOf = (response: ApiResponse) => (typeof response.body === 'string' ? JSON.parse(response.body) : null)
+const bodyOf = ({ body, headers }: ApiResponse) =>
+  typeof body === 'string' && /json/.test(headers['content-type'] ?? '') ? JSON.parse(body) : null

@@ -1,0 +1,60 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { ControllerRequest } from './extra-routes.ts'
+import { aPlane } from './testing/a-plane.ts'
+
+let asked: { service: string; method: string; path: string; role: string | null }[]
+let plane: ReturnType<typeof aPlane>
+
+/** One controller beside the API, which answers with what it was asked. */
+async function answer(service: string, { method, path, roleOf }: ControllerRequest) {
+  asked.push({ service, method, path, role: await roleOf() })
+  if (path === '/metrics') return { status: 200, body: 'a_metric 1\n' }
+  return path === '/health' ? { status: 200, body: { fine: true } } : { status: 404, body: { code: 'not_found' } }
+}
+
+beforeEach(() => {
+  asked = []
+  plane = aPlane({
+    process: {
+      health: () => ({ status: 'healthy' }),
+      ready: () => true,
+      metrics: async () => '',
+      controller: (service, request) => (service === 'worker-controller' ? answer(service, request) : null),
+    },
+  })
+})
+
+describe('a controller beside the API', () => {
+  it('answers below its own name, and is told who asks', async () => {
+    const health = await plane.send('GET', '/services/worker-controller/health', { as: 'user' })
+    expect(health).toMatchObject({ status: 200, json: { fine: true } })
+    const path = '/services/worker-controller/admin/trigger-reconcile'
+    await plane.send('POST', path, { headers: { authorization: 'Bearer nobody' } })
+    expect(asked).toEqual([
+      { service: 'worker-controller', method: 'GET', path: '/health', role: 'user' },
+      { service: 'worker-controller', method: 'POST', path: '/admin/trigger-reconcile', role: null },
+    ])
+  })
+
+  it('speaks text where it has text, and problems where it refuses', async () => {
+    const metrics = await plane.send('GET', '/services/worker-controller/metrics')
+    expect([metrics.headers['content-type'], metrics.body]).toEqual(['text/plain; version=0.0.4', 'a_metric 1\n'])
+    const missing = await plane.send('GET', '/services/worker-controller/nothing')
+    expect(missing.headers['content-type']).toBe('application/problem+json')
+  })
+
+  it('is not found where there is none', async () => {
+    for (const path of ['/services/lablet-controller/health', '/services/', '/services/worker-controller'])
+      expect((await plane.send('GET', path)).status).toBe(404)
+    expect(asked).toEqual([])
+  })
+})
+
+it('serves a page that explains the API, without anything from elsewhere', async () => {
+  const page = await plane.send('GET', '/api/docs')
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(page.body).toContain('id="worker_protected"')
+  expect(page.body).not.toMatch(/(src|href)="https?:/)
+  expect((await plane.send('GET', '/api/docs/style.css')).headers['content-type']).toBe('text/css; charset=utf-8')
+  expect((await plane.send('POST', '/api/docs')).json).toMatchObject({ code: 'method_not_allowed' })
+})
