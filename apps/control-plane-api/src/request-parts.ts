@@ -19,8 +19,14 @@ export function jsonOf(spec: RouteSpec, request: ApiRequest): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new ProblemError('malformed_json', error instanceof Error ? error.message : 'not JSON')
+    throw new ProblemError('malformed_json', placeOf(error))
   }
+}
+
+/** Says where, and never what: the parser quotes the text, which may be a secret. */
+function placeOf(error: unknown): string {
+  const position = /at position (\d+)/.exec(String(error))?.[1]
+  return position === undefined ? 'the body is not JSON' : `the body stops being JSON at character ${position}`
 }
 
 export function parse(schema: z.ZodType | undefined, value: unknown, where: string): unknown {

@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, METHODS, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import fastifyStatic from '@fastify/static'
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
@@ -8,6 +8,9 @@ import { problemResponse } from './dispatch.ts'
 import { BODY_BYTES_MAX } from './request-parts.ts'
 
 const STREAMS_MAX = 500
+const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+/** How long a client may take to send its request. */
+const REQUEST_MS_MAX = 30_000
 /** A client that takes nothing for this long is gone or broken. */
 const DRAIN_MS_MAX = 30_000
 
@@ -36,10 +39,14 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: 30_000,
+    requestTimeout: REQUEST_MS_MAX,
     exposeHeadRoutes: false,
   })
   guard(app, options)
+  // Of some methods it has views of its own, and of others it says that nothing is there; `dispatch` knows which a path takes.
+  for (const method of METHODS) {
+    if (!METHODS_WITH_BODY.has(method)) app.addHttpMethod(method, { overrideExisting: true })
+  }
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   const streams = new Set<AbortController>()
@@ -70,7 +77,7 @@ function portOf(server: Server): number {
 
 /** `localhost` is ::1 to some and 127.0.0.1 to others, so both are served where both exist. */
 async function listenOnIpv6(app: FastifyInstance, port: number): Promise<Server | null> {
-  const twin = createServer((request, response) => app.routing(request, response))
+  const twin = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => app.routing(request, response))
   const failure = await new Promise<NodeJS.ErrnoException | null>(resolve => {
     twin.once('error', resolve)
     twin.listen(port, '::1', () => resolve(null))
@@ -99,6 +106,7 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
 function problemOf(error: Error & { statusCode?: number }): ProblemError {
   const { statusCode = 500 } = error
   if (statusCode === 413) return new ProblemError('body_too_large', `at most ${BODY_BYTES_MAX} bytes`)
+  if (statusCode === 415) return new ProblemError('unsupported_media_type', 'the type of the body can not be read')
   if (statusCode >= 500) return new ProblemError('internal_error', 'something went wrong inside LCM')
   if (statusCode === 403 || statusCode === 404) return new ProblemError('not_found', 'nothing is here')
   return new ProblemError('malformed_json', STATUS_CODES[statusCode] ?? 'bad request')
@@ -126,7 +134,8 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
     remote: request.ip,
     signal: gone.signal,
   })
-  if (response.body === null || typeof response.body === 'string') return send(reply, response)
+  const chunks = response.file ?? response.body
+  if (chunks === null || typeof chunks === 'string') return send(reply, response)
   if (options.streams.size >= STREAMS_MAX) {
     return send(
       reply,
@@ -135,7 +144,12 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
   }
   options.streams.add(gone)
   try {
-    await stream(reply, { ...response, body: response.body }, options.clock, gone)
+    await stream(reply, response, chunks, { clock: options.clock, gone })
+    // Half a file must not look like a whole one, so its connection breaks; an event stream may end anywhere.
+    if (response.file !== undefined && gone.signal.aborted) reply.raw.destroy()
+  } catch (error) {
+    if (response.file !== undefined) reply.raw.destroy()
+    throw error
   } finally {
     options.streams.delete(gone)
     reply.raw.end()
@@ -172,14 +186,14 @@ const cookiesOf = ({ headers }: ApiResponse): Record<string, string[]> =>
 /** Writes at the client's pace; one that stops reading is cut off rather than buffered for. */
 async function stream(
   reply: FastifyReply,
-  response: ApiResponse & { body: AsyncIterable<string> },
-  clock: Clock,
-  gone: AbortController,
+  response: ApiResponse,
+  chunks: AsyncIterable<string | Uint8Array>,
+  { clock, gone }: { clock: Clock; gone: AbortController },
 ): Promise<void> {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(response.status, { ...SECURITY_HEADERS, 'cache-control': 'no-store', ...response.headers })
-  for await (const chunk of response.body) {
+  for await (const chunk of chunks) {
     if (gone.signal.aborted) break
     if (raw.write(chunk)) continue
     await drained(raw, clock)

@@ -45,6 +45,7 @@ const templatesOnly: Client = {
   async *events() {
     yield* []
   },
+  download: () => Promise.reject(new Error('no controller takes backups')),
 }
 
 const observerOn = (port: Compute, model: Parameters<typeof simCmlSystem>[0], client = templatesOnly): Observer =>

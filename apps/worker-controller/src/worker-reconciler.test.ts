@@ -4,10 +4,12 @@ import type { Compute } from '@lcm/cloud/compute'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { localCoordination } from '@lcm/coordination/local'
+import type { DecisionNote } from '@lcm/domain/decision'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentLogger, silentMeter } from '@lcm/runtime'
-import { decisionLog } from '@lcm/service/decision-log'
+import { type DecisionLog, decisionLog } from '@lcm/service/decision-log'
 import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -21,6 +23,8 @@ let acts: string[]
 /** What the API answers to the next writes; afterwards it takes them. */
 let refusals: ApiResponse[]
 let refuseActs: CloudErrorClass | null
+let noted: (DecisionNote & { epoch: number })[]
+let planned: readonly PlannedAction[]
 
 const json = (status: number, body: object): ApiResponse => ({ status, headers: {}, body: JSON.stringify(body) })
 const problem = (status: number, code: string) => json(status, { type: '', title: '', status, detail: code, code })
@@ -71,7 +75,8 @@ const onMachine = (more: Partial<Worker>) => {
 async function runFor(ms: number): Promise<void> {
   const coordination = localCoordination({ clock, firstEpoch: () => 1 })
   const client = apiClient(api)
-  const decisions = decisionLog({ client, clock, logger: silentLogger, instanceId: 'one' })
+  const log = decisionLog({ client, clock, logger: silentLogger, instanceId: 'one' })
+  const decisions: DecisionLog = { ...log, note: (_, epoch, note) => void noted.push({ epoch, ...note }) }
   const reconciler = workerReconciler({
     client,
     decisions,
@@ -87,6 +92,7 @@ async function runFor(ms: number): Promise<void> {
   const stop = new AbortController()
   const ended = reconciler.run(stop.signal)
   await clock.advance(ms)
+  planned = reconciler.plan()
   stop.abort()
   await clock.advance(0)
   await ended
@@ -98,6 +104,7 @@ beforeEach(() => {
   acts = []
   refusals = []
   refuseActs = null
+  noted = []
 })
 
 describe('announce, act, report', () => {
@@ -167,5 +174,31 @@ describe('a cloud that refuses', () => {
     await runFor(2_000 + 15_500)
     expect(acts.length).toBeGreaterThanOrEqual(4)
     expect(acts.length).toBeLessThanOrEqual(6)
+  })
+})
+
+describe('explaining itself', () => {
+  it('says with the write what it saw and why, and afterwards what came of the act', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    await runFor(2_000)
+    const { decision } = JSON.parse(writes[0]?.body ?? '')
+    expect(decision).toMatchObject({
+      action: 'write',
+      because: 'admin wants it STOPPED',
+      seen: { version: 1, status: 'RUNNING', desired_status: 'STOPPED', ec2: 'running' },
+    })
+    expect(noted).toContainEqual(
+      expect.objectContaining({ epoch: 1, action: 'stop', outcome: 'stop: EC2 says stopping', cause: 'requeue' }),
+    )
+  })
+
+  it('plans what it would do next, and nothing for a worker at rest', async () => {
+    worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+    refuseActs = 'throttled'
+    await runFor(2_000)
+    expect(planned).toMatchObject([{ resource: 'worker:w-1', action: 'stop' }])
+    worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
+    await runFor(2_000)
+    expect(planned).toEqual([])
   })
 })

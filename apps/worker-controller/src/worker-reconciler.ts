@@ -12,6 +12,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { decideWorker, lookAgain, needsAttention } from '@lcm/domain/worker/decide'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { judgeLaunch } from '@lcm/domain/worker/launch'
+import type { Observation } from '@lcm/domain/worker/observation'
 import type { LaunchAttempt, Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import {
   type Election,
@@ -92,14 +93,18 @@ async function fetchWorker(client: Client, id: string, signal: AbortSignal): Pro
   }
 }
 
-type Context = ReconcileContext<Worker>
+/** One look at one worker: what the loop says of it, and what was seen. */
+interface Context extends ReconcileContext<Worker> {
+  readonly seen: Observation
+  durationMs(): number
+}
 interface Parts extends WorkerReconcilerParts {
   readonly observing: Observer
   readonly plan: Map<string, PlannedAction>
 }
 
 /** Observe, decide, then either announce, or perform and report. At most one write, and none when there is nothing to say. */
-async function reconcile(parts: Parts, worker: Worker, context: Context): Promise<ReconciliationResult> {
+async function reconcile(parts: Parts, worker: Worker, given: ReconcileContext<Worker>): Promise<ReconciliationResult> {
   if (worker.status === 'TERMINATED') {
     parts.observing.forget(worker.id)
     parts.decisions.forget(`worker:${worker.id}`)
@@ -107,15 +112,15 @@ async function reconcile(parts: Parts, worker: Worker, context: Context): Promis
     return gone('TERMINATED is final')
   }
   const startedMs = parts.clock.monotonic()
-  parts.observing.beginTerm(context.epoch)
-  const seen = await parts.observing.observe(worker, context.signal)
+  parts.observing.beginTerm(given.epoch)
+  const seen = await parts.observing.observe(worker, given.signal)
+  const durationMs = () => Math.round(parts.clock.monotonic() - startedMs)
+  const context = { ...given, seen, durationMs }
   const decision = decideWorker(worker, seen, parts.config.policy, parts.clock.now())
   planFor(parts, worker, decision)
   const result = await act(parts, worker, decision, context)
-  if (isWritten(decision)) return result
-  const note = noteOf({ worker, decision, context }, result.message)
-  const duration_ms = parts.clock.monotonic() - startedMs
-  parts.decisions.note(`worker:${worker.id}`, context.epoch, { ...note, duration_ms })
+  if (!isWritten(decision))
+    parts.decisions.note(`worker:${worker.id}`, context.epoch, noteOf({ worker, decision, context }, result.message))
   return result
 }
 
@@ -147,11 +152,19 @@ const noteOf = ({ worker, decision, context }: Decided, outcome = ''): DecisionN
   action: decision.action.kind,
   because: decision.because.slice(0, BECAUSE_CHARS_MAX) || decision.action.kind,
   cause: context.cause.slice(0, 200),
-  seen: { version: worker.version, status: worker.status, desired_status: worker.desired_status },
+  seen: {
+    version: worker.version,
+    status: worker.status,
+    desired_status: worker.desired_status,
+    ec2: ec2Of(context.seen),
+    cml: context.seen.cml?.stage ?? null,
+  },
   guards: decision.guards.map(guard => ({ ...guard })),
   outcome: outcome.slice(0, BECAUSE_CHARS_MAX),
-  duration_ms: 0,
+  duration_ms: context.durationMs(),
 })
+
+const ec2Of = ({ ec2 }: Observation): string => (ec2.kind === 'instance' ? ec2.instance.state : ec2.kind)
 
 async function act(parts: Parts, worker: Worker, decision: Decision, context: Context): Promise<ReconciliationResult> {
   const { action, because } = decision

@@ -29,8 +29,9 @@ function streamSection({ method, path, status }: RouteSpec, document: OpenApiDoc
   const media = answer && 'content' in answer ? answer.content?.['text/event-stream'] : undefined
   if (!media) return null
   const { schemas } = document.components
-  const { anyOf, oneOf } = resolved(media.schema, schemas)
-  const kinds = anyOf ?? oneOf ?? [media.schema]
+  const event = media.schema.properties?.data?.contentSchema ?? {}
+  const { anyOf, oneOf } = resolved(event, schemas)
+  const kinds = anyOf ?? oneOf ?? [event]
   return html`<section id="event-types"><h2>Event types</h2><p>${prose(FOLLOWING)}</p>
 ${sample('stream', shortMessages(Object.values(media.examples ?? {})))}
 <dl class="pairs">${kinds.map(kind => eventLines(kind, schemas))}</dl></section>`
@@ -45,14 +46,14 @@ function eventLines(kind: JsonSchema, schemas: Schemas): Html[] {
   })
 }
 
-/** The shortest examples show the frame best. */
+/** The shortest examples show the frame best: one with a position and one without. */
 function shortMessages(examples: readonly object[]): string {
-  const shortest = examples
-    .flatMap(example => ('value' in example ? [JSON.stringify(example.value)] : []))
-    .sort((a, b) => a.length - b.length)
-    .slice(0, 2)
-  return shortest
-    .map((data, index) => writeSse({ id: index === 0 ? null : '1042', data }))
+  const messages = examples
+    .flatMap(example => ('value' in example ? [example.value as { id?: string; data: string }] : []))
+    .sort((a, b) => a.data.length - b.data.length)
+  const shown = [messages.find(({ id }) => id === undefined), messages.find(({ id }) => id !== undefined)]
+  return shown
+    .flatMap(message => (message ? [writeSse({ id: message.id ?? null, data: message.data })] : []))
     .join('')
     .trimEnd()
 }

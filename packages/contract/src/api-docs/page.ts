@@ -32,6 +32,7 @@ export function apiDocsPage(version: string, routes: Readonly<Record<string, Rou
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>LCM API</title>
+<link rel="icon" href="/favicon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="${API_DOCS_PATHS.css}">
 <script src="${API_DOCS_PATHS.script}" defer></${SCRIPT_TAG}>
 </head>
