@@ -1,7 +1,7 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Instance, LaunchParameters } from '@lcm/domain/worker/instance'
-import { NEVER_PAUSED, NO_ACTIVITY, NO_LICENSE, NOTHING_BILLED, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
+import { blankWorker } from '@lcm/domain/worker/new-worker'
 import type { LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
 
 const THEN = '2026-01-02T03:04:05.000Z'
@@ -31,56 +31,15 @@ export const anAttempt = (more: Partial<LaunchAttempt> = {}): LaunchAttempt => (
   ...more,
 })
 
-/** What a worker has that nothing ever happened to. */
-const WORKER_PARTS = {
-  labels: {},
-  cordoned: false,
-  idle_detection_enabled: true,
-  desired_until: null,
-  refresh_requested_at: null,
-  drain: null,
-  license: NO_LICENSE,
-  capacity: { declared: null, reserved: NOTHING_RESERVED },
-  reservations: {},
-  ports: {},
-  activity: NO_ACTIVITY,
-  pause: NEVER_PAUSED,
-  wanted_by: [],
-  billing: NOTHING_BILLED,
-  applied_keys: [],
-}
-
 export const aWorker = (more: Partial<Worker> = {}): Worker => ({
-  id: 'w-1',
-  version: 1,
-  created_at: THEN,
-  updated_at: THEN,
+  ...blankWorker('w-1', THEN),
   name: 'metal-1',
-  origin: 'USER',
   template_name: 'metal',
   aws_region: 'us-east-1',
-  tags: {},
-  protected: false,
-  desired_status: 'RUNNING',
   desired_by: 'admin',
   desired_reason: '',
-  status: 'PENDING',
-  entered_status_at: THEN,
-  service_status: 'UNAVAILABLE',
-  conditions: [],
-  launch: null,
-  ec2_instance_id: null,
-  instance_type: null,
-  ami_id: null,
-  availability_zone: null,
-  public_ip: null,
-  private_ip: null,
-  https_endpoint: null,
-  cml: { version: null, ready: null, certificate_sha256: null, node_definitions: [] },
   cost_per_hour_usd: 4,
   state_history: [],
-  fence: {},
-  ...WORKER_PARTS,
   ...more,
 })
 

@@ -14,9 +14,8 @@ export async function cleanUpWorkers(
 ): Promise<AnswerOf<'cleanUpWorkers'>> {
   const days = body.retention_days ?? (await settingsNow(api)).terminated_retention_days
   const before = api.clock.now() - days * DAY_MS
-  const old = (await allWorkers(api)).filter(
-    worker => worker.status === 'TERMINATED' && toMs(worker.entered_status_at) < before,
-  )
+  const terminated = await allWorkers(api, { status: 'TERMINATED' })
+  const old = terminated.filter(worker => toMs(worker.entered_status_at) < before)
   const removed: string[] = []
   for (const worker of old) if (body.dry_run || (await removeWorker(api, worker, actor))) removed.push(worker.id)
   return { removed, dry_run: body.dry_run }

@@ -3,12 +3,11 @@ import type { BodyOf } from '@lcm/contract/routes'
 import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant } from '@lcm/domain/instant'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { workerOfTemplate } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../api.ts'
 import { findTemplate } from '../queries/templates.ts'
 import { auditEntry, transitionEntry } from './entries.ts'
-import { workerOfTemplate } from './new-worker.ts'
-import { refuseReservedTags } from './reserved-tags.ts'
 import { keepSecret } from './secrets.ts'
 
 export async function createWorker(
@@ -19,7 +18,6 @@ export async function createWorker(
   const made = once === null ? null : await api.workers.get(once.resourceId)
   if (made !== null) return made
   const template = await usableTemplate(api, body.template_name)
-  refuseReservedTags(body.tags ?? {})
   const id = once?.resourceId ?? newWorkerId(api)
   const worker = describedBy(body, workerOfTemplate(id, template, toInstant(api.clock.now())), {
     aws_region: usableRegion(api, body.aws_region),

@@ -1,8 +1,11 @@
+import { ProblemError } from '@lcm/contract/problems'
 import { FLEET_SCALING_ID, type FleetScaling, newFleetScaling } from '@lcm/domain/fleet/fleet-scaling'
-import { type Instant, toInstant } from '@lcm/domain/instant'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../api.ts'
-import { changeDocument } from './change.ts'
+
+/** Each lost race means that another writer won. */
+const RACES_MAX = 100
 
 export async function fleetScaling(api: Api): Promise<FleetScaling> {
   const found = await api.fleetScaling.get(FLEET_SCALING_ID)
@@ -16,17 +19,24 @@ export interface ScalingChange {
   readonly entries?: readonly NewEntry[]
 }
 
-/** Every automatic stop or purchase is one change of this document, so that two can not both take the last room. */
+/**
+ * Every automatic stop or purchase is one change of this document, so that two can not both take the last room. What `change`
+ * reads of the workers it reads after the document, and again after every lost race: otherwise it would count workers as
+ * they were before the winner's permit was used up.
+ */
 export async function changeScaling(
   api: Api,
-  change: (scaling: FleetScaling, now: Instant) => ScalingChange | null,
+  change: (scaling: FleetScaling, now: Instant) => Promise<ScalingChange | null> | ScalingChange | null,
 ): Promise<FleetScaling> {
-  await fleetScaling(api)
-  const target = { collection: api.fleetScaling, id: FLEET_SCALING_ID, noun: 'fleet' }
-  return changeDocument(target, api.clock, null, (scaling, now) => {
-    const changed = change(scaling, now)
-    return changed === null ? null : { document: changed.scaling, entries: changed.entries ?? [] }
-  })
+  for (let race = 0; race < RACES_MAX; race++) {
+    const scaling = await fleetScaling(api)
+    const now = toInstant(Math.max(api.clock.now(), toMs(scaling.updated_at) + 1))
+    const changed = await change(scaling, now)
+    if (changed === null) return scaling
+    const next = { ...changed.scaling, version: scaling.version + 1, updated_at: now }
+    if ((await api.fleetScaling.replace(next, changed.entries ?? [])).ok) return next
+  }
+  throw new ProblemError('store_unavailable', 'the fleet is written too often; try again')
 }
 
 /** Until every worker has been looked at, nothing automatic is done: what the store says may be old. */
@@ -36,9 +46,9 @@ export const holdFleet = (api: Api): Promise<FleetScaling> =>
 /** A full look at all workers, after the fleet was held, lets it go. */
 export async function releaseFleet(api: Api, lastSweep: Instant | null): Promise<void> {
   if (lastSweep === null) return
-  const scaling = await api.fleetScaling.get(FLEET_SCALING_ID)
-  if (scaling === null || scaling.held_since === null || scaling.held_since > lastSweep) return
-  await changeScaling(api, current =>
-    current.held_since === null ? null : { scaling: { ...current, held_since: null } },
+  await changeScaling(api, scaling =>
+    scaling.held_since === null || scaling.held_since >= lastSweep
+      ? null
+      : { scaling: { ...scaling, held_since: null } },
   )
 }

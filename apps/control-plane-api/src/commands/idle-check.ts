@@ -1,18 +1,18 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
-import type { ScalingOutcome } from '@lcm/domain/decision'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { decideIdle, type IdleDecision, type IdleEvidence } from '@lcm/domain/fleet/idle'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { ACTIVITY_EVENTS_MAX } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../api.ts'
 import { settingsNow } from '../queries/settings.ts'
 import { findTemplate } from '../queries/templates.ts'
 import { allWorkers, findWorker, viewOf } from '../queries/workers.ts'
 import { changeWorker, raisedFence, type WorkerRequest } from './change-worker.ts'
-import { decisionEntry, scalingEntry } from './entries.ts'
-import { changeScaling, fleetScaling } from './fleet-scaling.ts'
+import { decisionEntry, STREAMS, scalingEntry } from './entries.ts'
+import { changeScaling } from './fleet-scaling.ts'
 
 type IdleRequest = WorkerRequest<BodyOf<'checkWorkerIdle'>>
 
@@ -20,6 +20,8 @@ const IDLE = 'idle'
 /** Smaller moves of the last activity are not worth a write. */
 const ACTIVITY_MS_MIN = 60_000
 const DRAIN_SECONDS = 4 * 3600
+/** No request takes so long. */
+const CHECK_MS_MAX = 30_000
 
 /**
  * Whether an idle worker is stopped. The room for it is taken first, by compare-and-set on the fleet's one document, and only
@@ -29,91 +31,126 @@ export async function checkWorkerIdle(api: Api, request: IdleRequest): Promise<A
   const settings = await settingsNow(api)
   const worker = await findWorker(api, request.params.id)
   raisedFence(worker, request)
-  const { decision, permitted } = await decideWithRoom(api, worker, request.body.evidence, settings)
-  const changed = await recordCheck(api, request, decision, permitted ? settings : null)
-  if (permitted) await returnPermit(api, worker.id)
-  const { verdict, guards } = decision
+  const { evidence } = request.body
+  const decision = await decideWithRoom(api, worker, evidence, settings)
+  const recorded = await recordCheck(api, request, { decision, settings })
+  await returnPermit(api, worker.id, isStop(decision))
+  const { verdict, guards } = recorded.decision
   const said = guards.map(guard => ({ ...guard }))
-  return { verdict: verdict.kind, because: verdict.because, guards: said, worker: await viewOf(api, changed) }
+  return { verdict: verdict.kind, because: verdict.because, guards: said, worker: await viewOf(api, recorded.worker) }
 }
 
 const isStop = ({ verdict }: IdleDecision): boolean => verdict.kind === 'pause' || verdict.kind === 'drain'
 
+/** A decision to stop comes with a permit: its own of now, or one that a crash has left. */
 async function decideWithRoom(
   api: Api,
   worker: Worker,
   evidence: IdleEvidence | null,
   settings: SettingValues,
-): Promise<{ decision: IdleDecision; permitted: boolean }> {
-  const workers = await allWorkers(api)
-  const decide = (scaling: FleetScaling): IdleDecision =>
-    decideIdle(worker, evidence, settings, { fleet: countsOf(workers, scaling, worker.id), nowMs: api.clock.now() })
-  const first = decide(await fleetScaling(api))
-  if (!isStop(first)) return { decision: first, permitted: false }
-  let decision = first
-  await changeScaling(api, (scaling, now) => {
-    decision = decide(scaling)
-    if (!isStop(decision)) return null
-    const permit = { at: now, reason: decision.verdict.because }
-    const entry = scalingEntry('scale_down_initiated', now, { worker_id: worker.id, because: decision.verdict.because })
-    const stop_permits = { ...scaling.stop_permits, [worker.id]: permit }
-    return { scaling: { ...scaling, stop_permits, last_scale_down_at: now }, entries: [entry] }
+): Promise<IdleDecision> {
+  let decision = decideIdle(worker, evidence, settings, { fleet: null, nowMs: api.clock.now() })
+  if (!isStop(decision)) return decision
+  await changeScaling(api, async (scaling, now) => {
+    const fleet = countsOf(await runningWorkers(api), scaling, worker.id)
+    decision = decideIdle(worker, evidence, settings, { fleet, nowMs: toMs(now) })
+    if (!isStop(decision) || scaling.stop_permits[worker.id] !== undefined) return null
+    const { because } = decision.verdict
+    const stop_permits = { ...scaling.stop_permits, [worker.id]: { at: now, reason: because } }
+    const entries = [scalingEntry('scale_down_initiated', now, { worker_id: worker.id, because })]
+    return { scaling: { ...scaling, stop_permits, last_scale_down_at: now }, entries }
   })
-  return { decision, permitted: isStop(decision) }
+  return decision
 }
+
+/** One that is to be drained still runs, but not for long. */
+const runningWorkers = async (api: Api): Promise<Worker[]> =>
+  (await allWorkers(api, { status: 'RUNNING', desired_status: 'RUNNING' })).filter(worker => worker.drain === null)
 
 /** Its own permit, left by a crash, does not stand in a worker's way; nor does the cooldown that began with it. */
 function countsOf(workers: readonly Worker[], scaling: FleetScaling, id: string) {
   const { [id]: own, ...others } = scaling.stop_permits
-  const running = workers.filter(
-    each => each.status === 'RUNNING' && each.desired_status === 'RUNNING' && others[each.id] === undefined,
-  )
+  const running = workers.filter(each => others[each.id] === undefined).length
   const lastScaleDownAt = own !== undefined && own.at === scaling.last_scale_down_at ? null : scaling.last_scale_down_at
-  return { running: running.length, lastScaleDownAt, isHeld: scaling.held_since !== null }
+  return { running, lastScaleDownAt, isHeld: scaling.held_since !== null }
 }
 
-const returnPermit = (api: Api, id: string): Promise<unknown> =>
+/**
+ * After every check, whatever came of it: a permit that nobody uses would keep its worker out of the count for ever. One that
+ * this check has not taken may belong to another that is under way, unless it is too old for that.
+ */
+const returnPermit = (api: Api, id: string, isTaken: boolean): Promise<unknown> =>
   changeScaling(api, scaling => {
     const { [id]: own, ...stop_permits } = scaling.stop_permits
-    return own === undefined ? null : { scaling: { ...scaling, stop_permits } }
+    if (own === undefined || (!isTaken && api.clock.now() - toMs(own.at) < CHECK_MS_MAX)) return null
+    return { scaling: { ...scaling, stop_permits } }
   })
+
+interface Recorded {
+  readonly worker: Worker
+  readonly decision: IdleDecision
+}
 
 /** Writes only what is new: activity that moved, a verdict that changed, or the stop itself. */
 async function recordCheck(
   api: Api,
   request: IdleRequest,
-  decision: IdleDecision,
-  stopBy: SettingValues | null,
-): Promise<Worker> {
-  const template =
-    stopBy?.idle_action === 'drain'
-      ? await findTemplate(api, (await findWorker(api, request.params.id)).template_name)
-      : null
-  return changeWorker(api, { ...request, ifMatch: null, once: null }, (worker, now) => {
-    const activity = activityAfter(worker, request.body.evidence, decision, now)
-    if (activity === null && stopBy === null) return null
-    const seen = { ...worker, activity: activity ?? worker.activity, fence: raisedFence(worker, request) }
-    const stopped =
-      stopBy === null
-        ? seen
-        : stoppedByPolicy(seen, decision, { now, drainSeconds: template?.drain_timeout_seconds ?? DRAIN_SECONDS })
-    const note = {
-      action: decision.verdict.kind,
-      because: decision.verdict.because,
-      cause: 'idle check',
-      seen: {},
-      guards: [...decision.guards],
-      outcome: '',
-      duration_ms: 0,
+  { decision, settings }: { decision: IdleDecision; settings: SettingValues },
+): Promise<Recorded> {
+  const { evidence } = request.body
+  const drainSeconds = settings.idle_action === 'drain' ? await drainSecondsOf(api, request.params.id) : 0
+  const lastVerdict = await lastVerdictOf(api, request.params.id)
+  let held = decision
+  const worker = await changeWorker(api, { ...request, ifMatch: null, once: null }, (current, now) => {
+    held = isStop(decision)
+      ? unlessChanged(decision, current, { evidence, settings, nowMs: api.clock.now() })
+      : decision
+    const activity = activityAfter(current, evidence, held, now)
+    if (activity === null && !isStop(held) && lastVerdict === held.verdict.kind) return null
+    const seen = { ...current, activity: activity ?? current.activity, fence: raisedFence(current, request) }
+    const changed = isStop(held) ? stoppedByPolicy(seen, held, { now, drainSeconds }) : seen
+    return {
+      worker: changed,
+      entries: entriesOf(held, request, { now, isTakenBack: isStop(decision) && !isStop(held) }),
     }
-    const entries = [decisionEntry(note, { service: request.actor.service ?? '', epoch: request.epoch }, now)]
-    if (stopBy === null) entries.push(scalingEntry(skipOf(decision), now, { because: decision.verdict.because }))
-    return { worker: stopped, entries }
   })
+  return { worker, decision: held }
 }
 
-const skipOf = ({ verdict }: IdleDecision): ScalingOutcome =>
-  verdict.kind === 'pause' || verdict.kind === 'drain' ? 'scale_down_initiated' : verdict.kind
+/** Whoever changed the worker since it was looked at, such as a person who started it, is heard before the policy. */
+function unlessChanged(
+  decision: IdleDecision,
+  current: Worker,
+  { evidence, settings, nowMs }: { evidence: IdleEvidence | null; settings: SettingValues; nowMs: number },
+): IdleDecision {
+  const now = decideIdle(current, evidence, settings, { fleet: null, nowMs })
+  return isStop(now) ? decision : now
+}
+
+function entriesOf(
+  { verdict, guards }: IdleDecision,
+  request: IdleRequest,
+  { now, isTakenBack }: { now: Instant; isTakenBack: boolean },
+): NewEntry[] {
+  const { kind: action, because } = verdict
+  const note = { action, because, cause: 'idle check', seen: {}, guards: [...guards], outcome: '', duration_ms: 0 }
+  const decided = decisionEntry(note, { service: request.actor.service ?? '', epoch: request.epoch }, now)
+  if (action === 'pause' || action === 'drain') return [decided]
+  const outcomes = isTakenBack && action !== 'skipped_auto_pause' ? ['scale_down_failed' as const, action] : [action]
+  return [decided, ...outcomes.map(outcome => scalingEntry(outcome, now, { because }))]
+}
+
+async function drainSecondsOf(api: Api, id: string): Promise<number> {
+  const { template_name } = await findWorker(api, id)
+  return (await findTemplate(api, template_name))?.drain_timeout_seconds ?? DRAIN_SECONDS
+}
+
+/** As the worker's part of the scaling journal has it; null before the first. */
+async function lastVerdictOf(api: Api, id: string): Promise<string | null> {
+  const query = { streams: [STREAMS.scaling], subject: `worker:${id}`, limit: 1 }
+  const [last] = await api.store.journal.query(query)
+  return last !== undefined && 'outcome' in last.body ? String(last.body.outcome) : null
+}
 
 function activityAfter(
   worker: Worker,
@@ -122,7 +159,9 @@ function activityAfter(
   now: Instant,
 ): Worker['activity'] | null {
   const { activity } = worker
-  const last = evidence?.last_activity_at ?? null
+  // What could not be read changes nothing of what is known.
+  if (evidence === null) return null
+  const { last_activity_at: last, events } = evidence
   const moved =
     last !== null &&
     toMs(last) - (activity.last_activity_at === null ? 0 : toMs(activity.last_activity_at)) >= ACTIVITY_MS_MIN
@@ -132,8 +171,14 @@ function activityAfter(
     last_activity_at: moved ? last : activity.last_activity_at,
     last_check_at: now,
     idle_since: idleSince,
-    recent_events: (evidence?.events ?? []).slice(-ACTIVITY_EVENTS_MAX),
+    recent_events: newestOf([...activity.recent_events, ...events]),
   }
+}
+
+/** A check may tell again what an earlier one told. */
+function newestOf(events: Worker['activity']['recent_events']): Worker['activity']['recent_events'] {
+  const once = new Map(events.map(event => [`${event.at} ${event.category} ${event.detail}`, event]))
+  return [...once.values()].sort((a, b) => (a.at < b.at ? -1 : 1)).slice(-ACTIVITY_EVENTS_MAX)
 }
 
 /** The policy says that it was the author. `start` takes it back, at any time. */

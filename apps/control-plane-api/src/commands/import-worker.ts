@@ -1,11 +1,12 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
+import { closeCost } from '@lcm/domain/worker/cost'
+import { blankWorker } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../api.ts'
 import { newWorkerId, usableRegion } from './create-worker.ts'
 import { auditEntry, transitionEntry } from './entries.ts'
-import { blankWorker } from './new-worker.ts'
 
 type ImportRequest = Request<object, unknown, BodyOf<'importWorker'>>
 
@@ -29,7 +30,7 @@ function imported(api: Api, { body, actor, fence }: ImportRequest): Worker {
   const now = toInstant(api.clock.now())
   const { cml_version, status, ...facts } = body
   const blank = blankWorker(newWorkerId(api), now)
-  return {
+  const worker: Worker = {
     ...blank,
     ...facts,
     origin: 'DISCOVERY',
@@ -41,4 +42,6 @@ function imported(api: Api, { body, actor, fence }: ImportRequest): Worker {
     cml: { ...blank.cml, version: cml_version },
     fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
   }
+  // A machine that runs costs money from the moment it is known.
+  return { ...worker, billing: closeCost(blank, worker, now)?.billing ?? blank.billing }
 }

@@ -5,6 +5,7 @@ import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { type Instant, toMs } from '@lcm/domain/instant'
+import { workerOfTemplate } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../api.ts'
 import { settingsNow } from '../queries/settings.ts'
@@ -12,10 +13,12 @@ import { allWorkers, viewOf } from '../queries/workers.ts'
 import { usableRegion, usableTemplate } from './create-worker.ts'
 import { auditEntry, scalingEntry, transitionEntry } from './entries.ts'
 import { changeScaling } from './fleet-scaling.ts'
-import { workerOfTemplate } from './new-worker.ts'
 
 type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>
 type Flight = FleetScaling['flights'][string]
+
+/** Workers of an older flight that are not there were made and removed, or are not going to be made. */
+const MAKING_MS_MAX = 10 * 60_000
 
 /**
  * Buys the workers of one flight. The flight, with the ids of its workers, is stored before the first of them, so that a
@@ -29,13 +32,13 @@ export async function scaleUp(
   const template = await usableTemplate(api, body.template_name)
   usableRegion(api, body.aws_region)
   const settings = await settingsNow(api)
-  const workers = await allWorkers(api)
   const place = `${body.template_name}/${body.aws_region}`
   let isNew = false
-  const scaling = await changeScaling(api, (current, now) => {
-    const last = current.flights[place]
-    if (last?.key === body.key) return null
-    const refusal = refusalOf(body, { settings, workers, last, now, isHeld: current.held_since !== null })
+  const scaling = await changeScaling(api, async (current, now) => {
+    isNew = false
+    if (current.flights[place]?.key === body.key) return null
+    const workers = await allWorkers(api, { aws_region: body.aws_region })
+    const refusal = refusalOf(body, { settings, workers, scaling: current, now })
     if (refusal !== null) throw new ProblemError('scale_up_rejected', refusal)
     isNew = true
     const flight = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
@@ -60,15 +63,16 @@ function idsOf(api: Api, { key, template_name, aws_region, count }: ScaleUpReque
 interface Room {
   readonly settings: SettingValues
   readonly workers: readonly Worker[]
-  readonly last: Flight | undefined
+  readonly scaling: FleetScaling
   readonly now: Instant
-  readonly isHeld: boolean
 }
 
-function refusalOf(body: ScaleUpRequest['body'], { settings, workers, last, now, isHeld }: Room): string | null {
+function refusalOf(body: ScaleUpRequest['body'], room: Room): string | null {
+  const { settings, workers, scaling, now } = room
+  const last = scaling.flights[`${body.template_name}/${body.aws_region}`]
   if (!settings.scale_up_enabled) return 'scale_up_enabled is false'
-  if (isHeld) return 'the fleet is held until every worker has been looked at'
-  const present = workers.filter(each => each.aws_region === body.aws_region && each.status !== 'TERMINATED').length
+  if (scaling.held_since !== null) return 'the fleet is held until every worker has been looked at'
+  const present = presentIn(body.aws_region, room)
   if (present + body.count > settings.max_workers_per_region) {
     const limit = `max_workers_per_region ${settings.max_workers_per_region}`
     return `${present} workers are in ${body.aws_region}, ${body.count} more would exceed ${limit}`
@@ -78,6 +82,16 @@ function refusalOf(body: ScaleUpRequest['body'], { settings, workers, last, now,
   if (waitS > 0) return `the last flight began ${last.at}; the next may begin in ${waitS} s`
   const underWay = last.worker_ids.filter(id => isUnderWay(workers.find(each => each.id === id)))
   return underWay.length > 0 ? `${underWay.length} workers of the last flight are still on their way` : null
+}
+
+/** Workers of the region, and those that a flight has been granted and that are still to be made. */
+function presentIn(region: string, { workers, scaling, now }: Room): number {
+  const known = new Set(workers.map(worker => worker.id))
+  const granted = Object.entries(scaling.flights).filter(
+    ([place, flight]) => place.endsWith(`/${region}`) && toMs(now) - toMs(flight.at) < MAKING_MS_MAX,
+  )
+  const toBeMade = granted.flatMap(([, flight]) => flight.worker_ids.filter(id => !known.has(id)))
+  return workers.filter(each => each.status !== 'TERMINATED').length + toBeMade.length
 }
 
 const isUnderWay = (worker: Worker | undefined): boolean =>

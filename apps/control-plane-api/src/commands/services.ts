@@ -26,8 +26,8 @@ export async function reportInstance(api: Api, request: HeartbeatRequest): Promi
   if (request.actor.service !== service)
     throw new ProblemError('forbidden', `${request.actor.name} does not belong to ${service}`)
   await remember(api, service, instance_id, request.body)
-  if (hasLookedAtAll(request)) await releaseFleet(api, request.body.last_sweep)
-  const { triggers, resignations } = await openTerms(api, service)
+  const { triggers, resignations, epoch } = await openTerms(api, service)
+  if (request.body.epoch === epoch && hasLookedAtAll(request)) await releaseFleet(api, request.body.last_sweep)
   return { triggers, resignations }
 }
 

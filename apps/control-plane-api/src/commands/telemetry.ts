@@ -1,4 +1,3 @@
-import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import type { Api, Request } from '../api.ts'
 import { findWorker } from '../queries/workers.ts'
@@ -20,8 +19,6 @@ export async function recordDecisions(
   { body, actor }: Request<object, unknown, BodyOf<'recordDecisions'>>,
 ): Promise<null> {
   const service = actor.service ?? ''
-  const foreign = body.decisions.find(({ resource }) => !/^(worker|session|lab_record|fleet):/.test(resource))
-  if (foreign) throw new ProblemError('validation_failed', `${foreign.resource} is not a resource such as worker:w-1`)
   await api.store.journal.append(
     body.decisions.map(({ id, at, resource, ...note }) => ({
       id: `${service}:${id}`,

@@ -6,7 +6,6 @@ import type { Api } from '../api.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
 import { auditEntry, STREAMS } from './entries.ts'
 import { intentOf, refuseTerminating, wanting } from './intent.ts'
-import { refuseReservedTags } from './reserved-tags.ts'
 
 const REFRESH_MS_MIN = 10_000
 /** More requests than people make of one worker within that time. */
@@ -17,7 +16,6 @@ type Reasoned = WorkerRequest<BodyOf<'refreshWorker'>>
 /** What people may say of a worker besides what they want of it. What is left out stays as it is. */
 export function patchWorker(api: Api, request: WorkerRequest<BodyOf<'patchWorker'>>): Promise<Worker> {
   const { license, ...plain } = request.body
-  refuseReservedTags(plain.tags ?? {})
   return changeWorker(api, request, (worker, now) => {
     const changed = { ...worker, ...plain, license: { ...worker.license, ...license } }
     if (JSON.stringify(changed) === JSON.stringify(worker)) return null
