@@ -29,12 +29,15 @@ async function readLine(): Promise<string | null> {
 }
 
 async function loadHost(): Promise<Host> {
-  const [{ up }, { serve }, { StartupError }] = await Promise.all([
+  const [{ up }, { serve }, { checkBackup }, { restore }, { StartupError }] = await Promise.all([
     import('@lcm/host/up'),
     import('@lcm/host/serve'),
+    import('@lcm/host/backup'),
+    import('@lcm/host/restore'),
     import('@lcm/host/startup-error'),
   ])
-  return { up, serve, startupExitCode: error => (error instanceof StartupError ? error.exitCode : null) }
+  const startupExitCode = (error: unknown) => (error instanceof StartupError ? error.exitCode : null)
+  return { up, serve, checkBackup, restore, startupExitCode }
 }
 
 const leave = () => process.exit(EXIT.ok)

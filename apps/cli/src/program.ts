@@ -72,6 +72,16 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/open.ts')).defineOpen,
   },
   {
+    name: 'backup',
+    summary: 'save everything that LCM keeps into one file',
+    load: async () => (await import('./commands/backup.ts')).defineBackup,
+  },
+  {
+    name: 'restore',
+    summary: 'make a data folder from such a file; no LCM need run',
+    load: async () => (await import('./commands/restore.ts')).defineRestore,
+  },
+  {
     name: 'services',
     summary: 'what an administrator may do to the services themselves',
     load: async () => (await import('./commands/services.ts')).defineServices,
@@ -142,7 +152,8 @@ async function define(command: Command, shell: Shell, whole: () => Promise<Comma
 
 function report(error: unknown, program: Command, shell: Shell): number {
   if (error instanceof CommanderError) return exitCodeOf(error)
-  if (shell.signal.aborted && error instanceof UnreachableError) return EXIT.interrupted
+  const { aborted, reason } = shell.signal
+  if (aborted && (error instanceof UnreachableError || error === reason)) return EXIT.interrupted
   const { sentence, details } = failureOf(error)
   outputFor(program.opts<GlobalOptions>(), shell).fail(sentence, details)
   return exitCodeOf(error)

@@ -2,10 +2,12 @@ import type { Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Sink } from './output.ts'
 
-/** The host as `lcm up` and `lcm serve` need it. The type is the host's own, so that the two can not drift apart. */
+/** The host, for commands that are more than a question to an API. The types are its own, so that the two can not drift apart. */
 export interface Host {
   readonly up: typeof import('@lcm/host/up').up
   readonly serve: typeof import('@lcm/host/serve').serve
+  readonly checkBackup: typeof import('@lcm/host/backup').checkBackup
+  readonly restore: typeof import('@lcm/host/restore').restore
   /** The exit code of a start that was refused for a known reason; null for any other error. */
   startupExitCode(error: unknown): number | null
 }

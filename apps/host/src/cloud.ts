@@ -4,7 +4,7 @@ import { awsCompute } from '@lcm/cloud-aws/aws-compute'
 import { cmlSystemClient } from '@lcm/cloud-aws/cml-client'
 import { openSimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/server'
-import { type SimStore, SimStoreError, sqliteSimStore } from '@lcm/cloud-sim/store'
+import { type SimFile, SimStoreError, sqliteSimStore } from '@lcm/cloud-sim/store'
 import { WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -18,6 +18,8 @@ export interface Cloud {
   readonly regions: Regions
   readonly policy: WorkerPolicy
   readonly endpoints: { readonly aws: string | null; readonly sim_control: string | null }
+  /** Writes a consistent copy of it to a new file; null for a cloud that others keep. */
+  readonly backup: ((file: string) => Promise<void>) | null
   close(): Promise<void>
 }
 
@@ -36,6 +38,7 @@ export function realCloud(options: { clock: Clock; regionsFile: string | undefin
     regions: readRegionFile(options.regionsFile),
     policy: WORKER_POLICY,
     endpoints: { aws: null, sim_control: null },
+    backup: null,
     async close() {
       compute.close()
       await cml.close()
@@ -65,13 +68,9 @@ const SIM_POLICY: WorkerPolicy = { ...WORKER_POLICY, lookAgainMs: 500, lookAgain
 
 /** The simulated cloud on loopback, reached by the same clients as the real one. */
 export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
-  const { clock, log } = options
-  const model = openSimModel({
-    seed: options.seed,
-    clock,
-    speed: options.speed,
-    store: openSimStore(options.storeFile),
-  })
+  const { clock, log, seed, speed } = options
+  const store = openSimStore(options.storeFile)
+  const model = openSimModel({ seed, clock, speed, store })
   const server = await startSimServer({ model, clock, log, port: options.port ?? 0 }).catch((cause: unknown) => {
     model.close()
     throw new StartupError(
@@ -85,22 +84,29 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
     credentials: { accessKeyId: 'simulated', secretAccessKey: 'simulated' },
   })
   const cml = cmlSystemClient({ clock })
+  const copies = new Set<Promise<void>>()
   return {
     compute,
     cml,
     regions: SIM_REGIONS,
     policy: SIM_POLICY,
     endpoints: { aws: server.url, sim_control: `${server.url}/sim/v1` },
+    async backup(file) {
+      const copy = store.backup(file)
+      copies.add(copy)
+      await copy.finally(() => copies.delete(copy))
+    },
     async close() {
       compute.close()
       await cml.close()
       await server.close()
+      await Promise.allSettled(copies)
       model.close()
     },
   }
 }
 
-function openSimStore(file: string): SimStore {
+function openSimStore(file: string): SimFile {
   try {
     return sqliteSimStore(file)
   } catch (cause) {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { holdLock } from './lock.ts'
+import { FLEET_ID_HINT, refuseUnfinishedRestore, wasRestored } from './restored.ts'
 import { StartupError } from './startup-error.ts'
 
 export interface Endpoints {
@@ -40,7 +41,9 @@ export function openDataFolder(given: string, cloud: string): DataFolder {
   createFolder(path)
   const release = holdLock(join(path, 'lock'), path)
   try {
+    refuseUnfinishedRestore(path)
     refuseOtherCloud(path, cloud)
+    refuseLostFleetId(path)
     return {
       path,
       adminToken: secret(path, 'admin-token', /^\S{16,}$/, () => randomBytes(32).toString('base64url')),
@@ -68,7 +71,13 @@ function refuseOtherCloud(path: string, cloud: string): void {
   throw new StartupError(message, { exitCode: 2 })
 }
 
-function createFolder(path: string): void {
+/** A new one would make strangers of all machines of the fleet. */
+function refuseLostFleetId(path: string): void {
+  const file = join(path, 'fleet-id')
+  if (wasRestored(path) && !existsSync(file)) throw new StartupError(`${file} is missing: ${FLEET_ID_HINT}`)
+}
+
+export function createFolder(path: string): void {
   try {
     makeFolders(path)
     readdirSync(path)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { ControlPlaneParts } from '@lcm/control-plane-api/control-plane'
 import type { OidcConfig } from '@lcm/control-plane-api/identity-provider'
 import { GivenSettings } from '@lcm/domain/fleet/settings'
 import { LOG_LEVELS } from '@lcm/service/pino-logger'
@@ -92,8 +93,14 @@ export function settingsEnvironment(env: Env): GivenSettings {
   throw new StartupError(`${wrong.join('; ')}. See docs/reference/config.md`, { exitCode: 2 })
 }
 
+const WEBHOOK = {
+  LCM_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
+  LCM_WEBHOOK_TOKEN_FILE: file,
+}
+
 const API = z.object({
   ...SHARED,
+  ...WEBHOOK,
   LCM_STORE: z.string().regex(/^(sqlite:.+|mongodb(\+srv)?:\/\/.+)/, 'sqlite:PATH or mongodb://HOST/DATABASE'),
   LCM_SECRET_KEY: z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits, such as `openssl rand -hex 32` makes'),
   LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: file,
@@ -123,6 +130,10 @@ const WORKER_CONTROLLER = z.object({
 export type WorkerControllerEnvironment = z.infer<typeof WORKER_CONTROLLER>
 export type SharedEnvironment = Pick<ApiEnvironment, keyof typeof SHARED>
 
+/** For a process that reads no other variables of the API. */
+export const webhookEnvironment = (env: Env): WebhookEnvironment => read(z.object(WEBHOOK), env)
+export type WebhookEnvironment = Pick<ApiEnvironment, keyof typeof WEBHOOK>
+
 export const apiEnvironment = (env: Env): ApiEnvironment => read(API, env, missingAccess)
 export const workerControllerEnvironment = (env: Env): WorkerControllerEnvironment => read(WORKER_CONTROLLER, env)
 
@@ -151,7 +162,8 @@ function missingAccess(given: Env): string[] {
   return ['LCM_BOOTSTRAP_ADMIN_TOKEN_FILE must be set, or LCM_OIDC_ISSUER']
 }
 
-const shown = (name: string, value: string): string => (/TOKEN$|KEY$|PASSWORD$|STORE$/.test(name) ? '(hidden)' : value)
+const shown = (name: string, value: string): string =>
+  /TOKEN$|KEY$|PASSWORD$|STORE$|WEBHOOK_URL$/.test(name) ? '(hidden)' : value
 
 /** The content of a file that a variable names. */
 export function readNamedFile(name: string, path: string): string {
@@ -169,6 +181,17 @@ export function bootstrapToken({ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: path }: ApiEnvi
   if (/^[\x21-\x7e]{16,512}$/.test(token)) return token
   const use = 'must hold 16 to 512 printable characters without blanks, such as `openssl rand -hex 32` makes'
   throw new StartupError(`LCM_BOOTSTRAP_ADMIN_TOKEN_FILE=${path} ${use}`, { exitCode: 2 })
+}
+
+/** Whom to tell of every change, and as whom; empty when nobody is configured. */
+export function webhookOf(env: WebhookEnvironment, source: string): Pick<ControlPlaneParts, 'webhook'> {
+  const { LCM_WEBHOOK_URL: url, LCM_WEBHOOK_TOKEN_FILE: path } = env
+  if (url === undefined) return {}
+  const token = path === undefined ? null : readNamedFile('LCM_WEBHOOK_TOKEN_FILE', path)
+  if (token === null || /^[\x21-\x7e]+$/.test(token)) return { webhook: { url, token, source, fetch } }
+  throw new StartupError(`LCM_WEBHOOK_TOKEN_FILE=${path} must hold printable characters without blanks`, {
+    exitCode: 2,
+  })
 }
 
 export function oidcOf(env: ApiEnvironment): OidcConfig | null {

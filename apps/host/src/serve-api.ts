@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { dirname } from 'node:path'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
 import type { EtcdCoordination } from '@lcm/coordination/etcd'
 import type { GivenSettings } from '@lcm/domain/fleet/settings'
@@ -8,11 +9,13 @@ import { pinoLogger } from '@lcm/service/pino-logger'
 import { promMeter } from '@lcm/service/prom-meter'
 import type { Store } from '@lcm/store/store'
 import { assetFolder } from './assets.ts'
+import { backupsOf } from './backup.ts'
 import { closingAfter } from './closing.ts'
-import { type ApiEnvironment, bootstrapToken, oidcOf } from './environment.ts'
+import { type ApiEnvironment, bootstrapToken, oidcOf, webhookOf } from './environment.ts'
 import { listen, openSharedStore, openStore } from './listening.ts'
 import { holdLock } from './lock.ts'
 import { readRegionFile } from './region-file.ts'
+import { holdRestoredFleet, refuseUnfinishedRestore } from './restored.ts'
 import { etcdProblems, openEtcd } from './serving.ts'
 import { readTemplateFiles } from './template-files.ts'
 import type { Io } from './up.ts'
@@ -31,6 +34,8 @@ export function serveApi(
     const coordination = openEtcd(env, log)
     onClose(() => coordination.close())
     const plane = openPlane({ env, settings, log, store, coordination })
+    const file = sqliteFile(env.LCM_STORE)
+    if (file !== null) await holdRestoredFleet(dirname(file), plane)
     const adminToken = bootstrapToken(env)
     if (adminToken !== null)
       plane.access.grant(adminToken, { id: 'admin', name: 'admin', role: 'admin', service: null })
@@ -44,12 +49,17 @@ export function serveApi(
 
 /** One process may use an SQLite file; any number may share a MongoDB. */
 async function openConfiguredStore(given: string, onClose: (close: () => unknown) => void): Promise<Store> {
-  const file = /^sqlite:(.+)$/.exec(given)?.[1]
-  if (file !== undefined) onClose(holdLock(`${file}.lock`, file))
-  const store = file === undefined ? await openSharedStore(given) : openStore(file)
+  const file = sqliteFile(given)
+  if (file !== null) {
+    refuseUnfinishedRestore(dirname(file))
+    onClose(holdLock(`${file}.lock`, file))
+  }
+  const store = file === null ? await openSharedStore(given) : openStore(file)
   onClose(() => store.close())
   return store
 }
+
+const sqliteFile = (given: string): string | null => /^sqlite:(.+)$/.exec(given)?.[1] ?? null
 
 const hostOf = ({ LCM_PUBLIC_URL: url }: ApiEnvironment): string[] => (url === undefined ? [] : [new URL(url).hostname])
 
@@ -64,12 +74,15 @@ interface PlaneParts {
 function openPlane({ env, settings, log, store, coordination }: PlaneParts): ControlPlane {
   const meter = promMeter()
   const [first = '', ...others] = Object.keys(readRegionFile(env.AWS_REGIONS_CONFIG_PATH))
+  const secretKey = Buffer.from(env.LCM_SECRET_KEY, 'hex')
   return controlPlane({
+    ...backupOf({ env, log, store, secretKey }),
+    ...webhookOf(env, ['/lcm', ...hostOf(env)].join('/')),
     store,
     log,
     clock: systemClock,
     randomBytes,
-    secretKey: Buffer.from(env.LCM_SECRET_KEY, 'hex'),
+    secretKey,
     changeKeys: coordination.changeKeys,
     oidc: oidcOf(env),
     publicUrl: env.LCM_PUBLIC_URL ?? null,
@@ -84,4 +97,22 @@ function openPlane({ env, settings, log, store, coordination }: PlaneParts): Con
       metrics: () => meter.text(),
     },
   })
+}
+
+/** The fleet is named by its worker-controllers; they and the cloud stay where they are. */
+function backupOf({ env, log, store, secretKey }: Pick<PlaneParts, 'env' | 'log' | 'store'> & { secretKey: Buffer }) {
+  const storeFile = sqliteFile(env.LCM_STORE)
+  if (storeFile === null) return {}
+  const cloud = env.LCM_CLOUD
+  const backup = backupsOf({
+    store,
+    storeFile,
+    secretKey,
+    fleetId: null,
+    cloud,
+    copyCloud: null,
+    clock: systemClock,
+    log,
+  })
+  return backup === null ? {} : { backup }
 }

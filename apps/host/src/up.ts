@@ -13,12 +13,14 @@ import type { Store } from '@lcm/store/store'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
 import { z } from 'zod'
 import { assetFolder } from './assets.ts'
+import { backupsOf } from './backup.ts'
 import { closingAfter } from './closing.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
-import { settingsEnvironment } from './environment.ts'
+import { settingsEnvironment, webhookEnvironment, webhookOf } from './environment.ts'
 import { createFirstFleet } from './first-fleet.ts'
 import { listen, openStore } from './listening.ts'
+import { holdRestoredFleet } from './restored.ts'
 import { StartupError } from './startup-error.ts'
 import { readTemplateFiles } from './template-files.ts'
 import { VERSION } from './version.ts'
@@ -74,6 +76,7 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   const coordination = localCoordination({ clock: systemClock, firstEpoch: service => plane.nextEpoch(service) })
   const controllers: ComposedController[] = []
   const plane = openControlPlane(opened, { changeKeys: coordination.changeKeys, meter, controllers })
+  await holdRestoredFleet(folder.path, plane)
   plane.access.grant(folder.adminToken, ADMIN)
   const controllerToken = randomBytes(32).toString('base64url')
   plane.access.grant(controllerToken, {
@@ -137,7 +140,19 @@ function openControlPlane(
   },
 ): ControlPlane {
   const [first = 'us-east-1', ...others] = Object.keys(cloud.regions)
+  const backup = backupsOf({
+    store,
+    storeFile: folder.file('lcm.sqlite'),
+    secretKey: folder.secretKey,
+    fleetId: folder.fleetId,
+    cloud: options.cloud,
+    copyCloud: cloud.backup,
+    clock: systemClock,
+    log,
+  })
   return controlPlane({
+    ...(backup === null ? {} : { backup }),
+    ...webhookOf(webhookEnvironment(options.env), `/lcm/${folder.fleetId}`),
     store,
     log,
     clock: systemClock,

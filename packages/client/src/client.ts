@@ -14,6 +14,9 @@ import { type ApiResponse, type Dispatch, EPOCH_HEADER, toEtag } from '@lcm/cont
 import { ApiError, UnreachableError } from './api-error.ts'
 import { readSse } from './sse.ts'
 
+/** A large file is made before its first byte comes. */
+const FILE_PATIENCE_MS = 5 * 60_000
+
 type Needed<K extends string, T> = T extends undefined ? { readonly [P in K]?: undefined } : { readonly [P in K]: T }
 type Params<N extends RouteName> = keyof ParamsOf<N> extends never ? { params?: undefined } : { params: ParamsOf<N> }
 type Query<N extends RouteName> = QueryInput<N> extends undefined ? { query?: undefined } : { query?: QueryInput<N> }
@@ -39,6 +42,8 @@ export interface Client {
    * reason when the caller gave up.
    */
   call<N extends RouteName>(name: N, call: Call<N>): Promise<AnswerOf<N>>
+  /** The file that a route answers, as it comes. It breaks with an UnreachableError rather than end early. */
+  download(name: 'createBackup', call: { readonly signal?: AbortSignal }): Promise<AsyncIterable<Uint8Array>>
   /** Follows changes from `after` (or from now on) until the stream or the signal ends. Reconnecting is the caller's. */
   events(follow: { after?: string; signal: AbortSignal }): AsyncGenerator<PositionedEvent>
 }
@@ -54,6 +59,7 @@ export function apiClient(transport: Dispatch, options: { token?: string } = {})
       headers: { ...baseHeaders, ...headersOf(call) },
       body: call.body === undefined ? null : JSON.stringify(call.body),
       signal: call.signal ?? new AbortController().signal,
+      ...(call.patienceMs === undefined ? {} : { patienceMs: call.patienceMs }),
     })
   }
 
@@ -63,6 +69,12 @@ export function apiClient(transport: Dispatch, options: { token?: string } = {})
       const text = await textOf(response)
       if (response.status >= 400) throw new ApiError(problemIn(text, response.status))
       return text === '' ? null : understood(text)
+    },
+    async download(name, { signal }) {
+      const response = await send(ROUTES[name], { signal, patienceMs: FILE_PATIENCE_MS })
+      if (response.status >= 400) throw new ApiError(problemIn(await textOf(response), response.status))
+      if (response.file === undefined) throw new UnreachableError('no file came')
+      return response.file
     },
     async *events({ after, signal }) {
       const response = await send(ROUTES.events, {
@@ -87,6 +99,7 @@ interface AnyCall {
   readonly epoch?: number | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
+  readonly patienceMs?: number
 }
 
 function urlOf(path: string, call: AnyCall): string {

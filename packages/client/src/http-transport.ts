@@ -11,7 +11,7 @@ export function httpTransport(options: { baseUrl: string; clock: Clock }): Dispa
     const giveUp = () => controller.abort()
     request.signal.addEventListener('abort', giveUp)
     if (request.signal.aborted) giveUp()
-    const cancelDeadline = options.clock.after(ANSWER_MS_MAX, giveUp)
+    const cancelDeadline = options.clock.after(request.patienceMs ?? ANSWER_MS_MAX, giveUp)
     try {
       const response = await fetch(new URL(request.url, options.baseUrl), {
         method: request.method,
@@ -32,22 +32,28 @@ export function httpTransport(options: { baseUrl: string; clock: Clock }): Dispa
 
 async function toApiResponse(response: Response, release: () => void): Promise<ApiResponse> {
   const headers = Object.fromEntries(response.headers)
-  if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body) {
-    return { status: response.status, headers, body: decoded(response.body, release) }
-  }
+  const { status, body: stream } = response
+  if (headers['content-type']?.startsWith('text/event-stream') && stream)
+    return { status, headers, body: decoded(chunksOf(stream, release)) }
+  if (headers['content-disposition']?.startsWith('attachment') && stream)
+    return { status, headers, body: null, file: chunksOf(stream, release) }
   const body = await response.text()
   release()
-  return { status: response.status, headers, body }
+  return { status, headers, body }
 }
 
-async function* decoded(stream: ReadableStream<Uint8Array>, release: () => void): AsyncGenerator<string> {
+async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
+  for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true })
+}
+
+async function* chunksOf(stream: ReadableStream<Uint8Array>, release: () => void): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      yield decoder.decode(value, { stream: true })
+      yield value
     }
   } catch (error) {
     throw new UnreachableError('the stream broke', { cause: error })

@@ -1,4 +1,4 @@
-import { LIST_LIMIT_MAX } from '@lcm/contract/bodies'
+import { LIST_LIMIT_MAX } from '@lcm/contract/lists'
 
 export interface PageRequest {
   readonly limit: number

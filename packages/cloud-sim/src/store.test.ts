@@ -95,6 +95,18 @@ describe('a SQLite store', () => {
     sqliteSimStore(file()).close()
   })
 
+  it('is copied while it is held and written', async () => {
+    const store = sqliteSimStore(file())
+    store.commit([{ kind: 'a', key: '1', value: '{}' }])
+    const copying = store.backup(join(folder, 'copy.sqlite'))
+    store.commit([{ kind: 'b', key: '1', value: '{}' }])
+    await copying
+    store.close()
+    const copy = sqliteSimStore(join(folder, 'copy.sqlite'))
+    expect(copy.load()).toContainEqual({ kind: 'a', key: '1', value: '{}' })
+    copy.close()
+  })
+
   it('says clearly that there is no such folder', () => {
     expect(() => sqliteSimStore(join(folder, 'missing', 'sim.sqlite'))).toThrow(SimStoreError)
   })

@@ -1,4 +1,4 @@
-import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 
 /** One stored thing. `value` is JSON text, null takes the thing away. */
 export interface SimChange {
@@ -17,6 +17,11 @@ export interface SimStore {
   /** All of it or nothing. When it returns, the changes survive a crash of the process and of the machine. */
   commit(changes: readonly SimChange[]): void
   close(): void
+}
+
+export interface SimFile extends SimStore {
+  /** Writes a consistent copy to a new file while the world goes on. It must be done before the store is closed. */
+  backup(file: string): Promise<void>
 }
 
 export class SimStoreError extends Error {
@@ -43,7 +48,7 @@ const APPLICATION_ID = 0x4c434d53
 const FORMAT = 1
 
 /** Opens the file or makes it. Only one process may hold it, since the model keeps the world in memory. */
-export function sqliteSimStore(path: string): SimStore {
+export function sqliteSimStore(path: string): SimFile {
   const database = openDatabase(path)
   const put = database.prepare('INSERT OR REPLACE INTO record (kind, key, value) VALUES (?, ?, ?)')
   const remove = database.prepare('DELETE FROM record WHERE kind = ? AND key = ?')
@@ -62,6 +67,9 @@ export function sqliteSimStore(path: string): SimStore {
           else put.run(kind, key, value)
         }
       })
+    },
+    async backup(file) {
+      await backup(database, file)
     },
     close: () => released(database),
   }

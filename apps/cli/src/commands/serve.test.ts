@@ -10,6 +10,8 @@ async function served(...args: string[]) {
     serve: async options => {
       seen.push({ ...options, env: Object.keys(options.env) })
     },
+    checkBackup: async () => undefined,
+    restore: async () => undefined,
     startupExitCode: () => null,
   }
   const { shell, err } = capturedShell({ host, env: { LCM_FLEET: 'f' } })

@@ -10,6 +10,8 @@ class Refused extends Error {
 const hostThat = (up: Host['up']): Host => ({
   up,
   serve: async () => undefined,
+  checkBackup: async () => undefined,
+  restore: async () => undefined,
   startupExitCode: error => (error instanceof Refused ? error.exitCode : null),
 })
 

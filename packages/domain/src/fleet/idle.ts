@@ -10,7 +10,7 @@ export interface IdleEvidence {
 }
 
 export interface FleetCounts {
-  /** Workers that run and are wanted running, less those that already have a permit to stop. */
+  /** Workers that run and are to go on running, less those that already have a permit to stop. */
   readonly running: number
   readonly lastScaleDownAt: Instant | null
   readonly isHeld: boolean
@@ -28,12 +28,15 @@ export interface IdleDecision {
   readonly idleSince: Instant | null
 }
 
-/** Whether an idle worker is to be stopped now. The guards come in the order in which people would ask for them. */
+/**
+ * Whether an idle worker is to be stopped now. The guards come in the order in which people would ask for them. Without a
+ * fleet only the worker itself is judged: to count thousands of others is worth it only for one that may go.
+ */
 export function decideIdle(
   worker: Worker,
   evidence: IdleEvidence | null,
   settings: SettingValues,
-  { fleet, nowMs }: { fleet: FleetCounts; nowMs: number },
+  { fleet, nowMs }: { fleet: FleetCounts | null; nowMs: number },
 ): IdleDecision {
   const idleMs = nowMs - referenceMs(worker, evidence)
   const isIdle = evidence !== null && idleMs >= settings.idle_timeout_seconds * 1000
@@ -41,7 +44,7 @@ export function decideIdle(
     guard('already_paused', worker.desired_status !== 'RUNNING', false),
     { name: 'idle_seconds', value: Math.floor(idleMs / 1000), limit: settings.idle_timeout_seconds, passed: isIdle },
     ...eligibility(worker, evidence, settings, nowMs),
-    ...room(settings, fleet, nowMs),
+    ...(fleet === null ? [] : room(settings, fleet, nowMs)),
   ]
   const idleSince = isIdle ? toInstant(nowMs - idleMs) : null
   const failed = guards.find(each => !each.passed)
@@ -70,14 +73,10 @@ function eligibility(worker: Worker, evidence: IdleEvidence | null, settings: Se
   const resumed = worker.pause.last_resumed_at
   const snoozedMs = resumed === null ? 0 : toMs(resumed) + settings.idle_snooze_seconds * 1000 - nowMs
   const heldMs = worker.desired_until === null ? 0 : toMs(worker.desired_until) - nowMs
-  const keptAwake = settings.idle_running_nodes === 'keep' ? (evidence?.running_nodes ?? 0) : 0
+  const keptAwake = settings.idle_running_nodes === 'keep' ? (evidence?.running_nodes ?? 'unknown') : 0
   return [
     guard('idle_detection_enabled', settings.idle_detection_enabled && worker.idle_detection_enabled, true),
-    guard(
-      'idle_action',
-      settings.idle_action === 'drain' && !settings.scale_down_enabled ? 'none' : settings.idle_action,
-      wantedAction(settings),
-    ),
+    guard('idle_action', effectiveIdleAction(settings), wantedAction(settings)),
     guard('status', worker.status, 'RUNNING'),
     guard('protected', worker.protected, false),
     guard('draining', worker.drain !== null, false),
@@ -88,6 +87,13 @@ function eligibility(worker: Worker, evidence: IdleEvidence | null, settings: Se
     guard('held_by_person_seconds', Math.max(0, Math.ceil(heldMs / 1000)), 0),
   ]
 }
+
+/** Draining is scaling down, and so is off where that is off. */
+export const effectiveIdleAction = ({
+  idle_action,
+  scale_down_enabled,
+}: SettingValues): SettingValues['idle_action'] =>
+  idle_action === 'drain' && !scale_down_enabled ? 'none' : idle_action
 
 /** The guard fails where there is nothing to do. */
 const wantedAction = ({ idle_action }: SettingValues): string =>

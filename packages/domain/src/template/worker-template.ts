@@ -5,13 +5,16 @@ export const TemplateName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'lower-case letters, digits and dashes, 1 to 63 characters')
 
+/** The limits lie far beyond any machine, and as far from where sums over a fleet would overflow. */
 export const Capacity = z.object({
-  cpu_cores: z.int().positive(),
-  memory_gb: z.number().positive(),
-  storage_gb: z.number().positive(),
-  max_nodes: z.int().positive(),
+  cpu_cores: z.int().positive().max(100_000),
+  memory_gb: z.number().positive().max(1_000_000),
+  storage_gb: z.number().positive().max(1_000_000),
+  max_nodes: z.int().positive().max(1_000_000),
 })
 export type Capacity = z.infer<typeof Capacity>
+
+export const HourlyUsd = z.number().nonnegative().max(10_000)
 
 /** What a person may say of a template. */
 export const WorkerTemplateSpec = z.strictObject({
@@ -23,7 +26,7 @@ export const WorkerTemplateSpec = z.strictObject({
   /** Without an owner anybody's public image of that name would win. */
   ami_owner: z.string().min(1),
   capacity: Capacity,
-  cost_per_hour_usd: z.number().nonnegative(),
+  cost_per_hour_usd: HourlyUsd,
   root_volume_gb: z.int().min(8).max(16_384).default(64),
   volume_encrypted: z.boolean().default(true),
   iam_instance_profile: z.string().nullable().default(null),

@@ -35,7 +35,7 @@ export function costCauseOf(worker: Worker): CostCause | null {
   }
 }
 
-const isStoppedByPolicy = (worker: Worker): boolean => worker.pause.reason !== null
+const isStoppedByPolicy = (worker: Worker): boolean => worker.status === 'STOPPED' && worker.pause.reason !== null
 
 /** The interval that ends when `before` becomes `after`, and the billing from then on. Null when the same one goes on. */
 export function closeCost(
@@ -44,13 +44,15 @@ export function closeCost(
   now: Instant,
 ): { interval: CostInterval | null; billing: Worker['billing'] } | null {
   const cause = costCauseOf(after)
-  if (cause === before.billing.cause && (before.status === after.status || cause === null)) return null
+  const goesOn = before.status === after.status && isStoppedByPolicy(before) === isStoppedByPolicy(after)
+  if (cause === before.billing.cause && (goesOn || cause === null)) return null
   const interval = intervalOf(before, now)
   const closed_usd = before.billing.closed_usd + (interval?.usd ?? 0)
   return { interval, billing: { since: cause === null ? null : now, cause, closed_usd } }
 }
 
-function intervalOf(worker: Worker, now: Instant): CostInterval | null {
+/** What the worker's time was spent on since its last change, were it to end now. */
+export function intervalOf(worker: Worker, now: Instant): CostInterval | null {
   const { since, cause } = worker.billing
   if (since === null || cause === null) return null
   const usd = (worker.cost_per_hour_usd * Math.max(0, toMs(now) - toMs(since))) / HOUR_MS

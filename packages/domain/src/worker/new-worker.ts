@@ -1,7 +1,7 @@
-import type { Instant } from '@lcm/domain/instant'
-import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import { NEVER_PAUSED, NO_ACTIVITY, NO_LICENSE, NOTHING_BILLED, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
-import type { Worker } from '@lcm/domain/worker/worker'
+import type { Instant } from '../instant.ts'
+import type { WorkerTemplate } from '../template/worker-template.ts'
+import { NEVER_PAUSED, NO_ACTIVITY, NO_LICENSE, NOTHING_BILLED, NOTHING_RESERVED } from './parts.ts'
+import type { Worker } from './worker.ts'
 
 /** A worker that nothing has happened to yet. */
 export const blankWorker = (id: string, now: Instant): Worker => ({

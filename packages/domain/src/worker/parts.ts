@@ -9,6 +9,7 @@ export const Labels = z
     z.string().max(128),
   )
   .refine(labels => Object.keys(labels).length <= 50, 'at most 50')
+  .meta({ maxProperties: 50 })
 export type Labels = z.infer<typeof Labels>
 
 /** The door is closed: no new session is placed, and when the last one is gone the worker goes on to `then`. */

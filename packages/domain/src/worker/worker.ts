@@ -94,7 +94,8 @@ export const WorkerName = z
   .max(128)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
   .regex(/^[^\u0000-\u001f\u007f]*$/, 'no control characters')
-export const Tags = z.record(z.string().min(1).max(128), z.string().max(256))
+export const TagValue = z.string().max(256)
+export const Tags = z.record(z.string().min(1).max(128), TagValue)
 /** The names that LCM itself needs on a machine. */
 export const isReservedTag = (key: string): boolean => /^(aws|lcm):/.test(key)
 

@@ -1,6 +1,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Change, Collection, Document, Kind, NewEntry, Query, WriteResult } from '../store.ts'
+import type { Change, Collection, Document, Kind, NewEntry, WriteResult } from '../store.ts'
 import type { Batch } from './batch.ts'
+import { documentReader } from './document-reader.ts'
 import { sqliteFacets } from './facets.ts'
 
 export interface CommitHooks {
@@ -29,7 +30,7 @@ export function sqliteCollection<T extends Document>(
 ): Collection<T> {
   const sql = statements(db)
   const facets = sqliteFacets(db, kind)
-  const parse = (row: { body?: unknown }): T => kind.parse(JSON.parse(String(row.body)))
+  const reader = documentReader(db, kind)
 
   function claimValues(document: T): void {
     for (const [field, read] of Object.entries(kind.unique ?? {})) {
@@ -63,17 +64,8 @@ export function sqliteCollection<T extends Document>(
 
   const changeOf = ({ id, version }: Document, deleted = false): Change => ({ kind: kind.name, id, version, deleted })
   return {
-    async get(id) {
-      const row = sql.get.get(kind.name, id)
-      return row === undefined ? null : parse(row)
-    },
-    async list(query) {
-      const { text, values } = listSql(kind.name, query)
-      return db
-        .prepare(text)
-        .all(...values)
-        .map(parse)
-    },
+    get: async id => reader.get(id),
+    list: async query => reader.list(query),
     insert(document, entries = []) {
       const { id, version } = document
       const run = () => sql.insert.run(kind.name, id, version, JSON.stringify(document)).changes
@@ -94,32 +86,9 @@ export function sqliteCollection<T extends Document>(
 }
 
 const statements = (db: DatabaseSyncInstance) => ({
-  get: db.prepare('SELECT body FROM documents WHERE kind = ? AND id = ?'),
   insert: db.prepare('INSERT INTO documents (kind, id, version, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
   replace: db.prepare('UPDATE documents SET version = ?, body = ? WHERE kind = ? AND id = ? AND version = ?'),
   remove: db.prepare('DELETE FROM documents WHERE kind = ? AND id = ? AND version = ?'),
   claim: db.prepare('INSERT INTO unique_values (kind, field, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
   release: db.prepare('DELETE FROM unique_values WHERE kind = ? AND id = ?'),
 })
-
-const FACET = 'SELECT id FROM facets WHERE kind = documents.kind AND name = ?'
-
-/** Filters are looked up by value or by id, whichever is less: SQLite chooses. */
-function listSql(kind: string, query: Query): { text: string; values: (string | number)[] } {
-  const conditions = ['kind = ?']
-  const values: (string | number)[] = [kind]
-  const add = (condition: string, ...bound: string[]) => {
-    conditions.push(condition)
-    values.push(...bound)
-  }
-  if (query.after !== undefined) add('id > ?', query.after)
-  for (const [name, value] of Object.entries(query.where ?? {})) add(`id IN (${FACET} AND value = ?)`, name, value)
-  for (const [name, value] of Object.entries(query.whereNot ?? {})) {
-    add(`NOT EXISTS (${FACET} AND value = ? AND id = documents.id)`, name, value)
-  }
-  for (const [name, value] of Object.entries(query.contains ?? {})) {
-    add(`id IN (${FACET} AND instr(lower(value), lower(?)) > 0)`, name, value)
-  }
-  values.push(query.limit)
-  return { text: `SELECT body FROM documents WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ?`, values }
-}

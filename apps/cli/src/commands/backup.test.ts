@@ -1,0 +1,135 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { UnreachableError } from '@lcm/client/api-error'
+import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
+import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
+import { beforeEach, expect, it } from 'vitest'
+import { run } from '../program.ts'
+import type { Host } from '../shell.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { fakeApi } from '../testing/fake-api.ts'
+
+class Refused extends Error {}
+
+const HOST: Host = {
+  up: async () => undefined,
+  serve: async () => undefined,
+  checkBackup: async file => {
+    if (!readFileSync(file, 'utf8').endsWith('end')) throw new Refused(`${file} is cut off`)
+  },
+  restore: async () => undefined,
+  startupExitCode: error => (error instanceof Refused ? 1 : null),
+}
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'lcm-cli-backup-'))
+})
+
+async function* bytes(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text)
+}
+const answer = (file: AsyncIterable<Uint8Array>): ApiResponse => ({
+  status: 200,
+  headers: { 'content-type': 'application/vnd.sqlite3', 'content-disposition': 'attachment' },
+  body: null,
+  file,
+})
+
+async function backup(dispatch: Dispatch, ...args: string[]) {
+  const captured = capturedShell({ api: { ...fakeApi(), dispatch }, host: HOST })
+  const code = await run(['backup', join(folder, 'fleet.backup'), ...args], captured.shell)
+  return { code, out: captured.out(), err: captured.err() }
+}
+const written = () => readFileSync(join(folder, 'fleet.backup'), 'utf8')
+
+it('writes what the API gives, for its owner only, and says so', async () => {
+  const asked: string[] = []
+  const { code, out, err } = await backup(async ({ method, url }) => {
+    asked.push(`${method} ${url}`)
+    return answer(bytes('begin ', 'and end'))
+  })
+  expect([code, asked, written()]).toEqual([0, ['POST /api/v1/backup'], 'begin and end'])
+  expect(statSync(join(folder, 'fleet.backup')).mode & 0o777).toBe(0o600)
+  expect(out).toContain('fleet.backup holds a whole backup of 0.0 MB')
+  expect(err).toContain('Keep it as safe as the data folder')
+  expect(readdirSync(folder)).toEqual(['fleet.backup'])
+})
+
+it('never writes over a file unasked, and does not even ask the API', async () => {
+  writeFileSync(join(folder, 'fleet.backup'), 'mine', { mode: 0o644 })
+  const unasked = async () => Promise.reject(new Error('the API was asked'))
+  const { code, err } = await backup(unasked)
+  expect([code, written()]).toEqual([4, 'mine'])
+  expect(err).toMatch(/fleet\.backup is there already: name another, or replace it with --force/)
+  expect((await backup(async () => answer(bytes('end')), '--force')).code).toBe(0)
+  expect(written()).toBe('end')
+  expect(statSync(join(folder, 'fleet.backup')).mode & 0o777).toBe(0o600)
+})
+
+it('does not write over a file that came meanwhile', async () => {
+  async function* slow() {
+    yield Buffer.from('the end')
+    writeFileSync(join(folder, 'fleet.backup'), 'mine')
+  }
+  expect((await backup(async () => answer(slow()))).code).toBe(4)
+  expect(written()).toBe('mine')
+})
+
+it('keeps nothing of a download that breaks, and leaves the old file alone', async () => {
+  async function* broken() {
+    yield Buffer.from('begin')
+    throw new UnreachableError('the stream broke')
+  }
+  const { code, err } = await backup(async () => answer(broken()))
+  expect([code, readdirSync(folder)]).toEqual([6, []])
+  expect(err).toContain('the download broke off and nothing of it was kept: repeat it')
+  writeFileSync(join(folder, 'fleet.backup'), 'old')
+  expect((await backup(async () => answer(broken()), '--force')).code).toBe(6)
+  expect([written(), readdirSync(folder)]).toEqual(['old', ['fleet.backup']])
+})
+
+it('keeps nothing that ended early but was called whole', async () => {
+  const { code, err } = await backup(async () => answer(bytes('begin')))
+  expect([code, readdirSync(folder)]).toEqual([1, []])
+  expect(err).toContain('what came is no whole backup')
+})
+
+it('says why the API refuses', async () => {
+  const problem = new ProblemError('backup_unavailable', 'use the tools of the database server, such as mongodump')
+  const { code, err } = await backup(async () => ({
+    status: 501,
+    headers: { 'content-type': PROBLEM_MEDIA_TYPE },
+    body: JSON.stringify(problem.toProblem('/api/v1/backup')),
+  }))
+  expect([code, readdirSync(folder)]).toEqual([1, []])
+  expect(err).toContain('mongodump')
+})
+
+it('says what to do when the file can not be written', async () => {
+  folder = join(folder, 'missing')
+  const { code, err } = await backup(async () => answer(bytes('end')))
+  expect(code).toBe(1)
+  expect(err).toMatch(/fleet\.backup can't be written \(ENOENT\): make its folder first/)
+  folder = mkdtempSync(join(tmpdir(), 'lcm-cli-backup-'))
+  const captured = capturedShell({ host: HOST })
+  expect(await run(['backup', folder, '--force'], captured.shell)).toBe(4)
+  expect(captured.err()).toContain('name a file')
+})
+
+it('leaves nothing when the person interrupts', async () => {
+  const captured = capturedShell({
+    host: HOST,
+    api: {
+      ...fakeApi(),
+      dispatch: async ({ signal }) => {
+        captured.interrupt()
+        throw signal.reason
+      },
+    },
+  })
+  expect(await run(['backup', join(folder, 'fleet.backup')], captured.shell)).toBe(130)
+  expect(existsSync(folder) && readdirSync(folder)).toEqual([])
+  expect(captured.err()).toBe('')
+})

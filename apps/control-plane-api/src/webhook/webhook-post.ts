@@ -1,0 +1,79 @@
+import { linkedAbort } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import { CLOUD_EVENT_MEDIA_TYPE } from './cloud-event.ts'
+
+/** A receiver that takes longer is asked again later. */
+const ANSWER_MS_MAX = 5_000
+
+export interface WebhookSetting {
+  /** May hold credentials in any of its parts, so that only its host is ever logged. */
+  readonly url: string
+  /** Sent as a bearer token; it wins over credentials in the address. */
+  readonly token: string | null
+  /** What CloudEvents call the source, such as `/lcm/<fleet>`. */
+  readonly source: string
+  readonly fetch: typeof fetch
+}
+
+export type Delivery =
+  | { readonly outcome: 'taken' }
+  /** The receiver will never take it. */
+  | { readonly outcome: 'refused'; readonly reason: string }
+  /** Worth another try. */
+  | { readonly outcome: 'failed'; readonly reason: string }
+
+export type Post = (body: string, signal: AbortSignal) => Promise<Delivery>
+
+/** One try at telling the receiver. It never rejects, and its reasons hold nothing of the address. */
+export function webhookPost({ url, token, fetch }: WebhookSetting, clock: Clock): Post {
+  const target = new URL(url)
+  const headers = { 'content-type': CLOUD_EVENT_MEDIA_TYPE, ...authorization(target, token) }
+  // A request must not be made with these in its address.
+  target.username = ''
+  target.password = ''
+  return async (body, signal) => {
+    const attempt = linkedAbort(signal)
+    const cancel = clock.after(ANSWER_MS_MAX, () => attempt.abort())
+    try {
+      const request = { method: 'POST', headers, body, redirect: 'manual', signal: attempt.signal } as const
+      const response = await fetch(target, request)
+      response.body?.cancel().catch(() => undefined)
+      return deliveryOf(response.status)
+    } catch (error) {
+      const late = `no answer within ${ANSWER_MS_MAX / 1000} s`
+      return { outcome: 'failed', reason: attempt.signal.aborted ? late : codeOf(error) }
+    } finally {
+      cancel()
+      attempt.unlink()
+    }
+  }
+}
+
+function authorization({ username, password }: URL, token: string | null): Record<string, string> {
+  if (token !== null) return { authorization: `Bearer ${token}` }
+  if (username === '' && password === '') return {}
+  const pair = `${decoded(username)}:${decoded(password)}`
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+/** A lone percent sign is taken as it stands. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function deliveryOf(status: number): Delivery {
+  if (status >= 200 && status < 300) return { outcome: 'taken' }
+  const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429
+  return { outcome: isFinal ? 'refused' : 'failed', reason: `status ${status}` }
+}
+
+/** The code alone, such as ECONNREFUSED: messages of network errors may quote the address. */
+function codeOf(error: unknown): string {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
+    if ('code' in cause && typeof cause.code === 'string' && /^[A-Z0-9_]+$/.test(cause.code)) return cause.code
+  return 'the connection failed'
+}

@@ -1,0 +1,175 @@
+import { aWorker } from '@lcm/testkit/builders'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import { type CostInterval, closeCost, costCauseOf, costOf, intervalOf } from './cost.ts'
+import { WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
+
+const START = toMs('2026-01-01T00:00:00.000Z')
+const at = (hours: number) => toInstant(START + hours * 3_600_000)
+const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: at(0) }
+const machine = { ec2_instance_id: 'i-1' }
+const idlePause = { ...aWorker().pause, reason: 'idle', by: 'idle' }
+
+describe('what time is spent on', () => {
+  it.each<[WorkerStatus, string | null]>([
+    ['PENDING', null],
+    ['PROVISIONING', null],
+    ['STARTING', 'boot'],
+    ['RUNNING', 'idle'],
+    ['DRAINING', 'drain'],
+    ['STOPPING', null],
+    ['STOPPED', 'stopped'],
+    ['TERMINATING', 'drain'],
+    ['TERMINATED', null],
+    ['FAILED', 'failed'],
+    ['UNKNOWN', 'failed'],
+  ])('%s with a machine: %s', (status, cause) => {
+    expect(costCauseOf(aWorker({ status, ...machine }))).toBe(cause)
+  })
+
+  it.each<WorkerStatus>(['FAILED', 'UNKNOWN', 'DRAINING', 'TERMINATING'])('%s without a machine: nothing', status => {
+    expect(costCauseOf(aWorker({ status }))).toBeNull()
+  })
+
+  it('is a session while one lives on it', () => {
+    expect(costCauseOf(aWorker({ status: 'RUNNING', reservations: { 'ls-1': RESERVATION } }))).toBe('session')
+  })
+})
+
+/** Lets a worker live through changes, each at its hour, and collects the intervals that end. */
+function live(first: Partial<Worker>, changes: readonly [number, Partial<Worker>][]) {
+  const intervals: CostInterval[] = []
+  let worker = aWorker({ cost_per_hour_usd: 4, ...machine, ...first })
+  for (const [hours, change] of changes) {
+    const after = { ...worker, ...change }
+    const closed = closeCost(worker, after, at(hours))
+    if (closed?.interval) intervals.push(closed.interval)
+    worker = closed === null ? after : { ...after, billing: closed.billing }
+  }
+  return { worker, intervals }
+}
+
+describe('an interval', () => {
+  it('ends with each change of what the time is for, and is priced by the hour', () => {
+    const { worker, intervals } = live({}, [
+      [0, { status: 'STARTING' }],
+      [0.5, { status: 'RUNNING' }],
+      [1, { reservations: { 'ls-1': RESERVATION } }],
+      [3, { reservations: {} }],
+      [4, { status: 'STOPPING' }],
+      [4.25, { status: 'STOPPED' }],
+    ])
+    expect(intervals.map(({ status, cause, usd, saved_usd }) => [status, cause, usd, saved_usd])).toEqual([
+      ['STARTING', 'boot', 2, 0],
+      ['RUNNING', 'idle', 2, 0],
+      ['RUNNING', 'session', 8, 0],
+      ['RUNNING', 'idle', 4, 0],
+    ])
+    expect(intervals[2]).toMatchObject({ from: at(1), to: at(3) })
+    expect(worker.billing).toEqual({ since: at(4.25), cause: 'stopped', closed_usd: 16 })
+  })
+
+  it('ends with a move to another status of the same cause, so that each has its own', () => {
+    const { intervals } = live({ status: 'PENDING' }, [
+      [0, { status: 'DRAINING' }],
+      [1, { status: 'TERMINATING' }],
+      [3, { status: 'TERMINATED' }],
+    ])
+    expect(intervals.map(({ status, usd }) => [status, usd])).toEqual([
+      ['DRAINING', 4],
+      ['TERMINATING', 8],
+    ])
+  })
+
+  it('goes on through changes that are none of money', () => {
+    const running = aWorker({ status: 'RUNNING', ...machine, billing: { since: at(0), cause: 'idle', closed_usd: 1 } })
+    expect(closeCost(running, { ...running, name: 'other' }, at(5))).toBeNull()
+    const pending = aWorker({ status: 'PENDING' })
+    expect(closeCost(pending, { ...pending, status: 'PROVISIONING' }, at(5))).toBeNull()
+  })
+
+  it('never costs less than nothing, whatever the clocks of several processes say', () => {
+    const running = aWorker({ status: 'RUNNING', ...machine, billing: { since: at(2), cause: 'idle', closed_usd: 3 } })
+    const closed = closeCost(running, { ...running, status: 'STOPPING' }, at(1))
+    expect(closed?.interval?.usd).toBe(0)
+    expect(closed?.billing.closed_usd).toBe(3)
+  })
+})
+
+describe('what is saved', () => {
+  const stopped = { status: 'STOPPED', billing: { since: at(0), cause: 'stopped', closed_usd: 0 } } as const
+
+  it('is what the hours that a policy stopped it would have cost', () => {
+    const { intervals } = live({ ...stopped, pause: idlePause }, [[10, { status: 'STARTING' }]])
+    expect(intervals).toMatchObject([{ cause: 'stopped', usd: 0, saved_usd: 40 }])
+  })
+
+  it('is nothing where a person stopped it', () => {
+    const { intervals } = live(stopped, [[10, { status: 'STARTING' }]])
+    expect(intervals).toMatchObject([{ cause: 'stopped', usd: 0, saved_usd: 0 }])
+  })
+
+  it('counts until a person says otherwise, not until the machine moves', () => {
+    const { intervals, worker } = live({ ...stopped, pause: idlePause }, [
+      [10, { pause: { ...idlePause, reason: null, by: null }, desired_status: 'RUNNING' }],
+      [11, { status: 'STARTING' }],
+    ])
+    expect(intervals.map(({ usd, saved_usd }) => [usd, saved_usd])).toEqual([
+      [0, 40],
+      [0, 0],
+    ])
+    expect(worker.billing.closed_usd).toBe(0)
+  })
+
+  it('does not begin before the machine has stopped', () => {
+    const running = aWorker({ status: 'RUNNING', ...machine, billing: { since: at(0), cause: 'idle', closed_usd: 0 } })
+    expect(closeCost(running, { ...running, pause: idlePause }, at(1))).toBeNull()
+  })
+
+  it('is known while it goes on', () => {
+    expect(intervalOf(aWorker({ ...stopped, pause: idlePause }), at(2))).toMatchObject({ usd: 0, saved_usd: 8 })
+    expect(intervalOf(aWorker(), at(2))).toBeNull()
+  })
+})
+
+describe('what a worker costs', () => {
+  it('is what was closed and what is open, and by the hour as it is now', () => {
+    const billing = { since: at(1), cause: 'idle' as const, closed_usd: 10 }
+    expect(costOf(aWorker({ status: 'RUNNING', billing }), at(3))).toEqual({
+      spent_usd: 18,
+      per_hour_usd: 4,
+      cause: 'idle',
+    })
+    expect(costOf(aWorker({ status: 'STOPPED', billing: { ...billing, cause: 'stopped' } }), at(3))).toEqual({
+      spent_usd: 10,
+      per_hour_usd: 0,
+      cause: 'stopped',
+    })
+    expect(costOf(aWorker(), at(3))).toEqual({ spent_usd: 0, per_hour_usd: 0, cause: null })
+  })
+
+  it('adds up over any life: all that was closed, and nothing twice', () => {
+    const step = fc.record({
+      minutes: fc.integer({ min: 0, max: 600 }),
+      status: fc.constantFrom(...WORKER_STATUSES),
+      busy: fc.boolean(),
+      paused: fc.boolean(),
+    })
+    const property = fc.property(fc.array(step, { maxLength: 20 }), steps => {
+      let minutes = 0
+      const changes = steps.map(({ minutes: later, status, busy, paused }): [number, Partial<Worker>] => {
+        minutes += later
+        const pause = paused ? idlePause : aWorker().pause
+        return [minutes / 60, { status, reservations: busy ? { 'ls-1': RESERVATION } : {}, pause }]
+      })
+      const { worker, intervals } = live({}, changes)
+      const closed = intervals.reduce((sum, { usd }) => sum + usd, 0)
+      expect(worker.billing.closed_usd).toBeCloseTo(closed, 6)
+      const ends = intervals.map(({ from, to }) => [toMs(from), toMs(to)])
+      expect(ends.flat()).toEqual([...ends.flat()].sort((a, b) => a - b))
+      for (const { usd, saved_usd } of intervals) expect(usd * saved_usd).toBe(0)
+    })
+    fc.assert(property, { numRuns: 2_000, seed: 5 })
+  })
+})

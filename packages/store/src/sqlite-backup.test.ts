@@ -1,0 +1,176 @@
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { describe, expect, it } from 'vitest'
+import { packBackup, readSealed, unpackBackup, verifyBackup } from './sqlite-backup.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+import { type Document, type Kind, type Store, StoreError } from './store.ts'
+
+interface Note extends Document {
+  readonly text: string
+}
+const parse = (body: unknown): Note => {
+  const { id, version, text } = Object(body)
+  return { id: String(id), version: Number(version), text: String(text) }
+}
+const NOTES: Kind<Note> = { name: 'note', parse, announced: true }
+const folder = () => mkdtempSync(join(tmpdir(), 'lcm-backup-'))
+const KEY = Buffer.from('the secret key of this fleet')
+
+async function write(store: Store, count: number): Promise<void> {
+  const notes = store.collection(NOTES)
+  for (let i = 0; i < count; i++) await notes.insert({ id: `n-${i}`, version: 1, text: `note ${i} ${'.'.repeat(500)}` })
+}
+
+async function sealed(packed: string, to: string): Promise<string> {
+  for await (const chunk of readSealed(packed)) appendFileSync(to, chunk)
+  return to
+}
+
+/** A whole backup of a store with some notes. */
+async function aBackup(count = 50): Promise<string> {
+  const at = folder()
+  const store = openSqliteStore(join(at, 'lcm.sqlite'))
+  await write(store, count)
+  await store.backup?.(join(at, 'copy'))
+  await store.close()
+  packBackup(join(at, 'copy'), new Map([['secret-key', KEY]]))
+  return sealed(join(at, 'copy'), join(at, 'backup'))
+}
+
+it('comes back as the store that it was, with what belongs to it', async () => {
+  const restored = join(folder(), 'lcm.sqlite')
+  const parts = await unpackBackup(await aBackup(), restored)
+  expect([...parts.keys()]).toEqual(['secret-key'])
+  expect(Buffer.from(parts.get('secret-key') ?? [])).toEqual(KEY)
+  expect(statSync(restored).mode & 0o777).toBe(0o600)
+  const store = openSqliteStore(restored)
+  expect(await store.collection(NOTES).list({ limit: 100 })).toHaveLength(50)
+  expect(await store.changes?.position()).toBe('50')
+  await store.close()
+  expect(readFileSync(restored).includes(KEY)).toBe(false)
+})
+
+it('is one consistent file, however much is written meanwhile', async () => {
+  const at = folder()
+  const store = openSqliteStore(join(at, 'lcm.sqlite'), { gather: setImmediate })
+  await write(store, 2000)
+  const pair = store.collection({ ...NOTES, name: 'pair' })
+  let isDone = false
+  const copying = store.backup?.(join(at, 'copy')).then(() => {
+    isDone = true
+  })
+  let round = 0
+  for (; !isDone || round < 3; round += 1)
+    await Promise.all(['a', 'b'].map(side => pair.insert({ id: `${round}${side}`, version: 1, text: '' })))
+  await copying
+  await store.close()
+  packBackup(join(at, 'copy'), new Map())
+  await unpackBackup(await sealed(join(at, 'copy'), join(at, 'backup')), join(at, 'restored'))
+  const restored = openSqliteStore(join(at, 'restored'))
+  const found = await restored.collection({ ...NOTES, name: 'pair' }).list({ limit: 10_000 })
+  expect(await restored.collection(NOTES).list({ limit: 10_000 })).toHaveLength(2000)
+  // Two writes of one commit are both there or both missing.
+  expect(found.filter(({ id }) => id.endsWith('a'))).toHaveLength(found.filter(({ id }) => id.endsWith('b')).length)
+  await restored.close()
+})
+
+it('waits for a copy that is being made before it closes', async () => {
+  const at = folder()
+  const store = openSqliteStore(join(at, 'lcm.sqlite'))
+  await write(store, 1000)
+  const copying = store.backup?.(join(at, 'copy'))
+  let isClosed = false
+  const closing = store.close().then(() => {
+    isClosed = true
+  })
+  // The copy can not be done before the event loop turns, and this does not turn it.
+  for (let i = 0; i < 10; i++) await null
+  expect(isClosed).toBe(false)
+  await Promise.all([copying, closing])
+  const copy = openSqliteStore(join(at, 'copy'))
+  expect(await copy.collection(NOTES).list({ limit: 10_000 })).toHaveLength(1000)
+  await copy.close()
+})
+
+it('can be opened with the tools of SQLite, seal and all', async () => {
+  const db = new DatabaseSync(await aBackup(), { readOnly: true })
+  expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  expect(db.prepare('SELECT count(*) AS count FROM documents').get()).toEqual({ count: 50 })
+  db.close()
+})
+
+describe('a file that is no backup', () => {
+  const refusal = async (file: string): Promise<string> => {
+    const to = join(folder(), 'to')
+    const errors = await Promise.all([verifyBackup(file), unpackBackup(file, to)].map(each => each.catch(e => e)))
+    for (const error of errors) expect(error).toBeInstanceOf(StoreError)
+    expect(errors[1].message).toBe(errors[0].message)
+    return errors[0].message
+  }
+  const given = (content: string | Uint8Array): string => {
+    const file = join(folder(), 'given')
+    writeFileSync(file, content)
+    return file
+  }
+
+  it('is refused', async () => {
+    expect(await refusal(join(folder(), 'nowhere'))).toMatch(/nowhere can not be read: no such file.*lcm backup/)
+    expect(await refusal(folder())).toContain('can not be read')
+    expect(await refusal(given(''))).toMatch(/is no backup of LCM.*lcm backup/)
+    expect(await refusal(given('PK\u0003\u0004 something else'))).toContain('is no backup of LCM')
+  })
+
+  it('is refused when it is a store, as a backup is refused for a store', async () => {
+    const path = join(folder(), 'lcm.sqlite')
+    await openSqliteStore(path).close()
+    expect(await refusal(path)).toContain('is no backup of LCM')
+    const backup = await aBackup()
+    expect(() => openSqliteStore(backup)).toThrow(StoreError)
+  })
+
+  it('is refused when it is from a newer LCM', async () => {
+    const bytes = readFileSync(await aBackup())
+    bytes.writeUInt32BE(99, 60)
+    expect(await refusal(given(bytes))).toMatch(/was made by a newer LCM \(schema 99.*Restore it with that version/)
+  })
+
+  it('is refused when one bit of it is another, wherever that is', async () => {
+    const whole = readFileSync(await aBackup())
+    for (let i = 0; i < 25; i++) {
+      const bytes = Buffer.from(whole)
+      // Past the header, whose fields say what it is; the last one is in the seal.
+      const at = 200 + Math.floor((i * (whole.length - 201)) / 24)
+      bytes[at] = (bytes[at] ?? 0) ^ 1
+      expect(await refusal(given(bytes)), `byte ${at}`).toMatch(/is damaged or cut off.*Use another backup/)
+    }
+  })
+
+  it('is refused when it is cut off', async () => {
+    const whole = readFileSync(await aBackup())
+    for (const length of [100, 4096, whole.length - 84, whole.length - 1])
+      expect(await refusal(given(whole.subarray(0, length))), `${length} bytes`).toContain('is damaged or cut off')
+  })
+
+  it('is refused when the store was damaged before it was packed', async () => {
+    const at = folder()
+    const source = openSqliteStore(join(at, 'lcm.sqlite'))
+    await write(source, 200)
+    await source.backup?.(join(at, 'copy'))
+    await source.close()
+    packBackup(join(at, 'copy'), new Map())
+    const bytes = readFileSync(join(at, 'copy'))
+    bytes.fill(0xff, 5 * 4096, 7 * 4096)
+    writeFileSync(join(at, 'copy'), bytes)
+    const file = await sealed(join(at, 'copy'), join(at, 'backup'))
+    await expect(unpackBackup(file, join(at, 'to'))).rejects.toThrow(/is damaged or cut off/)
+  })
+
+  it('never writes over a file', async () => {
+    const to = given('something of mine')
+    await expect(unpackBackup(await aBackup(), to)).rejects.toThrow('EEXIST')
+    expect(readFileSync(to, 'utf8')).toBe('something of mine')
+    expect(existsSync(`${to}-journal`)).toBe(false)
+  })
+})
