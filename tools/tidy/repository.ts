@@ -22,6 +22,8 @@ const EXTENSIONS = new Set([
   'yaml',
   'proto',
   'service',
+  'py',
+  'toml',
 ])
 const WITHOUT_EXTENSION =
   /^(LICENSE|NOTICE|Dockerfile|\.gitignore|\.gitattributes|\.dockerignore|\.editorconfig|\.npmrc|\.nvmrc|\.ci\/run)$/

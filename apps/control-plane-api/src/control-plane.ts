@@ -23,6 +23,8 @@ import { liveNews } from './live-news.ts'
 import { eventStreams } from './queries/events.ts'
 import { findToken, getToken } from './queries/tokens.ts'
 import { sealing } from './sealing.ts'
+import { webhook } from './webhook/webhook.ts'
+import type { WebhookSetting } from './webhook/webhook-post.ts'
 
 export interface ControlPlaneParts extends AccessSetting {
   readonly store: Store
@@ -35,6 +37,8 @@ export interface ControlPlaneParts extends AccessSetting {
   readonly process: ProcessFace
   /** Reads a consistent copy of everything; absent where the store has its own tools for that. */
   readonly backup?: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
+  /** Whom else to tell of every change. */
+  readonly webhook?: WebhookSetting
   /** Whether `/metrics` answers strangers. */
   readonly metricsPublic?: boolean
 }
@@ -74,7 +78,13 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
       once: (which, carryOut) => onlyOnce(api, which, carryOut),
     }),
     access,
-    services: [...ordered.services, announcer(api, changeKeys, log), news.service, housekeeping(api, log)],
+    services: [
+      ...ordered.services,
+      announcer(api, changeKeys, log),
+      news.service,
+      housekeeping(api, log),
+      ...(parts.webhook === undefined ? [] : [webhook(api, parts.webhook, log)]),
+    ],
     seed: templates => seedTemplates(api, templates),
     nextEpoch: service => nextEpoch(api, service),
     holdFleet: async () => void (await holdFleet(api)),

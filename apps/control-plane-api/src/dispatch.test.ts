@@ -1,7 +1,7 @@
 import { openApi } from '@lcm/contract/openapi'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aPlane } from './testing/a-plane.ts'
+import { aPlane, METAL } from './testing/a-plane.ts'
 
 let plane: ReturnType<typeof aPlane>
 beforeEach(() => {
@@ -51,6 +51,59 @@ describe('bad requests', () => {
     ['GET', '/api/v1/workers/w-missing', 404, 'not_found'],
   ])('%s %s', async (method, path, status, code) => {
     expect(await plane.send(method, path)).toMatchObject({ status, json: { code } })
+  })
+
+  it.each([
+    ['PUT', '/api/v1/workers', 'GET, POST'],
+    ['GET', '/api/v1/workers/cleanup', 'POST'],
+    ['OPTIONS', '/api/v1/workers/imports', 'POST'],
+    ['POST', '/health', 'GET'],
+  ])('say which methods a path does take: %s %s', async (method, path, allow) => {
+    const answer = await plane.send(method, path)
+    expect(answer).toMatchObject({ status: 405, headers: { allow } })
+    expect(answer.json.detail).toContain(allow)
+  })
+
+  it('say how to authenticate', async () => {
+    const answer = await plane.send('GET', 'info', { headers: { authorization: 'Bearer wrong' } })
+    expect(answer).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } })
+  })
+
+  it.each([
+    ['[', ']'],
+    ['{"a":', '}'],
+  ])('are refused when nested without end: %s', async (open, close) => {
+    const body = `${open.repeat(10_000)}1${close.repeat(10_000)}`
+    expect(await plane.send('POST', 'workers', { body })).toMatchObject({
+      status: 400,
+      json: { code: 'validation_failed' },
+    })
+  })
+
+  it.each(['0x10', '1e1', '-1', '1.5', '9'.repeat(400), ''])('take %s for no epoch', async epoch => {
+    const worker = await plane.create()
+    const answer = await plane.send('PATCH', `workers/${worker.id}/status`, {
+      as: 'controller',
+      headers: { 'if-match': '"1"', 'lcm-epoch': epoch },
+      json: { changes: {}, decision: { action: 'a', because: 'b' } },
+    })
+    expect(answer).toMatchObject({ status: 428, json: { code: 'precondition_required' } })
+  })
+
+  it.each([{ cost_per_hour_usd: 1e308 }, { capacity: { ...METAL.capacity, memory_gb: 1e308 } }])(
+    'are amounts that do not add up: %j',
+    async amounts => {
+      const answer = await plane.send('POST', 'worker-templates', { json: { ...METAL, name: 'vast', ...amounts } })
+      expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
+    },
+  )
+
+  it('are decisions about nothing that is known', async () => {
+    const decision = { id: 'd', at: '2026-01-02T03:04:05.678Z', resource: 'w-1', action: 'a', because: 'b' }
+    const json = { epoch: 1, decisions: [decision] }
+    expect((await plane.send('POST', 'decisions', { as: 'controller', json })).json.errors).toEqual([
+      { path: 'body.decisions.0.resource', message: 'a resource such as worker:w-1' },
+    ])
   })
 
   it('name every field that is wrong', async () => {

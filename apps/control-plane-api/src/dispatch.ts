@@ -12,7 +12,7 @@ import { whileAllowed } from './access/while-allowed.ts'
 import { withDeadline } from './deadline.ts'
 import type { Handler, Handlers, RawRequest } from './handlers.ts'
 import { OtherStatus } from './other-status.ts'
-import { ifMatchOf, jsonOf, parse, queryOf, refuseNul } from './request-parts.ts'
+import { ifMatchOf, jsonOf, parse, queryOf, refuseOddities } from './request-parts.ts'
 import { findRoute } from './router.ts'
 
 /** Only the path and the query of a request matter here. */
@@ -48,10 +48,10 @@ export function dispatcher(parts: {
     if (extra) return extra
     const { name, spec, params } = findRoute(request.method, url.pathname)
     const actor = allowedOrRefused(await parts.access.identify(request), spec)
-    refuseNul(params, 'path')
+    refuseOddities(params, 'path')
     const raw: RawRequest = {
       params,
-      query: parse(spec.query, queryOf(url), 'query'),
+      query: parse(spec.query, spec.query && queryOf(url), 'query'),
       body: parse(spec.body, jsonOf(spec, request), 'body'),
       actor,
       ifMatch: ifMatchOf(spec, request),
@@ -71,6 +71,8 @@ export function dispatcher(parts: {
         parts.once({ request, actor, path }, once => carriedOut(request, spec, () => handle({ ...raw, once }))),
       )
     }
+    // A large file takes its time to make, and whoever asked for it waits.
+    if (spec.file !== undefined) return success(spec, await handle(raw))
     if (!spec.stream) return success(spec, await withDeadline(parts.clock, DEADLINE_MS, handle(raw)))
     const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(streamOf)
     const check = async () => allowedOrRefused(await parts.access.recheck(request), spec)
@@ -108,8 +110,8 @@ async function carriedOut(request: ApiRequest, spec: RouteSpec, work: () => Prom
 
 /** 0 when none is named, or none that could be. */
 function epochOf(request: ApiRequest): number {
-  const epoch = Number(request.headers[EPOCH_HEADER])
-  return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0
+  const epoch = request.headers[EPOCH_HEADER]?.trim() ?? ''
+  return /^[1-9]\d{0,14}$/.test(epoch) ? Number(epoch) : 0
 }
 
 function allowedOrRefused(actor: Actor, spec: RouteSpec): Actor {
@@ -120,7 +122,7 @@ function allowedOrRefused(actor: Actor, spec: RouteSpec): Actor {
 function success(spec: RouteSpec, answer: unknown): ApiResponse {
   if (answer instanceof OtherStatus) return success({ ...spec, status: answer.status }, answer.answer)
   if (spec.file !== undefined && isStream<Uint8Array>(answer))
-    return { status: spec.status, headers: { 'content-type': spec.file }, body: null, file: answer }
+    return { status: spec.status, headers: fileHeaders(spec.file), body: null, file: answer }
   if (spec.stream && isStream(answer))
     return {
       status: spec.status,
@@ -134,6 +136,11 @@ function success(spec: RouteSpec, answer: unknown): ApiResponse {
     body: JSON.stringify(answer),
   }
 }
+
+const fileHeaders = (mediaType: string) => ({
+  'content-type': mediaType,
+  'content-disposition': 'attachment; filename="lcm.backup"',
+})
 
 const isStream = <T = string>(answer: unknown): answer is AsyncIterable<T> =>
   typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
@@ -167,10 +174,17 @@ const pathOf = (url: string): string => url.split('?')[0] ?? url
 
 export function problemResponse(error: ProblemError, instance: string): ApiResponse {
   const problem = error.toProblem(pathOf(instance))
-  const again = error.retryAfterSeconds
   return {
     status: problem.status,
-    headers: { 'content-type': PROBLEM_MEDIA_TYPE, ...(again === undefined ? {} : { 'retry-after': String(again) }) },
+    headers: { 'content-type': PROBLEM_MEDIA_TYPE, ...adviceOf(error, problem.status) },
     body: JSON.stringify(problem),
+  }
+}
+
+function adviceOf({ retryAfterSeconds, allow }: ProblemError, status: number): Record<string, string> {
+  return {
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(allow === undefined ? {} : { allow: allow.join(', ') }),
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
   }
 }

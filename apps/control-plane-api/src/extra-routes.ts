@@ -4,6 +4,7 @@ import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import type { AccessControl } from './access/access-control.ts'
 import type { Extra } from './dispatch.ts'
+import { methodNotAllowed } from './router.ts'
 
 /** What the host knows and the API serves for it. */
 export interface ProcessFace {
@@ -53,8 +54,7 @@ export function extraRoutes(parts: ExtraParts): Extra {
   return async (request, url) => {
     const route = routes.get(url.pathname)
     if (!route) return controllerAnswer(parts, request, url)
-    if (request.method !== route.method)
-      throw new ProblemError('method_not_allowed', `${url.pathname} takes ${route.method}`)
+    if (request.method !== route.method) throw methodNotAllowed(url.pathname, request.method, [route.method])
     return route.answer(request, url)
   }
 }

@@ -3,6 +3,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from './access/access-control.ts'
 import { LOGIN_CODE_MS } from './access/login-codes.ts'
 import type { Api, Request } from './api.ts'
+import { createBackup, type MakeBackup } from './commands/back-up.ts'
 import { cleanUpWorkers } from './commands/clean-up.ts'
 import { createWorker } from './commands/create-worker.ts'
 import { deleteWorker } from './commands/delete-worker.ts'
@@ -53,7 +54,7 @@ export interface HandlerParts {
   readonly access: AccessControl
   readonly events: EventStreams
   /** Reads a consistent copy of everything; refuses where the store has its own tools for that. */
-  backup(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  readonly backup: MakeBackup
 }
 
 /** Every route of the contract and what it does: the table of contents of the API. */
@@ -130,7 +131,7 @@ const systemHandlers = ({ api, access, events, backup }: HandlerParts) =>
       url: `/login?code=${await access.createLoginCode(actor)}`,
       expires_in_seconds: LOGIN_CODE_MS / 1000,
     }),
-    createBackup: request => backup(request.signal),
+    createBackup: request => createBackup(api, request, backup),
   }) satisfies Partial<HandlerMap>
 
 const controllerHandlers = (api: Api) => {

@@ -29,7 +29,7 @@ export function housekeeping(api: Api, log: Logger): HostedService {
     for (const stream of [STREAMS.audit, STREAMS.transition, STREAMS.scaling, STREAMS.cost])
       await untilDone(() => journal.prune(stream, daysAgo(HISTORY_DAYS), BATCH), signal)
     await untilDone(() => series.prune(daysAgo(SAMPLE_DAYS), BATCH), signal)
-    await untilDone(() => forgetOldRequests(api, BATCH), signal)
+    await forgetOldRequests(api, BATCH)
     await forgetSilentInstances(api)
   }
 

@@ -26,7 +26,7 @@ export async function onlyOnce(
   const key = request.headers[IDEMPOTENCY_HEADER]
   if (key === undefined) return carryOut(null)
   refuseKey(key)
-  const id = sha256(`${actor.id}|${request.method}|${path}|${key}`)
+  const id = sha256(JSON.stringify([actor.id, request.method, path, key]))
   const begun = await begin(api, id, { body_sha256: sha256(request.body ?? ''), resource_id: resourceIdFor(api, path) })
   if (begun.answer !== null) return replayed(api, begun)
   const response = await carryOut({ resourceId: begun.resource_id, key: id })
@@ -81,7 +81,7 @@ const inProgress = (): ProblemError =>
     'idempotency_in_progress',
     'the same request is being carried out; ask again in a moment',
     undefined,
-    STARTED_MS_MAX / 1000,
+    { retryAfterSeconds: STARTED_MS_MAX / 1000 },
   )
 
 const isOver = (api: Api, { started_at }: IdempotentRequest): boolean =>
@@ -100,12 +100,14 @@ function replayed(api: Api, { id, answer }: IdempotentRequest): ApiResponse {
   return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body }
 }
 
-/** Forgets answers that are older than a day, a bounded number at a time. */
-export async function forgetOldRequests(api: Api, limit: number): Promise<number> {
-  const found = await api.idempotentRequests.list({ limit })
-  let forgotten = 0
-  for (const request of found) {
-    if (isOver(api, request) && (await api.idempotentRequests.remove(request)).ok) forgotten += 1
+/** Forgets answers that are older than a day. They are in no order of age, so every page is looked at. */
+export async function forgetOldRequests(api: Api, pageSize: number): Promise<void> {
+  let after = ''
+  for (;;) {
+    const page = await api.idempotentRequests.list({ after, limit: pageSize })
+    for (const request of page) if (isOver(api, request)) await api.idempotentRequests.remove(request)
+    const last = page.at(-1)
+    if (last === undefined || page.length < pageSize) return
+    after = last.id
   }
-  return forgotten
 }

@@ -11,6 +11,8 @@ const INTERVAL_MS = 1_000
 /** Entries may be written a little later than they say. */
 const LATE_MS = 5_000
 const BATCH = 1000
+/** As many workers may report at once. */
+const SAMPLES_MAX = 10_000
 /** What a slow reader may miss is not told again: it is not part of any resource's state. */
 const QUEUE_MAX = 200
 
@@ -39,9 +41,11 @@ export function liveNews(api: Api, log: Logger): LiveNews {
 
   async function poll(): Promise<void> {
     const streams = [STREAMS.decision]
-    const decided = decisions(from => api.store.journal.query({ streams, from, limit: BATCH }))
-    const measured = samples(from => api.store.series.recent(from, BATCH))
-    const events = [...[...(await decided)].reverse().map(decisionEvent), ...batchOf(await measured)]
+    const [decided, measured] = await Promise.all([
+      decisions(from => api.store.journal.query({ streams, from, limit: BATCH })),
+      samples(from => api.store.series.recent(from, SAMPLES_MAX)),
+    ])
+    const events = [...[...decided].reverse().map(decisionEvent), ...batchOf(measured)]
     if (events.length > 0) for (const reader of readers) tell(reader, events)
   }
 

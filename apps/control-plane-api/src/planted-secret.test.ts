@@ -1,178 +1,246 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CHANGE_KEY_ROOT } from '@lcm/contract/change-keys'
-import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
-import { ROLES } from '@lcm/domain/actor'
+import { inspect } from 'node:util'
+import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
+import type { Document, Kind } from '@lcm/store/store'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LOGIN_CODES } from './access/login-codes.ts'
+import * as kinds from './kinds.ts'
 import { aFleet, type Fleet } from './testing/a-fleet.ts'
 import { METAL } from './testing/a-plane.ts'
+import { crash } from './testing/interrupted-store.ts'
 
-/** Texts that occur nowhere by chance. */
-const PLANTED = {
-  license: 'planted-licence-token-7f3a',
-  another: 'planted-second-licence-91cc',
-  password: 'planted-cml-password-e0d2',
-  userData: '#!/bin/sh planted-user-data-5b18',
+const LICENSE = 'planted-licence-token-4f1c9e'
+const NEW_LICENSE = 'planted-other-licence-77aa02'
+const PASSWORD = 'planted-cml-password-9b3d20'
+const USER_DATA = 'planted-user-data-script-c0ffee'
+const BEARER = 'planted-bearer-token-51deca'
+const WRONG_BEARER = 'planted-wrong-bearer-8ad0be'
+/** What is no secret: wherever this is found, a secret would have been found too. */
+const CANARY = 'planted-canary-of-no-secret-1234'
+
+const secrets: string[] = [LICENSE, NEW_LICENSE, PASSWORD, USER_DATA, BEARER, WRONG_BEARER]
+const folder = mkdtempSync(join(tmpdir(), 'lcm-planted-'))
+const file = join(folder, 'lcm.db')
+const log = recordingLogger()
+const said: string[] = []
+let fleet: Fleet
+let ids: Record<string, string>
+let streams: Awaited<ReturnType<Fleet['follow']>>[]
+let stop: () => Promise<void>
+
+/** Every kind of document there is, also those that are added later. */
+const kindNames = [...Object.values(kinds), LOGIN_CODES].flatMap(each => ('announced' in each ? [each.name] : []))
+
+/** The text itself and every way in which it could be written down, wherever it begins in a longer text. */
+function spellings(text: string): string[] {
+  const bytes = Buffer.from(text)
+  const shifted = [0, 1, 2].map(shift => {
+    const encoded = Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      .replaceAll('=', '')
+    return encoded.slice(Math.ceil((shift * 4) / 3), -1)
+  })
+  const base64 = shifted.flatMap(each => [each, each.replaceAll('+', '-').replaceAll('/', '_')])
+  const hex = bytes.toString('hex')
+  return [text, encodeURIComponent(text), ...base64, hex, hex.toUpperCase(), [...text].reverse().join('')]
+}
+const found = (where: string, texts: readonly string[] = secrets) =>
+  texts.filter(text => spellings(text).some(spelling => where.includes(spelling)))
+
+/** Every answer is kept, but for those whose purpose it is to tell a secret. */
+async function ask(method: string, path: string, more: Parameters<Fleet['send']>[2] = {}, isSecret = false) {
+  const answer = await fleet.send(method, path, more)
+  if (!isSecret) said.push(JSON.stringify({ ...answer, json: null }))
+  return answer
+}
+const bearer = { authorization: `Bearer ${BEARER}` }
+
+async function plant(): Promise<Record<string, string>> {
+  const key = { ...bearer, 'idempotency-key': 'planting' }
+  const template = { ...METAL, name: 'planted', description: CANARY, user_data: USER_DATA }
+  await ask('POST', 'worker-templates', { headers: key, json: template })
+  const { name: _, ...anew } = template
+  await ask('PUT', 'worker-templates/planted', { headers: bearer, json: { ...anew, cost_per_hour_usd: 5 } })
+  const license = { product: 'CML_Enterprise', token: LICENSE }
+  const worker = { template_name: 'planted', name: CANARY, license }
+  const { id } = (await ask('POST', 'workers', { headers: key, json: worker })).json
+  await ask('PUT', `workers/${id}/license`, { headers: bearer, json: { ...license, token: NEW_LICENSE } })
+  await ask('PUT', `workers/${id}/credentials`, { headers: bearer, json: { username: 'u', password: PASSWORD } })
+  const token = { json: { name: CANARY, role: 'user' }, headers: key }
+  const made = await ask('POST', 'tokens', token, true)
+  await ask('POST', 'tokens', token, true)
+  secrets.push(made.json.secret)
+  await ask('GET', 'info', { headers: { authorization: `Bearer ${made.json.secret}` } })
+  return { id, name: 'planted', service: 'worker-controller', instance_id: 'one', token: made.json.id }
 }
 
-/** As it is, and as careless code would hide it. */
-const guises = (text: string) => [
-  // Also a part of it: parsers like to quote what they did not understand.
-  text.replace(/.*(planted-).*|^(lcm_.{8}).*$/, '$1$2'),
-  encodeURIComponent(text),
-  Buffer.from(text).toString('hex'),
-  // The ends of base64 depend on what stands before and after, so only its middle can be looked for.
-  ...[0, 1, 2].map(shift =>
-    Buffer.from(`${'x'.repeat(shift)}${text}`)
-      .toString('base64')
-      .slice(4, -4),
-  ),
-  [...text].reverse().join(''),
-]
+/** Requests that fail with a secret in them, in every way that requests fail. */
+async function fail(id: string): Promise<void> {
+  const license = `workers/${id}/license`
+  const bodies: [string, string, object][] = [
+    ['PUT', license, { product: LICENSE, token: [LICENSE] }],
+    ['PUT', license, { token: LICENSE }],
+    ['PUT', license, { product: 'x', token: LICENSE.repeat(200) }],
+    ['PUT', license, { product: 'x', token: `${LICENSE}\u0000` }],
+    ['PUT', license, { product: 'x', token: LICENSE, more: LICENSE }],
+    ['PUT', 'workers/w-none/license', { product: 'x', token: LICENSE }],
+    ['PUT', `workers/${id}/credentials`, { password: PASSWORD }],
+    ['PUT', `workers/${id}/credentials`, { username: [PASSWORD], password: { PASSWORD } }],
+    ['PUT', 'workers/w-none/credentials', { username: 'u', password: PASSWORD }],
+    ['POST', 'worker-templates', { ...METAL, name: 'planted', user_data: USER_DATA }],
+    ['POST', 'worker-templates', { ...METAL, name: 'No Name', user_data: USER_DATA }],
+    ['POST', 'worker-templates', { ...METAL, name: 'x', user_data: USER_DATA.repeat(1_000) }],
+    ['PUT', 'worker-templates/none', { user_data: USER_DATA }],
+    ['POST', 'workers', { template_name: 'none', license: { product: 'x', token: LICENSE } }],
+    ['POST', 'workers', { template_name: 'planted', license: { product: 'x', token: LICENSE, status: LICENSE } }],
+    ['POST', 'workers', { template_name: 'planted', license: LICENSE }],
+  ]
+  for (const [method, path, json] of bodies) {
+    const { status } = await ask(method, path, { headers: bearer, json })
+    expect(status, `${method} ${path}`).toBeGreaterThanOrEqual(400)
+  }
+  for (const body of [LICENSE, `{"token":"${LICENSE}`, `{"token":${LICENSE}}`, `{"token":"${LICENSE}"} x`])
+    expect((await ask('PUT', license, { headers: bearer, body })).json.code).toBe('malformed_json')
+  const form = { headers: { ...bearer, 'content-type': 'text/plain' }, body: LICENSE }
+  expect((await ask('PUT', license, form)).status).toBe(415)
+  const reused = { template_name: 'planted', license: { product: 'x', token: LICENSE } }
+  const key = { ...bearer, 'idempotency-key': 'planting' }
+  expect((await ask('POST', 'workers', { headers: key, json: reused })).status).toBe(422)
+  for (const authorization of [`Bearer ${WRONG_BEARER}`, `Basic ${WRONG_BEARER}`, WRONG_BEARER])
+    expect((await ask('GET', 'workers', { headers: { authorization }, remote: '192.0.2.1' })).status).toBe(401)
+}
 
-let folder: string
-let log: ReturnType<typeof recordingLogger>
-let fleet: Fleet
-let workerId: string
-let emitted: { readonly where: string; readonly text: string }[]
+/** Failures inside: of the store, and of ourselves. */
+async function breakDown(id: string): Promise<void> {
+  const put = { headers: bearer, json: { product: 'x', token: LICENSE } }
+  const broken = () => {
+    throw new TypeError('a defect')
+  }
+  for (const run of [crash, broken]) {
+    fleet.store.interrupt({ kind: 'secret', write: 'replace', when: 'before', run })
+    expect((await ask('PUT', `workers/${id}/license`, put)).status).toBeGreaterThanOrEqual(500)
+    fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run })
+    const json = { template_name: 'planted', license: { product: 'x', token: LICENSE } }
+    expect((await ask('POST', 'workers', { headers: bearer, json })).status).toBeGreaterThanOrEqual(500)
+  }
+}
 
-const emit = (where: string, text: unknown) =>
-  emitted.push({ where, text: typeof text === 'string' ? text : (JSON.stringify(text) ?? '') })
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'lcm-planted-'))
-  log = recordingLogger()
-  emitted = []
-  fleet = aFleet({ store: openSqliteStore(join(folder, 'lcm.sqlite')), log })
+beforeAll(async () => {
+  fleet = aFleet({ store: openSqliteStore(file), log })
+  fleet.access.grant(BEARER, { id: 'planter', name: 'planter', role: 'admin', service: null } satisfies Actor)
+  stop = fleet.run()
+  streams = [await fleet.follow('', BEARER), await fleet.follow('', 'user')]
+  ids = await plant()
+  await fleet.clock.advance(2_000)
+  await fail(ids.id ?? '')
+  await breakDown(ids.id ?? '')
+  await fleet.moveTo(ids.id ?? '', 'PROVISIONING', 'STARTING', 'RUNNING')
+  await fleet.clock.advance(5_000)
 })
-afterEach(async () => {
+
+afterAll(async () => {
+  for (const stream of streams) await stream.stop()
+  await stop()
   await fleet.store.close()
   rmSync(folder, { recursive: true })
 })
 
-/** Every way in which a secret can be given, with keys that make the API remember its answers. */
-async function plant(): Promise<void> {
-  const once = (key: string) => ({ headers: { 'idempotency-key': key } })
-  emit(
-    'template',
-    await fleet.send('POST', 'worker-templates', { json: { ...METAL, user_data: PLANTED.userData }, ...once('t') }),
-  )
-  const { name: _, ...put } = METAL
-  emit(
-    'put template',
-    await fleet.send('PUT', 'worker-templates/metal', { json: { ...put, user_data: PLANTED.userData } }),
-  )
-  const license = { product: 'CML_Enterprise', token: PLANTED.license }
-  const made = await fleet.send('POST', 'workers', { json: { template_name: 'metal', license }, ...once('w') })
-  emit('worker', made)
-  workerId = made.json.id
-  emit(
-    'license',
-    await fleet.send('PUT', `workers/${workerId}/license`, { json: { product: 'CML', token: PLANTED.another } }),
-  )
-  const login = { username: 'admin', password: PLANTED.password }
-  emit('credentials', await fleet.send('PUT', `workers/${workerId}/credentials`, { json: login }))
-}
-
-/** Requests that are refused while they hold a secret: the refusal must not repeat it. */
-async function provoke(): Promise<void> {
-  const refused = [
-    ['PUT', `workers/${workerId}/license`, { product: 7, token: PLANTED.license }],
-    ['PUT', `workers/${workerId}/license`, { product: 'x', token: PLANTED.license, extra: PLANTED.password }],
-    ['PUT', `workers/${workerId}/license`, { product: 'x', token: `${PLANTED.license}\u0000` }],
-    ['PUT', 'workers/w-none/license', { product: 'x', token: PLANTED.license }],
-    ['PUT', `workers/${workerId}/credentials`, { username: 'x', password: [PLANTED.password] }],
-    ['POST', 'worker-templates', { ...METAL, user_data: PLANTED.userData.repeat(2000) }],
-    ['POST', 'worker-templates', { ...METAL, user_data: PLANTED.userData }],
-    ['POST', 'workers', { template_name: 'metal', license: { product: '', token: PLANTED.license } }],
-  ] as const
-  for (const [method, path, json] of refused) {
-    const answer = await fleet.send(method, path, { json })
-    expect(answer.status, `${method} ${path}`).toBeGreaterThanOrEqual(400)
-    emit(`refusal of ${method} ${path}`, answer)
-  }
-  for (const body of [`{"token": "${PLANTED.license}", `, PLANTED.license, `{"token": ${PLANTED.license}}`])
-    emit('broken JSON', await fleet.send('PUT', `workers/${workerId}/license`, { body }))
-}
-
-const SECRET_ROUTES = new Set(['getWorkerSecrets', 'getTemplateUserData'])
-
-/** Everything that anybody can read, and what is written beside it. */
-async function collect(): Promise<void> {
-  for (const [name, route] of Object.entries<RouteSpec>(ROUTES)) {
-    if (route.method !== 'GET' || route.stream) continue
-    const path = route.path.slice(1).replace('{id}', workerId).replace('{name}', 'metal')
-    for (const role of ROLES) {
-      if (SECRET_ROUTES.has(name) && role === 'controller') continue
-      emit(`${name} as ${role}`, await fleet.send('GET', path, { as: role }))
+describe('a secret', () => {
+  it('would be found however it is written', () => {
+    for (const text of [CANARY, BEARER]) {
+      const wrapped = [`"${text}"`, `x${text}x`, `xy${text}`].flatMap(each => {
+        const bytes = Buffer.from(each)
+        return [each, bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex'), encodeURI(each)]
+      })
+      for (const each of wrapped) expect(found(each, [text]), each).toEqual([text])
     }
-  }
-  const { entries } = await fleet.changeKeys.source(CHANGE_KEY_ROOT).list(new AbortController().signal)
-  emit('change keys', entries)
-  emit('log', log.lines)
-  const streams = ['audit', 'transition', 'decision', 'scaling', 'cost']
-  emit('journal', await fleet.store.journal.query({ streams, limit: 1000 }))
-}
-
-function findings(): string[] {
-  const texts = Object.values(PLANTED).flatMap(guises)
-  return emitted.filter(({ text }) => texts.some(each => text.includes(each))).map(({ where }) => where)
-}
-
-describe('a planted secret', () => {
-  it('appears in no answer, event, change key, log line or journal entry', async () => {
-    const stop = fleet.run()
-    const stream = await fleet.follow('after=0', 'admin')
-    await plant()
-    await provoke()
-    await fleet.report(workerId, (await fleet.get(workerId)).version, { service_status: 'STARTING' })
-    await fleet.clock.advance(3_000)
-    await collect()
-    emit('events', (await stream.seen()).length > 3 ? stream.texts : 'too few events')
-    await stream.stop()
-    await stop()
-    expect(emitted.find(({ where }) => where === 'events')?.text).toContain('worker.updated')
-    expect(findings()).toEqual([])
+    expect(found('planted-', [CANARY])).toEqual([])
   })
 
-  it('lies nowhere in the files of the store', async () => {
-    await plant()
-    await provoke()
-    for (const file of readdirSync(folder)) emit(file, readFileSync(join(folder, file)).toString('latin1'))
-    expect(emitted.filter(({ where }) => where.startsWith('lcm.sqlite')).length).toBeGreaterThan(0)
-    expect(findings()).toEqual([])
+  it('is where it belongs: controllers can read it', async () => {
+    const { json } = await fleet.send('GET', `workers/${ids.id}/secrets`, { as: 'controller' })
+    expect(json).toMatchObject({ license_token: NEW_LICENSE, cml_username: 'u', cml_password: PASSWORD })
+    const userData = await fleet.send('GET', 'worker-templates/planted/user-data', { as: 'controller' })
+    expect(userData.json.user_data).toBe(USER_DATA)
   })
 
-  it('is handed to the controllers that need it, as it was given', async () => {
-    await plant()
-    const secrets = await fleet.send('GET', `workers/${workerId}/secrets`, { as: 'controller' })
-    expect(secrets.json).toEqual({
-      license_token: PLANTED.another,
-      cml_username: 'admin',
-      cml_password: PLANTED.password,
-    })
-    const userData = await fleet.send('GET', 'worker-templates/metal/user-data', { as: 'controller' })
-    expect(userData.json).toEqual({ user_data: PLANTED.userData })
+  it('is in no answer to what was asked or refused so far', () => {
+    const all = said.join('\n')
+    expect(found(all, [CANARY])).toEqual([CANARY])
+    expect(found(all)).toEqual([])
   })
 
-  it('can be found by this test where it is', async () => {
-    emit('plain', `x${PLANTED.license}x`)
-    emit('base64', Buffer.from(`some ${PLANTED.password} text`).toString('base64'))
-    emit('hex', Buffer.from(PLANTED.userData).toString('hex'))
-    expect(findings()).toEqual(['plain', 'base64', 'hex'])
-  })
-})
+  const tellsSecrets: readonly RouteName[] = ['getWorkerSecrets', 'getTemplateUserData']
+  const roles = ['admin', 'operator', 'author', 'user', 'worker-controller', 'resource-scheduler', 'lablet-controller']
 
-it('a token that the API made is in no answer but the one that made it, and not in the store', async () => {
-  const headers = { 'idempotency-key': 'token' }
-  const made = await fleet.send('POST', 'tokens', { json: { name: 'ci', role: 'operator' }, headers })
-  const again = await fleet.send('POST', 'tokens', { json: { name: 'ci', role: 'operator' }, headers })
-  expect(again.json.secret).toBe(made.json.secret)
-  for (const file of readdirSync(folder)) emit(file, readFileSync(join(folder, file)).toString('latin1'))
-  for (const path of ['tokens', 'audit']) emit(path, await fleet.send('GET', path))
-  emit('log', log.lines)
-  expect(emitted.filter(({ text }) => guises(made.json.secret).some(each => text.includes(each)))).toEqual([])
+  it.each(roles)('is in nothing that %s can read', async role => {
+    const headers = { authorization: `Bearer ${role}` }
+    const answers: string[] = []
+    for (const [name, spec] of Object.entries<RouteSpec>(ROUTES)) {
+      if (spec.method !== 'GET' || spec.stream) continue
+      if (tellsSecrets.some(each => each === name)) continue
+      const path = spec.path.slice(1).replaceAll(/\{(\w+)\}/g, (_, part: string) => ids[part] ?? '')
+      const { status, body } = await fleet.send('GET', path, { headers })
+      expect([200, 403], `${name}: ${status}`).toContain(status)
+      answers.push(String(body))
+    }
+    for (const path of ['/health', '/ready', '/metrics', '/api/v1/openapi.json', '/api/docs', '/login'])
+      answers.push(String((await fleet.send('GET', path, { headers })).body))
+    const all = answers.join('\n')
+    expect(found(all, [CANARY])).toEqual([CANARY])
+    expect(found(all)).toEqual([])
+  })
+
+  it('is in no event', async () => {
+    for (const stream of streams) {
+      const events = await stream.seen()
+      expect(new Set(events.map(event => event.type))).toContain('decision')
+      const all = stream.texts.join('')
+      expect(found(all, [CANARY])).toEqual([CANARY])
+      expect(found(all)).toEqual([])
+    }
+  })
+
+  it('is in no change key', async () => {
+    const { entries } = await fleet.changeKeys.source('/lcm/').list(new AbortController().signal)
+    expect(entries.map(({ key }) => key)).toEqual(
+      expect.arrayContaining([`/lcm/workers/${ids.id}`, '/lcm/services/worker-controller']),
+    )
+    expect(found(JSON.stringify(entries))).toEqual([])
+  })
+
+  it('is in no line of the log', () => {
+    expect(log.messages('error')).toContain('a request failed')
+    expect(found(log.lines.map(line => inspect(line, { depth: 20, showHidden: true })).join('\n'))).toEqual([])
+  })
+
+  it('is in no document, entry or sample', async () => {
+    expect(kindNames.length).toBeGreaterThanOrEqual(11)
+    const all: string[] = []
+    for (const name of kindNames) {
+      const kind: Kind<Document> = { name, parse: body => body as Document, announced: false }
+      all.push(JSON.stringify(await fleet.store.collection(kind).list({ limit: 1_000 })))
+    }
+    for (const stream of ['audit', 'transition', 'decision', 'scaling', 'cost'])
+      all.push(JSON.stringify(await fleet.journal(stream)))
+    all.push(JSON.stringify(await fleet.store.series.recent('', 1_000)))
+    const text = all.join('\n')
+    for (const part of ['sealed', 'sealed_body', 'hash', CANARY]) expect(text).toContain(part)
+    expect(found(text)).toEqual([])
+  })
+
+  it('is in no byte of the files', async () => {
+    const backup = join(folder, 'backup.db')
+    await fleet.store.backup?.(backup)
+    const files = [file, `${file}-wal`, `${file}-shm`, backup].filter(each => existsSync(each))
+    expect(files.length).toBeGreaterThanOrEqual(3)
+    const all = files.map(each => readFileSync(each).toString('latin1')).join('\n')
+    expect(found(all, [CANARY])).toEqual([CANARY])
+    expect(found(all)).toEqual([])
+  })
 })

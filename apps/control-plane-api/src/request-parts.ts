@@ -5,7 +5,19 @@ import type { z } from 'zod'
 
 export const BODY_BYTES_MAX = 1024 * 1024
 
-export const queryOf = (url: URL): Record<string, string> => Object.fromEntries(url.searchParams)
+/** Deeper than anything that is meant. */
+const DEPTH_MAX = 64
+/** A small request must not get a huge answer. */
+const ERRORS_MAX = 100
+const WORDS_LENGTH_MAX = 200
+const HALF_CHARACTER = /\p{Surrogate}/u
+
+export function queryOf({ searchParams }: URL): Record<string, string> {
+  const names = [...searchParams.keys()]
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw refused(`query.${twice}`, 'given more than once')
+  return Object.fromEntries(searchParams)
+}
 
 export function jsonOf(spec: RouteSpec, request: ApiRequest): unknown {
   if (!spec.body) return undefined
@@ -31,31 +43,48 @@ function placeOf(error: unknown): string {
 
 export function parse(schema: z.ZodType | undefined, value: unknown, where: string): unknown {
   if (!schema) return undefined
-  refuseNul(value, where)
+  refuseOddities(value, where)
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const errors = result.error.issues.map(issue => ({ path: [where, ...issue.path].join('.'), message: issue.message }))
+  const { issues } = result.error
+  const errors = issues.slice(0, ERRORS_MAX).map(issue => fieldError([where, ...issue.path].join('.'), wordsOf(issue)))
   const [first] = errors
   const detail =
-    errors.length === 1 && first
+    issues.length === 1 && first
       ? `${first.path}: ${first.message}`
-      : `${errors.length} fields are not as they should be`
+      : `${issues.length} fields are not as they should be`
   throw new ProblemError('validation_failed', detail, errors)
 }
 
-/** Stores differ in what they make of NUL, so it goes no further than here. */
-export function refuseNul(value: unknown, path: string): void {
-  if (typeof value === 'string' && value.includes('\u0000')) {
-    throw new ProblemError('validation_failed', `${path}: NUL is not allowed`, [
-      { path, message: 'NUL is not allowed' },
-    ])
+/** A key that is refused has its reason inside. */
+const wordsOf = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
+
+/** Refuses what stores and parsers differ over, so that it goes no further than here. */
+export function refuseOddities(value: unknown, path: string, depth = 0): void {
+  if (depth > DEPTH_MAX) throw refused(path, 'nested too deeply')
+  if (typeof value === 'string') {
+    if (value.includes('\u0000')) throw refused(path, 'NUL is not allowed')
+    if (HALF_CHARACTER.test(value)) throw refused(path, 'half of a character is not allowed')
   }
   if (typeof value !== 'object' || value === null) return
   for (const [key, child] of Object.entries(value)) {
-    refuseNul(key, path)
-    refuseNul(child, `${path}.${key}`)
+    refuseOddities(key, path)
+    if (key === '__proto__') throw refused(path, '__proto__ is not allowed')
+    refuseOddities(child, `${path}.${key}`, depth + 1)
   }
 }
+
+function refused(where: string, words: string): ProblemError {
+  const { path, message } = fieldError(where, words)
+  return new ProblemError('validation_failed', `${path}: ${message}`, [{ path, message }])
+}
+
+/** Both may quote keys of the request, which may be long. */
+const fieldError = (path: string, message: string) => ({ path: shortened(path), message: shortened(message) })
+
+const shortened = (text: string): string =>
+  text.length <= WORDS_LENGTH_MAX ? text : `${text.slice(0, WORDS_LENGTH_MAX)}…`
 
 export function ifMatchOf(spec: RouteSpec, request: ApiRequest): number | null {
   const header = request.headers['if-match']

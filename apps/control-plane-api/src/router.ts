@@ -13,15 +13,26 @@ const TABLE = Object.entries<RouteSpec>(ROUTES).map(([name, spec]) => ({ name, s
 export function findRoute(method: string, pathname: string): Routed {
   if (!pathname.startsWith(`${API_PREFIX}/`)) throw new ProblemError('not_found', `nothing is at ${pathname}`)
   const path = pathname.slice(API_PREFIX.length)
-  const found = TABLE.flatMap(({ name, spec, match }) => {
+  const matching = TABLE.flatMap(({ name, spec, match }) => {
     const params = match(path)
     return params ? [{ name, spec, params }] : []
   })
+  // A path that is written out stands for itself, never for somebody's id.
+  const writtenOut = matching.filter(({ params }) => Object.keys(params).length === 0)
+  const found = writtenOut.length > 0 ? writtenOut : matching
   const chosen = found.find(each => each.spec.method === method)
   if (chosen) return chosen
   if (found.length === 0) throw new ProblemError('not_found', `nothing is at ${pathname}`)
-  const takes = found.map(each => each.spec.method).join(', ')
-  throw new ProblemError('method_not_allowed', `${pathname} takes ${takes}, not ${method}`)
+  throw methodNotAllowed(
+    pathname,
+    method,
+    found.map(each => each.spec.method),
+  )
+}
+
+export function methodNotAllowed(pathname: string, method: string, allow: readonly string[]): ProblemError {
+  const detail = `${pathname} takes ${allow.join(', ')}, not ${method}`
+  return new ProblemError('method_not_allowed', detail, undefined, { allow })
 }
 
 /** Matches a path such as `/workers/{id}` and answers its parameters. */

@@ -1,5 +1,5 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { type IncomingMessage, METHODS, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { apiClient } from '@lcm/client/client'
@@ -113,6 +113,39 @@ describe('the server', () => {
 
 it('does not call a forbidden path a bad body', async () => {
   expect(await statusFor('/../../package.json', { host: 'localhost' })).toBe(404)
+})
+
+it.each(['/%00', '/%ff', '/api/v1/workers/%zz', '/services/%ff/health'])('says in its own words of %s', async path => {
+  const response = await get(path)
+  expect(response.status).toBe(404)
+  expect(response.headers.get('content-type')).toContain('application/problem+json')
+  expect(response.headers.get('x-frame-options')).toBe('DENY')
+  expect(await response.json()).toMatchObject({ code: 'not_found' })
+})
+
+it.each(['QUERY', 'PROPFIND', 'TRACE', 'OPTIONS'].filter(method => METHODS.includes(method)))(
+  'lets the route refuse %s, whatever the framework thinks of it',
+  async method => {
+    const { port } = new URL(server.url)
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request({ port, host: '127.0.0.1', path: '/api/v1/workers', method }, answer => resolve(answer.resume()))
+        .on('error', reject)
+        .end()
+    })
+    expect(response).toMatchObject({ statusCode: 405, headers: { allow: 'GET, POST' } })
+  },
+)
+
+it('calls a body of an unreadable type just that', async () => {
+  const headers = { authorization: 'Bearer admin', 'content-type': '@@@' }
+  const response = await fetch(`${server.url}/api/v1/workers`, { method: 'POST', headers, body: '{}' })
+  expect(response.status).toBe(415)
+  expect(await response.json()).toMatchObject({ code: 'unsupported_media_type' })
+})
+
+it('serves a file whole, whatever range is asked for', async () => {
+  const response = await get('/index.html', { range: 'bytes=9999-1' })
+  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('console')])
 })
 
 it('ends a stream that broke, and gives its place back', async () => {

@@ -1,4 +1,4 @@
-import { createServer, METHODS, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, METHODS, type Server, type ServerResponse } from 'node:http'
 import fastifyStatic from '@fastify/static'
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
@@ -41,6 +41,11 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MS_MAX,
     exposeHeadRoutes: false,
+    // What is no address at all meets neither hooks nor handlers.
+    frameworkErrors: (_error, request, reply) => {
+      const problem = new ProblemError('not_found', 'the address can not be read')
+      return send(reply.headers(SECURITY_HEADERS), problemResponse(problem, request.url))
+    },
   })
   guard(app, options)
   // Of some methods it has views of its own, and of others it says that nothing is there; `dispatch` knows which a path takes.
@@ -54,7 +59,12 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
   for (const path of ['/login', '/login/callback', '/logout', '/health', '/ready', '/metrics', '/services/*']) {
     app.all(path, (request, reply) => forward(request, reply, { ...options, streams }))
   }
-  if (options.consoleDir !== null) await app.register(fastifyStatic, { root: options.consoleDir, cacheControl: false })
+  if (options.consoleDir !== null)
+    await app.register(fastifyStatic, {
+      root: options.consoleDir,
+      cacheControl: false,
+      acceptRanges: false,
+    })
   const onLoopback = options.host === 'localhost'
   await app.listen({ host: onLoopback ? '127.0.0.1' : options.host, port: options.port })
   const port = portOf(app.server)
@@ -94,7 +104,7 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
     if (options.hostnames.includes(request.hostname.replace(/:\d+$/, ''))) return
     await send(reply, problemResponse(wrongHost(options), request.url))
   })
-  app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
+  app.setErrorHandler(async (error: Refusal, request, reply) => {
     await send(reply, problemResponse(problemOf(error), request.url))
   })
   app.setNotFoundHandler(async (request, reply) => {
@@ -102,14 +112,16 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
   })
 }
 
+type Refusal = Error & { readonly statusCode?: number; readonly code?: string }
+
 /** What fastify itself refused, in our words. */
-function problemOf(error: Error & { statusCode?: number }): ProblemError {
+function problemOf(error: Refusal): ProblemError {
   const { statusCode = 500 } = error
   if (statusCode === 413) return new ProblemError('body_too_large', `at most ${BODY_BYTES_MAX} bytes`)
   if (statusCode === 415) return new ProblemError('unsupported_media_type', 'the type of the body can not be read')
   if (statusCode >= 500) return new ProblemError('internal_error', 'something went wrong inside LCM')
-  if (statusCode === 403 || statusCode === 404) return new ProblemError('not_found', 'nothing is here')
-  return new ProblemError('malformed_json', STATUS_CODES[statusCode] ?? 'bad request')
+  if (error.code?.startsWith('FST_ERR_CTP')) return new ProblemError('malformed_json', 'the body can not be read')
+  return new ProblemError('not_found', 'nothing is here')
 }
 
 const wrongHost = ({ hostnames }: ServerOptions) =>

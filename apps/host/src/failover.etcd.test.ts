@@ -1,7 +1,8 @@
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Cluster, openCluster, type ServiceProcess } from './testing/cluster.ts'
+import { type Cluster, openCluster } from './testing/cluster.ts'
 import { eventually, startFailoverRun } from './testing/failover.ts'
+import type { ServiceProcess } from './testing/service-process.ts'
 
 const LEASE_TTL_SECONDS = 2
 const CYCLES = 10

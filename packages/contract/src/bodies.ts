@@ -25,6 +25,12 @@ export const CreateToken = z
     message: 'a token for a controller names its service, and no other does',
     path: ['service'],
   })
+  .meta({
+    if: { properties: { role: { const: 'controller' } } },
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    then: { required: ['service'] },
+    else: { properties: { service: false } },
+  })
 export const TokenList = listOf(Token)
 /** Only the answer to the request that made the token has its secret. */
 export const NewToken = Token.extend({ secret: z.string() })

@@ -20,6 +20,9 @@ export interface JsonSchema {
   readonly examples?: readonly unknown[]
   readonly description?: string
   readonly format?: string
+  /** What a text holds: here, and in which schema when that is JSON. */
+  readonly contentMediaType?: string
+  readonly contentSchema?: JsonSchema
   readonly pattern?: string
   /** The pattern in words. */
   readonly 'x-lcm-format'?: string
@@ -72,7 +75,7 @@ export interface Answer {
 }
 
 export interface RequestBody {
-  readonly required: true
+  readonly required: boolean
   readonly content: Readonly<Record<string, MediaType>>
 }
 

@@ -8,12 +8,19 @@ import { EPOCH_HEADER } from './wire.ts'
 
 const IF_MATCH = 'Writes only if the resource is still at this version; else 412 `version_mismatch`.'
 
+/** Quotes are asked for, yet nobody is sent away for the lack of them. */
+const VERSION = '(W/)?"?[0-9]{1,15}"?'
+
 /** Headers that several routes take. */
 export const HEADER_PARAMETERS = {
-  IfMatch: header('If-Match', `The \`ETag\` you read. ${IF_MATCH}`, '"4"'),
+  IfMatch: {
+    ...header('If-Match', `The \`ETag\` you read. ${IF_MATCH} \`*\` is any version.`, '"4"'),
+    schema: { type: 'string', pattern: `^(\\*|${VERSION})$`, 'x-lcm-format': 'a version in quotes, or `*`' },
+  },
   IfMatchRequired: {
     ...header('If-Match', `The \`ETag\` that the write is based on. ${IF_MATCH}`, '"4"'),
     required: true,
+    schema: { type: 'string', pattern: `^${VERSION}$`, 'x-lcm-format': 'a version in quotes' },
   },
   IdempotencyKey: {
     ...header(
@@ -33,7 +40,7 @@ export const HEADER_PARAMETERS = {
   Epoch: {
     ...header(EPOCH_HEADER, 'The term in which the controller writes, as it registered it.', '7'),
     required: true,
-    schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
+    schema: { type: 'string', pattern: '^[1-9][0-9]{0,14}$', 'x-lcm-format': 'a whole number above 0' },
   },
   LastEventId: header(
     'Last-Event-ID',
@@ -58,6 +65,16 @@ export const ANSWER_HEADERS = {
     required: true,
     schema: { type: 'string', format: 'uri-reference', examples: ['/api/v1/workers/w-5k1r2m3n8pq4t'] },
   },
+  'WWW-Authenticate': {
+    description: 'How to say who you are.',
+    required: true,
+    schema: { type: 'string', const: 'Bearer' },
+  },
+  Allow: {
+    description: 'The methods that the path takes.',
+    required: true,
+    schema: { type: 'string', examples: ['GET, POST'] },
+  },
   'Retry-After': {
     description: 'How many seconds to wait before the next try.',
     schema: { type: 'integer', minimum: 0, examples: [1] },
@@ -67,6 +84,10 @@ export const ANSWER_HEADERS = {
     schema: { type: 'string', enum: ['true'] },
   },
 } as const satisfies Record<string, Header>
+export type HeaderName = keyof typeof ANSWER_HEADERS
+
+export const headerReferences = (names: readonly HeaderName[]): Record<string, Reference> =>
+  Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 
 export function parametersOf(route: RouteSpec, book: SchemaBook): (Parameter | Reference)[] {
   return [...pathParameters(route), ...queryParameters(route, book), ...headerParameters(route)]

@@ -1,4 +1,5 @@
 import type { Answer, Example, Reference } from './openapi-document.ts'
+import { type HeaderName, headerReferences } from './openapi-parameters.ts'
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type Problem, type ProblemCode } from './problems.ts'
 import { API_PREFIX, type RouteSpec } from './routes.ts'
 
@@ -12,7 +13,7 @@ export function sharedProblemsOf(route: RouteSpec): ProblemCode[] {
     'store_unavailable',
   ]
   if (!route.stream) codes.push('deadline_exceeded')
-  if (route.path.includes('{')) codes.push('not_found')
+  if (route.path.includes('{')) codes.push('not_found', 'validation_failed')
   if (route.access !== 'open')
     codes.push('unauthenticated', 'forbidden', 'too_many_attempts', 'identity_provider_unavailable')
   if (route.query || route.body || route.ifMatch || route.idempotent) codes.push('validation_failed')
@@ -63,6 +64,13 @@ export function problemExample(code: ProblemCode): Problem {
 export const problemExamples = (): Record<string, Example> =>
   Object.fromEntries(problemCodes().map(code => [code, { summary: PROBLEMS[code].title, value: problemExample(code) }]))
 
+const WORTH_REPEATING: ReadonlySet<ProblemCode> = new Set([
+  'rate_limited',
+  'too_many_attempts',
+  'idempotency_in_progress',
+  'identity_provider_unavailable',
+])
+
 /** A response is named after its codes, such as `forbidden.foreign_origin`: many operations share it. */
 export interface ProblemAnswers {
   /** By status. */
@@ -85,12 +93,20 @@ export function problemAnswers(route: RouteSpec): ProblemAnswers {
   }
 }
 
+/** With some refusals comes a header that says what to do. */
+function headersOf(status: number, codes: readonly ProblemCode[]): HeaderName[] {
+  if (status === 401) return ['WWW-Authenticate']
+  if (status === 405) return ['Allow']
+  return codes.some(code => WORTH_REPEATING.has(code)) ? ['Retry-After'] : []
+}
+
 function problemAnswer(status: number, codes: readonly ProblemCode[]): Answer {
   const description = codes.map(code => `\`${code}\`: ${PROBLEMS[code].title}.`.replace('?.', '?')).join(' ')
   const examples = codes.map(code => [code, { $ref: `#/components/examples/${code}` }])
+  const headers = headersOf(status, codes)
   return {
     description,
-    ...(status === 429 ? { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } } : {}),
+    ...(headers.length === 0 ? {} : { headers: headerReferences(headers) }),
     content: {
       [PROBLEM_MEDIA_TYPE]: {
         schema: { $ref: '#/components/schemas/Problem' },

@@ -123,15 +123,19 @@ export function schemaNames(): ReadonlyMap<z.core.$ZodType, string> {
 const publicName = (name: string, views: ReadonlySet<string>): string =>
   views.has(name) ? `${name}Record` : name.replace(/View$/, '')
 
+/** Of all that the format allows only this: UTC with milliseconds. What is left unsaid here, such as leap years, it says. */
+const INSTANT = {
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z$',
+  'x-lcm-format': 'UTC, with milliseconds and `Z`',
+}
+
 /** Leaves out what says nothing to a reader. */
 const tidy =
   (direction: Direction) =>
   ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema }): void => {
     const words = wordsForPattern(zodSchema)
     if (words !== undefined && jsonSchema.pattern !== undefined) jsonSchema['x-lcm-format'] = words
-    if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
-    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+    if (jsonSchema.format === 'date-time') Object.assign(jsonSchema, INSTANT)
     if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames
     // Answers may gain fields, and no client should refuse them for that.
     if (direction === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties

@@ -1,4 +1,5 @@
 import { ROLES } from '@lcm/domain/actor'
+import { Instant } from '@lcm/domain/instant'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -16,6 +17,7 @@ import { SCHEMA_NOTES } from './openapi-schema-notes.ts'
 import { COMPONENT_SCHEMAS, schemaBook } from './openapi-schemas.ts'
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem } from './problems.ts'
 import { ROUTES, type RouteSpec } from './routes.ts'
+import { fromEtag } from './wire.ts'
 import { WorkerView } from './worker-bodies.ts'
 
 const document = openApi('1.2.3')
@@ -91,7 +93,7 @@ describe('the document', () => {
     const { value } = resolved<Example>(
       content?.['text/event-stream']?.examples?.['template.created'] ?? { value: null },
     )
-    const event = value as { id: string; data: { id: string } }
+    const event = JSON.parse((value as { data: string }).data) as { id: string; data: { id: string } }
     expect(event.id).toBe(event.data.id)
   })
 
@@ -139,8 +141,8 @@ describe.each(routes)('%s', (name, route) => {
     const examples = Object.values(success.content?.['text/event-stream']?.examples ?? {})
     expect(examples.length > 0).toBe(route.stream === true)
     for (const example of examples) {
-      const { value } = resolved<{ value: unknown }>(example as Reference)
-      expect(route.answer?.safeParse(value).error).toBeUndefined()
+      const { value } = resolved<{ value: { data: string } }>(example as Reference)
+      expect(route.answer?.safeParse(JSON.parse(value.data)).error).toBeUndefined()
     }
   })
 
@@ -199,6 +201,29 @@ describe('what a route says of itself', () => {
     expect(Object.keys(answerOf({}, 429).headers ?? {})).toEqual(['Retry-After'])
   })
 
+  it('becomes headers of refusals', () => {
+    const headers = (route: Partial<RouteSpec>, status: number) => Object.keys(answerOf(route, status).headers ?? {})
+    expect(headers({}, 401)).toEqual(['WWW-Authenticate'])
+    expect(headers({}, 405)).toEqual(['Allow'])
+    expect(headers({ idempotent: true }, 409)).toEqual(['Retry-After'])
+    expect(headers({ problems: ['already_exists'] }, 409)).toEqual([])
+  })
+
+  it('requires a body only where no body is not as good', () => {
+    const required = (body: z.ZodType) => documented({ body }).operation.requestBody?.required
+    expect(required(z.strictObject({ reason: z.string() }))).toBe(true)
+    expect(required(z.strictObject({ reason: z.string().optional() }))).toBe(false)
+  })
+
+  it('becomes messages whose data is an event', () => {
+    const { properties, required } = answerOf({ stream: true }, 202).content?.['text/event-stream']?.schema ?? {}
+    expect(required).toEqual(['data'])
+    expect(properties?.data).toMatchObject({
+      contentMediaType: 'application/json',
+      contentSchema: { $ref: `${COMPONENT_SCHEMAS}Worker` },
+    })
+  })
+
   it('becomes what it needs to be called', () => {
     expect(documented({}).operation).not.toHaveProperty('security')
     expect(documented({ access: 'open' }).operation).toMatchObject({ security: [], 'x-lcm-roles': ROLES })
@@ -255,14 +280,47 @@ describe('schemas', () => {
     expect(components.Worker).not.toHaveProperty('additionalProperties')
   })
 
+  it('say what is checked beyond the types of fields', () => {
+    const { CreateToken, CreateWorker, Labels, Capacity } = document.components.schemas
+    expect(CreateToken).toMatchObject({ else: { properties: { service: false } } })
+    expect(CreateWorker?.properties).toMatchObject({ tags: { propertyNames: { pattern: '^(?!aws:|lcm:)' } } })
+    expect(Labels).toMatchObject({ maxProperties: 50 })
+    expect(Capacity?.properties).toMatchObject({ cpu_cores: { maximum: 100_000 } })
+  })
+
   it('say their patterns in words', () => {
     expect(document.components.schemas.WorkerName).toMatchObject({ 'x-lcm-format': 'no control characters' })
   })
 
   it('leave out what says nothing to a reader', () => {
     const { schemas } = document.components
-    expect(schemas.Instant).toEqual({ type: 'string', format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] })
-    expect(JSON.stringify(schemas)).not.toMatch(/"example":|9007199254740991/)
+    expect(schemas.Instant?.pattern?.length).toBeLessThan(100)
+    expect(JSON.stringify(schemas)).not.toContain('"example":')
+  })
+})
+
+describe('patterns let pass what the server takes, and nothing else', () => {
+  const patternOf = ({ pattern = '' }: JsonSchema = {}) => new RegExp(pattern, 'u')
+
+  it.each(['"4"', '4', 'W/"4"', '"123456789012345"', '', '"', '"x"', '"4", "5"', '"1234567890123456"', '-1'])(
+    'a version: %s',
+    text => {
+      const { IfMatch, IfMatchRequired } = document.components.parameters
+      const isVersion = fromEtag(text) !== null
+      expect(patternOf(IfMatch?.schema).test(text)).toBe(isVersion)
+      expect(patternOf(IfMatchRequired?.schema).test(text)).toBe(isVersion)
+    },
+  )
+
+  it.each([
+    ['2026-01-02T03:04:05.678Z', true],
+    ['2026-01-02T03:04:05Z', false],
+    ['2026-01-02T03:04:05.678+00:00', false],
+    ['2026-01-02T24:00:00.000Z', false],
+    ['2016-12-31T23:59:60.000Z', false],
+  ])('an instant: %s', (text, isInstant) => {
+    expect(Instant.safeParse(text).success).toBe(isInstant)
+    expect(patternOf(document.components.schemas.Instant).test(text)).toBe(isInstant)
   })
 })
 

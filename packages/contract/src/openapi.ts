@@ -3,7 +3,13 @@ import type { Access } from './access.ts'
 import { areaOf, areaSentence, areasOf } from './openapi-areas.ts'
 import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './openapi-document.ts'
 import { exampleOf } from './openapi-examples.ts'
-import { ANSWER_HEADERS, HEADER_PARAMETERS, parametersOf } from './openapi-parameters.ts'
+import {
+  ANSWER_HEADERS,
+  HEADER_PARAMETERS,
+  type HeaderName,
+  headerReferences,
+  parametersOf,
+} from './openapi-parameters.ts'
 import { problemAnswers, problemExamples, problemsOf } from './openapi-problems.ts'
 import { COMPONENT_SCHEMAS, type SchemaBook, schemaBook } from './openapi-schemas.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from './routes.ts'
@@ -74,7 +80,8 @@ function operation(name: string, route: RouteSpec, book: SchemaBook): Operation 
     ...(route.body
       ? {
           requestBody: {
-            required: true,
+            // No body is an empty one, which some routes take.
+            required: !route.body.safeParse({}).success,
             content: { 'application/json': media(book, book.of(route.body, 'input'), 'input') },
           },
         }
@@ -131,12 +138,12 @@ function success(route: RouteSpec, book: SchemaBook): Answer {
 
 function contentOf(route: RouteSpec, schema: JsonSchema, book: SchemaBook): Record<string, MediaType> {
   if (route.file !== undefined) return { [route.file]: { schema: {} } }
-  if (route.stream) return { 'text/event-stream': { schema, examples: eventExamples(schema, book) } }
+  if (route.stream) return { 'text/event-stream': { schema: messageOf(schema), examples: eventExamples(schema, book) } }
   return { 'application/json': media(book, schema, 'output') }
 }
 
 function answerHeaders(route: RouteSpec, schema: JsonSchema | null, book: SchemaBook): Record<string, Reference> {
-  const names: (keyof typeof ANSWER_HEADERS)[] = []
+  const names: HeaderName[] = []
   if (
     schema &&
     !route.stream &&
@@ -146,10 +153,20 @@ function answerHeaders(route: RouteSpec, schema: JsonSchema | null, book: Schema
     names.push('ETag')
   if (route.location !== undefined) names.push('Location')
   if (route.idempotent) names.push('Idempotent-Replayed')
-  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
+  return headerReferences(names)
 }
 
-/** One example of each kind of event, by its type. An event about a resource has that one's id and version. */
+/** One message of a stream, field by field. */
+const messageOf = (event: JsonSchema): JsonSchema => ({
+  type: 'object',
+  properties: {
+    id: { type: 'string', description: 'The position after this change. What can not be told again has none.' },
+    data: { type: 'string', contentMediaType: 'application/json', contentSchema: event },
+  },
+  required: ['data'],
+})
+
+/** One message for each kind of event, by its type. An event about a resource has that one's id and version. */
 function eventExamples(schema: JsonSchema, book: SchemaBook): NonNullable<MediaType['examples']> {
   const { anyOf, oneOf } = resolved(schema, book)
   const around = { schemas: book.components, direction: 'output', owner: schema.$ref?.split('/').at(-1) ?? '' } as const
@@ -157,7 +174,8 @@ function eventExamples(schema: JsonSchema, book: SchemaBook): NonNullable<MediaT
     const event = exampleOf(option, around) as Record<string, unknown>
     const subject = (event.data ?? {}) as Record<string, unknown>
     const shared = ['id', 'version'].filter(key => key in event && key in subject).map(key => [key, subject[key]])
-    return [String(event.type), { value: { ...event, ...Object.fromEntries(shared) } }]
+    const data = JSON.stringify({ ...event, ...Object.fromEntries(shared) })
+    return [String(event.type), { value: 'version' in event ? { id: '1042', data } : { data } }]
   })
   return Object.fromEntries(examples)
 }

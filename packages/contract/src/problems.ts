@@ -216,6 +216,12 @@ export type Problem = z.infer<typeof Problem>
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 
+/** What a refusal says in headers of its own. */
+export interface Advice {
+  readonly retryAfterSeconds?: number
+  readonly allow?: readonly string[]
+}
+
 /** Thrown by commands and queries; the edge turns it into an answer. `detail` is a sentence a person can act on. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError'
@@ -223,12 +229,15 @@ export class ProblemError extends Error {
   readonly errors: Problem['errors']
   /** When it is worth asking again. */
   readonly retryAfterSeconds: number | undefined
+  /** The methods that the path does take. */
+  readonly allow: readonly string[] | undefined
 
-  constructor(code: ProblemCode, detail: string, errors?: Problem['errors'], retryAfterSeconds?: number) {
+  constructor(code: ProblemCode, detail: string, errors?: Problem['errors'], advice: Advice = {}) {
     super(detail)
     this.code = code
     this.errors = errors
-    this.retryAfterSeconds = retryAfterSeconds
+    this.retryAfterSeconds = advice.retryAfterSeconds
+    this.allow = advice.allow
   }
 
   toProblem(instance: string): Problem {

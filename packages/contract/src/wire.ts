@@ -8,6 +8,8 @@ export interface ApiRequest {
   readonly body: string | null
   /** The address that the request came from; absent within a process. */
   readonly remote?: string
+  /** How long the answer may take to begin, where that is longer than usual. */
+  readonly patienceMs?: number
   /** Aborts when the caller is gone. */
   readonly signal: AbortSignal
 }

@@ -1,11 +1,12 @@
 import { DecisionNote, DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
+import { HourlyUsd } from '@lcm/domain/template/worker-template'
 import { Activity, ActivityEvent, CostCause, Labels, Pause } from '@lcm/domain/worker/parts'
 import {
   DesiredStatus,
   LaunchAttempt,
   StateChange,
-  Tags,
+  TagValue,
   Worker,
   WorkerChanges,
   WorkerName,
@@ -66,6 +67,16 @@ export const WorkerQuery = Page.extend({
 const LicenseToken = z.string().min(1).max(4096)
 const Product = z.string().min(1).max(64)
 
+/** People may not claim the names that LCM and AWS need on a machine. */
+const OwnTags = z.record(
+  z
+    .string()
+    .min(1)
+    .max(128)
+    .regex(/^(?!aws:|lcm:)/, 'names that begin with aws: or lcm: are reserved'),
+  TagValue,
+)
+
 export const CreateWorker = z.strictObject({
   template_name: z.string().min(1).max(64),
   name: WorkerName.optional(),
@@ -73,7 +84,7 @@ export const CreateWorker = z.strictObject({
     .string()
     .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region such as us-east-1')
     .optional(),
-  tags: Tags.optional(),
+  tags: OwnTags.optional(),
   labels: Labels.optional(),
   /** Registered as soon as the worker runs. The token is write-only. */
   license: z.strictObject({ product: Product, token: LicenseToken.optional() }).optional(),
@@ -83,7 +94,7 @@ export const CreateWorker = z.strictObject({
 
 export const PatchWorker = z.strictObject({
   name: WorkerName.exactOptional(),
-  tags: Tags.exactOptional(),
+  tags: OwnTags.exactOptional(),
   labels: Labels.exactOptional(),
   protected: z.boolean().exactOptional(),
   cordoned: z.boolean().exactOptional(),
@@ -136,12 +147,15 @@ export const History = listOf(StateChange.extend({ id: z.string(), by: z.string(
 export const DecisionList = listOf(DecisionRecord)
 export const MetricsList = listOf(WorkerSample)
 
+const Subject = z
+  .string()
+  .max(200)
+  .regex(/^(worker|session|lab_record|fleet):/, 'a resource such as worker:w-1')
+
 /** Decisions that led to no write of a document, such as a cloud call or a wait for another reason. */
 export const RecordDecisions = z.strictObject({
   epoch: z.int().positive(),
-  decisions: z
-    .array(DecisionNote.extend({ id: z.string().min(1).max(200), at: Instant, resource: z.string().min(1).max(200) }))
-    .max(1000),
+  decisions: z.array(DecisionNote.extend({ id: z.string().min(1).max(200), at: Instant, resource: Subject })).max(1000),
 })
 
 export const WorkerActivity = z.object({
@@ -186,5 +200,5 @@ export const ImportWorker = z.strictObject({
   cml_version: z.string().max(64).nullable(),
   tags: z.record(z.string(), z.string()).default({}),
   labels: Labels.default({}),
-  cost_per_hour_usd: z.number().nonnegative().default(0),
+  cost_per_hour_usd: HourlyUsd.default(0),
 })

@@ -77,12 +77,9 @@ const isWrongSecret = (error: unknown): boolean =>
   error instanceof ProblemError && (error.code === 'unauthenticated' || error.code === 'login_code_invalid')
 
 const tooMany = (waitMs: number) =>
-  new ProblemError(
-    'too_many_attempts',
-    'too many wrong tokens or login links came from your address',
-    undefined,
-    Math.max(1, Math.ceil(waitMs / 1000)),
-  )
+  new ProblemError('too_many_attempts', 'too many wrong tokens or login links came from your address', undefined, {
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+  })
 
 /** One subscriber has a whole /64 of IPv6 addresses, so that counts as one. */
 export function addressKey(remote: string): string {

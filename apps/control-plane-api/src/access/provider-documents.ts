@@ -73,7 +73,7 @@ export function providerDocuments(issuer: string, parts: ProviderParts): Provide
   function unavailable(why: string, err?: unknown): ProblemError {
     const detail = `the identity provider ${issuer} ${why}; try again in a moment`
     parts.log.warn({ err, issuer }, detail)
-    return new ProblemError('identity_provider_unavailable', detail, undefined, RETRY_SECONDS)
+    return new ProblemError('identity_provider_unavailable', detail, undefined, { retryAfterSeconds: RETRY_SECONDS })
   }
 
   return { discovery, keys, ask }

@@ -24,7 +24,8 @@ export function requestRate(clock: Clock, limits: AccessLimits): { take(actor: A
       buckets.set(actor.id, { tokens: tokens < 1 ? tokens : tokens - 1, atMs })
       if (tokens >= 1) return
       const detail = `${actor.name} may make ${perSecond} requests a second; wait a moment`
-      throw new ProblemError('rate_limited', detail, undefined, Math.ceil((1 - tokens) / perSecond))
+      const retryAfterSeconds = Math.ceil((1 - tokens) / perSecond)
+      throw new ProblemError('rate_limited', detail, undefined, { retryAfterSeconds })
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { AnswerOf } from '@lcm/contract/routes'
+import { effectiveIdleAction } from '@lcm/domain/fleet/idle'
 import type { Api } from '../api.ts'
 import { settingsNow } from './settings.ts'
 import { findWorker } from './workers.ts'
@@ -15,7 +16,7 @@ export async function workerActivity(api: Api, id: string): Promise<AnswerOf<'ge
       enabled: settings.idle_detection_enabled && worker.idle_detection_enabled,
       timeout_seconds: settings.idle_timeout_seconds,
       snooze_seconds: settings.idle_snooze_seconds,
-      action: settings.idle_action,
+      action: effectiveIdleAction(settings),
     },
   }
 }

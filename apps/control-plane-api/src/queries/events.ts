@@ -56,13 +56,22 @@ export function eventStreams(api: Api, news: LiveNews): EventStreams {
       try {
         const from = after ?? (await api.feed.position())
         yield signalText(api, 'heartbeat')
-        const options = { clock: api.clock, idleMs: HEARTBEAT_MS, signal, alsoWakes: subscription.onNews }
-        let spokeAt = api.clock.now()
+        let spokeAt = api.clock.monotonic()
+        const silentMs = () => api.clock.monotonic() - spokeAt
+        const options = {
+          clock: api.clock,
+          signal,
+          alsoWakes: subscription.onNews,
+          /** What is left, so that events which nobody here wants do not put off the sign of life. */
+          get idleMs() {
+            return HEARTBEAT_MS - silentMs()
+          },
+        }
         for await (const followed of followChanges(api.feed, from, options)) {
           const said = await saidOf(followed, subscription.take().filter(isWanted), isWanted)
-          const isQuiet = said.length === 0 && api.clock.now() - spokeAt >= HEARTBEAT_MS
+          const isQuiet = said.length === 0 && silentMs() >= HEARTBEAT_MS
           for (const text of isQuiet ? [signalText(api, 'heartbeat')] : said) yield text
-          if (said.length > 0 || isQuiet) spokeAt = api.clock.now()
+          if (said.length > 0 || isQuiet) spokeAt = api.clock.monotonic()
         }
       } finally {
         subscription.close()
@@ -72,14 +81,18 @@ export function eventStreams(api: Api, news: LiveNews): EventStreams {
 }
 
 /** A filter names types or kinds. Signals always come: without them nobody could tell silence from death. */
-function filterOf({ types, id }: QueryOf<'events'>): (event: { type: string; id?: string }) => boolean {
+type Filtered = EventEnvelope | Told
+
+function filterOf({ types, id }: QueryOf<'events'>): (event: Filtered) => boolean {
   const wanted = types?.split(',')
   const isType = (type: string) => wanted?.some(each => type === each || type.startsWith(`${each}.`)) ?? true
-  return event => isType(event.type) && (id === undefined || event.id === id || isAbout(event, id))
+  return event => isType(event.type) && (id === undefined || isAbout(event, id))
 }
 
-const isAbout = (event: { type: string; id?: string }, id: string): boolean =>
-  event.type === 'decision' && 'data' in event && JSON.stringify(event.data).includes(`:${id}"`)
+const isAbout = (event: Filtered, id: string): boolean =>
+  'data' in event && event.type === 'decision'
+    ? event.data.resource.endsWith(`:${id}`)
+    : 'id' in event && event.id === id
 
 const textOfNews = (event: EventEnvelope): string => writeSse({ id: null, data: JSON.stringify(event) })
 
@@ -94,24 +107,28 @@ async function tellingOf(api: Api, change: PositionedChange): Promise<Told | nul
   return { type: event.type, id: change.id, text: writeSse({ id: change.position, data: JSON.stringify(event) }) }
 }
 
-/** The document may be newer than the change that led to it, never older. Null when a later change will tell. */
-async function eventOf(api: Api, change: Change): Promise<EventEnvelope | null> {
+/**
+ * What happened is told by the change alone, so that every replica tells the same at the same position. The document comes
+ * with it as it is now: it may be newer than the change, never older. Null when a later change will tell.
+ */
+export async function eventOf(api: Api, change: Change): Promise<EventEnvelope | null> {
   switch (change.kind) {
     case 'worker': {
       if (change.deleted) return { type: 'worker.deleted', ...deleted(api, change) }
       const data = notOlder(await api.workers.get(change.id), change)
-      const type = data?.version === 1 ? 'worker.created' : 'worker.updated'
-      return data && { type, ...about(data), data: await viewOf(api, data) }
+      const type = change.version === 1 ? 'worker.created' : 'worker.updated'
+      return data && { type, ...about(change, data), data: await viewOf(api, data) }
     }
     case 'template': {
       if (change.deleted) return { type: 'template.deleted', ...deleted(api, change) }
       const data = notOlder(await api.templates.get(change.id), change)
-      return data && { type: data.version === 1 ? 'template.created' : 'template.updated', ...about(data), data }
+      const type = change.version === 1 ? 'template.created' : 'template.updated'
+      return data && { type, ...about(change, data), data }
     }
     case 'settings': {
       const data = notOlder(await api.settings.get(change.id), change)
-      const type = data?.version === 1 ? 'settings.created' : 'settings.updated'
-      return data && { type, ...about(data), data: settingsView(api, data) }
+      const type = change.version === 1 ? 'settings.created' : 'settings.updated'
+      return data && { type, ...about(change, data), data: settingsView(api, data) }
     }
     default:
       return null
@@ -125,9 +142,5 @@ function notOlder<T extends { version: number }>(document: T | null, change: Cha
   return document
 }
 
-const about = (resource: { id: string; version: number; updated_at: string }) => ({
-  id: resource.id,
-  version: resource.version,
-  at: resource.updated_at,
-})
+const about = ({ id, version }: Change, { updated_at: at }: { updated_at: string }) => ({ id, version, at })
 const deleted = (api: Api, { id, version }: Change) => ({ id, version, at: toInstant(api.clock.now()), data: null })

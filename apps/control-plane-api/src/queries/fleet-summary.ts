@@ -1,6 +1,6 @@
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
-import { type CostInterval, costOf } from '@lcm/domain/worker/cost'
+import { type CostInterval, costOf, intervalOf } from '@lcm/domain/worker/cost'
 import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../api.ts'
@@ -17,7 +17,10 @@ export async function fleetSummary(api: Api, query: QueryOf<'getFleetSummary'>):
   const now = toInstant(nowMs)
   const since = query.since ?? toInstant(nowMs - WEEK_MS)
   const workers = await allWorkers(api)
-  const intervals = [...(await closedIntervals(api, since)), ...workers.flatMap(worker => openInterval(worker, now))]
+  const intervals = [
+    ...(await closedIntervals(api, since)),
+    ...workers.flatMap(worker => intervalOf(worker, now) ?? []),
+  ]
   return {
     at: now,
     workers: countsOf(workers),
@@ -81,13 +84,6 @@ async function closedIntervals(api: Api, since: Instant): Promise<CostInterval[]
     if (last === undefined || page.length < PAGE) return found
     after = { at: last.at, id: last.id }
   }
-}
-
-function openInterval(worker: Worker, now: Instant): CostInterval[] {
-  const { since, cause, closed_usd } = worker.billing
-  if (since === null || cause === null) return []
-  const usd = costOf(worker, now).spent_usd - closed_usd
-  return [{ status: worker.status, cause, from: since, to: now, usd, saved_usd: 0 }]
 }
 
 /** The part of an interval that lies after `since`. */

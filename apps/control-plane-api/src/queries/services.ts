@@ -12,26 +12,33 @@ async function liveInstances(api: Api): Promise<readonly ServiceInstance[]> {
 }
 
 export async function listServices(api: Api): Promise<AnswerOf<'listServices'>> {
-  const live = await liveInstances(api)
-  const items = await Promise.all(
-    CONTROLLERS.map(async service => {
-      const term = await api.services.get(service)
-      const instances = live.filter(each => each.service === service)
-      const leader = leaderOf(instances, term?.epoch ?? 0)
-      return { service, leader, term, instances: instances.map(({ plan, version, ...rest }) => rest) }
-    }),
-  )
+  const found = await servicesNow(api)
+  const items = found.map(({ service, term, instances, leader }) => ({
+    service,
+    leader: leader && { instance_id: leader.instance_id, epoch: leader.epoch, since: leader.since },
+    term,
+    instances: instances.map(({ plan, version, ...rest }) => rest),
+  }))
   return { items }
 }
 
-/** Who says that it leads, by the newest term of all: an older leader may not have noticed yet. */
-function leaderOf(instances: readonly ServiceInstance[], epoch: number) {
-  const leader = instances.find(each => each.is_leader && each.epoch === epoch)
-  return leader === undefined ? null : { instance_id: leader.instance_id, epoch: leader.epoch, since: leader.since }
+async function servicesNow(api: Api) {
+  const live = await liveInstances(api)
+  return Promise.all(
+    CONTROLLERS.map(async service => {
+      const term = await api.services.get(service)
+      const instances = live.filter(each => each.service === service)
+      return { service, term, instances, leader: leaderOf(instances, term?.epoch ?? 0) }
+    }),
+  )
 }
 
+/** Who says that it leads, by the newest term of all: an older leader may not have noticed yet. */
+const leaderOf = (instances: readonly ServiceInstance[], epoch: number): ServiceInstance | null =>
+  instances.find(each => each.is_leader && each.epoch === epoch) ?? null
+
 export async function fleetPlan(api: Api): Promise<AnswerOf<'getFleetPlan'>> {
-  const leaders = (await liveInstances(api)).filter(each => each.is_leader)
-  const items = leaders.flatMap(({ service, plan }) => plan.map(action => ({ service, ...action })))
+  const found = await servicesNow(api)
+  const items = found.flatMap(({ service, leader }) => (leader?.plan ?? []).map(action => ({ service, ...action })))
   return { at: toInstant(api.clock.now()), items }
 }

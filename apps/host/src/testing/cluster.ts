@@ -1,10 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
@@ -12,20 +9,7 @@ import { startSimServer } from '@lcm/cloud-sim/server'
 import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { type Exchange, recordingProxy } from './recording-proxy.ts'
-
-const LCM = fileURLToPath(new URL('../../../../dist/lcm.mjs', import.meta.url))
-const REGIONS = `aws_region_configs:\n  us-east-1: { subnets: [subnet-use1a, subnet-use1b] }\n`
-
-export interface ServiceProcess {
-  readonly name: string
-  readonly url: string
-  readonly pid: number
-  signal(signal: NodeJS.Signals): void
-  /** Resolves with its exit code, null when a signal ended it. */
-  readonly exited: Promise<number | null>
-  /** What it logged so far. */
-  log(): string
-}
+import { REGIONS, type ServiceProcess, startProcess } from './service-process.ts'
 
 /** Real processes of every service on a real etcd, with a recording proxy between each controller and the API. */
 export interface Cluster {
@@ -115,37 +99,4 @@ export async function openCluster(options: {
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function startProcess(
-  name: string,
-  args: readonly string[],
-  env: Record<string, string>,
-): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [LCM, 'serve', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  const url = await new Promise<string>((resolve, reject) => {
-    const hear = (text: Buffer) => {
-      said += text.toString()
-      const listening = / listens on (http:\S+)/.exec(said)?.[1]
-      if (listening !== undefined) resolve(listening)
-    }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
-    child.on('exit', code => reject(new Error(`${name} ended with ${code}: ${said}`)))
-  })
-  return {
-    name,
-    url,
-    pid: child.pid ?? 0,
-    signal: signal => void child.kill(signal),
-    exited: exitOf(child),
-    log: () => said,
-  }
-}
-
-async function exitOf(child: ChildProcess): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-  const [code] = await once(child, 'exit')
-  return code
 }

@@ -33,6 +33,8 @@ describe('limits in words', () => {
     [{ minLength: 64, maxLength: 64 }, ['exactly 64 characters']],
     [{ maxItems: 3 }, ['at most 3 items']],
     [{ minimum: 8, exclusiveMinimum: 0 }, ['at least 8', 'more than 0']],
+    [{ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, ['at least 1']],
+    [{ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }, []],
     [{ pattern: '^a' }, ['matches `^a`']],
     [{ pattern: '^a', 'x-lcm-format': 'begins with a' }, ['begins with a']],
     [{ anyOf: [{ type: 'integer', maximum: 9 }, { type: 'null' }] }, ['at most 9']],

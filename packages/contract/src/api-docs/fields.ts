@@ -62,12 +62,16 @@ export function limitsOf(outer: JsonSchema): string[] {
   const limits = [
     range(schema.minLength, schema.maxLength, 'characters'),
     range(schema.minItems, schema.maxItems, 'items'),
-    range(schema.minimum, schema.maximum, ''),
+    range(told(schema.minimum), told(schema.maximum), ''),
     schema.exclusiveMinimum === undefined ? '' : `more than ${schema.exclusiveMinimum}`,
     schema['x-lcm-format'] ?? (schema.pattern === undefined ? '' : `matches \`${schema.pattern}\``),
   ]
   return limits.filter(limit => limit !== '')
 }
+
+/** Where whole numbers end on a computer is no limit that people meet. */
+const told = (limit: number | undefined): number | undefined =>
+  limit !== undefined && Math.abs(limit) === Number.MAX_SAFE_INTEGER ? undefined : limit
 
 function range(min: number | undefined, max: number | undefined, unit: string): string {
   const count = min === undefined ? `at most ${max}` : max === undefined ? `at least ${min}` : `${min} to ${max}`

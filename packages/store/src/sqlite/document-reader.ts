@@ -1,6 +1,7 @@
-import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Document, Kind, Query } from '../store.ts'
 import { documentCache } from './document-cache.ts'
+import { type Prepared, preparedOnce } from './prepared-once.ts'
 
 export interface DocumentReader<T> {
   get(id: string): T | null
@@ -12,20 +13,6 @@ export function documentReader<T extends Document>(db: DatabaseSyncInstance, kin
   const prepared = preparedOnce(db)
   // Only where no id is used twice does a version say which document it is.
   return kind.announced ? rememberingReader(db, kind, prepared) : plainReader(db, kind, prepared)
-}
-
-type Prepared = (text: string) => StatementSyncInstance
-
-/** There are few kinds of question, whatever is asked for in them. */
-function preparedOnce(db: DatabaseSyncInstance): Prepared {
-  const statements = new Map<string, StatementSyncInstance>()
-  return text => {
-    const known = statements.get(text)
-    if (known) return known
-    const statement = db.prepare(text)
-    statements.set(text, statement)
-    return statement
-  }
 }
 
 function plainReader<T extends Document>(

@@ -1,6 +1,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Change, Journal, JournalEntry, JournalQuery, NewEntry } from '../store.ts'
 import type { Batch } from './batch.ts'
+import { type Prepared, preparedOnce } from './prepared-once.ts'
 
 export interface SqliteJournal extends Journal {
   /** Called inside the transaction that makes the change. */
@@ -11,6 +12,7 @@ export function sqliteJournal(db: DatabaseSyncInstance, batch: Batch): SqliteJou
   const insert = db.prepare(
     'INSERT INTO journal (id, stream, subject, at, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
+  const prepared = preparedOnce(db)
   const put = ({ id, stream, subject, at, body }: JournalEntry) =>
     insert.run(id, stream, subject, at, JSON.stringify(body))
   return {
@@ -22,13 +24,13 @@ export function sqliteJournal(db: DatabaseSyncInstance, batch: Batch): SqliteJou
       if (entries.length > 0) await batch.commit(() => entries.forEach(put))
     },
     async query(query) {
-      const found = query.streams.flatMap(stream => entriesOf(db, stream, query))
+      const found = query.streams.flatMap(stream => entriesOf(prepared, stream, query))
       return found.sort(newestFirst).slice(0, query.limit)
     },
     prune: (stream, before, limit) =>
       batch.commit(() => {
         const old = 'SELECT seq FROM journal WHERE stream = ? AND at < ? ORDER BY at LIMIT ?'
-        return Number(db.prepare(`DELETE FROM journal WHERE seq IN (${old})`).run(stream, before, limit).changes)
+        return Number(prepared(`DELETE FROM journal WHERE seq IN (${old})`).run(stream, before, limit).changes)
       }),
   }
 }
@@ -37,7 +39,7 @@ const newestFirst = (a: JournalEntry, b: JournalEntry): number =>
   a.at === b.at ? (a.id < b.id ? 1 : -1) : a.at < b.at ? 1 : -1
 
 /** One stream at a time, so that an index gives the order and nothing has to be sorted. */
-function entriesOf(db: DatabaseSyncInstance, stream: string, query: JournalQuery): JournalEntry[] {
+function entriesOf(prepared: Prepared, stream: string, query: JournalQuery): JournalEntry[] {
   const conditions = ['stream = ?']
   const values: (string | number)[] = [stream]
   const add = (condition: string, ...bound: string[]) => {
@@ -51,8 +53,7 @@ function entriesOf(db: DatabaseSyncInstance, stream: string, query: JournalQuery
   const index = query.subject === undefined ? 'journal_of_stream' : 'journal_of_subject'
   const text = `SELECT id, stream, subject, at, body FROM journal INDEXED BY ${index}
     WHERE ${conditions.join(' AND ')} ORDER BY at DESC, id DESC LIMIT ?`
-  return db
-    .prepare(text)
+  return prepared(text)
     .all(...values, query.limit)
     .map(toEntry)
 }

@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { parse, queryOf, refuseOddities } from './request-parts.ts'
+
+const HALF = '\ud800'
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+const failureOf = (work: () => unknown) => {
+  try {
+    work()
+  } catch (error) {
+    return error
+  }
+  return null
+}
+
+it.each([
+  ['NUL', { name: 'a\u0000b' }, 'body.name: NUL is not allowed'],
+  ['NUL in a key', { labels: { '\u0000': 'x' } }, 'body.labels: NUL is not allowed'],
+  ['half of a character', { tags: [HALF] }, 'body.tags.0: half of a character is not allowed'],
+  ['half of a character in a key', { [HALF]: 1 }, 'body: half of a character is not allowed'],
+  ['a key that some take for the prototype', JSON.parse('{"tags":{"__proto__":"x"}}'), 'body.tags: __proto__'],
+])('refuses %s', (_, value, words) => {
+  expect(failureOf(() => refuseOddities(value, 'body'))).toMatchObject({
+    code: 'validation_failed',
+    message: expect.stringContaining(words),
+  })
+})
+
+it('lets whole characters outside the basic plane pass', () => {
+  expect(failureOf(() => refuseOddities({ name: '\u{1f600}' }, 'body'))).toBeNull()
+})
+
+it('refuses ten thousand levels rather than running out of stack', () => {
+  expect(failureOf(() => refuseOddities(nested(10_000), 'body'))).toMatchObject({
+    code: 'validation_failed',
+    message: expect.stringMatching(/nested too deeply$/),
+  })
+  expect(failureOf(() => refuseOddities(nested(20), 'body'))).toBeNull()
+})
+
+it('refuses a query parameter that is given twice', () => {
+  expect(queryOf(new URL('http://x/?a=1&b=2'))).toEqual({ a: '1', b: '2' })
+  expect(failureOf(() => queryOf(new URL('http://x/?a=1&b=2&a=1')))).toMatchObject({
+    code: 'validation_failed',
+    errors: [{ path: 'query.a', message: 'given more than once' }],
+  })
+})
+
+it('says why a key is refused', () => {
+  const schema = z.record(z.string().regex(/^[a-z]+$/, 'small letters'), z.string())
+  expect(failureOf(() => parse(schema, { A: 'x' }, 'body'))).toMatchObject({
+    errors: [{ path: 'body.A', message: 'small letters' }],
+  })
+})
+
+it('answers a small request with a small problem', () => {
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, 1]))
+  const failure = failureOf(() => parse(z.record(z.string(), z.string()), many, 'body'))
+  expect(failure).toMatchObject({ message: '5000 fields are not as they should be' })
+  expect(JSON.stringify(failure).length).toBeLessThan(20_000)
+  const long = failureOf(() => parse(z.strictObject({}), { ['k'.repeat(100_000)]: 1 }, 'body'))
+  expect(JSON.stringify(long).length).toBeLessThan(2_000)
+})

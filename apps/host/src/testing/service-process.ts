@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const LCM = fileURLToPath(new URL('../../../../dist/lcm.mjs', import.meta.url))
+/** What a service reads about the regions. */
+export const REGIONS = `aws_region_configs:\n  us-east-1: { subnets: [subnet-use1a, subnet-use1b] }\n`
+
+export interface ServiceProcess {
+  readonly name: string
+  readonly url: string
+  readonly pid: number
+  signal(signal: NodeJS.Signals): void
+  /** Resolves with its exit code, null when a signal ended it. */
+  readonly exited: Promise<number | null>
+  /** What it logged so far. */
+  log(): string
+}
+
+/** Runs `lcm serve` as it was built; resolves when it listens. */
+export async function startProcess(
+  name: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [LCM, 'serve', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  const url = await new Promise<string>((resolve, reject) => {
+    const hear = (text: Buffer) => {
+      said += text.toString()
+      const listening = / listens on (http:\S+)/.exec(said)?.[1]
+      if (listening !== undefined) resolve(listening)
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    child.on('exit', code => reject(new Error(`${name} ended with ${code}: ${said}`)))
+  })
+  return {
+    name,
+    url,
+    pid: child.pid ?? 0,
+    signal: signal => void child.kill(signal),
+    exited: exitOf(child),
+    log: () => said,
+  }
+}
+
+async function exitOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+  const [code] = await once(child, 'exit')
+  return code
+}

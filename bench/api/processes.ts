@@ -1,0 +1,83 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** On the disk of the checkout, not in a folder that may be in memory. */
+const SCRATCH = join(ROOT, '.cache', 'bench')
+export const TOKEN = 'a-token-of-the-bench'
+
+/** A folder that is gone when the process ends. */
+export function scratchFolder(): string {
+  mkdirSync(SCRATCH, { recursive: true })
+  const folder = mkdtempSync(join(SCRATCH, 'api-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export interface Served {
+  readonly port: number
+  readonly pid: number
+  cpuMs(): Promise<number>
+  stop(): Promise<void>
+}
+
+/** The embedded control plane in a process of its own, so that whoever measures does not take its time. */
+export const startApi = (folder: string, store: string): Promise<Served> => start(folder, 'serve', [store, TOKEN])
+export const startBare = (folder: string): Promise<Served> => start(folder, 'bare', [])
+
+async function start(folder: string, name: string, args: readonly string[]): Promise<Served> {
+  const file = await bundled(folder, name)
+  const child = fork(file, args, { execArgv: profiling(name), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const { port } = await answerOf<{ port: number }>(child)
+  return {
+    port,
+    pid: child.pid ?? 0,
+    async cpuMs() {
+      child.send('cpu')
+      return (await answerOf<{ cpuMs: number }>(child)).cpuMs
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+/** `BENCH_CPU_PROF=1` leaves a profile of the API beside the scratch folders. */
+const profiling = (name: string): string[] =>
+  name === 'serve' && process.env.BENCH_CPU_PROF !== undefined ? ['--cpu-prof', '--cpu-prof-dir', SCRATCH] : []
+
+const isInstalled = (id: string) => !/^[.\0]|^@lcm\//.test(id) && !isAbsolute(id)
+
+/** Bundled as the product is, since code that is translated while it loads is slower. */
+async function bundled(folder: string, name: string): Promise<string> {
+  const file = join(folder, `${name}.mjs`)
+  const entry = join(ROOT, 'bench', 'api', `${name}.ts`)
+  const bundle = await rolldown({ cwd: ROOT, input: entry, platform: 'node', external: isInstalled })
+  await bundle.write({ file, format: 'esm', codeSplitting: false })
+  await bundle.close()
+  return file
+}
+
+async function answerOf<T>(child: ChildProcess): Promise<T> {
+  const heard = new AbortController()
+  const ended = once(child, 'exit', heard).then(([code]) => Promise.reject(new Error(`it ended with ${code}`)))
+  try {
+    const [message] = await Promise.race([once(child, 'message', heard), ended])
+    return message
+  } finally {
+    heard.abort()
+    ended.catch(() => undefined)
+  }
+}
+
+/** What a process holds in memory now and held at most, in MB, as Linux tells it. */
+export function memoryOf(pid: number): { rssMb: number; peakMb: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const mb = (name: string) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024)
+  return { rssMb: mb('VmRSS'), peakMb: mb('VmHWM') }
+}

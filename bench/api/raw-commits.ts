@@ -1,0 +1,28 @@
+import { systemClock } from '@lcm/runtime/clock'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { livedWorker } from './fleet.ts'
+
+const ROWS = 1_000
+
+/** How many durable commits a second SQLite itself makes on this disk: one update of one worker's JSON in each. */
+export function rawCommits(file: string) {
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE raw (id INTEGER PRIMARY KEY, body TEXT)')
+  const insert = db.prepare('INSERT INTO raw (id, body) VALUES (?, ?)')
+  const bodies = Array.from({ length: ROWS }, (_, index) => JSON.stringify(livedWorker(index, systemClock.now())))
+  db.exec('BEGIN')
+  for (const [index, body] of bodies.entries()) insert.run(index, body)
+  db.exec('COMMIT')
+  const update = db.prepare('UPDATE raw SET body = ? WHERE id = ?')
+  return {
+    perSecond(seconds: number): number {
+      const startMs = systemClock.monotonic()
+      let commits = 0
+      for (; systemClock.monotonic() - startMs < seconds * 1000; commits += 1) {
+        update.run(bodies[(commits * 7) % ROWS] ?? '', commits % ROWS)
+      }
+      return commits / seconds
+    },
+    close: () => db.close(),
+  }
+}

@@ -1,0 +1,41 @@
+import { controlPlane } from '@lcm/control-plane-api/control-plane'
+import { startServer } from '@lcm/control-plane-api/server'
+import { localCoordination } from '@lcm/coordination/local'
+import { host, silentLogger } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { seededRandom } from '@lcm/testkit/seeded-random'
+
+/** The embedded control plane alone, as a process of its own: `serve FILE TOKEN`. Says where it listens, and what it takes. */
+const [, , file = '', token = ''] = process.argv
+const random = seededRandom(7)
+const stop = new AbortController()
+const store = openSqliteStore(file, { gather: setImmediate })
+const plane = controlPlane({
+  store,
+  changeKeys: localCoordination({ clock: systemClock, firstEpoch: () => 1 }).changeKeys,
+  clock: systemClock,
+  randomBytes: size => random.bytes(size),
+  secretKey: random.bytes(32),
+  config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1', 'eu-west-1'], settings: {} },
+  log: silentLogger,
+  process: { health: () => ({ status: 'healthy' }), ready: () => true, metrics: async () => '' },
+  limits: { requestsPerSecond: Number.POSITIVE_INFINITY, burst: Number.POSITIVE_INFINITY },
+})
+plane.access.grant(token, { id: 'admin', name: 'admin', role: 'admin', service: null })
+const server = await startServer({
+  dispatch: plane.dispatch,
+  clock: systemClock,
+  host: '127.0.0.1',
+  port: 0,
+  hostnames: ['127.0.0.1'],
+  consoleDir: null,
+})
+process.on('message', () => process.send?.({ cpuMs: (process.cpuUsage().user + process.cpuUsage().system) / 1000 }))
+process.once('SIGTERM', () => stop.abort())
+process.once('disconnect', () => stop.abort())
+process.send?.({ port: Number(new URL(server.url).port) })
+await host([...plane.services], stop.signal, { logger: silentLogger })
+await server.close()
+await store.close()
+process.disconnect?.()

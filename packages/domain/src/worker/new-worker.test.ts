@@ -1,0 +1,24 @@
+import { aTemplate } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { blankWorker, workerOfTemplate } from './new-worker.ts'
+import { Worker } from './worker.ts'
+
+const NOW = '2026-01-01T00:00:00.000Z'
+
+it('is a whole worker from the first moment', () => {
+  const worker = blankWorker('w-1', NOW)
+  expect(Worker.parse(worker)).toEqual(worker)
+  expect(worker.state_history).toEqual([{ from: null, to: 'PENDING', at: NOW, because: 'created' }])
+})
+
+it('takes from its template what must not change with it later', () => {
+  const template = aTemplate({ name: 'metal', cost_per_hour_usd: 3.5, license_product: 'CML_Enterprise' })
+  const worker = workerOfTemplate('w-0abcd', template, NOW)
+  expect(Worker.parse(worker)).toEqual(worker)
+  expect(worker).toMatchObject({
+    name: 'metal-abcd',
+    cost_per_hour_usd: 3.5,
+    capacity: { declared: template.capacity },
+    license: { product: 'CML_Enterprise', status: 'UNREGISTERED' },
+  })
+})

@@ -1,0 +1,45 @@
+// `npm run test:interop`: what we did not write must agree. Ends with one line, `N passed, N failed`. With a name, such as
+// `npm run test:interop -- schemathesis`, only that judge is heard.
+import { ensureEtcd } from './etcd.mjs'
+import { ensureMongoWire } from './mongo-wire.mjs'
+import { ensureSchemathesis, judgeApi } from './schemathesis.mjs'
+import { ensureReady } from './setup.mjs'
+import { concluded, INTEROP_SUITES, runSuites } from './suites.mjs'
+
+/** Each is first fetched, then asked. Only the fetching may fail without a failure, and not in CI. */
+const JUDGES = [
+  {
+    name: 'mongo-wire',
+    fetch: () => Promise.all([ensureMongoWire(), ensureEtcd()]),
+    ask: () => runSuites('interop', INTEROP_SUITES.map(suffixOf)),
+  },
+  { name: 'schemathesis', fetch: ensureSchemathesis, ask: judgeApi },
+]
+
+const startedAt = Date.now()
+await ensureReady()
+const results = []
+for (const judge of JUDGES.filter(isAskedFor)) results.push(await heard(judge))
+concluded(results, startedAt)
+
+function isAskedFor({ name }) {
+  const names = process.argv.slice(2)
+  return names.length === 0 || names.includes(name)
+}
+
+async function heard({ name, fetch, ask }) {
+  let fetched
+  try {
+    fetched = await fetch()
+  } catch (error) {
+    const isFailure = process.env.CI === 'true'
+    console.log(`${isFailure ? 'FAILED' : 'skipped'}  ${name} was not heard: ${error.message}`)
+    return { passed: 0, failed: isFailure ? 1 : 0 }
+  }
+  return ask(fetched)
+}
+
+/** Vitest takes parts of paths, not patterns. */
+function suffixOf(suite) {
+  return suite.replace('**/*', '')
+}
