@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import { decisionBody, livedWorker, sampleOf, workerId } from './fleet.ts'
+import { AUDIT_BODY, decisionBody, livedWorker, sampleOf, workerId } from './fleet.ts'
 
 export interface FleetSize {
   readonly workers: number
@@ -10,6 +10,8 @@ export interface FleetSize {
   readonly decisions?: number
   /** Of the first worker, besides. */
   readonly ofTheFirst?: number
+  /** What people did to the second worker: entries that a query for its decisions must not pass over one by one. */
+  readonly auditOfTheSecond?: number
   /** Those that nothing is left to do for. */
   readonly terminated?: boolean
 }
@@ -26,12 +28,20 @@ export async function writeFleetFile(file: string, size: FleetSize): Promise<voi
   db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN')
   const nowMs = systemClock.now()
   writeWorkers(db, size, nowMs)
-  const { decisions = 0, ofTheFirst = 0 } = size
-  const write = decisionWriter(db, nowMs)
-  for (let n = 0; n < decisions; n += 1) write(workerId(n % size.workers), n, n / decisions)
-  for (let n = 0; n < ofTheFirst; n += 1) write(workerId(0), decisions + n, n / ofTheFirst)
+  withoutIndexes(db, 'journal', () => writeJournal(db, size, nowMs))
   db.exec("INSERT INTO faceted (kind) VALUES ('worker'); COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
   db.close()
+}
+
+/** Indexes are made faster at the end than row by row. */
+function withoutIndexes(db: DatabaseSyncInstance, table: string, write: () => void): void {
+  const made = db.prepare(
+    "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+  )
+  const indexes = made.all(table)
+  for (const { name } of indexes) db.exec(`DROP INDEX ${name}`)
+  write()
+  for (const { sql } of indexes) db.exec(String(sql))
 }
 
 function writeWorkers(db: DatabaseSyncInstance, { workers, terminated = false }: FleetSize, nowMs: number): void {
@@ -66,10 +76,17 @@ const facetsOf = (worker: Worker): [string, string][] => [
   ...Object.entries(worker.labels).map(([name, value]): [string, string] => [`label:${name}`, value]),
 ]
 
-function decisionWriter(db: DatabaseSyncInstance, nowMs: number): (worker: string, n: number, age: number) => void {
-  const insert = db.prepare("INSERT INTO journal (id, stream, subject, at, body) VALUES (?, 'decision', ?, ?, ?)")
-  return (worker, n, age) => {
-    const at = toInstant(nowMs - Math.floor((1 - age) * SPAN_MS))
-    insert.run(`worker:${worker}:${n}:0`, `worker:${worker}`, at, JSON.stringify(decisionBody(n)))
+function writeJournal(db: DatabaseSyncInstance, size: FleetSize, nowMs: number): void {
+  const { workers, decisions = 0, ofTheFirst = 0, auditOfTheSecond = 0 } = size
+  const insert = db.prepare('INSERT INTO journal (id, stream, subject, at, body) VALUES (?, ?, ?, ?, ?)')
+  let entries = 0
+  const write = (stream: string, worker: string, age: number) => {
+    const at = toInstant(nowMs - Math.floor(age * SPAN_MS))
+    const body = stream === 'decision' ? decisionBody(entries) : AUDIT_BODY
+    insert.run(`worker:${worker}:${entries}:0`, stream, `worker:${worker}`, at, JSON.stringify(body))
+    entries += 1
   }
+  for (let n = 0; n < decisions; n += 1) write('decision', workerId(n % workers), 1 - n / decisions)
+  for (let n = 0; n < ofTheFirst; n += 1) write('decision', workerId(0), 1 - n / ofTheFirst)
+  for (let n = 0; n < auditOfTheSecond; n += 1) write('audit', workerId(1), 1 - n / auditOfTheSecond)
 }

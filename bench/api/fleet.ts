@@ -98,3 +98,11 @@ export const decisionBody = (n: number): object => ({
   outcome: 'ok',
   duration_ms: 12.5,
 })
+
+export const AUDIT_BODY = {
+  actor: { id: 'admin', name: 'admin', role: 'admin' },
+  action: 'patch',
+  before: { tags: { owner: 'team-1' } },
+  after: { tags: { owner: 'team-2' } },
+  reason: '',
+}

@@ -7,7 +7,6 @@ import { bell } from './feed/bell.ts'
 
 /** How soon one process makes good what another one left untold. */
 const SWEEP_MS = 2_000
-const PAGE = 1000
 const BATCH = 64
 const RETRY_MS = 1_000
 
@@ -46,10 +45,26 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
     }
   }
 
+  /** For an etcd that was rebuilt, and for keys that live in this process only. What is committed meanwhile does not wait. */
+  async function announceAll(kind: Announced, signal: AbortSignal): Promise<void> {
+    const { entries } = await keys.source(kind.prefix).list(signal)
+    const told = new Map(entries.map(({ key, hint }) => [key, hint.version]))
+    for (let after = ''; !signal.aborted; ) {
+      const page = await kind.list(after, BATCH)
+      const untold = page.filter(({ id, version }) => version > (told.get(kind.prefix + id) ?? 0))
+      await Promise.all(untold.map(hint => keys.publish(kind.prefix + hint.id, hint)))
+      await announcePending()
+      const last = page.at(-1)
+      if (last === undefined || page.length < BATCH) return
+      after = last.id
+    }
+  }
+
   async function follow(signal: AbortSignal): Promise<void> {
     const commits = bell(api.store.announcements.onCommit, { clock: api.clock, signal })
     try {
-      for (const kind of kinds.values()) await announceAll(kind, keys)
+      await announcePending()
+      for (const kind of kinds.values()) await announceAll(kind, signal)
       while (!signal.aborted) {
         await announcePending()
         await commits.ring(SWEEP_MS)
@@ -71,17 +86,5 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
         }
       }
     },
-  }
-}
-
-/** For an etcd that was rebuilt, and for keys that live in this process only. */
-async function announceAll(kind: Announced, keys: ChangeKeys): Promise<void> {
-  let after = ''
-  for (;;) {
-    const page = await kind.list(after, PAGE)
-    for (const hint of page) await keys.publish(kind.prefix + hint.id, hint)
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return
-    after = last.id
   }
 }

@@ -17,8 +17,10 @@ export type StoredToken = z.infer<typeof StoredToken>
 
 /** Sealed text that belongs to one resource and is never part of it, so that no answer can show it by mistake. */
 export const Secret = z.object({
-  /** `<kind>:<id of the resource>:<what it is>` */
+  /** `<resource>:<what it is>:<reference>` */
   id: z.string(),
+  /** `<kind>:<id>` of what it belongs to. */
+  resource: z.string(),
   version: z.int().positive(),
   sealed: z.string(),
 })
@@ -98,7 +100,12 @@ export const TOKENS: Kind<StoredToken> = {
   announced: false,
 }
 
-export const SECRETS: Kind<Secret> = { name: 'secret', parse: readStored(Secret), announced: false }
+export const SECRETS: Kind<Secret> = {
+  name: 'secret',
+  parse: readStored(Secret),
+  facets: secret => ({ resource: secret.resource }),
+  announced: false,
+}
 
 export const IDEMPOTENT_REQUESTS: Kind<IdempotentRequest> = {
   name: 'idempotent_request',

@@ -160,13 +160,19 @@ describe('a filter', () => {
     ['types=template,settings', ['template.updated', 'settings.created']],
     ['types=decision', ['decision', 'decision']],
     ['types=metrics.batch', ['metrics.batch']],
-    ['types=work', []],
     ['id=$a', ['worker.updated', 'decision']],
     ['types=worker&id=$a', ['worker.updated']],
     ['id=fleet', ['settings.created']],
   ])('%s lets through what it names', async (query, types) => {
     expect(await everything(query)).toEqual(types)
   })
+
+  it.each(['work', 'worker.', 'worker,', 'nonsense'])(
+    'types=%s is refused, since nothing would ever come',
+    async types => {
+      expect((await fleet.send('GET', `events?types=${types}`)).json).toMatchObject({ code: 'validation_failed' })
+    },
+  )
 
   it.each(['types=', 'types=a,', 'types=A', 'id=', `id=${'x'.repeat(65)}`])('?%s is refused', async query => {
     expect(await fleet.send('GET', `events?${query}`)).toMatchObject({ status: 400 })

@@ -82,8 +82,9 @@ describe('wanting something else', () => {
 
   it('does not write again what is already wanted', async () => {
     const worker = await plane.create()
+    await plane.send('POST', `workers/${worker.id}/start`, {})
     const again = await plane.send('POST', `workers/${worker.id}/start`)
-    expect(again).toMatchObject({ status: 202, json: { version: 1 } })
+    expect(again).toMatchObject({ status: 202, json: { version: 2 } })
   })
 
   it('can not be undone once it is to be terminated', async () => {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { resolve } from 'node:path'
 import { apiClient } from '@lcm/client/client'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
 import { localCoordination } from '@lcm/coordination/local'
@@ -44,6 +45,8 @@ export interface Io {
 
 const ADMIN: Actor = { id: 'admin', name: 'admin', role: 'admin', service: null }
 const PORT = 8080
+/** Where the command line looks by itself. */
+const DEFAULT_DATA = '.lcm'
 const SPEED = 60
 
 /** The embedded profile: every service in one process, until the signal aborts. Rejects with a StartupError when it can't. */
@@ -189,6 +192,7 @@ function healthOf(controllers: readonly ComposedController[]) {
 }
 
 function welcome(url: string, loginUrl: string, { options, folder, cloud }: Opened): string[] {
+  const at = resolve(options.dataDir) === resolve(DEFAULT_DATA) ? '' : ` --data ${options.dataDir}`
   const where = options.cloud === 'sim' ? `a simulated cloud at ${cloud.endpoints.aws}` : 'AWS'
   return [
     '',
@@ -199,9 +203,10 @@ function welcome(url: string, loginUrl: string, { options, folder, cloud }: Open
     `  Admin token  ${folder.file('admin-token')}`,
     '',
     '  Try',
-    '    npx lcm get workers --watch',
-    '    npx lcm create worker --template metal --name mine --wait',
-    '    npx lcm stop worker mine --wait',
+    `    npx lcm${at} get workers --watch`,
+    `    npx lcm${at} create worker --template metal --name mine --wait`,
+    `    npx lcm${at} stop worker mine --wait`,
+    `    ${url}/api/docs explains the API`,
     '',
     '  Ctrl-C stops it; the next start goes on where it was.',
     '',

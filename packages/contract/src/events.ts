@@ -63,6 +63,9 @@ export const EVENT_TYPES = [
   'reset',
 ] as const satisfies readonly EventEnvelope['type'][]
 
+/** A type, or the kind that several types begin with. */
+const isEventType = (given: string): boolean => EVENT_TYPES.some(type => type === given || type.startsWith(`${given}.`))
+
 export const EventQuery = z.strictObject({
   /** Resume after this position; the header `Last-Event-ID` wins. Without one the stream begins now. */
   after: z.string().max(64).optional(),
@@ -70,7 +73,7 @@ export const EventQuery = z.strictObject({
   types: z
     .string()
     .max(500)
-    .regex(/^[a-z_.]+(,[a-z_.]+)*$/, 'types with commas between them')
+    .refine(types => types.split(',').every(isEventType), `with commas, of ${EVENT_TYPES.join(', ')}`)
     .optional(),
   /** Only events about this resource. */
   id: z.string().min(1).max(64).optional(),

@@ -80,6 +80,7 @@ export const aTemplate = (more: Partial<WorkerTemplate> = {}): WorkerTemplate =>
   drain_timeout_seconds: 14_400,
   replace_lost: false,
   has_user_data: false,
+  secret_refs: {},
   seeded_from_sha256: null,
   enabled: true,
   ...more,

@@ -92,6 +92,19 @@ describe('wrong secrets from one address', () => {
     expect(await codeOf(attempts.guard('a', right))).toBe('right')
   })
 
+  it('leave nobody waiting when the minute passes meanwhile', async () => {
+    const two = failedAttempts(clock, { ...ACCESS_LIMITS, failuresPerMinute: 2 })
+    const wrong2 = () => two.guard('a', wrong).catch(() => 'refused')
+    await wrong2()
+    await clock.advance(59_900)
+    let finish = () => undefined as unknown
+    const slow = two.guard('a', () => new Promise<string>(resolve => (finish = () => resolve('slow'))))
+    const waiting = [two.guard('a', async () => 'second'), two.guard('a', async () => 'third')]
+    await clock.advance(200)
+    finish()
+    expect(await Promise.all([slow, ...waiting])).toEqual(['slow', 'second', 'third'])
+  })
+
   it('are nothing within a process', async () => {
     for (let i = 0; i < 10; i++) expect(await codeOf(attempts.guard(undefined, wrong))).toBe('unauthenticated')
   })

@@ -45,12 +45,11 @@ export function failedAttempts(clock: Clock, limits: AccessLimits): FailedAttemp
     }
   }
 
-  /** A success gives its place to one that waits; the last failure sends all of them away. */
+  /** Whoever waits looks again: there may be room, too many failures, or a new minute by now. */
   function settle(address: string, attempts: Attempts, failed: boolean): void {
     attempts.pending -= 1
     if (failed) attempts.failed += 1
-    if (attempts.failed >= limits.failuresPerMinute) for (const wake of attempts.waiting.splice(0)) wake()
-    else if (!failed) attempts.waiting.shift()?.()
+    for (const wake of attempts.waiting.splice(0)) wake()
     const isIdle = attempts.failed === 0 && attempts.pending === 0 && attempts.waiting.length === 0
     if (isIdle && byAddress.get(address) === attempts) byAddress.delete(address)
   }

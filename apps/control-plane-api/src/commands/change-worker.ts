@@ -72,11 +72,17 @@ function moved(before: Worker, worker: Worker, note: { at: Instant; because: str
   return { ...worker, conditions, entered_status_at: note.at, state_history: history }
 }
 
+/** Who writes, and by which term. */
+export interface Fenced {
+  readonly actor: Actor
+  readonly fence: number | null
+}
+
 /** The second check of a fenced write, inside the compare-and-set: a leader that was overtaken between the two is refused here. */
-export function raisedFence(worker: Worker, { actor, fence }: { actor: Actor; fence: number | null }): Fence {
+export function raisedFence(document: { id: string; fence: Fence }, { actor, fence }: Fenced): Fence {
   assert(actor.service !== null && fence !== null, 'the route is fenced')
-  const next = raiseFence(worker.fence, actor.service, fence)
+  const next = raiseFence(document.fence, actor.service, fence)
   if (next === null)
-    throw new ProblemError('stale_leader', `a newer leader of ${actor.service} has written ${worker.name} already`)
+    throw new ProblemError('stale_leader', `a newer leader of ${actor.service} has written ${document.id} already`)
   return next
 }

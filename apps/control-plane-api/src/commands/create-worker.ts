@@ -8,7 +8,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../api.ts'
 import { findTemplate } from '../queries/templates.ts'
 import { auditEntry, transitionEntry } from './entries.ts'
-import { keepSecret } from './secrets.ts'
+import { withRef, withSecret } from './secrets.ts'
 
 export async function createWorker(
   api: Api,
@@ -23,8 +23,14 @@ export async function createWorker(
     aws_region: usableRegion(api, body.aws_region),
     desired_by: actor.name,
   })
-  if (body.license?.token !== undefined) await keepSecret(api, `worker:${id}`, 'license_token', body.license.token)
-  return insertOnce(api, worker, request)
+  const token = body.license?.token
+  if (token === undefined) return insertOnce(api, worker, request)
+  const place = { resource: `worker:${id}`, purpose: 'license_token' } as const
+  return withSecret(api, place, token, async ref => {
+    const written = await insertOnce(api, withRef(worker, 'license_token', ref), request)
+    // A second execution finds the worker with the token of the first, and its own is of no use.
+    return { written, replaced: written.secret_refs.license_token === ref ? undefined : ref }
+  })
 }
 
 export const newWorkerId = (api: Api): string => makeId('w', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))

@@ -3,6 +3,7 @@ import { FLEET_SCALING_ID, type FleetScaling, newFleetScaling } from '@lcm/domai
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../api.ts'
+import { type Fenced, raisedFence } from './change-worker.ts'
 
 /** Each lost race means that another writer won. */
 const RACES_MAX = 100
@@ -27,13 +28,15 @@ export interface ScalingChange {
 export async function changeScaling(
   api: Api,
   change: (scaling: FleetScaling, now: Instant) => Promise<ScalingChange | null> | ScalingChange | null,
+  by?: Fenced,
 ): Promise<FleetScaling> {
   for (let race = 0; race < RACES_MAX; race++) {
     const scaling = await fleetScaling(api)
     const now = toInstant(Math.max(api.clock.now(), toMs(scaling.updated_at) + 1))
     const changed = await change(scaling, now)
     if (changed === null) return scaling
-    const next = { ...changed.scaling, version: scaling.version + 1, updated_at: now }
+    const fence = by === undefined ? scaling.fence : raisedFence(scaling, by)
+    const next = { ...changed.scaling, fence, version: scaling.version + 1, updated_at: now }
     if ((await api.fleetScaling.replace(next, changed.entries ?? [])).ok) return next
   }
   throw new ProblemError('store_unavailable', 'the fleet is written too often; try again')

@@ -31,8 +31,7 @@ export async function checkWorkerIdle(api: Api, request: IdleRequest): Promise<A
   const settings = await settingsNow(api)
   const worker = await findWorker(api, request.params.id)
   raisedFence(worker, request)
-  const { evidence } = request.body
-  const decision = await decideWithRoom(api, worker, evidence, settings)
+  const decision = await decideWithRoom(api, request, worker, settings)
   const recorded = await recordCheck(api, request, { decision, settings })
   await returnPermit(api, worker.id, isStop(decision))
   const { verdict, guards } = recorded.decision
@@ -45,21 +44,26 @@ const isStop = ({ verdict }: IdleDecision): boolean => verdict.kind === 'pause' 
 /** A decision to stop comes with a permit: its own of now, or one that a crash has left. */
 async function decideWithRoom(
   api: Api,
+  request: IdleRequest,
   worker: Worker,
-  evidence: IdleEvidence | null,
   settings: SettingValues,
 ): Promise<IdleDecision> {
+  const { evidence } = request.body
   let decision = decideIdle(worker, evidence, settings, { fleet: null, nowMs: api.clock.now() })
   if (!isStop(decision)) return decision
-  await changeScaling(api, async (scaling, now) => {
-    const fleet = countsOf(await runningWorkers(api), scaling, worker.id)
-    decision = decideIdle(worker, evidence, settings, { fleet, nowMs: toMs(now) })
-    if (!isStop(decision) || scaling.stop_permits[worker.id] !== undefined) return null
-    const { because } = decision.verdict
-    const stop_permits = { ...scaling.stop_permits, [worker.id]: { at: now, reason: because } }
-    const entries = [scalingEntry('scale_down_initiated', now, { worker_id: worker.id, because })]
-    return { scaling: { ...scaling, stop_permits, last_scale_down_at: now }, entries }
-  })
+  await changeScaling(
+    api,
+    async (scaling, now) => {
+      const fleet = countsOf(await runningWorkers(api), scaling, worker.id)
+      decision = decideIdle(worker, evidence, settings, { fleet, nowMs: toMs(now) })
+      if (!isStop(decision) || scaling.stop_permits[worker.id] !== undefined) return null
+      const { because } = decision.verdict
+      const stop_permits = { ...scaling.stop_permits, [worker.id]: { at: now, reason: because } }
+      const entries = [scalingEntry('scale_down_initiated', now, { worker_id: worker.id, because })]
+      return { scaling: { ...scaling, stop_permits, last_scale_down_at: now }, entries }
+    },
+    request,
+  )
   return decision
 }
 

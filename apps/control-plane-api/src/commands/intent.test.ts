@@ -101,7 +101,22 @@ it.each(['start', 'stop', 'terminate'])('%s asked for again is 202 without a new
     const again = await fleet.act(id, verb, body)
     expect([again.status, again.json.version]).toEqual([202, first.json.version])
   }
-  expect((await fleet.get(id)).desired_until).toBe(until)
+  expect((await fleet.get(id)).desired_until).toBe(verb === 'terminate' ? null : until)
+})
+
+it('start by hand holds a worker that runs already, and again when the hold is over', async () => {
+  const { id } = await fleet.running()
+  const first = (await fleet.act(id, 'start')).json
+  expect(first.desired_until).toBe(inMinutes(60))
+  expect((await fleet.act(id, 'start')).json.version).toBe(first.version)
+  await fleet.clock.advance(61 * 60_000)
+  expect((await fleet.act(id, 'start')).json.version).toBe(first.version + 1)
+})
+
+it.each(['start', 'stop'])('%s until a time that is over is refused', async verb => {
+  const { id } = await fleet.running()
+  const answer = await fleet.act(id, verb, { until: '2020-01-01T00:00:00.000Z' })
+  expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
 })
 
 describe('terminate', () => {

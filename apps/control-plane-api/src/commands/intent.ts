@@ -16,8 +16,10 @@ export async function setIntent(api: Api, request: IntentRequest, desired: Desir
   const { idle_snooze_seconds } = await settingsNow(api)
   return changeWorker(api, request, (worker, now) => {
     refuseIntent(worker, desired, request.body.force)
-    if (isWanted(worker, desired, request.body.until)) return null
-    const until = request.body.until ?? (desired === 'RUNNING' ? later(now, idle_snooze_seconds) : null)
+    refusePast(request.body.until, now)
+    if (isWanted(worker, desired, request.body.until, now)) return null
+    const until =
+      desired === 'TERMINATED' ? null : (request.body.until ?? heldByDefault(desired, now, idle_snooze_seconds))
     const changed = wanting(worker, desired, { by: request.actor.name, reason: request.body.reason ?? '', until, now })
     const entries = [
       auditEntry(request.actor, VERBS[desired], now, {
@@ -31,12 +33,25 @@ export async function setIntent(api: Api, request: IntentRequest, desired: Desir
 }
 
 /** What a policy wants is not what a person wants: a person who asks for the same takes it over and holds it. */
-function isWanted(worker: Worker, desired: DesiredStatus, until: Instant | undefined): boolean {
-  if (worker.desired_status !== desired || (until !== undefined && until !== worker.desired_until)) return false
-  return desired === 'RUNNING' ? worker.drain === null : worker.pause.reason === null || desired === 'TERMINATED'
+function isWanted(worker: Worker, desired: DesiredStatus, until: Instant | undefined, now: Instant): boolean {
+  if (worker.desired_status !== desired) return false
+  if (desired === 'TERMINATED') return true
+  if (until !== undefined && until !== worker.desired_until) return false
+  return desired === 'RUNNING' ? worker.drain === null && isHeld(worker, now) : worker.pause.reason === null
 }
 
-const later = (now: Instant, seconds: number): Instant => toInstant(toMs(now) + seconds * 1000)
+/** Whether a person's wish still stands against policies. */
+const isHeld = ({ desired_until }: Worker, now: Instant): boolean => desired_until !== null && desired_until > now
+
+function refusePast(until: Instant | undefined, now: Instant): void {
+  if (until === undefined || until > now) return
+  const errors = [{ path: 'body.until', message: 'must be in the future' }]
+  throw new ProblemError('validation_failed', `body.until: must be after ${now}`, errors)
+}
+
+/** A start holds against idleness for a while; a stop until somebody starts it. */
+const heldByDefault = (desired: DesiredStatus, now: Instant, snoozeSeconds: number): Instant | null =>
+  desired === 'RUNNING' ? toInstant(toMs(now) + snoozeSeconds * 1000) : null
 
 export const intentOf = ({ desired_status, desired_until, drain }: Worker) => ({ desired_status, desired_until, drain })
 

@@ -7,20 +7,22 @@ import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../api.ts'
 import { changeWorker, raisedFence, type WorkerRequest } from './change-worker.ts'
 import { decisionEntry, scalingEntry } from './entries.ts'
-import { forgetToken, licenseTokenOf } from './secrets.ts'
+import { forgetLicenseToken, withRef } from './secrets.ts'
 
 /** Controllers report what is, never what is wanted. An illegal move is refused here, at the write. */
 export async function reportStatus(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<Worker> {
   const { changes, decision } = request.body
-  const token = changes.license?.pending_operation === null ? await licenseTokenOf(api, request.params.id) : null
+  const isOver = changes.license?.pending_operation === null
+  let token: string | undefined
   const reported = await changeWorker(api, request, (worker, now) => {
     refuseNewAttempt(worker, changes.launch)
-    const changed = { ...withChanges(worker, changes), fence: raisedFence(worker, request) }
+    token = isOver ? worker.secret_refs.license_token : undefined
+    const seen = { ...withChanges(worker, changes), fence: raisedFence(worker, request) }
+    const changed = isOver ? withRef(seen, 'license_token', null) : seen
     const entries = [decided(request, now), ...scalingOf(worker, changed, now)]
     return { worker: changed, entries, because: decision.because }
   })
-  // The token of a registration that is over is of no more use, whatever came of it.
-  await forgetToken(api, token)
+  await forgetLicenseToken(api, reported.id, token)
   return reported
 }
 

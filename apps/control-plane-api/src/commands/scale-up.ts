@@ -4,15 +4,16 @@ import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
-import { type Instant, toMs } from '@lcm/domain/instant'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { workerOfTemplate } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../api.ts'
 import { settingsNow } from '../queries/settings.ts'
 import { allWorkers, viewOf } from '../queries/workers.ts'
 import { usableRegion, usableTemplate } from './create-worker.ts'
 import { auditEntry, scalingEntry, transitionEntry } from './entries.ts'
-import { changeScaling } from './fleet-scaling.ts'
+import { changeScaling, fleetScaling } from './fleet-scaling.ts'
 
 type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>
 type Flight = FleetScaling['flights'][string]
@@ -34,17 +35,21 @@ export async function scaleUp(
   const settings = await settingsNow(api)
   const place = `${body.template_name}/${body.aws_region}`
   let isNew = false
-  const scaling = await changeScaling(api, async (current, now) => {
-    isNew = false
-    if (current.flights[place]?.key === body.key) return null
-    const workers = await allWorkers(api, { aws_region: body.aws_region })
-    const refusal = refusalOf(body, { settings, workers, scaling: current, now })
-    if (refusal !== null) throw new ProblemError('scale_up_rejected', refusal)
-    isNew = true
-    const flight = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
-    const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: flight.worker_ids })]
-    return { scaling: { ...current, flights: { ...current.flights, [place]: flight } }, entries }
-  }).catch(error => reject(api, body, error))
+  const scaling = await changeScaling(
+    api,
+    async (current, now) => {
+      isNew = false
+      if (current.flights[place]?.key === body.key) return null
+      const workers = await allWorkers(api, { aws_region: body.aws_region })
+      const refusal = refusalOf(body, { settings, workers, scaling: current, now })
+      if (refusal !== null) throw new ProblemError('scale_up_rejected', refusal)
+      isNew = true
+      const flight = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
+      const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: flight.worker_ids })]
+      return { scaling: { ...current, flights: { ...current.flights, [place]: flight } }, entries }
+    },
+    request,
+  ).catch(error => reject(api, body, error))
   const flight = scaling.flights[place]
   const made = await launchFlight(api, request, template, flight)
   const views = await Promise.all(made.map(worker => viewOf(api, worker)))
@@ -100,10 +105,12 @@ const isUnderWay = (worker: Worker | undefined): boolean =>
 async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): Promise<never> {
   if (error instanceof ProblemError && error.code === 'scale_up_rejected') {
     const because = error.message
-    await changeScaling(api, (scaling, now) => ({
-      scaling,
-      entries: [scalingEntry('scale_up_rejected', now, { ...body, because })],
-    }))
+    const now = toInstant(Math.max(api.clock.now(), toMs((await fleetScaling(api)).updated_at) + 1))
+    // The same refusal is told once an hour: whoever waits for room asks every few seconds.
+    const what = `${body.template_name}/${body.aws_region} ${because.replaceAll(/\d+ s\b/g, '# s')} ${now.slice(0, 13)}`
+    const id = `fleet_scaling:fleet:rejected:${createHash('sha256').update(what).digest('hex').slice(0, 16)}`
+    const entry = scalingEntry('scale_up_rejected', now, { ...body, because })
+    await api.store.journal.append([{ ...entry, id, subject: 'fleet_scaling:fleet' }])
   }
   throw error
 }
@@ -115,6 +122,8 @@ async function launchFlight(
   flight: Flight | undefined,
 ): Promise<Worker[]> {
   const made: Worker[] = []
+  // What is not made by then was removed again, and is not bought a second time.
+  const isOver = flight === undefined || api.clock.now() - toMs(flight.at) >= MAKING_MS_MAX
   for (const id of flight?.worker_ids ?? []) {
     const worker: Worker = {
       ...workerOfTemplate(id, template, flight?.at ?? ''),
@@ -129,9 +138,12 @@ async function launchFlight(
       auditEntry(actor, 'create', worker.created_at, { after: { name: worker.name, template_name: template.name } }),
       ...worker.state_history.map(change => transitionEntry(change, actor.name)),
     ]
-    const result = await api.workers.insert(worker, entries)
-    const stored = result.ok ? worker : await api.workers.get(id)
+    const stored = (await api.workers.get(id)) ?? (isOver ? null : await inserted(api, worker, entries))
     if (stored !== null) made.push(stored)
   }
   return made
+}
+
+async function inserted(api: Api, worker: Worker, entries: readonly NewEntry[]): Promise<Worker | null> {
+  return (await api.workers.insert(worker, entries)).ok ? worker : api.workers.get(worker.id)
 }

@@ -96,6 +96,30 @@ describe('registering a licence', () => {
     expect(await stored()).toEqual([])
   })
 
+  it('keeps the token of a registration that began while a report ended the one before', async () => {
+    const { id } = await fleet.running()
+    await register(id, 'token-1')
+    const end = () => report(id, { license: { status: 'FAILED', pending_operation: null } })
+    fleet.store.interrupt({ kind: 'secret', write: 'insert', when: 'after', run: end })
+    expect(await register(id, 'token-2')).toMatchObject({ status: 202 })
+    expect((await fleet.get(id)).license.pending_operation).toBe('register')
+    expect(await tokenOf(id)).toBe('token-2')
+    expect(await stored()).toHaveLength(1)
+  })
+
+  it('of two that name the same version keeps the token of the one that was taken', async () => {
+    const { id, version } = await fleet.running()
+    const ask = (token: string) =>
+      fleet.send('PUT', `workers/${id}/license`, {
+        json: { product: PRODUCT, token },
+        headers: { 'if-match': `"${version}"` },
+      })
+    const answers = await Promise.all([ask('token-a'), ask('token-b')])
+    expect(answers.map(answer => answer.status).sort()).toEqual([202, 412])
+    expect(await tokenOf(id)).toBe(answers[0]?.status === 202 ? 'token-a' : 'token-b')
+    expect(await stored()).toHaveLength(1)
+  })
+
   it('can be part of the creation', async () => {
     const created = await fleet.create({ license: { product: PRODUCT, token: 'token-1' } })
     expect(created.license).toMatchObject({ product: PRODUCT, pending_operation: 'register' })

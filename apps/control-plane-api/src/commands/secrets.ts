@@ -1,99 +1,149 @@
+import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../api.ts'
-import type { Secret } from '../kinds.ts'
 import { findWorker } from '../queries/workers.ts'
 import { refuseStale } from './change.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
 import { auditEntry } from './entries.ts'
 import { refuseTerminating } from './intent.ts'
 
-const RACES_MAX = 100
+const REF_BYTES = 12
+const PAGE = 100
 
 /** What can be sealed for a resource. */
 type Purpose = 'license_token' | 'cml_login' | 'user_data'
-const idOf = (resource: string, purpose: Purpose): string => `${resource}:${purpose}`
 
-/** Sealed and kept apart from the resource. Null takes it away. */
-export async function keepSecret(api: Api, resource: string, purpose: Purpose, text: string | null): Promise<void> {
-  const id = idOf(resource, purpose)
-  for (let race = 0; race < RACES_MAX; race += 1) {
-    const current = await api.secrets.get(id)
-    if (text === null) {
-      if (current === null || (await api.secrets.remove(current)).ok) return
-      continue
-    }
-    const next = { id, version: (current?.version ?? 0) + 1, sealed: api.sealing.seal(text, id) }
-    const result = current === null ? await api.secrets.insert(next) : await api.secrets.replace(next)
-    if (result.ok) return
-  }
+/** Which secret of a resource: a new one never takes the place of an older one, the document says which counts. */
+interface Place {
+  /** `<kind>:<id>` */
+  readonly resource: string
+  readonly purpose: Purpose
 }
 
-export async function openSecret(api: Api, resource: string, purpose: Purpose): Promise<string | null> {
-  const id = idOf(resource, purpose)
+const idOf = ({ resource, purpose }: Place, ref: string): string => `${resource}:${purpose}:${ref}`
+
+/** Seals the text and puts it where nobody looks until the document's own write names the reference. */
+export async function sealAside(api: Api, place: Place, text: string): Promise<string> {
+  const ref = Buffer.from(api.randomBytes(REF_BYTES)).toString('hex')
+  const id = idOf(place, ref)
+  await api.secrets.insert({ id, version: 1, resource: place.resource, sealed: api.sealing.seal(text, id) })
+  return ref
+}
+
+export async function openSecret(api: Api, place: Place, ref: string | undefined): Promise<string | null> {
+  if (ref === undefined) return null
+  const id = idOf(place, ref)
   const secret = await api.secrets.get(id)
   return secret === null ? null : api.sealing.open(secret.sealed, id)
 }
 
-/** What holds the token of a registration; to be taken away by `forgetToken` when that is over. */
-export const licenseTokenOf = (api: Api, workerId: string): Promise<Secret | null> =>
-  api.secrets.get(idOf(`worker:${workerId}`, 'license_token'))
-
-/** Takes away this token and no newer one: a person may have given another meanwhile. */
-export async function forgetToken(api: Api, token: Secret | null): Promise<void> {
-  if (token !== null) await api.secrets.remove(token)
+export async function dropSecret(api: Api, place: Place, ref: string | undefined): Promise<void> {
+  const secret = ref === undefined ? null : await api.secrets.get(idOf(place, ref))
+  if (secret !== null) await api.secrets.remove(secret)
 }
 
+/**
+ * A write that makes a new secret count. `write` is given its reference and answers the one that it replaced. A write that is
+ * refused leaves the old secret as it was; a crash leaves at most one that no document names.
+ */
+export async function withSecret<T>(
+  api: Api,
+  place: Place,
+  text: string,
+  write: (ref: string) => Promise<{ written: T; replaced: string | undefined }>,
+): Promise<T> {
+  const ref = await sealAside(api, place, text)
+  const { written, replaced } = await write(ref).catch(async error => {
+    // Only a refusal is certain: a write that failed otherwise may have happened, and then needs its secret.
+    if (error instanceof ProblemError) await dropSecret(api, place, ref)
+    throw error
+  })
+  await dropSecret(api, place, replaced)
+  return written
+}
+
+/** Everything that was ever sealed for a resource, also what a crash left behind. */
 export async function forgetSecrets(api: Api, resource: string): Promise<void> {
-  for (const purpose of ['license_token', 'cml_login', 'user_data'] as const)
-    await keepSecret(api, resource, purpose, null)
+  for (;;) {
+    const found = await api.secrets.list({ where: { resource }, limit: PAGE })
+    for (const secret of found) await api.secrets.remove(secret)
+    if (found.length < PAGE) return
+  }
 }
 
-/** The token is stored before the operation that needs it, so that no crash leaves an operation without one. */
+const tokenOf = (workerId: string): Place => ({ resource: `worker:${workerId}`, purpose: 'license_token' })
+const loginOf = (workerId: string): Place => ({ resource: `worker:${workerId}`, purpose: 'cml_login' })
+
+/** The token of a registration that is over is of no more use, whatever came of it. */
+export const forgetLicenseToken = (api: Api, workerId: string, ref: string | undefined): Promise<void> =>
+  dropSecret(api, tokenOf(workerId), ref)
+
+/** A document with another secret, or without it. */
+export function withRef<T extends { secret_refs: Record<string, string> }>(
+  document: T,
+  purpose: Purpose,
+  ref: string | null,
+): T {
+  const { [purpose]: _, ...others } = document.secret_refs
+  return { ...document, secret_refs: ref === null ? others : { ...others, [purpose]: ref } }
+}
+
 export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'putWorkerLicense'>>): Promise<Worker> {
   const { product, token } = request.body
   const worker = await findWorker(api, request.params.id)
   refuseTerminating(worker)
   refuseStale(worker, request.ifMatch)
-  const isKnown = (await openSecret(api, `worker:${worker.id}`, 'license_token')) === token
-  if (!isKnown) await keepSecret(api, `worker:${worker.id}`, 'license_token', token)
-  return operateLicense(api, request, { operation: 'register', product, isKnown })
+  const place = tokenOf(worker.id)
+  const known = worker.secret_refs.license_token
+  if ((await openSecret(api, place, known)) === token)
+    return operateLicense(api, request, { operation: 'register', product, ref: known ?? null }).then(
+      done => done.written,
+    )
+  return withSecret(api, place, token, ref => operateLicense(api, request, { operation: 'register', product, ref }))
 }
 
-export const deregisterLicense = (api: Api, request: WorkerRequest): Promise<Worker> =>
-  operateLicense(api, request, { operation: 'deregister', product: null, isKnown: true })
+export const deregisterLicense = async (api: Api, request: WorkerRequest): Promise<Worker> =>
+  (await operateLicense(api, request, { operation: 'deregister', product: null, ref: null })).written
+
+interface LicenseWish {
+  readonly operation: 'register' | 'deregister'
+  readonly product: string | null
+  /** Of the token to register with; null leaves what is there. */
+  readonly ref: string | null
+}
 
 /** Asking again for what is under way does not begin it anew. */
-function operateLicense(
-  api: Api,
-  request: WorkerRequest,
-  wanted: { operation: 'register' | 'deregister'; product: string | null; isKnown: boolean },
-): Promise<Worker> {
-  const { operation, isKnown } = wanted
-  return changeWorker(api, request, (worker, now) => {
+async function operateLicense(api: Api, request: WorkerRequest, { operation, product: wanted, ref }: LicenseWish) {
+  let replaced: string | undefined
+  const written = await changeWorker(api, request, (worker, now) => {
     refuseTerminating(worker)
-    const product = wanted.product ?? worker.license.product
-    if (isKnown && worker.license.pending_operation === operation && worker.license.product === product) return null
-    const license = {
-      ...worker.license,
-      product,
-      pending_operation: operation,
-      operation_started_at: null,
-      last_error: null,
-    }
+    replaced = worker.secret_refs.license_token
+    const product = wanted ?? worker.license.product
+    const isSameToken = ref === null || ref === replaced
+    const isUnderWay = worker.license.pending_operation === operation && worker.license.product === product
+    if (isSameToken && isUnderWay) return null
+    const begun = { product, pending_operation: operation, operation_started_at: null, last_error: null }
+    const license = { ...worker.license, ...begun }
+    const changed = ref === null ? worker : withRef(worker, 'license_token', ref)
     const more = { before: worker.license, after: license }
-    return { worker: { ...worker, license }, entries: [auditEntry(request.actor, `license-${operation}`, now, more)] }
+    return { worker: { ...changed, license }, entries: [auditEntry(request.actor, `license-${operation}`, now, more)] }
   })
+  return { written, replaced }
 }
 
 export async function setCredentials(api: Api, request: WorkerRequest<BodyOf<'putWorkerCredentials'>>): Promise<null> {
   const { username, password } = request.body
-  refuseStale(await findWorker(api, request.params.id), request.ifMatch)
-  await keepSecret(api, `worker:${request.params.id}`, 'cml_login', JSON.stringify({ username, password }))
-  await changeWorker(api, request, (worker, now) => ({
-    worker,
-    entries: [auditEntry(request.actor, 'set-credentials', now, { after: { username } })],
-  }))
+  const { id } = await findWorker(api, request.params.id)
+  await withSecret(api, loginOf(id), JSON.stringify({ username, password }), async ref => {
+    let replaced: string | undefined
+    const written = await changeWorker(api, request, (worker, now) => {
+      replaced = worker.secret_refs.cml_login
+      const entries = [auditEntry(request.actor, 'set-credentials', now, { after: { username } })]
+      return { worker: withRef(worker, 'cml_login', ref), entries }
+    })
+    return { written, replaced }
+  })
   return null
 }
 
@@ -102,11 +152,11 @@ export async function workerSecrets(
   api: Api,
   request: Request<{ id: string }, unknown, unknown>,
 ): Promise<AnswerOf<'getWorkerSecrets'>> {
-  const { id } = await findWorker(api, request.params.id)
-  const login = await openSecret(api, `worker:${id}`, 'cml_login')
+  const { id, secret_refs } = await findWorker(api, request.params.id)
+  const login = await openSecret(api, loginOf(id), secret_refs.cml_login)
   const { username = null, password = null } = login === null ? {} : JSON.parse(login)
   return {
-    license_token: await openSecret(api, `worker:${id}`, 'license_token'),
+    license_token: await openSecret(api, tokenOf(id), secret_refs.license_token),
     cml_username: username,
     cml_password: password,
   }

@@ -10,7 +10,7 @@ import { findTemplate, getTemplate } from '../queries/templates.ts'
 import { allWorkers } from '../queries/workers.ts'
 import { changeDocument, refuseStale } from './change.ts'
 import { auditEntry } from './entries.ts'
-import { keepSecret, openSecret } from './secrets.ts'
+import { dropSecret, forgetSecrets, openSecret, withRef, withSecret } from './secrets.ts'
 
 type CreateRequest = Request<object, unknown, BodyOf<'createTemplate'>>
 type NamedRequest<B = unknown> = Request<{ name: string }, unknown, B>
@@ -19,34 +19,49 @@ export async function createTemplate(api: Api, { body, actor, once }: CreateRequ
   const { user_data, ...spec } = body
   const id = once?.resourceId ?? makeId('wt', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
   const template = newTemplate(api, spec, id)
-  const wanted = { ...template, has_user_data: typeof user_data === 'string' }
-  if (typeof user_data === 'string') await keepSecret(api, `template:${id}`, 'user_data', user_data)
-  const result = await api.templates.insert(wanted, [auditEntry(actor, 'create', wanted.created_at, { after: spec })])
-  if (result.ok) return wanted
-  const existing = once === null ? null : await api.templates.get(id)
-  if (existing !== null) return existing
-  await keepSecret(api, `template:${id}`, 'user_data', null)
-  throw new ProblemError('already_exists', `there is a template ${spec.name} already`)
+  const insert = async (wanted: WorkerTemplate): Promise<WorkerTemplate> => {
+    const result = await api.templates.insert(wanted, [auditEntry(actor, 'create', wanted.created_at, { after: spec })])
+    const existing = result.ok ? wanted : once === null ? null : await api.templates.get(id)
+    if (existing === null) throw new ProblemError('already_exists', `there is a template ${spec.name} already`)
+    return existing
+  }
+  if (typeof user_data !== 'string') return insert(template)
+  return withSecret(api, userDataOf(id), user_data, async ref => {
+    const written = await insert({ ...withRef(template, 'user_data', ref), has_user_data: true })
+    return { written, replaced: written.secret_refs.user_data === ref ? undefined : ref }
+  })
 }
+
+const userDataOf = (id: string) => ({ resource: `template:${id}`, purpose: 'user_data' }) as const
 
 function newTemplate(api: Api, spec: WorkerTemplateSpec, id: string): WorkerTemplate {
   const now = toInstant(api.clock.now())
-  return { ...spec, id, version: 1, created_at: now, updated_at: now, has_user_data: false, seeded_from_sha256: null }
+  const stamps = { id, version: 1, created_at: now, updated_at: now }
+  return { ...spec, ...stamps, has_user_data: false, secret_refs: {}, seeded_from_sha256: null }
 }
 
+/** User data that is not named stays; null takes it away. */
 export async function putTemplate(api: Api, request: NamedRequest<BodyOf<'putTemplate'>>): Promise<WorkerTemplate> {
   const { user_data, ...spec } = request.body
   const current = await getTemplate(api, request.params.name)
   refuseStale(current, request.ifMatch)
-  const resource = `template:${current.id}`
-  const isOther = user_data !== undefined && user_data !== (await openSecret(api, resource, 'user_data'))
-  if (isOther) await keepSecret(api, resource, 'user_data', user_data)
-  const reason = isOther ? 'with other user data' : ''
-  return changeTemplate(api, request, { action: 'put', reason }, template => ({
-    ...template,
-    ...spec,
-    has_user_data: user_data === undefined ? template.has_user_data : user_data !== null,
-  }))
+  const place = userDataOf(current.id)
+  const known = await openSecret(api, place, current.secret_refs.user_data)
+  const put = async (ref: string | null | undefined) => {
+    let replaced: string | undefined
+    const what = { action: 'put', reason: ref === undefined ? '' : 'with other user data' }
+    const written = await changeTemplate(api, request, what, template => {
+      replaced = template.secret_refs.user_data
+      const changed = { ...template, ...spec }
+      return ref === undefined ? changed : { ...withRef(changed, 'user_data', ref), has_user_data: ref !== null }
+    })
+    return { written, replaced }
+  }
+  if (user_data === undefined || user_data === known) return (await put(undefined)).written
+  if (user_data !== null) return withSecret(api, place, user_data, put)
+  const { written, replaced } = await put(null)
+  await dropSecret(api, place, replaced)
+  return written
 }
 
 export const switchTemplate = (api: Api, request: NamedRequest, enabled: boolean): Promise<WorkerTemplate> =>
@@ -69,10 +84,13 @@ async function changeTemplate(
     if (reason === '' && JSON.stringify(document) === JSON.stringify(template)) return null
     return {
       document,
-      entries: [auditEntry(request.actor, action, now, { before: template, after: document, reason })],
+      entries: [auditEntry(request.actor, action, now, { before: shown(template), after: shown(document), reason })],
     }
   })
 }
+
+/** Where secrets are kept is nobody's business. */
+const shown = ({ secret_refs: _, ...template }: WorkerTemplate) => template
 
 /** Workers that may still have to be launched need their template. */
 export async function deleteTemplate(api: Api, request: NamedRequest): Promise<null> {
@@ -93,7 +111,7 @@ export async function deleteTemplate(api: Api, request: NamedRequest): Promise<n
   if (!(await api.templates.remove(template, [entry])).ok)
     throw new ProblemError('version_mismatch', `${template.name} was changed meanwhile: read it again`)
   // Last, since a template that stays needs it.
-  await keepSecret(api, `template:${template.id}`, 'user_data', null)
+  await forgetSecrets(api, `template:${template.id}`)
   return null
 }
 

@@ -8,6 +8,8 @@ import { STREAMS } from '../commands/entries.ts'
 import { allWorkers } from './workers.ts'
 
 const WEEK_MS = 7 * 86_400_000
+/** Money is kept this long. */
+const KEPT_MS = 400 * 86_400_000
 const PAGE = 1000
 
 type Summary = AnswerOf<'getFleetSummary'>
@@ -15,7 +17,7 @@ type Summary = AnswerOf<'getFleetSummary'>
 export async function fleetSummary(api: Api, query: QueryOf<'getFleetSummary'>): Promise<Summary> {
   const nowMs = api.clock.now()
   const now = toInstant(nowMs)
-  const since = query.since ?? toInstant(nowMs - WEEK_MS)
+  const since = toInstant(Math.max(query.since === undefined ? nowMs - WEEK_MS : toMs(query.since), nowMs - KEPT_MS))
   const workers = await allWorkers(api)
   const intervals = [
     ...(await closedIntervals(api, since)),

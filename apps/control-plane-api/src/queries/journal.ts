@@ -1,6 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { AuditEntry, DecisionRecord } from '@lcm/domain/decision'
+import { Instant } from '@lcm/domain/instant'
 import { StateChange } from '@lcm/domain/worker/worker'
 import type { JournalEntry } from '@lcm/store/store'
 import type { Api } from '../api.ts'
@@ -38,7 +39,8 @@ async function journalPage<T>(
 
 function placeOf(cursor: string): { at: string; id: string } {
   const cut = cursor.indexOf('~')
-  if (cut > 0) return { at: cursor.slice(0, cut), id: cursor.slice(cut + 1) }
+  if (Instant.safeParse(cursor.slice(0, Math.max(0, cut))).success)
+    return { at: cursor.slice(0, cut), id: cursor.slice(cut + 1) }
   throw new ProblemError('validation_failed', 'query.cursor: not one of ours', [
     { path: 'query.cursor', message: 'not one of ours' },
   ])
@@ -51,9 +53,9 @@ export async function workerHistory(
   id: string,
   query: QueryOf<'getWorkerHistory'>,
 ): Promise<AnswerOf<'getWorkerHistory'>> {
-  await findWorker(api, id)
   const which = { stream: STREAMS.transition, subject: `worker:${id}` }
-  return journalPage(api, which, query, entry => History.parse({ ...entry.body, id: entry.id, at: entry.at }))
+  const read = (entry: JournalEntry) => History.parse({ ...entry.body, id: entry.id, at: entry.at })
+  return known(api, id, await journalPage(api, which, query, read))
 }
 
 export async function workerDecisions(
@@ -61,8 +63,17 @@ export async function workerDecisions(
   id: string,
   query: QueryOf<'getWorkerDecisions'>,
 ): Promise<AnswerOf<'getWorkerDecisions'>> {
-  await findWorker(api, id)
-  return journalPage(api, { stream: STREAMS.decision, subject: `worker:${id}` }, query, decisionOf)
+  return known(
+    api,
+    id,
+    await journalPage(api, { stream: STREAMS.decision, subject: `worker:${id}` }, query, decisionOf),
+  )
+}
+
+/** What happened to a worker is told also when its record is gone. Of one that never was nothing is known. */
+async function known<P extends { items: readonly unknown[] }>(api: Api, id: string, page: P): Promise<P> {
+  if (page.items.length === 0) await findWorker(api, id)
+  return page
 }
 
 export const decisionOf = (entry: JournalEntry): DecisionRecord =>

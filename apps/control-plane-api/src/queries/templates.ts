@@ -21,6 +21,7 @@ export const listTemplates = (api: Api, query: QueryOf<'listTemplates'>): Promis
 
 /** For controllers only. */
 export async function templateUserData(api: Api, name: string): Promise<AnswerOf<'getTemplateUserData'>> {
-  const { id } = await getTemplate(api, name)
-  return { user_data: await openSecret(api, `template:${id}`, 'user_data') }
+  const { id, secret_refs } = await getTemplate(api, name)
+  const place = { resource: `template:${id}`, purpose: 'user_data' } as const
+  return { user_data: await openSecret(api, place, secret_refs.user_data) }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
 
 export const FLEET_SCALING_ID = 'fleet'
@@ -22,6 +23,7 @@ export const FleetScaling = z.object({
   ),
   /** Nothing automatic is done until every worker has been looked at since then; null in ordinary times. */
   held_since: Instant.nullable(),
+  fence: Fence.default({}),
 })
 export type FleetScaling = z.infer<typeof FleetScaling>
 
@@ -34,4 +36,5 @@ export const newFleetScaling = (now: Instant): FleetScaling => ({
   stop_permits: {},
   flights: {},
   held_since: null,
+  fence: {},
 })

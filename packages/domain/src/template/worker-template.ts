@@ -53,6 +53,8 @@ export const UserData = z.string().max(16_384)
 export const WorkerTemplate = WorkerTemplateSpec.extend({
   /** Whether it has user data; the text itself is shown to controllers only. */
   has_user_data: z.boolean().default(false),
+  /** Where its secrets are kept, by what they are. */
+  secret_refs: z.record(z.string(), z.string()).default({}),
   /** The file that it was last seeded from, by its content; null when people made it. */
   seeded_from_sha256: z.string().nullable().default(null),
   id: z.string(),

@@ -47,6 +47,7 @@ export const blankWorker = (id: string, now: Instant): Worker => ({
   activity: NO_ACTIVITY,
   pause: NEVER_PAUSED,
   wanted_by: [],
+  secret_refs: {},
   applied_keys: [],
   fence: {},
 })

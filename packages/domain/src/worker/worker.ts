@@ -95,7 +95,11 @@ export const WorkerName = z
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
   .regex(/^[^\u0000-\u001f\u007f]*$/, 'no control characters')
 export const TagValue = z.string().max(256)
-export const Tags = z.record(z.string().min(1).max(128), TagValue)
+/** A machine may have 50 tags, and LCM and the region's defaults need some of them. */
+const TAGS_MAX = 35
+export const Tags = z
+  .record(z.string().min(1).max(128), TagValue)
+  .refine(tags => Object.keys(tags).length <= TAGS_MAX, `at most ${TAGS_MAX}`)
 /** The names that LCM itself needs on a machine. */
 export const isReservedTag = (key: string): boolean => /^(aws|lcm):/.test(key)
 
@@ -147,6 +151,8 @@ export const Worker = z.object({
   pause: Pause.default(NEVER_PAUSED),
   /** Sessions that wait for this worker to run. */
   wanted_by: z.array(z.string()).max(1000).default([]),
+  /** Where its secrets are kept, by what they are; never the secrets themselves. */
+  secret_refs: z.record(z.string(), z.string()).default({}),
   /** Hashes of the last requests that changed it, so that a repeated one is known. */
   applied_keys: z.array(z.string()).max(APPLIED_KEYS_MAX).default([]),
   fence: Fence.default({}),

@@ -77,8 +77,10 @@ export function openSqliteFile(path: string): DatabaseSyncInstance {
   if (!fresh) refuseForeignHeader(path)
   try {
     const db = new DatabaseSync(path)
+    // First of all, since whoever had the file before may still be closing it.
+    db.exec('PRAGMA busy_timeout = 5000')
     if (!fresh) verify(db, path)
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000')
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     migrate(db)
     return db
   } catch (error) {
