@@ -17,29 +17,10 @@ const RETRY_MS = 1_000
 export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedService {
   const kinds = new Map(announcedKinds(api).map(each => [each.kind, each]))
 
-  async function announce(change: Change): Promise<Change | null> {
-    const kind = kinds.get(change.kind)
-    if (kind === undefined) return change
-    return change.deleted ? tellRemoval(kind, change) : tellNewest(kind, change)
-  }
-
-  /** The newest version is told, which may be newer than the one that was flagged. */
-  async function tellNewest(kind: Announced, change: Change): Promise<Change | null> {
-    const hint = await kind.get(change.id)
-    if (hint === null) return null
-    await keys.publish(kind.prefix + change.id, hint)
-    return { ...change, version: hint.version }
-  }
-
-  async function tellRemoval(kind: Announced, change: Change): Promise<Change> {
-    await keys.remove(kind.prefix + change.id, change.version)
-    return change
-  }
-
   async function announcePending(): Promise<void> {
     for (;;) {
       const pending = await api.store.announcements.pending(BATCH)
-      const told = await Promise.all(pending.map(announce))
+      const told = await Promise.all(pending.map(change => tell(kinds.get(change.kind), keys, change)))
       await api.store.announcements.done(told.filter(change => change !== null))
       if (pending.length < BATCH) return
     }
@@ -87,4 +68,19 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
       }
     },
   }
+}
+
+/** Answers what was told; null when a later change will tell. */
+async function tell(kind: Announced | undefined, keys: ChangeKeys, change: Change): Promise<Change | null> {
+  if (kind === undefined) return change
+  const key = kind.prefix + change.id
+  if (change.deleted) {
+    await keys.remove(key, change.version)
+    return change
+  }
+  const hint = await kind.get(change.id)
+  if (hint === null) return null
+  // The newest version is told, which may be newer than the one that was flagged.
+  await keys.publish(key, hint)
+  return { ...change, version: hint.version }
 }

@@ -9,7 +9,7 @@ export const BODY_BYTES_MAX = 1024 * 1024
 const DEPTH_MAX = 64
 /** A small request must not get a huge answer. */
 const ERRORS_MAX = 100
-const WORDS_LENGTH_MAX = 200
+const WORDS_LENGTH_MAX = 500
 const HALF_CHARACTER = /\p{Surrogate}/u
 
 export function queryOf({ searchParams }: URL): Record<string, string> {

@@ -4,6 +4,7 @@ import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { EVERYONE } from './access.ts'
+import { EventQuery } from './events.ts'
 import { TemplateList } from './fleet-bodies.ts'
 import { openApi, rolesOf } from './openapi.ts'
 import { areaSentence } from './openapi-areas.ts'
@@ -322,6 +323,21 @@ describe('patterns let pass what the server takes, and nothing else', () => {
     expect(Instant.safeParse(text).success).toBe(isInstant)
     expect(patternOf(document.components.schemas.Instant).test(text)).toBe(isInstant)
   })
+})
+
+it.each([
+  ['worker', true],
+  ['worker.updated,template,metrics.batch', true],
+  ['heartbeat', true],
+  ['', false],
+  ['worker.', false],
+  ['workerxupdated', false],
+  ['worker,', false],
+  ['worker,nothing', false],
+])('says which events can be asked for: %s', (text, isTaken) => {
+  const [types] = parametersOf(found('events', ROUTES.events)).filter(({ name }) => name === 'types')
+  expect(new RegExp(types?.schema.pattern ?? '').test(text)).toBe(isTaken)
+  expect(EventQuery.safeParse({ types: text }).success).toBe(isTaken)
 })
 
 describe('notes on fields', () => {

@@ -115,7 +115,7 @@ export const WORKER_ROUTES = {
   ]),
   cancelDrainWorker: act('cancel-drain', 'Open the door again', Reasoned),
   refreshWorker: act('refresh', 'Look at the worker anew, now', Reasoned, ['worker_terminating']),
-  retryWorker: act('retry', 'Try again what failed', Reasoned, ['worker_not_failed']),
+  retryWorker: act('retry', 'Try again what failed', Reasoned, ['worker_not_failed', 'worker_terminating']),
   repinWorker: act('repin', 'Forget the pinned certificate and pin the next one', Reasoned, ['worker_terminating']),
   putWorkerLicense: {
     method: 'PUT',
