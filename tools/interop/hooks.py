@@ -16,6 +16,7 @@ SERVICE = os.environ.get("LCM_SERVICE") or None
 BEYOND_SCHEMAS = {
     "query.cursor": "is one that we gave",
     "body.expires_at": "lies in the future",
+    "body.until": "lies in the future",
 }
 # Said once for every text rather than in each schema.
 NUL = "NUL is not allowed"

@@ -1,0 +1,49 @@
+import { beforeEach, expect, it } from 'vitest'
+import { openSqliteStore } from '../sqlite-store.ts'
+import type { Series } from '../store.ts'
+
+const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`
+const sample = (series: string, second: number, value = second) => ({ series, at: at(second), body: { value } })
+
+let series: Series
+beforeEach(async () => {
+  series = openSqliteStore(':memory:').series
+  await series.append([sample('a', 1), sample('b', 1)])
+  expect(await newest('a', 'b', 'c')).toEqual([sample('a', 1), sample('b', 1), undefined])
+})
+
+const newest = async (...names: string[]) => {
+  const found = await series.newest(names)
+  return names.map(name => found.get(name))
+}
+
+it('has a sample that came after the last question', async () => {
+  await series.append([sample('a', 2), sample('c', 2)])
+  expect(await newest('a', 'b', 'c')).toEqual([sample('a', 2), sample('b', 1), sample('c', 2)])
+})
+
+it('has a sample that took the place of the newest', async () => {
+  await series.append([sample('a', 1, 11)])
+  expect(await newest('a')).toEqual([sample('a', 1, 11)])
+})
+
+it('has the newest still when an older one comes late', async () => {
+  await series.append([sample('a', 0)])
+  expect(await newest('a')).toEqual([sample('a', 1)])
+})
+
+it('has no sample that was dropped or is too old', async () => {
+  await series.drop('a')
+  expect(await newest('a', 'b')).toEqual([undefined, sample('b', 1)])
+  await series.prune(at(2), 9)
+  expect(await newest('b')).toEqual([undefined])
+})
+
+it('answers for more series than it remembers', async () => {
+  const many = Array.from({ length: 12_000 }, (_, n) => `many-${n}`)
+  await series.append(many.map(name => sample(name, 3)))
+  const others = many.map(name => `other-${name}`)
+  expect((await series.newest(many)).size).toBe(many.length)
+  expect((await series.newest(['a', ...others])).size).toBe(1)
+  expect(await newest('a', 'many-0', 'other-0')).toEqual([sample('a', 1), sample('many-0', 3), undefined])
+})
