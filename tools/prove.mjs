@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureEtcd } from './etcd.mjs'
+import { ensureMongoWire } from './mongo-wire.mjs'
 import { ensureReady, root } from './setup.mjs'
 
 const FAILOVERS = [
@@ -12,6 +13,7 @@ const FAILOVERS = [
 
 await ensureReady()
 await ensureEtcd()
+await ensureMongoWire()
 const rows = FAILOVERS.map(args => {
   console.log(`\n== failover ${args.join(' ')}`)
   const command = ['--import', 'tsx', join(root, 'bench/failover.ts'), ...args]
@@ -20,6 +22,15 @@ const rows = FAILOVERS.map(args => {
   if (status !== 0) process.exitCode = 1
   return JSON.parse(stdout.toString().trim().split('\n').at(-1))
 })
+
+console.log('\n== replicas --kills 20')
+const replicas = spawnSync(process.execPath, ['--import', 'tsx', join(root, 'bench/replicas.ts'), '--kills', '20'], {
+  cwd: root,
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+process.stdout.write(replicas.stdout)
+if (replicas.status !== 0) process.exitCode = 1
+const storm = replicas.stdout.toString().trim().split('\n').at(-1)
 
 const times = ({ count, p50_ms, p99_ms, max_ms }) =>
   count === 0 ? '-' : `${count}: ${p50_ms} / ${p99_ms} / ${max_ms} ms`
@@ -50,5 +61,9 @@ Made by \`npm run prove\` on ${new Date().toISOString().slice(0, 10)}, Node ${pr
 etcd; somebody changes their mind before every loss. Times are p50 / p99 / max, from the signal to the successor's accepted term.
 
 ${[line(HEAD), line(HEAD.map(() => '---')), ...rows.map(row => line(cells(row)))].join('\n')}
+
+Two replicas of the API on one MongoDB-wire server and one etcd, killed in turns in the middle of writes:
+
+    ${storm}
 `
 writeFileSync(join(root, 'bench/proof.md'), page)

@@ -2,6 +2,7 @@ import { CHANGE_KEY_ROOT } from '@lcm/contract/change-keys'
 import { ProblemError } from '@lcm/contract/problems'
 import type { Dispatch } from '@lcm/contract/wire'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import { SETTINGS_ID } from '@lcm/domain/fleet/settings'
 import type { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -9,10 +10,11 @@ import type { ChangeFeed, Store } from '@lcm/store/store'
 import { type AccessControl, type AccessSetting, accessControl } from './access/access-control.ts'
 import { kindOfKey } from './announced.ts'
 import { announcer } from './announcer.ts'
-import { type ApiConfig, openApi } from './api.ts'
+import { type Api, type ApiConfig, openApi } from './api.ts'
 import { holdFleet } from './commands/fleet-scaling.ts'
 import { seedTemplates } from './commands/templates.ts'
 import { fenceOf, nextEpoch } from './commands/terms.ts'
+import { withDeadline } from './deadline.ts'
 import { dispatcher } from './dispatch.ts'
 import { extraRoutes, type ProcessFace } from './extra-routes.ts'
 import { changeKeyFeed } from './feed/change-key-feed.ts'
@@ -73,7 +75,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
       access,
       clock: parts.clock,
       log,
-      extra: extraRoutes({ ...parts, access, version: parts.config.version }),
+      extra: extraRoutes({ ...parts, access, version: parts.config.version, storeAnswers: () => storeAnswers(api) }),
       fenceOf: (service, epoch) => fenceOf(api, service, epoch),
       once: (which, carryOut) => onlyOnce(api, which, carryOut),
     }),
@@ -100,6 +102,15 @@ function orderedChanges({ store, changeKeys, clock, log }: ControlPlaneParts): {
   const { feed, service } = changeKeyFeed({ source: changeKeys.source(CHANGE_KEY_ROOT), kindOfKey, clock, log })
   return { feed, services: [service] }
 }
+
+/** Soon enough for whoever asks whether requests can be sent here. */
+const STORE_MS_MAX = 2_000
+
+const storeAnswers = (api: Api): Promise<boolean> =>
+  withDeadline(api.clock, STORE_MS_MAX, api.settings.get(SETTINGS_ID)).then(
+    () => true,
+    () => false,
+  )
 
 async function refuseBackup(): Promise<never> {
   throw new ProblemError('backup_unavailable', 'use the tools of the database server, such as mongodump')

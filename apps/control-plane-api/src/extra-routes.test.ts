@@ -1,3 +1,5 @@
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { ControllerRequest } from './extra-routes.ts'
 import { aPlane } from './testing/a-plane.ts'
@@ -49,6 +51,31 @@ describe('a controller beside the API', () => {
     expect(asked).toEqual([])
   })
 })
+
+it('is not ready without its store', async () => {
+  const store = interruptedGets(openSqliteStore(':memory:'))
+  const alone = aPlane({ store })
+  expect((await alone.send('GET', '/ready')).status).toBe(200)
+  store.isGone = true
+  expect(await alone.send('GET', '/ready')).toMatchObject({ status: 503, json: { ready: false } })
+})
+
+/** A store that can be taken away. */
+function interruptedGets(store: Store): Store & { isGone: boolean } {
+  const gone = {
+    ...store,
+    isGone: false,
+    collection<T extends Document>(kind: Kind<T>) {
+      const inner = store.collection(kind)
+      const get = async (id: string) => {
+        if (gone.isGone) throw new StoreError('gone')
+        return inner.get(id)
+      }
+      return { ...inner, get }
+    },
+  }
+  return gone
+}
 
 it('serves a page that explains the API, without anything from elsewhere', async () => {
   const page = await plane.send('GET', '/api/docs')

@@ -26,6 +26,8 @@ export interface ControllerRequest {
 }
 
 interface ExtraParts {
+  /** Whether the store answers now. */
+  readonly storeAnswers: () => Promise<boolean>
   readonly access: AccessControl
   readonly process: ProcessFace
   readonly version: string
@@ -44,7 +46,7 @@ export function extraRoutes(parts: ExtraParts): Extra {
   const documents = documentsOf(parts.version)
   const routes = new Map<string, ExtraRoute>([
     ['/health', get(() => json(200, JSON.stringify(parts.process.health())))],
-    ['/ready', get(() => json(parts.process.ready() ? 200 : 503, JSON.stringify({ ready: parts.process.ready() })))],
+    ['/ready', get(() => ready(parts))],
     ['/metrics', get(request => metrics(parts, request))],
     ...documents,
     ['/login', get(browser.login)],
@@ -76,6 +78,12 @@ async function controllerAnswer({ access, process }: ExtraParts, request: ApiReq
   if (typeof body === 'string') return { status, headers: { 'content-type': 'text/plain; version=0.0.4' }, body }
   const type = status < 400 ? 'application/json' : PROBLEM_MEDIA_TYPE
   return { status, headers: { 'content-type': type }, body: JSON.stringify(body) }
+}
+
+/** A replica that can not reach its store is sent nobody. */
+async function ready({ process, storeAnswers }: ExtraParts): Promise<ApiResponse> {
+  const isReady = process.ready() && (await storeAnswers())
+  return json(isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
 }
 
 /** Made when somebody first asks, since most processes are never asked. */

@@ -112,7 +112,7 @@ const clientOptions = (timeoutMs: number): MongoClientOptions => ({
   serverSelectionTimeoutMS: timeoutMs,
   connectTimeoutMS: timeoutMs,
   waitQueueTimeoutMS: timeoutMs,
-  socketTimeoutMS: 2 * timeoutMs,
+  socketTimeoutMS: timeoutMs,
 })
 
 function databaseIn(uri: string): string | undefined {

@@ -27,7 +27,31 @@ export interface Changed<T> {
  * there is nothing to write. A caller who named a version never overwrites another. `now` is later than any earlier change of
  * the document, also when another process's clock was ahead.
  */
-export async function changeDocument<T extends Resource>(
+export function changeDocument<T extends Resource>(
+  target: Target<T>,
+  clock: Clock,
+  ifMatch: number | null,
+  change: (current: T, now: Instant) => Changed<T> | null,
+): Promise<T> {
+  return inTurn(target, () => changed(target, clock, ifMatch, change))
+}
+
+/** Writers of one document in one process wait for each other; only those of other processes can lose a race. */
+const turns = new WeakMap<object, Map<string, Promise<unknown>>>()
+
+async function inTurn<T>({ collection, id }: { collection: object; id: string }, work: () => Promise<T>): Promise<T> {
+  const byId = turns.get(collection) ?? new Map<string, Promise<unknown>>()
+  turns.set(collection, byId)
+  const mine = (byId.get(id) ?? Promise.resolve()).then(work, work)
+  byId.set(id, mine)
+  try {
+    return await mine
+  } finally {
+    if (byId.get(id) === mine) byId.delete(id)
+  }
+}
+
+async function changed<T extends Resource>(
   target: Target<T>,
   clock: Clock,
   ifMatch: number | null,
@@ -38,10 +62,10 @@ export async function changeDocument<T extends Resource>(
     if (current === null) throw new ProblemError('not_found', `there is no ${target.noun} ${target.id}`)
     refuseStale(current, ifMatch)
     const now = toInstant(Math.max(clock.now(), toMs(current.updated_at) + 1))
-    const changed = change(current, now)
-    if (changed === null) return current
-    const next = { ...changed.document, version: current.version + 1, updated_at: now }
-    const result = await target.collection.replace(next, changed.entries)
+    const wanted = change(current, now)
+    if (wanted === null) return current
+    const next = { ...wanted.document, version: current.version + 1, updated_at: now }
+    const result = await target.collection.replace(next, wanted.entries)
     if (result.ok) return next
     if (result.reason === 'taken')
       throw new ProblemError('already_exists', `another ${target.noun} has that ${result.field}`)

@@ -55,8 +55,13 @@ describe('registering a licence', () => {
   it('keeps a token that a person gave while the one before it was being forgotten', async () => {
     const { id } = await fleet.running()
     await register(id, 'token-1')
-    fleet.store.interrupt({ kind: 'worker', write: 'replace', when: 'after', run: () => register(id, 'token-2') })
+    let second: Promise<unknown> = Promise.resolve()
+    const run = () => {
+      second = register(id, 'token-2')
+    }
+    fleet.store.interrupt({ kind: 'worker', write: 'replace', when: 'after', run })
     await report(id, { license: { status: 'FAILED', pending_operation: null } })
+    await second
     expect((await fleet.get(id)).license.pending_operation).toBe('register')
     expect(await tokenOf(id)).toBe('token-2')
   })
