@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { describe, expect, it } from 'vitest'
 import { StartupError } from './startup-error.ts'
-import { followWorkers } from './testing/follow-workers.ts'
+import { followWorkers, withoutCost } from './testing/follow-workers.ts'
 import { type UpOptions, up } from './up.ts'
 
 const SPEED = 1_200
@@ -24,9 +23,6 @@ const options = (dataDir: string, more: Partial<UpOptions> = {}): UpOptions => (
   ...more,
 })
 const mute = { out: () => undefined, err: () => undefined, signal: AbortSignal.abort() }
-
-/** What it cost grows from look to look. */
-const withoutCost = ({ cost: _, ...worker }: WorkerView) => worker
 
 /** Runs LCM in this process, from when it has welcomed people until the work is done. */
 async function whileUp<T>(

@@ -15,3 +15,6 @@ export async function followWorkers(
   }
   return [...workers.values()]
 }
+
+/** What it cost grows from look to look. */
+export const withoutCost = ({ cost: _, ...worker }: WorkerView) => worker
