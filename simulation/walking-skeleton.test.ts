@@ -115,7 +115,7 @@ describe('a controller that dies', () => {
     return [...names.keys()].filter(call => !looks.has(names[call] ?? '') || call % LOOKS_SAMPLED === 0)
   }
 
-  it('leaves one machine, whatever call it dies before or after', async () => {
+  it('leaves one machine, whatever call it dies before or after', { timeout: 180_000 }, async () => {
     const names = await undisturbed(7)
     for (const when of ['before', 'after'] as const) {
       for (const call of crashPoints(names)) {

@@ -6,7 +6,8 @@ import { forgetSilentInstances } from './commands/services.ts'
 import { forgetOldRequests } from './idempotency.ts'
 import { settingsNow } from './queries/settings.ts'
 
-const SETTLE_MS = 1_000
+/** Queries look into the outboxes too, so nobody waits for this. */
+const SETTLE_MS = 10_000
 const PRUNE_MS = 10 * 60_000
 const BATCH = 1000
 const DAY_MS = 86_400_000

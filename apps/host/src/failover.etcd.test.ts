@@ -34,7 +34,8 @@ describe('a leader that is lost', () => {
     }
     const verdict = await run.verdict()
     expect(verdict).toMatchObject(SOUND)
-    expect(verdict.terms).toBe(1 + CYCLES)
+    // On a busy machine a leader may lose its lease besides, and lead again.
+    expect(verdict.terms).toBeGreaterThanOrEqual(1 + CYCLES)
     expect(verdict.writes).toBeGreaterThan(CYCLES)
   })
 

@@ -30,6 +30,7 @@ export function decisionLog(parts: { client: Client; clock: Clock; logger: Logge
   const last = new Map<string, string>()
   const waiting = new Map<number, Noted[]>()
   let count = 0
+  let wake = (): void => undefined
 
   async function flush(epoch: number, decisions: Noted[], signal: AbortSignal): Promise<void> {
     try {
@@ -37,6 +38,15 @@ export function decisionLog(parts: { client: Client; clock: Clock; logger: Logge
     } catch (err) {
       logger.warn({ err, decisions: decisions.length }, 'decisions could not be recorded')
     }
+  }
+
+  /** Sleeps while there is nothing to send. */
+  function noted(signal: AbortSignal): Promise<void> {
+    return new Promise(resolve => {
+      wake = resolve
+      signal.addEventListener('abort', () => resolve(), { once: true })
+      if (signal.aborted) resolve()
+    })
   }
 
   async function flushAll(signal: AbortSignal): Promise<void> {
@@ -51,14 +61,16 @@ export function decisionLog(parts: { client: Client; clock: Clock; logger: Logge
       if (isPassive && last.get(resource) === gist(note)) return
       last.set(resource, gist(note))
       count += 1
-      const noted = { ...note, id: `${parts.instanceId}:${epoch}:${count}`, at: toInstant(clock.now()), resource }
-      waiting.set(epoch, [...(waiting.get(epoch) ?? []), noted].slice(-WAITING_MAX))
+      const decision = { ...note, id: `${parts.instanceId}:${epoch}:${count}`, at: toInstant(clock.now()), resource }
+      waiting.set(epoch, [...(waiting.get(epoch) ?? []), decision].slice(-WAITING_MAX))
+      wake()
     },
     forget: resource => void last.delete(resource),
     service: {
       name: 'decision-log',
       async run(signal) {
         while (!signal.aborted) {
+          if (waiting.size === 0) await noted(signal)
           await clock.sleep(FLUSH_MS, signal)
           if (!signal.aborted) await flushAll(signal)
         }
