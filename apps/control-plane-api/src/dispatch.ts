@@ -11,6 +11,7 @@ import type { AccessControl } from './access/access-control.ts'
 import { whileAllowed } from './access/while-allowed.ts'
 import { withDeadline } from './deadline.ts'
 import type { Handler, Handlers, RawRequest } from './handlers.ts'
+import { JsonBytes } from './json-bytes.ts'
 import { OtherStatus } from './other-status.ts'
 import { ifMatchOf, jsonOf, parse, queryOf, refuseOddities } from './request-parts.ts'
 import { findRoute } from './router.ts'
@@ -130,12 +131,22 @@ function success(spec: RouteSpec, answer: unknown): ApiResponse {
       body: answer,
     }
   if (answer === null) return { status: spec.status, headers: {}, body: null }
+  if (answer instanceof JsonBytes) return inBytes(spec.status, answer)
   return {
     status: spec.status,
     headers: { 'content-type': 'application/json', ...resourceHeaders(spec, answer) },
     body: JSON.stringify(answer),
   }
 }
+
+const inBytes = (status: number, { bytes }: JsonBytes<unknown>): ApiResponse => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  bytes,
+  get body() {
+    return new TextDecoder().decode(bytes.data)
+  },
+})
 
 const fileHeaders = (mediaType: string) => ({
   'content-type': mediaType,

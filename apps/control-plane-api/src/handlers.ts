@@ -22,6 +22,7 @@ import { createTemplate, deleteTemplate, putTemplate, switchTemplate } from './c
 import { registerTerm, resetTerm } from './commands/terms.ts'
 import { createToken, deleteToken } from './commands/tokens.ts'
 import { patchWorker, refreshWorker, repinWorker, retryWorker } from './commands/worker-requests.ts'
+import type { JsonBytes } from './json-bytes.ts'
 import { asMade, type OtherStatus } from './other-status.ts'
 import { workerActivity } from './queries/activity.ts'
 import type { EventStreams } from './queries/events.ts'
@@ -38,7 +39,9 @@ import { getWorker, listWorkers, viewOf } from './queries/workers.ts'
 type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
 type Streaming = 'events' | 'createBackup'
 type HandlerMap = {
-  [N in Exclude<RouteName, Streaming>]: (request: RequestOf<N>) => Promise<AnswerOf<N> | OtherStatus<AnswerOf<N>>>
+  [N in Exclude<RouteName, Streaming>]: (
+    request: RequestOf<N>,
+  ) => Promise<AnswerOf<N> | OtherStatus<AnswerOf<N>> | JsonBytes<AnswerOf<N>>>
 } & {
   events: (request: RequestOf<'events'>) => Promise<AsyncIterable<string>>
   createBackup: (request: RequestOf<'createBackup'>) => Promise<AsyncIterable<Uint8Array>>

@@ -14,6 +14,9 @@ const REQUEST_MS_MAX = 30_000
 /** A client that takes nothing for this long is gone or broken. */
 const DRAIN_MS_MAX = 30_000
 
+/** Why a request is called off: made once, since the error that is made otherwise is dear for every request. */
+const GONE = new Error('the client is gone')
+
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -133,7 +136,7 @@ interface Forwarding extends ServerOptions {
 
 async function forward(request: FastifyRequest, reply: FastifyReply, options: Forwarding): Promise<void> {
   const gone = new AbortController()
-  reply.raw.on('close', () => gone.abort())
+  reply.raw.on('close', () => gone.abort(GONE))
   const body = textOf(request.body)
   if (body === undefined) {
     return send(reply, problemResponse(new ProblemError('malformed_json', 'the body is not valid UTF-8'), request.url))
@@ -146,6 +149,10 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
     remote: request.ip,
     signal: gone.signal,
   })
+  if (response.bytes !== undefined) {
+    reply.raw.once('close', response.bytes.done)
+    return send(reply, response)
+  }
   const chunks = response.file ?? response.body
   if (chunks === null || typeof chunks === 'string') return send(reply, response)
   if (options.streams.size >= STREAMS_MAX) {
@@ -189,7 +196,7 @@ async function send(reply: FastifyReply, response: ApiResponse): Promise<void> {
   await reply
     .code(response.status)
     .headers({ 'cache-control': 'no-store', ...response.headers, ...cookiesOf(response) })
-    .send(response.body ?? '')
+    .send(response.bytes?.data ?? response.body ?? '')
 }
 
 const cookiesOf = ({ headers }: ApiResponse): Record<string, string[]> =>

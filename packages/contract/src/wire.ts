@@ -20,6 +20,8 @@ export interface ApiResponse {
   readonly headers: Readonly<Record<string, string>>
   /** A stream ends when the request's signal aborts or the server is done with it. */
   readonly body: string | AsyncIterable<string> | null
+  /** The body in UTF-8, where it is at hand. Whoever sends it says when it is done: the memory is then used for others. */
+  readonly bytes?: { readonly data: Uint8Array; done(): void }
   /** A file instead of a body. */
   readonly file?: AsyncIterable<Uint8Array>
 }

@@ -6,6 +6,7 @@ import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Query, Sample } from '@lcm/store/store'
 import type { Api } from '../api.ts'
+import { JsonBytes, jsonPage, oncePer } from '../json-bytes.ts'
 import { pageOf } from './page.ts'
 import { sampleOf } from './telemetry.ts'
 
@@ -25,17 +26,43 @@ export async function viewOf(api: Api, worker: Worker): Promise<WorkerView> {
 
 export const getWorker = async (api: Api, id: string): Promise<WorkerView> => viewOf(api, await findWorker(api, id))
 
-export async function listWorkers(api: Api, query: QueryOf<'listWorkers'>): Promise<AnswerOf<'listWorkers'>> {
-  const page = await pageOf(api, api.workers, query, filterOf(query))
-  const newest = await api.store.series.newest(page.items.map(worker => `worker:${worker.id}`))
+/** Made of what each worker and its sample were last time: to write the same JSON again would be most of the work. */
+export async function listWorkers(
+  api: Api,
+  query: QueryOf<'listWorkers'>,
+): Promise<JsonBytes<AnswerOf<'listWorkers'>>> {
+  const { items, ...page } = await pageOf(api, api.workers, query, filterOf(query))
+  const series = items.map(worker => `worker:${worker.id}`)
+  const newest = await api.store.series.newest(series)
   const now = toInstant(api.clock.now())
-  return { ...page, items: page.items.map(worker => joined(worker, newest.get(`worker:${worker.id}`), now)) }
+  return new JsonBytes(
+    jsonPage(
+      items.map((worker, place) => [
+        openJsonOf(worker),
+        `${openSampleJsonOf(newest.get(series[place] ?? ''))},"cost":${JSON.stringify(costOf(worker, now))}}`,
+      ]),
+      page,
+    ),
+  )
 }
 
-function joined(worker: Worker, newest: Sample | undefined, now: Instant): WorkerView {
+/** A worker's JSON without its closing brace. */
+const openJsonOf = oncePer((worker: Worker) => Buffer.from(JSON.stringify(worker).slice(0, -1)))
+/** The fields that follow, up to those that change by themselves. */
+const openJsonOfSample = oncePer((sample: Sample) => `,${JSON.stringify(measured(sample)).slice(1, -1)}`)
+const WITHOUT_SAMPLE = `,${JSON.stringify(measured(undefined)).slice(1, -1)}`
+const openSampleJsonOf = (sample: Sample | undefined) =>
+  sample === undefined ? WITHOUT_SAMPLE : openJsonOfSample(sample)
+
+const joined = (worker: Worker, newest: Sample | undefined, now: Instant): WorkerView => ({
+  ...worker,
+  ...measured(newest),
+  cost: costOf(worker, now),
+})
+
+function measured(newest: Sample | undefined): Omit<WorkerView, keyof Worker | 'cost'> {
   const sample = newest === undefined ? null : sampleOf(newest)
   return {
-    ...worker,
     labs_count: null,
     nodes_count: sample?.nodes_count ?? null,
     utilisation: sample && {
@@ -45,7 +72,6 @@ function joined(worker: Worker, newest: Sample | undefined, now: Instant): Worke
       at: sample.collected_at,
     },
     system_health: sample?.system_health ?? null,
-    cost: costOf(worker, now),
   }
 }
 
