@@ -1,8 +1,8 @@
 import type { Clock } from '@lcm/runtime/clock'
 import type { Addressing } from './addresses.ts'
-import { type CmlMachines, cmlMachinesOf } from './cml-machines.ts'
-import { type Ec2, ec2Of } from './ec2.ts'
-import { hasFaded, instanceChangesAtMs, type MachineView, viewOf } from './instance.ts'
+import { type CmlMachines, cmlMachinesOf } from './cml/cml-machines.ts'
+import { type Ec2, ec2Of } from './ec2/ec2.ts'
+import { hasFaded, instanceChangesAtMs, type MachineView, viewOf } from './ec2/instance.ts'
 import { memorySimStore, type SimStore } from './store.ts'
 import { openWorld } from './world.ts'
 

@@ -1,5 +1,5 @@
-import type { CmlIdentity } from './certificate.ts'
-import type { SimInstance } from './instance.ts'
+import type { CmlIdentity } from './cml/certificate.ts'
+import type { SimInstance } from './ec2/instance.ts'
 import { type SimChange, type SimRecord, SimStoreError } from './store.ts'
 
 /** Which launch used a client token, in the scope that its key names. */

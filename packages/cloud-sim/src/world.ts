@@ -1,7 +1,7 @@
 import { type Addressing, addressNumber } from './addresses.ts'
-import type { CmlIdentity } from './certificate.ts'
 import { type Chance, chanceOf } from './chance.ts'
-import { hasFaded, type SimInstance } from './instance.ts'
+import type { CmlIdentity } from './cml/certificate.ts'
+import { hasFaded, type SimInstance } from './ec2/instance.ts'
 import { changesOf, readWorld, removalsOf, type StoredWorld, type TokenUse, type WorldChange } from './records.ts'
 import type { SimStore } from './store.ts'
 

@@ -1,8 +1,8 @@
 import { cmlSystemConformance, type OpenCmlSystem } from '@lcm/cloud/conformance/cml-system'
 import { manualClock } from '@lcm/testkit/manual-clock'
+import { machineToProbe } from '../conformance/place.ts'
+import { openSimModel } from '../model.ts'
 import { simCmlSystem } from './cml-system.ts'
-import { machineToProbe } from './conformance/place.ts'
-import { openSimModel } from './model.ts'
 
 cmlSystemConformance('the model in process', async (): Promise<OpenCmlSystem> => {
   const clock = manualClock()

@@ -1,5 +1,5 @@
-import type { Filter } from './filters.ts'
-import { invalidValue } from './refusal.ts'
+import type { Filter } from '../ec2/filters.ts'
+import { invalidValue } from '../ec2/refusal.ts'
 
 /** The form body of an EC2 call. Lists are flattened and count from 1, as in `InstanceId.1`. */
 export interface Ec2Query {

@@ -1,9 +1,9 @@
-import { type SecondsRange, within } from './chance.ts'
+import { type SecondsRange, within } from '../chance.ts'
+import { replanned } from '../timeline.ts'
+import type { World } from '../world.ts'
 import { isVisible, type SimInstance, type StateMoment, type StateReason, stateAt } from './instance.ts'
 import { scaled, startPlan } from './launch.ts'
 import { Ec2Refusal, unknownInstances, wrongState } from './refusal.ts'
-import { replanned } from './timeline.ts'
-import type { World } from './world.ts'
 
 export interface StateChange {
   readonly instance_id: string

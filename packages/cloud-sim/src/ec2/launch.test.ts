@@ -1,8 +1,8 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { SIM_PLACE } from './conformance/place.ts'
+import { SIM_PLACE } from '../conformance/place.ts'
+import { openSimModel } from '../model.ts'
 import type { RunRequest } from './launch.ts'
-import { openSimModel } from './model.ts'
 
 const { region } = SIM_PLACE
 

@@ -1,6 +1,6 @@
 import type { CmlStage } from '@lcm/domain/worker/boot'
-import { type SecondsRange, within } from './chance.ts'
-import type { Moment } from './timeline.ts'
+import { type SecondsRange, within } from '../chance.ts'
+import type { Moment } from '../timeline.ts'
 
 export interface BootMoment extends Moment {
   readonly stage: CmlStage

@@ -1,8 +1,8 @@
 import type { CmlStage } from '@lcm/domain/worker/boot'
 import { type Ec2State, TAG } from '@lcm/domain/worker/instance'
-import { type Addressing, addressOf, urlOf } from './addresses.ts'
+import { type Addressing, addressOf, urlOf } from '../addresses.ts'
+import { type Moment, momentAt, nextChangeMs } from '../timeline.ts'
 import type { BootMoment } from './boot.ts'
-import { type Moment, momentAt, nextChangeMs } from './timeline.ts'
 
 export interface StateReason {
   readonly code: string

@@ -1,9 +1,9 @@
 import type { CmlStage } from '@lcm/domain/worker/boot'
-import { numberOf, samePlace } from './addresses.ts'
+import { numberOf, samePlace } from '../addresses.ts'
+import { imageNamed } from '../ec2/images.ts'
+import { type SimInstance, viewOf } from '../ec2/instance.ts'
+import type { World } from '../world.ts'
 import { type CmlIdentity, selfSigned } from './certificate.ts'
-import { imageNamed } from './images.ts'
-import { type SimInstance, viewOf } from './instance.ts'
-import type { World } from './world.ts'
 
 /** `GET /system_information` of CML 2.9, field by field. */
 export interface SystemInformation {

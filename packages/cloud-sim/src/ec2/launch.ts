@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
+import { type SecondsRange, within } from '../chance.ts'
+import type { World } from '../world.ts'
 import { bootPlan } from './boot.ts'
-import { type SecondsRange, within } from './chance.ts'
 import { imageToLaunch } from './images.ts'
 import { type SimInstance, type StateMoment, stateAt } from './instance.ts'
 import { checkOffered, isMetal, type Subnet, subnetOf } from './places.ts'
 import { Ec2Refusal, invalidValue } from './refusal.ts'
 import { checkTags, type Tags } from './tags.ts'
-import type { World } from './world.ts'
 
 export interface RunRequest {
   readonly image_id: string

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import type { Clock } from '@lcm/runtime/clock'
-import type { MachineView } from './instance.ts'
-import type { SimModel } from './model.ts'
+import type { MachineView } from '../ec2/instance.ts'
+import type { SimModel } from '../model.ts'
 
 export interface SimLog {
   info(fields: object, message: string): void

@@ -1,3 +1,8 @@
+import type { RunRequest } from '../ec2/launch.ts'
+import { REGIONS, regionNamed } from '../ec2/places.ts'
+import { Ec2Refusal } from '../ec2/refusal.ts'
+import type { Tags } from '../ec2/tags.ts'
+import type { SimModel } from '../model.ts'
 import { type Ec2Query, parseEc2Query } from './ec2-query.ts'
 import {
   answerXml,
@@ -12,11 +17,6 @@ import {
   subnetsXml,
 } from './ec2-xml.ts'
 import type { Journal } from './journal.ts'
-import type { RunRequest } from './launch.ts'
-import type { SimModel } from './model.ts'
-import { REGIONS, regionNamed } from './places.ts'
-import { Ec2Refusal } from './refusal.ts'
-import type { Tags } from './tags.ts'
 
 export interface AwsRequest {
   header(name: string): string | null

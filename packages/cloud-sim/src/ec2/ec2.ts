@@ -1,3 +1,4 @@
+import type { World } from '../world.ts'
 import type { Page } from './filters.ts'
 import { describeImages, type ImagesQuery, type SimImage } from './images.ts'
 import { type MachineView, type SimInstance, viewOf } from './instance.ts'
@@ -6,7 +7,6 @@ import { describeInstances, type InstancesQuery } from './listing.ts'
 import { describeSubnets, type Subnet } from './places.ts'
 import { namedInstances, type StateChange, startInstances, stopInstances, terminateInstances } from './power.ts'
 import { checkTags, type Tags, type TagToDelete, withoutTags } from './tags.ts'
-import type { World } from './world.ts'
 
 /**
  * EC2 as it behaves, whatever the wire. Every call takes a region and a request, answers at once and throws an

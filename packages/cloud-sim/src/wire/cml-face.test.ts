@@ -5,11 +5,11 @@ import { connect, type TLSSocket } from 'node:tls'
 import type { CmlStage } from '@lcm/domain/worker/boot'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Addressing } from './addresses.ts'
-import { machineToProbe } from './conformance/place.ts'
-import { openSimModel, type SimModel } from './model.ts'
+import type { Addressing } from '../addresses.ts'
+import { machineToProbe } from '../conformance/place.ts'
+import { openSimModel, type SimModel } from '../model.ts'
+import { memorySimStore } from '../store.ts'
 import { type SimServer, startSimServer } from './server.ts'
-import { memorySimStore } from './store.ts'
 
 const TURNS_MAX = 100_000
 const warnings: string[] = []

@@ -1,8 +1,8 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { plant } from './conformance/place.ts'
-import { openSimModel, type SimModel } from './model.ts'
+import { plant } from '../conformance/place.ts'
+import { openSimModel, type SimModel } from '../model.ts'
 import { type SimServer, startSimServer } from './server.ts'
 
 const SILENT = { info: () => undefined, warn: () => undefined }

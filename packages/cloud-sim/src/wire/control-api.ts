@@ -1,8 +1,8 @@
-import type { MachineView } from './instance.ts'
+import type { MachineView } from '../ec2/instance.ts'
+import { REGIONS } from '../ec2/places.ts'
+import { Ec2Refusal } from '../ec2/refusal.ts'
+import type { SimModel } from '../model.ts'
 import type { Journal } from './journal.ts'
-import type { SimModel } from './model.ts'
-import { REGIONS } from './places.ts'
-import { Ec2Refusal } from './refusal.ts'
 
 /**
  * Acts on the simulated cloud behind LCM's back, for tests and the chaos page. It asks nobody who they are: whoever

@@ -1,8 +1,8 @@
 import { computeConformance, type OpenCompute } from '@lcm/cloud/conformance/compute'
 import { manualClock } from '@lcm/testkit/manual-clock'
+import { plant, SIM_PLACE } from '../conformance/place.ts'
+import { openSimModel } from '../model.ts'
 import { simCompute } from './compute.ts'
-import { plant, SIM_PLACE } from './conformance/place.ts'
-import { openSimModel } from './model.ts'
 
 computeConformance('the model in process', async (): Promise<OpenCompute> => {
   const clock = manualClock()

@@ -1,9 +1,9 @@
+import type { World } from '../world.ts'
 import { type Filter, type FilterTest, filterTest, type Page, type PageRequest, pageOf } from './filters.ts'
 import { isVisible, type MachineView, viewOf } from './instance.ts'
 import { regionNamed } from './places.ts'
 import { namedInstances } from './power.ts'
 import { Ec2Refusal } from './refusal.ts'
-import type { World } from './world.ts'
 
 export interface InstancesQuery extends PageRequest {
   readonly instance_ids: readonly string[]

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Addressing } from './addresses.ts'
+import type { Addressing } from '../addresses.ts'
+import type { SimModel } from '../model.ts'
 import { type AwsFace, awsFace } from './aws-face.ts'
 import { type CmlFace, cmlFace, type SimLog } from './cml-face.ts'
 import { CONTROL_PATH, type ControlApi, controlApi } from './control-api.ts'
 import { boundedJournal } from './journal.ts'
-import type { SimModel } from './model.ts'
 
 export interface SimServerOptions {
   readonly model: SimModel
