@@ -4,6 +4,7 @@ import { assert } from '@lcm/domain/assert'
 import { type Fence, raiseFence } from '@lcm/domain/fencing'
 import type { Instant } from '@lcm/domain/instant'
 import { withoutCondition } from '@lcm/domain/worker/boot'
+import { failuresAfter } from '@lcm/domain/worker/consequences'
 import { closeCost } from '@lcm/domain/worker/cost'
 import { canMove, movesFrom } from '@lcm/domain/worker/lifecycle'
 import { APPLIED_KEYS_MAX, CONDITION, STATE_HISTORY_MAX, type Worker } from '@lcm/domain/worker/worker'
@@ -69,7 +70,9 @@ function moved(before: Worker, worker: Worker, note: { at: Instant; because: str
   }
   const history = [...before.state_history, { from, to, ...note }].slice(-STATE_HISTORY_MAX)
   const conditions = from === 'FAILED' ? withoutCondition(worker.conditions, CONDITION.failed) : worker.conditions
-  return { ...worker, conditions, entered_status_at: note.at, state_history: history }
+  // From what the change itself says: a person's retry begins to count anew.
+  const failures = failuresAfter({ ...before, failures: worker.failures }, to)
+  return { ...worker, conditions, failures, entered_status_at: note.at, state_history: history }
 }
 
 /** Who writes, and by which term. */

@@ -3,6 +3,7 @@ import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { decideIdle, type IdleDecision, type IdleEvidence } from '@lcm/domain/fleet/idle'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { POLICY, paused } from '@lcm/domain/worker/consequences'
 import { ACTIVITY_EVENTS_MAX } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
@@ -16,7 +17,7 @@ import { changeScaling } from './fleet-scaling.ts'
 
 type IdleRequest = WorkerRequest<BodyOf<'checkWorkerIdle'>>
 
-const IDLE = 'idle'
+const IDLE = POLICY.idle
 /** Smaller moves of the last activity are not worth a write. */
 const ACTIVITY_MS_MIN = 60_000
 const DRAIN_SECONDS = 4 * 3600
@@ -197,19 +198,6 @@ function stoppedByPolicy(
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     return { ...worker, drain: { requested_at: now, by: IDLE, reason, then: 'STOPPED', deadline } }
   }
-  const { pause } = worker
-  return {
-    ...worker,
-    desired_status: 'STOPPED',
-    desired_by: IDLE,
-    desired_reason: reason,
-    desired_until: null,
-    pause: {
-      ...pause,
-      reason: IDLE,
-      by: IDLE,
-      last_paused_at: now,
-      counts: { ...pause.counts, auto: pause.counts.auto + 1 },
-    },
-  }
+  const stopped = { desired_status: 'STOPPED', desired_by: IDLE, desired_reason: reason, desired_until: null } as const
+  return paused({ ...worker, ...stopped }, IDLE, now)
 }

@@ -1,26 +1,33 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import type { ScalingOutcome } from '@lcm/domain/decision'
 import type { Instant } from '@lcm/domain/instant'
+import { type Consequence, consequenceOf } from '@lcm/domain/worker/consequences'
 import { type LaunchAttempt, type Worker, withChanges } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../api.ts'
+import { settingsNow } from '../queries/settings.ts'
 import { changeWorker, raisedFence, type WorkerRequest } from './change-worker.ts'
 import { decisionEntry, scalingEntry } from './entries.ts'
+import { replaceLost } from './replace-lost.ts'
 import { forgetLicenseToken, withRef } from './secrets.ts'
 
 /** Controllers report what is, never what is wanted. An illegal move is refused here, at the write. */
 export async function reportStatus(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<Worker> {
   const { changes, decision } = request.body
-  const isOver = changes.license?.pending_operation === null
+  const settings = await settingsNow(api)
+  // Where licences are released with every stop, the token is needed again after the next start.
+  const isOver = changes.license?.pending_operation === null && settings.license_on_stop === 'keep'
+  await replaceLost(api, request)
   let token: string | undefined
   const reported = await changeWorker(api, request, (worker, now) => {
     refuseNewAttempt(worker, changes.launch)
     token = isOver ? worker.secret_refs.license_token : undefined
     const seen = { ...withChanges(worker, changes), fence: raisedFence(worker, request) }
-    const changed = isOver ? withRef(seen, 'license_token', null) : seen
-    const entries = [decided(request, now), ...scalingOf(worker, changed, now)]
-    return { worker: changed, entries, because: decision.because }
+    const followed = consequenceOf(worker, isOver ? withRef(seen, 'license_token', null) : seen, settings, now)
+    if (followed === null)
+      throw new ProblemError('illegal_transition', `sessions live on ${worker.name}, and its drain has time left`)
+    const entries = [decided(request, now), ...scalingOf(worker, followed, now)]
+    return { worker: followed.worker, entries, because: decision.because }
   })
   await forgetLicenseToken(api, reported.id, token)
   return reported
@@ -31,11 +38,12 @@ const decided = (
   at: Instant,
 ) => decisionEntry(body.decision, { service: actor.service ?? '', epoch }, at)
 
-/** A launch that the cloud took is part of the fleet's own history. */
-function scalingOf(before: Worker, after: Worker, now: Instant): NewEntry[] {
+/** A launch that the cloud took, and a drain that is over, are part of the fleet's own history. */
+function scalingOf(before: Worker, { worker: after, outcome }: Consequence, now: Instant): NewEntry[] {
+  if (outcome !== null) return [scalingEntry(outcome, now, { by: after.desired_by, because: after.desired_reason })]
   const launched = before.status === 'PENDING' && after.status === 'PROVISIONING'
-  const outcome: ScalingOutcome = 'provisioned'
-  return launched ? [scalingEntry(outcome, now, { instance_id: after.ec2_instance_id, attempt: after.launch?.n })] : []
+  if (!launched) return []
+  return [scalingEntry('provisioned', now, { instance_id: after.ec2_instance_id, attempt: after.launch?.n })]
 }
 
 /** A report says what became of the attempt. It makes none, forgets none, and opens none again. */

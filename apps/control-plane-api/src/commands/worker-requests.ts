@@ -57,7 +57,7 @@ export const retryWorker = (api: Api, request: Reasoned): Promise<Worker> =>
       auditEntry(request.actor, 'retry', now, { before: intentOf(worker), after: intentOf(wanted), reason }),
     ]
     const because = `${by} asked for a retry`
-    return { worker: { ...wanted, status, service_status: 'UNAVAILABLE' }, entries, because }
+    return { worker: { ...wanted, status, service_status: 'UNAVAILABLE', failures: 0 }, entries, because }
   })
 
 /** The next certificate that the server shows is pinned: for a CML that was set up anew. */

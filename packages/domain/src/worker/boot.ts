@@ -28,12 +28,16 @@ const BOOT_WAITS: Readonly<Record<BootCondition, string>> = {
 /** How many boot conditions hold when a running machine's server has come to `stage`. */
 export const bootReached = (stage: CmlStage): number => 1 + CML_STAGES.indexOf(stage)
 
-/** The worker's conditions with its boot at `reached`. What did not flip keeps its `since`; other conditions stay. */
-export function withBoot(conditions: readonly Condition[], reached: number, nowMs: number): Condition[] {
+/**
+ * The worker's conditions with its boot at `reached`. What did not flip keeps its `since`; other conditions stay. `detail` is
+ * what the server itself let us see of what is in the way.
+ */
+export function withBoot(conditions: readonly Condition[], reached: number, nowMs: number, detail = ''): Condition[] {
+  const waits = (type: BootCondition) => (detail === '' ? BOOT_WAITS[type] : `${BOOT_WAITS[type]}: ${detail}`)
   const boot = BOOT_CONDITIONS.map((type, index) =>
     index < reached
       ? { type, status: true, reason: 'Passed', message: '' }
-      : { type, status: false, reason: 'Waiting', message: index === reached ? BOOT_WAITS[type] : '' },
+      : { type, status: false, reason: 'Waiting', message: index === reached ? waits(type) : '' },
   )
   return boot.reduce((all, condition) => withCondition(all, condition, nowMs), [...conditions])
 }

@@ -2,11 +2,19 @@ import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { withBoot } from './boot.ts'
-import { decideWorker, lookAgain, needsAttention } from './decide.ts'
+import { decideWorker, needsAttention } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { EC2_STATES } from './instance.ts'
 import { canMove } from './lifecycle.ts'
-import { type CmlSight, type Ec2Sight, type Observation, WORKER_POLICY } from './observation.ts'
+import {
+  type CmlSight,
+  type Ec2Sight,
+  type LicenseSight,
+  lookAgain,
+  type Observation,
+  WORKER_POLICY,
+} from './observation.ts'
+import { NO_LICENSE } from './parts.ts'
 import { DesiredStatus, WORKER_STATUSES, Worker, WorkerChanges, withChanges } from './worker.ts'
 
 const ENTERED = aWorker().entered_status_at
@@ -36,6 +44,28 @@ const ec2 = (state: string): Ec2Sight => ({
 const UNKNOWN: Ec2Sight = { kind: 'unknown', because: 'EC2 did not answer' }
 const ABSENT: Ec2Sight = { kind: 'absent', confirmed: true, because: 'gone' }
 const MISSED: Ec2Sight = { kind: 'absent', confirmed: false, because: 'not seen for 5 s' }
+const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
+const DRAIN: Worker['drain'] = {
+  requested_at: ENTERED,
+  by: 'ann',
+  reason: '',
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  then: 'STOPPED',
+  deadline: toInstant(minutesLater(30)),
+}
+const GIVEN_UP: Worker['conditions'] = [
+  { type: 'Failed', status: true, reason: 'InvalidParameter', message: 'no', since: ENTERED },
+  { type: 'InstanceStopped', status: false, reason: 'Failed', message: '', since: ENTERED },
+]
+const NO_ANSWER: LicenseSight = { kind: 'unknown', because: 'CML did not answer' }
+const licensing = (registration: string, authorization: string): LicenseSight => ({
+  kind: 'seen',
+  registration,
+  authorization,
+  failure: null,
+  udi: 'udi-1',
+  product: null,
+})
 const cmlAt = (stage: CmlSight['stage'], ready_streak = 0): CmlSight => ({
   stage,
   ready_streak,
@@ -43,7 +73,13 @@ const cmlAt = (stage: CmlSight['stage'], ready_streak = 0): CmlSight => ({
   certificate_sha256: stage === 'NOTHING' || stage === 'TCP' ? null : 'ab'.repeat(32),
   detail: '',
 })
-const seeing = (sight: Ec2Sight, cml: CmlSight | null = null): Observation => ({ ec2: sight, cml, launch: null })
+const seeing = (sight: Ec2Sight, cml: CmlSight | null = null): Observation => ({
+  ec2: sight,
+  cml,
+  license: null,
+  launch: null,
+  isIdleCheckDue: false,
+})
 const decide = (worker: Worker, sight: Ec2Sight, cml: CmlSight | null = null, nowMs = soon): Decision =>
   decideWorker(worker, seeing(sight, cml), WORKER_POLICY, nowMs)
 const movesTo = (decision: Decision) => (decision.action.kind === 'write' ? decision.action.changes.status : undefined)
@@ -52,19 +88,39 @@ describe('over every status, intent and sight', () => {
   const sights: readonly Ec2Sight[] = [...[...EC2_STATES, 'rebooting'].map(ec2), UNKNOWN, ABSENT, MISSED]
   const cmls = [null, cmlAt('NOTHING'), cmlAt('API'), cmlAt('READY', 1), cmlAt('READY', 3)]
   const times = [soon, minutesLater(60)]
+  const licenses = [null, licensing('NOT_REGISTERED', 'INIT'), licensing('COMPLETED', 'IN_COMPLIANCE'), NO_ANSWER]
   const workers = WORKER_STATUSES.flatMap(status =>
     DesiredStatus.options.flatMap(desired_status => [
       onMachine({ status, desired_status }),
       onMachine({ status, desired_status, service_status: 'STARTING' }),
+      onMachine({ status, desired_status, license: REGISTERED }),
+      onMachine({
+        status,
+        desired_status,
+        license: { ...REGISTERED, pending_operation: 'deregister', operation_started_at: ENTERED },
+      }),
+      onMachine({
+        status,
+        desired_status,
+        license: { ...NO_LICENSE, pending_operation: 'register', operation_started_at: ENTERED },
+      }),
+      onMachine({ status, desired_status, drain: DRAIN }),
+      onMachine({ status, desired_status, conditions: GIVEN_UP }),
+      onMachine({ status, desired_status, origin: 'SCALE_UP', refresh_requested_at: ENTERED }),
       aWorker({ status, desired_status }),
       aWorker({ status, desired_status, launch: anAttempt({ state: 'open' }) }),
       aWorker({ status, desired_status, launch: anAttempt({ state: 'spent' }) }),
     ]),
   )
   const cases = workers.flatMap(worker =>
-    sights.flatMap(sight => cmls.flatMap(cml => times.map(nowMs => ({ worker, sight, cml, nowMs })))),
+    sights.flatMap(sight =>
+      cmls.flatMap(cml => licenses.flatMap(license => times.map(nowMs => ({ worker, sight, cml, license, nowMs })))),
+    ),
   )
-  const decided = cases.map(each => ({ ...each, decision: decide(each.worker, each.sight, each.cml, each.nowMs) }))
+  const decided = cases.map(each => {
+    const observed = { ...seeing(each.sight, each.cml), license: each.license, isIdleCheckDue: true }
+    return { ...each, decision: decideWorker(each.worker, observed, WORKER_POLICY, each.nowMs) }
+  })
 
   it('has an answer with a reason', () => {
     expect(decided.length).toBeGreaterThan(5_000)
@@ -76,7 +132,7 @@ describe('over every status, intent and sight', () => {
       if (decision.action.kind !== 'write') continue
       const { changes } = decision.action
       WorkerChanges.parse(changes)
-      Worker.parse({ ...worker, ...changes })
+      Worker.parse(withChanges(worker, changes))
       if (changes.status === undefined || changes.status === worker.status) continue
       expect(canMove(worker.status, changes.status), `${worker.status} -> ${changes.status}: ${decision.because}`).toBe(
         true,
@@ -85,13 +141,24 @@ describe('over every status, intent and sight', () => {
   })
 
   it('touches the cloud only in a status that announced it', () => {
-    const announced = { launch: 'PENDING', start: 'STARTING', stop: 'STOPPING', terminate: 'TERMINATING' } as const
+    const announced: Readonly<Record<string, readonly string[]>> = {
+      launch: ['PENDING'],
+      start: ['STARTING', 'TERMINATING'],
+      stop: ['STOPPING', 'FAILED'],
+      terminate: ['TERMINATING'],
+      register_license: ['RUNNING'],
+      deregister_license: ['RUNNING', 'STOPPING', 'TERMINATING'],
+    }
     for (const { worker, decision } of decided) {
       const { kind } = decision.action
-      if (kind === 'launch' || kind === 'start' || kind === 'stop' || kind === 'terminate') {
-        expect(worker.status, decision.because).toBe(announced[kind])
-      }
+      const statuses = announced[kind]
+      if (statuses === undefined) continue
+      expect(statuses, decision.because).toContain(worker.status)
+      if (kind === 'stop' && worker.status === 'FAILED')
+        expect(worker.conditions.map(({ type }) => type)).toContain('InstanceStopped')
     }
+    const kinds = new Set(decided.map(({ decision }) => decision.action.kind))
+    for (const kind of Object.keys(announced)) if (kind !== 'launch') expect([...kinds]).toContain(kind)
   })
 
   it('destroys, stops and marks nothing while the cloud is unknown', () => {
@@ -104,7 +171,10 @@ describe('over every status, intent and sight', () => {
 
   it('terminates only what somebody wants terminated, and launches only what somebody wants', () => {
     for (const { worker, decision } of decided) {
-      if (decision.action.kind === 'terminate') expect(worker.desired_status).toBe('TERMINATED')
+      if (decision.action.kind === 'terminate') {
+        expect(worker.desired_status).toBe('TERMINATED')
+        expect(worker.license.status).not.toBe('REGISTERED')
+      }
       if (decision.action.kind === 'launch') expect(worker.desired_status).toBe('RUNNING')
     }
   })
@@ -136,7 +206,7 @@ describe('starting up', () => {
   })
 
   it('prefers the endpoint tag over the address', () => {
-    const instance = anInstance({ tags: { 'cml-endpoint': 'https://lab.example:8443' } })
+    const instance = anInstance({ tags: { ...anInstance().tags, 'cml-endpoint': 'https://lab.example:8443' } })
     const { action } = decide(onMachine({ status: 'STARTING' }), { kind: 'instance', instance })
     expect(action).toMatchObject({ changes: { https_endpoint: 'https://lab.example:8443' } })
   })
@@ -301,7 +371,6 @@ describe('at rest', () => {
         ec2('stopped'),
       ).action.kind,
     ).toBe('nothing')
-    expect(decide(onMachine({ status: 'FAILED' }), ec2('running')).action.kind).toBe('nothing')
     expect(decide(onMachine({ status: 'TERMINATED' }), ABSENT).action.kind).toBe('nothing')
   })
 
@@ -309,7 +378,7 @@ describe('at rest', () => {
     expect(needsAttention(onMachine())).toBe(true)
     expect(needsAttention(onMachine({ status: 'STOPPED', desired_status: 'STOPPED' }))).toBe(false)
     expect(needsAttention(onMachine({ status: 'STOPPED' }))).toBe(true)
-    expect(needsAttention(onMachine({ status: 'FAILED' }))).toBe(false)
+    expect(needsAttention(onMachine({ status: 'FAILED' }))).toBe(true)
     expect(needsAttention(onMachine({ status: 'FAILED', desired_status: 'TERMINATED' }))).toBe(true)
     expect(needsAttention(onMachine({ status: 'TERMINATED' }))).toBe(false)
     expect(needsAttention(aWorker({ desired_status: 'STOPPED' }))).toBe(false)

@@ -2,8 +2,8 @@ import type { LaunchParameters } from './instance.ts'
 import type { WorkerChanges } from './worker.ts'
 
 /**
- * What to do with a worker now. Only `launch`, `start`, `stop` and `terminate` touch the cloud, and each of them is taken
- * only in a state that an earlier write announced.
+ * What to do with a worker now. Only `launch`, `start`, `stop`, `terminate` and the two of the licence change something out
+ * there, and each of them is taken only in a state that an earlier write announced.
  */
 export type WorkerAction =
   /** At rest: nothing to do and nothing to wait for. */
@@ -16,6 +16,12 @@ export type WorkerAction =
   | { readonly kind: 'start' }
   | { readonly kind: 'stop'; readonly force: boolean }
   | { readonly kind: 'terminate' }
+  | { readonly kind: 'register_license' }
+  | { readonly kind: 'deregister_license' }
+  /** The licence goes down with its machine: somebody has to know. Then `changes` are written. */
+  | { readonly kind: 'record_leak'; readonly changes: WorkerChanges }
+  /** Send what people did on the worker to where idleness is judged. */
+  | { readonly kind: 'check_idle' }
 
 export interface Guard {
   readonly name: string

@@ -1,4 +1,4 @@
-import { anAttempt, anInstance, aTemplate, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
@@ -18,7 +18,7 @@ const inputs = (more: Partial<LaunchInputs> = {}): LaunchInputs => ({
     default_tags: { team: 'labs' },
   },
   image: { image_id: 'ami-7', root_device: '/dev/xvda' },
-  fleet: 'fleet-1',
+  scarce: new Map(),
   problem: null,
   ...more,
 })
@@ -27,7 +27,13 @@ const decide = (
   sight: Ec2Sight = NOTHING_THERE,
   launch: LaunchInputs | null = inputs(),
   nowMs = NOW,
-): Decision => decideWorker(worker, { ec2: sight, cml: null, launch }, WORKER_POLICY, nowMs)
+): Decision =>
+  decideWorker(
+    worker,
+    { ec2: sight, cml: null, license: null, launch, isIdleCheckDue: false },
+    { ...WORKER_POLICY, fleet: 'fleet-1' },
+    nowMs,
+  )
 
 describe('launching exactly once', () => {
   it('stores the attempt, fully rendered, before it asks the cloud', () => {
@@ -84,24 +90,53 @@ describe('launching exactly once', () => {
     expect(next.action).toMatchObject({ kind: 'open_attempt', n: 2, parameters: { subnet_id: 'subnet-b' } })
   })
 
-  it('goes through all subnets and types, best first, and pauses before it begins again', () => {
-    const places = [1, 2, 3].map(n => {
-      const { action } = decide(aWorker({ launch: anAttempt({ n, state: 'refused', error: 'no capacity' }) }))
-      return action.kind === 'open_attempt'
-        ? [action.parameters.instance_type, action.parameters.subnet_id]
-        : action.kind
+  const at = (offer: readonly [string, string]): Worker =>
+    aWorker({
+      launch: anAttempt({
+        n: 7,
+        state: 'refused',
+        error: 'no capacity',
+        parameters: someLaunchParameters({ instance_type: offer[0], subnet_id: offer[1] }),
+      }),
     })
+  const placeOf = ({ action }: Decision) =>
+    action.kind === 'open_attempt' ? [action.parameters.instance_type, action.parameters.subnet_id] : action.kind
+
+  it('goes through all subnets and types, best first, past those that refused somebody, and waits when all are full', () => {
+    const full = new Map<string, number>()
+    const places: unknown[] = []
+    let worker = aWorker()
+    for (let n = 0; n < 5; n += 1) {
+      const decision = decide(worker, NOTHING_THERE, inputs({ scarce: new Map(full) }))
+      places.push(placeOf(decision))
+      if (decision.action.kind !== 'open_attempt') break
+      const { instance_type, subnet_id } = decision.action.parameters
+      full.set(`${instance_type}/${subnet_id}`, NOW + 180_000 + n)
+      worker = at([instance_type, subnet_id])
+    }
     expect(places).toEqual([
+      ['m5zn.metal', 'subnet-a'],
       ['m5zn.metal', 'subnet-b'],
       ['c5.metal', 'subnet-a'],
       ['c5.metal', 'subnet-b'],
+      'write',
     ])
-    const exhausted = aWorker({ launch: anAttempt({ n: 4, state: 'refused' }) })
-    expect(decide(exhausted).action).toMatchObject({ kind: 'wait', afterMs: 179_000 })
-    expect(decide(exhausted, NOTHING_THERE, inputs(), NOW + 180_000).action).toMatchObject({
-      kind: 'open_attempt',
-      n: 5,
+    const { action } = decide(worker, NOTHING_THERE, inputs({ scarce: full }))
+    expect(action).toMatchObject({
+      changes: { conditions: [{ type: 'LaunchBlocked', reason: 'NoCapacity' }] },
+      afterMs: 180_000,
     })
+    const later = decide(worker, NOTHING_THERE, inputs({ scarce: full }), NOW + 180_000)
+    expect(placeOf(later), 'the one that is free first').toEqual(['m5zn.metal', 'subnet-a'])
+  })
+
+  it('does not ask at once again where there is only one place, also without memory of the refusal', () => {
+    const one = inputs({
+      template: aTemplate({ instance_types: ['c5.metal'], subnets: { 'us-east-1': ['subnet-t'] } }),
+    })
+    const refused = at(['c5.metal', 'subnet-t'])
+    expect(decide(refused, NOTHING_THERE, one).action).toMatchObject({ kind: 'wait', afterMs: 179_000 })
+    expect(placeOf(decide(refused, NOTHING_THERE, one, NOW + 180_000))).toEqual(['c5.metal', 'subnet-t'])
   })
 
   it("uses the template's own subnets where it names some", () => {

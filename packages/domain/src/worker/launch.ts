@@ -1,8 +1,10 @@
 import { toMs } from '../instant.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import { withCondition, withoutCondition } from './boot.ts'
-import { announce, type Decision, nothing, perform, wait, write } from './decision.ts'
+import { announce, type Decision, perform, wait, write } from './decision.ts'
 import { factsOf, isDead } from './facts.ts'
+import { failed } from './failure.ts'
+import { hold } from './hold.ts'
 import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from './instance.ts'
 import type { LaunchInputs, Observation, WorkerPolicy } from './observation.ts'
 import { CONDITION, isReservedTag, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
@@ -49,21 +51,6 @@ function decideUnwanted(worker: Worker, seen: Observation, policy: WorkerPolicy,
   return hold(worker, { type: CONDITION.held, reason: 'Stopped', message: 'start it to launch it' }, null, nowMs)
 }
 
-/** Says once why the worker stays as it is. */
-function hold(
-  worker: Worker,
-  condition: { type: string; reason: string; message: string },
-  afterMs: number | null,
-  nowMs: number,
-): Decision {
-  const said = worker.conditions.find(each => each.type === condition.type)
-  if (said?.reason === condition.reason && said.message === condition.message) {
-    return afterMs === null ? nothing(condition.message) : wait(afterMs, condition.message)
-  }
-  const conditions = withCondition(worker.conditions, { ...condition, status: true }, nowMs)
-  return write({ conditions }, afterMs, condition.message)
-}
-
 function decideNextAttempt(worker: Worker, inputs: LaunchInputs | null, policy: WorkerPolicy, nowMs: number): Decision {
   if (inputs?.problem != null) {
     return hold(
@@ -75,16 +62,15 @@ function decideNextAttempt(worker: Worker, inputs: LaunchInputs | null, policy: 
   }
   const ready = readyInputs(worker, inputs)
   if ('missing' in ready) return waitForInputs(worker, ready.missing, policy, nowMs)
-  const offers = offeringsOf(ready.template, ready.region, worker.aws_region)
   const n = (worker.launch?.n ?? 0) + 1
-  const pausedForMs = capacityPause(worker.launch, offers.length, policy, nowMs)
-  if (pausedForMs > 0) {
-    return wait(pausedForMs, `pausing before the next attempt: ${worker.launch?.error ?? 'refused'}`)
-  }
-  const offer = offers[(n - 1) % offers.length]
-  if (offer === undefined)
+  const offers = offeringsOf(ready.template, ready.region, worker.aws_region)
+  const pausedMs = pauseAfter(worker.launch, offers.length, policy, nowMs)
+  if (pausedMs > 0) return wait(pausedMs, `pausing before the next attempt: ${worker.launch?.error ?? 'it died'}`)
+  if (offers.length === 0)
     return waitForInputs(worker, `no subnet is configured in ${worker.aws_region}`, policy, nowMs)
-  const parameters = render(worker, ready, offer)
+  const offer = nextOffer(offers, worker.launch, ready.scarce, nowMs)
+  if (offer === null) return waitForRoom(worker, offers, ready.scarce, { policy, nowMs })
+  const parameters = render(worker, ready, { ...offer, fleet: policy.fleet })
   return perform({ kind: 'open_attempt', n, parameters }, `attempt ${n}: ${offer.instance_type} in ${offer.subnet_id}`)
 }
 
@@ -92,7 +78,7 @@ interface ReadyInputs {
   readonly template: WorkerTemplate
   readonly region: RegionConfig
   readonly image: NonNullable<LaunchInputs['image']>
-  readonly fleet: string
+  readonly scarce: LaunchInputs['scarce']
 }
 
 function readyInputs(worker: Worker, inputs: LaunchInputs | null): ReadyInputs | { missing: string } {
@@ -103,7 +89,7 @@ function readyInputs(worker: Worker, inputs: LaunchInputs | null): ReadyInputs |
     const { ami_name_pattern, ami_owner } = inputs.template
     return { missing: `no available image "${ami_name_pattern}" of owner ${ami_owner} in ${worker.aws_region}` }
   }
-  return { template: inputs.template, region: inputs.region, image: inputs.image, fleet: inputs.fleet }
+  return { template: inputs.template, region: inputs.region, image: inputs.image, scarce: inputs.scarce }
 }
 
 function waitForInputs(worker: Worker, missing: string, policy: WorkerPolicy, nowMs: number): Decision {
@@ -120,15 +106,40 @@ function waitForInputs(worker: Worker, missing: string, policy: WorkerPolicy, no
   return write({ status: 'FAILED', conditions }, null, `gave up: ${missing}`)
 }
 
-export const failed = (reason: string, message: string) => ({ type: CONDITION.failed, status: true, reason, message })
-
-/** All places are tried before any is tried again, and then only after a pause. */
-function capacityPause(last: LaunchAttempt | null, offers: number, policy: WorkerPolicy, nowMs: number): number {
-  const isRoundOver = last?.state === 'refused' && last.n % offers === 0
-  // A machine that died at once may do so again: without a pause that would be an endless row of machines.
-  if (last === null || !(isRoundOver || last.state === 'spent')) return 0
-  return toMs(last.requested_at) + policy.capacityPauseMs - nowMs
+/**
+ * A machine that died at once may do so again: without a pause that would be an endless row of machines. Where there is only
+ * one place to ask, one that refused is left alone for as long, whoever else remembers.
+ */
+function pauseAfter(last: LaunchAttempt | null, offers: number, policy: WorkerPolicy, nowMs: number): number {
+  const needsPause = last?.state === 'spent' || (last?.state === 'refused' && offers === 1)
+  return needsPause ? toMs(last.requested_at) + policy.capacityPauseMs - nowMs : 0
 }
+
+/** The best place that is not known to be full, and not the last one again unless there is no other. */
+function nextOffer(
+  offers: readonly Offer[],
+  last: LaunchAttempt | null,
+  scarce: LaunchInputs['scarce'],
+  nowMs: number,
+): Offer | null {
+  const free = offers.filter(offer => (scarce.get(offerKey(offer)) ?? 0) <= nowMs)
+  return free.find(offer => last === null || offerKey(offer) !== offerKey(last.parameters)) ?? free[0] ?? null
+}
+
+function waitForRoom(
+  worker: Worker,
+  offers: readonly Offer[],
+  scarce: LaunchInputs['scarce'],
+  { policy, nowMs }: { policy: WorkerPolicy; nowMs: number },
+): Decision {
+  const freeAtMs = Math.min(...offers.map(offer => scarce.get(offerKey(offer)) ?? nowMs))
+  const message = `no room anywhere: ${worker.launch?.error ?? 'every place refused others'}`
+  const afterMs = Math.max(policy.lookAgainMs, freeAtMs - nowMs)
+  return hold(worker, { type: CONDITION.blocked, reason: 'NoCapacity', message }, afterMs, nowMs)
+}
+
+export const offerKey = (offer: { readonly instance_type: string; readonly subnet_id: string }): string =>
+  `${offer.instance_type}/${offer.subnet_id}`
 
 interface Offer {
   readonly instance_type: string
@@ -141,10 +152,15 @@ function offeringsOf(template: WorkerTemplate, region: RegionConfig, regionName:
   return template.instance_types.flatMap(instance_type => subnets.map(subnet_id => ({ instance_type, subnet_id })))
 }
 
-function render(worker: Worker, inputs: ReadyInputs, offer: Offer): LaunchParameters {
+function render(
+  worker: Worker,
+  inputs: ReadyInputs,
+  { instance_type, subnet_id, fleet }: Offer & { fleet: string },
+): LaunchParameters {
   const { template, region } = inputs
   return {
-    ...offer,
+    instance_type,
+    subnet_id,
     image_id: inputs.image.image_id,
     root_device: inputs.image.root_device,
     security_group_ids: region.security_group_ids,
@@ -153,7 +169,7 @@ function render(worker: Worker, inputs: ReadyInputs, offer: Offer): LaunchParame
     volume_encrypted: template.volume_encrypted,
     iam_instance_profile: template.iam_instance_profile,
     nested_virtualization: template.nested_virtualization,
-    tags: tagsOf(worker, region, inputs.fleet),
+    tags: tagsOf(worker, region, fleet),
   }
 }
 

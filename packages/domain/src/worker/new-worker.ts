@@ -38,6 +38,7 @@ export const blankWorker = (id: string, now: Instant): Worker => ({
   cost_per_hour_usd: 0,
   billing: NOTHING_BILLED,
   state_history: [{ from: null, to: 'PENDING', at: now, because: 'created' }],
+  failures: 0,
   refresh_requested_at: null,
   drain: null,
   license: NO_LICENSE,

@@ -1,6 +1,8 @@
+import { toMs } from '../instant.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import type { CmlStage } from './boot.ts'
-import type { Instance } from './instance.ts'
+import { type Instance, TAG } from './instance.ts'
+import type { Worker } from './worker.ts'
 
 /** What the cloud showed of a worker's machine. */
 export type Ec2Sight =
@@ -27,21 +29,59 @@ export interface LaunchInputs {
   readonly template: WorkerTemplate | null
   readonly region: RegionConfig | null
   readonly image: { readonly image_id: string; readonly root_device: string } | null
-  readonly fleet: string
+  /** Offers that the cloud had no room for a short while ago, as `<type>/<subnet>`, and until when they are left alone. */
+  readonly scarce: ReadonlyMap<string, number>
   /** Why the cloud could not be asked for the image; null when it answered. */
   readonly problem: string | null
 }
 
+/** What CML says of its licence. `unknown`: it could not be asked, which proves nothing. */
+export type LicenseSight =
+  | {
+      readonly kind: 'seen'
+      /** CML's own words, such as COMPLETED and IN_COMPLIANCE. */
+      readonly registration: string
+      readonly authorization: string
+      readonly failure: string | null
+      readonly udi: string | null
+      readonly product: string | null
+    }
+  | { readonly kind: 'unknown'; readonly because: string }
+
 export interface Observation {
   readonly ec2: Ec2Sight
-  /** Null when there was no address to look at. */
+  /** Null when there was no address to look at, or no need to. */
   readonly cml: CmlSight | null
+  /** Null when nothing depended on it. */
+  readonly license: LicenseSight | null
   /** Null unless the worker still has to be launched. */
   readonly launch: LaunchInputs | null
+  /** Whether it is time to ask what people did on it. */
+  readonly isIdleCheckDue: boolean
 }
 
-/** The numbers that decisions depend on. */
+/** A machine that was found, with everything that a decision about it needs. */
+export interface Seen extends Omit<Observation, 'ec2'> {
+  readonly worker: Worker
+  readonly instance: Instance
+  readonly policy: WorkerPolicy
+  readonly nowMs: number
+}
+
+export const ageOf = (worker: Worker, nowMs: number): number => nowMs - toMs(worker.entered_status_at)
+
+/** Young changes are looked at often, old ones less so. */
+export const lookAgain = (worker: Worker, policy: WorkerPolicy, nowMs: number): number =>
+  Math.min(policy.lookAgainMsMax, Math.max(policy.lookAgainMs, ageOf(worker, nowMs) / 4))
+
+/** The numbers and rules that decisions depend on. */
 export interface WorkerPolicy {
+  /** The value of `lcm:fleet` on our machines. */
+  readonly fleet: string
+  /** The tag by which machines are found that LCM did not launch; null where none are looked for. */
+  readonly discoveryTag: { readonly key: string; readonly value: string } | null
+  readonly licenseOnTerminate: 'boot' | 'record'
+  readonly licenseOnStop: 'keep' | 'release'
   /** How soon a change in progress is looked at again: from the first, growing with its age, to the second. */
   readonly lookAgainMs: number
   readonly lookAgainMsMax: number
@@ -54,11 +94,23 @@ export interface WorkerPolicy {
   readonly provisioningMsMax: number
   readonly startingMsMax: number
   readonly stoppingMsMax: number
+  /** How long a licence operation may take once CML has taken it. */
+  readonly licenseMsMax: number
+  /** How long a machine is kept alive to give its licence back before it is terminated without. */
+  readonly returnLicenseMsMax: number
+  /** How long EC2 may take to terminate before somebody is told. */
+  readonly terminatingMsMax: number
+  /** After how long each automatic retry of a failed worker begins. */
+  readonly retryAfterMs: readonly number[]
 }
 
 const MINUTE_MS = 60_000
 
 export const WORKER_POLICY: WorkerPolicy = {
+  fleet: 'lcm',
+  discoveryTag: { key: TAG.discovery, value: 'true' },
+  licenseOnTerminate: 'boot',
+  licenseOnStop: 'keep',
   lookAgainMs: 5_000,
   lookAgainMsMax: 30_000,
   probeIntervalMs: 10_000,
@@ -68,4 +120,8 @@ export const WORKER_POLICY: WorkerPolicy = {
   provisioningMsMax: 15 * MINUTE_MS,
   startingMsMax: 30 * MINUTE_MS,
   stoppingMsMax: 20 * MINUTE_MS,
+  licenseMsMax: 2 * MINUTE_MS,
+  returnLicenseMsMax: 120 * MINUTE_MS,
+  terminatingMsMax: 20 * MINUTE_MS,
+  retryAfterMs: [5 * MINUTE_MS, 15 * MINUTE_MS, 45 * MINUTE_MS],
 }

@@ -61,6 +61,15 @@ export const CONDITION = {
   blocked: 'LaunchBlocked',
   /** Why it is FAILED. */
   failed: 'Failed',
+  /** A failed worker's machine was stopped, so that it costs no more. */
+  stoppedAfterFailure: 'InstanceStopped',
+  /** Its machine is not, or no longer, marked as ours. */
+  notOurs: 'NotOurs',
+  tagsChanged: 'TagsChanged',
+  /** What keeps a worker from going that holds a licence. */
+  returningLicense: 'ReturningLicense',
+  /** EC2 takes longer than it should. */
+  overdue: 'Overdue',
 } as const
 
 /**
@@ -139,6 +148,8 @@ export const Worker = z.object({
   cost_per_hour_usd: z.number(),
   billing: Billing.default(NOTHING_BILLED),
   state_history: z.array(StateChange).max(STATE_HISTORY_MAX),
+  /** How often it has failed since it last ran, or since a person asked for a retry. */
+  failures: z.int().nonnegative().default(0),
   refresh_requested_at: Instant.nullable().default(null),
   drain: Drain.nullable().default(null),
   license: License.default(NO_LICENSE),

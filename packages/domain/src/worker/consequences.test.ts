@@ -1,0 +1,93 @@
+import { aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import { consequenceOf, failuresAfter } from './consequences.ts'
+import type { Drain } from './parts.ts'
+import type { Worker } from './worker.ts'
+
+const NOW = toInstant(toMs(aWorker().entered_status_at) + 3_600_000)
+const RESTART = { external_stop: 'restart' } as const
+const ACCEPT = { external_stop: 'accept' } as const
+const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: NOW }
+const drain = (more: Partial<Drain> = {}): Drain => ({
+  requested_at: NOW,
+  by: 'ann',
+  reason: 'maintenance',
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  then: 'STOPPED',
+  deadline: toInstant(toMs(NOW) + 1),
+  ...more,
+})
+const report = (
+  before: Worker,
+  status: Worker['status'],
+  settings: { external_stop: 'restart' | 'accept' } = RESTART,
+) => consequenceOf(before, { ...before, status }, settings, NOW)
+
+describe('a drain that is over', () => {
+  it('becomes what was asked for, in the name of who asked', () => {
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    const draining = aWorker({ status: 'DRAINING', drain: drain({ then: 'TERMINATED' }) })
+    expect(report(draining, 'TERMINATING')).toMatchObject({
+      outcome: 'drained',
+      worker: {
+        status: 'TERMINATING',
+        desired_status: 'TERMINATED',
+        desired_by: 'ann',
+        desired_reason: 'maintenance',
+        drain: null,
+        pause: { reason: null },
+      },
+    })
+  })
+
+  it('is a pause when idleness was the reason', () => {
+    const idle = aWorker({ status: 'DRAINING', drain: drain({ by: 'idle' }) })
+    expect(report(idle, 'STOPPING')?.worker.pause).toMatchObject({
+      reason: 'idle',
+      by: 'idle',
+      last_paused_at: NOW,
+      counts: { auto: 1 },
+    })
+  })
+
+  it('is refused while sessions live and there is time', () => {
+    const busy = aWorker({ status: 'DRAINING', drain: drain(), reservations: { s: SESSION } })
+    expect(report(busy, 'STOPPING')).toBeNull()
+    expect(report({ ...busy, drain: drain({ deadline: NOW }) }, 'STOPPING')?.outcome).toBe('drained')
+  })
+})
+
+describe('a stop by somebody else', () => {
+  it.each(['RUNNING', 'DRAINING', 'STARTING'] as const)(
+    'of a %s worker is taken as meant, where that is the rule',
+    status => {
+      expect(report(aWorker({ status }), 'STOPPED', ACCEPT)?.worker).toMatchObject({
+        desired_status: 'STOPPED',
+        desired_by: 'external stop',
+        pause: { reason: 'external', counts: { auto: 1 } },
+      })
+      expect(report(aWorker({ status }), 'STOPPED')?.worker.desired_status).toBe('RUNNING')
+    },
+  )
+
+  it('is not what a stop that was asked for ends with', () => {
+    expect(report(aWorker({ status: 'STOPPING' }), 'STOPPED', ACCEPT)?.worker.desired_status).toBe('RUNNING')
+  })
+})
+
+it('ends a purchase that never ran', () => {
+  const bought = aWorker({ status: 'FAILED', origin: 'SCALE_UP' })
+  expect(report(bought, 'TERMINATING')?.worker).toMatchObject({ desired_status: 'TERMINATED', desired_by: 'clean-up' })
+  expect(report({ ...bought, origin: 'USER' }, 'TERMINATING')?.worker.desired_status).toBe('RUNNING')
+})
+
+it('counts failures until it runs again', () => {
+  const worker = aWorker({ status: 'STARTING', failures: 2 })
+  expect([
+    failuresAfter(worker, 'FAILED'),
+    failuresAfter(worker, 'RUNNING'),
+    failuresAfter(worker, 'STOPPING'),
+  ]).toEqual([3, 0, 2])
+  expect(failuresAfter({ ...worker, status: 'FAILED' }, 'FAILED')).toBe(2)
+})

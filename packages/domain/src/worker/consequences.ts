@@ -1,0 +1,71 @@
+import type { ScalingOutcome } from '../decision.ts'
+import type { SettingValues } from '../fleet/settings.ts'
+import { type Instant, toMs } from '../instant.ts'
+import { drainIsOver } from './drain.ts'
+import type { DesiredStatus, Worker } from './worker.ts'
+
+/** Who stands behind a wish that no person has uttered. */
+export const POLICY = { external: 'external stop', cleanUp: 'clean-up', idle: 'idle' } as const
+
+export interface Consequence {
+  readonly worker: Worker
+  readonly outcome: ScalingOutcome | null
+}
+
+/**
+ * What a report makes of what is wanted, where a rule says so: a drain that is over, a stop by others that is accepted, a
+ * purchase that never ran. It belongs to the same write, so that nobody sees one without the other. Null: the report is refused.
+ */
+export function consequenceOf(
+  before: Worker,
+  after: Worker,
+  settings: Pick<SettingValues, 'external_stop'>,
+  now: Instant,
+): Consequence | null {
+  const isWantedRunning = before.desired_status === 'RUNNING'
+  if (before.status === 'DRAINING' && isLeaving(after) && before.drain !== null && isWantedRunning) {
+    if (drainIsOver(before, before.drain, toMs(now)) === null) return null
+    const { by, reason, then } = before.drain
+    const worker = { ...wanted(after, then, { by, reason }), drain: null }
+    return { worker: by === POLICY.idle ? paused(worker, POLICY.idle, now) : worker, outcome: 'drained' }
+  }
+  if (isWantedRunning && wasUp(before) && after.status === 'STOPPED' && settings.external_stop === 'accept') {
+    const reason = 'its machine was stopped by somebody else'
+    const worker = wanted(after, 'STOPPED', { by: POLICY.external, reason })
+    return { worker: paused({ ...worker, drain: null }, 'external', now), outcome: null }
+  }
+  if (isWantedRunning && before.status === 'FAILED' && after.status === 'TERMINATING' && before.origin === 'SCALE_UP') {
+    const reason = 'it was bought automatically and never ran'
+    return { worker: wanted(after, 'TERMINATED', { by: POLICY.cleanUp, reason }), outcome: null }
+  }
+  return { worker: after, outcome: null }
+}
+
+const isLeaving = ({ status }: Worker): boolean => status === 'STOPPING' || status === 'TERMINATING'
+const wasUp = ({ status }: Worker): boolean => status === 'RUNNING' || status === 'DRAINING' || status === 'STARTING'
+
+const wanted = (worker: Worker, desired_status: DesiredStatus, why: { by: string; reason: string }): Worker => ({
+  ...worker,
+  desired_status,
+  desired_by: why.by,
+  desired_reason: why.reason,
+  desired_until: null,
+})
+
+/** Stopped although no person asked for it; `start` takes it back. */
+export const paused = (worker: Worker, reason: string, now: Instant): Worker => ({
+  ...worker,
+  pause: {
+    ...worker.pause,
+    reason,
+    by: worker.desired_by,
+    last_paused_at: now,
+    counts: { ...worker.pause.counts, auto: worker.pause.counts.auto + 1 },
+  },
+})
+
+/** How often a worker has failed since it last ran. */
+export function failuresAfter(before: Worker, status: Worker['status']): number {
+  if (status === 'RUNNING') return 0
+  return before.failures + (status === 'FAILED' && before.status !== 'FAILED' ? 1 : 0)
+}

@@ -1,0 +1,77 @@
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import { decideWorker } from './decide.ts'
+import { WORKER_POLICY } from './observation.ts'
+import type { Drain } from './parts.ts'
+import type { Worker } from './worker.ts'
+
+const ENTERED = aWorker().entered_status_at
+const NOW = toMs(ENTERED) + 60_000
+const drainTo = (next: Drain['then'], leftMs: number): Drain => ({
+  requested_at: ENTERED,
+  by: 'ann',
+  reason: 'maintenance',
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  then: next,
+  deadline: toInstant(NOW + leftMs),
+})
+const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: ENTERED }
+const worker = (more: Partial<Worker>): Worker =>
+  aWorker({ status: 'DRAINING', service_status: 'AVAILABLE', ec2_instance_id: 'i-1', launch: anAttempt(), ...more })
+const decide = (drained: Worker, state = 'running') =>
+  decideWorker(
+    drained,
+    {
+      ec2: { kind: 'instance', instance: anInstance({ state }) },
+      cml: null,
+      license: null,
+      launch: null,
+      isIdleCheckDue: true,
+    },
+    WORKER_POLICY,
+    NOW,
+  )
+
+describe('a drain', () => {
+  it('is announced by the status before anything else is looked at', () => {
+    expect(decide(worker({ status: 'RUNNING', drain: drainTo('STOPPED', 1) })).action).toMatchObject({
+      changes: { status: 'DRAINING' },
+    })
+  })
+
+  it('waits for sessions, and says how many and for how long', () => {
+    const decision = decide(worker({ drain: drainTo('STOPPED', 600_000), reservations: { s1: SESSION } }))
+    expect(decision.action).toEqual({ kind: 'wait', afterMs: 30_000 })
+    expect(decision.because).toBe('1 sessions live on it; they have 10 min left')
+    expect(decision.guards.map(({ name, passed }) => [name, passed])).toEqual([
+      ['sessions', false],
+      ['drain_seconds_left', false],
+    ])
+  })
+
+  it.each([
+    ['STOPPED', 'STOPPING'],
+    ['TERMINATED', 'TERMINATING'],
+  ] as const)('goes on to what was asked for, %s, when the last session is gone', (then, status) => {
+    const decision = decide(worker({ drain: drainTo(then, 600_000) }))
+    expect(decision.action).toMatchObject({ changes: { status } })
+    expect(decision.because).toBe('no session lives on it any more, as ann asked')
+  })
+
+  it('does not wait for ever', () => {
+    const decision = decide(worker({ drain: drainTo('STOPPED', 0), reservations: { s1: SESSION } }))
+    expect(decision.action).toMatchObject({ changes: { status: 'STOPPING' } })
+    expect(decision.because).toContain('1 sessions did not end in time')
+  })
+
+  it('can be cancelled', () => {
+    expect(decide(worker({ drain: null })).action).toMatchObject({ changes: { status: 'RUNNING' } })
+  })
+
+  it('ends with its machine', () => {
+    expect(decide(worker({ drain: drainTo('STOPPED', 600_000) }), 'stopped').action).toMatchObject({
+      changes: { status: 'STOPPED' },
+    })
+  })
+})

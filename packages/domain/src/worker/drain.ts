@@ -1,0 +1,31 @@
+import { toMs } from '../instant.ts'
+import { announce, type Decision, type Guard, wait } from './decision.ts'
+import type { Seen } from './observation.ts'
+import type { Drain } from './parts.ts'
+import type { Worker } from './worker.ts'
+
+/** The door is closed already, by whoever asked for the drain. This waits until nobody is inside, and no longer than agreed. */
+export function decideDraining(seen: Seen, drain: Drain): Decision {
+  const { worker, policy, nowMs } = seen
+  const over = drainIsOver(worker, drain, nowMs)
+  const leftMs = toMs(drain.deadline) - nowMs
+  const guards: Guard[] = [
+    { name: 'sessions', value: sessionsOn(worker), limit: 0, passed: sessionsOn(worker) === 0 },
+    { name: 'drain_seconds_left', value: Math.ceil(leftMs / 1000), limit: 0, passed: leftMs <= 0 },
+  ]
+  if (over === null) {
+    const because = `${sessionsOn(worker)} sessions live on it; they have ${minutes(leftMs)} min left`
+    return wait(Math.min(policy.lookAgainMsMax, Math.max(leftMs, policy.lookAgainMs)), because, guards)
+  }
+  const status = drain.then === 'TERMINATED' ? 'TERMINATING' : 'STOPPING'
+  return { ...announce({ status }, `${over}, as ${drain.by} asked`), guards }
+}
+
+const minutes = (ms: number): number => Math.ceil(ms / 60_000)
+const sessionsOn = (worker: Worker): number => Object.keys(worker.reservations).length
+
+/** Why a drain is over, or null while it is not. */
+export function drainIsOver(worker: Worker, drain: Drain, nowMs: number): string | null {
+  if (sessionsOn(worker) === 0) return 'no session lives on it any more'
+  return nowMs >= toMs(drain.deadline) ? `${sessionsOn(worker)} sessions did not end in time` : null
+}

@@ -1,0 +1,169 @@
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import { decideWorker } from './decide.ts'
+import { judgeLicense, type LicenseOutcome } from './license-operation.ts'
+import { type LicenseSight, WORKER_POLICY } from './observation.ts'
+import { NO_LICENSE } from './parts.ts'
+import type { Worker } from './worker.ts'
+
+const ENTERED = toMs(aWorker().entered_status_at)
+const STARTED = toInstant(ENTERED + 10_000)
+const withLicense = (license: Partial<Worker['license']>, more: Partial<Worker> = {}): Worker =>
+  aWorker({
+    status: 'RUNNING',
+    service_status: 'AVAILABLE',
+    ec2_instance_id: 'i-1',
+    launch: anAttempt(),
+    instance_type: 'm5zn.metal',
+    ami_id: 'ami-1',
+    availability_zone: 'us-east-1a',
+    public_ip: '127.64.0.1',
+    private_ip: '127.64.0.1',
+    https_endpoint: 'https://127.64.0.1',
+    license: { ...NO_LICENSE, ...license },
+    ...more,
+  })
+const says = (registration: string, authorization = 'INIT', more: object = {}): LicenseSight => ({
+  kind: 'seen',
+  registration,
+  authorization,
+  failure: null,
+  udi: 'udi-1',
+  product: 'CML_Enterprise',
+  ...more,
+})
+const LICENSED = says('COMPLETED', 'IN_COMPLIANCE')
+const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, policy = WORKER_POLICY) =>
+  decideWorker(
+    worker,
+    { ec2: { kind: 'instance', instance: anInstance() }, cml: null, license, launch: null, isIdleCheckDue: false },
+    policy,
+    ENTERED + afterMs,
+  )
+
+describe('registering', () => {
+  const asked = withLicense({ product: 'CML_Enterprise', pending_operation: 'register' })
+  const begun = withLicense({ ...asked.license, status: 'REGISTERING', operation_started_at: STARTED })
+
+  it('is announced, then asked for, then waited for', () => {
+    expect(decide(asked, says('NOT_REGISTERED')).action).toMatchObject({
+      changes: { license: { status: 'REGISTERING', udi: 'udi-1' } },
+      afterMs: 0,
+    })
+    expect(decide(begun, says('NOT_REGISTERED')).action.kind).toBe('register_license')
+    expect(decide(begun, says('IN_PROGRESS')).action).toEqual({ kind: 'wait', afterMs: 5_000 })
+    expect(decide(begun, says('COMPLETED')).action.kind).toBe('wait')
+    expect(decide(begun, LICENSED).action).toMatchObject({
+      changes: { license: { status: 'REGISTERED', pending_operation: null, operation_started_at: null, udi: 'udi-1' } },
+    })
+  })
+
+  it('is over when a leader before us has done it, but not when the product is another', () => {
+    expect(decide(asked, LICENSED).action).toMatchObject({ changes: { license: { status: 'REGISTERED' } } })
+    const other = says('COMPLETED', 'IN_COMPLIANCE', { product: 'CML_Personal' })
+    expect(decide(asked, other).action).toMatchObject({ changes: { license: { status: 'REGISTERING' } } })
+  })
+
+  it('fails with the words of CML', () => {
+    const refused = says('FAILED', 'EVAL', { failure: 'the token is not valid' })
+    expect(decide(begun, refused).action).toMatchObject({
+      changes: { license: { status: 'FAILED', last_error: 'the token is not valid', pending_operation: null } },
+    })
+  })
+
+  it.each([
+    ['RETRY_IN_PROGRESS', 'EVAL', 'still RETRY_IN_PROGRESS, EVAL after 120 s: not reached'],
+    ['COMPLETED', 'OUT_OF_COMPLIANCE', 'still COMPLETED, OUT_OF_COMPLIANCE after 120 s: not reached'],
+    ['NOT_REGISTERED', 'INIT', 'CML never began to register'],
+  ])('fails when it is %s and %s for too long', (registration, authorization, words) => {
+    const sight = says(registration, authorization, { failure: 'not reached' })
+    expect(decide(begun, sight, 131_000).action).toMatchObject({
+      changes: { license: { status: 'FAILED', last_error: words, pending_operation: null } },
+    })
+  })
+
+  it('is kept as it is while CML does not answer, however long', () => {
+    const silent: LicenseSight = { kind: 'unknown', because: 'no answer' }
+    expect(decide(begun, silent, 10 * 3_600_000).action.kind).toBe('wait')
+  })
+})
+
+it('gives a licence back when asked to', () => {
+  const asked = withLicense({ status: 'REGISTERED', pending_operation: 'deregister' })
+  expect(decide(asked, LICENSED).action).toMatchObject({ changes: { license: { status: 'DEREGISTERING' } } })
+  const begun = withLicense({ ...asked.license, status: 'DEREGISTERING', operation_started_at: STARTED })
+  expect(decide(begun, LICENSED).action.kind).toBe('deregister_license')
+  expect(decide(begun, says('NOT_REGISTERED')).action).toMatchObject({
+    changes: { license: { status: 'UNREGISTERED', pending_operation: null } },
+  })
+})
+
+describe('what CML made of a request', () => {
+  const judge = (outcome: LicenseOutcome, worker = withLicense({ pending_operation: 'register' })) =>
+    judgeLicense(worker, outcome, WORKER_POLICY).action
+
+  it('ends an operation only when it is definite', () => {
+    expect(judge({ kind: 'taken' }).kind).toBe('wait')
+    expect(judge({ kind: 'refused', errorClass: 'invalid', message: 'bad token' })).toMatchObject({
+      changes: { license: { status: 'FAILED', last_error: 'bad token', pending_operation: null } },
+    })
+    for (const errorClass of ['transient', 'state', 'auth', 'throttled'])
+      expect(judge({ kind: 'refused', errorClass, message: 'not now' }).kind).toBe('wait')
+  })
+
+  it('records a licence that the Smart Account still counts, at once: a second try would look like success', () => {
+    expect(judge({ kind: 'left_behind' })).toMatchObject({
+      kind: 'record_leak',
+      changes: { license: { status: 'UNREGISTERED' } },
+    })
+  })
+
+  it('goes on trying when a machine that is to go is refused', () => {
+    const condemned = withLicense({ status: 'REGISTERED' }, { status: 'TERMINATING', desired_status: 'TERMINATED' })
+    expect(judge({ kind: 'refused', errorClass: 'invalid', message: 'no' }, condemned).kind).toBe('wait')
+  })
+})
+
+describe('what others did', () => {
+  it('is taken for what it is', () => {
+    expect(decide(withLicense({}), LICENSED).action).toMatchObject({
+      changes: { license: { status: 'REGISTERED', udi: 'udi-1' } },
+    })
+    const ours = withLicense({ status: 'REGISTERED', udi: 'udi-1' })
+    expect(decide(ours, says('NOT_REGISTERED')).action).toMatchObject({
+      changes: { license: { status: 'UNREGISTERED' } },
+    })
+    expect(decide(ours, LICENSED).action.kind).toBe('nothing')
+  })
+
+  it('does not hide a failure that nobody has seen yet', () => {
+    const failed = withLicense({ status: 'FAILED', udi: 'udi-1', last_error: 'bad token' })
+    expect(decide(failed, says('NOT_REGISTERED')).action.kind).toBe('nothing')
+  })
+})
+
+describe('fleets with fewer licences than workers', () => {
+  const release = { ...WORKER_POLICY, licenseOnStop: 'release' as const }
+  const stopping = withLicense(
+    { status: 'REGISTERED', udi: 'udi-1' },
+    { status: 'STOPPING', desired_status: 'STOPPED' },
+  )
+
+  it('release a licence before the machine stops, and ask for it again after the next start', () => {
+    expect(decide(stopping, LICENSED, 1_000, release).action.kind).toBe('deregister_license')
+    expect(judgeLicense(stopping, { kind: 'returned' }, release).action).toMatchObject({
+      changes: { license: { status: 'UNREGISTERED', pending_operation: 'register' } },
+    })
+    expect(decide(stopping, says('NOT_REGISTERED'), 1_000, release).action).toMatchObject({
+      changes: { license: { status: 'UNREGISTERED', pending_operation: 'register' } },
+    })
+    expect(decide(stopping, LICENSED, 1_000).action.kind, 'a stopped worker keeps its licence').toBe('stop')
+  })
+
+  it('do not keep a machine running for ever because of it', () => {
+    const silent: LicenseSight = { kind: 'unknown', because: 'no answer' }
+    expect(decide(stopping, silent, 1_000, release).action.kind).toBe('wait')
+    expect(decide(stopping, silent, 11 * 60_000, release).action).toEqual({ kind: 'stop', force: false })
+  })
+})

@@ -1,0 +1,137 @@
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toMs } from '../instant.ts'
+import { decideWorker } from './decide.ts'
+import { type Ec2Sight, type LicenseSight, type Observation, WORKER_POLICY } from './observation.ts'
+import { NO_LICENSE } from './parts.ts'
+import type { Worker } from './worker.ts'
+
+const ENTERED = toMs(aWorker().entered_status_at)
+const HOUR_MS = 3_600_000
+const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
+const condemned = (more: Partial<Worker> = {}): Worker =>
+  aWorker({
+    status: 'TERMINATING',
+    desired_status: 'TERMINATED',
+    ec2_instance_id: 'i-1',
+    launch: anAttempt(),
+    license: REGISTERED,
+    ...more,
+  })
+const licensed = (registration: string): LicenseSight => ({
+  kind: 'seen',
+  registration,
+  authorization: 'IN_COMPLIANCE',
+  failure: null,
+  udi: 'udi-1',
+  product: null,
+})
+const SILENT: LicenseSight = { kind: 'unknown', because: 'CML did not answer' }
+const seeing = (ec2: Ec2Sight, license: LicenseSight | null = null): Observation => ({
+  ec2,
+  cml: null,
+  license,
+  launch: null,
+  isIdleCheckDue: false,
+})
+const machine = (state: string, tags = anInstance().tags): Ec2Sight => ({
+  kind: 'instance',
+  instance: anInstance({ state, tags }),
+})
+const decide = (
+  worker: Worker,
+  observed: Observation,
+  { policy = WORKER_POLICY, afterMs = 1_000 }: { policy?: typeof WORKER_POLICY; afterMs?: number } = {},
+) => decideWorker(worker, observed, policy, ENTERED + afterMs)
+
+describe('a licence is never lost in silence', () => {
+  it('is given back before its machine is destroyed, and the machine goes once CML has confirmed it', () => {
+    const worker = condemned()
+    expect(decide(worker, seeing(machine('running'), licensed('COMPLETED'))).action.kind).toBe('deregister_license')
+    expect(decide(worker, seeing(machine('running'), licensed('NOT_REGISTERED'))).action).toMatchObject({
+      changes: { license: { status: 'UNREGISTERED' } },
+      afterMs: 0,
+    })
+    expect(decide(condemned({ license: NO_LICENSE }), seeing(machine('running'))).action.kind).toBe('terminate')
+  })
+
+  it('keeps the machine while CML does not answer, and says so', () => {
+    const decision = decide(condemned(), seeing(machine('running'), SILENT))
+    expect(decision.action).toMatchObject({ changes: { conditions: [{ type: 'ReturningLicense', status: true }] } })
+    expect(decision.because).toBe('CML did not answer')
+  })
+
+  it('goes on record when it could not be given back in time', () => {
+    const late = decide(condemned(), seeing(machine('running'), SILENT), { afterMs: 2 * HOUR_MS + 1 })
+    expect(late.action).toMatchObject({ kind: 'record_leak', changes: { license: { status: 'UNREGISTERED' } } })
+    expect(late.because).toContain('within 2 h')
+  })
+
+  it('boots a stopped machine once more to give it back, or records it where that is the rule', () => {
+    expect(decide(condemned(), seeing(machine('stopped'))).action.kind).toBe('start')
+    const policy = { ...WORKER_POLICY, licenseOnTerminate: 'record' as const }
+    expect(decide(condemned(), seeing(machine('stopped')), { policy }).action.kind).toBe('record_leak')
+  })
+
+  it.each([
+    ['terminated', machine('terminated')],
+    ['shutting-down', machine('shutting-down')],
+    ['absent', { kind: 'absent', confirmed: true, because: 'gone' } as const],
+  ])('goes on record when its machine was found %s', (_, sight) => {
+    for (const status of ['RUNNING', 'STOPPED', 'TERMINATING', 'FAILED'] as const) {
+      const worker = condemned({ status, desired_status: 'RUNNING' })
+      expect(decide(worker, seeing(sight)).action.kind, status).toBe('record_leak')
+      expect(decide({ ...worker, license: NO_LICENSE }, seeing(sight)).action.kind).not.toBe('record_leak')
+    }
+  })
+})
+
+describe('what is not ours is left alone', () => {
+  const bare = condemned({ license: NO_LICENSE })
+
+  it('is not terminated without our tags, and is once they are back', () => {
+    const first = decide(bare, seeing(machine('running', {})))
+    expect(first.action).toMatchObject({ changes: { conditions: [{ type: 'TagsChanged', status: true }] } })
+    const told = { ...bare, conditions: first.action.kind === 'write' ? (first.action.changes.conditions ?? []) : [] }
+    const second = decide(told, seeing(machine('running', {})))
+    expect(second.action).toMatchObject({ changes: { conditions: [{}, { type: 'NotOurs' }] } })
+    const back = decide(told, seeing(machine('running')))
+    expect(back.action).toMatchObject({ changes: { conditions: [] } })
+    expect(decide(bare, seeing(machine('running'))).action.kind).toBe('terminate')
+  })
+
+  it('is neither stopped, started nor terminated when it is marked as of another fleet', () => {
+    const foreign = machine('running', { 'lcm:fleet': 'theirs', 'cml-managed': 'true' })
+    for (const desired_status of ['RUNNING', 'STOPPED', 'TERMINATED'] as const) {
+      for (const status of ['STARTING', 'STOPPING', 'TERMINATING', 'RUNNING'] as const) {
+        const { action } = decide(condemned({ status, desired_status, license: NO_LICENSE }), seeing(foreign))
+        expect(action).toMatchObject({ kind: 'write', changes: { conditions: [{ type: 'NotOurs' }] } })
+      }
+    }
+  })
+
+  it('may be terminated by the mark that it was found by, if it was found', () => {
+    const found = condemned({ origin: 'DISCOVERY', license: NO_LICENSE })
+    const marked = machine('running', { 'cml-managed': 'true' })
+    expect(decide(found, seeing(marked)).action.kind).toBe('terminate')
+    expect(decide(bare, seeing(marked)).action.kind, 'not one of our own making').toBe('write')
+    const policy = { ...WORKER_POLICY, discoveryTag: null }
+    expect(decide(found, seeing(marked), { policy }).action.kind).toBe('write')
+  })
+})
+
+it('tells somebody once when EC2 takes too long, and goes on asking', () => {
+  const worker = condemned({ license: NO_LICENSE })
+  const late = { afterMs: 21 * 60_000 }
+  const told = decide(worker, seeing(machine('running')), late)
+  expect(told.action).toMatchObject({ changes: { conditions: [{ type: 'Overdue', status: true }] }, afterMs: 0 })
+  const conditions = told.action.kind === 'write' ? (told.action.changes.conditions ?? []) : []
+  expect(decide({ ...worker, conditions }, seeing(machine('running')), late).action.kind).toBe('terminate')
+  const gaveBack = condemned({ license: { ...REGISTERED, status: 'UNREGISTERED' } })
+  expect(decide(gaveBack, seeing(machine('running')), late).action.kind, 'that took its own time').toBe('terminate')
+})
+
+it('serves on while its licence is given back', () => {
+  const { action } = decide(condemned({ status: 'RUNNING', service_status: 'AVAILABLE' }), seeing(machine('running')))
+  expect(action).toEqual({ kind: 'write', changes: { status: 'TERMINATING' }, afterMs: 0 })
+})

@@ -1,0 +1,83 @@
+import { withCondition } from './boot.ts'
+import { announce, type Decision, perform, wait, write } from './decision.ts'
+import { hold } from './hold.ts'
+import { holdsLicense, leakLicense } from './license-operation.ts'
+import { ageOf, lookAgain, type Seen } from './observation.ts'
+import { isOurs } from './ownership.ts'
+import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
+
+/** What is left of a worker whose machine dies or is gone. */
+export const gone = (status: 'TERMINATING' | 'TERMINATED'): WorkerChanges => ({
+  status,
+  service_status: 'UNAVAILABLE',
+  public_ip: null,
+  https_endpoint: null,
+})
+
+/** The machine is gone: nothing can give its licence back any more, so that is recorded before anything else. */
+export const decideGone = (worker: Worker, because: string): Decision =>
+  holdsLicense(worker)
+    ? leakLicense(`${because}, and its licence was never given back`)
+    : write(gone('TERMINATED'), null, because)
+
+/**
+ * Somebody wants it terminated. Announced first; then, in this order: is it ours, does it hold a licence, and only then is the
+ * machine destroyed. While the licence is given back CML goes on serving, but nothing is placed on it any more.
+ */
+export function decideTermination(seen: Seen, because: string): Decision {
+  const { worker, instance, policy, nowMs } = seen
+  if (worker.status !== 'TERMINATING') return announce({ status: 'TERMINATING' }, because)
+  if (!isOurs(worker, instance, policy)) {
+    const message = `${instance.instance_id} does not carry our tags any more, so it is left alone`
+    return hold(worker, { type: CONDITION.notOurs, reason: 'TagsMissing', message }, policy.lookAgainMsMax, nowMs)
+  }
+  return holdsLicense(worker) ? decideReturn(seen) : decideDestruction(seen, because)
+}
+
+/** A licence is given back before its machine goes, or it is on record that it was not. */
+function decideReturn(seen: Seen): Decision {
+  const { worker, instance, policy, license, nowMs } = seen
+  if (ageOf(worker, nowMs) > policy.returnLicenseMsMax)
+    return leakLicense(`its licence could not be given back within ${policy.returnLicenseMsMax / 3_600_000} h`)
+  const waiting = (message: string): Decision =>
+    hold(
+      worker,
+      { type: CONDITION.returningLicense, reason: 'Waiting', message },
+      lookAgain(worker, policy, nowMs),
+      nowMs,
+    )
+  switch (instance.state) {
+    case 'stopped':
+      if (policy.licenseOnTerminate === 'record')
+        return leakLicense('it was stopped, and licences of stopped workers are only recorded')
+      return perform({ kind: 'start' }, 'it must boot once more to give its licence back')
+    case 'running':
+      if (license === null) return waiting('CML has no address yet')
+      if (license.kind === 'unknown') return waiting(license.because)
+      if (license.registration === 'NOT_REGISTERED')
+        return announce({ license: { status: 'UNREGISTERED', pending_operation: null } }, 'CML holds no licence')
+      return perform({ kind: 'deregister_license' }, 'its licence is given back before it goes')
+    default:
+      return waiting(`EC2 says ${instance.state}`)
+  }
+}
+
+/** Repeating a termination does no harm, and one that was lost on its way is made up for. */
+function decideDestruction(seen: Seen, because: string): Decision {
+  const { worker, policy, nowMs } = seen
+  // To give a licence back may take hours, which is not EC2's fault.
+  const allowedMs = policy.terminatingMsMax + (worker.license.udi === null ? 0 : policy.returnLicenseMsMax)
+  const isSaid = worker.conditions.some(each => each.type === CONDITION.overdue && each.status)
+  if (ageOf(worker, nowMs) <= allowedMs || isSaid) return perform({ kind: 'terminate' }, because)
+  const message = `EC2 has not terminated it within ${policy.terminatingMsMax / 60_000} min`
+  const condition = { type: CONDITION.overdue, status: true, reason: 'Terminating', message }
+  return announce({ conditions: withCondition(worker.conditions, condition, nowMs) }, message)
+}
+
+/** The machine was seen dying, and nobody here asked for it. */
+export function decideDying(seen: Seen, because: string): Decision {
+  const { worker, policy, nowMs } = seen
+  if (holdsLicense(worker)) return leakLicense(`${because}, and its licence was never given back`)
+  if (worker.status === 'TERMINATING') return wait(lookAgain(worker, policy, nowMs), because)
+  return write(gone('TERMINATING'), policy.lookAgainMs, because)
+}
