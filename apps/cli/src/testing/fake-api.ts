@@ -4,6 +4,8 @@ import { PROBLEM_MEDIA_TYPE, type ProblemCode, ProblemError } from '@lcm/contrac
 import { API_PREFIX } from '@lcm/contract/routes'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
 import { CreateWorker } from '@lcm/contract/worker-bodies'
+import type { DecisionRecord } from '@lcm/domain/decision'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { type WorkerTemplate, WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
 import { asView } from '@lcm/testkit/builders'
@@ -17,6 +19,9 @@ export interface FakeApi {
   readonly bodies: unknown[]
   put(worker: Worker): void
   putTemplate(template: WorkerTemplate): void
+  /** What controllers decided, newest first, and what they are going to do. */
+  readonly decisions: DecisionRecord[]
+  readonly plan: (PlannedAction & { service: string })[]
   /** A new version of a worker, with its event. */
   change(id: string, changes: Partial<Worker>): void
   remove(id: string): void
@@ -39,6 +44,8 @@ interface State {
   readonly workers: Map<string, Worker>
   readonly templates: Map<string, WorkerTemplate>
   readonly log: EventEnvelope[]
+  readonly decisions: DecisionRecord[]
+  readonly plan: (PlannedAction & { service: string })[]
   readonly requests: string[]
   readonly bodies: unknown[]
   readonly answers: string[]
@@ -65,6 +72,8 @@ export function fakeApi(): FakeApi {
     workers: new Map(),
     templates: new Map(),
     log: [],
+    decisions: [],
+    plan: [],
     requests: [],
     bodies: [],
     answers: [],
@@ -83,6 +92,8 @@ export function fakeApi(): FakeApi {
     dispatch: request => dispatch(state, request),
     requests: state.requests,
     bodies: state.bodies,
+    decisions: state.decisions,
+    plan: state.plan,
     put: worker => write(state, worker, 'worker.created'),
     putTemplate: template => state.templates.set(template.name, template),
     change(id, changes) {
@@ -147,6 +158,7 @@ function answer(state: State, name: string, url: URL, body: string | null): ApiR
   if (name === 'POST /workers') return json(201, createWorker(state, body))
   if (name === 'GET /worker-templates') return list([...state.templates.values()])
   if (name === 'POST /worker-templates') return json(201, createTemplate(state, body))
+  if (name === 'GET /fleet/plan') return json(200, { at: aWorker().created_at, items: state.plan })
   if (name === 'POST /login-links') return json(201, { url: '/login?code=abc', expires_in_seconds: 600 })
   if (name === 'POST /tokens') return json(201, { id: 'tk-1', secret: 'lcm_secret' })
   if (name === 'DELETE /services/worker-controller/term') return { status: 204, headers: {}, body: null }
@@ -154,6 +166,7 @@ function answer(state: State, name: string, url: URL, body: string | null): ApiR
   if (kind === 'worker-templates')
     return json(200, state.templates.get(id) ?? refuse('not_found', `there is no template ${id}`))
   const worker = state.workers.get(id) ?? refuse('not_found', `there is no worker ${id}`)
+  if (verb === 'decisions') return list(state.decisions.slice(0, Number(url.searchParams.get('limit'))))
   if (verb === undefined && name.startsWith('GET')) return json(200, worker)
   return verb === undefined ? deleteWorker(state, worker) : json(202, act(state, worker, verb))
 }

@@ -1,0 +1,70 @@
+import { anInstance, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toInstant } from '../instant.ts'
+import type { Instance } from '../worker/instance.ts'
+import type { Worker } from '../worker/worker.ts'
+import { type DiscoveryRules, judgeFound, knownWorkers, labelsOfImport, statusOfImport } from './discovery.ts'
+
+const NOW = Date.parse('2026-01-02T04:00:00Z')
+const RULES: DiscoveryRules = {
+  fleet: 'lcm',
+  tag: { key: 'cml-managed', value: 'true' },
+  imageIds: null,
+  importEnabled: true,
+}
+const MARKED = { 'cml-managed': 'true' }
+const found = (tags: Record<string, string>, more: Partial<Instance> = {}): Instance => anInstance({ tags, ...more })
+const judge = (instance: Instance, workers: readonly Worker[] = [], rules: Partial<DiscoveryRules> = {}) =>
+  judgeFound(instance, knownWorkers(workers), { ...RULES, ...rules }, NOW)
+
+describe('a machine that nobody knows', () => {
+  it('is imported when it carries the mark and is old enough', () => {
+    expect(judge(found(MARKED)).kind).toBe('import')
+    expect(judge(found({})).kind).toBe('ignore')
+    const young = found(MARKED, { launched_at: toInstant(NOW - 119_000) })
+    expect(judge(young)).toMatchObject({ kind: 'ignore', because: 'it is too young to be judged' })
+  })
+
+  it('is judged by its image too, where images are named', () => {
+    expect(judge(found(MARKED), [], { imageIds: new Set(['ami-1']) }).kind).toBe('import')
+    expect(judge(found(MARKED), [], { imageIds: new Set(['ami-2']) }).kind).toBe('ignore')
+    expect(judge(found({}), [], { tag: null, imageIds: new Set(['ami-1']) }).kind).toBe('import')
+    expect(judge(found(MARKED), [], { tag: null }).kind, 'no rule at all takes nothing').toBe('ignore')
+  })
+
+  it('is left alone when it dies, belongs to another fleet, or nothing is to be imported', () => {
+    expect(judge(found(MARKED, { state: 'terminated' })).kind).toBe('ignore')
+    expect(judge(found({ ...MARKED, 'lcm:fleet': 'theirs', 'lcm:worker_id': 'w-1' }), [aWorker()]).kind).toBe('ignore')
+    expect(judge(found(MARKED), [], { importEnabled: false }).kind).toBe('ignore')
+  })
+})
+
+describe('a machine of ours', () => {
+  const ours = found({ ...MARKED, 'lcm:fleet': 'lcm', 'lcm:worker_id': 'w-1' })
+
+  it('wakes the worker that does not know it yet, and is never imported as a second one', () => {
+    expect(judge(ours, [aWorker()])).toMatchObject({ kind: 'wake', workerId: 'w-1' })
+    expect(judge(ours, [aWorker({ ec2_instance_id: 'i-1' })]).kind).toBe('ignore')
+  })
+
+  it.each<[string, readonly Worker[]]>([
+    ['no record', []],
+    ['a record that is over', [aWorker({ status: 'TERMINATED' })]],
+    ['a record that is over and names it', [aWorker({ id: 'w-2', status: 'TERMINATED', ec2_instance_id: 'i-1' })]],
+    ['a record with another machine', [aWorker({ ec2_instance_id: 'i-2' })]],
+  ])('is an orphan with %s', (_, workers) => {
+    expect(judge(ours, workers).kind).toBe('orphan')
+  })
+})
+
+it('begins as what it is', () => {
+  const states = ['pending', 'running', 'stopping', 'stopped'].map(state => statusOfImport(anInstance({ state })))
+  expect(states).toEqual(['PROVISIONING', 'STARTING', 'STOPPED', 'STOPPED'])
+})
+
+it('keeps what its tags say of its place', () => {
+  expect(labelsOfImport(found({ 'cml-environment': 'prod', 'cml-region': 'emea', other: 'x' }))).toEqual({
+    environment: 'prod',
+    logical_region: 'emea',
+  })
+})
