@@ -2,17 +2,21 @@
 // `npm run test:interop -- schemathesis`, only that judge is heard.
 import { ensureEtcd } from './etcd.mjs'
 import { ensureMongoWire } from './mongo-wire.mjs'
+import { ensureMoto } from './moto.mjs'
 import { ensureSchemathesis, judgeApi } from './schemathesis.mjs'
 import { ensureReady } from './setup.mjs'
-import { concluded, INTEROP_SUITES, runSuites } from './suites.mjs'
+import { concluded, runSuites } from './suites.mjs'
+import { ensureVirl2Client, judgeLabs } from './virl2-client.mjs'
 
 /** Each is first fetched, then asked. Only the fetching may fail without a failure, and not in CI. */
 const JUDGES = [
   {
     name: 'mongo-wire',
     fetch: () => Promise.all([ensureMongoWire(), ensureEtcd()]),
-    ask: () => runSuites('interop', INTEROP_SUITES.map(suffixOf)),
+    ask: () => runSuites('mongo-wire', ['.mongo.test.ts']),
   },
+  { name: 'moto', fetch: ensureMoto, ask: () => runSuites('moto', ['.moto.test.ts']) },
+  { name: 'virl2_client', fetch: ensureVirl2Client, ask: judgeLabs },
   { name: 'schemathesis', fetch: ensureSchemathesis, ask: judgeApi },
 ]
 
@@ -37,9 +41,4 @@ async function heard({ name, fetch, ask }) {
     return { passed: 0, failed: isFailure ? 1 : 0 }
   }
   return ask(fetched)
-}
-
-/** Vitest takes parts of paths, not patterns. */
-function suffixOf(suite) {
-  return suite.replace('**/*', '')
 }

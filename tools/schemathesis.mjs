@@ -1,10 +1,11 @@
 // Has schemathesis judge the API of real processes, once as each role, by the OpenAPI document that they serve. Plain Node.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cache, root, run } from './setup.mjs'
+import { ensurePython } from './python-packages.mjs'
+import { root } from './setup.mjs'
 import { seconds } from './suites.mjs'
 
 /** The same versions and the same seed find the same things. */
@@ -40,33 +41,8 @@ const children = new Set()
 const folders = new Set()
 
 /** Resolves with the Python that has schemathesis. Rejects with one sentence. */
-export async function ensureSchemathesis() {
-  const folder = join(cache, PINNED.join('-').replaceAll('==', '-'))
-  if (!existsSync(folder)) await install(folder)
-  return join(folder, 'bin', 'python')
-}
-
-/** Installs beside and swaps, so that the folder is there whole or not at all. */
-async function install(folder) {
-  mkdirSync(cache, { recursive: true })
-  const beside = mkdtempSync(`${folder}.`)
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--timeout=15', '--retries=1']
-  try {
-    await step('python3', ['-m', 'venv', beside])
-    await step(join(beside, 'bin', 'python'), [...pip, ...PINNED])
-    renameSync(beside, folder)
-  } catch (error) {
-    rmSync(beside, { recursive: true, force: true })
-    // Somebody else may have installed it at the same time.
-    if (!existsSync(folder)) throw error
-  }
-}
-
-async function step(command, args) {
-  const { code, output } = await run(command, args).catch(error => ({ code: 1, output: error.message }))
-  if (code === 0) return
-  const last = output.trim().split('\n').at(-1)
-  throw new Error(`it takes python3 with venv, and PyPI within reach (${last}).`)
+export function ensureSchemathesis() {
+  return ensurePython('schemathesis', PINNED)
 }
 
 /** Each role has a world of its own, so that none spoils another's. Counts as one test each. */

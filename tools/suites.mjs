@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { binOf, cache, root } from './setup.mjs'
 
 /** Suites of judges that are not ours: `npm run test:interop` hears them. */
-export const INTEROP_SUITES = ['**/*.mongo.test.ts']
+export const INTEROP_SUITES = ['**/*.mongo.test.ts', '**/*.moto.test.ts']
 
 /** Resolves with `{ passed, failed }`; the output is shown as it comes. */
 export async function runSuites(name, args) {

@@ -20,18 +20,20 @@ export interface CmlLabs {
   nodes(login: CmlLogin, labId: string, signal: AbortSignal): Promise<readonly CmlNode[]>
   /** The topology as YAML, with configurations. */
   download(login: CmlLogin, labId: string, signal: AbortSignal): Promise<string>
-  /** How many nodes the licence lets run, and how many do. */
-  nodeQuota(login: CmlLogin, signal: AbortSignal): Promise<{ readonly quota: number; readonly started: number }>
+  /** How many nodes the licence lets run (null: CML names no limit), and how many do. */
+  nodeQuota(login: CmlLogin, signal: AbortSignal): Promise<{ readonly quota: number | null; readonly started: number }>
 }
 
+/** What CML did not say is null. */
 export interface CmlLab {
   readonly lab_id: string
   readonly title: string
+  /** The name that its owner logs in with. */
   readonly owner: string | null
   /** Such as DEFINED_ON_CORE, STARTED, STOPPED; CML's own word. */
   readonly state: string
-  readonly node_count: number
-  readonly link_count: number
+  readonly node_count: number | null
+  readonly link_count: number | null
   readonly created: string | null
   readonly modified: string | null
 }

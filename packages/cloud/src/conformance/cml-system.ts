@@ -1,106 +1,280 @@
 import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { CmlProbe, CmlSystem } from '../cml-system.ts'
-
-/** A fresh cloud with one machine in it, for one test. */
-export interface OpenCmlSystem {
-  readonly cml: CmlSystem
-  /** Where the machine's CML is reached now; null while it has no address. */
-  endpoint(): string | null
-  /** Moves time until the machine next changes, and returns once that can be seen. False when it changes no more. */
-  toNextChange(): Promise<boolean>
-  /** Stops the machine and starts it again, and returns when it runs. */
-  restart(): Promise<void>
-  close(): Promise<void>
-}
-
-const OTHER_PIN = 'f'.repeat(64)
+import { describe, expect, it } from 'vitest'
+import type { CmlLogin } from '../cml-access.ts'
+import type { CmlLicensing } from '../cml-system.ts'
+import {
+  booted,
+  type CmlServer,
+  cmlServerPerTest,
+  eventually,
+  expectRefusal,
+  never,
+  type OpenCmlServer,
+  OTHER_PIN,
+  probe,
+  topologyOf,
+} from './cml-server.ts'
 
 /** What every adapter of the CML System port promises. */
-export function cmlSystemConformance(name: string, open: () => Promise<OpenCmlSystem>): void {
+export function cmlSystemConformance(name: string, open: () => Promise<OpenCmlServer>): void {
   describe(`the CML system API on ${name}`, () => {
-    let opened: OpenCmlSystem | undefined
-    const machine = (): OpenCmlSystem => {
-      if (!opened) throw new Error('the machine is there only while a test runs')
-      return opened
-    }
-    beforeEach(async () => {
-      opened = await open()
-    })
-    afterEach(async () => {
-      await opened?.close()
-    })
-    booting(machine)
-    pinning(machine)
-    givingUp(machine)
+    const server = cmlServerPerTest(open)
+    describe('booting', () => booting(server))
+    describe('pinning', () => pinning(server))
+    describe('giving up', () => givingUp(server))
+    describe('what it tells', () => telling(server))
+    describe('sessions', () => sessions(server))
+    describe('licensing', () => licensing(server))
+    describe('giving a licence back', () => deregistering(server))
   })
-}
-
-type Machine = () => OpenCmlSystem
-
-function probe({ cml, endpoint }: OpenCmlSystem, certificate_sha256: string | null = null): Promise<CmlProbe> {
-  return cml.probe({ url: endpoint() ?? 'https://127.0.0.1:1', certificate_sha256 }, new AbortController().signal)
 }
 
 /** Every stage that is seen until nothing changes any more, repeated ones once. */
-async function stagesUntilStill(machine: OpenCmlSystem): Promise<readonly CmlStage[]> {
+async function stagesUntilStill(server: OpenCmlServer): Promise<readonly CmlStage[]> {
   const stages: CmlStage[] = []
   do {
-    const { stage } = await probe(machine)
+    const { stage } = await probe(server)
     if (stages.at(-1) !== stage) stages.push(stage)
-  } while (await machine.toNextChange())
+  } while (await server.toNextChange())
   return stages
 }
 
-async function untilReady(machine: OpenCmlSystem): Promise<CmlProbe> {
-  await stagesUntilStill(machine)
-  return probe(machine)
-}
-
-function booting(machine: Machine): void {
+function booting(server: CmlServer): void {
   it('sees a first boot step by step, fooled once before the reboot', async () => {
     const once = CML_STAGES
-    expect(await stagesUntilStill(machine())).toEqual([...once, ...once])
+    expect(await stagesUntilStill(server())).toEqual([...once, ...once])
   })
 
   it('tells the version and the certificate of a ready server, and nothing in its way', async () => {
-    const ready = await untilReady(machine())
+    await booted(server())
+    const ready = await probe(server())
     expect(ready).toMatchObject({ stage: 'READY', version: '2.9.1+build.7', detail: '' })
     expect(ready.certificate_sha256).toMatch(/^[0-9a-f]{64}$/)
   })
 
   it('says what stands in the way while it is not ready', async () => {
-    const early = await probe(machine())
+    const early = await probe(server())
     expect(early).toMatchObject({ stage: 'NOTHING', version: null, certificate_sha256: null })
     expect(early.detail).not.toBe('')
   })
 }
 
-function pinning(machine: Machine): void {
+function pinning(server: CmlServer): void {
   it('goes on with the pinned certificate, also after a restart at a new address', async () => {
-    const { certificate_sha256 } = await untilReady(machine())
-    const before = machine().endpoint()
-    await machine().restart()
-    expect(await stagesUntilStill(machine())).toEqual(CML_STAGES)
-    expect(machine().endpoint()).not.toBe(before)
-    expect(await probe(machine(), certificate_sha256)).toMatchObject({ stage: 'READY', certificate_sha256 })
+    const { certificate_sha256, url } = await booted(server())
+    await server().restart()
+    expect(await stagesUntilStill(server())).toEqual(CML_STAGES)
+    expect(server().endpoint()).not.toBe(url)
+    expect(await probe(server(), certificate_sha256)).toMatchObject({ stage: 'READY', certificate_sha256 })
   })
 
   it('asks nothing of a server with another certificate', async () => {
-    const { certificate_sha256 } = await untilReady(machine())
-    const refused = await probe(machine(), OTHER_PIN)
+    const { certificate_sha256 } = await booted(server())
+    const refused = await probe(server(), OTHER_PIN)
     expect(refused).toMatchObject({ stage: 'TLS', version: null, certificate_sha256 })
     expect(refused.detail).toContain(OTHER_PIN)
   })
+
+  it('gives no password to a server with another certificate', async () => {
+    const login = { ...(await booted(server())), certificate_sha256: OTHER_PIN, password: 'wrong' }
+    // A server that had seen this password would have refused it.
+    await expectRefusal(server().cml.stats(login, never()), 'transient')
+    await expectRefusal(server().cml.deregister(login, never()), 'transient')
+  })
 }
 
-function givingUp(machine: Machine): void {
-  it('answers even when its signal has aborted or the address is nonsense', async () => {
-    await untilReady(machine())
-    const { cml, endpoint } = machine()
-    const url = endpoint() ?? ''
+function givingUp(server: CmlServer): void {
+  it('answers a probe even when its signal has aborted or the address is nonsense', async () => {
+    const { url } = await booted(server())
+    const { cml } = server()
     expect((await cml.probe({ url, certificate_sha256: null }, AbortSignal.abort())).stage).toBe('NOTHING')
-    const nonsense = await cml.probe({ url: 'no address', certificate_sha256: null }, new AbortController().signal)
+    const nonsense = await cml.probe({ url: 'no address', certificate_sha256: null }, never())
     expect(nonsense.stage).toBe('NOTHING')
   })
+
+  it('ends other calls as failures when the signal has aborted, the address is nonsense or nobody is there', async () => {
+    const login = await booted(server())
+    const { cml } = server()
+    await expectRefusal(cml.stats(login, AbortSignal.abort()), 'transient')
+    await expectRefusal(cml.health({ ...login, url: 'no address' }, never()), 'transient')
+    await expectRefusal(cml.licensing({ ...login, url: 'https://127.0.0.1:1' }, never()), 'transient')
+  })
+}
+
+function telling(server: CmlServer): void {
+  it('tells how busy the machine is', async () => {
+    const login = await booted(server())
+    const idle = await server().cml.stats(login, never())
+    expect(idle).toMatchObject({ running_nodes: 0, running_orphans: 0 })
+    expect(idle.cpu_count).toBeGreaterThan(0)
+    expect(idle.memory_total_bytes).toBeGreaterThan(2 ** 30)
+    expect(idle.disk_total_bytes).toBeGreaterThan(2 ** 30)
+    for (const share of [idle.cpu_utilization, idle.memory_utilization, idle.disk_utilization]) {
+      expect(share).toBeGreaterThanOrEqual(0)
+      expect(share).toBeLessThanOrEqual(1)
+    }
+    await runLab(server(), login)
+    expect(await server().cml.stats(login, never())).toMatchObject({ running_nodes: 2 })
+  })
+
+  it('tells how well it is, and which nodes it knows', async () => {
+    const login = await booted(server())
+    const health = await server().cml.health(login, never())
+    expect(health).toMatchObject({ valid: true, is_licensed: false })
+    expect(health.computes).toHaveLength(1)
+    expect(health.computes[0]).toMatchObject({ is_controller: true, kvm_vmx_enabled: true, admission_state: 'READY' })
+    const definitions = await server().cml.nodeDefinitions(login, never())
+    expect(definitions).toEqual(expect.arrayContaining(['alpine', 'iosv', 'server']))
+    expect(definitions).toEqual([...definitions].sort())
+  })
+
+  it('tells what people did, and who we are among them', async () => {
+    const login = await booted(server())
+    await server().setTelemetry(true)
+    await runLab(server(), login)
+    const activity = await server().cml.activity(login, never())
+    expect(activity.is_collected).toBe(true)
+    expect(activity.own_user_id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(activity.events.map(event => event.category)).toEqual(expect.arrayContaining(['import_lab', 'start_lab']))
+    const byUs = activity.events.find(event => event.category === 'user_activity')
+    expect(byUs?.user_id).toBe(activity.own_user_id)
+    for (const { at } of activity.events) expect(at).toBe(new Date(at).toISOString())
+  })
+
+  it('concludes nothing about activity where none is collected', async () => {
+    const login = await booted(server())
+    await server().setTelemetry(false)
+    expect(await server().cml.activity(login, never())).toMatchObject({ is_collected: false, events: [] })
+  })
+}
+
+function sessions(server: CmlServer): void {
+  it('refuses a wrong password and an unknown user, and goes on with the right ones', async () => {
+    const login = await booted(server())
+    const { cml } = server()
+    const refusal = await expectRefusal(cml.stats({ ...login, password: 'Never-This-One' }, never()), 'auth')
+    expect(refusal.message).not.toContain('Never-This-One')
+    await expectRefusal(cml.stats({ ...login, username: 'nobody' }, never()), 'auth')
+    expect(await cml.stats(login, never())).toMatchObject({ running_nodes: 0 })
+  })
+
+  it('hides that the server has forgotten a session', async () => {
+    const login = await booted(server())
+    const before = await server().cml.licensing(login, never())
+    await server().forgetSessions()
+    expect(await server().cml.licensing(login, never())).toEqual(before)
+    await server().forgetSessions()
+    await server().cml.register(login, enterprise(server().tokens.good), never())
+  })
+}
+
+const enterprise = (token: string) => ({ product: 'CML_Enterprise', token, extra_nodes: 30 })
+
+function licensing(server: CmlServer): void {
+  it('registers: taken at once, complete and in compliance later', async () => {
+    const login = await booted(server())
+    const { cml, tokens } = server()
+    const fresh = await cml.licensing(login, never())
+    expect(fresh).toMatchObject({ registration: 'NOT_REGISTERED', failure: null })
+    expect(fresh.udi?.product_uuid).toMatch(/^[0-9a-f-]{36}$/i)
+    await cml.register(login, enterprise(tokens.good), never())
+    expect(await cml.licensing(login, never())).toMatchObject({ registration: 'IN_PROGRESS' })
+    const done = await licensingWith(server(), login, seen => seen.authorization === 'IN_COMPLIANCE')
+    expect(done).toMatchObject({ registration: 'COMPLETED', failure: null, product: 'CML_Enterprise', udi: fresh.udi })
+    expect(await cml.health(login, never())).toMatchObject({ is_licensed: true, is_enterprise: true })
+    expect(await server().labs.nodeQuota(login, never())).toEqual({ quota: 50, started: 0 })
+  })
+
+  it('takes a product that is active already', async () => {
+    const login = await booted(server())
+    const { cml, tokens } = server()
+    await registered(server(), login)
+    await cml.deregister(login, never())
+    expect(await cml.licensing(login, never())).toMatchObject({ product: 'CML_Enterprise' })
+    await cml.register(login, enterprise(tokens.good), never())
+    await licensingWith(server(), login, seen => seen.registration === 'COMPLETED')
+  })
+
+  it('tells why a token was not taken', async () => {
+    const login = await booted(server())
+    await server().cml.register(login, enterprise(server().tokens.bad), never())
+    const failed = await licensingWith(server(), login, seen => seen.registration === 'FAILED')
+    expect(failed.failure).toMatch(/\w/)
+    expect(failed.authorization).not.toBe('IN_COMPLIANCE')
+  })
+
+  it('refuses a registration while another one runs', async () => {
+    const login = await booted(server())
+    const { cml, tokens } = server()
+    await cml.register(login, enterprise(tokens.good), never())
+    await expectRefusal(cml.register(login, enterprise(tokens.good), never()), 'state')
+    await licensingWith(server(), login, seen => seen.registration === 'COMPLETED')
+  })
+
+  it('refuses a product that does not exist, in the words of CML', async () => {
+    const login = await booted(server())
+    const request = { ...enterprise(server().tokens.good), product: 'No_Such_Product' }
+    await expectRefusal(server().cml.register(login, request, never()), 'invalid')
+    expect(await server().cml.licensing(login, never())).toMatchObject({ registration: 'NOT_REGISTERED' })
+  })
+}
+
+function deregistering(server: CmlServer): void {
+  it('gives a licence back once', async () => {
+    const login = await booted(server())
+    const { cml } = server()
+    expect(await cml.deregister(login, never())).toBe('not_registered')
+    await registered(server(), login)
+    expect(await cml.deregister(login, never())).toBe('returned')
+    expect(await cml.licensing(login, never())).toMatchObject({ registration: 'NOT_REGISTERED' })
+    expect(await cml.deregister(login, never())).toBe('not_registered')
+  })
+
+  it('says when the Smart Account still counts the licence', async () => {
+    const login = await booted(server())
+    const { cml } = server()
+    await registered(server(), login)
+    await server().setSmartAccountReachable(false)
+    expect(await cml.deregister(login, never())).toBe('left_behind')
+    expect(await cml.licensing(login, never())).toMatchObject({ registration: 'NOT_REGISTERED' })
+  })
+
+  it('is refused while labs run', async () => {
+    const login = await booted(server())
+    const { cml, labs } = server()
+    await registered(server(), login)
+    const labId = await runLab(server(), login)
+    await expectRefusal(cml.deregister(login, never()), 'state')
+    expect(await cml.licensing(login, never())).toMatchObject({ registration: 'COMPLETED' })
+    await labs.stop(login, labId, never())
+    await eventually(
+      server(),
+      () => labs.get(login, labId, never()),
+      lab => lab.state === 'STOPPED',
+    )
+    expect(await cml.deregister(login, never())).toBe('returned')
+  })
+}
+
+function licensingWith(
+  server: OpenCmlServer,
+  login: CmlLogin,
+  isAwaited: (seen: CmlLicensing) => boolean,
+): Promise<CmlLicensing> {
+  return eventually(server, () => server.cml.licensing(login, never()), isAwaited)
+}
+
+async function registered(server: OpenCmlServer, login: CmlLogin): Promise<void> {
+  await server.cml.register(login, enterprise(server.tokens.good), never())
+  await licensingWith(server, login, seen => seen.authorization === 'IN_COMPLIANCE')
+}
+
+/** A lab of two nodes that have booted. */
+async function runLab(server: OpenCmlServer, login: CmlLogin): Promise<string> {
+  const { labs } = server
+  const { lab_id } = await labs.import(login, { title: 'running', topology: topologyOf(2) }, never())
+  await labs.start(login, lab_id, never())
+  const converged = () => labs.isConverged(login, lab_id, never())
+  await eventually(server, converged, isConverged => isConverged)
+  return lab_id
 }

@@ -1,0 +1,51 @@
+import { cmlLabsConformance } from '@lcm/cloud/conformance/cml-labs'
+import type { OpenCmlServer } from '@lcm/cloud/conformance/cml-server'
+import { cmlSystemConformance } from '@lcm/cloud/conformance/cml-system'
+import { cmlServerToAsk } from '@lcm/cloud-sim/conformance/cml-server'
+import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
+import { type SimServer, startSimServer } from '@lcm/cloud-sim/server'
+import { systemClock } from '@lcm/runtime/clock'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { cmlLabsClient } from './cml-labs.ts'
+import { cmlSystemClient } from './cml-system.ts'
+
+const SILENT = { info: () => undefined, warn: () => undefined }
+const TURNS_MAX = 10_000
+
+/** Opening and closing a port takes a few turns of the event loop. */
+async function portsFollow(server: SimServer, model: SimModel, turn: () => Promise<void>): Promise<void> {
+  const wanted = JSON.stringify(model.machines().map(machine => machine.stage !== 'NOTHING'))
+  for (let count = 0; count < TURNS_MAX; count++) {
+    const { body } = server.control.handle({ method: 'GET', url: '/sim/v1/instances' })
+    const served = 'items' in body && Array.isArray(body.items) ? body.items.map(item => item.served) : []
+    if (JSON.stringify(served) === wanted) return
+    await turn()
+  }
+  throw new Error('the ports did not follow the machines')
+}
+
+async function open(): Promise<OpenCmlServer> {
+  const clock = manualClock()
+  // Another run on this machine must not meet ours at the same addresses.
+  const model = openSimModel({ seed: process.pid, clock })
+  const server = await startSimServer({ model, clock, log: SILENT })
+  const cml = cmlSystemClient({ clock: systemClock })
+  const labs = cmlLabsClient({ clock: systemClock })
+  const advance = async (ms: number) => {
+    await clock.advance(ms)
+    await portsFollow(server, model, () => clock.advance(0))
+  }
+  return {
+    cml,
+    labs,
+    ...cmlServerToAsk(model, advance),
+    async close() {
+      await Promise.all([cml.close(), labs.close()])
+      await server.close()
+      model.close()
+    },
+  }
+}
+
+cmlSystemConformance('undici over TLS', open)
+cmlLabsConformance('undici over TLS', open)

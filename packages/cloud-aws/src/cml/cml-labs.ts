@@ -1,0 +1,174 @@
+import type { CmlLogin } from '@lcm/cloud/cml-access'
+import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
+import { CloudError } from '@lcm/cloud/errors'
+import { withinDeadline } from '../deadline.ts'
+import { jsonIn, listOf, numberIn, textIn } from './answer-readers.ts'
+import { toCmlError } from './api-errors.ts'
+import {
+  type CmlApi,
+  type CmlClientOptions,
+  type CmlRequest,
+  cmlApi,
+  ID,
+  jsonOf,
+  LARGE_BYTES_MAX,
+  LONG_DEADLINE_MS,
+  refuseShape,
+} from './cml-api.ts'
+import type { HttpAnswer } from './http-exchange.ts'
+import { labIn, nodeIn } from './lab-readers.ts'
+import { eachWithin } from './turnstile.ts'
+
+const AT_ONCE_MAX = 8
+const TITLE_CHARS_MAX = 64
+/** Every topology names its nodes, if only an empty list of them. */
+const NODES = /\bnodes\b/
+
+const LIST: CmlRequest = { method: 'GET', path: '/labs', query: { show_all: 'true' } }
+const QUOTA: CmlRequest = { method: 'GET', path: '/diagnostics/licensing' }
+
+/** The CML labs API over HTTPS. */
+export function cmlLabsClient(options: CmlClientOptions): CmlLabs & { close(): Promise<void> } {
+  const api = cmlApi(options)
+  const within = <Answer>(action: string, signal: AbortSignal, run: (signal: AbortSignal) => Promise<Answer>) => {
+    const limits = { clock: options.clock, deadlineMs: LONG_DEADLINE_MS, signals: [signal] }
+    return withinDeadline(limits, run).catch(error => {
+      throw toCmlError(action, error, [])
+    })
+  }
+  return {
+    list: (login, signal) => within('GET /labs', signal, inner => list(api, login, inner)),
+    get: (login, labId, signal) => get({ api, login, labId, signal }),
+    import: (login, request, signal) => importLab(api, login, { ...request, signal }),
+    start: (login, labId, signal) => change('start', { api, login, labId, signal }),
+    stop: (login, labId, signal) => change('stop', { api, login, labId, signal }),
+    wipe: (login, labId, signal) => change('wipe', { api, login, labId, signal }),
+    delete: (login, labId, signal) => deleteLab({ api, login, labId, signal }),
+    isConverged: (login, labId, signal) => isConverged({ api, login, labId, signal }),
+    nodes: (login, labId, signal) =>
+      within('GET /labs/{lab_id}/nodes', signal, inner => nodes({ api, login, labId, signal: inner })),
+    download: (login, labId, signal) => download({ api, login, labId, signal }),
+    async nodeQuota(login, signal) {
+      const answer = jsonOf(await api.ask(login, QUOTA, signal), QUOTA)
+      const started = numberIn(answer, 'started') ?? refuseShape(QUOTA, 'without the nodes that run')
+      return { quota: numberIn(answer, 'quota'), started }
+    },
+    close: () => api.close(),
+  }
+}
+
+interface OneLab {
+  readonly api: CmlApi
+  readonly login: CmlLogin
+  readonly labId: string
+  readonly signal: AbortSignal
+}
+
+const aboutLab = (method: CmlRequest['method'], below: string, labId: string): CmlRequest => ({
+  method,
+  path: `/labs/{lab_id}${below}`,
+  ids: { lab_id: labId },
+})
+
+async function idsIn(answer: HttpAnswer, request: CmlRequest): Promise<readonly string[]> {
+  const ids = jsonOf(answer, request)
+  if (!Array.isArray(ids)) return refuseShape(request, 'not with a list')
+  return ids.map(id =>
+    typeof id === 'string' && ID.test(id) ? id : refuseShape(request, 'with something that is no id'),
+  )
+}
+
+/** A lab that goes while the others are read is not there any more. */
+async function list(api: CmlApi, login: CmlLogin, signal: AbortSignal): Promise<readonly CmlLab[]> {
+  const ids = await idsIn(await api.ask(login, LIST, signal), LIST)
+  const labs = await eachWithin(ids, AT_ONCE_MAX, labId => unlessGone(get({ api, login, labId, signal })))
+  return labs.filter(lab => lab !== null)
+}
+
+const unlessGone = <Answer>(call: Promise<Answer>): Promise<Answer | null> =>
+  call.catch((error: unknown) => {
+    if (error instanceof CloudError && error.errorClass === 'not_found') return null
+    throw error
+  })
+
+async function get({ api, login, labId, signal }: OneLab): Promise<CmlLab> {
+  const request = aboutLab('GET', '', labId)
+  const answer = jsonOf(await api.ask(login, request, signal), request)
+  return labIn(answer, labId) ?? refuseShape(request, 'without the state of the lab')
+}
+
+interface Import {
+  readonly title: string
+  readonly topology: string
+  readonly signal: AbortSignal
+}
+
+async function importLab(api: CmlApi, login: CmlLogin, { title, topology, signal }: Import) {
+  const query = { title: [...title].slice(0, TITLE_CHARS_MAX).join('') }
+  const request: CmlRequest = { method: 'POST', path: '/import', query, text: topology, deadlineMs: LONG_DEADLINE_MS }
+  if (Buffer.byteLength(topology) > LARGE_BYTES_MAX) {
+    const message = `the topology is longer than ${LARGE_BYTES_MAX} bytes`
+    throw new CloudError('invalid', { code: 'TopologyTooLong', action: 'POST /import', message })
+  }
+  const answer = jsonOf(await api.ask(login, request, signal), request)
+  const lab_id = textIn(answer, 'id') ?? ''
+  if (!ID.test(lab_id)) return refuseShape(request, 'without the id of the lab')
+  const warnings = listOf(Reflect.get(Object(answer), 'warnings')).filter(warning => typeof warning === 'string')
+  return { lab_id, warnings }
+}
+
+/** Servers before 2.3 know the change by another path. A 404 that does not name the lab leaves open which of the two it means. */
+async function change(act: 'start' | 'stop' | 'wipe', lab: OneLab): Promise<void> {
+  const { api, login, labId, signal } = lab
+  try {
+    await api.ask(login, aboutLab('PUT', `/${act}`, labId), signal)
+  } catch (error) {
+    if (!(error instanceof CloudError) || error.errorClass !== 'transient' || error.code !== 'HTTP404') throw error
+    await get(lab)
+    await api.ask(login, aboutLab('PUT', `/state/${act}`, labId), signal)
+  }
+}
+
+async function deleteLab({ api, login, labId, signal }: OneLab): Promise<void> {
+  await unlessGone(api.ask(login, aboutLab('DELETE', '', labId), signal))
+}
+
+async function isConverged({ api, login, labId, signal }: OneLab): Promise<boolean> {
+  const request = aboutLab('GET', '/check_if_converged', labId)
+  const answer = jsonIn((await api.ask(login, request, signal)).text)
+  return typeof answer === 'boolean' ? answer : refuseShape(request, 'neither with true nor with false')
+}
+
+/** Servers that do not know `data` answer with ids. */
+async function nodes(lab: OneLab): Promise<readonly CmlNode[]> {
+  const { api, login, labId, signal } = lab
+  const query = { data: 'true', exclude_configurations: 'true' }
+  const request = { ...aboutLab('GET', '/nodes', labId), query, bytesMax: LARGE_BYTES_MAX }
+  const answer = await api.ask(login, request, signal)
+  const found = jsonOf(answer, request)
+  if (!Array.isArray(found)) return refuseShape(request, 'not with a list')
+  if (typeof found[0] !== 'string') return found.map(node => nodeIn(node) ?? refuseShape(request, 'with half a node'))
+  return eachWithin(await idsIn(answer, request), AT_ONCE_MAX, nodeId => node(lab, nodeId))
+}
+
+async function node({ api, login, labId, signal }: OneLab, nodeId: string): Promise<CmlNode> {
+  const request: CmlRequest = {
+    method: 'GET',
+    path: '/labs/{lab_id}/nodes/{node_id}',
+    ids: { lab_id: labId, node_id: nodeId },
+    query: { exclude_configurations: 'true' },
+  }
+  const answer = jsonOf(await api.ask(login, request, signal), request)
+  return nodeIn(answer) ?? refuseShape(request, 'with half a node')
+}
+
+/** YAML on the wire, although the API document promises a JSON string. */
+async function download({ api, login, labId, signal }: OneLab): Promise<string> {
+  const limits = { deadlineMs: LONG_DEADLINE_MS, bytesMax: LARGE_BYTES_MAX }
+  const request = { ...aboutLab('GET', '/download', labId), ...limits }
+  const { text, contentType } = await api.ask(login, request, signal)
+  const quoted = text?.startsWith('"') ? jsonIn(text) : null
+  const topology = typeof quoted === 'string' ? quoted : (text ?? '')
+  const isTopology = contentType !== 'text/html' && NODES.test(topology) && !topology.includes('\0')
+  return isTopology ? topology : refuseShape(request, 'not with a topology')
+}

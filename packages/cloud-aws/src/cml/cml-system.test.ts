@@ -1,0 +1,298 @@
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { afterEach, describe, expect, it } from 'vitest'
+import { cmlSystemClient } from './cml-system.ts'
+import { atEnd, closeAll, refused, type StubAnswer, type StubRequest, stubCml, USER_ID } from './testing/stub-cml.ts'
+
+afterEach(closeAll)
+
+const never = () => new AbortController().signal
+
+type Answers = Readonly<Record<string, StubAnswer | ((request: StubRequest) => StubAnswer)>>
+
+/** A server that answers by `method path`. */
+async function server(answers: Answers) {
+  const stub = await stubCml(request => {
+    const answer = answers[`${request.method} ${request.path}`]
+    return typeof answer === 'function' ? answer(request) : answer
+  })
+  const clock = manualClock()
+  const cml: CmlSystem & { close(): Promise<void> } = cmlSystemClient({ clock })
+  atEnd(() => cml.close())
+  return { ...stub, clock, cml }
+}
+
+const ok = (json: unknown): StubAnswer => ({ status: 200, json })
+const DONE: StubAnswer = { status: 204 }
+
+describe('the stats of a server', () => {
+  const host = (count: number, percent: number, dominfo: unknown) => ({
+    hostname: 'cml',
+    is_controller: true,
+    stats: {
+      cpu: { count, percent, model: 'Xeon', predicted: 43, load: [1, 2, 3] },
+      memory: { used: 4_000, free: 1_000, total: 16_000 },
+      disk: { used: 10_000, free: 30_000, total: 40_000 },
+      dominfo,
+    },
+  })
+
+  it('are those of all hosts together, as shares', async () => {
+    const computes = {
+      a: host(30, 10, { running_nodes: 3, running_orphans: 1, total_nodes: 5 }),
+      b: host(10, 50, { running_nodes: 2, running_orphans: null }),
+    }
+    const { cml, login } = await server({ 'GET /system_stats': ok({ computes, all: {}, controller: {} }) })
+    expect(await cml.stats(login, never())).toEqual({
+      cpu_count: 40,
+      cpu_utilization: 0.2,
+      memory_utilization: 0.25,
+      disk_utilization: 0.25,
+      memory_total_bytes: 32_000,
+      disk_total_bytes: 80_000,
+      running_nodes: 5,
+      running_orphans: 1,
+    })
+  })
+
+  it('are null where nothing was said, never nought', async () => {
+    const { cml, login } = await server({ 'GET /system_stats': ok({ computes: { a: { stats: { cpu: null } } } }) })
+    expect(new Set(Object.values(await cml.stats(login, never())))).toEqual(new Set([null]))
+  })
+
+  it('are between 0 and 1, whatever was said', async () => {
+    const odd = { cpu: { count: 0, percent: 250 }, memory: { used: 9, total: 3 }, disk: { used: 5, total: 0 } }
+    const { cml, login } = await server({ 'GET /system_stats': ok({ all: odd }) })
+    const stats = await cml.stats(login, never())
+    expect(stats).toMatchObject({ cpu_utilization: 1, memory_utilization: 1, disk_utilization: null })
+  })
+})
+
+it('tells the health of a server and of its hosts, in any version', async () => {
+  const compute = { kvm_vmx_enabled: false, enough_cpus: true, hostname: 'cml', admission_state: 'READY', valid: false }
+  const answer = { valid: false, is_licensed: null, is_enterprise: true, computes: { a: compute }, controller: {} }
+  const { cml, login } = await server({ 'GET /system_health': ok({ ...answer, added_later: { cpu_overload: true } }) })
+  expect(await cml.health(login, never())).toEqual({
+    valid: false,
+    is_licensed: null,
+    is_enterprise: true,
+    computes: [{ ...compute, is_controller: null, refplat_images_available: null }],
+  })
+})
+
+it('names the node definitions in order', async () => {
+  const { cml, login } = await server({ 'GET /simplified_node_definitions': ok([{ id: 'iosv' }, { id: 'alpine' }]) })
+  expect(await cml.nodeDefinitions(login, never())).toEqual(['alpine', 'iosv'])
+})
+
+const UUID = '564d5ab2-1f2b-4d3c-8f0a-0123456789ab'
+const licensing = (about: { status?: string; failure?: string; active?: string; udi?: unknown }) => ({
+  udi: about.udi ?? { hostname: 'cml', product_uuid: UUID },
+  registration: {
+    status: about.status ?? 'NOT_REGISTERED',
+    register_time: { failure: about.failure ?? 'OK', success: about.failure ? 'FAILED' : 'SUCCESS' },
+  },
+  authorization: { status: 'EVAL', expires: '2026-08-20 17:25:30' },
+  features: [{ id: 'regid.x.CML_ENT_BASE,1' }, { id: 'regid.2099-01.com.cisco.CML_NODE_COUNT,2.0_new', max: 500 }],
+  product_license: { active: about.active ?? 'CML_Personal', is_enterprise: false },
+})
+const unregistered = ok(licensing({}))
+
+describe('the licence of a server', () => {
+  it('is told in its own words', async () => {
+    const { cml, login } = await server({ 'GET /licensing': ok(licensing({ status: 'COMPLETED' })) })
+    expect(await cml.licensing(login, never())).toEqual({
+      registration: 'COMPLETED',
+      authorization: 'EVAL',
+      failure: null,
+      udi: { hostname: 'cml', product_uuid: UUID },
+      product: 'CML_Personal',
+    })
+  })
+
+  it.each([
+    [`hostname: cml-1.lab, product_uuid: ${UUID}`, { hostname: 'cml-1.lab', product_uuid: UUID }],
+    ['PID:CML,SN:7', { hostname: '', product_uuid: 'PID:CML,SN:7' }],
+    [null, { hostname: 'cml', product_uuid: UUID }],
+    [{}, null],
+  ])('may name the machine as %j', async (udi, expected) => {
+    const { cml, login } = await server({ 'GET /licensing': ok(licensing({ udi })) })
+    expect((await cml.licensing(login, never())).udi).toEqual(expected)
+  })
+
+  it('tells why it failed, without the token', async () => {
+    const token = 'short-token'
+    const unknownToken = 'NGY4ZjQ2ZDQtZmJm'.repeat(4)
+    const failure = `The token '${token}' or '${unknownToken}' is not valid.`
+    const { cml, login } = await server({
+      'GET /licensing': ok(licensing({ status: 'FAILED', failure })),
+      'POST /licensing/registration': DONE,
+    })
+    await cml.register(login, { product: null, token, extra_nodes: null }, never())
+    expect((await cml.licensing(login, never())).failure).toBe("The token '***' or '***' is not valid.")
+  })
+
+  it('is not believed when the answer is half', async () => {
+    const { cml, login } = await server({
+      'GET /licensing': ok({ registration: {}, authorization: { status: 'INIT' } }),
+    })
+    await expect(cml.licensing(login, never())).rejects.toMatchObject({
+      errorClass: 'transient',
+      code: 'MalformedAnswer',
+    })
+  })
+})
+
+describe('registering', () => {
+  const request = { product: 'CML_Enterprise', token: 'a-token', extra_nodes: 40 }
+  const bodies = (requests: readonly StubRequest[], path: string) =>
+    requests.filter(each => each.path === path).map(({ body }) => JSON.parse(body))
+
+  it.each([
+    ['2.9', DONE],
+    ['2.11', ok(licensing({ status: 'IN_PROGRESS' }))],
+    ['2.11, later', { status: 202, json: licensing({ status: 'IN_PROGRESS' }) }],
+  ])('reads first, then sets product, token and count, in the answers of %s', async (_version, taken) => {
+    const { cml, login, requests, asked } = await server({
+      'GET /licensing': unregistered,
+      'PUT /licensing/product_license': taken,
+      'POST /licensing/registration': taken,
+      'PATCH /licensing/features': taken,
+    })
+    await cml.register(login, request, never())
+    expect(asked()).toEqual([
+      'GET /licensing',
+      'PUT /licensing/product_license',
+      'POST /licensing/registration',
+      'PATCH /licensing/features',
+    ])
+    expect(bodies(requests, '/licensing/product_license')).toEqual(['CML_Enterprise'])
+    expect(bodies(requests, '/licensing/registration')).toEqual([{ token: 'a-token', reregister: false }])
+    const [count] = bodies(requests, '/licensing/features')
+    expect(count).toEqual([{ id: 'regid.2099-01.com.cisco.CML_NODE_COUNT,2.0_new', count: 40 }])
+  })
+
+  it('leaves a product that is active already, and counts nodes for Enterprise only', async () => {
+    const { cml, login, asked } = await server({ 'GET /licensing': unregistered, 'POST /licensing/registration': DONE })
+    await cml.register(login, { ...request, product: 'CML_Personal' }, never())
+    expect(asked()).toEqual(['GET /licensing', 'POST /licensing/registration'])
+  })
+
+  it('does not mind if somebody else has set the product in between', async () => {
+    let active = 'CML_Personal'
+    const { cml, login, asked } = await server({
+      'GET /licensing': () => ok(licensing({ active })),
+      'PUT /licensing/product_license': () => {
+        active = 'CML_Enterprise'
+        return refused(400, 'Product license is already active')
+      },
+      'POST /licensing/registration': DONE,
+      'PATCH /licensing/features': DONE,
+    })
+    await cml.register(login, request, never())
+    expect(asked()).toContain('POST /licensing/registration')
+  })
+
+  it('ends where CML refuses', async () => {
+    const { cml, login, asked } = await server({
+      'GET /licensing': unregistered,
+      'PUT /licensing/product_license': refused(400, 'Unknown product: CML_Enterprise'),
+    })
+    const refusal = { errorClass: 'invalid', message: expect.stringContaining('Unknown product: CML_Enterprise') }
+    await expect(cml.register(login, request, never())).rejects.toMatchObject(refusal)
+    expect(asked()).not.toContain('POST /licensing/registration')
+  })
+})
+
+describe('giving a licence back', () => {
+  it.each([
+    ['done', DONE, 'returned'],
+    ['done, as 2.11 says it', ok(licensing({})), 'returned'],
+    ['done here only', { status: 202 }, 'left_behind'],
+    ['done here only, as 2.11 says it', { status: 202, json: licensing({}) }, 'left_behind'],
+    ['nothing to give', { status: 400, text: '' }, 'not_registered'],
+  ] as const)('is %s', async (_name, answer, expected) => {
+    const { cml, login } = await server({ 'DELETE /licensing/deregistration': answer, 'GET /licensing': unregistered })
+    expect(await cml.deregister(login, never())).toBe(expected)
+  })
+
+  it('is not done while the server still says that it is registered', async () => {
+    const { cml, login } = await server({
+      'DELETE /licensing/deregistration': refused(400, 'Cannot deregister'),
+      'GET /licensing': ok(licensing({ status: 'COMPLETED' })),
+    })
+    await expect(cml.deregister(login, never())).rejects.toMatchObject({ errorClass: 'invalid', code: 'HTTP400' })
+  })
+
+  it('is refused for now', async () => {
+    const { cml, login } = await server({ 'DELETE /licensing/deregistration': refused(409, 'Labs are running') })
+    await expect(cml.deregister(login, never())).rejects.toMatchObject({ errorClass: 'state' })
+  })
+
+  it('may take 75 s', async () => {
+    const { cml, login, clock, until, requests } = await server({ 'DELETE /licensing/deregistration': 'hang' })
+    const call = cml.deregister(login, never())
+    const end = expect(call).rejects.toMatchObject({ errorClass: 'transient', code: 'TimeoutError' })
+    await until(() => requests.some(({ method }) => method === 'DELETE'))
+    await clock.advance(74_999)
+    expect(clock.timersLeft()).toBeGreaterThan(0)
+    await clock.advance(1)
+    await end
+  })
+})
+
+describe('activity on a server', () => {
+  const event = (timestamp: unknown) => ({ category: 'user_activity', timestamp, data: { user_id: 'u1' } })
+
+  it('has its moments in one spelling', async () => {
+    const { cml, login } = await server({
+      'GET /telemetry': ok({ opt_in: true, show_modal: false }),
+      'GET /telemetry/events': ok([
+        event('2026-01-02T03:04:05.123456+00:00'),
+        event('2026-01-02 03:04:05'),
+        event('2026-01-02T03:04:05'),
+        event('2026-01-02T05:04:05+0200'),
+        { category: 'running_nodes', timestamp: '2026-01-02T03:04:05Z', data: null },
+      ]),
+    })
+    const { events, ...rest } = await cml.activity(login, never())
+    expect(rest).toEqual({ own_user_id: USER_ID, is_collected: true })
+    expect(events.map(({ at }) => at.slice(0, 19))).toEqual(Array(5).fill('2026-01-02T03:04:05'))
+    expect(events.map(({ user_id }) => user_id)).toEqual(['u1', 'u1', 'u1', 'u1', null])
+  })
+
+  it.each([false, null])('is not collected when the choice is %s', async opt_in => {
+    const { cml, login, asked } = await server({ 'GET /telemetry': ok({ opt_in, show_modal: true }) })
+    expect(await cml.activity(login, never())).toMatchObject({ is_collected: false, events: [] })
+    expect(asked()).toEqual(['GET /telemetry'])
+  })
+
+  it.each(['yesterday', '', null, 7, '2026-13-45T00:00:00Z'])('is not believed with an event of %j', async moment => {
+    const { cml, login } = await server({
+      'GET /telemetry': ok({ opt_in: true }),
+      'GET /telemetry/events': ok([event('2026-01-02T03:04:05Z'), event(moment)]),
+    })
+    await expect(cml.activity(login, never())).rejects.toMatchObject({
+      errorClass: 'transient',
+      code: 'MalformedAnswer',
+    })
+  })
+})
+
+it('probes at most fifty servers at once; those that wait keep their three seconds', async () => {
+  const { cml, login, clock, requests, until } = await server({ 'GET /system_information': 'hang' })
+  let ended = 0
+  const counted = async () => {
+    const seen = await cml.probe(login, never())
+    ended += 1
+    return seen
+  }
+  const probes = Array.from({ length: 60 }, counted)
+  await until(() => requests.length === 50)
+  await clock.advance(3_000)
+  await until(() => requests.length === 60)
+  expect(ended).toBe(50)
+  await clock.advance(3_000)
+  const details = (await Promise.all(probes)).map(({ stage, detail }) => `${stage} ${detail}`)
+  expect(details).toEqual(Array(60).fill('TLS no answer within 3000 ms'))
+})

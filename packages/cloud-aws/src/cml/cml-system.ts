@@ -1,0 +1,102 @@
+import type { CmlLogin } from '@lcm/cloud/cml-access'
+import type { CmlActivity, CmlProbe, CmlSystem } from '@lcm/cloud/cml-system'
+import { flagIn, recordIn, textIn } from './answer-readers.ts'
+import {
+  type CmlApi,
+  type CmlClientOptions,
+  type CmlRequest,
+  cmlApi,
+  jsonOf,
+  LARGE_BYTES_MAX,
+  refuseShape,
+  trustOf,
+} from './cml-api.ts'
+import { cmlLicence } from './licence.ts'
+import { PROBE_DEADLINE_MS, PROBE_PATH, PROBES_MAX, probeNotMade, probeOnce } from './probe.ts'
+import { eventIn, healthIn, statsIn } from './system-readers.ts'
+import { turnstile } from './turnstile.ts'
+
+const STATS: CmlRequest = { method: 'GET', path: '/system_stats' }
+const HEALTH: CmlRequest = { method: 'GET', path: '/system_health' }
+const DEFINITIONS: CmlRequest = { method: 'GET', path: '/simplified_node_definitions', bytesMax: LARGE_BYTES_MAX }
+const TELEMETRY: CmlRequest = { method: 'GET', path: '/telemetry' }
+const EVENTS: CmlRequest = { method: 'GET', path: '/telemetry/events', bytesMax: LARGE_BYTES_MAX }
+
+/** The CML System API over HTTPS. */
+export function cmlSystemClient(options: CmlClientOptions): CmlSystem & { close(): Promise<void> } {
+  const api = cmlApi(options)
+  const probes = cmlProbes(options)
+  const read = async (request: CmlRequest, login: CmlLogin, signal: AbortSignal) =>
+    recordIn(jsonOf(await api.ask(login, request, signal), request)) ?? refuseShape(request, 'not with an object')
+  return {
+    probe: probes.probe,
+    stats: async (login, signal) => statsIn(await read(STATS, login, signal)),
+    health: async (login, signal) => healthIn(await read(HEALTH, login, signal)),
+    async nodeDefinitions(login, signal) {
+      const definitions = await listRead(api, DEFINITIONS, { login, signal })
+      const ids = definitions.map(definition => textIn(definition, 'id') ?? refuseShape(DEFINITIONS, 'without ids'))
+      return ids.sort()
+    },
+    ...cmlLicence(api),
+    async activity(login, signal) {
+      const is_collected = flagIn(await read(TELEMETRY, login, signal), 'opt_in') === true
+      const own_user_id = await api.ownUserId(login, signal)
+      const events = is_collected ? await eventsRead(api, login, signal) : []
+      return { own_user_id, is_collected, events }
+    },
+    async close() {
+      await Promise.all([api.close(), probes.close()])
+    },
+  }
+}
+
+async function listRead(
+  api: CmlApi,
+  request: CmlRequest,
+  { login, signal }: { login: CmlLogin; signal: AbortSignal },
+): Promise<readonly unknown[]> {
+  const answer = jsonOf(await api.ask(login, request, signal), request)
+  return Array.isArray(answer) ? answer : refuseShape(request, 'not with a list')
+}
+
+/** One event that can't be read may be the one that shows somebody at work. */
+async function eventsRead(api: CmlApi, login: CmlLogin, signal: AbortSignal): Promise<CmlActivity['events']> {
+  const events = await listRead(api, EVENTS, { login, signal })
+  return events.map(event => eventIn(event) ?? refuseShape(EVENTS, 'with an event that has no readable time'))
+}
+
+/** Probes have a limit of their own, so that many servers that hang hold up nothing else. Waiting for it is not hanging. */
+function cmlProbes(options: CmlClientOptions) {
+  const { clock, onCall } = options
+  const closing = new AbortController()
+  const inFlight = new Set<Promise<CmlProbe>>()
+  const turns = turnstile(PROBES_MAX)
+  const trust = trustOf(options)
+
+  const probeInTurn: CmlSystem['probe'] = async (endpoint, signal) => {
+    const limits = { clock, deadlineMs: PROBE_DEADLINE_MS, signals: [signal, closing.signal] }
+    const beganMs = clock.monotonic()
+    const { probe, status } = await probeOnce(endpoint, trust, limits)
+    onCall?.({ method: 'GET', path: PROBE_PATH, status, ms: clock.monotonic() - beganMs })
+    return probe
+  }
+  const probeWhenMay: CmlSystem['probe'] = async (endpoint, signal) => {
+    try {
+      const leave = await turns.enter(signal, closing.signal)
+      return await probeInTurn(endpoint, signal).finally(leave)
+    } catch {
+      return probeNotMade(new Error('it was cancelled'))
+    }
+  }
+  return {
+    probe(endpoint: Parameters<CmlSystem['probe']>[0], signal: AbortSignal): Promise<CmlProbe> {
+      const probe = probeWhenMay(endpoint, signal).finally(() => inFlight.delete(probe))
+      inFlight.add(probe)
+      return probe
+    },
+    async close() {
+      closing.abort()
+      await Promise.all(inFlight)
+    },
+  }
+}

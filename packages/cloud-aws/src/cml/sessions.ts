@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import type { CmlLogin } from '@lcm/cloud/cml-access'
+import { CloudError } from '@lcm/cloud/errors'
+import type { Clock } from '@lcm/runtime/clock'
+import { jsonIn, recordIn, textIn } from './answer-readers.ts'
+import { malformed, refusalOf } from './api-errors.ts'
+import { setBounded } from './bounded-map.ts'
+import type { HttpAnswer } from './http-exchange.ts'
+
+const REFUSAL_REMEMBERED_MS = 60_000
+/** What may stand in a header. */
+const TOKEN = /^[\x21-\x7e]{1,8192}$/
+
+export interface Session {
+  readonly token: string
+  /** Who we are on that server. */
+  readonly userId: string | null
+}
+
+export interface CmlSessions {
+  /** Logs in if there is no session yet. Callers of the same login share one attempt, which no single one can cancel. */
+  current(login: CmlLogin): Promise<Session>
+  /** The server no longer knows `stale`. */
+  renewed(login: CmlLogin, stale: Session): Promise<Session>
+  /** Ends what `current` gave; the next caller logs in. */
+  forget(login: CmlLogin, session: Session): void
+}
+
+export type SendLogin = (login: CmlLogin, path: LoginPath, body: string) => Promise<HttpAnswer>
+export type LoginPath = '/auth_extended' | '/authenticate'
+
+interface Entry {
+  session: Session | null
+  attempt: Promise<Session> | null
+  /** A refused password stays refused for a while, so that a wrong one in a configuration makes no storm of logins. */
+  refusal: { readonly error: CloudError; readonly untilMs: number } | null
+}
+
+export function cmlSessions(clock: Clock, send: SendLogin): CmlSessions {
+  const entries = new Map<string, Entry>()
+  function entryOf(login: CmlLogin): Entry {
+    const key = keyOf(login)
+    const entry = entries.get(key) ?? { session: null, attempt: null, refusal: null }
+    setBounded(entries, key, entry)
+    return entry
+  }
+  function attempted(entry: Entry, login: CmlLogin): Promise<Session> {
+    if (entry.refusal && entry.refusal.untilMs > clock.monotonic()) return Promise.reject(entry.refusal.error)
+    entry.attempt ??= loggedIn(login, send)
+      .then(
+        session => {
+          entry.session = session
+          entry.refusal = null
+          return session
+        },
+        (error: unknown) => {
+          const isRefused = error instanceof CloudError && error.errorClass === 'auth'
+          if (isRefused) entry.refusal = { error, untilMs: clock.monotonic() + REFUSAL_REMEMBERED_MS }
+          throw error
+        },
+      )
+      .finally(() => {
+        entry.attempt = null
+      })
+    return entry.attempt
+  }
+  function forget(entry: Entry, session: Session): void {
+    if (entry.session === session) entry.session = null
+  }
+  return {
+    async current(login) {
+      const entry = entryOf(login)
+      return entry.session ?? attempted(entry, login)
+    },
+    async renewed(login, stale) {
+      const entry = entryOf(login)
+      forget(entry, stale)
+      return entry.session ?? attempted(entry, login)
+    },
+    forget: (login, session) => forget(entryOf(login), session),
+  }
+}
+
+function keyOf({ url, certificate_sha256, username, password }: CmlLogin): string {
+  const secret = createHash('sha256')
+    .update(JSON.stringify([username, password]))
+    .digest('hex')
+  return `${url} ${certificate_sha256} ${secret}`
+}
+
+/** `authenticate` is the older way, which does not tell who we are. */
+async function loggedIn(login: CmlLogin, send: SendLogin): Promise<Session> {
+  const { username, password } = login
+  const body = JSON.stringify({ username, password })
+  const extended = await send(login, '/auth_extended', body)
+  if (extended.status !== 404) return sessionIn('/auth_extended', extended, password)
+  return sessionIn('/authenticate', await send(login, '/authenticate', body), password)
+}
+
+function sessionIn(path: LoginPath, answer: HttpAnswer, password: string): Session {
+  const action = `POST ${path}`
+  if (answer.status !== 200) throw refusalOf(answer, { action, secrets: [password], ids: [] })
+  const value = jsonIn(answer.text)
+  const token = typeof value === 'string' ? value : textIn(value, 'token')
+  if (token === null || !TOKEN.test(token)) throw malformed(action, 'answered 200 without a token')
+  return { token, userId: textIn(value, 'id') ?? subjectOf(token) }
+}
+
+/** A session token names its user. Nothing is believed because of it, so its signature does not matter. */
+function subjectOf(token: string): string | null {
+  const claims = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
+  return textIn(recordIn(jsonIn(claims)), 'sub')
+}

@@ -1,0 +1,74 @@
+import { setMaxListeners } from 'node:events'
+
+/** Lets a bounded number in at once, first come first served. */
+export interface Turnstile {
+  /** Resolves with what lets the next one in, to be called once. Rejects when one of the signals aborts while waiting. */
+  enter(...signals: readonly AbortSignal[]): Promise<() => void>
+  /** Nobody is in and nobody waits. */
+  isEmpty(): boolean
+}
+
+export function turnstile(max: number): Turnstile {
+  const waiting = new Set<() => void>()
+  let inside = 0
+  const leave = () => {
+    const [next] = waiting
+    if (next) next()
+    else inside -= 1
+  }
+  const turn = (signals: readonly AbortSignal[]): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const stopWaiting = () => {
+        waiting.delete(letIn)
+        for (const signal of signals) signal.removeEventListener('abort', giveUp)
+      }
+      const giveUp = () => {
+        stopWaiting()
+        reject(signals.find(signal => signal.aborted)?.reason)
+      }
+      const letIn = () => {
+        stopWaiting()
+        resolve()
+      }
+      waiting.add(letIn)
+      for (const signal of signals) {
+        // Any number may wait on the same signal, and each takes its listener off again.
+        setMaxListeners(0, signal)
+        signal.addEventListener('abort', giveUp)
+      }
+    })
+  return {
+    async enter(...signals) {
+      for (const signal of signals) signal.throwIfAborted()
+      if (inside < max) inside += 1
+      else await turn(signals)
+      return leave
+    },
+    isEmpty: () => inside === 0 && waiting.size === 0,
+  }
+}
+
+/** Runs `work` for every item, at most `max` at once, and answers in their order. Begins no more after a failure. */
+export async function eachWithin<Item, Answer>(
+  items: readonly Item[],
+  max: number,
+  work: (item: Item) => Promise<Answer>,
+): Promise<Answer[]> {
+  const answers: Answer[] = []
+  let next = 0
+  let hasFailed = false
+  const worker = async () => {
+    while (next < items.length && !hasFailed) {
+      const index = next
+      next += 1
+      try {
+        answers[index] = await work(items[index] as Item)
+      } catch (error) {
+        hasFailed = true
+        throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(max, items.length) }, worker))
+  return answers
+}

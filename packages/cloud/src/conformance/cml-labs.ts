@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest'
+import type { CmlLogin } from '../cml-access.ts'
+import {
+  booted,
+  type CmlServer,
+  cmlServerPerTest,
+  eventually,
+  expectRefusal,
+  never,
+  type OpenCmlServer,
+  OTHER_PIN,
+  topologyOf,
+} from './cml-server.ts'
+
+/** What every adapter of the CML Labs port promises. */
+export function cmlLabsConformance(name: string, open: () => Promise<OpenCmlServer>): void {
+  describe(`the CML labs API on ${name}`, () => {
+    const server = cmlServerPerTest(open)
+    describe('the life of a lab', () => life(server))
+    describe('importing', () => importing(server))
+    describe('refusals', () => refusals(server))
+    describe('sessions', () => sessions(server))
+  })
+}
+
+const NO_SUCH_LAB = '00000000-0000-4000-8000-000000000000'
+
+async function imported({ labs }: OpenCmlServer, login: CmlLogin, nodeCount: number): Promise<string> {
+  const { lab_id } = await labs.import(login, { title: 'My lab', topology: topologyOf(nodeCount) }, never())
+  return lab_id
+}
+
+function converged(server: OpenCmlServer, login: CmlLogin, labId: string): Promise<boolean> {
+  const look = () => server.labs.isConverged(login, labId, never())
+  return eventually(server, look, isConverged => isConverged)
+}
+
+async function nodeStates({ labs }: OpenCmlServer, login: CmlLogin, labId: string): Promise<readonly string[]> {
+  return (await labs.nodes(login, labId, never())).map(node => node.state)
+}
+
+function life(server: CmlServer): void {
+  it('goes from import to delete', async () => {
+    const login = await booted(server())
+    const { labs } = server()
+    const labId = await imported(server(), login, 2)
+    const fresh = { lab_id: labId, title: 'My lab', state: 'DEFINED_ON_CORE', node_count: 2, link_count: 1 }
+    expect(await labs.get(login, labId, never())).toMatchObject(fresh)
+    await labs.start(login, labId, never())
+    expect(await labs.get(login, labId, never())).toMatchObject({ state: 'STARTED' })
+    expect(await labs.isConverged(login, labId, never())).toBe(false)
+    await converged(server(), login, labId)
+    expect(await nodeStates(server(), login, labId)).toEqual(['BOOTED', 'BOOTED'])
+    await labs.stop(login, labId, never())
+    await converged(server(), login, labId)
+    expect(await labs.get(login, labId, never())).toMatchObject({ state: 'STOPPED' })
+    await labs.wipe(login, labId, never())
+    await converged(server(), login, labId)
+    expect(await labs.get(login, labId, never())).toMatchObject(fresh)
+    await labs.delete(login, labId, never())
+    await expectRefusal(labs.get(login, labId, never()), 'not_found')
+    expect(await labs.list(login, never())).toEqual([])
+  })
+
+  it('takes every change twice', async () => {
+    const login = await booted(server())
+    const { labs } = server()
+    const labId = await imported(server(), login, 1)
+    for (const change of ['start', 'start', 'stop', 'stop', 'wipe', 'wipe', 'delete', 'delete'] as const) {
+      await labs[change](login, labId, never())
+      if (change !== 'delete') await converged(server(), login, labId)
+    }
+    await expectRefusal(labs.get(login, labId, never()), 'not_found')
+  })
+
+  it('counts the nodes that run against the quota', async () => {
+    const login = await booted(server())
+    const { labs } = server()
+    const before = await labs.nodeQuota(login, never())
+    expect(before.started).toBe(0)
+    expect(before.quota).toBeGreaterThan(0)
+    const labId = await imported(server(), login, 3)
+    await labs.start(login, labId, never())
+    await converged(server(), login, labId)
+    expect(await labs.nodeQuota(login, never())).toEqual({ quota: before.quota, started: 3 })
+  })
+}
+
+function importing(server: CmlServer): void {
+  it('makes a new lab each time, also of the same title', async () => {
+    const login = await booted(server())
+    const ids = [await imported(server(), login, 1), await imported(server(), login, 2)]
+    expect(new Set(ids).size).toBe(2)
+    const labs = await server().labs.list(login, never())
+    expect(labs.map(lab => lab.lab_id).sort()).toEqual([...ids].sort())
+    expect(labs.map(lab => lab.title)).toEqual(['My lab', 'My lab'])
+    expect(labs.map(lab => lab.owner)).toEqual([login.username, login.username])
+    for (const { created } of labs) expect(created).toBe(new Date(created ?? '').toISOString())
+  })
+
+  it('keeps labels, definitions and tags of the nodes, and gives the topology back', async () => {
+    const login = await booted(server())
+    const { labs } = server()
+    const topology = topologyOf(2, ['serial:2001', 'pat:tcp:2002:22'])
+    const { lab_id } = await labs.import(login, { title: 'Ümläut & 100 % ?', topology }, never())
+    expect(await labs.get(login, lab_id, never())).toMatchObject({ title: 'Ümläut & 100 % ?' })
+    const nodes = await labs.nodes(login, lab_id, never())
+    const node = { node_definition: 'server', state: 'DEFINED_ON_CORE', tags: ['serial:2001', 'pat:tcp:2002:22'] }
+    expect(nodes).toEqual([
+      expect.objectContaining({ ...node, label: 'server-0' }),
+      expect.objectContaining({ ...node, label: 'server-1' }),
+    ])
+    const text = await labs.download(login, lab_id, never())
+    for (const part of ['server-0', 'server-1', 'serial:2001', '0.3.0']) expect(text).toContain(part)
+    const again = await labs.import(login, { title: 'again', topology: text }, never())
+    expect(await labs.get(login, again.lab_id, never())).toMatchObject({ node_count: 2, link_count: 1 })
+  })
+
+  it.each([
+    ['no topology at all', 'hello'],
+    ['broken YAML', 'lab: ['],
+    ['a version that nobody knows', topologyOf(1).replace('0.3.0', '9.9.9')],
+    ['a node without a definition', topologyOf(1).replace('"node_definition":"server",', '')],
+  ])('refuses %s in the words of CML', async (_name, topology) => {
+    const login = await booted(server())
+    const refusal = await expectRefusal(server().labs.import(login, { title: 'x', topology }, never()), 'invalid')
+    expect(refusal.message.length).toBeGreaterThan(20)
+    expect(await server().labs.list(login, never())).toEqual([])
+  })
+}
+
+function refusals(server: CmlServer): void {
+  it('does not know a lab that is not there; but deleting it is done', async () => {
+    const login = await booted(server())
+    const { labs } = server()
+    for (const act of ['get', 'start', 'stop', 'wipe', 'isConverged', 'nodes', 'download'] as const) {
+      await expectRefusal(labs[act](login, NO_SUCH_LAB, never()), 'not_found')
+    }
+    await labs.delete(login, NO_SUCH_LAB, never())
+  })
+
+  it('deletes only what is stopped and wiped', async () => {
+    const login = await booted(server())
+    const { labs } = server()
+    const labId = await imported(server(), login, 1)
+    await labs.start(login, labId, never())
+    await converged(server(), login, labId)
+    await expectRefusal(labs.delete(login, labId, never()), 'invalid')
+    await expectRefusal(labs.wipe(login, labId, never()), 'invalid')
+    await labs.stop(login, labId, never())
+    await converged(server(), login, labId)
+    await expectRefusal(labs.delete(login, labId, never()), 'invalid')
+    expect(await labs.get(login, labId, never())).toMatchObject({ state: 'STOPPED' })
+  })
+
+  it('starts no more nodes than the licence allows', async () => {
+    const login = await booted(server())
+    const { labs } = server()
+    const { quota } = await labs.nodeQuota(login, never())
+    const labId = await imported(server(), login, (quota ?? 0) + 1)
+    const refusal = await expectRefusal(labs.start(login, labId, never()), 'invalid')
+    expect(refusal.message.length).toBeGreaterThan(20)
+    expect(await labs.nodeQuota(login, never())).toMatchObject({ started: 0 })
+  })
+}
+
+function sessions(server: CmlServer): void {
+  it('refuses a wrong password', async () => {
+    const login = await booted(server())
+    await expectRefusal(server().labs.list({ ...login, password: 'wrong' }, never()), 'auth')
+    expect(await server().labs.list(login, never())).toEqual([])
+  })
+
+  it('hides that the server has forgotten a session', async () => {
+    const login = await booted(server())
+    const labId = await imported(server(), login, 1)
+    await server().forgetSessions()
+    await server().labs.start(login, labId, never())
+    await server().forgetSessions()
+    expect(await server().labs.get(login, labId, never())).toMatchObject({ state: 'STARTED' })
+  })
+
+  it('does nothing on a server with another certificate, or when the signal has aborted', async () => {
+    const login = await booted(server())
+    const { labs } = server()
+    const labId = await imported(server(), login, 1)
+    await expectRefusal(labs.start({ ...login, certificate_sha256: OTHER_PIN }, labId, never()), 'transient')
+    await expectRefusal(labs.start(login, labId, AbortSignal.abort()), 'transient')
+    expect(await labs.get(login, labId, never())).toMatchObject({ state: 'DEFINED_ON_CORE' })
+  })
+}

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, expect } from 'vitest'
+import type { CmlLogin } from '../cml-access.ts'
+import type { CmlLabs } from '../cml-labs.ts'
+import type { CmlProbe, CmlSystem } from '../cml-system.ts'
+import type { CloudErrorClass } from '../errors.ts'
+
+/** A fresh cloud for one test, with one machine in it that was just launched; and both ports to its CML server. */
+export interface OpenCmlServer {
+  readonly cml: CmlSystem
+  readonly labs: CmlLabs
+  /** Where the machine's CML is reached now; null while it has no address. */
+  endpoint(): string | null
+  /** Moves time until the machine next changes, and returns once that can be seen. False when it changes no more. */
+  toNextChange(): Promise<boolean>
+  /** Moves the cloud's time. */
+  advance(ms: number): Promise<void>
+  /** Stops the machine and starts it again, and returns when it runs. */
+  restart(): Promise<void>
+  /** An administrator whom the server knows. */
+  readonly account: { readonly username: string; readonly password: string }
+  /** One that the Smart Account takes, and one that it does not know. */
+  readonly tokens: { readonly good: string; readonly bad: string }
+  /** The server drops every session, as after a change of its password or a restart of its API. */
+  forgetSessions(): Promise<void>
+  setSmartAccountReachable(isReachable: boolean): Promise<void>
+  /** Whether the server collects telemetry. */
+  setTelemetry(isOn: boolean): Promise<void>
+  close(): Promise<void>
+}
+
+export type CmlServer = () => OpenCmlServer
+
+export const OTHER_PIN = 'f'.repeat(64)
+const NOWHERE = 'https://127.0.0.1:1'
+const STEP_MS = 5_000
+const STEPS_MAX = 1_000
+
+/** One server for each test of the surrounding suite. */
+export function cmlServerPerTest(open: () => Promise<OpenCmlServer>): CmlServer {
+  let opened: OpenCmlServer | undefined
+  beforeEach(async () => {
+    opened = await open()
+  })
+  afterEach(async () => {
+    await opened?.close()
+    opened = undefined
+  })
+  return () => {
+    if (!opened) throw new Error('the server is there only while a test runs')
+    return opened
+  }
+}
+
+export const never = (): AbortSignal => new AbortController().signal
+
+export function probe({ cml, endpoint }: OpenCmlServer, certificate_sha256: string | null = null): Promise<CmlProbe> {
+  return cml.probe({ url: endpoint() ?? NOWHERE, certificate_sha256 }, never())
+}
+
+/** Boots the server and returns how to log in to it. */
+export async function booted(server: OpenCmlServer): Promise<CmlLogin> {
+  do {
+    // Each change is waited for.
+  } while (await server.toNextChange())
+  const { stage, certificate_sha256 } = await probe(server)
+  expect(stage).toBe('READY')
+  return { url: server.endpoint() ?? NOWHERE, certificate_sha256, ...server.account }
+}
+
+/** Moves time until `look` shows what is awaited, and returns that. */
+export async function eventually<Seen>(
+  server: OpenCmlServer,
+  look: () => Promise<Seen>,
+  isAwaited: (seen: Seen) => boolean,
+): Promise<Seen> {
+  for (let step = 0; step < STEPS_MAX; step++) {
+    const seen = await look()
+    if (isAwaited(seen)) return seen
+    await server.advance(STEP_MS)
+  }
+  throw new Error(`it did not come within ${(STEPS_MAX * STEP_MS) / 1000} s`)
+}
+
+export async function expectRefusal(call: Promise<unknown>, errorClass: CloudErrorClass): Promise<Error> {
+  const refusal: unknown = await call.then(
+    answer => expect.fail(`was not refused: ${JSON.stringify(answer)}`),
+    error => error,
+  )
+  expect(refusal).toMatchObject({ name: 'CloudError', errorClass })
+  return refusal instanceof Error ? refusal : expect.fail('not an error')
+}
+
+/** A topology of so many nodes that need no room to speak of. */
+export function topologyOf(nodeCount: number, tags: readonly string[] = []): string {
+  const node = (index: number) => ({
+    id: `n${index}`,
+    label: `server-${index}`,
+    node_definition: 'server',
+    x: 40 * index,
+    y: 0,
+    interfaces: [{ id: 'i0', label: 'eth0', slot: 0, type: 'physical' }],
+    tags,
+  })
+  const link = (index: number) => ({ id: `l${index}`, n1: `n${index}`, i1: 'i0', n2: `n${index + 1}`, i2: 'i0' })
+  // JSON is YAML too. Every interface has at most one link.
+  return JSON.stringify({
+    lab: { version: '0.3.0', title: 'as exported', description: '', notes: '' },
+    nodes: Array.from({ length: nodeCount }, (_, index) => node(index)),
+    links: nodeCount > 1 ? [link(0)] : [],
+  })
+}

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { MachineMetrics, MachineReading } from '../metrics.ts'
+
+/** A fresh cloud for one test, with one machine that has run for half an hour and has an agent. */
+export interface OpenMetrics {
+  readonly metrics: MachineMetrics
+  readonly region: string
+  readonly other_region: string
+  readonly instance_id: string
+  /** The cloud's time. */
+  now(): number
+  advance(ms: number): Promise<void>
+  /** Stops the machine; it may take its time. */
+  stop(): Promise<void>
+  /** From now on nothing is shown of any period, also of those that were shown before. */
+  leaveOutPeriods(): Promise<void>
+  /** Launches that many machines. */
+  plant(count: number): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+const MINUTE_MS = 60_000
+const PERIOD_MS = 5 * MINUTE_MS
+const NOTHING: MachineReading = {
+  at: null,
+  cpu_utilization: null,
+  memory_utilization: null,
+  disk_utilization: null,
+  network_in_bytes: null,
+  network_out_bytes: null,
+  disk_read_bytes: null,
+  disk_write_bytes: null,
+}
+/** More than fit into one call, whatever is asked of each. */
+const FLEET_SIZE = 200
+
+const signal = () => new AbortController().signal
+
+/** What every adapter of the metrics port promises. */
+export function metricsConformance(name: string, open: () => Promise<OpenMetrics>): void {
+  describe(`metrics on ${name}`, () => {
+    let cloud: OpenMetrics
+    beforeEach(async () => {
+      cloud = await open()
+    })
+    afterEach(() => cloud.close())
+    const read = async (id = cloud.instance_id, region = cloud.region) =>
+      (await cloud.metrics.latest(region, [id], signal())).get(id)
+
+    it('reads every measure of a machine that runs', async () => {
+      const { at, cpu_utilization, memory_utilization, disk_utilization, ...bytes } = (await read()) ?? NOTHING
+      for (const share of [cpu_utilization, memory_utilization, disk_utilization]) {
+        expect(share).toBeGreaterThan(0)
+        expect(share).toBeLessThanOrEqual(1)
+      }
+      for (const each of Object.values(bytes)) expect(each).toBeGreaterThanOrEqual(0)
+      expect(at).not.toBeNull()
+    })
+
+    it('dates a reading by the end of its period, which is one of the last three that are over', async () => {
+      const atMs = Date.parse((await read())?.at ?? '')
+      expect(atMs % PERIOD_MS).toBe(0)
+      expect(atMs).toBeLessThanOrEqual(cloud.now())
+      expect(atMs).toBeGreaterThan(cloud.now() - 3 * PERIOD_MS)
+    })
+
+    it('goes on with time', async () => {
+      const before = Date.parse((await read())?.at ?? '')
+      await cloud.advance(2 * PERIOD_MS)
+      expect(Date.parse((await read())?.at ?? '')).toBe(before + 2 * PERIOD_MS)
+    })
+
+    it('knows nothing of machines that there are not, here or there', async () => {
+      const unknown = 'i-0123456789abcdef0'
+      const readings = await cloud.metrics.latest(cloud.region, [unknown, cloud.instance_id, unknown], signal())
+      expect(new Set(readings.keys())).toEqual(new Set([unknown, cloud.instance_id]))
+      expect(readings.get(unknown)).toEqual(NOTHING)
+      expect(await read(cloud.instance_id, cloud.other_region)).toEqual(NOTHING)
+      expect(await cloud.metrics.latest(cloud.region, [], signal())).toEqual(new Map())
+    })
+
+    it('forgets a stopped machine after three periods, rather than call it idle', async () => {
+      await cloud.stop()
+      await cloud.advance(4 * PERIOD_MS + 10 * MINUTE_MS)
+      expect(await read()).toEqual(NOTHING)
+    })
+
+    it('takes a gap for no measure, not for nothing measured', async () => {
+      await cloud.leaveOutPeriods()
+      expect(await read()).toEqual(NOTHING)
+    })
+
+    it('reads a whole fleet', async () => {
+      const ids = await cloud.plant(FLEET_SIZE)
+      await cloud.advance(30 * MINUTE_MS)
+      const readings = await cloud.metrics.latest(cloud.region, ids, signal())
+      expect(ids.filter(id => readings.get(id)?.cpu_utilization == null)).toEqual([])
+      expect(readings.size).toBe(FLEET_SIZE)
+    })
+
+    it('does nothing once its signal has aborted', async () => {
+      const aborted = cloud.metrics.latest(cloud.region, [cloud.instance_id], AbortSignal.abort())
+      await expect(aborted).rejects.toMatchObject({ name: 'CloudError', errorClass: 'transient' })
+    })
+  })
+}
