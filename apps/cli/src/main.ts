@@ -29,15 +29,16 @@ async function readLine(): Promise<string | null> {
 }
 
 async function loadHost(): Promise<Host> {
-  const [{ up }, { serve }, { checkBackup }, { restore }, { StartupError }] = await Promise.all([
+  const [{ up }, { serve }, { serveSim }, { checkBackup }, { restore }, { StartupError }] = await Promise.all([
     import('@lcm/host/up'),
     import('@lcm/host/serve'),
+    import('@lcm/host/serve-sim'),
     import('@lcm/host/backup'),
     import('@lcm/host/restore'),
     import('@lcm/host/startup-error'),
   ])
   const startupExitCode = (error: unknown) => (error instanceof StartupError ? error.exitCode : null)
-  return { up, serve, checkBackup, restore, startupExitCode }
+  return { up, serve, serveSim, checkBackup, restore, startupExitCode }
 }
 
 const leave = () => process.exit(EXIT.ok)

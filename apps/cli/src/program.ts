@@ -27,6 +27,11 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/serve.ts')).defineServe,
   },
   {
+    name: 'sim',
+    summary: 'run the simulated cloud alone, for anything that speaks to AWS',
+    load: async () => (await import('./commands/sim.ts')).defineSim,
+  },
+  {
     name: 'get',
     summary: 'list workers or templates, or show one',
     load: async () => (await import('./commands/get.ts')).defineGet,
@@ -35,6 +40,11 @@ const GROUPS: readonly Group[] = [
     name: 'describe',
     summary: 'show all there is to know about a worker',
     load: async () => (await import('./commands/describe.ts')).defineDescribe,
+  },
+  {
+    name: 'why',
+    summary: 'explain a worker: why it is where it is, and what happens next',
+    load: async () => (await import('./commands/why.ts')).defineWhy,
   },
   {
     name: 'create',
@@ -98,7 +108,7 @@ Examples:
   lcm up                                       run LCM with a simulated cloud
   lcm create worker --template metal --wait    a new CML server, ready to use
   lcm get workers --watch                      the fleet, live
-  lcm describe worker metal-3                  why it is where it is
+  lcm why worker metal-3                       why it is where it is
 
 ID is an id or a unique name. Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict,
 5 not allowed, 6 unreachable.`

@@ -6,6 +6,7 @@ import type { Sink } from './output.ts'
 export interface Host {
   readonly up: typeof import('@lcm/host/up').up
   readonly serve: typeof import('@lcm/host/serve').serve
+  readonly serveSim: typeof import('@lcm/host/serve-sim').serveSim
   readonly checkBackup: typeof import('@lcm/host/backup').checkBackup
   readonly restore: typeof import('@lcm/host/restore').restore
   /** The exit code of a start that was refused for a known reason; null for any other error. */

@@ -18,8 +18,9 @@ export interface Explained {
 export function explainWorker({ worker, decisions, plan }: Explained, nowMs: number, colors: Colors): string[] {
   const part = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : ['', colors.bold(title), ...lines.map(line => `  ${printable(line)}`)]
+  const status = inkOf(worker.status, colors)(worker.status)
   return [
-    `${colors.bold(printable(worker.name))} is ${inkOf(worker.status, colors)(worker.status)}, for ${ageOf(worker.entered_status_at, nowMs)} now.`,
+    `${colors.bold(printable(worker.name))} is ${status}, for ${ageOf(worker.entered_status_at, nowMs)} now.`,
     ...part('Why', reasonsOf(worker, decisions)),
     ...part('Wanted', [wantedOf(worker, nowMs)]),
     ...part('Next', [nextOf(worker, plan, nowMs)]),

@@ -1,20 +1,28 @@
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
+import type { MachineMetrics } from '@lcm/cloud/metrics'
 import { awsCompute } from '@lcm/cloud-aws/aws-compute'
-import { cmlSystemClient } from '@lcm/cloud-aws/cml-client'
-import { openSimModel } from '@lcm/cloud-sim/model'
+import { awsMetrics } from '@lcm/cloud-aws/aws-metrics'
+import { cmlSystemClient } from '@lcm/cloud-aws/cml-system'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
+import type { PresetName } from '@lcm/cloud-sim/fault-plan'
+import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/server'
-import { type SimFile, SimStoreError, sqliteSimStore } from '@lcm/cloud-sim/store'
+import { type SimFile, type SimStore, SimStoreError, sqliteSimStore } from '@lcm/cloud-sim/store'
 import { WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import type { CmlCredentials } from '@lcm/worker-controller/cml-logins'
 import { type Regions, readRegionFile } from './region-file.ts'
 import { StartupError } from './startup-error.ts'
 
 /** A cloud that the controllers can be given: the ports, and where it is. */
 export interface Cloud {
   readonly compute: Compute
+  readonly metrics: MachineMetrics
   readonly cml: CmlSystem
+  /** How its CML servers are entered where nobody says otherwise; null: nobody knows. */
+  readonly cmlDefaults: CmlCredentials | null
   readonly regions: Regions
   readonly policy: WorkerPolicy
   readonly endpoints: { readonly aws: string | null; readonly sim_control: string | null }
@@ -31,16 +39,20 @@ export function realCloud(options: { clock: Clock; regionsFile: string | undefin
     )
   }
   const compute = awsCompute({ clock: options.clock })
+  const metrics = awsMetrics({ clock: options.clock })
   const cml = cmlSystemClient({ clock: options.clock })
   return {
     compute,
+    metrics,
     cml,
+    cmlDefaults: null,
     regions: readRegionFile(options.regionsFile),
     policy: WORKER_POLICY,
     endpoints: { aws: null, sim_control: null },
     backup: null,
     async close() {
       compute.close()
+      metrics.close()
       await cml.close()
     },
   }
@@ -53,6 +65,10 @@ export interface SimCloudOptions {
   readonly seed: number
   readonly speed: number
   readonly port: number | null
+  /** How the cloud lies; null leaves it as it was, which at first is calm. */
+  readonly preset: PresetName | null
+  /** How many machines a new world has from the start. */
+  readonly fleet: number
 }
 
 const region = (letter: string) => ({
@@ -68,9 +84,9 @@ const SIM_POLICY: WorkerPolicy = { ...WORKER_POLICY, lookAgainMs: 500, lookAgain
 
 /** The simulated cloud on loopback, reached by the same clients as the real one. */
 export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
-  const { clock, log, seed, speed } = options
+  const { clock, log } = options
   const store = openSimStore(options.storeFile)
-  const model = openSimModel({ seed, clock, speed, store })
+  const model = openWorld(options, store)
   const server = await startSimServer({ model, clock, log, port: options.port ?? 0 }).catch((cause: unknown) => {
     model.close()
     throw new StartupError(
@@ -78,16 +94,16 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
       { cause },
     )
   })
-  const compute = awsCompute({
-    clock,
-    endpoint: server.url,
-    credentials: { accessKeyId: 'simulated', secretAccessKey: 'simulated' },
-  })
+  const credentials = { accessKeyId: 'simulated', secretAccessKey: 'simulated' }
+  const compute = awsCompute({ clock, endpoint: server.url, credentials })
+  const metrics = awsMetrics({ clock, endpoint: server.url, credentials })
   const cml = cmlSystemClient({ clock })
   const copies = new Set<Promise<void>>()
   return {
     compute,
+    metrics,
     cml,
+    cmlDefaults: DEFAULT_CML_LOGIN,
     regions: SIM_REGIONS,
     policy: SIM_POLICY,
     endpoints: { aws: server.url, sim_control: `${server.url}/sim/v1` },
@@ -98,6 +114,7 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
     },
     async close() {
       compute.close()
+      metrics.close()
       await cml.close()
       await server.close()
       await Promise.allSettled(copies)
@@ -106,7 +123,19 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
   }
 }
 
-function openSimStore(file: string): SimFile {
+/** A world as it was left, with the preset and, if it is new, the machines that were asked for. */
+export function openWorld(
+  options: Pick<SimCloudOptions, 'clock' | 'seed' | 'speed' | 'preset' | 'fleet'>,
+  store: SimStore,
+): SimModel {
+  const { clock, seed, speed, preset, fleet } = options
+  const model = openSimModel({ seed, clock, speed, store, preset: 'calm' })
+  model.plantFleet(fleet)
+  if (preset !== null) model.faults.usePreset(preset)
+  return model
+}
+
+export function openSimStore(file: string): SimFile {
   try {
     return sqliteSimStore(file)
   } catch (cause) {

@@ -116,14 +116,52 @@ const API = z.object({
 })
 export type ApiEnvironment = z.infer<typeof API>
 
+const tagFilter = z
+  .string()
+  .regex(/^none$|^[^=]+=.+$/, 'name=value, such as cml-managed=true, or none')
+  .transform(text => {
+    const [key = '', ...value] = text.split('=')
+    return text === 'none' ? null : { key, value: value.join('=') }
+  })
+
+/** What the worker-controller's loops are set to, alone or beside the API. */
+const LOOPS = {
+  RECONCILE_INTERVAL: seconds(30),
+  RECONCILE_POLLING_ENABLED: flag(true),
+  METRICS_COLLECT_INTERVAL: seconds(60),
+  IDLE_DETECTION_INTERVAL: seconds(300),
+  AUTO_IMPORT_ENABLED: z.stringbool().optional(),
+  WORKER_DISCOVERY_ENABLED: z.stringbool().optional(),
+  WORKER_DISCOVERY_INTERVAL: seconds(300),
+  WORKER_DISCOVERY_TAG_FILTER: tagFilter.default({ key: 'cml-managed', value: 'true' }),
+  WORKER_DISCOVERY_AMI_FILTER: z.string().max(128).default(''),
+  CML_DEFAULT_USERNAME: word.default('admin'),
+  CML_DEFAULT_PASSWORD: z.string().default(''),
+}
+const LOOPS_SCHEMA = z.object(LOOPS)
+export type LoopsEnvironment = z.infer<typeof LOOPS_SCHEMA>
+
+/** Two names for one thing may not say two things, and what is looked for must be said somehow. */
+function contradictions(given: Env): string[] {
+  const { AUTO_IMPORT_ENABLED: one, WORKER_DISCOVERY_ENABLED: other } = given
+  const differ = one !== undefined && other !== undefined && isOn(one) !== isOn(other)
+  const takesAll = given.WORKER_DISCOVERY_TAG_FILTER === 'none' && given.WORKER_DISCOVERY_AMI_FILTER === undefined
+  return [
+    ...(differ ? [`AUTO_IMPORT_ENABLED=${one} and WORKER_DISCOVERY_ENABLED=${other} contradict each other`] : []),
+    ...(takesAll
+      ? ['WORKER_DISCOVERY_TAG_FILTER=none needs WORKER_DISCOVERY_AMI_FILTER, or every machine would be taken']
+      : []),
+  ]
+}
+const isOn = (text: string): boolean => z.stringbool().safeParse(text).data === true
+
 const WORKER_CONTROLLER = z.object({
   ...SHARED,
+  ...LOOPS,
   CONTROL_PLANE_API_URL: z.url().default('http://localhost:8080'),
   LCM_SERVICE_TOKEN: word,
   LCM_FLEET: z.string().regex(/^[\w.-]{1,64}$/, 'letters, digits, dots and dashes'),
   WORKER_CONTROLLER_INSTANCE_ID: word.optional(),
-  RECONCILE_INTERVAL: seconds(30),
-  RECONCILE_POLLING_ENABLED: flag(true),
   READY_PROBE_INTERVAL: seconds(10),
   AWS_REGIONS_CONFIG_PATH: word,
 })
@@ -135,7 +173,10 @@ export const webhookEnvironment = (env: Env): WebhookEnvironment => read(z.objec
 export type WebhookEnvironment = Pick<ApiEnvironment, keyof typeof WEBHOOK>
 
 export const apiEnvironment = (env: Env): ApiEnvironment => read(API, env, missingAccess)
-export const workerControllerEnvironment = (env: Env): WorkerControllerEnvironment => read(WORKER_CONTROLLER, env)
+export const workerControllerEnvironment = (env: Env): WorkerControllerEnvironment =>
+  read(WORKER_CONTROLLER, env, contradictions)
+/** For a process in which the controller runs beside the API. */
+export const loopsEnvironment = (env: Env): LoopsEnvironment => read(LOOPS_SCHEMA, env, contradictions)
 
 /** An empty variable counts as unset, as shells and unit files make them. */
 function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) => string[] = () => []): z.output<T> {
@@ -161,6 +202,19 @@ function missingAccess(given: Env): string[] {
   if (given.LCM_BOOTSTRAP_ADMIN_TOKEN_FILE !== undefined) return []
   return ['LCM_BOOTSTRAP_ADMIN_TOKEN_FILE must be set, or LCM_OIDC_ISSUER']
 }
+
+/** What the loops are to do, as the controller wants it told. */
+export const loopsOf = (env: LoopsEnvironment) => ({
+  reconcileIntervalMs: env.RECONCILE_INTERVAL,
+  pollingEnabled: env.RECONCILE_POLLING_ENABLED,
+  metricsIntervalMs: env.METRICS_COLLECT_INTERVAL,
+  idleCheckIntervalMs: env.IDLE_DETECTION_INTERVAL,
+  discoveryIntervalMs: env.WORKER_DISCOVERY_INTERVAL,
+  autoImportEnabled: env.AUTO_IMPORT_ENABLED ?? env.WORKER_DISCOVERY_ENABLED ?? true,
+  discoveryAmiFilter: env.WORKER_DISCOVERY_AMI_FILTER,
+  cmlDefaults:
+    env.CML_DEFAULT_PASSWORD === '' ? null : { username: env.CML_DEFAULT_USERNAME, password: env.CML_DEFAULT_PASSWORD },
+})
 
 const shown = (name: string, value: string): string =>
   /TOKEN$|KEY$|PASSWORD$|STORE$|WEBHOOK_URL$/.test(name) ? '(hidden)' : value

@@ -4,7 +4,8 @@ import { isProblem } from '@lcm/client/api-error'
 import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { awsCompute } from '@lcm/cloud-aws/aws-compute'
-import { cmlSystemClient } from '@lcm/cloud-aws/cml-client'
+import { awsMetrics } from '@lcm/cloud-aws/aws-metrics'
+import { cmlSystemClient } from '@lcm/cloud-aws/cml-system'
 import type { Dispatch } from '@lcm/contract/wire'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { host } from '@lcm/runtime'
@@ -14,7 +15,7 @@ import { pinoLogger } from '@lcm/service/pino-logger'
 import { promMeter } from '@lcm/service/prom-meter'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/worker-controller/config'
 import { closingAfter } from './closing.ts'
-import type { WorkerControllerEnvironment } from './environment.ts'
+import { loopsOf, type WorkerControllerEnvironment } from './environment.ts'
 import { readRegionFile } from './region-file.ts'
 import { etcdProblems, openEtcd } from './serving.ts'
 import type { Io } from './up.ts'
@@ -33,6 +34,8 @@ export function serveWorkerController(
     onClose(() => coordination.close())
     const compute = awsCompute({ clock })
     onClose(() => compute.close())
+    const metrics = awsMetrics({ clock })
+    onClose(() => metrics.close())
     const cml = cmlSystemClient({ clock })
     onClose(() => cml.close())
     const transport = httpTransport({ baseUrl: env.CONTROL_PLANE_API_URL, clock })
@@ -40,6 +43,7 @@ export function serveWorkerController(
     const controller = composeWorkerController({
       client: apiClient(transport, { token: env.LCM_SERVICE_TOKEN }),
       compute,
+      metrics,
       cml,
       changeKeys: coordination.changeKeys,
       election: coordination.election(WORKER_CONTROLLER, instanceId),
@@ -59,9 +63,12 @@ const configOf = (env: WorkerControllerEnvironment): WorkerControllerConfig => (
   ...WORKER_CONTROLLER_DEFAULTS,
   fleet: env.LCM_FLEET,
   regions: readRegionFile(env.AWS_REGIONS_CONFIG_PATH),
-  policy: { ...WORKER_POLICY, probeIntervalMs: env.READY_PROBE_INTERVAL },
-  reconcileIntervalMs: env.RECONCILE_INTERVAL,
-  pollingEnabled: env.RECONCILE_POLLING_ENABLED,
+  policy: {
+    ...WORKER_POLICY,
+    probeIntervalMs: env.READY_PROBE_INTERVAL,
+    discoveryTag: env.WORKER_DISCOVERY_TAG_FILTER,
+  },
+  ...loopsOf(env),
 })
 
 /** The API knows who people are. */

@@ -18,6 +18,8 @@ const options = (dataDir: string, more: Partial<UpOptions> = {}): UpOptions => (
   dataDir,
   port: 0,
   simPort: null,
+  simPreset: null,
+  simFleet: 0,
   speed: SPEED,
   env: { LCM_LOG_LEVEL: 'silent' },
   ...more,

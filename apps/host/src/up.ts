@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { apiClient } from '@lcm/client/client'
+import type { PresetName } from '@lcm/cloud-sim/fault-plan'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
 import { localCoordination } from '@lcm/coordination/local'
 import type { Actor } from '@lcm/domain/actor'
@@ -11,14 +12,14 @@ import { answerOf } from '@lcm/service/controller-face'
 import { LOG_LEVELS, pinoLogger } from '@lcm/service/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/service/prom-meter'
 import type { Store } from '@lcm/store/store'
-import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
+import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/worker-controller/config'
 import { z } from 'zod'
 import { assetFolder } from './assets.ts'
 import { backupsOf } from './backup.ts'
 import { closingAfter } from './closing.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
-import { settingsEnvironment, webhookEnvironment, webhookOf } from './environment.ts'
+import { loopsEnvironment, loopsOf, settingsEnvironment, webhookEnvironment, webhookOf } from './environment.ts'
 import { createFirstFleet } from './first-fleet.ts'
 import { listen, openStore } from './listening.ts'
 import { holdRestoredFleet } from './restored.ts'
@@ -34,6 +35,10 @@ export interface UpOptions {
   readonly port: number | null
   readonly simPort: number | null
   readonly speed: number | null
+  /** Null leaves the simulated cloud's faults as they were. */
+  readonly simPreset: PresetName | null
+  /** How many machines the simulated cloud has before the first start. */
+  readonly simFleet: number
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -94,12 +99,13 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   const controller = composeWorkerController({
     client: apiClient(plane.dispatch, { token: controllerToken }),
     compute: cloud.compute,
+    metrics: cloud.metrics,
     cml: cloud.cml,
     changeKeys: coordination.changeKeys,
     election: coordination.election(WORKER_CONTROLLER, instanceId),
     logger: log,
     meter,
-    config: { ...WORKER_CONTROLLER_DEFAULTS, fleet: folder.fleetId, regions: cloud.regions, policy: cloud.policy },
+    config: controllerConfig(options.env, folder.fleetId, cloud),
     problems: () => [],
   })
   controllers.push(controller)
@@ -109,6 +115,19 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   const loginUrl = `${server.url}/login?code=${await plane.access.createLoginCode(ADMIN)}`
   for (const line of welcome(server.url, loginUrl, opened)) io.out(line)
   await host([...plane.services, ...controller.services], io.signal, { logger: log })
+}
+
+function controllerConfig(env: UpOptions['env'], fleet: string, cloud: Cloud): WorkerControllerConfig {
+  const loops = loopsEnvironment(env)
+  const { cmlDefaults, ...set } = loopsOf(loops)
+  return {
+    ...WORKER_CONTROLLER_DEFAULTS,
+    fleet,
+    regions: cloud.regions,
+    policy: { ...cloud.policy, discoveryTag: loops.WORKER_DISCOVERY_TAG_FILTER },
+    ...set,
+    cmlDefaults: cmlDefaults ?? cloud.cmlDefaults,
+  }
 }
 
 function logLevel(env: UpOptions['env']) {
@@ -131,7 +150,8 @@ async function openCloud(options: UpOptions, folder: DataFolder, log: Logger): P
   const seed = createHash('sha256').update(folder.fleetId).digest().readUInt32BE(0)
   const storeFile = folder.file('sim.sqlite')
   const speed = options.speed ?? SPEED
-  return simulatedCloud({ clock: systemClock, log, storeFile, seed, speed, port: options.simPort })
+  const { simPort: port, simPreset: preset, simFleet: fleet } = options
+  return simulatedCloud({ clock: systemClock, log, storeFile, seed, speed, port, preset, fleet })
 }
 
 function openControlPlane(

@@ -1,8 +1,9 @@
 import type { Client } from '@lcm/client/client'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
+import type { MachineMetrics } from '@lcm/cloud/metrics'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
-import type { Election, HostedService, Logger } from '@lcm/runtime'
+import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import type { ControllerFace, ControllerHealth } from '@lcm/service/controller-face'
 import { decisionLog } from '@lcm/service/decision-log'
@@ -10,7 +11,8 @@ import { heartbeat } from '@lcm/service/heartbeat'
 import type { PromMeter } from '@lcm/service/prom-meter'
 import { type RegisteredElection, registeredElection } from '@lcm/service/registered-election'
 import type { WorkerControllerConfig } from '@lcm/worker-controller/config'
-import { type WorkerReconciler, workerReconciler } from '@lcm/worker-controller/worker-reconciler'
+import { ledMachines } from '@lcm/worker-controller/led-machines'
+import { type WorkerController, workerController } from '@lcm/worker-controller/worker-controller'
 import { VERSION } from './version.ts'
 
 export const WORKER_CONTROLLER = 'worker-controller'
@@ -19,6 +21,7 @@ export interface WorkerControllerParts {
   readonly client: Client
   readonly compute: Compute
   readonly cml: CmlSystem
+  readonly metrics: MachineMetrics
   readonly changeKeys: ChangeKeys
   readonly election: Election
   readonly logger: Logger
@@ -31,16 +34,18 @@ export interface WorkerControllerParts {
 export interface ComposedController {
   readonly services: readonly HostedService[]
   readonly face: ControllerFace
-  readonly loop: WorkerReconciler
+  readonly loop: Reconciliation
 }
 
 /** The worker-controller with all that belongs to it: the same in a process of its own and beside the API. */
 export function composeWorkerController(parts: WorkerControllerParts): ComposedController {
   const { client, changeKeys, logger } = parts
   const clock = systemClock
-  const election = registeredElection({ election: parts.election, service: WORKER_CONTROLLER, client, clock, logger })
+  const registered = registeredElection({ election: parts.election, service: WORKER_CONTROLLER, client, clock, logger })
+  const { machines, election } = ledMachines({ compute: parts.compute, election: registered, clock })
   const decisions = decisionLog({ client, clock, logger, instanceId: election.instanceId })
-  const loop = workerReconciler({ ...parts, election, clock, decisions })
+  const controller = workerController({ ...parts, machines, election, clock, decisions })
+  const { loop } = controller
   const beats = heartbeat({
     service: WORKER_CONTROLLER,
     version: VERSION,
@@ -48,36 +53,39 @@ export function composeWorkerController(parts: WorkerControllerParts): ComposedC
     changeKeys,
     election,
     loop,
-    plan: loop.plan,
+    plan: controller.plan,
     clock,
     logger,
   })
-  return { services: [loop, decisions.service, beats], face: faceOf(parts, election, loop), loop }
+  return { services: [controller.service, decisions.service, beats], face: faceOf(parts, election, controller), loop }
 }
 
 const faceOf = (
   parts: WorkerControllerParts,
   election: RegisteredElection,
-  loop: WorkerReconciler,
+  controller: WorkerController,
 ): ControllerFace => ({
   service: WORKER_CONTROLLER,
   version: VERSION,
-  health: () => healthOf(parts, election, loop),
+  health: () => healthOf(parts, election, controller),
   leader: () => election.status(),
   metrics() {
-    loop.health()
+    controller.loop.health()
+    controller.stats()
     return parts.meter.text()
   },
-  trigger: () => loop.triggerNow(),
+  stats: controller.stats,
+  plan: controller.plan,
+  trigger: () => controller.loop.triggerNow(),
   resign: () => election.resign(),
 })
 
 function healthOf(
   parts: WorkerControllerParts,
   election: RegisteredElection,
-  loop: WorkerReconciler,
+  controller: WorkerController,
 ): ControllerHealth {
-  const { status, last_reconciliation } = loop.health()
+  const { status, last_reconciliation } = controller.loop.health()
   const regressed = 'epoch_regressed: the API has seen a newer term; run: lcm services reset-term worker-controller'
   const problems = [
     ...parts.problems(),
@@ -89,6 +97,7 @@ function healthOf(
     is_leader: election.status().state === 'LEADER',
     instance_id: election.instanceId,
     last_reconciliation,
+    ...controller.health(),
     problems,
   }
 }

@@ -5,8 +5,8 @@ import { startSimServer } from '@lcm/cloud-sim/server'
 import { systemClock } from '@lcm/runtime/clock'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
+import type { AwsCall } from './aws-clients.ts'
 import { awsCompute } from './aws-compute.ts'
-import type { AwsCall } from './ec2-clients.ts'
 
 const CREDENTIALS = { accessKeyId: 'AKIDSIMULATED', secretAccessKey: 'none' }
 const SILENT = { info: () => undefined, warn: () => undefined }
@@ -47,7 +47,7 @@ describe('the AWS adapter', () => {
     const calls: AwsCall[] = []
     const { compute, close } = await openWire(call => calls.push(call))
     await compute.list('us-west-2', { client_token: 'none' }, signal())
-    await compute.terminate('us-west-2', 'i-0123456789abcdef0', signal()).catch(() => undefined)
+    await compute.power('us-west-2', 'terminate', ['i-0123456789abcdef0'], signal())
     await close()
     expect(calls).toMatchObject([
       { region: 'us-west-2', action: 'DescribeInstances', status: 200, code: null },

@@ -54,13 +54,16 @@ const tagList = (tags: Readonly<Record<string, string>>): Tag[] =>
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([Key, Value]) => ({ Key, Value }))
 
+const INSTANCE_ID = /^i-[0-9a-f]+$/
+
 export function toInstance(action: string, instance: Ec2Instance): Instance {
   const { InstanceId, State } = instance
   if (!InstanceId || !State?.Name) throw unreadable(action, 'an instance without an id or a state')
+  if (!INSTANCE_ID.test(InstanceId)) throw unreadable(action, 'an instance with an id that is none')
   return {
     instance_id: InstanceId,
     state: State.Name,
-    state_reason: instance.StateReason?.Code ?? null,
+    state_reason: instance.StateReason?.Code || null,
     instance_type: instance.InstanceType ?? '',
     image_id: instance.ImageId ?? '',
     availability_zone: instance.Placement?.AvailabilityZone ?? '',

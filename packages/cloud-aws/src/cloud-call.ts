@@ -1,7 +1,6 @@
 import { classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
 import { GivenUp, type Limits, withinDeadline } from './deadline.ts'
-import { statusOf } from './ec2-clients.ts'
 
 /** Runs a call to the cloud so that it ends within its limits, and fails with a CloudError only. */
 export async function cloudCall<Answer>(
@@ -36,3 +35,11 @@ const firstLine = (text: string) => text.split('\n')[0] ?? ''
 /** What the cloud said can't be believed, so nothing may be concluded from it. */
 export const unreadable = (action: string, message: string): CloudError =>
   new CloudError('transient', { code: 'MalformedAnswer', action, message })
+
+/** The SDK keeps the status of answers and errors alike in `$metadata`. */
+export function statusOf(outcome: unknown): number | null {
+  if (typeof outcome !== 'object' || outcome === null || !('$metadata' in outcome)) return null
+  const metadata = outcome.$metadata
+  if (typeof metadata !== 'object' || metadata === null || !('httpStatusCode' in metadata)) return null
+  return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : null
+}

@@ -1,27 +1,15 @@
-import type {
-  DescribeImagesCommandInput,
-  DescribeInstancesCommandInput,
-  EC2Client,
-  Image as Ec2Image,
-  Instance as Ec2Instance,
-} from '@aws-sdk/client-ec2'
+import type { DescribeInstancesCommandInput, Instance as Ec2Instance } from '@aws-sdk/client-ec2'
 import { awsFilters } from '@lcm/cloud/aws-filters'
-import type { DescribeResult, Image, ImageQuery, InstanceFilter } from '@lcm/cloud/compute'
+import { type DescribeResult, IDS_PER_CALL, type InstanceFilter, LISTED_PER_CALL } from '@lcm/cloud/compute'
+import { chunksOf } from '@lcm/cloud/compute-power'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { toInstance } from './aws-instance.ts'
 import { unreadable } from './cloud-call.ts'
-import type { Sdk } from './ec2-clients.ts'
+import type { Ec2Call } from './ec2-clients.ts'
+import { everyPage } from './pages.ts'
 
-/** What a call needs: the client of its region, the SDK's commands, and when to stop. */
-export interface Ec2Call {
-  readonly client: EC2Client
-  readonly sdk: Sdk
-  readonly signal: AbortSignal
-}
-
-/** Parsing one page blocks the event loop for about 40 ms; larger pages would hold up lease renewals. */
-const PAGE_SIZE = 200
-const PAGES_MAX = 1000
+/** Parsing a page of 200 blocks the event loop for about 40 ms; larger pages would hold up lease renewals. */
+const PAGE_SIZE = LISTED_PER_CALL
 
 export async function listInstances(ec2: Ec2Call, filter: InstanceFilter): Promise<readonly Instance[]> {
   const filters = awsFilters(filter).map(({ name, value }) => ({ Name: name, Values: [value] }))
@@ -49,34 +37,11 @@ function machinesOf(instances: Ec2Instance[] | undefined): Ec2Instance[] {
   return instances
 }
 
-interface AnsweredPage<Item> {
-  readonly items: Item[] | undefined
-  readonly next: string | undefined
-}
-
-/** An empty 200 parses to no list at all. Taking that for "none" would mean that every machine is gone. */
-async function* everyPage<Item>(
-  action: string,
-  page: (nextToken: string | undefined) => Promise<AnsweredPage<Item>>,
-): AsyncGenerator<Item> {
-  let token: string | undefined
-  for (let count = 0; count < PAGES_MAX; count++) {
-    const { items, next } = await page(token)
-    if (!Array.isArray(items)) throw unreadable(action, 'an answer without a list')
-    yield* items
-    if (!next) return
-    if (next === token) throw unreadable(action, 'the same page token twice')
-    token = next
-  }
-  throw unreadable(action, `more than ${PAGES_MAX} pages`)
-}
-
 export async function describeInstances(ec2: Ec2Call, ids: readonly string[]): Promise<DescribeResult> {
   const wanted = [...new Set(ids)]
   const known = new Map<string, Instance>()
-  for (let from = 0; from < wanted.length; from += PAGE_SIZE) {
-    const batch = await knownAmong(ec2, wanted.slice(from, from + PAGE_SIZE))
-    for (const instance of batch) known.set(instance.instance_id, instance)
+  for (const batch of chunksOf(wanted, IDS_PER_CALL.describe)) {
+    for (const instance of await knownAmong(ec2, batch)) known.set(instance.instance_id, instance)
   }
   return { found: wanted.flatMap(id => known.get(id) ?? []), missing: wanted.filter(id => !known.has(id)) }
 }
@@ -100,36 +65,3 @@ function withoutNamed(ids: readonly string[], message: string): readonly string[
   const named = new Set(message.match(/i-[0-9a-f]+/g) ?? [])
   return ids.filter(id => !named.has(id))
 }
-
-/** Without the owner anybody's public image of that name could win. */
-export async function newestImage(ec2: Ec2Call, wanted: ImageQuery): Promise<Image | null> {
-  const input: DescribeImagesCommandInput = {
-    Owners: [wanted.owner],
-    IncludeDeprecated: false,
-    Filters: [
-      { Name: 'name', Values: [wanted.name_pattern] },
-      { Name: 'state', Values: ['available'] },
-    ],
-    MaxResults: PAGE_SIZE,
-  }
-  const pages = everyPage('DescribeImages', async NextToken => {
-    const command = new ec2.sdk.DescribeImagesCommand({ ...input, ...(NextToken ? { NextToken } : {}) })
-    const answer = await ec2.client.send(command, { abortSignal: ec2.signal })
-    return { items: answer.Images, next: answer.NextToken }
-  })
-  let newest: Image | null = null
-  for await (const raw of pages) {
-    const image = toImage(raw)
-    if (image && (!newest || isNewer(image, newest))) newest = image
-  }
-  return newest
-}
-
-function toImage(raw: Ec2Image): Image | null {
-  const { ImageId, Name, CreationDate, State, RootDeviceName } = raw
-  if (!ImageId || !CreationDate || !RootDeviceName || State !== 'available') return null
-  return { image_id: ImageId, name: Name ?? '', created_at: CreationDate, root_device: RootDeviceName }
-}
-
-const isNewer = (a: Image, b: Image) =>
-  a.created_at === b.created_at ? a.image_id > b.image_id : a.created_at > b.created_at

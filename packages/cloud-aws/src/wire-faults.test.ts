@@ -1,10 +1,10 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Compute } from '@lcm/cloud/compute'
 import type { CloudErrorClass } from '@lcm/cloud/errors'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { awsCompute } from './aws-compute.ts'
+import { askedFor, errorXml, instanceXml, pageXml } from './testing/ec2-answers.ts'
+import { type Script, scriptedEndpoint } from './testing/scripted-endpoint.ts'
 
 const REGION = 'us-east-1'
 const signal = () => new AbortController().signal
@@ -13,51 +13,16 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-/** What a call of EC2 is answered with, by number. Null leaves it hanging. */
-type Script = (call: number, form: URLSearchParams) => { status?: number; body: string } | null
-
 async function cloudThatAnswers(script: Script) {
   const clock = manualClock()
-  const forms: URLSearchParams[] = []
-  const asked = { once: () => undefined }
-  const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
-    const form = new URLSearchParams(await textOf(request))
-    forms.push(form)
-    asked.once()
-    const answer = script(forms.length, form)
-    if (answer) response.writeHead(answer.status ?? 200).end(answer.body)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const endpoint = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
-  const compute = awsCompute({ clock, endpoint, credentials: { accessKeyId: 'a', secretAccessKey: 'b' } })
+  const endpoint = await scriptedEndpoint(script)
+  const compute = awsCompute({ clock, endpoint: endpoint.url, credentials: { accessKeyId: 'a', secretAccessKey: 'b' } })
   closers.push(async () => {
     compute.close()
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
+    await endpoint.close()
   })
-  const untilAsked = new Promise<void>(resolve => {
-    asked.once = () => void resolve()
-  })
-  return { compute, clock, forms, untilAsked }
+  return { compute, clock, bodies: endpoint.bodies, untilAsked: endpoint.asked }
 }
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of request) text += chunk
-  return text
-}
-
-const instance = (id: string) =>
-  `<item><instanceId>${id}</instanceId><instanceState><code>16</code><name>running</name></instanceState></item>`
-const page = (ids: readonly string[], next = '') =>
-  `<DescribeInstancesResponse><reservationSet>${ids
-    .map(id => `<item><reservationId>r</reservationId><instancesSet>${instance(id)}</instancesSet></item>`)
-    .join('')}</reservationSet>${next && `<nextToken>${next}</nextToken>`}</DescribeInstancesResponse>`
-const error = (code: string, message = 'no') =>
-  `<Response><Errors><Error><Code>${code}</Code><Message>${message}</Message></Error></Errors></Response>`
 
 const list = (compute: Compute, until = signal()) => compute.list(REGION, { client_token: 't' }, until)
 const failsAs = (errorClass: CloudErrorClass, code: string) =>
@@ -68,32 +33,32 @@ describe('a listing', () => {
     ['an empty 200', ''],
     ['an HTML page as 200', '<html><body>captive portal</body></html>'],
     ['text that is no XML', 'not xml'],
-    ['an answer that breaks off', page(['i-1', 'i-2']).slice(0, 200)],
+    ['an answer that breaks off', pageXml(['i-1', 'i-2']).slice(0, 200)],
     ['an answer without a list', '<DescribeInstancesResponse/>'],
     [
       'a reservation without its machines',
       '<r><reservationSet><item><reservationId>r</reservationId></item></reservationSet></r>',
     ],
-    ['a machine without an id', page(['']).replace('<instanceId></instanceId>', '')],
+    ['a machine without an id', pageXml(['']).replace('<instanceId></instanceId>', '')],
   ])('is never taken for complete from %s', async (_name, body) => {
     const { compute } = await cloudThatAnswers(() => ({ body }))
     await expect(list(compute)).rejects.toMatchObject({ name: 'CloudError', errorClass: 'transient' })
   })
 
   it('fails when its second page does', async () => {
-    const { compute } = await cloudThatAnswers(call => (call === 1 ? { body: page(['i-1'], 'two') } : { body: '' }))
+    const { compute } = await cloudThatAnswers(call => (call === 1 ? { body: pageXml(['i-1'], 'two') } : { body: '' }))
     await expect(list(compute)).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
   })
 
   it('fails when the pages go in a circle', async () => {
-    const { compute, forms } = await cloudThatAnswers(() => ({ body: page(['i-1'], 'again') }))
+    const { compute, bodies } = await cloudThatAnswers(() => ({ body: pageXml(['i-1'], 'again') }))
     await expect(list(compute)).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
-    expect(forms).toHaveLength(2)
+    expect(bodies).toHaveLength(2)
   })
 
   it('tries again by itself after a passing fault', async () => {
     const { compute } = await cloudThatAnswers(call =>
-      call === 1 ? { status: 500, body: error('InternalError') } : { body: page(['i-1']) },
+      call === 1 ? { status: 500, body: errorXml('InternalError') } : { body: pageXml(['i-1']) },
     )
     expect(await list(compute)).toHaveLength(1)
   })
@@ -102,7 +67,7 @@ describe('a listing', () => {
     ['an HTML 404', 404, '<html>nope</html>', 'transient'],
     ['an empty 404', 404, '', 'transient'],
     ['an empty 403', 403, '', 'transient'],
-    ['a refusal of our credentials', 401, error('AuthFailure'), 'auth'],
+    ['a refusal of our credentials', 401, errorXml('AuthFailure'), 'auth'],
   ] as const)('reads %s by what it proves', async (_name, status, body, errorClass) => {
     const { compute } = await cloudThatAnswers(() => ({ status, body }))
     await expect(list(compute)).rejects.toMatchObject({ errorClass })
@@ -129,24 +94,22 @@ describe('a listing', () => {
 
 describe('describing by id', () => {
   const IDS = ['i-0a', 'i-0b', 'i-0c', 'i-0d', 'i-0e']
-  const asked = (form: URLSearchParams) =>
-    [...form].filter(([name]) => name.startsWith('InstanceId.')).map(([, value]) => value)
   const knows = (known: readonly string[], message: (unknown: readonly string[]) => string): Script => {
-    return (_call, form) => {
-      const unknown = asked(form).filter(id => !known.includes(id))
-      if (unknown.length === 0) return { body: page(asked(form)) }
-      return { status: 400, body: error('InvalidInstanceID.NotFound', message(unknown)) }
+    return (_call, body) => {
+      const unknown = askedFor(body).filter(id => !known.includes(id))
+      if (unknown.length === 0) return { body: pageXml(askedFor(body)) }
+      return { status: 400, body: errorXml('InvalidInstanceID.NotFound', message(unknown)) }
     }
   }
 
   it('leaves out the ids that EC2 names, and asks once more', async () => {
     const words = (unknown: readonly string[]) => `The instance IDs '${unknown.join(', ')}' do not exist`
-    const { compute, forms } = await cloudThatAnswers(knows(['i-0a', 'i-0c'], words))
+    const { compute, bodies } = await cloudThatAnswers(knows(['i-0a', 'i-0c'], words))
     const { found, missing } = await compute.describe(REGION, IDS, signal())
     expect(found.map(each => each.instance_id)).toEqual(['i-0a', 'i-0c'])
     expect(missing).toEqual(['i-0b', 'i-0d', 'i-0e'])
-    expect(forms).toHaveLength(2)
-    expect(forms.some(form => form.has('MaxResults'))).toBe(false)
+    expect(bodies).toHaveLength(2)
+    expect(bodies.some(body => body.includes('MaxResults'))).toBe(false)
   })
 
   it('halves the batch when EC2 names none', async () => {
@@ -157,7 +120,7 @@ describe('describing by id', () => {
   })
 
   it('counts what is silently left out as missing', async () => {
-    const { compute } = await cloudThatAnswers(() => ({ body: page(['i-0a', 'i-0f']) }))
+    const { compute } = await cloudThatAnswers(() => ({ body: pageXml(['i-0a', 'i-0f']) }))
     const { found, missing } = await compute.describe(REGION, ['i-0a', 'i-0b'], signal())
     expect([found.map(each => each.instance_id), missing]).toEqual([['i-0a'], ['i-0b']])
   })
@@ -192,20 +155,22 @@ describe('a change', () => {
     )
 
   it('is asked for once only, and a shortage of capacity is no 500', async () => {
-    const { compute, forms } = await cloudThatAnswers(() => ({
+    const { compute, bodies } = await cloudThatAnswers(() => ({
       status: 500,
-      body: error('InsufficientInstanceCapacity'),
+      body: errorXml('InsufficientInstanceCapacity'),
     }))
     await expect(launch(compute)).rejects.toEqual(failsAs('capacity', 'InsufficientInstanceCapacity'))
-    await expect(compute.start(REGION, 'i-1', signal())).rejects.toMatchObject({ errorClass: 'capacity' })
-    expect(forms).toHaveLength(2)
+    expect((await compute.power(REGION, 'start', ['i-1'], signal())).get('i-1')).toMatchObject({
+      errorClass: 'capacity',
+    })
+    expect(bodies).toHaveLength(2)
   })
 
   it('asks for exactly the launch that was planned', async () => {
-    const body = `<r><instancesSet>${instance('i-1')}</instancesSet></r>`
-    const { compute, forms } = await cloudThatAnswers(() => ({ body }))
+    const body = `<r><instancesSet>${instanceXml('i-1')}</instancesSet></r>`
+    const { compute, bodies } = await cloudThatAnswers(() => ({ body }))
     expect((await launch(compute)).instance_id).toBe('i-1')
-    expect(Object.fromEntries(forms[0] ?? [])).toEqual({
+    expect(Object.fromEntries(new URLSearchParams(bodies[0]))).toEqual({
       Action: 'RunInstances',
       Version: '2016-11-15',
       MinCount: '1',
@@ -244,16 +209,16 @@ describe('a change', () => {
   it('stays open when its answer is empty or speaks of others', async () => {
     const { compute } = await cloudThatAnswers(() => ({ body: '' }))
     await expect(launch(compute)).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
-    await expect(compute.terminate(REGION, 'i-1', signal())).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
+    const powered = await compute.power(REGION, 'terminate', ['i-1'], signal())
+    expect(powered.get('i-1')).toEqual(failsAs('transient', 'MalformedAnswer'))
   })
 
   it('ends at its deadline when nothing comes', async () => {
     const { compute, clock, untilAsked } = await cloudThatAnswers(() => null)
-    const stopping = compute.stop(REGION, { instance_id: 'i-1', force: true }, signal())
+    const stopping = compute.power(REGION, 'force_stop', ['i-1'], signal())
     await untilAsked
-    const ended = expect(stopping).rejects.toEqual(failsAs('transient', 'TimeoutError'))
     await clock.advance(20_000)
-    await ended
+    expect((await stopping).get('i-1')).toEqual(failsAs('transient', 'TimeoutError'))
   })
 
   it('is transient when nobody listens', async () => {

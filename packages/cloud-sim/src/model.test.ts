@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { plant, SIM_PLACE } from './conformance/place.ts'
 import { openSimModel, type SimModel } from './model.ts'
 import { memorySimStore, type SimStore, sqliteSimStore } from './store.ts'
+import { openWorld } from './world.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -34,6 +35,43 @@ describe('the same seed and the same calls at the same times', () => {
 
   it('give the same world', () => {
     expect(history(1)).toEqual(history(1))
+  })
+
+  it('give the same world when it is hostile', () => {
+    const hostile = (seed: number) => {
+      const clock = manualClock()
+      const model = openSimModel({ seed, clock, preset: 'hostile' })
+      model.plantFleet(4)
+      const answers = Array.from({ length: 200 }, (_, n) => {
+        clock.jumpWallClock(MINUTE)
+        return answerOf(() => plantBy(model, `token-${n % 20}`))
+      })
+      return { answers, machines: model.machines() }
+    }
+    const plantBy = (model: SimModel, client_token: string) =>
+      model.ec2Api
+        .runInstances(SIM_PLACE.region, {
+          image_id: only(model).instance.image_id,
+          instance_type: SIM_PLACE.instance_type,
+          subnet_id: SIM_PLACE.subnet_id,
+          client_token,
+          count: 1,
+          nested_virtualization: false,
+          tags: {},
+          canonical: '',
+        })
+        .map(({ instance }) => instance.instance_id)
+    const answerOf = (act: () => unknown) => {
+      try {
+        return act()
+      } catch (error) {
+        return String(error)
+      }
+    }
+    const first = hostile(1)
+    expect(hostile(1)).toEqual(first)
+    expect(new Set(first.answers.filter(answer => typeof answer === 'string')).size).toBeGreaterThan(2)
+    expect(hostile(2).answers).not.toEqual(first.answers)
   })
 
   it('give another world with another seed', () => {
@@ -165,6 +203,33 @@ describe('a machine that has faded', () => {
     expect(model.machines()).toEqual([])
     plant(model, 1, {})
     expect(store.load().filter(record => record.key === instance_id)).toEqual([])
+  })
+})
+
+describe('things of further kinds', () => {
+  it('are stored with an act, and leave with their machine', () => {
+    const clock = manualClock()
+    const store = memorySimStore()
+    const open = () => openWorld({ seed: 7, speed: 1, store, preset: 'plain', now: () => clock.now() })
+    const model = openSimModel({ seed: 7, clock, store })
+    plant(model, 1, {})
+    const { instance_id } = only(model).instance
+    const world = open()
+    const told: string[] = []
+    world.watch(id => told.push(id))
+    const of = (key: string, value: string | null) => ({ kind: 'lab', key, value })
+    const records = [of(`${instance_id}/a`, '1'), of(`${instance_id}/b`, '2'), of('other', '3')]
+    world.commit({ records, touched: [instance_id] })
+    expect(told).toEqual([instance_id])
+    world.commit({ records: [of(`${instance_id}/b`, null)] })
+    expect(Object.fromEntries(open().stored('lab'))).toEqual({ [`${instance_id}/a`]: '1', other: '3' })
+    expect(open().stored('none').size).toBe(0)
+    clock.jumpWallClock(MINUTE)
+    const later = openSimModel({ seed: 7, clock, store })
+    later.ec2.terminateInstances(SIM_PLACE.region, { ids: [instance_id] })
+    clock.jumpWallClock(120 * MINUTE)
+    plant(later, 1, {})
+    expect(Object.fromEntries(open().stored('lab'))).toEqual({ other: '3' })
   })
 })
 

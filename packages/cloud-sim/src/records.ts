@@ -20,6 +20,13 @@ export interface WorldChange {
   readonly instances?: readonly SimInstance[]
   readonly token?: { readonly key: string; readonly use: TokenUse }
   readonly identity?: { readonly instance_id: string; readonly identity: CmlIdentity }
+  /**
+   * Things of further kinds, which `World.stored` then shows. A key that is an instance id, or begins with one and a
+   * slash, leaves the world with its machine.
+   */
+  readonly records?: readonly SimChange[]
+  /** Machines that are told of as changed besides `instances`. */
+  readonly touched?: readonly string[]
 }
 
 /** Everything that is stored. Instances are in ascending order of their numbers. */
@@ -28,7 +35,11 @@ export interface StoredWorld {
   readonly instances: Map<string, SimInstance>
   readonly tokens: Map<string, TokenUse>
   readonly identities: Map<string, CmlIdentity>
+  /** JSON texts of further kinds, by kind and key. */
+  readonly others: Map<string, Map<string, string>>
 }
+
+const OWN_KINDS: readonly string[] = ['world', 'instance', 'token', 'identity']
 
 export function readWorld(records: readonly SimRecord[], seed: number): StoredWorld {
   const all = <Value>(kind: string, guard: (value: unknown) => value is Value): [string, Value][] =>
@@ -39,7 +50,34 @@ export function readWorld(records: readonly SimRecord[], seed: number): StoredWo
     instances: new Map(instances),
     tokens: new Map(all('token', isTokenUse)),
     identities: new Map(all('identity', isIdentity)),
+    others: othersOf(records.filter(record => !OWN_KINDS.includes(record.kind))),
   }
+}
+
+function othersOf(records: readonly SimRecord[]): Map<string, Map<string, string>> {
+  const others = new Map<string, Map<string, string>>()
+  for (const record of records) putOther(others, record)
+  return others
+}
+
+export function putOther(others: Map<string, Map<string, string>>, { kind, key, value }: SimChange): void {
+  if (value === null) return void others.get(kind)?.delete(key)
+  const ofKind = others.get(kind) ?? new Map<string, string>()
+  others.set(kind, ofKind.set(key, value))
+}
+
+/** What goes with a machine that leaves the world. */
+export function removalsOf(stored: StoredWorld, instanceId: string): readonly SimChange[] {
+  const others = [...stored.others].flatMap(([kind, ofKind]) =>
+    [...ofKind.keys()]
+      .filter(key => key === instanceId || key.startsWith(`${instanceId}/`))
+      .map(key => ({ kind, key, value: null })),
+  )
+  return [
+    { kind: 'instance', key: instanceId, value: null },
+    { kind: 'identity', key: instanceId, value: null },
+    ...others,
+  ]
 }
 
 function parsed<Value>(record: SimRecord, guard: (value: unknown) => value is Value): Value {
@@ -65,18 +103,14 @@ const isTokenUse = (value: unknown): value is TokenUse => has(value, 'fingerprin
 const isIdentity = (value: unknown): value is CmlIdentity => has(value, 'certificate_pem', 'key_pem', 'sha256')
 
 export function changesOf(change: WorldChange, record: WorldRecord): readonly SimChange[] {
-  const { instances = [], token, identity } = change
+  const { instances = [], token, identity, records = [] } = change
   return [
     put('world', 'world', record),
     ...instances.map(instance => put('instance', instance.instance_id, instance)),
     ...(token ? [put('token', token.key, token.use)] : []),
     ...(identity ? [put('identity', identity.instance_id, identity.identity)] : []),
+    ...records,
   ]
 }
 
 const put = (kind: string, key: string, value: object): SimChange => ({ kind, key, value: JSON.stringify(value) })
-
-export const removalsOf = (instanceId: string): readonly SimChange[] => [
-  { kind: 'instance', key: instanceId, value: null },
-  { kind: 'identity', key: instanceId, value: null },
-]

@@ -2,7 +2,18 @@ import { type Addressing, addressNumber } from './addresses.ts'
 import { type Chance, chanceOf } from './chance.ts'
 import type { CmlIdentity } from './cml/certificate.ts'
 import { hasFaded, type SimInstance } from './ec2/instance.ts'
-import { changesOf, readWorld, removalsOf, type StoredWorld, type TokenUse, type WorldChange } from './records.ts'
+import { type FaultBook, faultBook } from './faults/fault-book.ts'
+import type { PresetName } from './faults/fault-plan.ts'
+import {
+  changesOf,
+  putOther,
+  readWorld,
+  removalsOf,
+  type StoredWorld,
+  type TokenUse,
+  type WorldChange,
+} from './records.ts'
+import { type RegionIndex, regionIndex } from './region-index.ts'
 import type { SimStore } from './store.ts'
 
 /** The one state behind every face. Reading is free; changing goes through `commit`. */
@@ -17,9 +28,14 @@ export interface World {
   addressAhead(n: number): number
   /** In ascending order of their numbers. */
   readonly instances: ReadonlyMap<string, SimInstance>
+  /** In the same order. */
+  instancesIn(region: string): readonly SimInstance[]
   /** Kept for good: EC2 promises a day after termination and names no end. */
   readonly tokens: ReadonlyMap<string, TokenUse>
   readonly identities: ReadonlyMap<string, CmlIdentity>
+  /** JSON texts of a further kind by key, as `records` of commits left them. */
+  stored(kind: string): ReadonlyMap<string, string>
+  readonly faults: FaultBook
   /** Durable when it returns; if it throws, nothing has changed. */
   commit(change: WorldChange): void
   /** Calls back with the id of every machine that an act has changed, once that is durable. */
@@ -31,28 +47,38 @@ export interface WorldOptions {
   readonly speed: number
   readonly now: () => number
   readonly store: SimStore
+  /** The fault plan of a world that nobody has told another. */
+  readonly preset: PresetName
 }
 
 export function openWorld(options: WorldOptions): World {
   const { now, speed, store } = options
   const stored = readWorld(store.load(), options.seed)
   const chance = chanceOf(stored.record.seed)
+  const index = regionIndex(stored.instances.values())
   const listeners = new Set<(instanceId: string) => void>()
-  return {
-    seed: stored.record.seed,
-    speed,
+  const keeping = {
     chance,
     now,
+    stored: (kind: string) => stored.others.get(kind) ?? NOTHING_STORED,
+    commit(change: WorldChange) {
+      commitTo(store, { stored, index }, { change, nowMs: now() })
+      const changed = [...(change.instances ?? []).map(instance => instance.instance_id), ...(change.touched ?? [])]
+      for (const instanceId of changed) for (const listener of listeners) listener(instanceId)
+    },
+  }
+  return {
+    ...keeping,
+    seed: stored.record.seed,
+    speed,
     addressing: 'range',
     launchCount: () => stored.record.launch_count,
     addressAhead: n => addressNumber(chance.fraction('address'), stored.record.start_count + n),
     instances: stored.instances,
+    instancesIn: index.in,
     tokens: stored.tokens,
     identities: stored.identities,
-    commit(change) {
-      commitTo(store, stored, { change, nowMs: now() })
-      for (const { instance_id } of change.instances ?? []) for (const listener of listeners) listener(instance_id)
-    },
+    faults: faultBook(keeping, options.preset),
     watch(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -60,9 +86,16 @@ export function openWorld(options: WorldOptions): World {
   }
 }
 
+const NOTHING_STORED: ReadonlyMap<string, string> = new Map()
+
+interface Kept {
+  readonly stored: StoredWorld
+  readonly index: RegionIndex
+}
+
 /** Machines that have faded leave with the next launch, so the world doesn't grow with its age. */
-function commitTo(store: SimStore, stored: StoredWorld, act: { change: WorldChange; nowMs: number }): void {
-  const { instances = [], token, identity } = act.change
+function commitTo(store: SimStore, { stored, index }: Kept, act: { change: WorldChange; nowMs: number }): void {
+  const { instances = [], token, identity, records = [] } = act.change
   const launches = instances.filter(instance => !stored.instances.has(instance.instance_id)).length
   const faded = launches > 0 ? [...stored.instances.values()].filter(instance => hasFaded(instance, act.nowMs)) : []
   const record = {
@@ -70,13 +103,19 @@ function commitTo(store: SimStore, stored: StoredWorld, act: { change: WorldChan
     launch_count: stored.record.launch_count + launches,
     start_count: stored.record.start_count + instances.filter(instance => isStart(stored, instance)).length,
   }
-  store.commit([...changesOf(act.change, record), ...faded.flatMap(instance => removalsOf(instance.instance_id))])
+  const removals = faded.flatMap(instance => removalsOf(stored, instance.instance_id))
+  store.commit([...changesOf(act.change, record), ...removals])
   stored.record = record
-  for (const { instance_id } of faded) {
-    stored.instances.delete(instance_id)
-    stored.identities.delete(instance_id)
+  for (const other of [...removals, ...records]) putOther(stored.others, other)
+  for (const instance of faded) {
+    stored.instances.delete(instance.instance_id)
+    stored.identities.delete(instance.instance_id)
+    index.remove(instance)
   }
-  for (const instance of instances) stored.instances.set(instance.instance_id, instance)
+  for (const instance of instances) {
+    stored.instances.set(instance.instance_id, instance)
+    index.put(instance)
+  }
   if (token) stored.tokens.set(token.key, token.use)
   if (identity) stored.identities.set(identity.instance_id, identity.identity)
 }

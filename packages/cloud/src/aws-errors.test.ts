@@ -25,6 +25,8 @@ const EXAMPLES: ReadonlyArray<readonly [string, number | null, CloudErrorClass]>
   ['InvalidSubnetID.NotFound', 400, 'invalid'],
   ['InvalidParameterCombination', 400, 'invalid'],
   ['UnsupportedOperation', 400, 'invalid'],
+  ['ValidationException', 400, 'invalid'],
+  ['UnrecognizedClientException', 400, 'auth'],
   ['InternalError', 500, 'transient'],
   ['TimeoutError', null, 'transient'],
   ['ECONNREFUSED', null, 'transient'],

@@ -61,9 +61,24 @@ const CODES: ReadonlyArray<readonly [CloudErrorClass, readonly string[]]> = [
       'Blocked',
       'PendingVerification',
       'CredentialsProviderError',
+      'UnrecognizedClientException',
+      'NotAuthorized*',
+      'IncompleteSignature*',
+      'MissingAuthenticationToken*',
     ],
   ],
-  ['invalid', ['Invalid*', 'MissingParameter', 'UnknownParameter', 'UnsupportedOperation', 'UnsupportedHibernation*']],
+  [
+    'invalid',
+    [
+      'Invalid*',
+      'Validation*',
+      'MissingParameter',
+      'MissingRequiredParameter*',
+      'UnknownParameter',
+      'UnsupportedOperation',
+      'UnsupportedHibernation*',
+    ],
+  ],
 ]
 
 const TOO_MANY_REQUESTS = 429

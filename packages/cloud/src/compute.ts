@@ -1,4 +1,5 @@
 import type { Instance, LaunchParameters } from '@lcm/domain/worker/instance'
+import type { CloudError } from './errors.ts'
 
 /** All given parts must hold. An empty filter would list foreign machines, so one part is required. */
 export type InstanceFilter =
@@ -27,16 +28,30 @@ export interface Compute {
   describe(region: string, instanceIds: readonly string[], signal: AbortSignal): Promise<DescribeResult>
   /** The newest available image of exactly that owner, or null. `*` and `?` are wildcards in the pattern. */
   newestImage(region: string, wanted: ImageQuery, signal: AbortSignal): Promise<Image | null>
+  /** Every image of that name that the account can see, whoever owns it and however old. The same wildcards. */
+  imageIds(region: string, namePattern: string, signal: AbortSignal): Promise<readonly string[]>
   /**
    * Launches one machine. The same token with the same parameters in the same subnet never launches a second one and
    * answers the first. Fails with `attempt_spent` when that one is dead, `attempt_mismatch` when the parameters differ.
    */
   launch(region: string, request: LaunchRequest, signal: AbortSignal): Promise<Instance>
-  /** These three only start the change and answer the state that the cloud named. Repeating them does no harm. */
-  start(region: string, instanceId: string, signal: AbortSignal): Promise<string>
-  stop(region: string, request: StopRequest, signal: AbortSignal): Promise<string>
-  terminate(region: string, instanceId: string, signal: AbortSignal): Promise<string>
+  /**
+   * Starts a change of each machine: for each id the state that the cloud named, or why not. One machine that refuses does
+   * not hold up the others. What the cloud did not take as a whole is the answer of every id that it was asked for, and
+   * with `transient` it may still have happened. Repeating does no harm.
+   */
+  power(region: string, act: PowerAct, instanceIds: readonly string[], signal: AbortSignal): Promise<PowerOutcome>
 }
+
+/** `force_stop` pulls the plug. Only for a machine that would not stop. */
+export type PowerAct = 'start' | 'stop' | 'force_stop' | 'terminate'
+
+export type PowerOutcome = ReadonlyMap<string, string | CloudError>
+
+/** How many ids one request of the cloud may name: more are asked for in turns. */
+export const IDS_PER_CALL = { describe: 200, power: 50 } as const
+/** How many machines or images an answer holds at most: longer listings come in several. */
+export const LISTED_PER_CALL = 200
 
 export interface DescribeResult {
   readonly found: readonly Instance[]
@@ -51,10 +66,4 @@ export interface ImageQuery {
 export interface LaunchRequest {
   readonly client_token: string
   readonly parameters: LaunchParameters
-}
-
-export interface StopRequest {
-  readonly instance_id: string
-  /** Pulls the plug. Only for a machine that would not stop. */
-  readonly force: boolean
 }

@@ -19,17 +19,9 @@ export function fencedCompute(compute: Compute, isHeld: () => boolean): Compute 
       check('launch')
       return compute.launch(region, request, signal)
     },
-    async start(region, instanceId, signal) {
-      check('start')
-      return compute.start(region, instanceId, signal)
-    },
-    async stop(region, request, signal) {
-      check('stop')
-      return compute.stop(region, request, signal)
-    },
-    async terminate(region, instanceId, signal) {
-      check('terminate')
-      return compute.terminate(region, instanceId, signal)
+    async power(region, act, instanceIds, signal) {
+      check(act)
+      return compute.power(region, act, instanceIds, signal)
     },
   }
 }

@@ -15,6 +15,7 @@ class Refused extends Error {}
 const HOST: Host = {
   up: async () => undefined,
   serve: async () => undefined,
+  serveSim: async () => undefined,
   checkBackup: async file => {
     if (!readFileSync(file, 'utf8').endsWith('end')) throw new Refused(`${file} is cut off`)
   },

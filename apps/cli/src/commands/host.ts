@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { CliError } from '../exit-code.ts'
 import type { Invocation } from '../invocation.ts'
 import type { Host } from '../shell.ts'
@@ -10,6 +10,26 @@ export function portArgument(text: string): number {
   if (/^\d+$/.test(text) && number <= PORT_MAX) return number
   throw new InvalidArgumentError(`Give a port from 0 to ${PORT_MAX}.`)
 }
+
+export function speedArgument(text: string): number {
+  const number = Number(text)
+  if (Number.isFinite(number) && number > 0) return number
+  throw new InvalidArgumentError('Give a number above 0, such as 60.')
+}
+
+const COUNT_MAX = 10_000
+
+export function countArgument(text: string): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number <= COUNT_MAX) return number
+  throw new InvalidArgumentError(`Give a whole number from 0 to ${COUNT_MAX}.`)
+}
+
+const PRESETS = ['calm', 'realistic', 'hostile'] as const
+export type Preset = (typeof PRESETS)[number]
+
+export const presetOption = (flags: string): Option =>
+  new Option(flags, 'how the simulated cloud lies (default: as it was, at first calm)').choices(PRESETS)
 
 type Io = Parameters<Host['up']>[1]
 

@@ -9,6 +9,7 @@ async function restored(restore: Host['restore'], env: Record<string, string>, .
   const host: Host = {
     up: async () => undefined,
     serve: async () => undefined,
+    serveSim: async () => undefined,
     checkBackup: async () => undefined,
     restore,
     startupExitCode: error => (error instanceof Refused ? 4 : null),

@@ -10,6 +10,7 @@ async function served(...args: string[]) {
     serve: async options => {
       seen.push({ ...options, env: Object.keys(options.env) })
     },
+    serveSim: async () => undefined,
     checkBackup: async () => undefined,
     restore: async () => undefined,
     startupExitCode: () => null,

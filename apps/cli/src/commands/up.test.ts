@@ -10,6 +10,7 @@ class Refused extends Error {
 const hostThat = (up: Host['up']): Host => ({
   up,
   serve: async () => undefined,
+  serveSim: async () => undefined,
   checkBackup: async () => undefined,
   restore: async () => undefined,
   startupExitCode: error => (error instanceof Refused ? error.exitCode : null),
@@ -26,13 +27,41 @@ async function optionsOf(env: Record<string, string>, ...args: string[]) {
 
 it('leaves to the host what nobody said', async () => {
   const { seen } = await optionsOf({})
-  expect(seen).toEqual([{ cloud: 'sim', dataDir: '.lcm', port: null, simPort: null, speed: null, env: null }])
+  expect(seen).toEqual([
+    { cloud: 'sim', dataDir: '.lcm', port: null, simPort: null, speed: null, simPreset: null, simFleet: 0, env: null },
+  ])
 })
 
 it('passes on what was said', async () => {
-  const args = ['--cloud', 'aws', '--data', '/tmp/x', '--port', '9000', '--sim-port', '0', '--speed', '0.5']
+  const args = [
+    '--cloud',
+    'aws',
+    '--data',
+    '/tmp/x',
+    '--port',
+    '9000',
+    '--sim-port',
+    '0',
+    '--speed',
+    '0.5',
+    '--sim-preset',
+    'hostile',
+    '--sim-fleet',
+    '12',
+  ]
   const { seen } = await optionsOf({ LCM_DATA: '/ignored', LCM_CLOUD: 'sim' }, ...args)
-  expect(seen).toEqual([{ cloud: 'aws', dataDir: '/tmp/x', port: 9000, simPort: 0, speed: 0.5, env: null }])
+  expect(seen).toEqual([
+    {
+      cloud: 'aws',
+      dataDir: '/tmp/x',
+      port: 9000,
+      simPort: 0,
+      speed: 0.5,
+      simPreset: 'hostile',
+      simFleet: 12,
+      env: null,
+    },
+  ])
 })
 
 it('reads the environment where no option is given', async () => {

@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { dataDirOf } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
-import { portArgument, runHosted } from './host.ts'
+import { countArgument, type Preset, portArgument, presetOption, runHosted, speedArgument } from './host.ts'
 
 type Cloud = 'sim' | 'aws'
 
@@ -12,6 +12,8 @@ interface UpFlags {
   readonly port?: number
   readonly simPort?: number
   readonly speed?: number
+  readonly simPreset?: Preset
+  readonly simFleet?: number
 }
 
 export function defineUp(up: Command, shell: Shell): void {
@@ -20,7 +22,9 @@ export function defineUp(up: Command, shell: Shell): void {
   )
     .option('--port <n>', 'the port of console and API (default: 8080)', portArgument)
     .option('--sim-port <n>', 'the port of the simulated cloud (default: a free one)', portArgument)
-    .option('--speed <x>', 'how many times faster than life the simulated cloud is (default: 60)', speed)
+    .option('--speed <x>', 'how many times faster than life the simulated cloud is (default: 60)', speedArgument)
+    .addOption(presetOption('--sim-preset <preset>'))
+    .option('--sim-fleet <n>', 'machines that a new simulated cloud has from the start (default: 0)', countArgument)
     .action(async (flags: UpFlags, command: Command) => runUp(flags, invocation(command, shell)))
     .addHelpText('afterAll', EXAMPLES)
 }
@@ -29,15 +33,10 @@ const EXAMPLES = `
 Examples:
   lcm up                                   a simulated cloud, state in .lcm
   lcm up --port 9000 --data /tmp/fleet     a second one beside it
+  lcm up --sim-preset hostile              a cloud that lies and loses answers
   lcm up --cloud aws                       real machines, with your AWS credentials
 
 Ctrl-C stops it cleanly, and the next start goes on with the same state. Press it twice to end at once.`
-
-function speed(text: string): number {
-  const number = Number(text)
-  if (Number.isFinite(number) && number > 0) return number
-  throw new InvalidArgumentError('Give a number above 0, such as 60.')
-}
 
 function runUp(flags: UpFlags, invoked: Invocation): Promise<void> {
   const { shell, globals } = invoked
@@ -47,6 +46,8 @@ function runUp(flags: UpFlags, invoked: Invocation): Promise<void> {
     port: flags.port ?? null,
     simPort: flags.simPort ?? null,
     speed: flags.speed ?? null,
+    simPreset: flags.simPreset ?? null,
+    simFleet: flags.simFleet ?? 0,
     env: shell.env,
   }
   return runHosted(invoked, (host, io) => host.up(options, io))

@@ -47,3 +47,30 @@ export function machineToProbe(model: SimModel, advance: (ms: number) => Promise
     },
   }
 }
+
+/** One machine that has run for half an hour, and what the metrics suite does to it. */
+export async function metricsWorld(model: SimModel, advance: (ms: number) => Promise<void>) {
+  const { region, other_region } = SIM_PLACE
+  plant(model, 1, {})
+  const instance_id = model.machines()[0]?.instance.instance_id ?? ''
+  await advance(32 * 60_000)
+  return {
+    region,
+    other_region,
+    instance_id,
+    now: () => model.now(),
+    advance,
+    async stop() {
+      model.ec2.stopInstances(region, { ids: [instance_id], force: false })
+    },
+    async leaveOutPeriods() {
+      model.faults.patch({ metric_gap_rate: 1 })
+    },
+    async plant(count: number) {
+      plant(model, count, {})
+      return model
+        .machines()
+        .flatMap(({ instance }) => (instance.instance_id === instance_id ? [] : [instance.instance_id]))
+    },
+  }
+}

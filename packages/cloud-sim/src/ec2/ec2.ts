@@ -1,11 +1,23 @@
 import type { World } from '../world.ts'
+import { type AttributeChange, modifyAttributes } from './attributes.ts'
+import { type ConsoleOutput, consoleOutput } from './console-output.ts'
 import type { Page } from './filters.ts'
 import { describeImages, type ImagesQuery, type SimImage } from './images.ts'
-import { type MachineView, type SimInstance, viewOf } from './instance.ts'
+import { rebootInstances } from './incidents.ts'
+import { beforeNow, type MachineView, type SimInstance, viewOf } from './instance.ts'
 import { type RunRequest, runInstances } from './launch.ts'
 import { describeInstances, type InstancesQuery } from './listing.ts'
-import { describeSubnets, type Subnet } from './places.ts'
+import {
+  describeOfferings,
+  describeTypes,
+  type OfferingsQuery,
+  type TypeOffering,
+  type TypesQuery,
+} from './offerings.ts'
+import { describeSubnets, type InstanceType, type Subnet } from './places.ts'
 import { namedInstances, type StateChange, startInstances, stopInstances, terminateInstances } from './power.ts'
+import { describeStatus, type MachineStatus, type StatusQuery } from './status.ts'
+import { describeTags, type ShownTag, type TagsQuery } from './tag-listing.ts'
 import { checkTags, type Tags, type TagToDelete, withoutTags } from './tags.ts'
 
 /**
@@ -15,12 +27,19 @@ import { checkTags, type Tags, type TagToDelete, withoutTags } from './tags.ts'
 export interface Ec2 {
   runInstances(region: string, request: RunRequest): readonly MachineView[]
   describeInstances(region: string, query: InstancesQuery): Page<MachineView>
+  describeInstanceStatus(region: string, query: StatusQuery): Page<MachineStatus>
   startInstances(region: string, request: Named): readonly StateChange[]
   stopInstances(region: string, request: Named & { readonly force: boolean }): readonly StateChange[]
   terminateInstances(region: string, request: Named): readonly StateChange[]
+  rebootInstances(region: string, request: Named): void
+  modifyInstanceAttribute(region: string, change: AttributeChange): void
+  getConsoleOutput(region: string, request: { readonly instance_id: string }): ConsoleOutput | null
   createTags(region: string, request: Named & { readonly tags: Tags }): void
   deleteTags(region: string, request: Named & { readonly tags: readonly TagToDelete[] }): void
+  describeTags(region: string, query: TagsQuery): Page<ShownTag>
   describeImages(region: string, query: ImagesQuery): Page<SimImage>
+  describeInstanceTypes(region: string, query: TypesQuery): Page<InstanceType>
+  describeInstanceTypeOfferings(region: string, query: OfferingsQuery): Page<TypeOffering>
   describeSubnets(region: string, request: { readonly subnet_ids: readonly string[] }): readonly Subnet[]
 }
 
@@ -33,20 +52,32 @@ export function ec2Of(world: World): Ec2 {
   return {
     runInstances: (region, request) => runInstances(world, region, request).map(view),
     describeInstances: (region, query) => describeInstances(world, region, query),
+    describeInstanceStatus: (region, query) => describeStatus(world, region, query),
     startInstances: (region, { ids }) => startInstances(world, region, ids),
     stopInstances: (region, request) => stopInstances(world, region, request),
     terminateInstances: (region, { ids }) => terminateInstances(world, region, ids),
+    rebootInstances: (region, { ids }) => rebootInstances(world, region, ids),
+    modifyInstanceAttribute: (region, change) => modifyAttributes(world, region, change),
+    getConsoleOutput: (region, { instance_id }) => consoleOutput(world, region, instance_id),
     createTags: (region, { ids, tags }) =>
       retag(world, namedInstances(world, region, ids), before => ({ ...before, ...tags })),
     deleteTags: (region, { ids, tags }) =>
       retag(world, namedInstances(world, region, ids), before => withoutTags(before, tags)),
+    describeTags: (region, query) => describeTags(world, region, query),
     describeImages: (region, query) => describeImages(region, query),
+    describeInstanceTypes: (region, query) => describeTypes(region, query),
+    describeInstanceTypeOfferings: (region, query) => describeOfferings(region, query),
     describeSubnets: (region, request) => describeSubnets(region, request.subnet_ids),
   }
 }
 
 function retag(world: World, instances: readonly SimInstance[], change: (tags: Tags) => Tags): void {
-  const changed = instances.map(instance => ({ ...instance, tags: change(instance.tags) }))
+  const nowMs = world.now()
+  const changed = instances.map(instance => ({
+    ...instance,
+    ...beforeNow(instance, nowMs),
+    tags: change(instance.tags),
+  }))
   for (const instance of changed) checkTags(instance.tags)
   world.commit({ instances: changed })
 }

@@ -11,8 +11,15 @@ export type FilterSource = (name: string) => readonly string[] | null
 
 export type FilterTest = (source: FilterSource) => boolean
 
+const FILTER_VALUES_MAX = 200
+
 /** Patterns are compiled once for a whole listing. */
 export function filterTest(filters: readonly Filter[]): FilterTest {
+  const values = filters.reduce((sum, filter) => sum + filter.values.length, 0)
+  if (values > FILTER_VALUES_MAX) {
+    const message = `The maximum number of filter values specified on a single call is ${FILTER_VALUES_MAX}.`
+    throw new Ec2Refusal('FilterLimitExceeded', message)
+  }
   const compiled = filters.map(filter => ({ name: filter.name, patterns: filter.values.map(patternOf) }))
   return source =>
     compiled.every(({ name, patterns }) => {
@@ -53,7 +60,7 @@ const PAGE_SIZE_MAX = 1000
  */
 export function pageOf<Item>(items: Iterable<Item>, rank: (item: Item) => number, request: PageRequest): Page<Item> {
   const size = pageSize(request.max_results)
-  const after = request.next_token === null ? -1 : rankIn(request.next_token)
+  const after = rankAfter(request)
   const page: Item[] = []
   for (const item of items) {
     if (rank(item) <= after) continue
@@ -63,6 +70,14 @@ export function pageOf<Item>(items: Iterable<Item>, rank: (item: Item) => number
   }
   return { items: page, next_token: null }
 }
+
+export function checkPageRequest(request: PageRequest): void {
+  pageSize(request.max_results)
+  rankAfter(request)
+}
+
+/** The last rank that the page before has shown; -1 on the first page. */
+export const rankAfter = ({ next_token: token }: PageRequest): number => (token === null ? -1 : rankIn(token))
 
 function pageSize(maxResults: number | null): number {
   if (maxResults === null) return Number.POSITIVE_INFINITY

@@ -98,6 +98,14 @@ function valuesOf(image: SimImage, filterName: string): readonly string[] | null
       return [image.image_id]
     case 'owner-id':
       return [image.owner_id]
+    case 'architecture':
+      return ['x86_64']
+    case 'virtualization-type':
+      return ['hvm']
+    case 'root-device-type':
+      return ['ebs']
+    case 'image-type':
+      return ['machine']
     default:
       return null
   }

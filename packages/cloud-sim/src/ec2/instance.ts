@@ -40,6 +40,31 @@ export interface SimInstance {
   readonly address_number: number
   readonly timeline: readonly StateMoment[]
   readonly boot: readonly BootMoment[]
+  /** When a dead machine loses its tags. */
+  readonly tags_fade_at_ms?: number
+  /** What a reader whose view lags still sees, oldest first. */
+  readonly before?: readonly Before[]
+  readonly disable_api_termination?: boolean
+  readonly disable_api_stop?: boolean
+  /** The last time that it was rebooted without being stopped. */
+  readonly rebooted_at_ms?: number
+  readonly event?: ScheduledEvent
+}
+
+/** Tags and address as they were until then. */
+export interface Before {
+  readonly until_ms: number
+  readonly tags: Readonly<Record<string, string>>
+  readonly address_number: number
+}
+
+/** What EC2 has planned for a machine. */
+export interface ScheduledEvent {
+  readonly event_id: string
+  readonly code: 'instance-stop'
+  readonly not_before_ms: number
+  /** It no longer applies: the machine has been moved by a stop and a start. */
+  readonly completed_at_ms: number | null
 }
 
 /** A machine at one instant. */
@@ -60,7 +85,8 @@ const WITH_PUBLIC_ADDRESS: readonly Ec2State[] = ['running', 'stopping']
 
 export function viewOf(instance: SimInstance, atMs: number, addressing: Addressing): MachineView {
   const moment = momentAt(instance.timeline, atMs)
-  const address = addressOf(instance.address_number, addressing)
+  const tags = tagsAt(instance, atMs)
+  const address = addressOf(lagging(instance, atMs)?.address_number ?? instance.address_number, addressing)
   const endpoint = WITH_PUBLIC_ADDRESS.includes(moment.state) ? urlOf(address) : null
   return {
     instance,
@@ -71,8 +97,28 @@ export function viewOf(instance: SimInstance, atMs: number, addressing: Addressi
     private_ip: isDead(moment.state) ? null : address.host,
     endpoint,
     stage: moment.state === 'running' ? momentAt(instance.boot, atMs).stage : 'NOTHING',
-    tags: endpoint === null ? instance.tags : { [TAG.endpoint]: endpoint, ...instance.tags },
+    tags: endpoint === null ? tags : { [TAG.endpoint]: endpoint, ...tags },
   }
+}
+
+const lagging = ({ before = [] }: SimInstance, atMs: number): Before | null =>
+  before.find(({ until_ms }) => atMs < until_ms) ?? null
+
+/** A dead machine loses its tags before it is gone itself. */
+export function tagsAt(instance: SimInstance, atMs: number): Readonly<Record<string, string>> {
+  const { tags_fade_at_ms: fadeMs } = instance
+  if (fadeMs !== undefined && fadeMs <= atMs) return NO_TAGS
+  return lagging(instance, atMs)?.tags ?? instance.tags
+}
+
+const NO_TAGS: Readonly<Record<string, string>> = {}
+
+const BEFORE_MAX = 4
+
+/** To be kept with a machine whose tags or address change now. */
+export function beforeNow(instance: SimInstance, nowMs: number): { readonly before: readonly Before[] } {
+  const { tags, address_number, before = [] } = instance
+  return { before: [...before, { until_ms: nowMs, tags, address_number }].slice(-BEFORE_MAX) }
 }
 
 export const stateAt = (instance: SimInstance, atMs: number): Ec2State => momentAt(instance.timeline, atMs).state

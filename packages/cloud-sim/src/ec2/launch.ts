@@ -1,19 +1,29 @@
 import { createHash } from 'node:crypto'
-import { type SecondsRange, within } from '../chance.ts'
+import { noCapacity, overQuota, quotaFor, roomFor } from '../faults/capacity.ts'
 import type { World } from '../world.ts'
-import { bootPlan } from './boot.ts'
 import { imageToLaunch } from './images.ts'
-import { type SimInstance, type StateMoment, stateAt } from './instance.ts'
-import { checkOffered, isMetal, type Subnet, subnetOf } from './places.ts'
+import { type SimInstance, stateAt } from './instance.ts'
+import { checkOffered, isOffered, type Subnet, subnetOf } from './places.ts'
 import { Ec2Refusal, invalidValue } from './refusal.ts'
-import { checkTags, type Tags } from './tags.ts'
+import { scaled, startPlan } from './start-plan.ts'
+import { checkMetadataTags, checkTags, type Tags } from './tags.ts'
+import { checkUserData } from './user-data.ts'
 
 export interface RunRequest {
   readonly image_id: string
   readonly instance_type: string
   readonly subnet_id: string | null
   readonly client_token: string | null
+  /** As many as there is room for, up to this. */
   readonly count: number
+  /** But none when there is room for fewer; as many as `count` when not given. */
+  readonly min_count?: number
+  /** In base64. */
+  readonly user_data?: string | null
+  readonly disable_api_termination?: boolean
+  readonly disable_api_stop?: boolean
+  /** Shows the tags to the machine itself, which not every key allows. */
+  readonly metadata_tags?: boolean
   readonly nested_virtualization: boolean
   readonly tags: Tags
   /** All parameters but the token as text; two requests are the same launch only if these are equal. */
@@ -22,23 +32,43 @@ export interface RunRequest {
 
 const TOKEN_CHARS_MAX = 64
 const COUNT_MAX = 1000
-const PENDING: SecondsRange = [30, 90]
-/** How long EC2 may not know the id that it has just given out. */
-const UNKNOWN_AT_FIRST: SecondsRange = [0, 2]
 
-/** RunInstances: all the machines asked for or none. A token that was used answers what it launched. */
+/** RunInstances: as many machines as fit between the two counts, or none. A used token answers what it launched. */
 export function runInstances(world: World, region: string, request: RunRequest): readonly SimInstance[] {
   checkToken(request.client_token)
-  const subnet = subnetOf(region, request.subnet_id)
+  const subnet = subnetFor(world, region, request)
   const key = tokenKey(region, subnet, request)
   const fingerprint = createHash('sha256').update(request.canonical).digest('hex')
   const replayed = key === null ? null : replay(world, key, fingerprint)
   if (replayed) return replayed
   checkLaunch(region, subnet, request)
-  const instances = Array.from({ length: request.count }, (_, n) => newInstance(world, region, { request, subnet, n }))
+  const offering = { availability_zone: subnet.availability_zone, instance_type: request.instance_type }
+  const length = countOf(world, region, { request, offering })
+  const instances = Array.from({ length }, (_, n) => newInstance(world, region, { request, subnet, n }))
   const token = key === null ? {} : { token: { key, use: { fingerprint, instance_ids: instances.map(idOf) } } }
-  world.commit({ instances, ...token })
+  world.commit({ instances, ...token, records: world.faults.roomTaken(offering, length) })
   return instances
+}
+
+/** A caller that names no subnet gets one with room. */
+function subnetFor(world: World, region: string, { subnet_id, instance_type }: RunRequest): Subnet {
+  const suits = ({ availability_zone }: Subnet) =>
+    isOffered(instance_type, availability_zone) && roomFor(world, { availability_zone, instance_type }) > 0
+  return subnetOf(region, subnet_id, suits)
+}
+
+interface Wish {
+  readonly request: RunRequest
+  readonly offering: { readonly availability_zone: string; readonly instance_type: string }
+}
+
+function countOf(world: World, region: string, { request, offering }: Wish): number {
+  const least = request.min_count ?? request.count
+  const allowed = quotaFor(world, region, request.instance_type)
+  if (allowed < least) throw overQuota(world)
+  const room = roomFor(world, offering)
+  if (room < least) throw noCapacity(world, region, offering)
+  return Math.min(request.count, allowed, room)
 }
 
 const idOf = (instance: SimInstance) => instance.instance_id
@@ -66,6 +96,7 @@ function replay(world: World, key: string, fingerprint: string): readonly SimIns
   }
   const known = use.instance_ids.flatMap(id => world.instances.get(id) ?? [])
   if (known.some(instance => stateAt(instance, world.now()) !== 'terminated')) return known
+  if (known.length > 0 && world.faults.plan().token_of_terminated === 'answered') return known
   throw new Ec2Refusal(
     'IdempotentInstanceTerminated',
     'The client token you have provided is associated with a terminated instance. Please use a different client token.',
@@ -76,6 +107,12 @@ function checkLaunch(region: string, subnet: Subnet, request: RunRequest): void 
   imageToLaunch(region, request.image_id)
   checkOffered(request.instance_type, subnet.availability_zone, request.nested_virtualization)
   checkTags(request.tags)
+  if (request.metadata_tags) checkMetadataTags(request.tags)
+  checkUserData(request.user_data ?? null)
+  const { min_count: least = request.count } = request
+  if (!Number.isInteger(least) || least < 1 || least > request.count) {
+    throw invalidValue(`Value (${least}) for parameter minCount is invalid. It must be between 1 and maxCount.`)
+  }
   if (!Number.isInteger(request.count) || request.count < 1 || request.count > COUNT_MAX) {
     throw invalidValue(`Value (${request.count}) for parameter maxCount is invalid.`)
   }
@@ -90,8 +127,7 @@ interface Launch {
 
 function newInstance(world: World, region: string, { request, subnet, n }: Launch): SimInstance {
   const number = world.launchCount() + n
-  const nowMs = world.now()
-  const unknownS = within(UNKNOWN_AT_FIRST, world.chance.fraction('unknown', number))
+  const unknownS = world.faults.plan().unknown_at_first_s * world.chance.fraction('unknown', number)
   return {
     number,
     instance_id: `i-0${world.chance.hex(16, 'instance', number)}`,
@@ -104,36 +140,10 @@ function newInstance(world: World, region: string, { request, subnet, n }: Launc
     instance_type: request.instance_type,
     client_token: request.client_token,
     tags: request.tags,
-    visible_from_ms: nowMs + scaled(world, unknownS),
+    visible_from_ms: world.now() + scaled(world, unknownS),
     fades_at_ms: null,
+    disable_api_termination: request.disable_api_termination ?? false,
+    disable_api_stop: request.disable_api_stop ?? false,
     ...startPlan(world, { number, instance_type: request.instance_type, start_count: 1 }, n),
   }
 }
-
-export type StartPlan = Pick<SimInstance, 'started_at_ms' | 'start_count' | 'address_number' | 'timeline' | 'boot'>
-
-/** How a machine comes up that is started now, for the first time or again. `ahead` counts starts of the same act. */
-export function startPlan(
-  world: World,
-  machine: Pick<SimInstance, 'number' | 'instance_type' | 'start_count'>,
-  ahead: number,
-): StartPlan {
-  const { number, start_count } = machine
-  const nowMs = world.now()
-  const pendingS = within(PENDING, world.chance.fraction('pending', number, start_count))
-  const runningMs = nowMs + scaled(world, pendingS)
-  const timeline: readonly StateMoment[] = [
-    { state: 'pending', from_ms: nowMs, reason: null },
-    { state: 'running', from_ms: runningMs, reason: null },
-  ]
-  const boot = bootPlan({
-    running_from_ms: runningMs,
-    metal: isMetal(machine.instance_type),
-    first: start_count === 1,
-    speed: world.speed,
-    fraction: step => world.chance.fraction('boot', number, start_count, step),
-  })
-  return { started_at_ms: nowMs, start_count, address_number: world.addressAhead(ahead), timeline, boot }
-}
-
-export const scaled = (world: World, seconds: number): number => Math.round((seconds * 1000) / world.speed)

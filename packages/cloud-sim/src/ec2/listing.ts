@@ -1,9 +1,21 @@
+import { TAG } from '@lcm/domain/worker/instance'
+import { positionFrom } from '../region-index.ts'
 import type { World } from '../world.ts'
-import { type Filter, type FilterTest, filterTest, type Page, type PageRequest, pageOf } from './filters.ts'
-import { isVisible, type MachineView, viewOf } from './instance.ts'
+import {
+  checkPageRequest,
+  type Filter,
+  type FilterTest,
+  filterTest,
+  type Page,
+  type PageRequest,
+  pageOf,
+  rankAfter,
+} from './filters.ts'
+import { isVisible, type MachineView, type SimInstance, tagsAt, viewOf } from './instance.ts'
 import { regionNamed } from './places.ts'
 import { namedInstances } from './power.ts'
 import { Ec2Refusal } from './refusal.ts'
+import { scaled } from './start-plan.ts'
 
 export interface InstancesQuery extends PageRequest {
   readonly instance_ids: readonly string[]
@@ -12,55 +24,105 @@ export interface InstancesQuery extends PageRequest {
 
 export function describeInstances(world: World, region: string, query: InstancesQuery): Page<MachineView> {
   regionNamed(region)
-  if (query.max_results !== null && query.instance_ids.length > 0) {
-    throw new Ec2Refusal(
-      'InvalidParameterCombination',
-      'The parameter instancesSet cannot be used with the parameter maxResults',
-    )
-  }
-  const candidates =
-    query.instance_ids.length > 0 ? namedInstances(world, region, query.instance_ids) : world.instances.values()
-  return pageOf(shown(world, region, { candidates, test: filterTest(query.filters) }), rankOf, query)
+  checkIdsOrPages(query)
+  const test = filterTest(query.filters)
+  return pageOf(shown(world, region, { query, test }), rankOf, query)
+}
+
+/** EC2 pages whole listings only. */
+export function checkIdsOrPages(query: { readonly instance_ids: readonly string[] } & PageRequest): void {
+  checkPageRequest(query)
+  if (query.max_results === null || query.instance_ids.length === 0) return
+  throw new Ec2Refusal(
+    'InvalidParameterCombination',
+    'The parameter instancesSet cannot be used with the parameter maxResults',
+  )
 }
 
 const rankOf = (view: MachineView) => view.instance.number
 
-interface Selection {
-  readonly candidates: Iterable<MachineView['instance']>
-  readonly test: FilterTest
+/** The machines that were named, or those of the region that come after the page before. */
+export function candidatesOf(
+  world: World,
+  region: string,
+  query: Omit<InstancesQuery, 'filters'>,
+): readonly SimInstance[] {
+  if (query.instance_ids.length > 0) return namedInstances(world, region, query.instance_ids)
+  return world.instancesIn(region)
 }
 
-function* shown(world: World, region: string, { candidates, test }: Selection): Generator<MachineView> {
-  const nowMs = world.now()
-  for (const instance of candidates) {
-    if (instance.region !== region || !isVisible(instance, nowMs)) continue
-    const view = viewOf(instance, nowMs, world.addressing)
-    if (test(name => valuesOf(view, name))) yield view
+function* shown(
+  world: World,
+  region: string,
+  { query, test }: { readonly query: InstancesQuery; readonly test: FilterTest },
+): Generator<MachineView> {
+  const readMs = world.now() - lagMs(world)
+  const candidates = candidatesOf(world, region, query)
+  const first = positionFrom(candidates, rankAfter(query) + 1)
+  const start = query.instance_ids.length > 0 ? 0 : first
+  for (let at = start; at < candidates.length; at++) {
+    const instance = candidates[at]
+    if (!instance || !isVisible(instance, readMs)) continue
+    const seen = lazily(() => viewOf(instance, readMs, world.addressing))
+    if (test(name => valuesOf({ instance, readMs, seen }, name))) yield seen()
   }
 }
 
-function valuesOf(view: MachineView, filterName: string): readonly string[] | null {
+/** Some reads come from a copy that has not heard of the last seconds. */
+function lagMs(world: World): number {
+  const { stale_read_rate, stale_read_s } = world.faults.plan()
+  if (!world.faults.strikes(stale_read_rate, 'stale')) return 0
+  return scaled(world, stale_read_s * world.faults.draw('lag'))
+}
+
+/** Most filters need no whole view, and a listing of many machines tests each of them. */
+function lazily(make: () => MachineView): () => MachineView {
+  let made: MachineView | null = null
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+interface Tested {
+  readonly instance: SimInstance
+  readonly readMs: number
+  readonly seen: () => MachineView
+}
+
+const present = (value: string | null | undefined): readonly string[] =>
+  value === null || value === undefined ? [] : [value]
+
+function valuesOf({ instance, readMs, seen }: Tested, filterName: string): readonly string[] | null {
   if (filterName.startsWith('tag:')) {
-    const value = view.tags[filterName.slice('tag:'.length)]
-    return value === undefined ? [] : [value]
+    const key = filterName.slice('tag:'.length)
+    return present(key === TAG.endpoint ? seen().tags[key] : tagsAt(instance, readMs)[key])
   }
   switch (filterName) {
     case 'tag-key':
-      return Object.keys(view.tags)
+      return Object.keys(seen().tags)
     case 'client-token':
-      return view.instance.client_token === null ? [] : [view.instance.client_token]
+      return present(instance.client_token)
     case 'instance-state-name':
-      return [view.state]
+      return [seen().state]
+    case 'ip-address':
+      return present(seen().public_ip)
+    case 'private-ip-address':
+      return present(seen().private_ip)
     case 'instance-id':
-      return [view.instance.instance_id]
+      return [instance.instance_id]
     case 'instance-type':
-      return [view.instance.instance_type]
+      return [instance.instance_type]
     case 'availability-zone':
-      return [view.instance.availability_zone]
+      return [instance.availability_zone]
     case 'image-id':
-      return [view.instance.image_id]
+      return [instance.image_id]
     case 'subnet-id':
-      return [view.instance.subnet_id]
+      return [instance.subnet_id]
+    case 'vpc-id':
+      return [instance.vpc_id]
+    case 'reservation-id':
+      return [instance.reservation_id]
     default:
       return null
   }

@@ -34,18 +34,62 @@ export const REGIONS: readonly Region[] = [
 export interface InstanceType {
   readonly name: string
   readonly metal: boolean
+  readonly vcpus: number
+  readonly memory_gib: number
   readonly nested_virtualization: boolean
   /** As often with metal, not every zone has it. */
   readonly zone_letters: readonly string[]
 }
 
 export const INSTANCE_TYPES: readonly InstanceType[] = [
-  { name: 'm5zn.metal', metal: true, nested_virtualization: false, zone_letters: ['a', 'b'] },
-  { name: 'c5.metal', metal: true, nested_virtualization: false, zone_letters: ZONE_LETTERS },
-  { name: 'm5.metal', metal: true, nested_virtualization: false, zone_letters: ZONE_LETTERS },
-  { name: 'm8i.4xlarge', metal: false, nested_virtualization: true, zone_letters: ZONE_LETTERS },
-  { name: 'm8i.12xlarge', metal: false, nested_virtualization: true, zone_letters: ZONE_LETTERS },
-  { name: 'c5.2xlarge', metal: false, nested_virtualization: false, zone_letters: ZONE_LETTERS },
+  {
+    name: 'm5zn.metal',
+    metal: true,
+    vcpus: 48,
+    memory_gib: 192,
+    nested_virtualization: false,
+    zone_letters: ['a', 'b'],
+  },
+  {
+    name: 'c5.metal',
+    metal: true,
+    vcpus: 96,
+    memory_gib: 192,
+    nested_virtualization: false,
+    zone_letters: ZONE_LETTERS,
+  },
+  {
+    name: 'm5.metal',
+    metal: true,
+    vcpus: 96,
+    memory_gib: 384,
+    nested_virtualization: false,
+    zone_letters: ZONE_LETTERS,
+  },
+  {
+    name: 'm8i.4xlarge',
+    metal: false,
+    vcpus: 16,
+    memory_gib: 64,
+    nested_virtualization: true,
+    zone_letters: ZONE_LETTERS,
+  },
+  {
+    name: 'm8i.12xlarge',
+    metal: false,
+    vcpus: 48,
+    memory_gib: 192,
+    nested_virtualization: true,
+    zone_letters: ZONE_LETTERS,
+  },
+  {
+    name: 'c5.2xlarge',
+    metal: false,
+    vcpus: 8,
+    memory_gib: 16,
+    nested_virtualization: false,
+    zone_letters: ZONE_LETTERS,
+  },
 ]
 
 export function regionNamed(name: string): Region {
@@ -54,10 +98,16 @@ export function regionNamed(name: string): Region {
   return found
 }
 
-/** Without a subnet EC2 takes a default one. */
-export function subnetOf(regionName: string, subnetId: string | null): Subnet {
+export const vcpusOf = (typeName: string): number => INSTANCE_TYPES.find(type => type.name === typeName)?.vcpus ?? 1
+
+export const isOffered = (typeName: string, zone: string): boolean =>
+  INSTANCE_TYPES.some(type => type.name === typeName && type.zone_letters.includes(zone.slice(-1)))
+
+/** Without a subnet EC2 takes a default one, of the zones that suit if there are any. */
+export function subnetOf(regionName: string, subnetId: string | null, suits = (_: Subnet): boolean => true): Subnet {
   const { subnets } = regionNamed(regionName)
-  const found = subnetId === null ? subnets[0] : subnets.find(subnet => subnet.subnet_id === subnetId)
+  const found =
+    subnetId === null ? (subnets.find(suits) ?? subnets[0]) : subnets.find(subnet => subnet.subnet_id === subnetId)
   if (!found) throw new Ec2Refusal('InvalidSubnetID.NotFound', `The subnet ID '${subnetId}' does not exist`)
   return found
 }

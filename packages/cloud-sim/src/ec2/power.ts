@@ -1,9 +1,10 @@
 import { type SecondsRange, within } from '../chance.ts'
+import { noCapacity, overQuota, quotaFor, roomFor } from '../faults/capacity.ts'
 import { replanned } from '../timeline.ts'
 import type { World } from '../world.ts'
-import { isVisible, type SimInstance, type StateMoment, type StateReason, stateAt } from './instance.ts'
-import { scaled, startPlan } from './launch.ts'
-import { Ec2Refusal, unknownInstances, wrongState } from './refusal.ts'
+import { beforeNow, isVisible, type SimInstance, type StateMoment, type StateReason, stateAt } from './instance.ts'
+import { Ec2Refusal, notPermitted, unknownInstances, wrongState } from './refusal.ts'
+import { fading, scaled, startPlan } from './start-plan.ts'
 
 export interface StateChange {
   readonly instance_id: string
@@ -14,26 +15,44 @@ export interface StateChange {
 const STOPPING: SecondsRange = [60, 180]
 const STOPPING_FORCED: SecondsRange = [5, 15]
 const SHUTTING_DOWN: SecondsRange = [60, 120]
-const TERMINATED_SHOWN_S = 3600
 
 const BY_USER: StateReason = {
   code: 'Client.UserInitiatedShutdown',
   message: 'Client.UserInitiatedShutdown: User initiated shutdown',
 }
 
-export const startInstances = (world: World, region: string, ids: readonly string[]): readonly StateChange[] =>
-  changeAll(world, namedInstances(world, region, ids), (instance, n) => started(world, instance, n))
+/** StartInstances needs room in the machine's own zone, as a launch does. */
+export function startInstances(world: World, region: string, ids: readonly string[]): readonly StateChange[] {
+  const instances = namedInstances(world, region, ids)
+  checkRoom(world, region, instances)
+  return changeAll(world, instances, (instance, n) => started(world, instance, n))
+}
 
 export function stopInstances(
   world: World,
   region: string,
   act: { readonly ids: readonly string[]; readonly force: boolean },
 ): readonly StateChange[] {
-  return changeAll(world, namedInstances(world, region, act.ids), instance => stopped(world, instance, act.force))
+  const instances = namedInstances(world, region, act.ids)
+  const kept = instances.find(instance => instance.disable_api_stop)
+  if (kept) throw notPermitted(kept.instance_id, 'stopped')
+  return changeAll(world, instances, instance => stopped(world, instance, act.force))
 }
 
-export const terminateInstances = (world: World, region: string, ids: readonly string[]): readonly StateChange[] =>
-  changeAll(world, namedInstances(world, region, ids), instance => terminated(world, instance))
+/** A protected machine saves all of its zone: the others are terminated although the call fails. */
+export function terminateInstances(world: World, region: string, ids: readonly string[]): readonly StateChange[] {
+  const instances = namedInstances(world, region, ids)
+  const kept = instances.filter(isProtected)
+  const zones = kept.map(instance => instance.availability_zone)
+  const others = instances.filter(instance => !zones.includes(instance.availability_zone))
+  const changes = changeAll(world, others, instance => terminated(world, instance))
+  const first = kept[0]
+  if (first) throw notPermitted(first.instance_id, 'terminated', first.disable_api_termination !== true)
+  return changes
+}
+
+const isProtected = (instance: SimInstance) =>
+  instance.disable_api_termination === true || instance.disable_api_stop === true
 
 /** One unknown id fails the whole batch, and an id is unknown for a moment after its launch. */
 export function namedInstances(world: World, region: string, ids: readonly string[]): readonly SimInstance[] {
@@ -47,6 +66,20 @@ export function namedInstances(world: World, region: string, ids: readonly strin
 function knows(world: World, region: string, id: string): boolean {
   const instance = world.instances.get(id)
   return instance !== undefined && instance.region === region && isVisible(instance, world.now())
+}
+
+function checkRoom(world: World, region: string, instances: readonly SimInstance[]): void {
+  const wanted = new Map<string, { readonly instance: SimInstance; count: number }>()
+  for (const instance of instances) {
+    if (stateAt(instance, world.now()) !== 'stopped') continue
+    const key = `${instance.availability_zone} ${instance.instance_type}`
+    const entry = wanted.get(key) ?? { instance, count: 0 }
+    wanted.set(key, { instance, count: entry.count + 1 })
+  }
+  for (const { instance, count } of wanted.values()) {
+    if (roomFor(world, instance) < count) throw noCapacity(world, region, instance)
+    if (quotaFor(world, region, instance.instance_type) < count) throw overQuota(world)
+  }
 }
 
 /** Every machine is judged before any is changed. A machine that is already on its way is left alone. */
@@ -71,12 +104,21 @@ function changeAll(
   }))
 }
 
+/** A start moves the machine to other hardware, which is what its scheduled event was about. */
 function started(world: World, instance: SimInstance, n: number): SimInstance {
-  const state = stateAt(instance, world.now())
+  const nowMs = world.now()
+  const state = stateAt(instance, nowMs)
   if (state === 'pending' || state === 'running') return instance
   if (state !== 'stopped') throw wrongState(instance.instance_id, 'started')
   const plan = startPlan(world, { ...instance, start_count: instance.start_count + 1 }, n)
-  return { ...instance, ...plan, timeline: replanned(instance.timeline, world.now(), plan.timeline) }
+  const { event } = instance
+  return {
+    ...instance,
+    ...(event ? { event: { ...event, completed_at_ms: event.completed_at_ms ?? nowMs } } : {}),
+    ...plan,
+    ...beforeNow(instance, nowMs),
+    timeline: replanned(instance.timeline, nowMs, plan.timeline),
+  }
 }
 
 function stopped(world: World, instance: SimInstance, force: boolean): SimInstance {
@@ -91,8 +133,7 @@ function terminated(world: World, instance: SimInstance): SimInstance {
   const state = stateAt(instance, world.now())
   if (state === 'shutting-down' || state === 'terminated') return instance
   const dying = ending(world, instance, { by: 'shutting-down', to: 'terminated', range: SHUTTING_DOWN })
-  const deadFromMs = dying.timeline.at(-1)?.from_ms ?? world.now()
-  return { ...dying, fades_at_ms: deadFromMs + scaled(world, TERMINATED_SHOWN_S) }
+  return { ...dying, ...fading(world, dying.timeline.at(-1)?.from_ms ?? world.now()) }
 }
 
 interface Ending {

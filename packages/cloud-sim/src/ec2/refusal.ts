@@ -20,10 +20,23 @@ export function unknownInstances(ids: readonly string[]): Ec2Refusal {
   return new Ec2Refusal('InvalidInstanceID.NotFound', message)
 }
 
-export const wrongState = (instanceId: string, act: 'started' | 'stopped'): Ec2Refusal =>
+export const wrongState = (instanceId: string, act: 'started' | 'stopped' | 'rebooted'): Ec2Refusal =>
   new Ec2Refusal(
     'IncorrectInstanceState',
     `The instance '${instanceId}' is not in a state from which it can be ${act}.`,
   )
 
 export const invalidValue = (message: string): Ec2Refusal => new Ec2Refusal('InvalidParameterValue', message)
+
+/** Stop protection also guards against termination. */
+export function notPermitted(
+  instanceId: string,
+  act: 'stopped' | 'terminated',
+  byStop = act === 'stopped',
+): Ec2Refusal {
+  const attribute = byStop ? 'disableApiStop' : 'disableApiTermination'
+  return new Ec2Refusal(
+    'OperationNotPermitted',
+    `The instance '${instanceId}' may not be ${act}. Modify its '${attribute}' instance attribute and try again.`,
+  )
+}

@@ -23,6 +23,13 @@ function checkTag(key: string, value: string): void {
   }
 }
 
+/** The machine finds each of them under a path. */
+export function checkMetadataTags(tags: Tags): void {
+  const wrong = Object.keys(tags).find(key => /[/\s]/.test(key))
+  if (wrong === undefined) return
+  throw invalidValue(`The tag key '${wrong}' is not valid for instance metadata: it has a slash or a blank`)
+}
+
 /** A tag to delete; with a value only if the resource has that value. */
 export interface TagToDelete {
   readonly key: string

@@ -1,15 +1,22 @@
-import { cmlSystemConformance, type OpenCmlSystem } from '@lcm/cloud/conformance/cml-system'
+import { cmlLabsConformance } from '@lcm/cloud/conformance/cml-labs'
+import type { OpenCmlServer } from '@lcm/cloud/conformance/cml-server'
+import { cmlSystemConformance } from '@lcm/cloud/conformance/cml-system'
 import { manualClock } from '@lcm/testkit/manual-clock'
-import { machineToProbe } from '../conformance/place.ts'
+import { cmlServerToAsk } from '../conformance/cml-server.ts'
 import { openSimModel } from '../model.ts'
+import { simCmlLabs } from './cml-labs.ts'
 import { simCmlSystem } from './cml-system.ts'
 
-cmlSystemConformance('the model in process', async (): Promise<OpenCmlSystem> => {
+async function open(): Promise<OpenCmlServer> {
   const clock = manualClock()
   const model = openSimModel({ seed: 7, clock })
   return {
     cml: simCmlSystem(model),
-    ...machineToProbe(model, ms => clock.advance(ms)),
+    labs: simCmlLabs(model),
+    ...cmlServerToAsk(model, ms => clock.advance(ms)),
     close: async () => model.close(),
   }
-})
+}
+
+cmlSystemConformance('the model in process', open)
+cmlLabsConformance('the model in process', open)

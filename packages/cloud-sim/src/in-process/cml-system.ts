@@ -1,45 +1,126 @@
-import type { CmlEndpoint } from '@lcm/cloud/cml-access'
-import type { CmlProbe, CmlSystem } from '@lcm/cloud/cml-system'
-import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot'
+import type { CmlLogin } from '@lcm/cloud/cml-access'
+import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
+import { NODES_FEATURE } from '../cml/licence/status.ts'
 import type { SimModel } from '../model.ts'
-
-const IN_THE_WAY: Readonly<Record<CmlStage, string>> = {
-  NOTHING: 'connection refused',
-  TCP: 'the connection was closed before TLS was up',
-  TLS: 'the connection was closed without an answer',
-  GATEWAY: 'answered 502',
-  API: 'CML is up but not ready to start nodes',
-  READY: '',
-}
+import { probed } from './cml-probe.ts'
+import { flagIn, instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
+import { type CmlAsk, type CmlSessions, cmlSessions } from './cml-session.ts'
 
 /** The model behind the port, without sockets or timers: for the whole-system simulation. */
 export function simCmlSystem(model: SimModel): CmlSystem {
+  const sessions = cmlSessions(model)
+  const read = async (login: CmlLogin, path: string, signal: AbortSignal): Promise<unknown> =>
+    sessions.ask(login, { method: 'GET', path }, signal).body
   return {
-    async probe(endpoint, signal) {
-      if (signal.aborted) return { ...NOTHING_SEEN, detail: 'it was cancelled' }
-      const instanceId = model.cml.reachedAt(endpoint.url)
-      return instanceId === null ? NOTHING_SEEN : probed(model, instanceId, endpoint)
+    probe: async (endpoint, signal) => probed(model, endpoint, signal),
+    stats: async (login, signal) => statsIn(await read(login, '/system_stats', signal)),
+    health: async (login, signal) => healthIn(await read(login, '/system_health', signal)),
+    async nodeDefinitions(login, signal) {
+      const definitions = listIn(await read(login, '/simplified_node_definitions', signal))
+      return definitions.flatMap(one => textIn(recordIn(one).id) ?? []).sort()
+    },
+    licensing: async (login, signal) => licensingIn(await read(login, '/licensing', signal)),
+    async register(login, request, signal) {
+      for (const ask of registrationAsks(licensingIn(await read(login, '/licensing', signal)), request)) {
+        sessions.ask(login, ask, signal)
+      }
+    },
+    deregister: async (login, signal) => deregistered(sessions, login, signal),
+    async activity(login, signal) {
+      const own_user_id = sessions.userId(login, signal)
+      const { opt_in } = recordIn(await read(login, '/telemetry', signal))
+      if (opt_in !== true) return { own_user_id, is_collected: false, events: [] }
+      const events = listIn(await read(login, '/telemetry/events', signal)).flatMap(event => eventIn(event) ?? [])
+      return { own_user_id, is_collected: true, events }
     },
   }
 }
 
-const NOTHING_SEEN: CmlProbe = {
-  stage: 'NOTHING',
-  version: null,
-  certificate_sha256: null,
-  detail: IN_THE_WAY.NOTHING,
+/** The product only when it is another: CML refuses to set what is active. */
+function registrationAsks(
+  now: CmlLicensing,
+  { product, token, extra_nodes }: Parameters<CmlSystem['register']>[1],
+): readonly CmlAsk[] {
+  const count = [{ id: NODES_FEATURE, count: extra_nodes }]
+  const isEnterprise = (product ?? now.product) === 'CML_Enterprise'
+  const set: CmlAsk = { method: 'PUT', path: '/licensing/product_license', json: product }
+  const extend: CmlAsk = { method: 'PATCH', path: '/licensing/features', json: count }
+  return [
+    ...(product !== null && product !== now.product ? [set] : []),
+    { method: 'POST', path: '/licensing/registration', json: { token, reregister: false } },
+    ...(isEnterprise && extra_nodes !== null ? [extend] : []),
+  ]
 }
 
-function probed(model: SimModel, instanceId: string, { certificate_sha256: pin }: CmlEndpoint): CmlProbe {
-  const stage = model.cml.stageOf(instanceId)
-  if (!reaches(stage, 'TLS')) return { ...NOTHING_SEEN, stage, detail: IN_THE_WAY[stage] }
-  const certificate_sha256 = model.cml.fingerprintOf(instanceId)
-  if (pin !== null && pin !== certificate_sha256) {
-    const detail = `the certificate is ${certificate_sha256}, not the pinned ${pin}`
-    return { stage: 'TLS', version: null, certificate_sha256, detail }
+function deregistered(sessions: CmlSessions, login: CmlLogin, signal: AbortSignal) {
+  const ask: CmlAsk = { method: 'DELETE', path: '/licensing/deregistration', expected: [400] }
+  const { status } = sessions.ask(login, ask, signal)
+  if (status === 400) return 'not_registered'
+  return status === 202 ? 'left_behind' : 'returned'
+}
+
+function statsIn(body: unknown): CmlStats {
+  const { all, computes } = recordIn(body)
+  const { cpu, memory, disk } = recordIn(all)
+  const doms = Object.values(recordIn(computes)).map(one => recordIn(recordIn(recordIn(one).stats).dominfo))
+  const sum = (name: string) => doms.reduce((total, dom) => total + (numberIn(dom[name]) ?? 0), 0)
+  const percent = numberIn(recordIn(cpu).percent)
+  return {
+    cpu_count: numberIn(recordIn(cpu).count),
+    cpu_utilization: percent === null ? null : percent / 100,
+    memory_utilization: shareIn(memory),
+    disk_utilization: shareIn(disk),
+    memory_total_bytes: numberIn(recordIn(memory).total),
+    disk_total_bytes: numberIn(recordIn(disk).total),
+    running_nodes: sum('running_nodes'),
+    running_orphans: sum('running_orphans'),
   }
-  const version = reaches(stage, 'API') ? model.cml.systemInformation(instanceId).version : null
-  return { stage, version, certificate_sha256, detail: IN_THE_WAY[stage] }
 }
 
-const reaches = (stage: CmlStage, wanted: CmlStage) => CML_STAGES.indexOf(stage) >= CML_STAGES.indexOf(wanted)
+function shareIn(body: unknown): number | null {
+  const { used, total } = recordIn(body)
+  return typeof used === 'number' && typeof total === 'number' && total > 0 ? used / total : null
+}
+
+function healthIn(body: unknown): CmlHealth {
+  const { valid, is_licensed, is_enterprise, computes } = recordIn(body)
+  return {
+    valid: flagIn(valid),
+    is_licensed: flagIn(is_licensed),
+    is_enterprise: flagIn(is_enterprise),
+    computes: Object.values(recordIn(computes)).map(computeIn),
+  }
+}
+
+function computeIn(body: unknown): CmlComputeHealth {
+  const compute = recordIn(body)
+  return {
+    hostname: textIn(compute.hostname) ?? '',
+    valid: flagIn(compute.valid),
+    is_controller: flagIn(compute.is_controller),
+    kvm_vmx_enabled: flagIn(compute.kvm_vmx_enabled),
+    enough_cpus: flagIn(compute.enough_cpus),
+    refplat_images_available: flagIn(compute.refplat_images_available),
+    admission_state: textIn(compute.admission_state),
+  }
+}
+
+function licensingIn(body: unknown): CmlLicensing {
+  const { registration, authorization, udi, product_license } = recordIn(body)
+  const failure = textIn(recordIn(recordIn(registration).register_time).failure)
+  const { hostname, product_uuid } = recordIn(udi)
+  return {
+    registration: textIn(recordIn(registration).status) ?? '',
+    authorization: textIn(recordIn(authorization).status) ?? '',
+    failure: failure === 'OK' ? null : failure,
+    udi: { hostname: textIn(hostname) ?? '', product_uuid: textIn(product_uuid) ?? '' },
+    product: textIn(recordIn(product_license).active),
+  }
+}
+
+function eventIn(body: unknown): CmlEvent | null {
+  const { category, timestamp, data } = recordIn(body)
+  const at = instantIn(timestamp)
+  if (at === null) return null
+  return { category: textIn(category) ?? '', at, user_id: textIn(recordIn(data).user_id) }
+}

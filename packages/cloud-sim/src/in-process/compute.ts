@@ -1,6 +1,7 @@
 import { classifyAwsCode, refuseDeadMachine } from '@lcm/cloud/aws-errors'
 import { awsFilters } from '@lcm/cloud/aws-filters'
-import type { Compute, DescribeResult, Image, InstanceFilter, LaunchRequest } from '@lcm/cloud/compute'
+import type { Compute, DescribeResult, Image, InstanceFilter, LaunchRequest, PowerAct } from '@lcm/cloud/compute'
+import { type PowerCall, powerEach } from '@lcm/cloud/compute-power'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Ec2 } from '../ec2/ec2.ts'
@@ -15,7 +16,7 @@ const EVERYTHING = { max_results: null, next_token: null } as const
 
 /** The model behind the port, without sockets or timers: for the whole-system simulation. */
 export function simCompute(model: SimModel): Compute {
-  const { ec2 } = model
+  const ec2 = model.ec2Api
   return {
     list: (region, filter, signal) =>
       answered('DescribeInstances', signal, () => listed(ec2, region, filtersOf(filter))),
@@ -26,15 +27,42 @@ export function simCompute(model: SimModel): Compute {
         const query = { image_ids: [], owners: [wanted.owner], filters, ...EVERYTHING }
         return newestOf(ec2.describeImages(region, query).items)
       }),
+    imageIds: (region, pattern, signal) =>
+      answered('DescribeImages', signal, () => {
+        const query = { image_ids: [], owners: [], filters: [equal('name', pattern)], ...EVERYTHING }
+        return ec2.describeImages(region, query).items.map(image => image.image_id)
+      }),
     launch: (region, request, signal) => answered('RunInstances', signal, () => launched(ec2, region, request)),
-    start: (region, id, signal) =>
-      answered('StartInstances', signal, () => stateNamed(ec2.startInstances(region, { ids: [id] }))),
-    stop: (region, { instance_id, force }, signal) =>
-      answered('StopInstances', signal, () => stateNamed(ec2.stopInstances(region, { ids: [instance_id], force }))),
-    terminate: (region, id, signal) =>
-      answered('TerminateInstances', signal, () => stateNamed(ec2.terminateInstances(region, { ids: [id] }))),
+    async power(region, act, ids, signal) {
+      const outcome = new Map<string, string | CloudError>()
+      const call: PowerCall = some => answered(ACTION_OF[act], signal, () => statesOf(changed(ec2, region, act, some)))
+      await powerEach(ids, call, (id, answer) => outcome.set(id, answer))
+      return outcome
+    },
   }
 }
+
+const ACTION_OF: Readonly<Record<PowerAct, string>> = {
+  start: 'StartInstances',
+  stop: 'StopInstances',
+  force_stop: 'StopInstances',
+  terminate: 'TerminateInstances',
+}
+
+function changed(ec2: Ec2, region: string, act: PowerAct, ids: readonly string[]): readonly StateChange[] {
+  switch (act) {
+    case 'start':
+      return ec2.startInstances(region, { ids })
+    case 'stop':
+    case 'force_stop':
+      return ec2.stopInstances(region, { ids, force: act === 'force_stop' })
+    case 'terminate':
+      return ec2.terminateInstances(region, { ids })
+  }
+}
+
+const statesOf = (changes: readonly StateChange[]): ReadonlyMap<string, string> =>
+  new Map(changes.map(change => [change.instance_id, change.current]))
 
 async function answered<Answer>(action: string, signal: AbortSignal, act: () => Answer): Promise<Answer> {
   if (signal.aborted) throw new CloudError('transient', { code: 'AbortError', action, message: 'it was cancelled' })
@@ -104,12 +132,6 @@ const canonicalOf = ({ tags, ...rest }: LaunchRequest['parameters']): string =>
   JSON.stringify([Object.entries(rest).sort(byKey), Object.entries(tags).sort(byKey)])
 
 const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1)
-
-function stateNamed(changes: readonly StateChange[]): string {
-  const change = changes[0]
-  if (!change) throw new Ec2Refusal('InternalError', 'no machine was changed', 500)
-  return change.current
-}
 
 function instanceOf(view: MachineView): Instance {
   const { instance } = view

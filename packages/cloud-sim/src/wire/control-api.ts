@@ -1,8 +1,12 @@
 import type { MachineView } from '../ec2/instance.ts'
 import { REGIONS } from '../ec2/places.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
+import { FaultPlanError } from '../faults/plan-patch.ts'
 import type { SimModel } from '../model.ts'
+import { act, isAct } from './control-acts.ts'
+import { faultsAnswer } from './control-faults.ts'
 import type { Journal } from './journal.ts'
+import { type JsonParts, jsonParts } from './json-parts.ts'
 
 /**
  * Acts on the simulated cloud behind LCM's back, for tests and the chaos page. It asks nobody who they are: whoever
@@ -16,6 +20,8 @@ export interface ControlRequest {
   readonly method: string
   /** Path and query, from `/sim/v1` on. */
   readonly url: string
+  /** JSON text; nothing stands for an empty object. */
+  readonly body?: string
 }
 
 export interface ControlAnswer {
@@ -23,11 +29,15 @@ export interface ControlAnswer {
   readonly body: object
 }
 
+/** Further routes: null for what is none of them. */
+export type ControlPlug = (request: ControlRequest) => ControlAnswer | null
+
 export interface ControlApiOptions {
   readonly model: SimModel
   readonly journal: Journal
   /** Whether something listens at the machine's CML endpoint. */
   readonly isServed: (instanceId: string) => boolean
+  readonly plugs?: readonly ControlPlug[]
 }
 
 export const CONTROL_PATH = '/sim/v1'
@@ -37,48 +47,93 @@ export function controlApi(options: ControlApiOptions): ControlApi {
   return {
     handle(request) {
       try {
-        return answer(options, request.method, new URL(request.url, 'http://simulator'))
+        const url = new URL(request.url, 'http://simulator')
+        const route: Route = { ...request, path: url.pathname.slice(CONTROL_PATH.length), query: url.searchParams }
+        return plugged(options.plugs ?? [], request) ?? answer(options, route)
       } catch (error) {
-        if (error instanceof Ec2Refusal) return problem(409, error.code, error.message)
+        if (error instanceof FaultPlanError) return problem(400, 'invalid_faults', error.message)
+        if (error instanceof Ec2Refusal)
+          return problem(INVALID.includes(error.code) ? 400 : 409, error.code, error.message)
         return problem(500, 'internal_error', error instanceof Error ? error.message : String(error))
       }
     },
   }
 }
 
-function answer(options: ControlApiOptions, method: string, url: URL): ControlAnswer {
-  const route = `${method} ${url.pathname.slice(CONTROL_PATH.length)}`
-  if (route === 'GET /info') return found(info(options.model))
-  if (route === 'GET /instances') {
-    return found({ items: options.model.machines().map(machine => machineBody(options, machine)) })
-  }
-  if (route === 'GET /requests') {
-    const limit = Number(url.searchParams.get('limit') ?? REQUESTS_LIMIT_DEFAULT)
-    return found({ items: options.journal.last(Number.isInteger(limit) ? limit : REQUESTS_LIMIT_DEFAULT) })
-  }
-  const [, instanceId = '', act = ''] = /^POST \/instances\/([^/]+)\/([a-z]+)$/.exec(route) ?? []
-  return isAct(act) ? acted(options, instanceId, act) : problem(404, 'not_found', `there is no ${route}`)
+const INVALID: readonly string[] = ['ValidationError', 'SerializationException', 'InvalidParameterValue']
+
+interface Route extends ControlRequest {
+  readonly path: string
+  readonly query: URLSearchParams
 }
 
-const ACTS = ['start', 'stop', 'terminate'] as const
-type Act = (typeof ACTS)[number]
-const isAct = (text: string): text is Act => ACTS.some(act => act === text)
+function plugged(plugs: readonly ControlPlug[], request: ControlRequest): ControlAnswer | null {
+  for (const plug of plugs) {
+    const answered = plug(request)
+    if (answered) return answered
+  }
+  return null
+}
 
-function acted(options: ControlApiOptions, instanceId: string, act: Act): ControlAnswer {
-  const { model } = options
-  const region = model.machine(instanceId)?.instance.region
-  if (region === undefined) return problem(404, 'not_found', `there is no instance ${instanceId}`)
-  const ids = [instanceId]
-  if (act === 'start') model.ec2.startInstances(region, { ids })
-  if (act === 'stop') model.ec2.stopInstances(region, { ids, force: false })
-  if (act === 'terminate') model.ec2.terminateInstances(region, { ids })
-  const machine = model.machine(instanceId)
-  return machine ? found(machineBody(options, machine)) : problem(404, 'not_found', `${instanceId} has faded`)
+function answer(options: ControlApiOptions, { method, path, query, body: text = '' }: Route): ControlAnswer {
+  const route = `${method} ${path}`
+  if (route === 'GET /info') return found(info(options.model))
+  if (route === 'GET /instances') return found({ items: machines(options, query) })
+  if (route === 'GET /requests') return found({ items: requests(options.journal, query) })
+  const body = jsonParts(text)
+  const faults = faultsAnswer(options.model.faults, route, { body, text })
+  if (faults) return found(faults)
+  const [, instanceId = '', name = ''] = /^\/instances\/([^/]+)(?:\/([a-z-]+))?$/.exec(path) ?? []
+  if (method === 'GET' && instanceId !== '' && name === '') return shown(options, instanceId)
+  if (method === 'POST' && isAct(name)) return acted(options, instanceId, { name, body })
+  return problem(404, 'not_found', `there is no ${route}; docs/reference/simulator.md lists what there is`)
+}
+
+function acted(
+  options: ControlApiOptions,
+  instanceId: string,
+  { name, body }: { readonly name: Parameters<typeof act>[2]['name']; readonly body: JsonParts },
+): ControlAnswer {
+  const machine = options.model.machine(instanceId)
+  if (!machine) return unknown(instanceId)
+  act(options.model, machine, { name, body })
+  return shown(options, instanceId)
+}
+
+function shown(options: ControlApiOptions, instanceId: string): ControlAnswer {
+  const machine = options.model.machine(instanceId)
+  return machine ? found(machineBody(options, machine)) : unknown(instanceId)
+}
+
+const unknown = (instanceId: string) =>
+  problem(404, 'not_found', `there is no instance ${instanceId}; GET ${CONTROL_PATH}/instances lists those there are`)
+
+function machines(options: ControlApiOptions, query: URLSearchParams): readonly object[] {
+  const region = query.get('region')
+  const state = query.get('state')
+  return options.model
+    .machines()
+    .filter(
+      machine => (region === null || machine.instance.region === region) && (state === null || machine.state === state),
+    )
+    .map(machine => machineBody(options, machine))
+}
+
+function requests(journal: Journal, query: URLSearchParams) {
+  const limit = Number(query.get('limit') ?? REQUESTS_LIMIT_DEFAULT)
+  return journal.find({
+    limit: Number.isInteger(limit) ? limit : REQUESTS_LIMIT_DEFAULT,
+    action: query.get('action'),
+    region: query.get('region'),
+    instance_id: query.get('instance_id'),
+    code: query.get('code'),
+  })
 }
 
 const info = (model: SimModel) => ({
   seed: model.seed,
   speed: model.speed,
+  preset: model.faults.state().preset,
   now: new Date(model.now()).toISOString(),
   regions: REGIONS.map(region => region.name),
   instance_count: model.machines().length,
@@ -94,8 +149,15 @@ const machineBody = ({ isServed }: ControlApiOptions, machine: MachineView) => (
   stage: machine.stage,
   endpoint: machine.endpoint,
   served: isServed(machine.instance.instance_id),
+  disable_api_termination: machine.instance.disable_api_termination ?? false,
+  disable_api_stop: machine.instance.disable_api_stop ?? false,
+  retires_at: retiresAt(machine),
   tags: machine.tags,
 })
+
+function retiresAt({ instance: { event } }: MachineView): string | null {
+  return event && event.completed_at_ms === null ? new Date(event.not_before_ms).toISOString() : null
+}
 
 const found = (body: object): ControlAnswer => ({ status: 200, body })
 const problem = (status: number, code: string, message: string): ControlAnswer => ({ status, body: { code, message } })

@@ -27,7 +27,9 @@ export function reservationsXml(machines: readonly MachineView[]): string {
   const groups = new Map<string, MachineView[]>()
   for (const machine of machines) {
     const { reservation_id } = machine.instance
-    groups.set(reservation_id, [...(groups.get(reservation_id) ?? []), machine])
+    const group = groups.get(reservation_id)
+    if (group) group.push(machine)
+    else groups.set(reservation_id, [machine])
   }
   return set('reservationSet', [...groups.values()], reservationXml)
 }
@@ -60,13 +62,14 @@ function instanceXml(machine: MachineView): string {
 function reasonXml({ state_reason: reason, state_from_ms }: MachineView): string {
   if (!reason) return element('reason', '')
   const at = new Date(state_from_ms).toISOString().slice(0, 19).replace('T', ' ')
+  const by = reason.code.startsWith('Client.User') ? 'User initiated' : reason.message
   return (
-    leaf('reason', `User initiated (${at} GMT)`) +
+    leaf('reason', `${by} (${at} GMT)`) +
     element('stateReason', leaf('code', reason.code) + leaf('message', reason.message))
   )
 }
 
-const stateXml = (name: string, state: string) =>
+export const stateXml = (name: string, state: string) =>
   element(name, leaf('code', String(STATE_CODES[state] ?? 0)) + leaf('name', state))
 
 export const changesXml = (changes: readonly StateChange[]): string =>
@@ -120,16 +123,16 @@ export const done = element('return', 'true')
 
 export const nextTokenXml = (token: string | null): string => leaf('nextToken', token)
 
-function set<Item>(name: string, items: readonly Item[], content: (item: Item) => string): string {
+export function set<Item>(name: string, items: readonly Item[], content: (item: Item) => string): string {
   return element(name, items.map(item => element('item', content(item))).join(''))
 }
 
-function element(name: string, content: string): string {
+export function element(name: string, content: string): string {
   return content === '' ? `<${name}/>` : `<${name}>${content}</${name}>`
 }
 
 /** A value as text; null leaves the element out. */
-function leaf(name: string, value: string | null): string {
+export function leaf(name: string, value: string | null): string {
   return value === null ? '' : element(name, escaped(value))
 }
 
@@ -142,7 +145,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /** XML 1.0 has no way to write most control characters, so they are replaced. */
-const escaped = (value: string) =>
+const escaped = (value: string) => (PLAIN.test(value) ? value : replaced(value))
+
+/** Nearly everything is plain, and a listing has a hundred thousand values. */
+const PLAIN = /^[\w\-.:/ @=+,]*$/
+
+const replaced = (value: string) =>
   value
     .replaceAll(/[&<>"']/g, character => ENTITIES[character] ?? character)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach the wire

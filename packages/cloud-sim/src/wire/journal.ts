@@ -10,12 +10,22 @@ export interface JournalEntry {
   readonly invocation_id: string | null
   readonly status: number
   readonly code: string | null
+  /** What the simulated network did to it: `lost_answer` had its effect, `lost_request` had none. */
+  readonly fault: string | null
+}
+
+export interface JournalQuery {
+  readonly limit: number
+  readonly action: string | null
+  readonly region: string | null
+  readonly instance_id: string | null
+  readonly code: string | null
 }
 
 export interface Journal {
   add(entry: JournalEntry): void
-  /** The newest last. */
-  last(count: number): readonly JournalEntry[]
+  /** The last ones that match, the newest last. */
+  find(query: JournalQuery): readonly JournalEntry[]
 }
 
 const ENTRIES_MAX = 1000
@@ -28,6 +38,15 @@ export function boundedJournal(): Journal {
       // Cutting many at once keeps the average cost of an entry constant.
       if (entries.length > 2 * ENTRIES_MAX) entries.splice(0, ENTRIES_MAX)
     },
-    last: count => (count > 0 ? entries.slice(-Math.min(count, ENTRIES_MAX)) : []),
+    find: query => {
+      const found = entries.filter(entry => matches(entry, query))
+      return query.limit > 0 ? found.slice(-Math.min(query.limit, ENTRIES_MAX)) : []
+    },
   }
 }
+
+const matches = (entry: JournalEntry, { action, region, instance_id, code }: JournalQuery): boolean =>
+  (action === null || entry.action === action) &&
+  (region === null || entry.region === region) &&
+  (code === null || entry.code === code) &&
+  (instance_id === null || entry.instance_ids.includes(instance_id))

@@ -156,6 +156,13 @@ describe('the control API', () => {
     expect(body).toMatchObject({ items: [{ instance_id: id, stage: 'NOTHING', served: false, tags: { Name: 'a' } }] })
   })
 
+  it('does not answer pages of other sites', async () => {
+    const id = plantOne()
+    const headers = { origin: 'https://evil.example' }
+    const response = await fetch(`${server.url}/sim/v1/instances/${id}/terminate`, { method: 'POST', headers })
+    expect([response.status, model.machine(id)?.state]).toEqual([403, 'running'])
+  })
+
   it('knows who asked EC2 for what', async () => {
     await call(
       { Action: 'StopInstances', 'InstanceId.1': 'i-0123456789abcdef0' },
@@ -173,6 +180,7 @@ describe('the control API', () => {
           invocation_id: 'abc',
           status: 400,
           code: 'InvalidInstanceID.NotFound',
+          fault: null,
         },
       ],
     })

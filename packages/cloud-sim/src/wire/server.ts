@@ -1,12 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
+import { gunzip } from 'node:zlib'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Addressing } from '../addresses.ts'
+import { cmlControl } from '../cml/control.ts'
 import type { SimModel } from '../model.ts'
-import { type AwsFace, awsFace } from './aws-face.ts'
+import { type AwsAnswer, type AwsFace, awsFace } from './aws-face.ts'
 import { type CmlFace, cmlFace, type SimLog } from './cml-face.ts'
-import { CONTROL_PATH, type ControlApi, controlApi } from './control-api.ts'
+import { CONTROL_PATH, type ControlApi, type ControlPlug, controlApi } from './control-api.ts'
 import { boundedJournal } from './journal.ts'
+import { whyRefused } from './loopback-guard.ts'
 
 export interface SimServerOptions {
   readonly model: SimModel
@@ -19,6 +22,8 @@ export interface SimServerOptions {
   readonly cml?: 'on' | 'off'
   /** Found out when not given. */
   readonly addressing?: Addressing
+  /** Further routes of the control API. */
+  readonly plugs?: readonly ControlPlug[]
 }
 
 export interface SimServer {
@@ -38,8 +43,14 @@ export async function startSimServer(options: SimServerOptions): Promise<SimServ
   const { model, host = '127.0.0.1', port = 0 } = options
   const journal = boundedJournal()
   const cml = options.cml === 'off' ? NO_CML : await startCml(options)
-  const control = controlApi({ model, journal, isServed: cml.isServed })
-  const faces = { aws: awsFace(model, journal), control }
+  const control = controlApi({
+    model,
+    journal,
+    isServed: cml.isServed,
+    plugs: [cmlControl(model), ...(options.plugs ?? [])],
+  })
+  const holdMs = () => model.faults.plan().held_answer_s * 1000
+  const faces = { aws: awsFace(model, journal), control, clock: options.clock, holdMs }
   const http = createServer((request, response) => void exchange(faces, request, response))
   http.keepAliveTimeout = KEEP_ALIVE_MS
   try {
@@ -94,25 +105,48 @@ async function closed(http: ReturnType<typeof createServer>, cml: CmlFace): Prom
 interface Faces {
   readonly aws: AwsFace
   readonly control: ControlApi
+  readonly clock: Clock
+  /** How long a held answer is held. */
+  readonly holdMs: () => number
 }
 
 async function exchange(faces: Faces, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await bodyOf(request)
   if (body === null) return void response.writeHead(413, { connection: 'close' }).end()
   const url = request.url ?? '/'
-  if (url.startsWith(`${CONTROL_PATH}/`)) {
-    const answer = faces.control.handle({ method: request.method ?? 'GET', url })
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body))
-    return
-  }
+  if (url.startsWith(`${CONTROL_PATH}/`)) return controlled(faces.control, { request, url, body }, response)
   const header = (name: string) => {
     const value = request.headers[name]
     return typeof value === 'string' ? value : null
   }
-  const answer = faces.aws({ header, body })
-  response
-    .writeHead(answer.status, { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': answer.request_id })
-    .end(answer.xml)
+  sent(faces, faces.aws({ header, body }), response)
+}
+
+interface Controlled {
+  readonly request: IncomingMessage
+  readonly url: string
+  readonly body: string
+}
+
+function controlled(control: ControlApi, { request, url, body }: Controlled, response: ServerResponse): void {
+  const { host, origin, 'sec-fetch-site': site } = request.headers
+  const fetchSite = typeof site === 'string' ? site : undefined
+  const refused = whyRefused({ host, origin, fetchSite })
+  const answer =
+    refused === null
+      ? control.handle({ method: request.method ?? 'GET', url, body })
+      : { status: 403, body: { code: 'forbidden', message: refused } }
+  response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body))
+}
+
+/** A lost answer is a reset connection: the caller can not tell how far its call got. */
+function sent({ clock, holdMs }: Faces, answer: AwsAnswer, response: ServerResponse): void {
+  if (answer.sent === 'lost') return void response.socket?.resetAndDestroy()
+  const send = (): void => {
+    response.writeHead(answer.status, answer.headers).end(answer.body)
+  }
+  if (answer.sent === 'held') response.once('close', clock.after(holdMs(), send))
+  else send()
 }
 
 /** The whole body as text, or null when it is too long or breaks off. The request stays usable for an answer. */
@@ -125,8 +159,17 @@ async function bodyOf(request: IncomingMessage): Promise<string | null> {
       if (bytes > BODY_BYTES_MAX) return null
       chunks.push(chunk)
     }
-    return Buffer.concat(chunks).toString()
+    const whole = Buffer.concat(chunks)
+    return request.headers['content-encoding'] === 'gzip' ? await unpacked(whole) : whole.toString()
   } catch {
     return null
   }
+}
+
+function unpacked(packed: Buffer): Promise<string> {
+  return new Promise((resolve, reject) =>
+    gunzip(packed, { maxOutputLength: BODY_BYTES_MAX }, (error, whole) =>
+      error ? reject(error) : resolve(whole.toString()),
+    ),
+  )
 }

@@ -1,0 +1,76 @@
+import type { SimInstance } from '../ec2/instance.ts'
+import { scaled } from '../ec2/start-plan.ts'
+import type { World } from '../world.ts'
+import { dimensionSets, instanceIdIn, MEASURES, type Measure } from './measures.ts'
+import { type Metric, type Point, sameDimensions } from './metric.ts'
+
+/** How busy a machine is, of 0 to 1; null where nobody knows. */
+export type LoadOf = (instanceId: string) => number | null
+
+export interface TimeRange {
+  readonly from_ms: number
+  /** Not in it. */
+  readonly to_ms: number
+}
+
+/** A basic period of five minutes is made of five samples. */
+const SAMPLES = 5
+
+/** What a machine has published of a metric, and CloudWatch shows by now. */
+export function machinePoints(
+  { world, loadOf }: { readonly world: World; readonly loadOf: LoadOf },
+  region: string,
+  { metric, range }: { readonly metric: Metric; readonly range: TimeRange },
+): readonly Point[] {
+  const instance = world.instances.get(instanceIdIn(metric.dimensions) ?? '')
+  const measure = MEASURES.find(({ namespace, name }) => namespace === metric.namespace && name === metric.name)
+  if (!instance || !measure || instance.region !== region) return []
+  const plan = world.faults.plan()
+  const sets = dimensionSets(measure, instance, plan.agent_dimensions)
+  if (!sets.some(set => sameDimensions(set, metric.dimensions))) return []
+  const shownMs = world.now() - scaled(world, plan.metric_delay_s)
+  return stepsIn(range, measure.stepMs, shownMs)
+    .filter(atMs => ranWithin(instance, { from_ms: atMs, to_ms: atMs + measure.stepMs }))
+    .filter(atMs => !isGap(world, { instance, measure, atMs }))
+    .map(atMs => pointAt(world, { instance, measure, atMs }, loadOf(instance.instance_id)))
+}
+
+function stepsIn({ from_ms, to_ms }: TimeRange, stepMs: number, shownMs: number): readonly number[] {
+  const first = Math.ceil(from_ms / stepMs) * stepMs
+  const count = Math.max(0, Math.ceil((Math.min(to_ms, shownMs - stepMs + 1) - first) / stepMs))
+  return Array.from({ length: count }, (_, n) => first + n * stepMs)
+}
+
+function ranWithin({ timeline }: SimInstance, { from_ms, to_ms }: TimeRange): boolean {
+  return timeline.some((moment, n) => {
+    const endMs = timeline[n + 1]?.from_ms ?? Number.POSITIVE_INFINITY
+    return moment.state === 'running' && moment.from_ms < to_ms && endMs > from_ms
+  })
+}
+
+interface Step {
+  readonly instance: SimInstance
+  readonly measure: Measure
+  readonly atMs: number
+}
+
+function isGap(world: World, { instance, measure, atMs }: Step): boolean {
+  const { metric_gap_rate: rate } = world.faults.plan()
+  return rate > 0 && world.chance.fraction('gap', instance.number, measure.name, atMs) < rate
+}
+
+function pointAt(world: World, { instance, measure, atMs }: Step, known: number | null): Point {
+  const nature = world.chance.fraction('nature', instance.number)
+  const load = known ?? dayCurve(atMs) * (0.15 + 0.5 * nature)
+  const noise = world.chance.fraction('noise', instance.number, measure.name, atMs)
+  const value = measure.value({ load, noise, nature })
+  if (measure.stepMs < SAMPLES * 60_000) return { at_ms: atMs, sum: value, count: 1, min: value, max: value }
+  const each = measure.kind === 'amount' ? value / SAMPLES : value
+  return { at_ms: atMs, sum: each * SAMPLES, count: SAMPLES, min: each * 0.9, max: each * 1.1 }
+}
+
+const DAY_MS = 86_400_000
+/** In UTC: the quietest hour is four in the morning. */
+const QUIETEST = 4 / 24
+
+const dayCurve = (atMs: number) => 0.5 - 0.5 * Math.cos(2 * Math.PI * ((atMs % DAY_MS) / DAY_MS - QUIETEST))

@@ -1,0 +1,115 @@
+import type { SimInstance } from '../ec2/instance.ts'
+import type { FaultPlan } from '../faults/fault-plan.ts'
+import type { Dimension } from './metric.ts'
+
+/** What drives a measure at one moment, each a share of 0 to 1. */
+export interface Drive {
+  /** How busy the machine is. */
+  readonly load: number
+  /** Differs from step to step. */
+  readonly noise: number
+  /** Belongs to the machine. */
+  readonly nature: number
+}
+
+/** Something that is measured of every machine. */
+export interface Measure {
+  readonly namespace: 'AWS/EC2' | 'CWAgent'
+  readonly name: string
+  readonly unit: 'Percent' | 'Bytes' | 'Count'
+  /** How far apart its points are. */
+  readonly stepMs: number
+  /** Of one step. An amount is shared among its samples, a level is the same in each. */
+  readonly kind: 'level' | 'amount'
+  value(drive: Drive): number
+}
+
+const MINUTE_MS = 60_000
+const FIVE_MINUTES_MS = 5 * MINUTE_MS
+const MB = 1_000_000
+
+const percent = (value: number) => Math.min(100, Math.max(0, value))
+const wavering = ({ noise }: Drive) => 0.8 + 0.4 * noise
+
+const amount = (name: string, unit: 'Bytes' | 'Count', value: (drive: Drive) => number): Measure => ({
+  namespace: 'AWS/EC2',
+  name,
+  unit,
+  stepMs: FIVE_MINUTES_MS,
+  kind: 'amount',
+  value: drive => Math.round(value(drive) * wavering(drive)),
+})
+
+const check = (name: string): Measure => ({
+  namespace: 'AWS/EC2',
+  name,
+  unit: 'Count',
+  stepMs: MINUTE_MS,
+  kind: 'level',
+  value: () => 0,
+})
+
+const agent = (name: string, value: (drive: Drive) => number): Measure => ({
+  namespace: 'CWAgent',
+  name,
+  unit: 'Percent',
+  stepMs: MINUTE_MS,
+  kind: 'level',
+  value: drive => percent(value(drive)),
+})
+
+export const MEASURES: readonly Measure[] = [
+  {
+    namespace: 'AWS/EC2',
+    name: 'CPUUtilization',
+    unit: 'Percent',
+    stepMs: FIVE_MINUTES_MS,
+    kind: 'level',
+    value: drive => percent(2 + 88 * drive.load * wavering(drive)),
+  },
+  amount('NetworkIn', 'Bytes', ({ load }) => (2 + 300 * load) * MB),
+  amount('NetworkOut', 'Bytes', ({ load }) => (1 + 180 * load) * MB),
+  amount('NetworkPacketsIn', 'Count', ({ load }) => 3000 + 250_000 * load),
+  amount('NetworkPacketsOut', 'Count', ({ load }) => 2000 + 160_000 * load),
+  amount('EBSReadBytes', 'Bytes', ({ load }) => (1 + 120 * load) * MB),
+  amount('EBSWriteBytes', 'Bytes', ({ load }) => (4 + 260 * load) * MB),
+  amount('EBSReadOps', 'Count', ({ load }) => 50 + 6000 * load),
+  amount('EBSWriteOps', 'Count', ({ load }) => 200 + 14_000 * load),
+  check('StatusCheckFailed'),
+  check('StatusCheckFailed_Instance'),
+  check('StatusCheckFailed_System'),
+  agent('mem_used_percent', drive => 18 + 65 * drive.load + 2 * drive.noise),
+  agent('disk_used_percent', drive => 25 + 30 * drive.nature + drive.noise),
+]
+
+const INSTANCE_ID = 'InstanceId'
+
+/** The sets of dimensions under which a machine publishes a measure. The agent's depend on how it was set up. */
+export function dimensionSets(
+  measure: Measure,
+  instance: SimInstance,
+  agentDimensions: FaultPlan['agent_dimensions'],
+): readonly (readonly Dimension[])[] {
+  const own: readonly Dimension[] = [{ name: INSTANCE_ID, value: instance.instance_id }]
+  if (measure.namespace === 'AWS/EC2') return [own]
+  if (agentDimensions === 'none') return []
+  const wizard = [...own, ...WIZARD.map(({ name, of }) => ({ name, value: of(instance) })), ...diskOf(measure)]
+  return agentDimensions === 'instance' ? [own, wizard] : [wizard]
+}
+
+const WIZARD: readonly { readonly name: string; of(instance: SimInstance): string }[] = [
+  { name: 'ImageId', of: instance => instance.image_id },
+  { name: 'InstanceType', of: instance => instance.instance_type },
+]
+
+const diskOf = (measure: Measure): readonly Dimension[] =>
+  measure.name === 'disk_used_percent'
+    ? [
+        { name: 'path', value: '/' },
+        { name: 'device', value: 'nvme0n1p1' },
+        { name: 'fstype', value: 'ext4' },
+      ]
+    : []
+
+export const instanceIdIn = (dimensions: readonly Dimension[]): string | null =>
+  dimensions.find(({ name }) => name === INSTANCE_ID)?.value ?? null

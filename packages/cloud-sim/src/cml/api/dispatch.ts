@@ -1,0 +1,63 @@
+import type { CmlRequest } from '../exchange.ts'
+import { CmlRefusal, refusal } from '../exchange.ts'
+import { type CmlChange, type Outcome, type Scene, scaledMs, type UserCall } from '../scene.ts'
+import { sessionOf } from '../sessions.ts'
+import { ACTIVITY_EVERY_S, userActivity } from '../telemetry.ts'
+import { AUTH_ROUTES } from './auth.ts'
+import { DEFINITION_ROUTES } from './definitions.ts'
+import { LAB_READ_ROUTES } from './lab-reads.ts'
+import { LAB_ROUTES } from './labs.ts'
+import { LICENSING_ROUTES } from './licensing.ts'
+import { NODE_ROUTES } from './nodes.ts'
+import { NOTICE_ROUTES } from './notices.ts'
+import { REPORT_ROUTES } from './reports.ts'
+import { routerOf, type UserRoute } from './router.ts'
+import { SYSTEM_ROUTES } from './system.ts'
+import { USER_ROUTES } from './users.ts'
+
+const route = routerOf([
+  ...AUTH_ROUTES,
+  ...SYSTEM_ROUTES,
+  ...NOTICE_ROUTES,
+  ...USER_ROUTES,
+  ...LICENSING_ROUTES,
+  ...LAB_ROUTES,
+  ...LAB_READ_ROUTES,
+  ...NODE_ROUTES,
+  ...DEFINITION_ROUTES,
+  ...REPORT_ROUTES,
+])
+
+/** What a CML server in that scene answers, and what that changes. It decides only: nothing is stored here. */
+export function answerTo(scene: Scene, request: CmlRequest): Outcome {
+  const found = route(request.method, request.path)
+  if (found === 'unknown') return refusal(404, 'Not Found')
+  if (found === 'wrong_method') return refusal(405, '405: Method Not Allowed')
+  const call = { scene, request, params: found.params }
+  try {
+    return found.route.access === 'open' ? found.route.handle(call) : asUser(found.route, call)
+  } catch (error) {
+    if (error instanceof CmlRefusal) return refusal(error.status, error.message)
+    throw error
+  }
+}
+
+function asUser(found: UserRoute, open: Omit<UserCall, 'user' | 'session'>): Outcome {
+  const { scene, request } = open
+  const session = sessionOf(scene, request.token)
+  const user = scene.server.users.find(({ id }) => id === session?.user_id)
+  if (!session || !user) throw new CmlRefusal(401, 'Unauthorized')
+  if (!user.admin && found.access === 'admin') throw new CmlRefusal(403, 'User does not have required access: admin')
+  if (!user.admin && scene.server.maintenance.is_on) throw new CmlRefusal(403, 'The system is in maintenance mode.')
+  const outcome = found.handle({ ...open, user, session: session.signature })
+  return { ...outcome, change: withActivity(scene, outcome.change ?? {}, user.id) }
+}
+
+/** Whoever calls the API is active, we too. */
+export function withActivity(scene: Scene, change: CmlChange, userId: string): CmlChange {
+  const server = change.server ?? scene.server
+  const everyMs = scaledMs(scene, ACTIVITY_EVERY_S)
+  const activity = userActivity(server, userId, { nowMs: scene.nowMs, everyMs })
+  if (activity === null) return change
+  return { ...change, server: activity.server, events: [activity.event, ...(change.events ?? [])] }
+}

@@ -1,0 +1,154 @@
+import { CmlRefusal, DONE, OK } from '../exchange.ts'
+import { anyObject, type Check, checked, jsonBody, listOf, object, queryFlag, text } from '../input.ts'
+import type { CmlLab, LabNode } from '../labs/lab.ts'
+import { type PowerChange, startNodes, stopNodes, wipeNodes } from '../labs/lab-power.ts'
+import { labView, topologyFile } from '../labs/lab-views.ts'
+import { emptyLab, labFrom } from '../labs/new-lab.ts'
+import { labStateAt } from '../labs/node-life.ts'
+import { topologyIn } from '../labs/topology.ts'
+import type { CmlChange, Outcome, Scene, UserCall } from '../scene.ts'
+import type { CmlUser } from '../server.ts'
+import { nodeEvents } from '../telemetry.ts'
+import { theLab } from './found-elements.ts'
+import { type Route, user } from './router.ts'
+
+interface LabMembers {
+  readonly title: string
+  readonly description: string
+  readonly notes: string
+  readonly owner: string
+  readonly groups: readonly object[]
+  readonly associations: object
+}
+
+const labMembers: Check<Partial<LabMembers>> = object<object, LabMembers>(
+  {},
+  {
+    title: text(64),
+    description: text(4096),
+    notes: text(32_768),
+    owner: text(36),
+    groups: listOf(anyObject),
+    associations: anyObject,
+  },
+)
+
+/** A lab that is new on the server. */
+function added({ server }: Scene, lab: CmlLab): CmlChange {
+  return { server: { ...server, lab_ids: [...server.lab_ids, lab.id], labs_made: server.labs_made + 1 }, labs: [lab] }
+}
+
+function named(scene: Scene, lab: CmlLab, given: Partial<LabMembers>): CmlLab {
+  const { title = lab.title, description = lab.description, notes = lab.notes, owner = lab.owner } = given
+  if (!scene.server.users.some(({ id }) => id === owner)) throw new CmlRefusal(400, `User not found: ${owner}`)
+  return { ...lab, title, description, notes, owner, modified_ms: scene.nowMs }
+}
+
+function created({ scene, user: self, request }: UserCall): Outcome {
+  const given = request.body === '' ? {} : jsonBody(request.body, labMembers)
+  const lab = named(scene, emptyLab(scene, self, null), given)
+  return { ...OK(labView(scene, lab)), change: added(scene, lab) }
+}
+
+function patched(call: UserCall): Outcome {
+  const lab = named(call.scene, theLab(call), jsonBody(call.request.body, labMembers))
+  return { ...OK(labView(call.scene, lab)), change: { labs: [lab] } }
+}
+
+interface LabSource {
+  readonly source: string
+  readonly title: string | null
+}
+
+/** A lab of that user from the text of a topology. */
+export function importInto(scene: Scene, owner: CmlUser, { source, title }: LabSource) {
+  const topology = topologyIn(source, scene.version.minor)
+  const { lab, warnings } = labFrom(scene, owner, { topology, title })
+  const event = { category: 'import_lab', at_ms: scene.nowMs, data: { lab_id: lab.id, user_id: owner.id } }
+  const change: CmlChange = { ...added(scene, lab), events: [event] }
+  return { lab, warnings, change }
+}
+
+function imported({ scene, user: self, request }: UserCall): Outcome {
+  const title = request.query.get('title') || null
+  if (title !== null) checked(title, text(64), ['query', 'title'])
+  const { lab, warnings, change } = importInto(scene, self, { source: request.body, title })
+  return { ...OK({ id: lab.id, warnings: warnings.length > 0 ? warnings : null }), change }
+}
+
+/** Its nodes' past is kept in the telemetry, since it goes with the lab otherwise. */
+function deleted(call: UserCall): Outcome {
+  const { scene } = call
+  const lab = theLab(call)
+  if (labStateAt(lab, scene.nowMs) !== 'DEFINED_ON_CORE') {
+    throw new CmlRefusal(400, `Lab ${lab.id} must be stopped and wiped before it can be deleted.`)
+  }
+  const lab_ids = scene.server.lab_ids.filter(id => id !== lab.id)
+  return {
+    ...DONE,
+    change: {
+      server: { ...scene.server, lab_ids },
+      removed_lab_id: lab.id,
+      events: nodeEvents(lab, scene.nowMs),
+    },
+  }
+}
+
+type Act = (scene: Scene, lab: CmlLab, chosen: (node: LabNode) => boolean) => PowerChange
+
+interface Powering {
+  readonly call: UserCall
+  readonly lab: CmlLab
+  /** What telemetry calls it, if it has a word for it. */
+  readonly category: string | null
+}
+
+/** The change that a start, stop or wipe makes. It may concern other labs too, whose nodes had waited for room. */
+export function powered({ call, lab, category }: Powering, change: PowerChange): CmlChange {
+  const { server, nowMs } = call.scene
+  if (change.labs.length === 0) return {}
+  const data = { lab_id: lab.id, user_id: call.user.id }
+  return {
+    labs: change.labs,
+    ...(change.launches > 0 ? { server: { ...server, launches_made: server.launches_made + change.launches } } : {}),
+    ...(category === null ? {} : { events: [{ category, at_ms: nowMs, data }] }),
+  }
+}
+
+const whole =
+  (act: Act, category: string | null) =>
+  (call: UserCall): Outcome => {
+    const lab = theLab(call)
+    return {
+      ...DONE,
+      change: powered(
+        { call, lab, category },
+        act(call.scene, lab, () => true),
+      ),
+    }
+  }
+
+function downloaded(call: UserCall): Outcome {
+  const found = theLab(call)
+  const { scene } = call
+  const event = { category: 'export_lab', at_ms: scene.nowMs, data: { lab_id: found.id, user_id: call.user.id } }
+  return { status: 200, text: topologyFile(found), change: { events: [event] } }
+}
+
+function listed({ scene, request, user: self }: UserCall): Outcome {
+  const all = self.admin && queryFlag(request.query, 'show_all') === true
+  return OK(scene.labs.filter(({ owner }) => all || owner === self.id).map(({ id }) => id))
+}
+
+export const LAB_ROUTES: readonly Route[] = [
+  user('GET /labs', listed),
+  user('POST /labs', created),
+  user('POST /import', imported),
+  user('GET /labs/:lab_id', call => OK(labView(call.scene, theLab(call)))),
+  user('PATCH /labs/:lab_id', patched),
+  user('DELETE /labs/:lab_id', deleted),
+  user('PUT /labs/:lab_id/start', whole(startNodes, 'start_lab')),
+  user('PUT /labs/:lab_id/stop', whole(stopNodes, 'stop_lab')),
+  user('PUT /labs/:lab_id/wipe', whole(wipeNodes, null)),
+  user('GET /labs/:lab_id/download', downloaded),
+]

@@ -1,0 +1,105 @@
+import { CmlRefusal, DONE, OK } from '../exchange.ts'
+import { type Check, flag, jsonBody, listOf, object, oneOf, text } from '../input.ts'
+import type { UserCall } from '../scene.ts'
+import { type CmlNotice, NOTICE_LEVELS } from '../server.ts'
+import { admin, type Route, user } from './router.ts'
+
+type Level = CmlNotice['level']
+
+const groups = listOf(text(36))
+const newNotice = object<
+  { level: Level; label: string },
+  { content: string; enabled: boolean; groups: readonly string[] }
+>({ level: oneOf(...NOTICE_LEVELS), label: text(128) }, { content: text(8192), enabled: flag, groups })
+
+interface NoticeUpdate {
+  readonly level: Level
+  readonly label: string
+  readonly content: string
+  readonly enabled: boolean
+  readonly add_groups: readonly string[]
+  readonly del_groups: readonly string[]
+  readonly acknowledged: Readonly<Record<string, boolean>>
+}
+
+const acknowledgements: Check<Readonly<Record<string, boolean>>> = (value, at, problems) => {
+  const isMap =
+    typeof value === 'object' && value !== null && Object.values(value).every(one => typeof one === 'boolean')
+  if (!isMap) problems.push({ location: at, type: 'dict_type', message: 'Input should be a dictionary of booleans' })
+}
+
+const noticeUpdate = object<object, NoticeUpdate>(
+  {},
+  {
+    level: oneOf(...NOTICE_LEVELS),
+    label: text(128),
+    content: text(8192),
+    enabled: flag,
+    add_groups: groups,
+    del_groups: groups,
+    acknowledged: acknowledgements,
+  },
+)
+
+/** Without the instant of its activation, which is optional and at which the official client stumbles. */
+export const noticeView = ({ activated_ms: _since, ...notice }: CmlNotice) => ({ ...notice, groups: [] })
+
+function noticeOf({ scene, params }: UserCall): CmlNotice {
+  const found = scene.server.notices.find(({ id }) => id === params.notice_id)
+  if (!found) throw new CmlRefusal(404, `Notice not found: ${params.notice_id}`)
+  return found
+}
+
+function created({ scene, request }: UserCall) {
+  const { level, label, content = '', enabled = false } = jsonBody(request.body, newNotice)
+  const { server, nowMs } = scene
+  const notice: CmlNotice = {
+    id: scene.uuid('notice', server.notices_made),
+    level,
+    label,
+    content,
+    enabled,
+    activated_ms: enabled ? nowMs : null,
+    acknowledged: {},
+  }
+  const notices = [...server.notices, notice]
+  return {
+    ...OK(noticeView(notice)),
+    change: { server: { ...server, notices, notices_made: server.notices_made + 1 }, events: [changed(notice, nowMs)] },
+  }
+}
+
+const changed = ({ id, enabled }: CmlNotice, at_ms: number) => ({
+  category: 'notice_state_change',
+  at_ms,
+  data: { notice_id: id, enabled },
+})
+
+function updated(call: UserCall) {
+  const { server, nowMs } = call.scene
+  const before = noticeOf(call)
+  const { acknowledged = {}, add_groups: _more, del_groups: _less, ...rest } = jsonBody(call.request.body, noticeUpdate)
+  const isNew = rest.enabled === true && !before.enabled
+  const notice: CmlNotice = {
+    ...before,
+    ...rest,
+    activated_ms: isNew ? nowMs : before.activated_ms,
+    acknowledged: { ...before.acknowledged, ...acknowledged },
+  }
+  const notices = server.notices.map(one => (one.id === notice.id ? notice : one))
+  return { ...OK(noticeView(notice)), change: { server: { ...server, notices }, events: [changed(notice, nowMs)] } }
+}
+
+function deleted(call: UserCall) {
+  const { id } = noticeOf(call)
+  const { server } = call.scene
+  return { ...DONE, change: { server: { ...server, notices: server.notices.filter(one => one.id !== id) } } }
+}
+
+export const NOTICE_ROUTES: readonly Route[] = [
+  user('GET /system/notices', ({ scene }) => OK(scene.server.notices.map(noticeView))),
+  admin('POST /system/notices', created),
+  user('GET /system/notices/:notice_id', call => OK(noticeView(noticeOf(call)))),
+  user('PATCH /system/notices/:notice_id', updated),
+  admin('DELETE /system/notices/:notice_id', deleted),
+]

@@ -1,0 +1,91 @@
+import type { PresetName } from '../faults/fault-plan.ts'
+import { type Check, flag, integer, listOf, nullable, number, object, oneOf, text } from './input.ts'
+
+/** How one CML server misbehaves. Everything is off at first; stored with the machine, so it outlives the simulator. */
+export interface CmlFaults {
+  /** What the server calls itself instead of its image's version; from 2.11 on its answers have another form. */
+  readonly version: string | null
+  /** Sessions last so much longer or shorter than the session timeout says. */
+  readonly session_lifetime_factor: number
+  /** Logins beyond are answered 429; 0 never. In real time, whatever the speed. */
+  readonly logins_per_minute: number
+  /** Every n-th call is answered 500 and has no effect; 0 never. */
+  readonly fail_one_in: number
+  /** Labels or definitions of nodes that start but never finish to boot. */
+  readonly never_boot: readonly string[]
+  readonly boot_time_factor: number
+  /** Overrides what the machine's type says. */
+  readonly kvm_vmx_enabled: boolean | null
+  readonly refplat_images_available: boolean
+  /** Memory that something else on the host holds. */
+  readonly ram_taken_mib: number
+  readonly running_orphans: number
+  /** Overrides what the licence says. */
+  readonly node_quota: number | null
+  /** Not reached: registrations retry, and a deregistration leaves its licence behind. */
+  readonly licence_server: 'reached' | 'not_reached'
+  readonly licence_tokens: 'valid' | 'invalid'
+  readonly compliance: 'IN_COMPLIANCE' | 'OUT_OF_COMPLIANCE'
+  readonly deregister_while_labs_run: 'refused' | 'allowed'
+  /** How long the answer to a deregistration takes, in simulated seconds. */
+  readonly deregistration_held_s: number
+}
+
+export const NO_FAULTS: CmlFaults = {
+  version: null,
+  session_lifetime_factor: 1,
+  logins_per_minute: 60,
+  fail_one_in: 0,
+  never_boot: [],
+  boot_time_factor: 1,
+  kvm_vmx_enabled: null,
+  refplat_images_available: true,
+  ram_taken_mib: 0,
+  running_orphans: 0,
+  node_quota: null,
+  licence_server: 'reached',
+  licence_tokens: 'valid',
+  compliance: 'IN_COMPLIANCE',
+  deregister_while_labs_run: 'refused',
+  deregistration_held_s: 0,
+}
+
+/** What CML servers do where nobody has said otherwise. Hostile is what hurts but lets a good controller arrive. */
+export const CML_PRESETS: Readonly<Record<PresetName, CmlFaults>> = {
+  plain: NO_FAULTS,
+  calm: NO_FAULTS,
+  realistic: { ...NO_FAULTS, fail_one_in: 500, deregistration_held_s: 15 },
+  hostile: {
+    ...NO_FAULTS,
+    fail_one_in: 15,
+    session_lifetime_factor: 0.005,
+    logins_per_minute: 30,
+    boot_time_factor: 1.25,
+    running_orphans: 1,
+    deregistration_held_s: 40,
+  },
+}
+
+const MUCH = 1_000_000
+
+export const faultsPatch: Check<Partial<CmlFaults>> = object<object, CmlFaults>(
+  {},
+  {
+    version: nullable(text(64, 1)),
+    session_lifetime_factor: number(0, MUCH),
+    logins_per_minute: integer(0, MUCH),
+    fail_one_in: integer(0, MUCH),
+    never_boot: listOf(text(250, 1)),
+    boot_time_factor: number(0, MUCH),
+    kvm_vmx_enabled: nullable(flag),
+    refplat_images_available: flag,
+    ram_taken_mib: integer(0, MUCH),
+    running_orphans: integer(0, MUCH),
+    node_quota: nullable(integer(0, MUCH)),
+    licence_server: oneOf('reached', 'not_reached'),
+    licence_tokens: oneOf('valid', 'invalid'),
+    compliance: oneOf('IN_COMPLIANCE', 'OUT_OF_COMPLIANCE'),
+    deregister_while_labs_run: oneOf('refused', 'allowed'),
+    deregistration_held_s: number(0, MUCH),
+  },
+)

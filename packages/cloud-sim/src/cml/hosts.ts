@@ -1,0 +1,26 @@
+import { INSTANCE_TYPES } from '../ec2/places.ts'
+
+/** The hardware below a CML server. */
+export interface CmlHost {
+  readonly cpus: number
+  readonly ram_mib: number
+  readonly disk_bytes: number
+  /** Whether its processors let virtual machines run in it. */
+  readonly vmx: boolean
+}
+
+const MIB_PER_GIB = 1024
+const DISK_BYTES = 64 * 1024 ** 3
+
+export function hostOf(instanceType: string): CmlHost {
+  const type = INSTANCE_TYPES.find(({ name }) => name === instanceType)
+  return {
+    cpus: type?.vcpus ?? 16,
+    ram_mib: (type?.memory_gib ?? 64) * MIB_PER_GIB,
+    disk_bytes: DISK_BYTES,
+    vmx: type?.metal === true || type?.nested_virtualization === true,
+  }
+}
+
+/** What the operating system and CML itself take. */
+export const HOST_RESERVE_MIB = 3 * MIB_PER_GIB

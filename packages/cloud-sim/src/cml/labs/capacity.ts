@@ -1,0 +1,116 @@
+import { replanned } from '../../timeline.ts'
+import { HOST_RESERVE_MIB } from '../hosts.ts'
+import { type Scene, scaledMs } from '../scene.ts'
+import { nodeDefinition } from './definitions.ts'
+import type { CmlLab, LabNode, NodeMoment } from './lab.ts'
+import { type HostRoom, type Launch, type LaunchNeed, planLaunches, type Taken } from './launch-plan.ts'
+import { nodeStateAt } from './node-life.ts'
+
+const POINTS_PER_CPU = 100
+/** Boot timeouts are generous: nodes boot within such shares of them. */
+const BOOT_SHARE = [0.3, 0.8] as const
+/** From the queue to the start, in seconds, when there is room. */
+const LEAVES_QUEUE_S = [1, 3] as const
+
+interface Sizes {
+  readonly ram_mib: number
+  readonly cpus: number
+  readonly cpu_limit: number
+}
+
+/** Of the node itself, else of its definition. */
+export function sizesOf(node: LabNode): Sizes {
+  const definition = nodeDefinition(node.node_definition)
+  return {
+    ram_mib: node.ram ?? definition?.ram_mib ?? 0,
+    cpus: node.cpus ?? definition?.cpus ?? 0,
+    cpu_limit: node.cpu_limit ?? POINTS_PER_CPU,
+  }
+}
+
+export const roomOf = ({ host, faults }: Scene): HostRoom => ({
+  ram_mib: Math.max(0, host.ram_mib - HOST_RESERVE_MIB - faults.ram_taken_mib),
+  points: host.cpus * POINTS_PER_CPU,
+})
+
+/**
+ * Plans anew when the nodes in the queue will start and boot, after anything changed. Gives only labs that are then
+ * unlike those in the scene.
+ */
+export function relaunched(scene: Scene, labs: readonly CmlLab[]): readonly CmlLab[] {
+  const nodes = labs.flatMap(lab => lab.nodes)
+  const inQueue = nodes.filter(node => nodeStateAt(node, scene.nowMs) === 'QUEUED' && !isLeaving(node))
+  const queue = inQueue.toSorted((a, b) => a.launch_number - b.launch_number).map(node => needOf(scene, node))
+  const taken = nodes.flatMap(node => takenBy(node, scene.nowMs) ?? [])
+  const plan = planLaunches(queue, taken, roomOf(scene), scene.nowMs)
+  const waiting = new Set(inQueue)
+  return labs
+    .map(lab => withNodes(lab, node => (waiting.has(node) ? planned(scene, node, plan.get(node.id)) : node)))
+    .filter(lab => !scene.labs.includes(lab))
+}
+
+/** The same lab if no node has become another. */
+export function withNodes(lab: CmlLab, change: (node: LabNode) => LabNode): CmlLab {
+  const nodes = lab.nodes.map(change)
+  return nodes.some((node, index) => node !== lab.nodes[index]) ? { ...lab, nodes } : lab
+}
+
+const isLeaving = (node: LabNode): boolean => node.timeline.at(-1)?.state === 'STOPPED'
+
+function planned({ nowMs, faults }: Scene, node: LabNode, launch: Launch | undefined): LabNode {
+  const future = launch ? launchMoments(launch, neverBoots(node, faults.never_boot)) : []
+  const timeline = replanned(node.timeline, nowMs, future)
+  return isSame(timeline, node.timeline) ? node : { ...node, timeline }
+}
+
+/** A node that never boots is given up at its timeout, which changes nothing but that it has converged. */
+const launchMoments = ({ started_ms, booted_ms }: Launch, never: boolean): readonly NodeMoment[] => [
+  { state: 'STARTED', from_ms: started_ms },
+  { state: never ? 'STARTED' : 'BOOTED', from_ms: booted_ms },
+]
+
+const isSame = (a: readonly NodeMoment[], b: readonly NodeMoment[]): boolean =>
+  a.length === b.length && a.every((moment, n) => moment.state === b[n]?.state && moment.from_ms === b[n]?.from_ms)
+
+const neverBoots = (node: LabNode, names: readonly string[]): boolean =>
+  names.includes(node.label) || names.includes(node.node_definition)
+
+function needOf(scene: Scene, node: LabNode): LaunchNeed {
+  const { ram_mib, cpus, cpu_limit } = sizesOf(node)
+  const queued = node.timeline.findLast(moment => moment.state === 'QUEUED')
+  const waitS = between(LEAVES_QUEUE_S, scene.fraction('queue', node.id, node.launch_number))
+  return {
+    key: node.id,
+    ram_mib,
+    points: cpus * cpu_limit,
+    not_before_ms: (queued?.from_ms ?? scene.nowMs) + scaledMs(scene, waitS),
+    boot_ms: bootMs(scene, node),
+  }
+}
+
+/** With less of a processor it takes longer. */
+function bootMs(scene: Scene, node: LabNode): number {
+  const { faults } = scene
+  const timeoutS = nodeDefinition(node.node_definition)?.boot_timeout_s ?? 60
+  const slower = POINTS_PER_CPU / sizesOf(node).cpu_limit
+  const drawn = between(BOOT_SHARE, scene.fraction('boot', node.id, node.launch_number))
+  const share = neverBoots(node, faults.never_boot) ? 1 : drawn * faults.boot_time_factor
+  return scaledMs(scene, timeoutS * slower * share)
+}
+
+const between = ([from, to]: readonly [number, number], fraction: number): number => from + (to - from) * fraction
+
+/** What a node that has left the queue holds; memory until it stops, points until it has booted. */
+function takenBy(node: LabNode, nowMs: number): Taken | null {
+  const state = nodeStateAt(node, nowMs)
+  if (state !== 'STARTED' && state !== 'BOOTED') return null
+  const last = node.timeline.at(-1)
+  const { ram_mib, cpus, cpu_limit } = sizesOf(node)
+  const stopsMs = last?.state === 'STOPPED' ? last.from_ms : Number.POSITIVE_INFINITY
+  return {
+    ram_mib,
+    ram_until_ms: stopsMs,
+    points: cpus * cpu_limit,
+    points_until_ms: state === 'BOOTED' ? nowMs : Math.min(last?.from_ms ?? nowMs, stopsMs),
+  }
+}

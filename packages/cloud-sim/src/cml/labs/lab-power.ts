@@ -1,0 +1,82 @@
+import { CmlRefusal } from '../exchange.ts'
+import { quotaAt } from '../licence/licensing.ts'
+import { isReady, type Scene, scaledMs } from '../scene.ts'
+import { relaunched, withNodes } from './capacity.ts'
+import { needsLicence } from './definitions.ts'
+import type { CmlLab, LabNode } from './lab.ts'
+import { isStopping, isUp, moved, nodeStateAt } from './node-life.ts'
+
+/** Labs that an act changed, and how many launches it made. */
+export interface PowerChange {
+  readonly labs: readonly CmlLab[]
+  readonly launches: number
+}
+
+type Chosen = (node: LabNode) => boolean
+
+const STOPPING_S = 3
+const WIPING_S = 1
+
+/** Nodes that run already are left alone. All of them start or, where that can't be, none. */
+export function startNodes(scene: Scene, lab: CmlLab, chosen: Chosen): PowerChange {
+  const { nowMs, server } = scene
+  const isDown = (node: LabNode) => !isUp(nodeStateAt(node, nowMs)) || isStopping(node, nowMs)
+  const starting = lab.nodes.filter(node => chosen(node) && isDown(node))
+  if (starting.length === 0) return { labs: [], launches: 0 }
+  if (!isReady(scene)) throw new CmlRefusal(400, 'No compute host is ready to start nodes.')
+  checkQuota(scene, starting)
+  const started = withNodes(lab, node => {
+    const place = starting.indexOf(node)
+    if (place < 0) return node
+    const queued = moved(node, nowMs, [{ state: 'QUEUED', from_ms: nowMs }])
+    return { ...queued, launch_number: server.launches_made + place }
+  })
+  return { labs: relaunched(scene, exchanged(scene, started)), launches: starting.length }
+}
+
+export function stopNodes(scene: Scene, lab: CmlLab, chosen: Chosen): PowerChange {
+  const { nowMs } = scene
+  const stopped = withNodes(lab, node => {
+    const state = nodeStateAt(node, nowMs)
+    if (!chosen(node) || !isUp(state) || isStopping(node, nowMs)) return node
+    const from_ms = state === 'QUEUED' ? nowMs : nowMs + scaledMs(scene, STOPPING_S)
+    return moved(node, nowMs, [{ state: 'STOPPED', from_ms }])
+  })
+  return { labs: relaunched(scene, exchanged(scene, stopped)), launches: 0 }
+}
+
+export function wipeNodes(scene: Scene, lab: CmlLab, chosen: Chosen): PowerChange {
+  const { nowMs } = scene
+  const running = lab.nodes.find(node => chosen(node) && isUp(nodeStateAt(node, nowMs)))
+  if (running) throw new CmlRefusal(400, `Node ${running.label} must be stopped before it can be wiped.`)
+  const wiped = withNodes(lab, node => {
+    if (!chosen(node) || node.timeline.at(-1)?.state !== 'STOPPED') return node
+    const from_ms = nowMs + scaledMs(scene, WIPING_S)
+    return moved(node, nowMs, [{ state: 'DEFINED_ON_CORE', from_ms }])
+  })
+  return { labs: wiped === lab ? [] : [wiped], launches: 0 }
+}
+
+const exchanged = ({ labs }: Scene, changed: CmlLab): readonly CmlLab[] =>
+  labs.map(lab => (lab.id === changed.id ? changed : lab))
+
+export const quotaOf = ({ server, nowMs, faults }: Scene): number =>
+  faults.node_quota ?? quotaAt(server.licensing, nowMs)
+
+/** Nodes that count against the licence and are up, of all labs. */
+export const licensedUp = ({ labs, nowMs }: Scene): number =>
+  labs.flatMap(lab => lab.nodes).filter(node => needsLicence(node.node_definition) && isUp(nodeStateAt(node, nowMs)))
+    .length
+
+function checkQuota(scene: Scene, starting: readonly LabNode[]): void {
+  const wanted = starting.filter(
+    node => needsLicence(node.node_definition) && !isUp(nodeStateAt(node, scene.nowMs)),
+  ).length
+  const quota = quotaOf(scene)
+  const up = licensedUp(scene)
+  if (wanted === 0 || up + wanted <= quota) return
+  throw new CmlRefusal(
+    400,
+    `Node licenses exceeded: ${wanted} more are needed, but only ${Math.max(0, quota - up)} of ${quota} are available.`,
+  )
+}

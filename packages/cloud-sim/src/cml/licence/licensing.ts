@@ -1,0 +1,96 @@
+/** What a CML server knows of its licence, in instants. */
+export interface LicensingRecord {
+  readonly product: string
+  /** Nodes beyond those that the product includes. */
+  readonly extra_nodes: number
+  readonly transport: Transport
+  readonly registration: Registration | null
+  readonly registration_renewed_ms: number | null
+  readonly authorization_renewed_ms: number | null
+}
+
+export interface Transport {
+  readonly ssms: string | null
+  readonly proxy: { readonly server: string | null; readonly port: number | null }
+}
+
+export interface Registration {
+  readonly token: string
+  readonly asked_ms: number
+  /** IN_PROGRESS until then. */
+  readonly ends_ms: number
+  readonly outcome: 'granted' | 'bad_token' | 'not_reached'
+  /** When the authorization follows, for one that is granted. */
+  readonly authorized_ms: number
+}
+
+export type RegistrationStatus = 'NOT_REGISTERED' | 'IN_PROGRESS' | 'RETRY_IN_PROGRESS' | 'COMPLETED' | 'FAILED'
+export type AuthorizationStatus = 'INIT' | 'EVAL' | 'IN_COMPLIANCE' | 'OUT_OF_COMPLIANCE'
+
+export const PRODUCTS = {
+  CML_Enterprise: { nodes: 20, is_enterprise: true },
+  CML_Education: { nodes: 20, is_enterprise: true },
+  CML_Internal: { nodes: 20, is_enterprise: true },
+  CML_NotForResale: { nodes: 20, is_enterprise: true },
+  CML_Personal: { nodes: 20, is_enterprise: false },
+  CML_Personal40: { nodes: 40, is_enterprise: false },
+} as const
+export type Product = keyof typeof PRODUCTS
+export const isProduct = (text: string): text is Product => Object.hasOwn(PRODUCTS, text)
+
+/** Of CML without a licence. */
+const FREE_NODES = 5
+
+export const DEFAULT_SSMS = 'https://smartreceiver.cisco.com/licservice/license'
+
+export const UNLICENSED: LicensingRecord = {
+  product: 'CML_Enterprise',
+  extra_nodes: 0,
+  transport: { ssms: DEFAULT_SSMS, proxy: { server: null, port: null } },
+  registration: null,
+  registration_renewed_ms: null,
+  authorization_renewed_ms: null,
+}
+
+export function registrationAt({ registration }: LicensingRecord, atMs: number): RegistrationStatus {
+  if (registration === null) return 'NOT_REGISTERED'
+  if (atMs < registration.ends_ms) return 'IN_PROGRESS'
+  if (registration.outcome === 'granted') return 'COMPLETED'
+  return registration.outcome === 'bad_token' ? 'FAILED' : 'RETRY_IN_PROGRESS'
+}
+
+export function authorizationAt(
+  record: LicensingRecord,
+  atMs: number,
+  compliance: 'IN_COMPLIANCE' | 'OUT_OF_COMPLIANCE',
+): AuthorizationStatus {
+  const { registration } = record
+  const status = registrationAt(record, atMs)
+  if (status === 'FAILED' || status === 'RETRY_IN_PROGRESS') return 'EVAL'
+  if (status !== 'COMPLETED' || registration === null || atMs < registration.authorized_ms) return 'INIT'
+  return compliance
+}
+
+/** Why the last registration did not succeed, or `OK`. Smart Licensing quotes the token that it did not like. */
+export function failureAt(record: LicensingRecord, atMs: number): string | null {
+  const { registration } = record
+  switch (registrationAt(record, atMs)) {
+    case 'FAILED':
+      return `{"token":["The token '${registration?.token}' is not valid."]}`
+    case 'RETRY_IN_PROGRESS':
+      return 'Communication send error.'
+    case 'COMPLETED':
+      return 'OK'
+    default:
+      return null
+  }
+}
+
+/** A licence that was granted counts also when the account has too few of them. */
+export function quotaAt(record: LicensingRecord, atMs: number): number {
+  const { registration, product, extra_nodes } = record
+  const isGranted = registrationAt(record, atMs) === 'COMPLETED' && atMs >= (registration?.authorized_ms ?? 0)
+  if (!isGranted || !isProduct(product)) return FREE_NODES
+  const { nodes, is_enterprise } = PRODUCTS[product]
+  return nodes + (is_enterprise ? extra_nodes : 0)
+}

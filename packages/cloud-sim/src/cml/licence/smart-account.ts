@@ -1,0 +1,12 @@
+/** What the Smart Account counts for one CML server. It outlives the machine: that is how licences are lost. */
+export interface Seat {
+  readonly product_uuid: string
+  readonly hostname: string
+  readonly instance_id: string
+  readonly product: string
+  /** Nodes beyond those that the product includes. */
+  readonly extra_nodes: number
+  readonly from_ms: number
+  /** The server has forgotten it, and only a person can take it away. */
+  readonly left_behind: boolean
+}

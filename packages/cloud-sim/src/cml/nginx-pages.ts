@@ -1,0 +1,16 @@
+import type { CmlAnswer } from './exchange.ts'
+
+const TITLES = {
+  413: '413 Request Entity Too Large',
+  429: '429 Too Many Requests',
+  502: '502 Bad Gateway',
+} as const
+
+/** What the web server before CML says by itself. */
+export function nginxPage(status: keyof typeof TITLES): CmlAnswer {
+  const title = TITLES[status]
+  const text =
+    `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n` +
+    '<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n'
+  return { status, text, content_type: 'text/html' }
+}

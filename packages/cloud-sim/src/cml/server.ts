@@ -1,0 +1,109 @@
+import type { CmlFaults } from './faults.ts'
+import { type LicensingRecord, UNLICENSED } from './licence/licensing.ts'
+
+/** Who can log in to a machine that nobody has changed. */
+export const DEFAULT_CML_LOGIN = { username: 'admin', password: 'lablet' } as const
+
+export interface CmlUser {
+  readonly id: string
+  readonly username: string
+  readonly password: string
+  readonly fullname: string
+  readonly description: string
+  readonly email: string
+  readonly admin: boolean
+  readonly created_ms: number
+  readonly modified_ms: number
+}
+
+export interface CmlSession {
+  /** The last part of its token, which is unlike any other. */
+  readonly signature: string
+  readonly user_id: string
+  readonly issued_ms: number
+  readonly expires_ms: number
+}
+
+export const NOTICE_LEVELS = ['INFO', 'SUCCESS', 'WARNING', 'ERROR'] as const
+
+export interface CmlNotice {
+  readonly id: string
+  readonly level: (typeof NOTICE_LEVELS)[number]
+  readonly label: string
+  readonly content: string
+  readonly enabled: boolean
+  readonly activated_ms: number | null
+  readonly acknowledged: Readonly<Record<string, boolean>>
+}
+
+/** ONLINE is a cordon: connected, but no node may start. */
+export const ADMISSION_STATES = ['UNREGISTERED', 'REGISTERED', 'ONLINE', 'READY'] as const
+export type AdmissionState = (typeof ADMISSION_STATES)[number]
+
+/** One CML server as it is stored, apart from its labs and its telemetry. */
+export interface CmlServer {
+  readonly users: readonly CmlUser[]
+  readonly users_made: number
+  readonly sessions: readonly CmlSession[]
+  readonly logins_made: number
+  readonly session_timeout_s: number
+  readonly admission_state: AdmissionState
+  readonly maintenance: { readonly is_on: boolean; readonly notice: string | null }
+  readonly notices: readonly CmlNotice[]
+  readonly notices_made: number
+  readonly opt_in: boolean | null
+  /** When each user's last activity was written down, by user id. */
+  readonly active_ms: Readonly<Record<string, number>>
+  readonly licensing: LicensingRecord
+  /** In the order in which they were made. */
+  readonly lab_ids: readonly string[]
+  readonly labs_made: number
+  readonly launches_made: number
+  /** How often the certificate was replaced. */
+  readonly certificates_replaced: number
+  /** What somebody changed on this machine; the rest is as the preset of the world says. */
+  readonly fault_changes: Partial<CmlFaults>
+}
+
+const SESSION_TIMEOUT_S = 86_400
+
+export function freshServer(adminId: string, createdMs: number): CmlServer {
+  const admin: CmlUser = {
+    ...DEFAULT_CML_LOGIN,
+    id: adminId,
+    fullname: '',
+    description: '',
+    email: '',
+    admin: true,
+    created_ms: createdMs,
+    modified_ms: createdMs,
+  }
+  return {
+    users: [admin],
+    users_made: 1,
+    sessions: [],
+    logins_made: 0,
+    session_timeout_s: SESSION_TIMEOUT_S,
+    admission_state: 'READY',
+    maintenance: { is_on: false, notice: null },
+    notices: [],
+    notices_made: 0,
+    opt_in: true,
+    active_ms: {},
+    licensing: UNLICENSED,
+    lab_ids: [],
+    labs_made: 0,
+    launches_made: 0,
+    certificates_replaced: 0,
+    fault_changes: {},
+  }
+}
+
+/** Every session of a user ends with the password that it was opened by. */
+export function withPassword(server: CmlServer, userId: string, password: string): CmlServer {
+  return {
+    ...server,
+    users: server.users.map(user => (user.id === userId ? { ...user, password } : user)),
+    sessions: server.sessions.filter(session => session.user_id !== userId),
+  }
+}

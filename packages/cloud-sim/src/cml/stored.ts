@@ -1,0 +1,132 @@
+import type { SimChange } from '../store.ts'
+import type { World } from '../world.ts'
+import type { CmlLab } from './labs/lab.ts'
+import type { Seat } from './licence/smart-account.ts'
+import type { CmlChange } from './scene.ts'
+import type { CmlServer } from './server.ts'
+import { CHUNK_EVENTS_MAX, CHUNKS_CUT, CHUNKS_MAX, type TelemetryEvent } from './telemetry.ts'
+
+const SERVER = 'cml-server'
+const LAB = 'cml-lab'
+const TELEMETRY = 'cml-telemetry'
+/** Its keys are no instance ids: what the Smart Account counts does not go with the machine. */
+const SEAT = 'cml-seat'
+const KINDS = [SERVER, LAB, TELEMETRY, SEAT] as const
+const CACHE_SLACK = 100
+
+/** What is stored of every CML server, as records of the world. */
+export interface CmlStored {
+  /** Null while nobody has changed anything on it. */
+  server(instanceId: string): CmlServer | null
+  lab(instanceId: string, labId: string): CmlLab | null
+  telemetry(instanceId: string): readonly TelemetryEvent[]
+  seats(): readonly Seat[]
+  /** Durable when it returns. `productUuid` says whose seat the change may name. */
+  commit(instanceId: string, change: CmlChange, productUuid: string): void
+}
+
+export function cmlStoredIn(world: World): CmlStored {
+  const read = parsedRecords(world)
+  const chunks = chunkBook(world)
+  return {
+    server: instanceId => read<CmlServer>(SERVER, instanceId),
+    lab: (instanceId, labId) => read<CmlLab>(LAB, `${instanceId}/${labId}`),
+    telemetry: instanceId =>
+      chunks.of(instanceId).flatMap(key => read<readonly TelemetryEvent[]>(TELEMETRY, key) ?? []),
+    seats: () => [...world.stored(SEAT).keys()].flatMap(key => read<Seat>(SEAT, key) ?? []),
+    commit(instanceId, change, productUuid) {
+      const log = telemetryRecords(instanceId, change.events ?? [], {
+        keys: chunks.of(instanceId),
+        last: key => read<readonly TelemetryEvent[]>(TELEMETRY, key) ?? [],
+      })
+      const records = [...recordsOf(instanceId, change, productUuid), ...log.records]
+      const isSeen = change.labs !== undefined || change.removed_lab_id !== undefined
+      if (records.length > 0) world.commit({ records, ...(isSeen ? { touched: [instanceId] } : {}) })
+      chunks.set(instanceId, log.keys)
+    },
+  }
+}
+
+/** Reads each text once. What is in the file was written here, and its format number says so. */
+function parsedRecords(world: World) {
+  const cache = new Map<string, { readonly text: string; readonly value: unknown }>()
+  return <Value>(kind: string, key: string): Value | null => {
+    const at = `${kind} ${key}`
+    const text = world.stored(kind).get(key)
+    if (text === undefined) {
+      cache.delete(at)
+      return null
+    }
+    const known = cache.get(at)
+    if (known?.text === text) return known.value as Value
+    const value: Value = JSON.parse(text)
+    // Machines that have left the world must not stay in here.
+    if (cache.size > CACHE_SLACK + 2 * KINDS.reduce((sum, each) => sum + world.stored(each).size, 0)) cache.clear()
+    cache.set(at, { text, value })
+    return value
+  }
+}
+
+const put = (kind: string, key: string, value: object): SimChange => ({ kind, key, value: JSON.stringify(value) })
+
+function recordsOf(instanceId: string, change: CmlChange, productUuid: string): readonly SimChange[] {
+  const { server, labs = [], removed_lab_id, seat } = change
+  return [
+    ...(server ? [put(SERVER, instanceId, server)] : []),
+    ...labs.map(lab => put(LAB, `${instanceId}/${lab.id}`, lab)),
+    ...(removed_lab_id === undefined ? [] : [{ kind: LAB, key: `${instanceId}/${removed_lab_id}`, value: null }]),
+    ...(seat ? [put(SEAT, productUuid, seat)] : []),
+    ...(seat === null ? [{ kind: SEAT, key: productUuid, value: null }] : []),
+  ]
+}
+
+interface ChunkBook {
+  /** Keys of a machine's chunks of telemetry, oldest first. */
+  of(instanceId: string): readonly string[]
+  set(instanceId: string, keys: readonly string[]): void
+}
+
+const chunkNumber = (key: string): number => Number(key.split('/')[1])
+
+function chunkBook(world: World): ChunkBook {
+  const book = new Map<string, readonly string[]>()
+  for (const key of world.stored(TELEMETRY).keys()) {
+    const instanceId = key.split('/')[0] ?? ''
+    const keys = [...(book.get(instanceId) ?? []), key]
+    book.set(
+      instanceId,
+      keys.sort((a, b) => chunkNumber(a) - chunkNumber(b)),
+    )
+  }
+  return {
+    of: instanceId => book.get(instanceId) ?? [],
+    set(instanceId, keys) {
+      if (keys.length > 0) book.set(instanceId, keys)
+    },
+  }
+}
+
+interface Log {
+  readonly keys: readonly string[]
+  last(key: string): readonly TelemetryEvent[]
+}
+
+/** Only the last chunk is written again, so that an event costs the same however many there are. */
+function telemetryRecords(instanceId: string, events: readonly TelemetryEvent[], log: Log) {
+  if (events.length === 0) return { records: [], keys: log.keys }
+  const lastKey = log.keys.at(-1)
+  const open = lastKey === undefined ? [] : log.last(lastKey)
+  const first = lastKey === undefined ? 0 : chunkNumber(lastKey)
+  const all = [...open, ...events]
+  const written = Array.from({ length: Math.ceil(all.length / CHUNK_EVENTS_MAX) }, (_, n) => ({
+    key: `${instanceId}/${first + n}`,
+    events: all.slice(n * CHUNK_EVENTS_MAX, (n + 1) * CHUNK_EVENTS_MAX),
+  }))
+  const keys = [...log.keys.slice(0, -1), ...written.map(({ key }) => key)]
+  const cut = keys.length > CHUNKS_MAX ? keys.slice(0, keys.length - CHUNKS_MAX + CHUNKS_CUT) : []
+  const records: readonly SimChange[] = [
+    ...written.map(chunk => put(TELEMETRY, chunk.key, chunk.events)),
+    ...cut.map(key => ({ kind: TELEMETRY, key, value: null })),
+  ]
+  return { records, keys: keys.slice(cut.length) }
+}

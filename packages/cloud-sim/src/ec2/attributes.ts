@@ -1,0 +1,36 @@
+import type { World } from '../world.ts'
+import { type SimInstance, stateAt } from './instance.ts'
+import { checkOffered } from './places.ts'
+import { namedInstances } from './power.ts'
+import { Ec2Refusal } from './refusal.ts'
+
+/** What ModifyInstanceAttribute may change; null leaves it. */
+export interface AttributeChange {
+  readonly instance_id: string
+  readonly disable_api_termination: boolean | null
+  readonly disable_api_stop: boolean | null
+  /** Only of a stopped machine. */
+  readonly instance_type: string | null
+}
+
+export function modifyAttributes(world: World, region: string, change: AttributeChange): void {
+  for (const instance of namedInstances(world, region, [change.instance_id])) {
+    world.commit({ instances: [modified(world, instance, change)] })
+  }
+}
+
+function modified(world: World, instance: SimInstance, change: AttributeChange): SimInstance {
+  if (change.instance_type !== null) {
+    if (stateAt(instance, world.now()) !== 'stopped') throw notStopped(instance.instance_id)
+    checkOffered(change.instance_type, instance.availability_zone, false)
+  }
+  return {
+    ...instance,
+    disable_api_termination: change.disable_api_termination ?? instance.disable_api_termination ?? false,
+    disable_api_stop: change.disable_api_stop ?? instance.disable_api_stop ?? false,
+    instance_type: change.instance_type ?? instance.instance_type,
+  }
+}
+
+const notStopped = (instanceId: string) =>
+  new Ec2Refusal('IncorrectInstanceState', `The instance '${instanceId}' is not in the 'stopped' state.`)

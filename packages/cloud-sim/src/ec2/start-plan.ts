@@ -1,0 +1,113 @@
+import { type SecondsRange, within } from '../chance.ts'
+import type { World } from '../world.ts'
+import { bootPlan } from './boot.ts'
+import type { ScheduledEvent, SimInstance, StateMoment, StateReason } from './instance.ts'
+import { isMetal } from './places.ts'
+
+const PENDING: SecondsRange = [30, 90]
+const RETIRED_AFTER: SecondsRange = [3600, 4 * 3600]
+const SCHEDULED_STOP: SecondsRange = [30, 60]
+
+export const DEATHS_IN_PENDING: readonly StateReason[] = [
+  {
+    code: 'Server.InsufficientInstanceCapacity',
+    message: 'Server.InsufficientInstanceCapacity: There was insufficient capacity available to satisfy the request.',
+  },
+  { code: 'Client.InternalError', message: 'Client.InternalError: Client error on launch' },
+]
+
+const BY_SCHEDULE: StateReason = {
+  code: 'Server.ScheduledStop',
+  message: 'Server.ScheduledStop: Stopped due to a scheduled retirement',
+}
+
+export type StartPlan = Pick<SimInstance, 'started_at_ms' | 'start_count' | 'address_number' | 'timeline' | 'boot'> &
+  Partial<Pick<SimInstance, 'fades_at_ms' | 'tags_fade_at_ms' | 'event'>>
+
+type Starting = Pick<SimInstance, 'number' | 'instance_type' | 'start_count'>
+
+/** How a machine comes up that is started now, for the first time or again. `ahead` counts starts of the same act. */
+export function startPlan(world: World, machine: Starting, ahead: number): StartPlan {
+  const { number, start_count } = machine
+  const plan = { started_at_ms: world.now(), start_count, address_number: world.addressAhead(ahead) }
+  const { pending_death_rate, retirement_rate } = world.faults.plan()
+  const runningMs = world.now() + scaled(world, drawn(world, machine, { name: 'pending', range: PENDING }))
+  if (world.chance.fraction('dies', number, start_count) < pending_death_rate) {
+    return { ...plan, ...dyingPlan(world, machine, runningMs) }
+  }
+  const boot = bootPlan({
+    running_from_ms: runningMs,
+    metal: isMetal(machine.instance_type),
+    first: start_count === 1,
+    speed: world.speed,
+    fraction: step => world.chance.fraction('boot', number, start_count, step),
+  })
+  const alive = { ...plan, timeline: [pendingNow(world), moment('running', runningMs)], boot }
+  if (world.chance.fraction('retires', number, start_count) >= retirement_rate) return alive
+  const afterS = drawn(world, machine, { name: 'retired', range: RETIRED_AFTER })
+  return { ...alive, ...retirementPlan(world, { ...machine, ...alive }, runningMs + scaled(world, afterS)) }
+}
+
+const moment = (state: StateMoment['state'], from_ms: number, reason: StateReason | null = null): StateMoment => ({
+  state,
+  from_ms,
+  reason,
+})
+
+const pendingNow = (world: World) => moment('pending', world.now())
+
+function drawn(
+  world: World,
+  machine: Starting,
+  { name, range }: { readonly name: string; readonly range: SecondsRange },
+) {
+  return within(range, world.chance.fraction(name, machine.number, machine.start_count))
+}
+
+/** A launch ends terminated; a machine that had run before falls back to stopped. */
+function dyingPlan(world: World, { number, start_count }: Starting, atMs: number) {
+  const which = Math.floor(world.chance.fraction('death', number, start_count) * DEATHS_IN_PENDING.length)
+  const reason = DEATHS_IN_PENDING[which] ?? null
+  const end = moment(start_count === 1 ? 'terminated' : 'stopped', atMs, reason)
+  return {
+    timeline: [pendingNow(world), end],
+    boot: [{ stage: 'NOTHING' as const, from_ms: world.now() }],
+    ...(start_count === 1 ? fading(world, atMs) : {}),
+  }
+}
+
+/** When a machine that is dead from then on loses its tags, and is no longer shown. */
+export function fading(world: World, deadFromMs: number): { fades_at_ms: number; tags_fade_at_ms: number } {
+  const { terminated_shown_s, terminated_tags_s } = world.faults.plan()
+  return {
+    fades_at_ms: deadFromMs + scaled(world, terminated_shown_s),
+    tags_fade_at_ms: deadFromMs + scaled(world, terminated_tags_s),
+  }
+}
+
+type Retiring = Pick<SimInstance, 'number' | 'start_count' | 'timeline' | 'boot'>
+
+/** EC2 announces that it will stop the machine then, and does. */
+export function retirementPlan(world: World, machine: Retiring, atMs: number) {
+  const stopS = within(SCHEDULED_STOP, world.chance.fraction('scheduled-stop', machine.number, machine.start_count))
+  const event: ScheduledEvent = {
+    event_id: `instance-event-0${world.chance.hex(16, 'event', machine.number, machine.start_count)}`,
+    code: 'instance-stop',
+    not_before_ms: atMs,
+    completed_at_ms: null,
+  }
+  const earlier = <M extends { readonly from_ms: number }>(moments: readonly M[]) =>
+    moments.filter(({ from_ms }) => from_ms < atMs)
+  return {
+    event,
+    timeline: [
+      ...earlier(machine.timeline),
+      moment('stopping', atMs, BY_SCHEDULE),
+      moment('stopped', atMs + scaled(world, stopS), BY_SCHEDULE),
+    ],
+    boot: [...earlier(machine.boot), { stage: 'NOTHING' as const, from_ms: atMs }],
+  }
+}
+
+export const scaled = (world: Pick<World, 'speed'>, seconds: number): number =>
+  Math.round((seconds * 1000) / world.speed)

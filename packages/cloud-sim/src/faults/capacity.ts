@@ -1,0 +1,62 @@
+import { type SimInstance, stateAt } from '../ec2/instance.ts'
+import { INSTANCE_TYPES, regionNamed, vcpusOf } from '../ec2/places.ts'
+import { Ec2Refusal } from '../ec2/refusal.ts'
+import type { World } from '../world.ts'
+import { type Scarcity, sameOffering } from './fault-book.ts'
+
+type Offering = Omit<Scarcity, 'room'>
+
+/** How long a zone that ran out of a type by chance stays so. */
+const SHORTAGE_S = 180
+
+/** How many more machines of the type fit into the zone now. */
+export function roomFor(world: World, offering: Offering): number {
+  const told = world.faults.state().scarce.find(each => sameOffering(each, offering))
+  if (told) return told.room
+  const { capacity_error_rate: rate } = world.faults.plan()
+  if (rate === 0) return Number.POSITIVE_INFINITY
+  const window = Math.floor((world.now() * world.speed) / (SHORTAGE_S * 1000))
+  const { availability_zone, instance_type } = offering
+  const drawn = world.chance.fraction('shortage', availability_zone, instance_type, window)
+  return drawn < rate ? 0 : Number.POSITIVE_INFINITY
+}
+
+/** EC2's words, which name the zones that have room. */
+export function noCapacity(world: World, region: string, { availability_zone, instance_type }: Offering): Ec2Refusal {
+  const type = INSTANCE_TYPES.find(candidate => candidate.name === instance_type)
+  const zones = regionNamed(region)
+    .subnets.map(subnet => subnet.availability_zone)
+    .filter(zone => zone !== availability_zone && type?.zone_letters.includes(zone.slice(-1)))
+    .filter(zone => roomFor(world, { availability_zone: zone, instance_type }) > 0)
+  const choosing = `by not specifying an Availability Zone in your request or choosing ${zones.join(', ')}.`
+  const elsewhere = zones.length === 0 ? '' : ` You can currently get ${instance_type} capacity ${choosing}`
+  return new Ec2Refusal(
+    'InsufficientInstanceCapacity',
+    `We currently do not have sufficient ${instance_type} capacity in the Availability Zone you requested ` +
+      `(${availability_zone}). Our system will be working on provisioning additional capacity.${elsewhere}`,
+    500,
+  )
+}
+
+/** Machines that are going down still count: EC2 is slow to give a quota back. */
+const COUNTED: readonly string[] = ['pending', 'running', 'stopping', 'shutting-down']
+
+/** How many more machines of the type the quota of the region allows. */
+export function quotaFor(world: World, region: string, instanceType: string): number {
+  const { vcpu_limit: limit } = world.faults.plan()
+  if (limit === null) return Number.POSITIVE_INFINITY
+  const used = world
+    .instancesIn(region)
+    .filter((instance: SimInstance) => COUNTED.includes(stateAt(instance, world.now())))
+    .reduce((sum, instance) => sum + vcpusOf(instance.instance_type), 0)
+  return Math.max(0, Math.floor((limit - used) / vcpusOf(instanceType)))
+}
+
+export function overQuota(world: World): Ec2Refusal {
+  return new Ec2Refusal(
+    'VcpuLimitExceeded',
+    `You have requested more vCPU capacity than your current vCPU limit of ${world.faults.plan().vcpu_limit} allows for ` +
+      'the instance bucket that the specified instance type belongs to. Please visit ' +
+      'http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.',
+  )
+}

@@ -1,0 +1,22 @@
+import { Ec2Refusal } from '../ec2/refusal.ts'
+import type { Delivery, FaultBook } from './fault-book.ts'
+
+/**
+ * What the network does to the next call of an action: null lets it be. Scripted errors of EC2 are thrown as such. It is
+ * asked before the call has any effect, and whoever asks does as it says.
+ */
+export function drawnDelivery(faults: FaultBook, action: string): Delivery | null {
+  const scripted = faults.takeScripted(action)
+  if (typeof scripted === 'string') return scripted
+  if (scripted) throw new Ec2Refusal(scripted.code, scripted.message, scripted.status)
+  const plan = faults.plan()
+  const rates: readonly (readonly [Delivery, number])[] = [
+    ['lost_request', plan.lost_request_rate],
+    ['lost_answer', plan.lost_answer_rate],
+    ['held', plan.held_answer_rate],
+    ['empty', plan.empty_answer_rate],
+    ['truncated', plan.truncated_answer_rate],
+    ['html', plan.html_answer_rate],
+  ]
+  return rates.find(([delivery, rate]) => faults.strikes(rate, delivery, action))?.[0] ?? null
+}

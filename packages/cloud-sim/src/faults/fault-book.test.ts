@@ -1,0 +1,82 @@
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { describe, expect, it } from 'vitest'
+import { openSimModel } from '../model.ts'
+import { memorySimStore } from '../store.ts'
+import { PRESETS } from './fault-plan.ts'
+
+const open = (store = memorySimStore(), seed = 7) => openSimModel({ seed, clock: manualClock(), store })
+
+describe('the fault plan', () => {
+  it('is stored with the world', () => {
+    const store = memorySimStore()
+    const { faults } = open(store)
+    faults.patch({ preset: 'hostile', lost_answer_rate: 0.5 })
+    faults.setRoom({ availability_zone: 'us-east-1a', instance_type: 'c5.metal' }, 3)
+    faults.script({ action: 'RunInstances', times: 2, fault: 'empty' })
+    expect(open(store).faults.state()).toEqual({
+      preset: 'hostile',
+      plan: { ...PRESETS.hostile, lost_answer_rate: 0.5 },
+      scarce: [{ availability_zone: 'us-east-1a', instance_type: 'c5.metal', room: 3 }],
+      scripted: [{ action: 'RunInstances', times: 2, fault: 'empty' }],
+    })
+  })
+
+  it('is that of the preset that a world is opened with, until somebody changes it', () => {
+    const store = memorySimStore()
+    const opened = (preset: 'calm' | 'realistic') => openSimModel({ seed: 1, clock: manualClock(), store, preset })
+    expect(opened('realistic').faults.plan()).toEqual(PRESETS.realistic)
+    expect(opened('calm').faults.plan()).toEqual(PRESETS.calm)
+    opened('calm').faults.patch({ vcpu_limit: 96 })
+    expect(opened('realistic').faults.plan()).toEqual({ ...PRESETS.calm, vcpu_limit: 96 })
+  })
+
+  it.each([
+    [{ lost_answer_rate: 1.5 }, 'lost_answer_rate must be a share from 0 to 1'],
+    [{ request_limits: 'yes' }, 'request_limits must be true or false'],
+    [{ vcpu_limit: 1.5 }, 'vcpu_limit must be a whole number'],
+    [{ agent_dimensions: 'host' }, 'agent_dimensions must be one of instance, wizard, none'],
+    [{ stale_read_s: -1 }, 'stale_read_s must be seconds'],
+    [{ gravity: 2 }, 'there is no fault "gravity"; there are unknown_at_first_s'],
+    [{ toString: 2 }, 'there is no fault "toString"'],
+    [{ preset: 'angry' }, 'there is no preset "angry"; there are plain, calm, realistic, hostile'],
+  ])('refuses %j and stays as it was', (changes, message) => {
+    const { faults } = open()
+    expect(() => faults.patch({ preset: 'calm', ...Object(changes) })).toThrow(message)
+    expect(faults.state().preset).toBe('plain')
+  })
+
+  it('goes back to its preset', () => {
+    const { faults } = open()
+    faults.patch({ preset: 'realistic', html_answer_rate: 1 })
+    faults.setRoom({ availability_zone: 'us-east-1a', instance_type: 'c5.metal' }, 0)
+    faults.reset()
+    expect(faults.state()).toEqual({ preset: 'realistic', plan: PRESETS.realistic, scarce: [], scripted: [] })
+  })
+
+  it('strikes as often as it says, and alike with the same seed', () => {
+    const struck = (seed: number) => {
+      const { faults } = open(memorySimStore(), seed)
+      return Array.from({ length: 1000 }, () => faults.strikes(0.2, 'test'))
+    }
+    const count = struck(7).filter(Boolean).length
+    expect(count).toBeGreaterThan(150)
+    expect(count).toBeLessThan(250)
+    expect(struck(7)).toEqual(struck(7))
+    expect(struck(7)).not.toEqual(struck(8))
+  })
+
+  it('uses up what was scripted', () => {
+    const { faults } = open()
+    faults.script({ action: 'StopInstances', times: 2, fault: 'held' })
+    const taken = ['RunInstances', 'StopInstances', 'StopInstances', 'StopInstances'].map(faults.takeScripted)
+    expect(taken).toEqual([null, 'held', 'held', null])
+  })
+})
+
+it('a hostile cloud has every fault, a calm one none but the limits', () => {
+  const { request_limits, agent_dimensions, vcpu_limit, ...hostile } = PRESETS.hostile
+  expect(Object.entries(hostile).filter(([, value]) => value === 0)).toEqual([])
+  const rates = Object.entries(PRESETS.calm).filter(([name]) => name.endsWith('_rate'))
+  expect(rates.filter(([, rate]) => rate !== 0)).toEqual([])
+  expect([PRESETS.calm.unknown_at_first_s, PRESETS.calm.request_limits]).toEqual([0, true])
+})

@@ -1,0 +1,45 @@
+import type { CmlEndpoint } from '@lcm/cloud/cml-access'
+import type { CmlProbe } from '@lcm/cloud/cml-system'
+import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot'
+import type { SimModel } from '../model.ts'
+
+const IN_THE_WAY: Readonly<Record<CmlStage, string>> = {
+  NOTHING: 'connection refused',
+  TCP: 'the connection was closed before TLS was up',
+  TLS: 'the connection was closed without an answer',
+  GATEWAY: 'answered 502',
+  API: 'CML is up but not ready to start nodes',
+  READY: '',
+}
+
+const NOTHING_SEEN: CmlProbe = {
+  stage: 'NOTHING',
+  version: null,
+  certificate_sha256: null,
+  detail: IN_THE_WAY.NOTHING,
+}
+
+/** How far the server at that endpoint has come, as one look over the network would tell. */
+export function probed(model: SimModel, endpoint: CmlEndpoint, signal: AbortSignal): CmlProbe {
+  if (signal.aborted) return { ...NOTHING_SEEN, detail: 'it was cancelled' }
+  const instanceId = model.cml.reachedAt(endpoint.url)
+  if (instanceId === null) return NOTHING_SEEN
+  const stage = stageSeen(model, instanceId)
+  if (!reaches(stage, 'TLS')) return { ...NOTHING_SEEN, stage, detail: IN_THE_WAY[stage] }
+  const { certificate_sha256: pin } = endpoint
+  const certificate_sha256 = model.cml.fingerprintOf(instanceId)
+  if (pin !== null && pin !== certificate_sha256) {
+    const detail = `the certificate is ${certificate_sha256}, not the pinned ${pin}`
+    return { stage: 'TLS', version: null, certificate_sha256, detail }
+  }
+  const version = reaches(stage, 'API') ? model.cml.systemInformation(instanceId).version : null
+  return { stage, version, certificate_sha256, detail: IN_THE_WAY[stage] }
+}
+
+/** A server that has booted but whose host is cordoned says that it is not ready. */
+function stageSeen(model: SimModel, instanceId: string): CmlStage {
+  const stage = model.cml.stageOf(instanceId)
+  return stage === 'READY' && !model.cml.systemInformation(instanceId).ready ? 'API' : stage
+}
+
+const reaches = (stage: CmlStage, wanted: CmlStage) => CML_STAGES.indexOf(stage) >= CML_STAGES.indexOf(wanted)

@@ -1,0 +1,47 @@
+import { metricsConformance, type OpenMetrics } from '@lcm/cloud/conformance/metrics'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { describe, expect, it } from 'vitest'
+import { metricsWorld, plant, SIM_PLACE } from '../conformance/place.ts'
+import { openSimModel } from '../model.ts'
+import { simMetrics } from './metrics.ts'
+
+metricsConformance('the model in process', async (): Promise<OpenMetrics> => {
+  const clock = manualClock()
+  const model = openSimModel({ seed: 7, clock })
+  return {
+    metrics: simMetrics(model),
+    ...(await metricsWorld(model, ms => clock.advance(ms))),
+    close: async () => model.close(),
+  }
+})
+
+describe('what the model measures', () => {
+  const signal = new AbortController().signal
+  const opened = () => {
+    const clock = manualClock()
+    const model = openSimModel({ seed: 7, clock })
+    plant(model, 1, {})
+    const id = model.machines()[0]?.instance.instance_id ?? ''
+    const cpu = async () =>
+      (await simMetrics(model).latest(SIM_PLACE.region, [id], signal)).get(id)?.cpu_utilization ?? null
+    return { clock, model, id, cpu }
+  }
+
+  it('shows how busy a machine is, if somebody knows', async () => {
+    const { clock, model, id, cpu } = opened()
+    await clock.advance(30 * 60_000)
+    model.cloudwatch.setLoad(asked => (asked === id ? 1 : null))
+    expect(await cpu()).toBeGreaterThan(0.7)
+    model.cloudwatch.setLoad(() => 0)
+    expect(await cpu()).toBeLessThan(0.1)
+  })
+
+  it('is limited and fails as CloudWatch does', async () => {
+    const { model, cpu } = opened()
+    model.faults.patch({ request_limits: true })
+    for (let n = 0; n < 50; n++) await cpu()
+    await expect(cpu()).rejects.toMatchObject({ errorClass: 'throttled' })
+    model.faults.patch({ request_limits: false, server_error_rate: 1 })
+    await expect(cpu()).rejects.toMatchObject({ errorClass: 'transient' })
+  })
+})
