@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { apiClient, type Client } from '@lcm/client/client'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import { simCmlSystem } from '@lcm/cloud-sim/cml-system'
 import { simCompute } from '@lcm/cloud-sim/compute'
+import { simMetrics } from '@lcm/cloud-sim/metrics'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
 import type { Dispatch } from '@lcm/contract/wire'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
@@ -17,7 +19,8 @@ import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { Store } from '@lcm/store/store'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
-import { workerReconciler } from '@lcm/worker-controller/worker-reconciler'
+import { ledMachines } from '@lcm/worker-controller/led-machines'
+import { workerController } from '@lcm/worker-controller/worker-controller'
 import { type PortCalls, portCalls } from './port-calls.ts'
 
 const FLEET = 'simulated-fleet'
@@ -70,19 +73,30 @@ export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World
     const election = coordination.election('worker-controller', instanceId)
     const unwatched = apiClient(plane.dispatch, { token: TOKENS.controller })
     const decisions = decisionLog({ client: unwatched, clock, logger, instanceId })
-    const controller = workerReconciler({
+    const led = ledMachines({
+      compute: life.watchAll('ec2', simCompute(cloud)),
+      election: registeredElection({ election, service: 'worker-controller', client: api, clock, logger }),
+      clock,
+    })
+    const controller = workerController({
+      ...led,
+      metrics: life.watchAll('cloudwatch', simMetrics(cloud)),
       client: api,
       decisions,
-      compute: life.watchAll('ec2', simCompute(cloud)),
       cml: life.watchAll('cml', simCmlSystem(cloud)),
       changeKeys: coordination.changeKeys,
-      election: registeredElection({ election, service: 'worker-controller', client: api, clock, logger }),
       clock,
       logger,
       meter: silentMeter,
-      config: { fleet: FLEET, regions: REGIONS, policy: WORKER_POLICY, ...WORKER_CONTROLLER_DEFAULTS },
+      config: {
+        ...WORKER_CONTROLLER_DEFAULTS,
+        fleet: FLEET,
+        regions: REGIONS,
+        policy: WORKER_POLICY,
+        cmlDefaults: DEFAULT_CML_LOGIN,
+      },
     })
-    const abandoned = [controller, decisions.service].map(processes.run)
+    const abandoned = [controller.service, decisions.service].map(processes.run)
     return () => {
       life.end()
       coordination.faults.crash(instanceId)

@@ -1,5 +1,6 @@
 import type { RegionConfig } from '@lcm/domain/template/worker-template'
 import type { WorkerPolicy } from '@lcm/domain/worker/observation'
+import type { CmlCredentials } from './cml-logins.ts'
 
 export interface WorkerControllerConfig {
   /** The value of `lcm:fleet`: machines of another fleet are never touched. */
@@ -9,10 +10,25 @@ export interface WorkerControllerConfig {
   readonly reconcileIntervalMs: number
   readonly pollingEnabled: boolean
   readonly maxConcurrent: number
+  readonly metricsIntervalMs: number
+  readonly idleCheckIntervalMs: number
+  readonly discoveryIntervalMs: number
+  /** Machines that are marked to be managed and that nobody knows become workers. */
+  readonly autoImportEnabled: boolean
+  /** Names of images whose machines are to be managed, with `*` and `?`; empty: any. */
+  readonly discoveryAmiFilter: string
+  /** How to log in where a worker has no credentials of its own; null: not at all. */
+  readonly cmlDefaults: CmlCredentials | null
 }
 
 export const WORKER_CONTROLLER_DEFAULTS = {
   reconcileIntervalMs: 30_000,
   pollingEnabled: true,
   maxConcurrent: 5,
+  metricsIntervalMs: 60_000,
+  idleCheckIntervalMs: 300_000,
+  discoveryIntervalMs: 300_000,
+  autoImportEnabled: true,
+  discoveryAmiFilter: '',
+  cmlDefaults: null,
 } as const

@@ -2,6 +2,7 @@ import { ApiError } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
+import { gathered } from '@lcm/cloud/gathered'
 import { simCmlSystem } from '@lcm/cloud-sim/cml-system'
 import { simCompute } from '@lcm/cloud-sim/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'
@@ -12,12 +13,14 @@ import { type Worker, withChanges } from '@lcm/domain/worker/worker'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { cmlLogins } from './cml-logins.ts'
 import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
 import { type Observer, observer } from './observe.ts'
 
 const REGION = 'us-east-1'
 const FLEET = 'fleet-1'
 const never = new AbortController().signal
+const POLICY = { ...WORKER_POLICY, fleet: FLEET }
 const regionConfig = { security_group_ids: [], subnets: ['subnet-use1a'], key_name: null, default_tags: {} }
 
 let clock: ReturnType<typeof manualClock>
@@ -50,10 +53,12 @@ const templatesOnly: Client = {
 
 const observerOn = (port: Compute, model: Parameters<typeof simCmlSystem>[0], client = templatesOnly): Observer =>
   observer({
-    compute: port,
+    machines: gathered(port),
     cml: simCmlSystem(model),
     client,
     clock,
+    logins: cmlLogins(client, null),
+    surveys: { latest: () => null, forget: () => undefined },
     config: {
       fleet: FLEET,
       regions: { [REGION]: regionConfig },
@@ -75,6 +80,7 @@ const running = (instance: Instance, more: Partial<Worker> = {}) =>
     service_status: 'AVAILABLE',
     ec2_instance_id: instance.instance_id,
     launch: anAttempt(),
+    cml: { ...aWorker().cml, certificate_sha256: 'ab'.repeat(32) },
     ...more,
   })
 
@@ -88,7 +94,7 @@ beforeEach(() => {
 
 describe('looking at EC2', () => {
   it('asks nothing when nothing was ever launched', async () => {
-    const seen = await observing.observe(aWorker({ desired_status: 'STOPPED' }), never)
+    const seen = await observing.observe(aWorker({ desired_status: 'STOPPED' }), POLICY, never)
     expect(seen.ec2).toEqual({ kind: 'absent', confirmed: true, because: 'nothing was launched' })
     expect(calls).toEqual([])
   })
@@ -99,10 +105,10 @@ describe('looking at EC2', () => {
     const [machine] = (await compute.describe(REGION, [instance_id], never)).found
     const worker = machine ? withChanges(running(machine), factsOf(aWorker(), machine)) : aWorker()
     calls.length = 0
-    await Promise.all(Array.from({ length: 20 }, () => observing.observe(worker, never)))
+    await Promise.all(Array.from({ length: 20 }, () => observing.observe(worker, POLICY, never)))
     expect(calls).toEqual(['list'])
     await clock.advance(30_000)
-    await observing.observe(worker, never)
+    await observing.observe(worker, POLICY, never)
     expect(calls).toEqual(['list', 'list'])
   })
 
@@ -112,19 +118,21 @@ describe('looking at EC2', () => {
     observing = observerOn(compute, model)
     const machine = await launchMachine()
     await clock.advance(60_000)
-    await compute.stop(REGION, { instance_id: machine.instance_id, force: false }, never)
+    await compute.power(REGION, 'stop', [machine.instance_id], never)
     await clock.advance(5_000)
     const stopped = running(machine, { status: 'STOPPED', desired_status: 'STOPPED', service_status: 'UNAVAILABLE' })
-    expect((await observing.observe(stopped, never)).ec2).toMatchObject({ instance: { state: 'stopped' } })
-    await compute.start(REGION, machine.instance_id, never)
+    expect((await observing.observe(stopped, POLICY, never)).ec2).toMatchObject({ instance: { state: 'stopped' } })
+    await compute.power(REGION, 'start', [machine.instance_id], never)
     await clock.advance(5_000)
-    expect((await observing.observe(running(machine), never)).ec2).toMatchObject({ instance: { state: 'running' } })
+    expect((await observing.observe(running(machine), POLICY, never)).ec2).toMatchObject({
+      instance: { state: 'running' },
+    })
   })
 
   it('asks for the machine itself while something changes', async () => {
     const machine = await launchMachine()
     await clock.advance(60_000)
-    const seen = await observing.observe(running(machine, { desired_status: 'STOPPED' }), never)
+    const seen = await observing.observe(running(machine, { desired_status: 'STOPPED' }), POLICY, never)
     expect(seen.ec2).toMatchObject({ kind: 'instance', instance: { instance_id: machine.instance_id } })
     expect(calls).toEqual(['describe'])
   })
@@ -133,16 +141,20 @@ describe('looking at EC2', () => {
     const machine = await launchMachine()
     await clock.advance(60_000)
     for (const client_token of ['b'.repeat(64), 'c'.repeat(64)]) {
-      const seen = await observing.observe(aWorker({ launch: anAttempt({ state: 'open', client_token }) }), never)
+      const seen = await observing.observe(
+        aWorker({ launch: anAttempt({ state: 'open', client_token }) }),
+        POLICY,
+        never,
+      )
       expect(seen.ec2).toMatchObject({ kind: 'instance', instance: { instance_id: machine.instance_id } })
     }
   })
 
   it('takes a machine that is missing for absent only in time', async () => {
     const lost = aWorker({ status: 'RUNNING', ec2_instance_id: 'i-0123456789abcdef0', desired_status: 'STOPPED' })
-    expect((await observing.observe(lost, never)).ec2).toMatchObject({ kind: 'absent', confirmed: false })
+    expect((await observing.observe(lost, POLICY, never)).ec2).toMatchObject({ kind: 'absent', confirmed: false })
     await clock.advance(61_000)
-    expect((await observing.observe(lost, never)).ec2).toMatchObject({ kind: 'absent', confirmed: true })
+    expect((await observing.observe(lost, POLICY, never)).ec2).toMatchObject({ kind: 'absent', confirmed: true })
   })
 
   it('knows nothing when EC2 does not answer', async () => {
@@ -156,6 +168,7 @@ describe('looking at EC2', () => {
     const model = openSimModel({ seed: 3, clock })
     const seen = await observerOn(broken, model).observe(
       aWorker({ status: 'RUNNING', ec2_instance_id: 'i-1', desired_status: 'STOPPED' }),
+      POLICY,
       never,
     )
     expect(seen.ec2).toMatchObject({ kind: 'unknown' })
@@ -166,35 +179,54 @@ describe('looking at CML', () => {
   it('happens while a worker starts, at the address that EC2 shows', async () => {
     const machine = await launchMachine()
     await clock.advance(30 * 60_000)
-    const starting = running(machine, { status: 'STARTING', service_status: 'STARTING' })
-    expect((await observing.observe(starting, never)).cml).toMatchObject({
+    const starting = running(machine, { status: 'STARTING', service_status: 'STARTING', cml: aWorker().cml })
+    expect((await observing.observe(starting, POLICY, never)).cml).toMatchObject({
       stage: 'READY',
       ready_streak: 1,
       version: '2.9.1+build.7',
     })
-    expect((await observing.observe(starting, never)).cml).toMatchObject({ ready_streak: 1 })
+    expect((await observing.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 1 })
     await clock.advance(10_000)
-    expect((await observing.observe(starting, never)).cml).toMatchObject({ ready_streak: 2 })
+    expect((await observing.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 2 })
   })
 
   it('does not happen while a worker is at rest', async () => {
     const machine = await launchMachine()
     await clock.advance(30 * 60_000)
-    expect((await observing.observe(running(machine), never)).cml).toBeNull()
+    expect((await observing.observe(running(machine), POLICY, never)).cml).toBeNull()
+  })
+
+  it.each<[string, Partial<Worker>]>([
+    ['its certificate is to be pinned anew', { cml: aWorker().cml }],
+    ['somebody wants a fresh look', { refresh_requested_at: aWorker().created_at, cml: aWorker().cml }],
+  ])('happens again when %s', async (_, more) => {
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    expect((await observing.observe(running(machine, more), POLICY, never)).cml).toMatchObject({ stage: 'READY' })
+  })
+
+  it('happens again when CML has been silent three times in a row', async () => {
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    const look = async () => (await observing.observe(running(machine), POLICY, never)).cml
+    for (const answered of [false, false, true, false, false]) observing.cmlHeard('w-1', answered)
+    expect(await look()).toBeNull()
+    observing.cmlHeard('w-1', false)
+    expect(await look()).toMatchObject({ stage: 'TLS' })
   })
 })
 
 describe('looking for what a launch needs', () => {
   it('says what is missing', async () => {
-    const seen = await observing.observe(aWorker(), never)
-    expect(seen.launch).toEqual({ template: null, region: regionConfig, image: null, fleet: FLEET, problem: null })
+    const seen = await observing.observe(aWorker(), POLICY, never)
+    expect(seen.launch).toEqual({ template: null, region: regionConfig, image: null, scarce: new Map(), problem: null })
   })
 
   it('finds the newest image of the stated owner', async () => {
     const model = openSimModel({ seed: 3, clock })
     const template = aTemplate({ ami_name_pattern: 'cml-2.9.1-*' })
     const client: Client = { ...templatesOnly, call: async () => JSON.parse(JSON.stringify(template)) }
-    const seen = await observerOn(compute, model, client).observe(aWorker({ aws_region: REGION }), never)
+    const seen = await observerOn(compute, model, client).observe(aWorker({ aws_region: REGION }), POLICY, never)
     expect(seen.launch).toMatchObject({
       template: { name: 'metal' },
       image: { image_id: expect.stringMatching(/^ami-/), root_device: '/dev/sda1' },

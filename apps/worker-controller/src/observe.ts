@@ -1,74 +1,111 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import type { Compute, Image, ImageQuery } from '@lcm/cloud/compute'
+import type { Image, ImageQuery } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
+import type { Machines } from '@lcm/cloud/gathered'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
-import type { CmlSight, Ec2Sight, LaunchInputs, Observation } from '@lcm/domain/worker/observation'
+import type { CmlSight, Ec2Sight, LaunchInputs, Observation, WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
+import type { CmlLogins } from './cml-logins.ts'
 import type { WorkerControllerConfig } from './config.ts'
+import { surveyTimes } from './idle-checks.ts'
+import { dependsOnLicense, seeLicense } from './licenses.ts'
 import { type RegionSnapshots, regionSnapshots } from './region-snapshots.ts'
+import { type ScarceOffers, scarceOffers } from './scarce-offers.ts'
 import { type Sightings, sightings } from './sightings.ts'
+import { type Surveys, seeDefinitions } from './surveys.ts'
 
 export interface ObserveParts {
-  readonly compute: Compute
+  readonly machines: Machines
   readonly cml: CmlSystem
   readonly client: Client
   readonly clock: Clock
   readonly config: WorkerControllerConfig
+  readonly logins: CmlLogins
+  readonly surveys: Pick<Surveys, 'latest' | 'forget'>
 }
 
 export interface Observer {
   /** Effects that only read. A cloud that does not answer is part of what is seen; an API that does not is an error. */
-  observe(worker: Worker, signal: AbortSignal): Promise<Observation>
+  observe(worker: Worker, policy: WorkerPolicy, signal: AbortSignal): Promise<Observation>
   /** What earlier terms saw is forgotten: a new leader may be slower to believe something, never quicker. */
   beginTerm(epoch: number): void
   launchSent(workerId: string): void
+  /** The cloud had no room for this attempt. */
+  launchRefused(worker: Worker): void
+  surveyAsked(workerId: string): void
+  /** Whether a worker's CML answered somebody who asked for something else. */
+  cmlHeard(workerId: string, answered: boolean): void
   forget(workerId: string): void
 }
 
-export function observer(parts: ObserveParts): Observer {
-  const memory = sightings(parts.config.policy.probeIntervalMs)
-  const snapshots = regionSnapshots(parts)
+export function observer(given: ObserveParts): Observer {
+  const { clock, config } = given
+  const memory = sightings(config.policy.probeIntervalMs)
+  const times = surveyTimes(config.idleCheckIntervalMs)
+  const scarce = scarceOffers(config.policy.capacityPauseMs)
+  const parts: Parts = { ...given, memory, scarce, snapshots: regionSnapshots(given) }
   let term = 0
   return {
-    async observe(worker, signal) {
-      if (!awaitsCml(worker)) memory.forgetCml(worker.id)
-      const ec2 = await seeEc2({ ...parts, memory, snapshots }, worker, signal)
+    async observe(worker, policy, signal) {
+      const ec2 = await seeEc2(parts, worker, signal)
+      const url = ec2.kind === 'instance' ? endpointOf(ec2.instance) : null
       return {
         ec2,
-        cml:
-          ec2.kind === 'instance' && awaitsCml(worker)
-            ? await seeCml(parts, memory, { worker, instance: ec2.instance, signal })
-            : null,
+        cml: await seeCml(parts, worker, url, signal),
+        ...(await seeInside(parts, worker, { policy, url }, signal)),
         launch: needsLaunch(worker) ? await launchInputs(parts, worker, signal) : null,
+        isSurveyDue: times.isDue(worker, clock.now()),
       }
     },
     beginTerm(epoch) {
-      if (epoch !== term) memory.clear()
+      if (epoch === term) return
+      memory.clear()
+      times.clear()
       term = epoch
     },
     launchSent: memory.launchSent,
-    forget: memory.forget,
+    launchRefused({ aws_region, launch }) {
+      if (launch !== null) scarce.refused(aws_region, launch, clock.now())
+    },
+    surveyAsked: workerId => times.asked(workerId, clock.now()),
+    cmlHeard: memory.heardCml,
+    forget(workerId) {
+      memory.forget(workerId)
+      times.forget(workerId)
+      given.logins.forget(workerId)
+      given.surveys.forget(workerId)
+    },
   }
 }
 
-const awaitsCml = (worker: Worker): boolean =>
-  worker.status === 'STARTING' || (worker.status === 'RUNNING' && worker.service_status !== 'AVAILABLE')
-
-const needsLaunch = (worker: Worker): boolean =>
-  worker.status === 'PENDING' && worker.desired_status === 'RUNNING' && worker.launch?.state !== 'open'
-
-interface Ec2Parts extends ObserveParts {
+interface Parts extends ObserveParts {
   readonly memory: Sightings
+  readonly scarce: ScarceOffers
   readonly snapshots: RegionSnapshots
 }
 
-async function seeEc2(parts: Ec2Parts, worker: Worker, signal: AbortSignal): Promise<Ec2Sight> {
+/** While it comes up, when it went silent, when its certificate is to be pinned anew, or when somebody wants a fresh look. */
+const awaitsCml = (worker: Worker, memory: Sightings): boolean =>
+  worker.status === 'STARTING' ||
+  (worker.status === 'RUNNING' &&
+    (worker.service_status !== 'AVAILABLE' ||
+      worker.cml.certificate_sha256 === null ||
+      worker.refresh_requested_at !== null ||
+      memory.isSilent(worker.id)))
+
+/** A failed worker without a machine is tried again when its template has changed. */
+const needsLaunch = (worker: Worker): boolean =>
+  worker.desired_status === 'RUNNING' &&
+  ((worker.status === 'PENDING' && worker.launch?.state !== 'open') ||
+    (worker.status === 'FAILED' && worker.ec2_instance_id === null))
+
+async function seeEc2(parts: Parts, worker: Worker, signal: AbortSignal): Promise<Ec2Sight> {
   if (worker.ec2_instance_id === null && worker.launch?.state !== 'open') {
     return { kind: 'absent', confirmed: true, because: 'nothing was launched' }
   }
@@ -83,69 +120,93 @@ async function seeEc2(parts: Ec2Parts, worker: Worker, signal: AbortSignal): Pro
   }
 }
 
-async function findInstance(parts: Ec2Parts, worker: Worker, signal: AbortSignal): Promise<Instance | null> {
+async function findInstance(parts: Parts, worker: Worker, signal: AbortSignal): Promise<Instance | null> {
   const id = worker.ec2_instance_id
   if (id === null) return findLaunched(parts, worker, signal)
   if (isAtRest(worker)) {
     const listed = (await parts.snapshots.latest(worker.aws_region, signal)).get(id)
     if (listed && isAsRecorded(worker, listed)) return listed
   }
-  const { found } = await parts.compute.describe(worker.aws_region, [id], signal)
-  return found[0] ?? null
+  const found = await parts.machines.look(worker.aws_region, id, signal)
+  // Two ways of asking must agree before a machine counts as missed.
+  return found ?? (await parts.snapshots.latest(worker.aws_region, signal)).get(id) ?? null
 }
 
 const isAtRest = (worker: Worker): boolean =>
-  worker.status === worker.desired_status && worker.service_status !== 'STARTING'
+  worker.status === worker.desired_status &&
+  worker.service_status !== 'STARTING' &&
+  worker.refresh_requested_at === null
 
 /** A listing may be older than the last thing we did, so it is believed only when it says that nothing changed. */
 const isAsRecorded = (worker: Worker, listed: Instance): boolean =>
   statusOfEc2State(listed.state, true) === worker.status && isEmpty(factsOf(worker, listed))
 
 /** The machine of an attempt that was never recorded: by its token, else by our tag. A live one comes first. */
-async function findLaunched(parts: Ec2Parts, worker: Worker, signal: AbortSignal): Promise<Instance | null> {
-  const { compute, config } = parts
+async function findLaunched(parts: Parts, worker: Worker, signal: AbortSignal): Promise<Instance | null> {
+  const { machines, config } = parts
   const region = worker.aws_region
-  const byToken = worker.launch ? await compute.list(region, { client_token: worker.launch.client_token }, signal) : []
+  const byToken = worker.launch ? await machines.list(region, { client_token: worker.launch.client_token }, signal) : []
   const tags = { [TAG.workerId]: worker.id, [TAG.fleet]: config.fleet }
   const found =
-    byToken.length > 0 ? byToken : (await compute.list(region, { tags }, signal)).filter(each => !isDead(each))
+    byToken.length > 0 ? byToken : (await machines.list(region, { tags }, signal)).filter(each => !isDead(each))
   return found.find(each => !isDead(each)) ?? found[0] ?? null
 }
 
 async function seeCml(
-  { cml, clock }: ObserveParts,
-  memory: Sightings,
-  at: { worker: Worker; instance: Instance; signal: AbortSignal },
+  { cml, clock, memory }: Parts,
+  worker: Worker,
+  url: string | null,
+  signal: AbortSignal,
 ): Promise<CmlSight | null> {
-  const url = endpointOf(at.instance)
+  if (!awaitsCml(worker, memory)) {
+    memory.forgetCml(worker.id)
+    return null
+  }
   if (url === null) return null
-  const recent = memory.recentCml(at.worker.id, url, clock.now())
+  const recent = memory.recentCml(worker.id, url, clock.now())
   if (recent) return recent
-  const look = await cml.probe({ url, certificate_sha256: at.worker.cml.certificate_sha256 }, at.signal)
-  return memory.sawCml(at.worker.id, url, look, clock.now())
+  const look = await cml.probe({ url, certificate_sha256: worker.cml.certificate_sha256 }, signal)
+  return memory.sawCml(worker.id, url, look, clock.now())
 }
 
-async function launchInputs(parts: ObserveParts, worker: Worker, signal: AbortSignal): Promise<LaunchInputs> {
+type Inside = Pick<Observation, 'license' | 'nodeDefinitions'>
+
+/** What CML says of itself to those who may ask: now where something depends on it, else as its last visitor found it. */
+async function seeInside(
+  parts: Parts,
+  worker: Worker,
+  { policy, url }: { policy: WorkerPolicy; url: string | null },
+  signal: AbortSignal,
+): Promise<Inside> {
+  const survey = worker.status === 'RUNNING' ? parts.surveys.latest(worker.id) : null
+  const nodeDefinitions = survey?.nodeDefinitions ?? null
+  if (url === null || !dependsOnLicense(worker, policy)) return { license: survey?.license ?? null, nodeDefinitions }
+  const license = await seeLicense(parts, worker, url, signal)
+  const isAskedFor = worker.refresh_requested_at !== null && worker.status === 'RUNNING'
+  return { license, nodeDefinitions: isAskedFor ? await seeDefinitions(parts, worker, url, signal) : nodeDefinitions }
+}
+
+async function launchInputs(parts: Parts, worker: Worker, signal: AbortSignal): Promise<LaunchInputs> {
   const template = await findTemplate(parts.client, worker.template_name, signal)
   const wanted = template && { name_pattern: template.ami_name_pattern, owner: template.ami_owner }
-  const { image, problem } = await findImage(parts.compute, worker.aws_region, wanted, signal)
+  const { image, problem } = await findImage(parts.machines, worker.aws_region, wanted, signal)
   return {
     template,
     problem,
     region: parts.config.regions[worker.aws_region] ?? null,
     image,
-    fleet: parts.config.fleet,
+    scarce: parts.scarce.in(worker.aws_region, parts.clock.now()),
   }
 }
 
 async function findImage(
-  compute: Compute,
+  machines: Machines,
   region: string,
   wanted: ImageQuery | null,
   signal: AbortSignal,
 ): Promise<{ image: Image | null; problem: string | null }> {
   try {
-    return { image: wanted && (await compute.newestImage(region, wanted, signal)), problem: null }
+    return { image: wanted && (await machines.newestImage(region, wanted, signal)), problem: null }
   } catch (error) {
     if (error instanceof CloudError) return { image: null, problem: error.message }
     throw error

@@ -1,5 +1,6 @@
 import { CloudError } from '@lcm/cloud/errors'
 import { fencedCompute, NotLeadingError } from '@lcm/cloud/fenced'
+import { gathered, type Machines } from '@lcm/cloud/gathered'
 import { simCompute } from '@lcm/cloud-sim/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'
 import { aWorker, someLaunchParameters } from '@lcm/testkit/builders'
@@ -10,11 +11,13 @@ import { changeMachine, launch, openAttempt } from './perform.ts'
 const never = new AbortController().signal
 let clock: ReturnType<typeof manualClock>
 let compute: ReturnType<typeof simCompute>
+let machines: Machines
 let image: string
 
 beforeEach(async () => {
   clock = manualClock()
   compute = simCompute(openSimModel({ seed: 1, clock }))
+  machines = gathered(compute)
   const newest = await compute.newestImage('us-east-1', { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
   image = newest?.image_id ?? ''
 })
@@ -36,8 +39,8 @@ describe('a launch attempt', () => {
 
   it('makes one machine however often it is repeated', async () => {
     const worker = openWorker()
-    const first = await launch(compute, worker, never)
-    const second = await launch(compute, worker, never)
+    const first = await launch(machines, worker, never)
+    const second = await launch(machines, worker, never)
     expect(
       first.kind === 'launched' &&
         second.kind === 'launched' &&
@@ -46,7 +49,7 @@ describe('a launch attempt', () => {
   })
 
   it('tells what the cloud refused and why', async () => {
-    expect(await launch(compute, openWorker({ subnet_id: 'subnet-nowhere' }), never)).toMatchObject({
+    expect(await launch(machines, openWorker({ subnet_id: 'subnet-nowhere' }), never)).toMatchObject({
       kind: 'refused',
       errorClass: 'invalid',
     })
@@ -55,7 +58,7 @@ describe('a launch attempt', () => {
 
 describe('a leader that is none any more', () => {
   it('sends nothing that changes the cloud', async () => {
-    const fenced = fencedCompute(compute, () => false)
+    const fenced = gathered(fencedCompute(compute, () => false))
     const worker = { ...openWorker(), ec2_instance_id: 'i-1' }
     await expect(launch(fenced, worker, never)).rejects.toBeInstanceOf(NotLeadingError)
     for (const action of [{ kind: 'start' }, { kind: 'stop', force: false }, { kind: 'terminate' }] as const) {
@@ -65,21 +68,21 @@ describe('a leader that is none any more', () => {
   })
 
   it('may still look', async () => {
-    const fenced = fencedCompute(compute, () => false)
+    const fenced = gathered(fencedCompute(compute, () => false))
     expect(await fenced.list('us-east-1', { tags: { a: 'b' } }, never)).toEqual([])
   })
 })
 
 it('stops, starts and terminates the machine of the worker', async () => {
   const worker = openWorker()
-  const outcome = await launch(compute, worker, never)
+  const outcome = await launch(machines, worker, never)
   const id = outcome.kind === 'launched' ? outcome.instance.instance_id : ''
   const running = { ...worker, ec2_instance_id: id }
   await clock.advance(10 * 60_000)
-  expect(await changeMachine(compute, running, { kind: 'stop', force: false }, never)).toBe('stopping')
+  expect(await changeMachine(machines, running, { kind: 'stop', force: false }, never)).toBe('stopping')
   await clock.advance(10 * 60_000)
-  expect(await changeMachine(compute, running, { kind: 'start' }, never)).toBe('pending')
-  expect(await changeMachine(compute, running, { kind: 'terminate' }, never)).toBe('shutting-down')
+  expect(await changeMachine(machines, running, { kind: 'start' }, never)).toBe('pending')
+  expect(await changeMachine(machines, running, { kind: 'terminate' }, never)).toBe('shutting-down')
   const unknown = { ...running, ec2_instance_id: 'i-00000000000000000' }
-  await expect(changeMachine(compute, unknown, { kind: 'terminate' }, never)).rejects.toBeInstanceOf(CloudError)
+  await expect(changeMachine(machines, unknown, { kind: 'terminate' }, never)).rejects.toBeInstanceOf(CloudError)
 })

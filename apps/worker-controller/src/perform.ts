@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Compute } from '@lcm/cloud/compute'
+import type { PowerAct } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
+import type { Machines } from '@lcm/cloud/gathered'
 import { assert } from '@lcm/domain/assert'
 import { toInstant } from '@lcm/domain/instant'
 import type { WorkerAction } from '@lcm/domain/worker/decision'
@@ -16,11 +17,11 @@ export function openAttempt(worker: Worker, n: number, parameters: LaunchParamet
 }
 
 /** Asks for the machine of the open attempt. Every refusal of the cloud is an outcome, so that it can be judged. */
-export async function launch(compute: Compute, worker: Worker, signal: AbortSignal): Promise<LaunchOutcome> {
+export async function launch(machines: Machines, worker: Worker, signal: AbortSignal): Promise<LaunchOutcome> {
   const attempt = worker.launch
   assert(attempt?.state === 'open', `${worker.id} has no open attempt`)
   try {
-    return { kind: 'launched', instance: await compute.launch(worker.aws_region, attempt, signal) }
+    return { kind: 'launched', instance: await machines.launch(worker.aws_region, attempt, signal) }
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
     return { kind: 'refused', errorClass: error.errorClass, code: error.code, message: error.message.slice(0, 1000) }
@@ -30,19 +31,14 @@ export async function launch(compute: Compute, worker: Worker, signal: AbortSign
 export type MachineAction = Extract<WorkerAction, { kind: 'start' | 'stop' | 'terminate' }>
 
 export function changeMachine(
-  compute: Compute,
+  machines: Machines,
   worker: Worker,
   action: MachineAction,
   signal: AbortSignal,
 ): Promise<string> {
   const id = worker.ec2_instance_id
   assert(id !== null, `${worker.id} has no machine to ${action.kind}`)
-  switch (action.kind) {
-    case 'start':
-      return compute.start(worker.aws_region, id, signal)
-    case 'stop':
-      return compute.stop(worker.aws_region, { instance_id: id, force: action.force }, signal)
-    case 'terminate':
-      return compute.terminate(worker.aws_region, id, signal)
-  }
+  return machines.power(worker.aws_region, actOf(action), id, signal)
 }
+
+const actOf = (action: MachineAction): PowerAct => (action.kind === 'stop' && action.force ? 'force_stop' : action.kind)

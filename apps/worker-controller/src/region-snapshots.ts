@@ -1,4 +1,4 @@
-import type { Compute } from '@lcm/cloud/compute'
+import type { Machines } from '@lcm/cloud/gathered'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import type { Clock } from '@lcm/runtime/clock'
 import type { WorkerControllerConfig } from './config.ts'
@@ -14,17 +14,17 @@ export interface RegionSnapshots {
 }
 
 export function regionSnapshots(parts: {
-  compute: Compute
+  machines: Machines
   clock: Clock
   config: WorkerControllerConfig
 }): RegionSnapshots {
-  const { compute, clock, config } = parts
+  const { machines, clock, config } = parts
   const cached = new Map<string, { readonly atMs: number; readonly snapshot: Promise<Snapshot> }>()
   return {
     latest(region, signal) {
       const known = cached.get(region)
       if (known && clock.monotonic() - known.atMs < FRESH_MS) return known.snapshot
-      const snapshot = compute
+      const snapshot = machines
         .list(region, { tags: { [TAG.fleet]: config.fleet } }, signal)
         .then(instances => new Map(instances.map(instance => [instance.instance_id, instance])))
       cached.set(region, { atMs: clock.monotonic(), snapshot })

@@ -1,3 +1,4 @@
+import { type Losses, mayLose, recentLosses } from '@lcm/domain/fleet/brake'
 import { toMs } from '@lcm/domain/instant'
 import type { CmlSight, Ec2Sight } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -6,6 +7,8 @@ import type { Worker } from '@lcm/domain/worker/worker'
 const MISSES_APART_MS = 60_000
 /** A new machine may be invisible for minutes. */
 const LAUNCH_GRACE_MS = 5 * 60_000
+/** So many times in a row CML must be silent before it is looked at more closely. */
+const SILENCES = 3
 
 /**
  * What earlier looks saw, as far as the next one needs it. Memory only: a new leader starts over, which makes it slower to
@@ -22,6 +25,10 @@ export interface Sightings {
   sawCml(workerId: string, url: string, look: Omit<CmlSight, 'ready_streak'>, nowMs: number): CmlSight
   /** CML is not being waited for: what it once said no longer counts. */
   forgetCml(workerId: string): void
+  /** Whether CML answered somebody who asked for something else. */
+  heardCml(workerId: string, answered: boolean): void
+  /** Whether CML has been silent for so long that it should be looked at. */
+  isSilent(workerId: string): boolean
   forget(workerId: string): void
   /** A new term starts over. */
   clear(): void
@@ -34,21 +41,11 @@ interface Look {
 }
 
 export function sightings(probeIntervalMs: number): Sightings {
-  const firstMissAt = new Map<string, number>()
+  const absences = absentMachines()
   const looks = new Map<string, Look>()
+  const silences = new Map<string, number>()
   return {
-    missed(worker, nowMs) {
-      const first = firstMissAt.get(worker.id) ?? nowMs
-      firstMissAt.set(worker.id, first)
-      // An open attempt may have been repeated a moment ago, so the grace is counted from the first miss since then.
-      const apartMs = worker.launch?.state === 'open' ? LAUNCH_GRACE_MS : MISSES_APART_MS
-      const launchedAt = worker.launch === null ? 0 : toMs(worker.launch.requested_at)
-      const confirmed = nowMs - first >= apartMs && nowMs - launchedAt >= LAUNCH_GRACE_MS
-      const seconds = Math.round((nowMs - first) / 1000)
-      return { kind: 'absent', confirmed, because: `EC2 has not shown its machine for ${seconds} s` }
-    },
-    found: workerId => void firstMissAt.delete(workerId),
-    launchSent: workerId => void firstMissAt.delete(workerId),
+    ...absences,
     recentCml(workerId, url, nowMs) {
       const last = looks.get(workerId)
       // A timer may fire a little early; that must not cost a whole interval.
@@ -59,16 +56,77 @@ export function sightings(probeIntervalMs: number): Sightings {
       const before = last?.url === url ? last.sight.ready_streak : 0
       const sight = { ...look, ready_streak: look.stage === 'READY' ? before + 1 : 0 }
       looks.set(workerId, { url, atMs: nowMs, sight })
+      if (look.stage === 'READY') silences.delete(workerId)
       return sight
     },
     forgetCml: workerId => void looks.delete(workerId),
+    heardCml(workerId, answered) {
+      if (answered) silences.delete(workerId)
+      else silences.set(workerId, (silences.get(workerId) ?? 0) + 1)
+    },
+    isSilent: workerId => (silences.get(workerId) ?? 0) >= SILENCES,
     clear() {
-      firstMissAt.clear()
+      absences.clear()
       looks.clear()
+      silences.clear()
     },
     forget(workerId) {
-      firstMissAt.delete(workerId)
+      absences.forget(workerId)
       looks.delete(workerId)
+      silences.delete(workerId)
+    },
+  }
+}
+
+/** Which machines are there and which are missed. */
+function absentMachines() {
+  const firstMissAt = new Map<string, number>()
+  const present = new Set<string>()
+  const lost = new Set<string>()
+  let losses: Losses = []
+
+  /** Whether one more machine may be believed to be gone, when so many are. */
+  function isBelieved(worker: Worker, nowMs: number): boolean {
+    // Whoever wanted it gone is not surprised, and what was never there can't vanish.
+    if (worker.desired_status === 'TERMINATED' || worker.ec2_instance_id === null || lost.has(worker.id)) return true
+    losses = recentLosses(losses, nowMs)
+    if (!mayLose(losses, present.size + losses.length, nowMs)) return false
+    losses = [...losses, nowMs]
+    lost.add(worker.id)
+    return true
+  }
+
+  return {
+    missed(worker: Worker, nowMs: number): Ec2Sight {
+      const first = firstMissAt.get(worker.id) ?? nowMs
+      firstMissAt.set(worker.id, first)
+      // An open attempt may have been repeated a moment ago, so the grace is counted from the first miss since then.
+      const apartMs = worker.launch?.state === 'open' ? LAUNCH_GRACE_MS : MISSES_APART_MS
+      const launchedAt = worker.launch === null ? 0 : toMs(worker.launch.requested_at)
+      const isLongEnough = nowMs - first >= apartMs && nowMs - launchedAt >= LAUNCH_GRACE_MS
+      const seconds = Math.round((nowMs - first) / 1000)
+      const because = `EC2 has not shown its machine for ${seconds} s`
+      if (!isLongEnough) return { kind: 'absent', confirmed: false, because }
+      if (isBelieved(worker, nowMs)) return { kind: 'absent', confirmed: true, because }
+      const doubt = `${because}, but ${losses.length} others vanished within the hour: is this the right account?`
+      return { kind: 'absent', confirmed: false, because: doubt }
+    },
+    found(workerId: string): void {
+      firstMissAt.delete(workerId)
+      lost.delete(workerId)
+      present.add(workerId)
+    },
+    launchSent: (workerId: string): void => void firstMissAt.delete(workerId),
+    forget(workerId: string): void {
+      firstMissAt.delete(workerId)
+      present.delete(workerId)
+      lost.delete(workerId)
+    },
+    clear(): void {
+      firstMissAt.clear()
+      present.clear()
+      lost.clear()
+      losses = []
     },
   }
 }

@@ -1,7 +1,7 @@
 import { apiClient } from '@lcm/client/client'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import type { Compute } from '@lcm/cloud/compute'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
+import type { Machines } from '@lcm/cloud/gathered'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { localCoordination } from '@lcm/coordination/local'
 import type { DecisionNote } from '@lcm/domain/decision'
@@ -14,7 +14,7 @@ import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
-import { workerReconciler } from './worker-reconciler.ts'
+import { workerController } from './worker-controller.ts'
 
 let clock: ReturnType<typeof manualClock>
 let worker: Worker
@@ -31,6 +31,10 @@ const problem = (status: number, code: string) => json(status, { type: '', title
 
 /** One worker behind an API that takes every write. */
 const api = async (request: ApiRequest): Promise<ApiResponse> => {
+  if (request.url.endsWith('/settings')) return json(200, { version: 0, updated_at: null, settings: {} })
+  if (request.url.endsWith('/metrics')) return { status: 204, headers: {}, body: null }
+  if (request.url.endsWith('/idle-checks'))
+    return json(200, { verdict: 'skipped_not_idle', because: 'busy', guards: [], worker })
   if (request.method === 'GET' && request.url.includes('?'))
     return json(200, { items: [worker], next_cursor: null, revision: '1' })
   if (request.method === 'GET') return json(200, worker)
@@ -42,22 +46,30 @@ const api = async (request: ApiRequest): Promise<ApiResponse> => {
 }
 
 const machine = () => anInstance({ state: worker.status === 'STOPPED' ? 'stopped' : 'running' })
-const act = (name: string) => async () => {
-  acts.push(name)
-  if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: name, message: 'refused' })
-  return 'stopping'
-}
-const compute: Compute = {
+const machines: Machines = {
   list: async () => [machine()],
-  describe: async () => ({ found: [machine()], missing: [] }),
+  look: async () => machine(),
   newestImage: async () => null,
+  imageIds: async () => [],
   launch: async () => machine(),
-  start: act('start'),
-  stop: act('stop'),
-  terminate: act('terminate'),
+  async power(_region, act) {
+    acts.push(act)
+    if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: act, message: 'refused' })
+    return 'stopping'
+  },
+}
+const silent = async (): Promise<never> => {
+  throw new CloudError('transient', { code: 'Silent', action: 'GET', message: 'no answer' })
 }
 const cml: CmlSystem = {
-  probe: async () => ({ stage: 'READY', version: '2.9.1', certificate_sha256: null, detail: '' }),
+  probe: async () => ({ stage: 'READY', version: '2.9.1', certificate_sha256: 'ab'.repeat(32), detail: '' }),
+  stats: silent,
+  health: silent,
+  nodeDefinitions: silent,
+  licensing: silent,
+  register: silent,
+  deregister: silent,
+  activity: silent,
 }
 
 const onMachine = (more: Partial<Worker>) => {
@@ -67,6 +79,7 @@ const onMachine = (more: Partial<Worker>) => {
     ec2_instance_id: instance_id,
     ...place,
     https_endpoint: 'https://127.64.0.1',
+    cml: { ...aWorker().cml, certificate_sha256: 'ab'.repeat(32) },
     service_status: 'AVAILABLE',
     ...more,
   })
@@ -77,22 +90,23 @@ async function runFor(ms: number): Promise<void> {
   const client = apiClient(api)
   const log = decisionLog({ client, clock, logger: silentLogger, instanceId: 'one' })
   const decisions: DecisionLog = { ...log, note: (_, epoch, note) => void noted.push({ epoch, ...note }) }
-  const reconciler = workerReconciler({
+  const controller = workerController({
     client,
+    metrics: { latest: async () => new Map() },
     decisions,
-    compute,
+    machines,
     cml,
     clock,
     changeKeys: coordination.changeKeys,
     election: coordination.election('worker-controller', 'one'),
     logger: silentLogger,
     meter: silentMeter,
-    config: { fleet: 'f', regions: {}, policy: WORKER_POLICY, ...WORKER_CONTROLLER_DEFAULTS },
+    config: { fleet: 'lcm', regions: {}, policy: WORKER_POLICY, ...WORKER_CONTROLLER_DEFAULTS },
   })
   const stop = new AbortController()
-  const ended = reconciler.run(stop.signal)
+  const ended = controller.service.run(stop.signal)
   await clock.advance(ms)
-  planned = reconciler.plan()
+  planned = controller.plan()
   stop.abort()
   await clock.advance(0)
   await ended

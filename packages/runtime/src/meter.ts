@@ -6,18 +6,23 @@ export interface Meter {
 }
 
 export type Labels = Readonly<Record<string, string>>
-export interface Counter {
+/** Measurements of something that is gone would be shown for ever. */
+interface Forgetful {
+  /** Forgets what was measured under exactly these labels. */
+  drop(labels: Labels): void
+}
+export interface Counter extends Forgetful {
   add(value?: number, labels?: Labels): void
 }
-export interface Gauge {
+export interface Gauge extends Forgetful {
   set(value: number, labels?: Labels): void
 }
-export interface Histogram {
+export interface Histogram extends Forgetful {
   observe(value: number, labels?: Labels): void
 }
 
 export const silentMeter: Meter = {
-  counter: () => ({ add: () => undefined }),
-  gauge: () => ({ set: () => undefined }),
-  histogram: () => ({ observe: () => undefined }),
+  counter: () => ({ add: () => undefined, drop: () => undefined }),
+  gauge: () => ({ set: () => undefined, drop: () => undefined }),
+  histogram: () => ({ observe: () => undefined, drop: () => undefined }),
 }

@@ -1,3 +1,4 @@
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { LeaderStatus } from '@lcm/runtime'
 
 export interface ControllerHealth {
@@ -5,6 +6,8 @@ export interface ControllerHealth {
   readonly is_leader: boolean
   readonly instance_id: string
   readonly last_reconciliation: string | null
+  /** What it looks after, by name, such as `workers_managed`. */
+  readonly [count: `${string}_managed` | `${string}_with_drift`]: number
   /** What keeps it from being healthy, each in a sentence. */
   readonly problems: readonly string[]
 }
@@ -16,6 +19,9 @@ export interface ControllerFace {
   health(): ControllerHealth
   leader(): LeaderStatus
   metrics(): Promise<string>
+  /** What it has done since it began, by name. */
+  stats(): Readonly<Record<string, number>>
+  plan(): readonly PlannedAction[]
   /** Looks at everything now; false when this instance does not lead. */
   trigger(): boolean
   resign(): Promise<void>
@@ -46,6 +52,8 @@ const ROUTES: Readonly<Record<string, FaceRoute>> = {
   'GET /ready': { who: 'anyone', answer: () => ({ status: 200, body: { ready: true } }) },
   'GET /info': { who: 'anyone', answer: ({ service, version }) => ({ status: 200, body: { service, version } }) },
   'GET /metrics': { who: 'known', answer: async face => ({ status: 200, body: await face.metrics() }) },
+  'GET /admin/stats': { who: 'admin', answer: face => ({ status: 200, body: face.stats() }) },
+  'GET /admin/plan': { who: 'admin', answer: face => ({ status: 200, body: { items: face.plan() } }) },
   'GET /admin/leader-status': { who: 'admin', answer: face => ({ status: 200, body: face.leader() }) },
   'POST /admin/trigger-reconcile': {
     who: 'admin',

@@ -13,6 +13,8 @@ const face: ControllerFace = {
   health: () => ({ status, is_leader: leads, instance_id: 'one', last_reconciliation: null, problems: [] }),
   leader: () => ({ state: leads ? 'LEADER' : 'STANDBY', leader_id: 'one', term: 7, since: null }),
   metrics: async () => 'a_metric 1\n',
+  stats: () => ({ stopped_count: 3 }),
+  plan: () => [{ resource: 'worker:w-1', action: 'stop', because: 'asked for', due_at: null }],
   trigger: () => {
     done.push('trigger')
     return leads
@@ -64,6 +66,9 @@ it('lets only administrators act', async () => {
   }
   expect(done).toEqual(['trigger', 'resign'])
   expect((await ask('/admin/leader-status', 'root'))[1]).toContain('"term":7')
+  expect((await ask('/admin/stats', 'root'))[1]).toContain('"stopped_count":3')
+  expect((await ask('/admin/plan', 'root'))[1]).toContain('worker:w-1')
+  for (const path of ['/admin/stats', '/admin/plan']) expect((await ask(path, 'joe'))[0]).toBe(403)
 })
 
 it('can not trigger where it does not lead', async () => {

@@ -21,15 +21,18 @@ export function promMeter(): PromMeter {
   return {
     counter(name, help, labels) {
       const counter = new Counter(about(name, help, labels))
-      return { add: (value = 1, values = {}) => counter.inc(values, value) }
+      return { add: (value = 1, values = {}) => counter.inc(values, value), drop: values => counter.remove(values) }
     },
     gauge(name, help, labels) {
       const gauge = new Gauge(about(name, help, labels))
-      return { set: (value, values = {}) => gauge.set(values, value) }
+      return { set: (value, values = {}) => gauge.set(values, value), drop: values => gauge.remove(values) }
     },
     histogram(name, help, labels) {
       const histogram = new Histogram({ ...about(name, help, labels), buckets: BUCKETS })
-      return { observe: (value, values = {}) => histogram.observe(values, value) }
+      return {
+        observe: (value, values = {}) => histogram.observe(values, value),
+        drop: values => histogram.remove(values),
+      }
     },
     text: () => registry.metrics(),
   }

@@ -22,15 +22,21 @@ export function recordingMeter(): RecordingMeter {
         const series = seriesOf(name, labels)
         values.set(series, (values.get(series) ?? 0) + value)
       }
-      return { add }
+      return { add, drop: labels => void values.delete(seriesOf(name, labels)) }
     },
     gauge(name) {
       register(name)
-      return { set: (value, labels) => void values.set(seriesOf(name, labels), value) }
+      return {
+        set: (value, labels) => void values.set(seriesOf(name, labels), value),
+        drop: labels => void values.delete(seriesOf(name, labels)),
+      }
     },
     histogram(name) {
       register(name)
-      return { observe: (value, labels) => void bucket(observed, seriesOf(name, labels)).push(value) }
+      return {
+        observe: (value, labels) => void bucket(observed, seriesOf(name, labels)).push(value),
+        drop: labels => void observed.delete(seriesOf(name, labels)),
+      }
     },
     value: (name, labels) => values.get(seriesOf(name, labels)),
     observations: (name, labels) => observed.get(seriesOf(name, labels)) ?? [],

@@ -78,7 +78,8 @@ const seeing = (sight: Ec2Sight, cml: CmlSight | null = null): Observation => ({
   cml,
   license: null,
   launch: null,
-  isIdleCheckDue: false,
+  isSurveyDue: false,
+  nodeDefinitions: null,
 })
 const decide = (worker: Worker, sight: Ec2Sight, cml: CmlSight | null = null, nowMs = soon): Decision =>
   decideWorker(worker, seeing(sight, cml), WORKER_POLICY, nowMs)
@@ -118,7 +119,12 @@ describe('over every status, intent and sight', () => {
     ),
   )
   const decided = cases.map(each => {
-    const observed = { ...seeing(each.sight, each.cml), license: each.license, isIdleCheckDue: true }
+    const observed = {
+      ...seeing(each.sight, each.cml),
+      license: each.license,
+      isSurveyDue: true,
+      nodeDefinitions: null,
+    }
     return { ...each, decision: decideWorker(each.worker, observed, WORKER_POLICY, each.nowMs) }
   })
 

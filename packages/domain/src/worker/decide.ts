@@ -223,9 +223,13 @@ function bootChanges({ worker, nowMs }: Seen, cml: CmlSight): WorkerChanges {
   const reached = bootReached(cml.stage)
   const known = {
     version: cml.version ?? worker.cml.version,
+    ready: cml.stage === 'READY',
     certificate_sha256: worker.cml.certificate_sha256 ?? cml.certificate_sha256,
   }
-  const cmlChanged = known.version !== worker.cml.version || known.certificate_sha256 !== worker.cml.certificate_sha256
+  const cmlChanged =
+    known.version !== worker.cml.version ||
+    known.ready !== worker.cml.ready ||
+    known.certificate_sha256 !== worker.cml.certificate_sha256
   return {
     ...(bootDiffers(worker.conditions, reached)
       ? { conditions: withBoot(worker.conditions, reached, nowMs, cml.detail) }
@@ -248,13 +252,20 @@ function decideRunning(seen: Seen): Decision {
   if (worker.drain !== null) return announce({ status: 'DRAINING' }, `${worker.drain.by} asked for a drain`)
   const drift = factsOf(worker, instance)
   if (!isEmpty(drift)) return announce(drift, `EC2 shows another ${Object.keys(drift).join(', ')}`)
-  return decideService(seen) ?? decideLicense(seen) ?? decideIdleness(seen)
+  return decideService(seen) ?? decideInventory(seen) ?? decideLicense(seen) ?? decideSurvey(seen)
 }
 
-const decideIdleness = ({ isIdleCheckDue }: Seen): Decision =>
-  isIdleCheckDue
-    ? perform({ kind: 'check_idle' }, 'it is time to see whether anybody uses it')
-    : nothing('running, as wanted')
+/** What labs can be placed on it. */
+function decideInventory({ worker, nodeDefinitions }: Seen): Decision | null {
+  if (nodeDefinitions === null || nodeDefinitions.join() === worker.cml.node_definitions.join()) return null
+  return announce(
+    { cml: { node_definitions: [...nodeDefinitions] } },
+    `CML offers ${nodeDefinitions.length} node definitions`,
+  )
+}
+
+const decideSurvey = ({ isSurveyDue }: Seen): Decision =>
+  isSurveyDue ? perform({ kind: 'survey' }, 'it is time to see whether anybody uses it') : nothing('running, as wanted')
 
 /** CML itself: found running and not yet seen ready, or gone silent. Null while it serves. */
 function decideService(seen: Seen): Decision | null {

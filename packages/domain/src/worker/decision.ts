@@ -20,8 +20,8 @@ export type WorkerAction =
   | { readonly kind: 'deregister_license' }
   /** The licence goes down with its machine: somebody has to know. Then `changes` are written. */
   | { readonly kind: 'record_leak'; readonly changes: WorkerChanges }
-  /** Send what people did on the worker to where idleness is judged. */
-  | { readonly kind: 'check_idle' }
+  /** Have its CML visited, and what people did on it sent to where idleness is judged. Nobody waits for it. */
+  | { readonly kind: 'survey' }
 
 export interface Guard {
   readonly name: string

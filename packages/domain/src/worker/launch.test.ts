@@ -30,7 +30,7 @@ const decide = (
 ): Decision =>
   decideWorker(
     worker,
-    { ec2: sight, cml: null, license: null, launch, isIdleCheckDue: false },
+    { ec2: sight, cml: null, license: null, launch, isSurveyDue: false, nodeDefinitions: null },
     { ...WORKER_POLICY, fleet: 'fleet-1' },
     nowMs,
   )

@@ -37,7 +37,14 @@ const LICENSED = says('COMPLETED', 'IN_COMPLIANCE')
 const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, policy = WORKER_POLICY) =>
   decideWorker(
     worker,
-    { ec2: { kind: 'instance', instance: anInstance() }, cml: null, license, launch: null, isIdleCheckDue: false },
+    {
+      ec2: { kind: 'instance', instance: anInstance() },
+      cml: null,
+      license,
+      launch: null,
+      isSurveyDue: false,
+      nodeDefinitions: null,
+    },
     policy,
     ENTERED + afterMs,
   )

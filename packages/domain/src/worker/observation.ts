@@ -56,8 +56,10 @@ export interface Observation {
   readonly license: LicenseSight | null
   /** Null unless the worker still has to be launched. */
   readonly launch: LaunchInputs | null
-  /** Whether it is time to ask what people did on it. */
-  readonly isIdleCheckDue: boolean
+  /** Whether it is time to visit its CML: for its licence, its node definitions, and what people did on it. */
+  readonly isSurveyDue: boolean
+  /** What labs on it may be made of, sorted; null when nobody asked, or CML did not answer. */
+  readonly nodeDefinitions: readonly string[] | null
 }
 
 /** A machine that was found, with everything that a decision about it needs. */

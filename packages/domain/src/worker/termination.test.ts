@@ -32,7 +32,8 @@ const seeing = (ec2: Ec2Sight, license: LicenseSight | null = null): Observation
   cml: null,
   license,
   launch: null,
-  isIdleCheckDue: false,
+  isSurveyDue: false,
+  nodeDefinitions: null,
 })
 const machine = (state: string, tags = anInstance().tags): Ec2Sight => ({
   kind: 'instance',
@@ -53,6 +54,14 @@ describe('a licence is never lost in silence', () => {
       afterMs: 0,
     })
     expect(decide(condemned({ license: NO_LICENSE }), seeing(machine('running'))).action.kind).toBe('terminate')
+  })
+
+  it('is given back also when somebody registered it behind our back, and not waited for when nobody knows of any', () => {
+    const unknown = condemned({ license: NO_LICENSE })
+    expect(decide(unknown, seeing(machine('running'), licensed('COMPLETED'))).action.kind).toBe('deregister_license')
+    expect(decide(unknown, seeing(machine('running'), SILENT)).action.kind).toBe('terminate')
+    const late = { afterMs: 2 * HOUR_MS + 1 }
+    expect(decide(unknown, seeing(machine('running'), licensed('COMPLETED')), late).action.kind).not.toBe('record_leak')
   })
 
   it('keeps the machine while CML does not answer, and says so', () => {

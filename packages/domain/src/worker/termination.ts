@@ -31,8 +31,14 @@ export function decideTermination(seen: Seen, because: string): Decision {
     const message = `${instance.instance_id} does not carry our tags any more, so it is left alone`
     return hold(worker, { type: CONDITION.notOurs, reason: 'TagsMissing', message }, policy.lookAgainMsMax, nowMs)
   }
-  return holdsLicense(worker) ? decideReturn(seen) : decideDestruction(seen, because)
+  return holdsLicense(worker) || isFoundLicensed(seen) ? decideReturn(seen) : decideDestruction(seen, because)
 }
+
+/** Registered behind our back; what could not be given back in time is on record by now. */
+const isFoundLicensed = ({ worker, license, policy, nowMs }: Seen): boolean =>
+  license?.kind === 'seen' &&
+  license.registration !== 'NOT_REGISTERED' &&
+  ageOf(worker, nowMs) <= policy.returnLicenseMsMax
 
 /** A licence is given back before its machine goes, or it is on record that it was not. */
 function decideReturn(seen: Seen): Decision {

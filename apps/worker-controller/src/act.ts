@@ -1,0 +1,116 @@
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { CloudError } from '@lcm/cloud/errors'
+import { NotLeadingError } from '@lcm/cloud/fenced'
+import type { Machines } from '@lcm/cloud/gathered'
+import { assert } from '@lcm/domain/assert'
+import type { Decision } from '@lcm/domain/worker/decision'
+import { judgeLaunch } from '@lcm/domain/worker/launch'
+import { judgeLicense } from '@lcm/domain/worker/license-operation'
+import { lookAgain, type WorkerPolicy } from '@lcm/domain/worker/observation'
+import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
+import { type ReconciliationResult, requeue, retry, success } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { CmlLogins } from './cml-logins.ts'
+import { changeLicense } from './licenses.ts'
+import type { Observer } from './observe.ts'
+import { changeMachine, launch, type MachineAction, openAttempt } from './perform.ts'
+import { announceAttempt, type Look, type ReportParts, report } from './report.ts'
+import type { Surveys } from './surveys.ts'
+
+export interface ActParts extends ReportParts {
+  readonly machines: Machines
+  readonly cml: CmlSystem
+  readonly logins: CmlLogins
+  readonly clock: Clock
+  readonly observing: Observer
+  readonly surveys: Pick<Surveys, 'request'>
+  /** The rules that the decision was made by. */
+  readonly policy: WorkerPolicy
+}
+
+/** Carries one decision out: one effect, or one write. */
+export async function act(
+  parts: ActParts,
+  worker: Worker,
+  decision: Decision,
+  look: Look,
+): Promise<ReconciliationResult> {
+  const { action, because } = decision
+  switch (action.kind) {
+    case 'nothing':
+      return success(because)
+    case 'wait':
+      return requeue(because, action.afterMs)
+    case 'write':
+      return report(parts, worker, { changes: action.changes, afterMs: action.afterMs, decision }, look)
+    case 'open_attempt': {
+      const attempt = openAttempt(worker, action.n, action.parameters, parts.clock.now())
+      return announceAttempt(parts, worker, { attempt, decision }, look)
+    }
+    case 'launch':
+      return launchAndReport(parts, worker, look)
+    case 'register_license':
+    case 'deregister_license':
+      return changeLicenseAndReport(parts, worker, action.kind, look)
+    case 'record_leak':
+      return recordLeak(parts, worker, { changes: action.changes, decision }, look)
+    case 'survey':
+      parts.observing.surveyAsked(worker.id)
+      parts.surveys.request(worker, look.epoch)
+      return success(because)
+    default:
+      return change(parts, worker, action, look)
+  }
+}
+
+async function launchAndReport(parts: ActParts, worker: Worker, look: Look): Promise<ReconciliationResult> {
+  assert(worker.launch, `${worker.id} has no attempt to launch`)
+  parts.observing.launchSent(worker.id)
+  const outcome = await launch(parts.machines, worker, look.signal)
+  if (outcome.kind === 'refused' && outcome.errorClass === 'capacity') parts.observing.launchRefused(worker)
+  const at = { policy: parts.policy, nowMs: parts.clock.now() }
+  return act(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), look)
+}
+
+async function change(
+  parts: ActParts,
+  worker: Worker,
+  action: MachineAction,
+  look: Look,
+): Promise<ReconciliationResult> {
+  try {
+    const state = await changeMachine(parts.machines, worker, action, look.signal)
+    return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.policy, parts.clock.now()))
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
+    return expected ? requeue(error.message, parts.policy.lookAgainMsMax) : retry(error.message, error)
+  }
+}
+
+async function changeLicenseAndReport(
+  parts: ActParts,
+  worker: Worker,
+  kind: 'register_license' | 'deregister_license',
+  look: Look,
+): Promise<ReconciliationResult> {
+  const url = worker.https_endpoint
+  if (url === null) return requeue('CML has no address yet', parts.policy.lookAgainMs)
+  // The last question before something is changed that no compare-and-set guards.
+  if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
+  const outcome = await changeLicense(parts, worker, { act: kind, url }, look.signal)
+  return act(parts, worker, judgeLicense(worker, outcome, parts.policy), look)
+}
+
+/** On record first, and only then written down as done: one that is reported twice is still one. */
+async function recordLeak(
+  parts: ActParts,
+  worker: Worker,
+  { changes, decision }: { changes: WorkerChanges; decision: Decision },
+  look: Look,
+): Promise<ReconciliationResult> {
+  const { udi, product } = worker.license
+  const body = { worker_id: worker.id, udi, hostname: null, product, reason: decision.because.slice(0, 500) }
+  await parts.client.call('reportLicenseLeak', { body, epoch: look.epoch, signal: look.signal })
+  return report(parts, worker, { changes, afterMs: 0, decision }, look)
+}

@@ -1,0 +1,59 @@
+import { NotLeadingError } from '@lcm/cloud/fenced'
+import { simCompute } from '@lcm/cloud-sim/compute'
+import { openSimModel } from '@lcm/cloud-sim/model'
+import { localCoordination } from '@lcm/coordination/local'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { describe, expect, it } from 'vitest'
+import { ledMachines } from './led-machines.ts'
+
+const REGION = 'us-east-1'
+const UNKNOWN = 'i-00000000000000000'
+const never = new AbortController().signal
+
+function open() {
+  const clock = manualClock()
+  const coordination = localCoordination({ clock, firstEpoch: () => 1 })
+  const sent: string[] = []
+  const port = simCompute(openSimModel({ seed: 1, clock }))
+  const compute: typeof port = {
+    ...port,
+    power: (region, act, ids, signal) => {
+      sent.push(act)
+      return port.power(region, act, ids, signal)
+    },
+  }
+  return {
+    clock,
+    sent,
+    ...ledMachines({ compute, clock, election: coordination.election('worker-controller', 'one') }),
+  }
+}
+
+describe('the machines of a leader', () => {
+  it('can be changed only between winning and losing the seat, and looked at always', async () => {
+    const { sent, machines, election } = open()
+    await expect(machines.power(REGION, 'stop', UNKNOWN, never)).rejects.toBeInstanceOf(NotLeadingError)
+    expect(await machines.look(REGION, UNKNOWN, never)).toBeNull()
+    await election.campaign(never)
+    await expect(machines.power(REGION, 'stop', UNKNOWN, never)).rejects.toMatchObject({ errorClass: 'not_found' })
+    await election.resign()
+    await expect(machines.power(REGION, 'terminate', UNKNOWN, never)).rejects.toBeInstanceOf(NotLeadingError)
+    expect(sent).toEqual(['stop'])
+  })
+
+  it('are not changed by what waited in a queue while the seat was lost', async () => {
+    const { clock, sent, machines, election } = open()
+    await election.campaign(never)
+    const ids = Array.from({ length: 9 }, (_, n) => `i-0000000000000000${n}`)
+    const outcomes = ids.map(async id => {
+      for (let n = 0; n < 3; n += 1) await machines.power(REGION, 'start', id, never).catch(() => undefined)
+      return machines.power(REGION, 'start', id, never).catch((error: Error) => error.name)
+    })
+    await clock.advance(0)
+    const before = sent.length
+    await election.resign()
+    await clock.advance(60_000)
+    expect(sent).toHaveLength(before)
+    expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['NotLeadingError']))
+  })
+})

@@ -1,0 +1,30 @@
+import type { Compute } from '@lcm/cloud/compute'
+import { fencedCompute } from '@lcm/cloud/fenced'
+import { gathered, type Machines } from '@lcm/cloud/gathered'
+import { rateLimited } from '@lcm/cloud/rate-limited'
+import type { Election, Leadership } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+
+/**
+ * The machines as a leader may use them: calls are gathered, then wait for their turn, and only then is it asked whether this
+ * instance still leads. Use the election that comes with them, since the machines learn from it who does.
+ */
+export function ledMachines<E extends Election>(parts: {
+  compute: Compute
+  election: E
+  clock: Clock
+}): { readonly machines: Machines; readonly election: E } {
+  const { election, clock } = parts
+  let current: Leadership | null = null
+  const fenced = fencedCompute(parts.compute, () => current?.isHeld() ?? false)
+  return {
+    machines: gathered(rateLimited(fenced, { clock })),
+    election: {
+      ...election,
+      async campaign(signal) {
+        current = await election.campaign(signal)
+        return current
+      },
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import type { Client } from '@lcm/client/client'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { CloudError } from '@lcm/cloud/errors'
+import { holdsLicense, type LicenseOutcome } from '@lcm/domain/worker/license-operation'
+import type { LicenseSight, WorkerPolicy } from '@lcm/domain/worker/observation'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { CmlLogins } from './cml-logins.ts'
+
+export interface LicenseParts {
+  readonly cml: CmlSystem
+  readonly logins: CmlLogins
+  readonly client: Client
+}
+
+/** What a cloud's words may take up in a record. */
+const WORDS_MAX = 500
+
+/** Whether the next decision may depend on what CML says of its licence. */
+export function dependsOnLicense(worker: Worker, policy: WorkerPolicy): boolean {
+  if (worker.status === 'RUNNING')
+    return worker.license.pending_operation !== null || worker.refresh_requested_at !== null
+  // Somebody may have registered it since anybody looked.
+  if (worker.status === 'TERMINATING') return true
+  return worker.status === 'STOPPING' && policy.licenseOnStop === 'release' && holdsLicense(worker)
+}
+
+/** A CML that can't be asked is part of what is seen. */
+export async function seeLicense(
+  { cml, logins }: LicenseParts,
+  worker: Worker,
+  url: string,
+  signal: AbortSignal,
+): Promise<LicenseSight> {
+  try {
+    const { udi, ...seen } = await cml.licensing(await logins.of(worker, url, signal), signal)
+    return { kind: 'seen', ...seen, udi: udi?.product_uuid ?? null }
+  } catch (error) {
+    if (error instanceof CloudError) return { kind: 'unknown', because: error.message.slice(0, WORDS_MAX) }
+    throw error
+  }
+}
+
+/** Asks CML to register or to let go. Every refusal is an outcome, so that it can be judged. */
+export async function changeLicense(
+  parts: LicenseParts,
+  worker: Worker,
+  { act, url }: { act: 'register_license' | 'deregister_license'; url: string },
+  signal: AbortSignal,
+): Promise<LicenseOutcome> {
+  try {
+    const login = await parts.logins.of(worker, url, signal)
+    if (act === 'deregister_license') return { kind: await parts.cml.deregister(login, signal) }
+    const token = await tokenOf(parts.client, worker, signal)
+    await parts.cml.register(login, { product: worker.license.product, token, extra_nodes: null }, signal)
+    return { kind: 'taken' }
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    return { kind: 'refused', errorClass: error.errorClass, message: error.message.slice(0, WORDS_MAX) }
+  }
+}
+
+async function tokenOf(client: Client, worker: Worker, signal: AbortSignal): Promise<string> {
+  const { license_token } = await client.call('getWorkerSecrets', { params: { id: worker.id }, signal })
+  if (license_token !== null) return license_token
+  throw new CloudError('invalid', {
+    code: 'NoToken',
+    action: 'register',
+    message: `no licence token is kept for ${worker.name}; PUT its licence again`,
+  })
+}

@@ -1,0 +1,161 @@
+import { isProblem } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import { readList } from '@lcm/client/lists'
+import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
+import { CloudError } from '@lcm/cloud/errors'
+import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
+import type { WorkerSample } from '@lcm/contract/worker-bodies'
+import { toInstant } from '@lcm/domain/instant'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { HostedService, Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { CmlLogins } from './cml-logins.ts'
+import type { Counters } from './counters.ts'
+import { inParallel } from './in-parallel.ts'
+
+/** So many CML servers are asked at once. */
+const CML_AT_ONCE = 50
+
+export interface MetricsLoopParts {
+  readonly client: Client
+  readonly metrics: MachineMetrics
+  readonly cml: CmlSystem
+  readonly logins: CmlLogins
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly counters: Counters
+  readonly intervalMs: number
+  /** Whether CML answered; one that goes silent is looked at by the reconciler. */
+  onCmlHeard(worker: Worker, answered: boolean): void
+}
+
+/** Looks at every worker that runs, by CloudWatch and by its CML. A source that fails takes neither the other nor the rest with it. */
+export function metricsLoop(parts: MetricsLoopParts): HostedService {
+  const { clock, logger, intervalMs } = parts
+  return {
+    name: 'metrics',
+    async run(signal) {
+      while (!signal.aborted) {
+        const startedMs = clock.monotonic()
+        try {
+          await collectAll(parts, signal)
+          parts.counters.metricsCollected()
+        } catch (err) {
+          if (!signal.aborted) logger.warn({ err }, 'metrics could not be collected')
+        }
+        await clock.sleep(Math.max(0, intervalMs - (clock.monotonic() - startedMs)), signal)
+      }
+    },
+  }
+}
+
+async function collectAll(parts: MetricsLoopParts, signal: AbortSignal): Promise<void> {
+  const workers = await runningWorkers(parts.client, signal)
+  const readings = readingsByRegion(parts, workers, signal)
+  await inParallel(workers, CML_AT_ONCE, signal, async worker => {
+    const [reading, server] = await Promise.all([
+      readings.get(worker.aws_region)?.then(all => all.get(worker.ec2_instance_id ?? '')),
+      askCml(parts, worker, signal),
+    ])
+    await report(parts, worker, sampleOf(reading, server, toInstant(parts.clock.now())), signal)
+  })
+}
+
+const runningWorkers = async (client: Client, signal: AbortSignal): Promise<readonly Worker[]> =>
+  (await readList(page => client.call('listWorkers', { query: { ...page, status: 'RUNNING' }, signal }))).items
+
+type Readings = ReadonlyMap<string, MachineReading>
+
+/** One question per region, for all its machines. A region that does not answer has no readings. */
+function readingsByRegion(
+  { metrics, logger }: MetricsLoopParts,
+  workers: readonly Worker[],
+  signal: AbortSignal,
+): ReadonlyMap<string, Promise<Readings>> {
+  const idsByRegion = new Map<string, string[]>()
+  for (const { aws_region, ec2_instance_id } of workers) {
+    if (ec2_instance_id === null) continue
+    idsByRegion.set(aws_region, [...(idsByRegion.get(aws_region) ?? []), ec2_instance_id])
+  }
+  const readings = new Map<string, Promise<Readings>>()
+  for (const [region, ids] of idsByRegion) {
+    const asked = metrics.latest(region, ids, signal).catch((err: unknown): Readings => {
+      logger.warn({ err, region }, 'CloudWatch could not be asked')
+      return new Map()
+    })
+    readings.set(region, asked)
+  }
+  return readings
+}
+
+interface ServerSight {
+  readonly stats: CmlStats | null
+  readonly health: CmlHealth | null
+}
+
+/** A worker without an address is passed over, not failed. */
+async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSignal): Promise<ServerSight> {
+  const { https_endpoint: url } = worker
+  if (url === null) return { stats: null, health: null }
+  try {
+    const login = await parts.logins.of(worker, url, signal)
+    const [stats, health] = await Promise.all([parts.cml.stats(login, signal), healthOf(parts.cml, login, signal)])
+    parts.onCmlHeard(worker, true)
+    return { stats, health }
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    // Who is refused has been answered.
+    parts.onCmlHeard(worker, error.errorClass !== 'transient')
+    return { stats: null, health: null }
+  }
+}
+
+const healthOf = (
+  cml: CmlSystem,
+  login: Parameters<CmlSystem['health']>[0],
+  signal: AbortSignal,
+): Promise<CmlHealth | null> => cml.health(login, signal).catch(() => null)
+
+/** What the machine says of itself wins over what the cloud sees from outside. */
+function sampleOf(reading: MachineReading | undefined, { stats, health }: ServerSight, now: string): WorkerSample {
+  return {
+    collected_at: now,
+    cpu_utilization: stats?.cpu_utilization ?? reading?.cpu_utilization ?? null,
+    memory_utilization: stats?.memory_utilization ?? reading?.memory_utilization ?? null,
+    disk_utilization: stats?.disk_utilization ?? reading?.disk_utilization ?? null,
+    network_in_bytes: reading?.network_in_bytes ?? null,
+    network_out_bytes: reading?.network_out_bytes ?? null,
+    disk_read_bytes: reading?.disk_read_bytes ?? null,
+    disk_write_bytes: reading?.disk_write_bytes ?? null,
+    nodes_count: stats?.running_nodes ?? null,
+    cml_version: null,
+    system_health: health && healthWords(health),
+  }
+}
+
+function healthWords({ computes, ...flags }: CmlHealth): Record<string, boolean> {
+  const all = (name: 'kvm_vmx_enabled' | 'enough_cpus' | 'refplat_images_available') =>
+    computes.every(compute => compute[name] !== false)
+  const said = {
+    ...flags,
+    kvm_vmx_enabled: all('kvm_vmx_enabled'),
+    enough_cpus: all('enough_cpus'),
+    refplat_images_available: all('refplat_images_available'),
+  }
+  return Object.fromEntries(Object.entries(said).flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
+}
+
+/** A worker that is gone meanwhile needs no sample. */
+async function report(
+  { client, logger }: MetricsLoopParts,
+  worker: Worker,
+  body: WorkerSample,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await client.call('reportWorkerMetrics', { params: { id: worker.id }, body, signal })
+  } catch (err) {
+    if (!isProblem(err, 'not_found') && !signal.aborted)
+      logger.warn({ err, worker: worker.id }, 'a sample could not be reported')
+  }
+}

@@ -1,0 +1,115 @@
+import { isProblem } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import type { DecisionNote } from '@lcm/domain/decision'
+import { holds } from '@lcm/domain/worker/boot'
+import type { Decision } from '@lcm/domain/worker/decision'
+import type { Observation } from '@lcm/domain/worker/observation'
+import { type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
+import { type Election, type ReconcileContext, type ReconciliationResult, requeue, success } from '@lcm/runtime'
+import type { Counters } from './counters.ts'
+import { BECAUSE_CHARS_MAX } from './fleet-board.ts'
+
+/** One look at one worker: what the loop says of it, and what was seen. */
+export interface Look extends ReconcileContext<Worker> {
+  readonly seen: Observation
+  durationMs(): number
+}
+
+export interface ReportParts {
+  readonly client: Client
+  readonly election: Election
+  readonly counters: Counters
+}
+
+interface Report {
+  readonly changes: WorkerChanges
+  readonly afterMs: number | null
+  readonly decision: Decision
+}
+
+/** One guarded write. Losing the race to another writer is no failure: look again at what they wrote. */
+export async function report(
+  parts: ReportParts,
+  worker: Worker,
+  { changes, afterMs, decision }: Report,
+  look: Look,
+): Promise<ReconciliationResult> {
+  const body = { changes, decision: noteOf(worker, decision, look) }
+  const lost = await guarded(parts, worker, look, call => parts.client.call('reportWorkerStatus', { ...call, body }))
+  if (lost !== null) return lost
+  count(parts.counters, worker, withChanges(worker, changes))
+  const moved = changes.status === undefined ? '' : `${worker.status} -> ${changes.status}: `
+  const said = `${moved}${decision.because}`
+  return afterMs === null ? success(said) : requeue(said, afterMs)
+}
+
+/** The attempt is stored before the cloud is asked; the very next look launches it. */
+export async function announceAttempt(
+  parts: ReportParts,
+  worker: Worker,
+  { attempt, decision }: { attempt: LaunchAttempt; decision: Decision },
+  look: Look,
+): Promise<ReconciliationResult> {
+  const body = { attempt, decision: noteOf(worker, decision, look) }
+  const lost = await guarded(parts, worker, look, call => parts.client.call('openLaunchAttempt', { ...call, body }))
+  return lost ?? requeue(decision.because, 0)
+}
+
+interface GuardedCall {
+  readonly params: { id: string }
+  readonly ifMatch: number
+  readonly epoch: number
+  readonly signal: AbortSignal
+}
+
+/** Null when the write was taken. */
+async function guarded(
+  { election }: ReportParts,
+  worker: Worker,
+  { epoch, signal }: Look,
+  write: (call: GuardedCall) => Promise<unknown>,
+): Promise<ReconciliationResult | null> {
+  try {
+    await write({ params: { id: worker.id }, ifMatch: worker.version, epoch, signal })
+    return null
+  } catch (error) {
+    if (isProblem(error, 'version_mismatch')) return requeue('somebody else wrote meanwhile', 0)
+    // The API knows another term: only a new one, registered anew, can be of use.
+    if (isProblem(error, 'stale_leader', 'term_not_registered')) await election.resign()
+    throw error
+  }
+}
+
+/** What the write has made true, once per transition. */
+function count(counters: Counters, before: Worker, after: Worker): void {
+  if (before.status !== after.status) {
+    if (after.status === 'PROVISIONING') counters.add('provisioned')
+    if (after.status === 'STOPPED') counters.add('stopped')
+    if (after.status === 'TERMINATED') counters.add('terminated')
+  }
+  if (!holds(before.conditions, 'InstanceRunning') && holds(after.conditions, 'InstanceRunning'))
+    counters.add('started')
+  if (before.license.status === after.license.status) return
+  if (after.license.status === 'REGISTERED') counters.add('license_registered')
+  if (after.license.status === 'UNREGISTERED') counters.add('license_deregistered')
+}
+
+/** The decision as the journal keeps it, with what it was based on. */
+export const noteOf = (worker: Worker, decision: Decision, look: Look, outcome = ''): DecisionNote => ({
+  action: decision.action.kind,
+  because: decision.because.slice(0, BECAUSE_CHARS_MAX) || decision.action.kind,
+  cause: look.cause.slice(0, 200),
+  seen: {
+    version: worker.version,
+    status: worker.status,
+    desired_status: worker.desired_status,
+    ec2: ec2Of(look.seen),
+    cml: look.seen.cml?.stage ?? null,
+    licence: look.seen.license?.kind === 'seen' ? look.seen.license.registration : null,
+  },
+  guards: decision.guards.map(guard => ({ ...guard })),
+  outcome: outcome.slice(0, BECAUSE_CHARS_MAX),
+  duration_ms: look.durationMs(),
+})
+
+export const ec2Of = ({ ec2 }: Observation): string => (ec2.kind === 'instance' ? ec2.instance.state : ec2.kind)

@@ -1,0 +1,146 @@
+import type { Client } from '@lcm/client/client'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { CloudError } from '@lcm/cloud/errors'
+import type { SettingValues } from '@lcm/domain/fleet/settings'
+import type { LicenseSight } from '@lcm/domain/worker/observation'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { HostedService, Logger } from '@lcm/runtime'
+import type { CmlLogins } from './cml-logins.ts'
+import type { Counters } from './counters.ts'
+import { checkIdle } from './idle-checks.ts'
+import { seeLicense } from './licenses.ts'
+import type { SettingsNow } from './settings-now.ts'
+
+/** So many CML servers are visited at once. A slow one must not hold up others, least of all the reconciler. */
+const AT_ONCE = 50
+/** What the API takes. */
+const DEFINITIONS_MAX = 500
+
+/** What a visit to a worker's CML found; null where it did not answer. */
+export interface Survey {
+  readonly license: LicenseSight
+  readonly nodeDefinitions: readonly string[] | null
+}
+
+/** Visits to the CML of running workers, beside the reconciler: licence, node definitions, and whether anybody uses it. */
+export interface Surveys extends HostedService {
+  /** Answers at once; the visit is made when its turn comes, and the worker is woken when there is something to see. */
+  request(worker: Worker, epoch: number): void
+  latest(workerId: string): Survey | null
+  forget(workerId: string): void
+}
+
+export interface SurveyParts {
+  readonly client: Client
+  readonly cml: CmlSystem
+  readonly logins: CmlLogins
+  readonly settings: SettingsNow
+  readonly counters: Counters
+  readonly logger: Logger
+  wake(workerId: string): void
+}
+
+interface Visit {
+  readonly worker: Worker
+  readonly url: string
+  readonly epoch: number
+}
+
+export function surveys(parts: SurveyParts): Surveys {
+  const found = new Map<string, Survey>()
+  const waiting = new Map<string, Visit>()
+  const hands = new Set<() => void>()
+
+  function next(): Visit | undefined {
+    for (const [id, visit] of waiting) {
+      waiting.delete(id)
+      return visit
+    }
+    return undefined
+  }
+
+  /** Resolves when something was asked for, or the term is over. */
+  const asked = (signal: AbortSignal): Promise<void> =>
+    new Promise(resolve => {
+      const wake = () => {
+        hands.delete(wake)
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      hands.add(wake)
+      signal.addEventListener('abort', wake)
+      if (signal.aborted) wake()
+    })
+
+  async function work(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const visit = next()
+      if (visit === undefined) await asked(signal)
+      else await visitOne(parts, found, visit, signal)
+    }
+  }
+
+  return {
+    name: 'surveys',
+    request(worker, epoch) {
+      if (worker.https_endpoint === null) return
+      waiting.set(worker.id, { worker, url: worker.https_endpoint, epoch })
+      for (const wake of hands) {
+        wake()
+        return
+      }
+    },
+    latest: workerId => found.get(workerId) ?? null,
+    forget(workerId) {
+      found.delete(workerId)
+      waiting.delete(workerId)
+    },
+    async run(signal) {
+      found.clear()
+      waiting.clear()
+      await Promise.all(Array.from({ length: AT_ONCE }, () => work(signal)))
+    },
+  }
+}
+
+async function visitOne(
+  parts: SurveyParts,
+  found: Map<string, Survey>,
+  { worker, url, epoch }: Visit,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const license = await seeLicense(parts, worker, url, signal)
+    found.set(worker.id, { license, nodeDefinitions: await seeDefinitions(parts, worker, url, signal) })
+    if (isWatched(worker, await parts.settings.read(signal))) await judgeIdleness(parts, { worker, url, epoch }, signal)
+    parts.wake(worker.id)
+  } catch (err) {
+    if (!signal.aborted) parts.logger.warn({ err, worker: worker.id }, 'a worker could not be surveyed')
+  }
+}
+
+const isWatched = (worker: Worker, settings: SettingValues): boolean =>
+  settings.idle_detection_enabled && worker.idle_detection_enabled
+
+async function judgeIdleness(parts: SurveyParts, { worker, url, epoch }: Visit, signal: AbortSignal): Promise<void> {
+  const { verdict } = await checkIdle(parts, worker, { url, epoch }, signal)
+  parts.counters.add('idle_detection')
+  if (verdict === 'pause') parts.counters.add('auto_pause')
+  if (verdict === 'drain') parts.counters.add('scale_down_drain')
+}
+
+/** Null when CML did not answer. */
+export async function seeDefinitions(
+  { cml, logins }: Pick<SurveyParts, 'cml' | 'logins'>,
+  worker: Worker,
+  url: string,
+  signal: AbortSignal,
+): Promise<readonly string[] | null> {
+  try {
+    const definitions = await cml.nodeDefinitions(await logins.of(worker, url, signal), signal)
+    return definitions.slice(0, DEFINITIONS_MAX)
+  } catch (error) {
+    if (error instanceof CloudError) return null
+    throw error
+  }
+}

@@ -1,0 +1,183 @@
+import { UnreachableError } from '@lcm/client/api-error'
+import { apiClient, type Client } from '@lcm/client/client'
+import { API_PREFIX, ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
+import { type ApiRequest, type ApiResponse, EPOCH_HEADER, fromEtag } from '@lcm/contract/wire'
+import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
+import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
+import { asView, aWorker } from '@lcm/testkit/builders'
+
+/** One call as it came. Its body has passed the contract's schema. */
+export interface Received {
+  readonly name: RouteName
+  readonly id: string
+  readonly query: URLSearchParams
+  readonly body: Readonly<Record<string, unknown>>
+  readonly epoch: number | null
+  readonly ifMatch: number | null
+}
+
+/** The API as a worker-controller meets it: guarded writes, the contract's schemas, and bad days on demand. */
+export interface FakeApi {
+  readonly client: Client
+  readonly workers: Map<string, Worker>
+  readonly templates: Map<string, WorkerTemplate>
+  /** What operators have set; anything else is at its default. */
+  readonly settings: Map<string, unknown>
+  readonly secrets: Map<string, Readonly<Record<string, string>>>
+  /** By worker: what an idle check comes to; `skipped_not_idle` unless given. */
+  readonly verdicts: Map<string, string>
+  readonly received: Received[]
+  put(...workers: readonly Worker[]): void
+  worker(id: string): Worker
+  callsOf(name: RouteName): readonly Received[]
+  /** The next call of that name is refused so. */
+  refuse(name: RouteName, status: number, code: string): void
+  /** Nobody answers any more, or again. */
+  setAway(isAway: boolean): void
+  /** Is called before every answer, for what others do meanwhile. */
+  beforeAnswer(listener: (call: Received) => void): void
+}
+
+type State = Pick<FakeApi, 'workers' | 'templates' | 'settings' | 'secrets' | 'verdicts'>
+type Answering = (state: State, call: Received) => ApiResponse
+
+export function fakeApi(): FakeApi {
+  const state: State = {
+    workers: new Map(),
+    templates: new Map(),
+    settings: new Map(),
+    secrets: new Map(),
+    verdicts: new Map(),
+  }
+  const received: Received[] = []
+  const refusals = new Map<RouteName, ApiResponse[]>()
+  let isAway = false
+  let listener = (_: Received): void => undefined
+
+  async function dispatch(request: ApiRequest): Promise<ApiResponse> {
+    if (request.signal.aborted) throw request.signal.reason
+    if (isAway) throw new UnreachableError('the API is away')
+    const call = receivedOf(request)
+    received.push(call)
+    listener(call)
+    return refusals.get(call.name)?.shift() ?? (ANSWERS[call.name] ?? unexpected)(state, call)
+  }
+
+  return {
+    ...state,
+    client: apiClient(dispatch),
+    received,
+    put(...workers) {
+      for (const worker of workers) state.workers.set(worker.id, worker)
+    },
+    worker: id => state.workers.get(id) ?? aWorker({ id: 'nobody' }),
+    callsOf: name => received.filter(call => call.name === name),
+    refuse(name, status, code) {
+      refusals.set(name, [...(refusals.get(name) ?? []), problem(status, code)])
+    },
+    setAway(away) {
+      isAway = away
+    },
+    beforeAnswer(listen) {
+      listener = listen
+    },
+  }
+}
+
+const json = (status: number, body: object): ApiResponse => ({ status, headers: {}, body: JSON.stringify(body) })
+const problem = (status: number, code: string) => json(status, { type: '', title: '', status, detail: code, code })
+const NO_CONTENT: ApiResponse = { status: 204, headers: {}, body: null }
+const unexpected: Answering = (_, { name }) => problem(500, `the fake knows no ${name}`)
+
+const PATTERNS = Object.entries(ROUTES).map(([name, { method, path }]) => ({
+  name: name as RouteName,
+  method,
+  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`),
+}))
+
+function receivedOf({ method, url, headers, body }: ApiRequest): Received {
+  const { pathname, searchParams } = new URL(url, 'http://api')
+  const path = pathname.slice(API_PREFIX.length)
+  // What is spelt out wins over what has a parameter there, as in `/workers/imports`.
+  const found = PATTERNS.filter(each => each.method === method && each.pattern.test(path))
+  const route = found.find(({ pattern }) => !pattern.source.includes('(')) ?? found[0]
+  if (route === undefined) throw new Error(`no route ${method} ${path}`)
+  const spec: RouteSpec = ROUTES[route.name]
+  const parsed = spec.body === undefined ? {} : spec.body.parse(JSON.parse(body ?? 'null'))
+  const epoch = headers[EPOCH_HEADER]
+  const etag = headers['if-match']
+  return {
+    name: route.name,
+    id: decodeURIComponent(route.pattern.exec(path)?.[1] ?? ''),
+    query: searchParams,
+    body: Object.fromEntries(Object.entries(parsed ?? {})),
+    epoch: epoch === undefined ? null : Number(epoch),
+    ifMatch: etag === undefined ? null : fromEtag(etag),
+  }
+}
+
+const ANSWERS: Partial<Record<RouteName, Answering>> = {
+  getSettings: ({ settings }) => {
+    const all = { ...SETTING_DEFAULTS, ...Object.fromEntries(settings) }
+    const shown = Object.entries(all).map(([name, value]) => [name, { value, source: 'default' }])
+    return json(200, { version: 0, updated_at: null, settings: Object.fromEntries(shown) })
+  },
+  listWorkers,
+  getWorker: (state, { id }) => answerWorker(state, id),
+  getTemplate: ({ templates }, { id }) => {
+    const template = templates.get(id)
+    return template ? json(200, template) : problem(404, 'not_found')
+  },
+  getWorkerSecrets: ({ secrets }, { id }) =>
+    json(200, { license_token: null, cml_username: null, cml_password: null, ...secrets.get(id) }),
+  reportWorkerStatus: (state, call) => write(state, call, worker => withChanges(worker, changesIn(call))),
+  openLaunchAttempt: (state, call) =>
+    write(state, call, worker => ({ ...worker, ...Object.fromEntries([['launch', call.body.attempt]]) })),
+  reportWorkerMetrics: ({ workers }, { id }) => (workers.has(id) ? NO_CONTENT : problem(404, 'not_found')),
+  checkWorkerIdle: ({ workers, verdicts }, { id }) => {
+    const verdict = verdicts.get(id) ?? 'skipped_not_idle'
+    return json(200, { verdict, because: 'so it was judged', guards: [], worker: workers.get(id) ?? null })
+  },
+  importWorker: importFound,
+  reportLicenseLeak: () => json(201, { id: 'll-1' }),
+  recordDecisions: () => NO_CONTENT,
+}
+
+function listWorkers({ workers }: State, { query }: Received): ApiResponse {
+  const status = query.get('status')
+  const all = [...workers.values()].filter(worker =>
+    status === null
+      ? worker.status !== 'TERMINATED' || query.get('include_terminated') === 'true'
+      : worker.status === status,
+  )
+  const from = Number(query.get('cursor') ?? '0')
+  const to = from + Number(query.get('limit') ?? '50')
+  const items = all.slice(from, to).map(asView)
+  return json(200, { items, next_cursor: to < all.length ? String(to) : null, revision: '1' })
+}
+
+function answerWorker({ workers }: State, id: string): ApiResponse {
+  const worker = workers.get(id)
+  return worker ? json(200, asView(worker)) : problem(404, 'not_found')
+}
+
+const changesIn = ({ body }: Received): WorkerChanges => ({ ...Object.fromEntries(Object.entries(body.changes ?? {})) })
+
+function write({ workers }: State, { id, ifMatch }: Received, change: (worker: Worker) => Worker): ApiResponse {
+  const worker = workers.get(id)
+  if (worker === undefined) return problem(404, 'not_found')
+  if (worker.version !== ifMatch) return problem(412, 'version_mismatch')
+  const changed = { ...change(worker), version: worker.version + 1 }
+  workers.set(id, changed)
+  return json(200, asView(changed))
+}
+
+function importFound({ workers }: State, { body }: Received): ApiResponse {
+  const known = [...workers.values()].find(each => each.ec2_instance_id === body.ec2_instance_id)
+  if (known !== undefined && known.status !== 'TERMINATED') return json(200, asView(known))
+  const { cml_version: _, ...facts } = body
+  const made = { ...aWorker({ id: `w-of-${String(body.ec2_instance_id)}`, origin: 'DISCOVERY' }), ...facts }
+  workers.set(made.id, made)
+  return json(201, asView(made))
+}

@@ -1,0 +1,80 @@
+import type { Client } from '@lcm/client/client'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Machines } from '@lcm/cloud/gathered'
+import type { MachineMetrics } from '@lcm/cloud/metrics'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import {
+  allOf,
+  type Election,
+  type HostedService,
+  type Logger,
+  leaderElected,
+  type Meter,
+  type Reconciliation,
+} from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { DecisionLog } from '@lcm/service/decision-log'
+import { cmlLogins } from './cml-logins.ts'
+import type { WorkerControllerConfig } from './config.ts'
+import { counters } from './counters.ts'
+import { discoveryLoop } from './discovery-loop.ts'
+import { fleetBoard } from './fleet-board.ts'
+import { metricsLoop } from './metrics-loop.ts'
+import { observer } from './observe.ts'
+import { settingsNow } from './settings-now.ts'
+import { surveys } from './surveys.ts'
+import { workerReconciler } from './worker-reconciler.ts'
+
+export interface WorkerControllerParts {
+  readonly client: Client
+  readonly machines: Machines
+  readonly metrics: MachineMetrics
+  readonly cml: CmlSystem
+  readonly changeKeys: ChangeKeys
+  readonly election: Election
+  readonly decisions: DecisionLog
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly meter: Meter
+  readonly config: WorkerControllerConfig
+}
+
+export interface WorkerController {
+  /** Everything that only the leader does. */
+  readonly service: HostedService
+  readonly loop: Reconciliation
+  /** What it would do next, and when: worker by worker, and with machines that no record stands for. */
+  plan(): readonly PlannedAction[]
+  stats(): Readonly<Record<string, number>>
+  health(): { readonly workers_managed: number; readonly workers_with_drift: number }
+}
+
+/** Reconciles workers, visits and measures them and finds machines, all under one leadership. */
+export function workerController(parts: WorkerControllerParts): WorkerController {
+  const { client, clock, config, meter } = parts
+  const shared = {
+    ...parts,
+    logins: cmlLogins(client, config.cmlDefaults),
+    settings: settingsNow({ client, clock }),
+    counters: counters(meter),
+    board: fleetBoard({ meter, clock }),
+  }
+  const surveying = surveys({ ...shared, wake: id => void loop.wake(id, 'survey') })
+  const observing = observer({ ...shared, surveys: surveying })
+  const loop = workerReconciler({ ...shared, observing, surveys: surveying })
+  const discovery = discoveryLoop({ ...shared, wake: id => void loop.wake(id, 'discovery') })
+  const measuring = metricsLoop({
+    ...shared,
+    intervalMs: config.metricsIntervalMs,
+    onCmlHeard: (worker, answered) => observing.cmlHeard(worker.id, answered),
+  })
+  const { board } = shared
+  return {
+    service: leaderElected(allOf('worker-controller', [loop, surveying, measuring, discovery]), parts.election),
+    loop,
+    plan: () => [...discovery.orphans(), ...board.plan()],
+    stats: () => shared.counters.snapshot(board.runningWorkers()),
+    health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
+  }
+}

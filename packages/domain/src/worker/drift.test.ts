@@ -1,0 +1,62 @@
+import { anInstance, aWorker } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { driftOf } from './drift.ts'
+import type { Instance } from './instance.ts'
+import type { Observation } from './observation.ts'
+import { NO_LICENSE } from './parts.ts'
+import type { Worker } from './worker.ts'
+
+const onMachine = (more: Partial<Worker> = {}): Worker =>
+  aWorker({
+    status: 'RUNNING',
+    ec2_instance_id: 'i-1',
+    instance_type: 'm5zn.metal',
+    ami_id: 'ami-1',
+    availability_zone: 'us-east-1a',
+    public_ip: '127.64.0.1',
+    private_ip: '127.64.0.1',
+    https_endpoint: 'https://127.64.0.1',
+    ...more,
+  })
+const seeing = (instance: Partial<Instance>, license: Observation['license'] = null): Observation => ({
+  ec2: { kind: 'instance', instance: anInstance(instance) },
+  cml: null,
+  license,
+  launch: null,
+  isSurveyDue: false,
+  nodeDefinitions: null,
+})
+const licensed = (registration: string): Observation['license'] => ({
+  kind: 'seen',
+  registration,
+  authorization: '',
+  failure: null,
+  udi: null,
+  product: null,
+})
+
+it.each<[string, Worker, Observation, string | null]>([
+  ['nothing', onMachine(), seeing({}), null],
+  ['a machine that somebody stopped', onMachine(), seeing({ state: 'stopped', public_ip: null }), 'state'],
+  ['a machine that somebody started', onMachine({ status: 'STOPPED' }), seeing({}), 'state'],
+  ['a new address', onMachine(), seeing({ public_ip: '127.64.0.2' }), 'address'],
+  ['another type', onMachine(), seeing({ instance_type: 'c5.metal' }), 'type'],
+  [
+    'a machine that is gone',
+    onMachine(),
+    { ...seeing({}), ec2: { kind: 'absent', confirmed: false, because: '' } },
+    'absent',
+  ],
+  ['a cloud that does not answer', onMachine(), { ...seeing({}), ec2: { kind: 'unknown', because: '' } }, null],
+  ['a licence that somebody registered', onMachine(), seeing({}, licensed('COMPLETED')), 'licence'],
+  [
+    'a licence that is gone',
+    onMachine({ license: { ...NO_LICENSE, status: 'REGISTERED' } }),
+    seeing({}, licensed('NOT_REGISTERED')),
+    'licence',
+  ],
+  ['a change that is under way', onMachine({ status: 'STOPPING' }), seeing({}), null],
+  ['a worker without a machine', aWorker(), seeing({}), null],
+])('sees %s', (_, worker, observed, drift) => {
+  expect(driftOf(worker, observed)).toBe(drift)
+})

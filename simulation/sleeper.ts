@@ -1,0 +1,91 @@
+import type { Election, Leadership, WatchSource } from '@lcm/runtime'
+import { type Clock, sleepOn } from '@lcm/runtime/clock'
+
+/**
+ * A process that can be stopped in its tracks and go on later, as by SIGSTOP: no timer fires, no answer arrives and no signal
+ * aborts while it sleeps. What it missed comes when it wakes: answers first, then timers, and last that its lease is gone.
+ */
+export interface Sleeper {
+  readonly clock: Clock
+  freeze(): void
+  thaw(): void
+  /** Resolves at once in a process that is awake. */
+  awake(): Promise<void>
+  electing<E extends Election>(election: E): E
+  watching<Hint>(source: WatchSource<Hint>): WatchSource<Hint>
+}
+
+export function sleeper(outside: Clock): Sleeper {
+  const wakes = new Set<() => void>()
+  const parked = new Set<() => void>()
+  const aborts: (() => void)[] = []
+  let isFrozen = false
+
+  const clock: Clock = {
+    ...outside,
+    after(ms, run) {
+      const fire = () => {
+        if (isFrozen) parked.add(run)
+        else run()
+      }
+      const cancel = outside.after(ms, fire)
+      return () => {
+        cancel()
+        parked.delete(run)
+      }
+    },
+    sleep: (ms, signal) => sleepOn(clock, ms, signal),
+  }
+
+  const awake = (): Promise<void> =>
+    isFrozen ? new Promise(resolve => wakes.add(resolve)) : Promise.resolve()
+
+  function lateLeadership(leadership: Leadership): Leadership {
+    const heard = new AbortController()
+    const abort = () => heard.abort(leadership.signal.reason)
+    leadership.signal.addEventListener('abort', () => (isFrozen ? aborts.push(abort) : abort()), { once: true })
+    if (leadership.signal.aborted) abort()
+    return { ...leadership, signal: heard.signal, isHeld: () => leadership.isHeld() }
+  }
+
+  return {
+    clock,
+    awake,
+    freeze() {
+      isFrozen = true
+    },
+    thaw() {
+      isFrozen = false
+      for (const wake of wakes) wake()
+      wakes.clear()
+      outside.after(1, () => {
+        for (const run of parked) run()
+        parked.clear()
+      })
+      outside.after(2, () => {
+        for (const abort of aborts.splice(0)) abort()
+      })
+    },
+    electing: election => ({
+      ...election,
+      async campaign(signal) {
+        const leadership = await election.campaign(signal)
+        await awake()
+        return leadership && lateLeadership(leadership)
+      },
+    }),
+    watching: source => ({
+      async list(signal) {
+        const listing = await source.list(signal)
+        await awake()
+        return listing
+      },
+      async *watch(afterRevision, signal) {
+        for await (const message of source.watch(afterRevision, signal)) {
+          await awake()
+          yield message
+        }
+      },
+    }),
+  }
+}
