@@ -154,7 +154,7 @@ const controllerHandlers = (api: Api) => {
     },
     cleanUpWorkers: request => cleanUpWorkers(api, request),
     getWorkerSecrets: request => workerSecrets(api, request),
-    getTemplateUserData: request => templateUserData(api, request.params.name),
+    getTemplateUserData: request => templateUserData(api, request),
     reportLicenseLeak: async request => {
       const { leak, isNew } = await reportLicenseLeak(api, request)
       return asMade(leak, isNew)

@@ -44,6 +44,7 @@ function imageIn(model: SimModel): string {
 
 const requestOf = (image_id: string, worker: number, attempt: number) => ({
   client_token: `worker-${worker}-attempt-${attempt}`,
+  user_data: null,
   parameters: {
     image_id,
     instance_type: 'c5.metal',
@@ -55,6 +56,7 @@ const requestOf = (image_id: string, worker: number, attempt: number) => ({
     volume_encrypted: true,
     iam_instance_profile: null,
     nested_virtualization: false,
+    user_data_ref: null,
     tags: { 'lcm:worker_id': `worker-${worker}` },
   },
 })

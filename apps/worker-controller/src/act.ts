@@ -1,3 +1,4 @@
+import { isProblem } from '@lcm/client/api-error'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { NotLeadingError } from '@lcm/cloud/fenced'
@@ -65,11 +66,33 @@ export async function act(
 
 async function launchAndReport(parts: ActParts, worker: Worker, look: Look): Promise<ReconciliationResult> {
   assert(worker.launch, `${worker.id} has no attempt to launch`)
+  const { user_data_ref: ref } = worker.launch.parameters
+  const userData = ref === null ? null : await userDataOf(parts, worker, ref, look.signal)
+  if (ref !== null && userData === null)
+    return requeue(
+      'the user data of this attempt is gone; it is given up once no machine of it shows',
+      parts.policy.lookAgainMsMax,
+    )
   parts.observing.launchSent(worker.id)
-  const outcome = await launch(parts.machines, worker, look.signal)
+  const outcome = await launch(parts.machines, worker, userData, look.signal)
   if (outcome.kind === 'refused' && outcome.errorClass === 'capacity') parts.observing.launchRefused(worker)
   const at = { policy: parts.policy, nowMs: parts.clock.now() }
   return act(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), look)
+}
+
+async function userDataOf(
+  { client }: ActParts,
+  worker: Worker,
+  ref: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const params = { name: worker.template_name }
+  try {
+    return (await client.call('getTemplateUserData', { params, query: { ref }, signal })).user_data
+  } catch (error) {
+    if (isProblem(error, 'not_found')) return null
+    throw error
+  }
 }
 
 async function change(

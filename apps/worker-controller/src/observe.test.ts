@@ -58,7 +58,7 @@ const observerOn = (port: Compute, model: Parameters<typeof simCmlSystem>[0], cl
     client,
     clock,
     logins: cmlLogins(client, null),
-    surveys: { latest: () => null, forget: () => undefined },
+    surveys: { latest: () => null, saw: () => undefined, forget: () => undefined },
     config: {
       fleet: FLEET,
       regions: { [REGION]: regionConfig },
@@ -71,7 +71,7 @@ async function launchMachine(token = 'b'.repeat(64)): Promise<Instance> {
   const image = await compute.newestImage(REGION, { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
   const tags = { [TAG.workerId]: 'w-1', [TAG.fleet]: FLEET }
   const parameters = someLaunchParameters({ image_id: image?.image_id ?? '', subnet_id: 'subnet-use1a', tags })
-  return compute.launch(REGION, { client_token: token, parameters }, never)
+  return compute.launch(REGION, { client_token: token, parameters, user_data: null }, never)
 }
 
 const running = (instance: Instance, more: Partial<Worker> = {}) =>

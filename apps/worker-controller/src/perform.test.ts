@@ -39,8 +39,8 @@ describe('a launch attempt', () => {
 
   it('makes one machine however often it is repeated', async () => {
     const worker = openWorker()
-    const first = await launch(machines, worker, never)
-    const second = await launch(machines, worker, never)
+    const first = await launch(machines, worker, null, never)
+    const second = await launch(machines, worker, null, never)
     expect(
       first.kind === 'launched' &&
         second.kind === 'launched' &&
@@ -49,7 +49,7 @@ describe('a launch attempt', () => {
   })
 
   it('tells what the cloud refused and why', async () => {
-    expect(await launch(machines, openWorker({ subnet_id: 'subnet-nowhere' }), never)).toMatchObject({
+    expect(await launch(machines, openWorker({ subnet_id: 'subnet-nowhere' }), null, never)).toMatchObject({
       kind: 'refused',
       errorClass: 'invalid',
     })
@@ -60,7 +60,7 @@ describe('a leader that is none any more', () => {
   it('sends nothing that changes the cloud', async () => {
     const fenced = gathered(fencedCompute(compute, () => false))
     const worker = { ...openWorker(), ec2_instance_id: 'i-1' }
-    await expect(launch(fenced, worker, never)).rejects.toBeInstanceOf(NotLeadingError)
+    await expect(launch(fenced, worker, null, never)).rejects.toBeInstanceOf(NotLeadingError)
     for (const action of [{ kind: 'start' }, { kind: 'stop', force: false }, { kind: 'terminate' }] as const) {
       await expect(changeMachine(fenced, worker, action, never), action.kind).rejects.toBeInstanceOf(NotLeadingError)
     }
@@ -75,7 +75,7 @@ describe('a leader that is none any more', () => {
 
 it('stops, starts and terminates the machine of the worker', async () => {
   const worker = openWorker()
-  const outcome = await launch(machines, worker, never)
+  const outcome = await launch(machines, worker, null, never)
   const id = outcome.kind === 'launched' ? outcome.instance.instance_id : ''
   const running = { ...worker, ec2_instance_id: id }
   await clock.advance(10 * 60_000)

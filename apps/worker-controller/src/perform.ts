@@ -17,11 +17,16 @@ export function openAttempt(worker: Worker, n: number, parameters: LaunchParamet
 }
 
 /** Asks for the machine of the open attempt. Every refusal of the cloud is an outcome, so that it can be judged. */
-export async function launch(machines: Machines, worker: Worker, signal: AbortSignal): Promise<LaunchOutcome> {
+export async function launch(
+  machines: Machines,
+  worker: Worker,
+  user_data: string | null,
+  signal: AbortSignal,
+): Promise<LaunchOutcome> {
   const attempt = worker.launch
   assert(attempt?.state === 'open', `${worker.id} has no open attempt`)
   try {
-    return { kind: 'launched', instance: await machines.launch(worker.aws_region, attempt, signal) }
+    return { kind: 'launched', instance: await machines.launch(worker.aws_region, { ...attempt, user_data }, signal) }
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
     return { kind: 'refused', errorClass: error.errorClass, code: error.code, message: error.message.slice(0, 1000) }

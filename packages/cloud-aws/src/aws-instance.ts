@@ -9,7 +9,7 @@ const METADATA_HOPS = 2
  * The same request for the same launch, to the byte: EC2 compares parameters when a token comes again. The subnet stays
  * at the top level, where it makes the token zonal.
  */
-export function runInput({ client_token, parameters }: LaunchRequest): RunInstancesCommandInput {
+export function runInput({ client_token, parameters, user_data }: LaunchRequest): RunInstancesCommandInput {
   const tags = tagList(parameters.tags)
   return {
     MinCount: 1,
@@ -36,6 +36,7 @@ export function runInput({ client_token, parameters }: LaunchRequest): RunInstan
     ],
     MetadataOptions: { HttpEndpoint: 'enabled', HttpTokens: 'required', HttpPutResponseHopLimit: METADATA_HOPS },
     InstanceInitiatedShutdownBehavior: 'stop',
+    ...(user_data === null ? {} : { UserData: Buffer.from(user_data).toString('base64') }),
     ...(parameters.nested_virtualization ? { CpuOptions: { NestedVirtualization: 'enabled' } } : {}),
     TagSpecifications: [
       { ResourceType: 'instance', Tags: tags },

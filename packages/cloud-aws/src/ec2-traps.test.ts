@@ -34,7 +34,7 @@ async function ec2ThatAnswers(script: Script) {
 
 const list = (compute: Compute) => compute.list(REGION, { client_token: 't' }, never)
 const launch = (compute: Compute) =>
-  compute.launch(REGION, { client_token: 'token-1', parameters: someLaunchParameters() }, never)
+  compute.launch(REGION, { client_token: 'token-1', parameters: someLaunchParameters(), user_data: null }, never)
 const classOf = (outcome: string | CloudError | undefined) =>
   typeof outcome === 'string' ? outcome : outcome?.errorClass
 

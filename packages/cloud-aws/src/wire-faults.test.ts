@@ -137,6 +137,7 @@ describe('a change', () => {
       REGION,
       {
         client_token: 'token-1',
+        user_data: '#!/bin/sh\necho ä',
         parameters: {
           image_id: 'ami-1',
           instance_type: 'm8i.12xlarge',
@@ -148,6 +149,7 @@ describe('a change', () => {
           volume_encrypted: true,
           iam_instance_profile: 'p',
           nested_virtualization: true,
+          user_data_ref: null,
           tags: { b: '2', a: '1' },
         },
       },
@@ -179,6 +181,7 @@ describe('a change', () => {
       ImageId: 'ami-1',
       InstanceType: 'm8i.12xlarge',
       SubnetId: 'subnet-1',
+      UserData: Buffer.from('#!/bin/sh\necho ä').toString('base64'),
       KeyName: 'k',
       'SecurityGroupId.1': 'sg-2',
       'SecurityGroupId.2': 'sg-1',

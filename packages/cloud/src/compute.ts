@@ -66,4 +66,6 @@ export interface ImageQuery {
 export interface LaunchRequest {
   readonly client_token: string
   readonly parameters: LaunchParameters
+  /** What the machine is given at its first boot, as plain text; null for nothing. */
+  readonly user_data: string | null
 }

@@ -12,6 +12,7 @@ import {
   ScaleUp,
   ScaleUpAnswer,
   TemplateUserData,
+  UserDataQuery,
 } from './fleet-bodies.ts'
 import type { RouteSpec } from './route.ts'
 import {
@@ -134,6 +135,7 @@ export const CONTROLLER_ROUTES = {
     path: '/worker-templates/{name}/user-data',
     summary: 'Read what machines are given at their first boot',
     access: WORKER_CONTROLLER,
+    query: UserDataQuery,
     status: 200,
     answer: TemplateUserData,
     problems: ['not_found'],

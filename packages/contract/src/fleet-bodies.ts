@@ -19,6 +19,10 @@ export const CreateTemplate = WorkerTemplateSpec.extend({
 })
 /** The whole template anew. User data that is not named stays; null takes it away. */
 export const PutTemplate = CreateTemplate.omit({ name: true })
+export const UserDataQuery = z.strictObject({
+  /** Of a launch that is repeated; the newest unless given. The one before the newest is kept for that. */
+  ref: z.string().max(64).optional(),
+})
 export const TemplateUserData = z.object({ user_data: UserData.nullable() })
 
 const amounts = z.object({ cpu_cores: z.number(), memory_gb: z.number(), storage_gb: z.number(), nodes: z.number() })

@@ -18,6 +18,7 @@ export const PARAMETER_NOTES: Readonly<Record<string, FieldNote>> = {
   'workers.q': { description: 'Only those whose name contains this.' },
   'workers.include_terminated': { description: 'Also those that are gone.' },
   'worker-templates.name': { description: 'The name of the template.', example: 'metal' },
+  'worker-templates.ref': { description: 'Which user data, as a launch attempt names it; the newest unless said.' },
   'fleet.since': {
     description: 'Sum money from then on; the last seven days unless said.',
     example: '2026-01-02T00:00:00.000Z',

@@ -17,6 +17,7 @@ export const someLaunchParameters = (more: Partial<LaunchParameters> = {}): Laun
   volume_encrypted: true,
   iam_instance_profile: null,
   nested_virtualization: false,
+  user_data_ref: null,
   tags: {},
   ...more,
 })

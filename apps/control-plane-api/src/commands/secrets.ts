@@ -82,7 +82,7 @@ export const forgetLicenseToken = (api: Api, workerId: string, ref: string | und
 /** A document with another secret, or without it. */
 export function withRef<T extends { secret_refs: Record<string, string> }>(
   document: T,
-  purpose: Purpose,
+  purpose: Purpose | 'user_data_before',
   ref: string | null,
 ): T {
   const { [purpose]: _, ...others } = document.secret_refs

@@ -142,6 +142,18 @@ describe('user data', () => {
       expect((await fleet.send('GET', 'worker-templates/metal/user-data', { as })).status).toBe(403)
   })
 
+  it('keeps the last one for launches that are repeated, and no more than that', async () => {
+    await create({ user_data: 'one' })
+    const refOf = async () => (await fleet.send('GET', 'worker-templates/metal')).json.secret_refs.user_data
+    const read = (ref: string) => fleet.send('GET', `worker-templates/metal/user-data?ref=${ref}`, { as: 'controller' })
+    const one = await refOf()
+    await put({ user_data: 'two' })
+    expect((await read(one)).json.user_data).toBe('one')
+    expect((await read(await refOf())).json.user_data).toBe('two')
+    await put({ user_data: 'three' })
+    expect((await read(one)).status).toBe(404)
+  })
+
   it('is replaced, kept and taken away', async () => {
     await create({ user_data: 'one' })
     expect((await put({ user_data: 'two' })).json).toMatchObject({ has_user_data: true, version: 2 })

@@ -1,7 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import type { Api } from '../api.ts'
+import type { Api, Request } from '../api.ts'
 import { openSecret } from '../commands/secrets.ts'
 import { pageOf } from './page.ts'
 
@@ -20,8 +20,15 @@ export const listTemplates = (api: Api, query: QueryOf<'listTemplates'>): Promis
   pageOf(api, api.templates, query, {})
 
 /** For controllers only. */
-export async function templateUserData(api: Api, name: string): Promise<AnswerOf<'getTemplateUserData'>> {
-  const { id, secret_refs } = await getTemplate(api, name)
+export async function templateUserData(
+  api: Api,
+  { params, query }: Request<{ name: string }, QueryOf<'getTemplateUserData'>, unknown>,
+): Promise<AnswerOf<'getTemplateUserData'>> {
+  const { id, secret_refs } = await getTemplate(api, params.name)
+  const { user_data, user_data_before } = secret_refs
+  const ref = query.ref ?? user_data
+  if (query.ref !== undefined && ref !== user_data && ref !== user_data_before)
+    throw new ProblemError('not_found', `${params.name} keeps no user data ${query.ref} any more`)
   const place = { resource: `template:${id}`, purpose: 'user_data' } as const
-  return { user_data: await openSecret(api, place, secret_refs.user_data) }
+  return { user_data: await openSecret(api, place, ref) }
 }

@@ -109,7 +109,7 @@ function newestOf(images: readonly Image[]): Image | null {
   return { image_id, name, created_at, root_device }
 }
 
-function launched(ec2: Ec2, region: string, { client_token, parameters }: LaunchRequest): Instance {
+function launched(ec2: Ec2, region: string, { client_token, parameters, user_data }: LaunchRequest): Instance {
   const request: RunRequest = {
     image_id: parameters.image_id,
     instance_type: parameters.instance_type,
@@ -118,7 +118,7 @@ function launched(ec2: Ec2, region: string, { client_token, parameters }: Launch
     count: 1,
     nested_virtualization: parameters.nested_virtualization,
     tags: parameters.tags,
-    canonical: canonicalOf(parameters),
+    canonical: JSON.stringify([canonicalOf(parameters), user_data]),
   }
   const machine = ec2.runInstances(region, request)[0]
   if (!machine) throw new Ec2Refusal('InternalError', 'a launch answered no machine', 500)

@@ -48,6 +48,7 @@ export function openWorld(open: () => Promise<OpenCompute>) {
   })
   const request = async (client_token: string, changes: Partial<LaunchParameters> = {}): Promise<LaunchRequest> => ({
     client_token,
+    user_data: null,
     parameters: { ...(await launchParameters(cloud())), ...changes },
   })
   const launch = async (client_token: string, changes: Partial<LaunchParameters> = {}): Promise<Instance> =>
@@ -81,6 +82,7 @@ async function launchParameters({ compute, place }: OpenCompute): Promise<Launch
     volume_encrypted: false,
     iam_instance_profile: null,
     nested_virtualization: false,
+    user_data_ref: null,
     tags: { Name: 'a worker', 'lcm:worker_id': 'w-1', 'lcm:fleet': 'conformance' },
   }
 }

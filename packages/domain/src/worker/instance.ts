@@ -34,6 +34,8 @@ export const LaunchParameters = z.object({
   volume_encrypted: z.boolean(),
   iam_instance_profile: z.string().nullable(),
   nested_virtualization: z.boolean(),
+  /** Which of its template's user data, so that a repeated launch hands over the same; the text itself is a secret. */
+  user_data_ref: z.string().nullable().default(null),
   tags: z.record(z.string(), z.string()),
 })
 export type LaunchParameters = z.infer<typeof LaunchParameters>

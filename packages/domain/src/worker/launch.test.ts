@@ -52,6 +52,7 @@ describe('launching exactly once', () => {
         volume_encrypted: true,
         iam_instance_profile: null,
         nested_virtualization: false,
+        user_data_ref: null,
         tags: {
           Name: 'metal-1',
           team: 'labs',

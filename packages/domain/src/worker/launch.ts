@@ -16,6 +16,8 @@ export function decidePending(worker: Worker, seen: Observation, policy: WorkerP
   if (open && seen.ec2.kind === 'instance') return adopt(worker, attempt, seen.ec2.instance)
   if (open && seen.ec2.kind === 'unknown') return wait(policy.lookAgainMs, seen.ec2.because)
   if (worker.desired_status !== 'RUNNING') return decideUnwanted(worker, seen, policy, nowMs)
+  // It can't be repeated any more, or it would have been.
+  if (open && seen.ec2.kind === 'absent' && seen.ec2.confirmed) return spend(attempt, 'nothing was ever launched')
   if (open) return perform({ kind: 'launch' }, `attempt ${attempt.n} is open and no machine of it is visible`)
   return decideNextAttempt(worker, seen.launch, policy, nowMs)
 }
@@ -169,6 +171,7 @@ function render(
     volume_encrypted: template.volume_encrypted,
     iam_instance_profile: template.iam_instance_profile,
     nested_virtualization: template.nested_virtualization,
+    user_data_ref: template.secret_refs.user_data ?? null,
     tags: tagsOf(worker, region, fleet),
   }
 }
