@@ -37,9 +37,9 @@ describe('reading and following', () => {
     expect(state.info.value?.cloud).toBe('sim')
     expect(api.requests).toEqual([
       'GET /info',
-      'GET /workers?limit=1000&include_terminated=true',
-      'GET /workers?limit=1000&cursor=2&include_terminated=true',
-      'GET /worker-templates?limit=1000',
+      'GET /workers?limit=250&include_terminated=true',
+      'GET /workers?limit=250&cursor=2&include_terminated=true',
+      'GET /worker-templates?limit=250',
     ])
     expect(api.openedAfter).toEqual(['100'])
     expect(connection()).toEqual({ state: 'live' })

@@ -1,4 +1,5 @@
-import { LIST_LIMIT_MAX } from '@lcm/contract/lists'
+/** A megabyte of workers: more at once would keep whoever reads it busy for too long at a time. */
+const PAGE = 250
 
 export interface PageRequest {
   readonly limit: number
@@ -29,10 +30,10 @@ export async function readList<T>(
 }
 
 async function* wholePages<P extends ListPage<unknown>>(read: (page: PageRequest) => Promise<P>): AsyncGenerator<P> {
-  let page = await read({ limit: LIST_LIMIT_MAX })
+  let page = await read({ limit: PAGE })
   yield page
   while (page.next_cursor !== null) {
-    page = await read({ limit: LIST_LIMIT_MAX, cursor: page.next_cursor })
+    page = await read({ limit: PAGE, cursor: page.next_cursor })
     yield page
   }
 }

@@ -12,7 +12,7 @@ import { everyPage } from './pages.ts'
 const PAGE_SIZE = LISTED_PER_CALL
 
 export async function listInstances(ec2: Ec2Call, filter: InstanceFilter): Promise<readonly Instance[]> {
-  const filters = awsFilters(filter).map(({ name, value }) => ({ Name: name, Values: [value] }))
+  const filters = awsFilters(filter).map(({ name, values }) => ({ Name: name, Values: [...values] }))
   return instancesOf(ec2, { Filters: filters, MaxResults: PAGE_SIZE })
 }
 

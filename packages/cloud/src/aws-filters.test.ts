@@ -4,13 +4,18 @@ import { awsFilters } from './aws-filters.ts'
 describe('filters in the terms of EC2', () => {
   it('name every tag and the token, with wildcards taken as they are', () => {
     expect(awsFilters({ tags: { a: '1', b: 'x*y?\\' }, client_token: 't' })).toEqual([
-      { name: 'tag:a', value: '1' },
-      { name: 'tag:b', value: 'x\\*y\\?\\\\' },
-      { name: 'client-token', value: 't' },
+      { name: 'tag:a', values: ['1'] },
+      { name: 'tag:b', values: ['x\\*y\\?\\\\'] },
+      { name: 'client-token', values: ['t'] },
     ])
   })
 
-  it('are refused when there are none', () => {
-    expect(() => awsFilters({ tags: {} })).toThrow(expect.objectContaining({ errorClass: 'invalid' }))
+  it('ask for any of several keys or images', () => {
+    expect(awsFilters({ tag_keys: ['a', 'b'] })).toEqual([{ name: 'tag-key', values: ['a', 'b'] }])
+    expect(awsFilters({ image_ids: ['ami-1'] })).toEqual([{ name: 'image-id', values: ['ami-1'] }])
+  })
+
+  it.each([{ tags: {} }, { tag_keys: [] }, { image_ids: [] }])('are refused when there are none: %o', filter => {
+    expect(() => awsFilters(filter)).toThrow(expect.objectContaining({ errorClass: 'invalid' }))
   })
 })

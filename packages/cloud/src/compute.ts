@@ -5,6 +5,10 @@ import type { CloudError } from './errors.ts'
 export type InstanceFilter =
   | { readonly tags: Readonly<Record<string, string>>; readonly client_token?: string }
   | { readonly client_token: string }
+  /** Machines that have at least one of these tags, whatever its value. */
+  | { readonly tag_keys: readonly string[] }
+  /** Machines that were made from one of these. */
+  | { readonly image_ids: readonly string[] }
 
 export interface Image {
   readonly image_id: string

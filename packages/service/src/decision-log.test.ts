@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { apiClient } from '@lcm/client/client'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { DecisionNote } from '@lcm/domain/decision'
@@ -78,4 +79,13 @@ it('keeps no more than it can send at once', async () => {
   await clock.advance(1_000)
   expect(said()).toHaveLength(1_000)
   expect(said().at(-1)).toBe('because 1499')
+})
+
+it('leaves nothing behind on the signal, however often it had something to send', async () => {
+  for (let n = 0; n < 20; n += 1) {
+    log.note('worker:w-1', 3, note('stop', `for the ${'n'.repeat(n + 1)}th time`))
+    await clock.advance(2_000)
+  }
+  expect(said()).toHaveLength(20)
+  expect(getEventListeners(stop.signal, 'abort').length).toBeLessThanOrEqual(2)
 })

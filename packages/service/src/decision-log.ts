@@ -43,9 +43,12 @@ export function decisionLog(parts: { client: Client; clock: Clock; logger: Logge
   /** Sleeps while there is nothing to send. */
   function noted(signal: AbortSignal): Promise<void> {
     return new Promise(resolve => {
-      wake = resolve
-      signal.addEventListener('abort', () => resolve(), { once: true })
-      if (signal.aborted) resolve()
+      wake = () => {
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      signal.addEventListener('abort', wake)
+      if (signal.aborted) wake()
     })
   }
 

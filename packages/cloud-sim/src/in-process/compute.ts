@@ -1,6 +1,6 @@
 import { classifyAwsCode, refuseDeadMachine } from '@lcm/cloud/aws-errors'
 import { awsFilters } from '@lcm/cloud/aws-filters'
-import type { Compute, DescribeResult, Image, InstanceFilter, LaunchRequest, PowerAct } from '@lcm/cloud/compute'
+import type { Compute, DescribeResult, Image, LaunchRequest, PowerAct } from '@lcm/cloud/compute'
 import { type PowerCall, powerEach } from '@lcm/cloud/compute-power'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Instance } from '@lcm/domain/worker/instance'
@@ -19,7 +19,7 @@ export function simCompute(model: SimModel): Compute {
   const ec2 = model.ec2Api
   return {
     list: (region, filter, signal) =>
-      answered('DescribeInstances', signal, () => listed(ec2, region, filtersOf(filter))),
+      answered('DescribeInstances', signal, () => listed(ec2, region, awsFilters(filter))),
     describe: (region, ids, signal) => answered('DescribeInstances', signal, () => described(ec2, region, ids)),
     newestImage: (region, wanted, signal) =>
       answered('DescribeImages', signal, () => {
@@ -76,9 +76,6 @@ async function answered<Answer>(action: string, signal: AbortSignal, act: () => 
 }
 
 const equal = (name: string, value: string): Filter => ({ name, values: [value] })
-
-const filtersOf = (filter: InstanceFilter): readonly Filter[] =>
-  awsFilters(filter).map(({ name, value }) => equal(name, value))
 
 const listed = (ec2: Ec2, region: string, filters: readonly Filter[]): readonly Instance[] =>
   ec2.describeInstances(region, { instance_ids: [], filters, ...EVERYTHING }).items.map(instanceOf)

@@ -21,7 +21,7 @@ interface Case {
 }
 
 function decide({ worker, evidence = QUIET, settings, fleet = ROOM }: Case) {
-  const subject = aWorker({ created_at: CREATED, status: 'RUNNING', ...worker })
+  const subject = aWorker({ created_at: CREATED, entered_status_at: CREATED, status: 'RUNNING', ...worker })
   return decideIdle(subject, evidence, { ...SETTING_DEFAULTS, ...settings }, { fleet, nowMs: NOW })
 }
 
@@ -69,6 +69,7 @@ describe('the reference is the last moment at which somebody wanted it awake', (
   const HOUR = 3600
   it.each<[string, Case, number]>([
     ['its creation', { worker: { created_at: before(HOUR) } }, HOUR],
+    ['the moment at which it came to be of use', { worker: { entered_status_at: before(HOUR) } }, HOUR],
     ['a resume', { worker: { pause: { ...paused, last_resumed_at: before(2 * HOUR) } } }, 2 * HOUR],
     ['activity that is on record', { worker: withActivity(before(3 * HOUR)) }, 3 * HOUR],
     ['activity that is new', { evidence: { ...QUIET, last_activity_at: before(4 * HOUR) } }, 4 * HOUR],
@@ -168,6 +169,7 @@ const someWorker = fc
     status: mostly('RUNNING' as const, fc.constantFrom(...WORKER_STATUSES)),
     desired_status: mostly<Worker['desired_status']>('RUNNING', fc.constantFrom('STOPPED', 'TERMINATED')),
     created_at: fc.integer({ min: 0, max: 7200 }).map(before),
+    entered_status_at: mostly(CREATED, instant),
     protected: mostly(false, fc.boolean()),
     idle_detection_enabled: mostly(true, fc.boolean()),
     desired_until: mostly<string | null>(null, instant),

@@ -58,10 +58,12 @@ const guard = (name: string, value: string | number | boolean, limit: string | n
   passed: value === limit,
 })
 
-/** The last moment at which somebody is known to have wanted the worker awake. */
+/** The last moment at which somebody is known to have wanted the worker awake, or at which it came to be of use. */
 function referenceMs(worker: Worker, evidence: IdleEvidence | null): number {
   const moments = [
     worker.created_at,
+    // Nobody could use it before: whoever waited hours for a machine must not lose it in the moment it comes.
+    worker.status === 'RUNNING' ? worker.entered_status_at : null,
     worker.pause.last_resumed_at,
     worker.activity.last_activity_at,
     evidence?.last_activity_at ?? null,

@@ -345,6 +345,20 @@ describe('what others did behind our back', () => {
     expect(movesTo(decide(onMachine({ service_status: 'UNAVAILABLE' }), ec2('stopped')))).toBe('STOPPED')
   })
 
+  it('is noticed in a stopped machine too: its type can be changed only there', () => {
+    const stopped = onMachine({ status: 'STOPPED', desired_status: 'STOPPED', public_ip: null, https_endpoint: null })
+    const changed: Ec2Sight = {
+      kind: 'instance',
+      instance: anInstance({ state: 'stopped', public_ip: null, instance_type: 'm5.metal' }),
+    }
+    expect(decide(stopped, changed).action).toEqual({
+      kind: 'write',
+      changes: { instance_type: 'm5.metal' },
+      afterMs: null,
+    })
+    expect(decide(stopped, ec2('stopped')).action.kind).toBe('nothing')
+  })
+
   it('takes a stopped worker that was found running for what it is, and then stops it again', () => {
     const found = decide(onMachine({ status: 'STOPPED', desired_status: 'STOPPED' }), ec2('running'))
     expect(found.action).toMatchObject({ changes: { status: 'RUNNING', service_status: 'STARTING' }, afterMs: 0 })

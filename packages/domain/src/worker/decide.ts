@@ -138,6 +138,9 @@ function decideStopping(seen: Seen): Decision {
 function decideStop(seen: Seen): Decision {
   const { worker, instance, policy } = seen
   if (worker.status === 'STOPPED') {
+    const drift = factsOf(worker, instance)
+    if (instance.state === 'stopped' && !isEmpty(drift))
+      return write(drift, null, `EC2 shows another ${Object.keys(drift).join(', ')}`)
     if (instance.state === 'stopped') return nothing('stopped, as wanted')
     if (instance.state === 'stopping') return wait(policy.lookAgainMs, 'EC2 says stopping')
     return announce(truth(seen), `somebody started it: EC2 says ${instance.state}`)
