@@ -40,14 +40,18 @@ function reasonsOf(worker: Worker, decisions: readonly DecisionRecord[]): string
     const mark = guard.passed ? 'ok' : 'no'
     return `  ${mark}  ${guard.name} is ${guard.value}, and ${guard.limit} is asked for`
   })
-  return [...move, `Then ${last.service} decided to ${wordsOf(last.action)}: ${last.because}.`, ...guards]
+  return [...move, `${saidOf(last)}: ${last.because}.`, ...guards]
 }
+
+const saidOf = ({ action, service }: DecisionRecord): string =>
+  action === 'nothing' ? 'Since then there is nothing to do' : `Then ${service} decided to ${wordsOf(action)}`
 
 /** Sentences of others begin as they like; ours goes on. Names of things keep their capitals. */
 const lowered = (text: string): string =>
   /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 
-const wordsOf = (action: string): string => action.replaceAll('_', ' ')
+const WORDS: Readonly<Record<string, string>> = { write: 'record', nothing: 'leave it', survey: 'visit' }
+const wordsOf = (action: string): string => WORDS[action] ?? action.replaceAll('_', ' ')
 
 function wantedOf(worker: Worker, nowMs: number): string {
   const { desired_status, desired_by, desired_reason, desired_until, drain } = worker

@@ -68,7 +68,7 @@ it('explains a boot: why, what is next, what was decided', async () => {
     '',
     'Decisions, newest first',
     '  20s     wait                CML answered 502',
-    '  4m      write               EC2 says running -> PROVISIONING -> STARTING',
+    '  4m      record              EC2 says running -> PROVISIONING -> STARTING',
   ])
 })
 
