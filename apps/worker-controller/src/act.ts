@@ -5,6 +5,7 @@ import { NotLeadingError } from '@lcm/cloud/fenced'
 import type { Machines } from '@lcm/cloud/gathered'
 import { assert } from '@lcm/domain/assert'
 import type { Decision } from '@lcm/domain/worker/decision'
+import { endpointOf } from '@lcm/domain/worker/facts'
 import { judgeLaunch } from '@lcm/domain/worker/launch'
 import { judgeLicense } from '@lcm/domain/worker/license-operation'
 import { lookAgain, type WorkerPolicy } from '@lcm/domain/worker/observation'
@@ -117,11 +118,14 @@ async function changeLicenseAndReport(
   kind: 'register_license' | 'deregister_license',
   look: Look,
 ): Promise<ReconciliationResult> {
-  const url = worker.https_endpoint
+  // Where it is now: one that boots once more to give its licence back has no address on record.
+  const url = look.seen.ec2.kind === 'instance' ? endpointOf(look.seen.ec2.instance) : null
   if (url === null) return requeue('CML has no address yet', parts.policy.lookAgainMs)
   // The last question before something is changed that no compare-and-set guards.
-  if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
-  const outcome = await changeLicense(parts, worker, { act: kind, url }, look.signal)
+  const permit = () => {
+    if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
+  }
+  const outcome = await changeLicense(parts, worker, { act: kind, url, permit }, look.signal)
   return act(parts, worker, judgeLicense(worker, outcome, parts.policy), look)
 }
 

@@ -16,7 +16,7 @@ const EVERYBODY = '_all'
 export interface FleetBoard {
   looked(worker: Worker, look: { decision: Decision; drift: DriftType | null; ec2: string; seconds: number }): void
   forget(workerId: string): void
-  /** A new leader knows nothing of what another one saw. */
+  /** What one term saw is neither shown after it nor in the next. */
   clear(): void
   plan(): readonly PlannedAction[]
   workersManaged(): number
@@ -47,6 +47,7 @@ export function fleetBoard({ meter, clock }: { meter: Meter; clock: Clock }): Fl
     clear() {
       entries.clear()
       planned.clear()
+      series.clear()
     },
     plan: () => [...planned.values()],
     workersManaged: () => entries.size,
@@ -108,8 +109,13 @@ function fleetSeries(meter: Meter) {
     licences.drop({ worker_id, tier: last.tier })
     shown.delete(worker_id)
   }
+  /** Nobody would say when what they show is over. */
+  function clear(): void {
+    for (const worker_id of [...shown.keys()]) dropGauges(worker_id)
+  }
 
   return {
+    clear,
     looked(
       worker: Worker,
       { drift, ec2, seconds, workers }: { drift: DriftType | null; ec2: string; seconds: number; workers: number },
@@ -119,7 +125,10 @@ function fleetSeries(meter: Meter) {
       folded.set(isFolded ? 1 : 0)
       duration.observe(seconds, { worker_id })
       if (drift !== null) drifts.add(1, { worker_id, drift_type: drift })
-      if (isFolded) return
+      if (isFolded) {
+        clear()
+        return
+      }
       const now = { state: ec2, tier: worker.license.product ?? 'none' }
       dropGauges(worker_id)
       shown.set(worker_id, now)

@@ -40,17 +40,24 @@ export async function seeLicense(
   }
 }
 
-/** Asks CML to register or to let go. Every refusal is an outcome, so that it can be judged. */
+/**
+ * Asks CML to register or to let go. Every refusal is an outcome, so that it can be judged. `permit` throws where this is no
+ * longer ours to do; it is asked as the last thing before the request is sent.
+ */
 export async function changeLicense(
   parts: LicenseParts,
   worker: Worker,
-  { act, url }: { act: 'register_license' | 'deregister_license'; url: string },
+  { act, url, permit }: { act: 'register_license' | 'deregister_license'; url: string; permit: () => void },
   signal: AbortSignal,
 ): Promise<LicenseOutcome> {
   try {
     const login = await parts.logins.of(worker, url, signal)
-    if (act === 'deregister_license') return { kind: await parts.cml.deregister(login, signal) }
+    if (act === 'deregister_license') {
+      permit()
+      return { kind: await parts.cml.deregister(login, signal) }
+    }
     const token = await tokenOf(parts.client, worker, signal)
+    permit()
     await parts.cml.register(login, { product: worker.license.product, token, extra_nodes: null }, signal)
     return { kind: 'taken' }
   } catch (error) {

@@ -39,7 +39,7 @@ export function metricsLoop(parts: MetricsLoopParts): HostedService {
         const startedMs = clock.monotonic()
         try {
           await collectAll(parts, signal)
-          parts.counters.metricsCollected()
+          if (!signal.aborted) parts.counters.metricsCollected()
         } catch (err) {
           if (!signal.aborted) logger.warn({ err }, 'metrics could not be collected')
         }
@@ -75,7 +75,9 @@ function readingsByRegion(
   const idsByRegion = new Map<string, string[]>()
   for (const { aws_region, ec2_instance_id } of workers) {
     if (ec2_instance_id === null) continue
-    idsByRegion.set(aws_region, [...(idsByRegion.get(aws_region) ?? []), ec2_instance_id])
+    const ids = idsByRegion.get(aws_region) ?? []
+    ids.push(ec2_instance_id)
+    idsByRegion.set(aws_region, ids)
   }
   const readings = new Map<string, Promise<Readings>>()
   for (const [region, ids] of idsByRegion) {
@@ -103,9 +105,9 @@ async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSign
     parts.onCmlHeard(worker, true)
     return { stats, health }
   } catch (error) {
-    if (!(error instanceof CloudError)) throw error
-    // Who is refused has been answered.
-    parts.onCmlHeard(worker, error.errorClass !== 'transient')
+    // Who is refused has been answered; an API that does not tell how to log in says nothing of CML.
+    if (error instanceof CloudError) parts.onCmlHeard(worker, error.errorClass !== 'transient')
+    else if (!signal.aborted) parts.logger.warn({ err: error, worker: worker.id }, 'its CML could not be asked')
     return { stats: null, health: null }
   }
 }
@@ -116,13 +118,15 @@ const healthOf = (
   signal: AbortSignal,
 ): Promise<CmlHealth | null> => cml.health(login, signal).catch(() => null)
 
+const percentOf = (share: number | null | undefined): number | null => (share == null ? null : share * 100)
+
 /** What the machine says of itself wins over what the cloud sees from outside. */
 function sampleOf(reading: MachineReading | undefined, { stats, health }: ServerSight, now: string): WorkerSample {
   return {
     collected_at: now,
-    cpu_utilization: stats?.cpu_utilization ?? reading?.cpu_utilization ?? null,
-    memory_utilization: stats?.memory_utilization ?? reading?.memory_utilization ?? null,
-    disk_utilization: stats?.disk_utilization ?? reading?.disk_utilization ?? null,
+    cpu_utilization: percentOf(stats?.cpu_utilization ?? reading?.cpu_utilization),
+    memory_utilization: percentOf(stats?.memory_utilization ?? reading?.memory_utilization),
+    disk_utilization: percentOf(stats?.disk_utilization ?? reading?.disk_utilization),
     network_in_bytes: reading?.network_in_bytes ?? null,
     network_out_bytes: reading?.network_out_bytes ?? null,
     disk_read_bytes: reading?.disk_read_bytes ?? null,

@@ -16,10 +16,17 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { cmlLogins } from './cml-logins.ts'
 import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
 import { type Observer, observer } from './observe.ts'
+import type { Survey } from './surveys.ts'
+import {
+  aConfig,
+  BOOTED_MS,
+  FLEET,
+  never,
+  REGION,
+  type SimulatedFleet,
+  simulatedFleet,
+} from './testing/simulated-fleet.ts'
 
-const REGION = 'us-east-1'
-const FLEET = 'fleet-1'
-const never = new AbortController().signal
 const POLICY = { ...WORKER_POLICY, fleet: FLEET }
 const regionConfig = { security_group_ids: [], subnets: ['subnet-use1a'], key_name: null, default_tags: {} }
 
@@ -231,5 +238,63 @@ describe('looking for what a launch needs', () => {
       template: { name: 'metal' },
       image: { image_id: expect.stringMatching(/^ami-/), root_device: '/dev/sda1' },
     })
+  })
+})
+
+describe('looking inside CML', () => {
+  const FOUND: Survey = {
+    license: { kind: 'unknown', because: 'as the last visit found it' },
+    nodeDefinitions: ['ios'],
+  }
+  let fleet: SimulatedFleet
+  let worker: Worker
+  let survey: Survey | null
+
+  const inside = async (more: Partial<Worker> = {}) => {
+    const { machines, cml, api, clock: time, logins } = fleet
+    const surveys = {
+      latest: () => survey,
+      forget: () => undefined,
+      saw(_: string, seen: Survey | null) {
+        survey = seen
+      },
+    }
+    const look = observer({ machines, cml, client: api.client, clock: time, config: aConfig(), logins, surveys })
+    const { license, nodeDefinitions } = await look.observe({ ...worker, ...more }, POLICY, never)
+    return { license, nodeDefinitions }
+  }
+
+  beforeEach(async () => {
+    fleet = simulatedFleet()
+    const machine = await fleet.launch()
+    await fleet.clock.advance(BOOTED_MS)
+    worker = await fleet.workerOn(machine)
+    survey = FOUND
+  })
+
+  it('is left to visits while nothing depends on it', async () => {
+    expect(await inside()).toEqual(FOUND)
+    survey = null
+    expect(await inside()).toEqual({ license: null, nodeDefinitions: null })
+  })
+
+  it('happens at once when somebody wants a fresh look, and replaces what a visit found', async () => {
+    const seen = await inside({ refresh_requested_at: worker.created_at })
+    expect(seen).toMatchObject({ license: { registration: 'NOT_REGISTERED' } })
+    expect(seen.nodeDefinitions).toContain('alpine')
+    expect(survey).toEqual(seen)
+  })
+
+  it.each<[string, Partial<Worker>]>([
+    ['its licence is being changed', { license: { ...aWorker().license, pending_operation: 'register' } }],
+    ['it is about to be terminated', { status: 'TERMINATING', desired_status: 'TERMINATED' }],
+  ])('happens at once when %s, and what a visit found holds no longer', async (_, more) => {
+    expect(await inside(more)).toMatchObject({ license: { kind: 'seen' }, nodeDefinitions: null })
+    expect(survey).toBeNull()
+  })
+
+  it('does not happen while it stops, and what a visit found is not kept for the next start', async () => {
+    const stopping = await inside({ status: 'STOPPING', desired_status: 'STOPPED' })
+    expect([stopping, survey]).toEqual([{ license: null, nodeDefinitions: null }, null])
   })
 })

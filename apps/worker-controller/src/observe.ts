@@ -27,7 +27,7 @@ export interface ObserveParts {
   readonly clock: Clock
   readonly config: WorkerControllerConfig
   readonly logins: CmlLogins
-  readonly surveys: Pick<Surveys, 'latest' | 'forget'>
+  readonly surveys: Pick<Surveys, 'latest' | 'saw' | 'forget'>
 }
 
 export interface Observer {
@@ -178,13 +178,23 @@ async function seeInside(
   { policy, url }: { policy: WorkerPolicy; url: string | null },
   signal: AbortSignal,
 ): Promise<Inside> {
-  const survey = worker.status === 'RUNNING' ? parts.surveys.latest(worker.id) : null
-  const nodeDefinitions = survey?.nodeDefinitions ?? null
-  if (url === null || !dependsOnLicense(worker, policy)) return { license: survey?.license ?? null, nodeDefinitions }
+  const { surveys } = parts
+  if (url === null || !dependsOnLicense(worker, policy)) {
+    if (worker.status !== 'RUNNING') surveys.saw(worker.id, null)
+    return surveys.latest(worker.id) ?? NOTHING_SEEN
+  }
   const license = await seeLicense(parts, worker, url, signal)
-  const isAskedFor = worker.refresh_requested_at !== null && worker.status === 'RUNNING'
-  return { license, nodeDefinitions: isAskedFor ? await seeDefinitions(parts, worker, url, signal) : nodeDefinitions }
+  if (worker.status !== 'RUNNING' || worker.license.pending_operation !== null) {
+    // It is being changed: what a visit found before would soon contradict what is on record.
+    surveys.saw(worker.id, null)
+    return { license, nodeDefinitions: null }
+  }
+  const seen = { license, nodeDefinitions: await seeDefinitions(parts, worker, url, signal) }
+  surveys.saw(worker.id, seen)
+  return seen
 }
+
+const NOTHING_SEEN: Inside = { license: null, nodeDefinitions: null }
 
 async function launchInputs(parts: Parts, worker: Worker, signal: AbortSignal): Promise<LaunchInputs> {
   const template = await findTemplate(parts.client, worker.template_name, signal)

@@ -37,10 +37,12 @@ export async function report(
   const body = { changes, decision: noteOf(worker, decision, look) }
   const lost = await guarded(parts, worker, look, call => parts.client.call('reportWorkerStatus', { ...call, body }))
   if (lost !== null) return lost
-  count(parts.counters, worker, withChanges(worker, changes))
+  count(parts.counters, worker, withChanges(worker, changes), decision)
   const moved = changes.status === undefined ? '' : `${worker.status} -> ${changes.status}: `
   const said = `${moved}${decision.because}`
-  return afterMs === null ? success(said) : requeue(said, afterMs)
+  // Its end is looked at once more, and forgotten, also when nobody tells of this write.
+  const againMs = changes.status === 'TERMINATED' ? 0 : afterMs
+  return againMs === null ? success(said) : requeue(said, againMs)
 }
 
 /** The attempt is stored before the cloud is asked; the very next look launches it. */
@@ -81,17 +83,19 @@ async function guarded(
 }
 
 /** What the write has made true, once per transition. */
-function count(counters: Counters, before: Worker, after: Worker): void {
+function count(counters: Counters, before: Worker, after: Worker, { action }: Decision): void {
   if (before.status !== after.status) {
+    const hadMachine = before.ec2_instance_id !== null
     if (after.status === 'PROVISIONING') counters.add('provisioned')
-    if (after.status === 'STOPPED') counters.add('stopped')
-    if (after.status === 'TERMINATED') counters.add('terminated')
+    if (after.status === 'STOPPED' && hadMachine) counters.add('stopped')
+    if (after.status === 'TERMINATED' && hadMachine) counters.add('terminated')
   }
   if (!holds(before.conditions, 'InstanceRunning') && holds(after.conditions, 'InstanceRunning'))
     counters.add('started')
   if (before.license.status === after.license.status) return
   if (after.license.status === 'REGISTERED') counters.add('license_registered')
-  if (after.license.status === 'UNREGISTERED') counters.add('license_deregistered')
+  // One that leaked was given up, not given back.
+  if (after.license.status === 'UNREGISTERED' && action.kind !== 'record_leak') counters.add('license_deregistered')
 }
 
 /** The decision as the journal keeps it, with what it was based on. */

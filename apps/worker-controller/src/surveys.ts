@@ -27,6 +27,8 @@ export interface Surveys extends HostedService {
   /** Answers at once; the visit is made when its turn comes, and the worker is woken when there is something to see. */
   request(worker: Worker, epoch: number): void
   latest(workerId: string): Survey | null
+  /** What somebody else has seen since, or null where the last visit holds no longer. A visit that began before counts no more. */
+  saw(workerId: string, survey: Survey | null): void
   forget(workerId: string): void
 }
 
@@ -49,6 +51,7 @@ interface Visit {
 export function surveys(parts: SurveyParts): Surveys {
   const found = new Map<string, Survey>()
   const waiting = new Map<string, Visit>()
+  const underWay = new Map<string, Visit>()
   const hands = new Set<() => void>()
 
   function next(): Visit | undefined {
@@ -60,24 +63,27 @@ export function surveys(parts: SurveyParts): Surveys {
   }
 
   /** Resolves when something was asked for, or the term is over. */
-  const asked = (signal: AbortSignal): Promise<void> =>
+  const asked = (): Promise<void> =>
     new Promise(resolve => {
       const wake = () => {
         hands.delete(wake)
-        signal.removeEventListener('abort', wake)
         resolve()
       }
       hands.add(wake)
-      signal.addEventListener('abort', wake)
-      if (signal.aborted) wake()
     })
 
   async function work(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const visit = next()
-      if (visit === undefined) await asked(signal)
-      else await visitOne(parts, found, visit, signal)
+      if (visit === undefined) await asked()
+      else await visitOne(parts, { found, underWay }, visit, signal)
     }
+  }
+
+  function saw(workerId: string, survey: Survey | null): void {
+    underWay.delete(workerId)
+    if (survey === null) found.delete(workerId)
+    else found.set(workerId, survey)
   }
 
   return {
@@ -91,27 +97,40 @@ export function surveys(parts: SurveyParts): Surveys {
       }
     },
     latest: workerId => found.get(workerId) ?? null,
+    saw,
     forget(workerId) {
-      found.delete(workerId)
+      saw(workerId, null)
       waiting.delete(workerId)
     },
     async run(signal) {
-      found.clear()
-      waiting.clear()
+      for (const kept of [found, waiting, underWay]) kept.clear()
+      // One listener for all: as many as there are hands would look like a leak.
+      const wakeAll = () => {
+        for (const wake of [...hands]) wake()
+      }
+      signal.addEventListener('abort', wakeAll, { once: true })
       await Promise.all(Array.from({ length: AT_ONCE }, () => work(signal)))
     },
   }
 }
 
+interface Visits {
+  readonly found: Map<string, Survey>
+  readonly underWay: Map<string, Visit>
+}
+
 async function visitOne(
   parts: SurveyParts,
-  found: Map<string, Survey>,
-  { worker, url, epoch }: Visit,
+  { found, underWay }: Visits,
+  visit: Visit,
   signal: AbortSignal,
 ): Promise<void> {
+  const { worker, url, epoch } = visit
+  underWay.set(worker.id, visit)
   try {
     const license = await seeLicense(parts, worker, url, signal)
-    found.set(worker.id, { license, nodeDefinitions: await seeDefinitions(parts, worker, url, signal) })
+    const nodeDefinitions = await seeDefinitions(parts, worker, url, signal)
+    if (underWay.get(worker.id) === visit) found.set(worker.id, { license, nodeDefinitions })
     if (isWatched(worker, await parts.settings.read(signal))) await judgeIdleness(parts, { worker, url, epoch }, signal)
     parts.wake(worker.id)
   } catch (err) {

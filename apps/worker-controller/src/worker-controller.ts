@@ -19,7 +19,7 @@ import { cmlLogins } from './cml-logins.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { counters } from './counters.ts'
 import { discoveryLoop } from './discovery-loop.ts'
-import { fleetBoard } from './fleet-board.ts'
+import { type FleetBoard, fleetBoard } from './fleet-board.ts'
 import { metricsLoop } from './metrics-loop.ts'
 import { observer } from './observe.ts'
 import { settingsNow } from './settings-now.ts'
@@ -70,11 +70,24 @@ export function workerController(parts: WorkerControllerParts): WorkerController
     onCmlHeard: (worker, answered) => observing.cmlHeard(worker.id, answered),
   })
   const { board } = shared
+  const led = forgetfulOf(allOf('worker-controller', [loop, surveying, measuring, discovery]), board)
   return {
-    service: leaderElected(allOf('worker-controller', [loop, surveying, measuring, discovery]), parts.election),
+    service: leaderElected(led, parts.election),
     loop,
     plan: () => [...discovery.orphans(), ...board.plan()],
     stats: () => shared.counters.snapshot(board.runningWorkers()),
     health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
   }
 }
+
+/** Who leads no longer does not know what the fleet is like. */
+const forgetfulOf = (service: HostedService, board: FleetBoard): HostedService => ({
+  name: service.name,
+  async run(signal, leadership) {
+    try {
+      await service.run(signal, leadership)
+    } finally {
+      board.clear()
+    }
+  },
+})

@@ -3,8 +3,10 @@ import { apiClient, type Client } from '@lcm/client/client'
 import { API_PREFIX, ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
 import { type ApiRequest, type ApiResponse, EPOCH_HEADER, fromEtag } from '@lcm/contract/wire'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
+import { toInstant } from '@lcm/domain/instant'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
+import type { Clock } from '@lcm/runtime/clock'
 import { asView, aWorker } from '@lcm/testkit/builders'
 
 /** One call as it came. Its body has passed the contract's schema. */
@@ -39,11 +41,14 @@ export interface FakeApi {
   beforeAnswer(listener: (call: Received) => void): void
 }
 
-type State = Pick<FakeApi, 'workers' | 'templates' | 'settings' | 'secrets' | 'verdicts'>
+interface State extends Pick<FakeApi, 'workers' | 'templates' | 'settings' | 'secrets' | 'verdicts'> {
+  now(): number
+}
 type Answering = (state: State, call: Received) => ApiResponse
 
-export function fakeApi(): FakeApi {
+export function fakeApi(clock: Pick<Clock, 'now'> = { now: () => 0 }): FakeApi {
   const state: State = {
+    now: clock.now,
     workers: new Map(),
     templates: new Map(),
     settings: new Map(),
@@ -164,11 +169,13 @@ function answerWorker({ workers }: State, id: string): ApiResponse {
 
 const changesIn = ({ body }: Received): WorkerChanges => ({ ...Object.fromEntries(Object.entries(body.changes ?? {})) })
 
-function write({ workers }: State, { id, ifMatch }: Received, change: (worker: Worker) => Worker): ApiResponse {
+function write({ workers, now }: State, { id, ifMatch }: Received, change: (worker: Worker) => Worker): ApiResponse {
   const worker = workers.get(id)
   if (worker === undefined) return problem(404, 'not_found')
   if (worker.version !== ifMatch) return problem(412, 'version_mismatch')
-  const changed = { ...change(worker), version: worker.version + 1 }
+  const next = change(worker)
+  const entered_status_at = next.status === worker.status ? worker.entered_status_at : toInstant(now())
+  const changed = { ...next, entered_status_at, version: worker.version + 1 }
   workers.set(id, changed)
   return json(200, asView(changed))
 }

@@ -63,7 +63,7 @@ export function simulatedFleet(): SimulatedFleet {
   const clock = manualClock()
   const model = openSimModel({ seed: 5, clock })
   const compute = simCompute(model)
-  const api = fakeApi()
+  const api = fakeApi(clock)
   let launches = 0
 
   async function launch({ region = REGION, tags = {}, token }: Parameters<SimulatedFleet['launch']>[0] = {}) {

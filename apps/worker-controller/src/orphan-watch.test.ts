@@ -1,0 +1,134 @@
+import { CloudError } from '@lcm/cloud/errors'
+import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type ADiscovery, aDiscovery, INTERVAL_MS } from './testing/a-discovery.ts'
+import {
+  BOOTED_MS,
+  FLEET,
+  never,
+  ourTags,
+  REGION,
+  type SimulatedFleet,
+  simulatedFleet,
+} from './testing/simulated-fleet.ts'
+
+let fleet: SimulatedFleet
+let found: ADiscovery
+
+const stateOf = async (instance: Instance) => (await fleet.see(instance)).state
+
+beforeEach(() => {
+  fleet = simulatedFleet()
+  found = aDiscovery(fleet)
+})
+
+describe('a machine of ours that no record stands for', () => {
+  let orphan: Instance
+
+  beforeEach(async () => {
+    orphan = await fleet.launch({ tags: ourTags('w-gone') })
+    await fleet.clock.advance(BOOTED_MS)
+  })
+
+  it('is marked, confirmed by the next look, and then told of once', async () => {
+    await found.looks()
+    expect(found.loop.orphans()).toMatchObject([
+      {
+        resource: `fleet:${orphan.instance_id}`,
+        action: 'orphan_mark',
+        because: expect.stringContaining('no worker w-gone is known; looked at again'),
+      },
+    ])
+    await fleet.clock.advance(5 * INTERVAL_MS)
+    expect(found.actions()).toEqual(['orphan_report'])
+    expect(found.notes.map(({ action }) => action)).toEqual(['orphan_mark', 'orphan_report'])
+    expect(await stateOf(orphan)).toBe('running')
+  })
+
+  it('is also one whose worker is TERMINATED', async () => {
+    fleet.api.put(await fleet.workerOn(orphan, { status: 'TERMINATED', desired_status: 'TERMINATED' }))
+    await found.looks()
+    expect(found.loop.orphans()).toMatchObject([
+      { because: expect.stringContaining('metal-1 is TERMINATED, and its machine is running') },
+    ])
+  })
+
+  it('is terminated only where that is asked for, and that is said', async () => {
+    fleet.api.settings.set('orphan_action', 'terminate')
+    await found.looks()
+    expect(await stateOf(orphan)).toBe('running')
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(await stateOf(orphan)).toBe('shutting-down')
+    expect(found.notes.map(({ resource, action }) => [resource, action])).toEqual([
+      [`fleet:${orphan.instance_id}`, 'orphan_mark'],
+      [`fleet:${orphan.instance_id}`, 'orphan_terminate'],
+    ])
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(found.loop.orphans()).toEqual([])
+  })
+
+  it('is marked anew by a new term: a new leader is slower to act, never quicker', async () => {
+    fleet.api.settings.set('orphan_action', 'terminate')
+    await found.looks()
+    found.end()
+    await fleet.clock.advance(INTERVAL_MS)
+    const begun = found.lead()
+    expect(found.loop.orphans()).toEqual([])
+    await fleet.clock.advance(5_000)
+    expect([found.actions(), await stateOf(orphan)]).toEqual([['orphan_mark'], 'running'])
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(await stateOf(orphan)).toBe('shutting-down')
+    found.end()
+    await begun
+  })
+
+  it('is forgotten when it was adopted in between', async () => {
+    fleet.api.settings.set('orphan_action', 'terminate')
+    await found.looks()
+    fleet.api.put(await fleet.workerOn(orphan, { id: 'w-gone' }))
+    await fleet.clock.advance(INTERVAL_MS)
+    fleet.api.workers.clear()
+    await fleet.clock.advance(INTERVAL_MS)
+    expect([found.actions(), await stateOf(orphan)]).toEqual([['orphan_mark'], 'running'])
+  })
+
+  it('is kept where somebody has said so on it', async () => {
+    fleet.api.settings.set('orphan_action', 'terminate')
+    fleet.model.ec2.createTags(REGION, { ids: [orphan.instance_id], tags: { 'lcm:keep': 'true' } })
+    await found.looks(3)
+    expect([found.actions(), await stateOf(orphan)]).toEqual([['orphan_report'], 'running'])
+  })
+
+  it('goes on to be looked at when it can not be terminated', async () => {
+    fleet.api.settings.set('orphan_action', 'terminate')
+    const power = () =>
+      Promise.reject(new CloudError('protected', { code: 'P', action: 'T', message: 'it is protected' }))
+    found = aDiscovery(fleet, { machines: { ...fleet.machines, power } })
+    await found.looks(1)
+    expect(found.log.messages('warn')).toEqual(['an orphan could not be terminated'])
+    expect(found.actions()).toEqual(['orphan_terminate'])
+  })
+
+  it('is one of few that are given up within an hour', async () => {
+    fleet.api.settings.set('orphan_action', 'terminate')
+    for (let n = 0; n < 4; n += 1) await fleet.launch({ tags: ourTags(`w-gone-${n}`) })
+    await fleet.clock.advance(BOOTED_MS)
+    await found.looks(1)
+    const live = async () => {
+      const listed = await fleet.compute.list(REGION, { tags: { [TAG.fleet]: FLEET } }, never)
+      return listed.filter(({ state }) => state === 'running').length
+    }
+    expect(await live()).toBe(3)
+    expect(found.actions()).toEqual([
+      'orphan_terminate',
+      'orphan_terminate',
+      'orphan_hold',
+      'orphan_hold',
+      'orphan_hold',
+    ])
+    await fleet.clock.advance(11 * INTERVAL_MS)
+    expect(await live()).toBe(3)
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(await live()).toBe(1)
+  })
+})

@@ -1,0 +1,163 @@
+import { withBoot } from '@lcm/domain/worker/boot'
+import { announce, type Decision, nothing, perform } from '@lcm/domain/worker/decision'
+import { NO_LICENSE } from '@lcm/domain/worker/parts'
+import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
+import { silentMeter } from '@lcm/runtime'
+import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { counters } from './counters.ts'
+import { announceAttempt, noteOf, type ReportParts, report } from './report.ts'
+import { aLook, anObservation, resignations } from './testing/a-look.ts'
+import { type FakeApi, fakeApi } from './testing/fake-api.ts'
+
+let api: FakeApi
+let counting: ReturnType<typeof counters>
+let resigned: ReturnType<typeof resignations>
+let parts: ReportParts
+
+const WHY = nothing('because it is so')
+const onMachine = (more: Partial<Worker> = {}) => aWorker({ ec2_instance_id: 'i-1', ...more })
+
+function write(worker: Worker, changes: WorkerChanges, decision: Decision = WHY, afterMs: number | null = null) {
+  api.put(worker)
+  return report(parts, worker, { changes, afterMs, decision }, aLook())
+}
+
+beforeEach(() => {
+  api = fakeApi()
+  counting = counters(silentMeter)
+  resigned = resignations()
+  parts = { client: api.client, election: resigned.election, counters: counting }
+})
+
+describe('a report', () => {
+  it('is one write, based on what was read, in our term, with the decision and what it rests on', async () => {
+    const decision = {
+      ...announce({}, 'admin wants it STOPPED'),
+      guards: [{ name: 'n', value: 1, limit: 2, passed: true }],
+    }
+    const result = await write(onMachine({ version: 4, status: 'RUNNING' }), { status: 'STOPPING' }, decision, 0)
+    expect(result).toEqual({ status: 'REQUEUE', message: 'RUNNING -> STOPPING: admin wants it STOPPED', afterMs: 0 })
+    expect(api.received).toMatchObject([
+      {
+        name: 'reportWorkerStatus',
+        id: 'w-1',
+        ifMatch: 4,
+        epoch: 3,
+        body: {
+          changes: { status: 'STOPPING' },
+          decision: {
+            action: 'write',
+            because: 'admin wants it STOPPED',
+            cause: 'poll',
+            seen: { version: 4, status: 'RUNNING', ec2: 'running', cml: null, licence: null },
+            guards: [{ name: 'n', value: 1, limit: 2, passed: true }],
+            duration_ms: 12,
+          },
+        },
+      },
+    ])
+  })
+
+  it('is the end of the matter where nothing is waited for', async () => {
+    expect(await write(onMachine(), { service_status: 'AVAILABLE' })).toEqual({
+      status: 'SUCCESS',
+      message: 'because it is so',
+    })
+  })
+
+  it('of an end is looked at once more, to be forgotten', async () => {
+    const result = await write(onMachine({ status: 'TERMINATING' }), { status: 'TERMINATED' })
+    expect(result).toMatchObject({ status: 'REQUEUE', afterMs: 0 })
+  })
+
+  it('that lost the race to another writer is looked at again at once, and counts for nothing', async () => {
+    api.refuse('reportWorkerStatus', 412, 'version_mismatch')
+    expect(await write(onMachine(), { status: 'STOPPED' })).toMatchObject({ status: 'REQUEUE', afterMs: 0 })
+    expect([counting.snapshot(0).stopped_count, resigned.count()]).toEqual([0, 0])
+  })
+
+  it.each(['stale_leader', 'term_not_registered'])('that is refused as %s ends the term', async code => {
+    api.refuse('reportWorkerStatus', 409, code)
+    await expect(write(onMachine(), { status: 'STOPPED' })).rejects.toThrow(code)
+    expect([resigned.count(), counting.snapshot(0).stopped_count]).toEqual([1, 0])
+  })
+
+  it('that is refused otherwise is a failure, and the term goes on', async () => {
+    api.refuse('reportWorkerStatus', 409, 'illegal_transition')
+    await expect(write(onMachine(), { status: 'PENDING' })).rejects.toThrow('illegal_transition')
+    expect(resigned.count()).toBe(0)
+  })
+})
+
+describe('an attempt', () => {
+  const attempt = anAttempt({ state: 'open' })
+  const open = () => {
+    api.put(aWorker())
+    return announceAttempt(parts, aWorker(), { attempt, decision: WHY }, aLook())
+  }
+
+  it('is stored under guard before the cloud is asked, and the next look launches it', async () => {
+    expect(await open()).toMatchObject({ status: 'REQUEUE', afterMs: 0 })
+    expect(api.received).toMatchObject([{ name: 'openLaunchAttempt', ifMatch: 1, epoch: 3, body: { attempt } }])
+  })
+
+  it('that lost the race is looked at again, and that of an older leader ends the term', async () => {
+    api.refuse('openLaunchAttempt', 412, 'version_mismatch')
+    expect(await open()).toMatchObject({ status: 'REQUEUE', message: 'somebody else wrote meanwhile' })
+    api.refuse('openLaunchAttempt', 409, 'stale_leader')
+    await expect(open()).rejects.toThrow('stale_leader')
+    expect(resigned.count()).toBe(1)
+  })
+})
+
+describe('what is counted', () => {
+  const boot = (reached: number) => withBoot([], reached, 0)
+  const leak = (changes: WorkerChanges) => perform({ kind: 'record_leak', changes }, 'its licence leaked')
+  const counted = () => Object.entries(counting.snapshot(0)).flatMap(([name, count]) => (count > 0 ? [name] : []))
+  const holding = { ...NO_LICENSE, status: 'REGISTERED' } as const
+
+  it.each<[string, Worker, WorkerChanges, readonly string[]]>([
+    ['a launch that was taken', aWorker(), { status: 'PROVISIONING', ec2_instance_id: 'i-1' }, ['provisioned_count']],
+    [
+      'a machine first seen running',
+      onMachine({ status: 'PROVISIONING' }),
+      { status: 'STARTING', conditions: boot(1) },
+      ['started_count'],
+    ],
+    ['a boot that goes on', onMachine({ status: 'STARTING', conditions: boot(1) }), { conditions: boot(3) }, []],
+    ['a machine that stopped', onMachine({ status: 'STOPPING' }), { status: 'STOPPED' }, ['stopped_count']],
+    ['a stop before anything was launched', aWorker({ status: 'STOPPING' }), { status: 'STOPPED' }, []],
+    ['a stop that is only announced', onMachine({ status: 'RUNNING' }), { status: 'STOPPING' }, []],
+    ['a machine that is gone', onMachine({ status: 'TERMINATING' }), { status: 'TERMINATED' }, ['terminated_count']],
+    ['an end before anything was launched', aWorker(), { status: 'TERMINATED' }, []],
+    ['what stays as it is', onMachine({ status: 'STOPPED' }), { status: 'STOPPED', service_status: 'UNAVAILABLE' }, []],
+    ['a registration', onMachine(), { license: { status: 'REGISTERED' } }, ['license_registered_count']],
+    ['a registration that began', onMachine(), { license: { status: 'REGISTERING' } }, []],
+    [
+      'a licence that was given back',
+      onMachine({ license: holding }),
+      { license: { status: 'UNREGISTERED' } },
+      ['license_deregistered_count'],
+    ],
+  ])('%s', async (_, worker, changes, expected) => {
+    await write(worker, changes)
+    expect(counted()).toEqual(expected)
+  })
+
+  it('a licence that leaked was not given back', async () => {
+    const changes: WorkerChanges = { license: { status: 'UNREGISTERED' } }
+    await write(onMachine({ license: holding }), changes, leak(changes))
+    expect(counted()).toEqual([])
+  })
+})
+
+describe('a note of a decision', () => {
+  it('is short enough for the journal, and never without a reason', () => {
+    const seen = anObservation({ ec2: { kind: 'unknown', because: 'no answer' } })
+    const look = aLook({ seen, cause: 'c'.repeat(500) })
+    const long = noteOf(aWorker(), nothing('b'.repeat(5_000)), look, 'o'.repeat(5_000))
+    expect([long.because.length, long.outcome.length, long.cause.length]).toEqual([1_000, 1_000, 200])
+    expect(noteOf(aWorker(), nothing(''), look)).toMatchObject({ because: 'nothing', seen: { ec2: 'unknown' } })
+  })
+})

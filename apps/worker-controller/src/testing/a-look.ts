@@ -1,0 +1,43 @@
+import type { Observation } from '@lcm/domain/worker/observation'
+import { type Election, silentLogger } from '@lcm/runtime'
+import { anInstance } from '@lcm/testkit/builders'
+import type { Look } from '../report.ts'
+import { never } from './simulated-fleet.ts'
+
+export const anObservation = (more: Partial<Observation> = {}): Observation => ({
+  ec2: { kind: 'instance', instance: anInstance() },
+  cml: null,
+  license: null,
+  launch: null,
+  isSurveyDue: false,
+  nodeDefinitions: null,
+  ...more,
+})
+
+/** One look of a leader in its third term. */
+export const aLook = (more: Partial<Look> = {}): Look => ({
+  signal: never,
+  epoch: 3,
+  leadership: { epoch: 3, signal: never, isHeld: () => true },
+  cause: 'poll',
+  logger: silentLogger,
+  listed: undefined,
+  seen: anObservation(),
+  durationMs: () => 12,
+  ...more,
+})
+
+/** An election that only remembers how often it was given up. */
+export function resignations(): { readonly election: Election; count(): number } {
+  let count = 0
+  const status = { state: 'LEADER', leader_id: 'one', term: 3, since: null } as const
+  const election: Election = {
+    instanceId: 'one',
+    campaign: async () => null,
+    resign: async () => {
+      count += 1
+    },
+    status: () => status,
+  }
+  return { election, count: () => count }
+}

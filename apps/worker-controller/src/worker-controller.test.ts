@@ -1,0 +1,156 @@
+import { localCoordination } from '@lcm/coordination/local'
+import { NO_LICENSE } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { silentLogger } from '@lcm/runtime'
+import { decisionLog } from '@lcm/service/decision-log'
+import { aTemplate, aWorker } from '@lcm/testkit/builders'
+import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aConfig, BOOTED_MS, ourTags, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+import { type WorkerController, workerController } from './worker-controller.ts'
+
+const MINUTE_MS = 60_000
+
+let fleet: SimulatedFleet
+let meter: RecordingMeter
+let coordination: ReturnType<typeof localCoordination>
+let controller: WorkerController
+
+const worker = () => fleet.api.worker('w-1')
+const writes = () => fleet.api.received.filter(({ ifMatch }) => ifMatch !== null)
+const change = (more: Partial<Worker>) => fleet.api.put({ ...worker(), ...more, version: worker().version + 1 })
+const serviceStatusIn = (changes: unknown): unknown[] =>
+  typeof changes === 'object' && changes !== null && 'service_status' in changes ? [changes.service_status] : []
+const runFor = (ms: number) => fleet.clock.advance(ms)
+
+function begin(): void {
+  const { api, clock, machines, cml, metrics } = fleet
+  coordination = localCoordination({ clock, firstEpoch: () => 1 })
+  controller = workerController({
+    client: api.client,
+    machines,
+    metrics,
+    cml,
+    changeKeys: coordination.changeKeys,
+    election: coordination.election('worker-controller', 'one'),
+    decisions: decisionLog({ client: api.client, clock, logger: silentLogger, instanceId: 'one' }),
+    clock,
+    logger: silentLogger,
+    meter,
+    config: aConfig(),
+  })
+  void controller.service.run(new AbortController().signal)
+}
+
+/** One worker at rest, with a CML that collects telemetry. */
+async function atRest(more: Partial<Worker> = {}): Promise<void> {
+  const machine = await fleet.launch({ tags: ourTags('w-1') })
+  await runFor(BOOTED_MS)
+  fleet.setServer(machine, { opt_in: true })
+  fleet.api.put(await fleet.workerOn(machine, more))
+  begin()
+  await runFor(MINUTE_MS)
+  fleet.api.received.length = 0
+}
+
+beforeEach(() => {
+  fleet = simulatedFleet()
+  meter = recordingMeter()
+})
+
+describe('the life of a worker', () => {
+  it('is counted once for each of its turns', async () => {
+    fleet.api.templates.set('metal', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
+    fleet.api.put(aWorker({ aws_region: 'us-east-1' }))
+    begin()
+    await runFor(BOOTED_MS)
+    expect(worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
+    expect(controller.stats()).toMatchObject({ provisioned_count: 1, started_count: 1, running_worker_count: 1 })
+    change({ desired_status: 'STOPPED' })
+    await runFor(BOOTED_MS)
+    expect(controller.stats()).toMatchObject({ started_count: 1, stopped_count: 1, running_worker_count: 0 })
+    change({ desired_status: 'RUNNING' })
+    await runFor(BOOTED_MS)
+    expect(controller.stats()).toMatchObject({ started_count: 2, stopped_count: 1, terminated_count: 0 })
+    change({ desired_status: 'TERMINATED' })
+    await runFor(BOOTED_MS)
+    expect(worker().status).toBe('TERMINATED')
+    expect(controller.stats()).toMatchObject({ provisioned_count: 1, stopped_count: 1, terminated_count: 1 })
+    expect(fleet.api.callsOf('reportLicenseLeak')).toEqual([])
+  })
+})
+
+describe('a worker at rest', () => {
+  it('is visited and measured, and nothing is written', async () => {
+    await atRest()
+    await runFor(60 * MINUTE_MS)
+    expect(writes()).toEqual([])
+    expect(fleet.api.callsOf('checkWorkerIdle')).toHaveLength(12)
+    expect(fleet.api.callsOf('reportWorkerMetrics')).toHaveLength(60)
+    expect(controller.stats()).toMatchObject({ idle_detection_count: 13, auto_pause_count: 0 })
+    expect([controller.plan(), controller.health()]).toEqual([[], { workers_managed: 1, workers_with_drift: 0 }])
+  })
+
+  it('that somebody wants looked at is looked at once, and that is said', async () => {
+    await atRest()
+    change({ refresh_requested_at: aWorker().created_at })
+    await runFor(10 * MINUTE_MS)
+    expect(worker().refresh_requested_at).toBeNull()
+    expect(writes()).toHaveLength(1)
+  })
+
+  it('whose CML goes silent is found unavailable, and available again', async () => {
+    await atRest()
+    fleet.model.ec2.rebootInstances('us-east-1', { ids: [worker().ec2_instance_id ?? ''] })
+    await runFor(BOOTED_MS)
+    const said = writes().flatMap(({ body }) => Object.values(body).flatMap(each => serviceStatusIn(each)))
+    expect(said).toEqual(['UNAVAILABLE', 'AVAILABLE'])
+    expect(worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
+  })
+})
+
+describe('a licence', () => {
+  it('that was asked for is registered once, whatever an earlier visit had found', async () => {
+    await atRest({ license: { ...NO_LICENSE, product: 'CML_Enterprise' } })
+    fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
+    change({ license: { ...worker().license, pending_operation: 'register' } })
+    const seen = new Set<string>()
+    for (let n = 0; n < 20; n += 1) {
+      await runFor(MINUTE_MS)
+      if (seen.has('REGISTERED')) expect(worker().license.status).toBe('REGISTERED')
+      seen.add(worker().license.status)
+    }
+    expect(worker().license).toMatchObject({ status: 'REGISTERED', pending_operation: null })
+    expect(controller.stats()).toMatchObject({ license_registered_count: 1, license_deregistered_count: 0 })
+    change({ license: { ...worker().license, pending_operation: 'deregister' } })
+    await runFor(10 * MINUTE_MS)
+    expect(worker().license).toMatchObject({ status: 'UNREGISTERED', pending_operation: null })
+    expect(controller.stats()).toMatchObject({ license_registered_count: 1, license_deregistered_count: 1 })
+  })
+})
+
+describe('what this instance tells of the fleet', () => {
+  it('has the machines that no record stands for in its plan', async () => {
+    const orphan = await fleet.launch({ tags: ourTags('w-gone') })
+    await atRest()
+    await runFor(10 * MINUTE_MS)
+    expect(controller.plan()).toMatchObject([{ resource: `fleet:${orphan.instance_id}`, action: 'orphan_report' }])
+  })
+
+  it('is nothing of a worker that is gone', async () => {
+    await atRest({ status: 'TERMINATING', desired_status: 'TERMINATED' })
+    await runFor(BOOTED_MS)
+    expect(controller.health()).toEqual({ workers_managed: 0, workers_with_drift: 0 })
+    expect(meter.value('worker_ec2_state', { worker_id: 'w-1', state: 'terminated' })).toBeUndefined()
+  })
+
+  it('is nothing while another one leads', async () => {
+    await atRest()
+    expect(controller.health().workers_managed).toBe(1)
+    coordination.faults.loseLease('worker-controller')
+    await runFor(0)
+    expect([controller.health().workers_managed, controller.stats().running_worker_count]).toEqual([0, 0])
+    await runFor(MINUTE_MS)
+    expect(controller.health().workers_managed).toBe(1)
+  })
+})
