@@ -135,6 +135,8 @@ const LOOPS = {
   WORKER_DISCOVERY_INTERVAL: seconds(300),
   WORKER_DISCOVERY_TAG_FILTER: tagFilter.default({ key: 'cml-managed', value: 'true' }),
   WORKER_DISCOVERY_AMI_FILTER: z.string().max(128).default(''),
+  CML_ADDRESS: z.enum(['public', 'private']).default('public'),
+  METRICS_WORKER_SERIES_MAX: whole.default(500),
   CML_DEFAULT_USERNAME: word.default('admin'),
   CML_DEFAULT_PASSWORD: z.string().default(''),
 }
@@ -212,6 +214,7 @@ export const loopsOf = (env: LoopsEnvironment) => ({
   discoveryIntervalMs: env.WORKER_DISCOVERY_INTERVAL,
   autoImportEnabled: env.AUTO_IMPORT_ENABLED ?? env.WORKER_DISCOVERY_ENABLED ?? true,
   discoveryAmiFilter: env.WORKER_DISCOVERY_AMI_FILTER,
+  workerSeriesMax: env.METRICS_WORKER_SERIES_MAX,
   cmlDefaults:
     env.CML_DEFAULT_PASSWORD === '' ? null : { username: env.CML_DEFAULT_USERNAME, password: env.CML_DEFAULT_PASSWORD },
 })

@@ -67,6 +67,7 @@ const configOf = (env: WorkerControllerEnvironment): WorkerControllerConfig => (
     ...WORKER_POLICY,
     probeIntervalMs: env.READY_PROBE_INTERVAL,
     discoveryTag: env.WORKER_DISCOVERY_TAG_FILTER,
+    cmlAddress: env.CML_ADDRESS,
   },
   ...loopsOf(env),
 })

@@ -124,7 +124,7 @@ function controllerConfig(env: UpOptions['env'], fleet: string, cloud: Cloud): W
     ...WORKER_CONTROLLER_DEFAULTS,
     fleet,
     regions: cloud.regions,
-    policy: { ...cloud.policy, discoveryTag: loops.WORKER_DISCOVERY_TAG_FILTER },
+    policy: { ...cloud.policy, discoveryTag: loops.WORKER_DISCOVERY_TAG_FILTER, cmlAddress: loops.CML_ADDRESS },
     ...set,
     cmlDefaults: cmlDefaults ?? cloud.cmlDefaults,
   }

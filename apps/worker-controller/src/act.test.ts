@@ -10,6 +10,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { type ActParts, act } from './act.ts'
 import { counters } from './counters.ts'
 import { type Observer, observer } from './observe.ts'
+import { regionSnapshots } from './region-snapshots.ts'
 import type { Look } from './report.ts'
 import { aLook, anObservation, resignations } from './testing/a-look.ts'
 import {
@@ -45,7 +46,9 @@ beforeEach(async () => {
   requested = []
   const { api, machines, cml, clock, logins } = fleet
   const surveys = { latest: () => null, saw: () => undefined, forget: () => undefined }
-  observing = observer({ machines, cml, client: api.client, clock, config: aConfig(), logins, surveys })
+  const config = aConfig()
+  const snapshots = regionSnapshots({ machines, clock, config })
+  observing = observer({ machines, snapshots, cml, client: api.client, clock, config, logins, surveys })
   parts = {
     client: api.client,
     election: resignations().election,

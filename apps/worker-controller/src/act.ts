@@ -119,7 +119,7 @@ async function changeLicenseAndReport(
   look: Look,
 ): Promise<ReconciliationResult> {
   // Where it is now: one that boots once more to give its licence back has no address on record.
-  const url = look.seen.ec2.kind === 'instance' ? endpointOf(look.seen.ec2.instance) : null
+  const url = look.seen.ec2.kind === 'instance' ? endpointOf(look.seen.ec2.instance, parts.policy.cmlAddress) : null
   if (url === null) return requeue('CML has no address yet', parts.policy.lookAgainMs)
   // The last question before something is changed that no compare-and-set guards.
   const permit = () => {

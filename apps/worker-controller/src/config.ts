@@ -17,6 +17,8 @@ export interface WorkerControllerConfig {
   readonly autoImportEnabled: boolean
   /** Names of images whose machines are to be managed, with `*` and `?`; empty: any. */
   readonly discoveryAmiFilter: string
+  /** Beyond so many workers their names are left out of the numbers, or those would outgrow what they count. */
+  readonly workerSeriesMax: number
   /** How to log in where a worker has no credentials of its own; null: not at all. */
   readonly cmlDefaults: CmlCredentials | null
 }
@@ -30,5 +32,6 @@ export const WORKER_CONTROLLER_DEFAULTS = {
   discoveryIntervalMs: 300_000,
   autoImportEnabled: true,
   discoveryAmiFilter: '',
+  workerSeriesMax: 500,
   cmlDefaults: null,
 } as const

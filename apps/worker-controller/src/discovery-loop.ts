@@ -20,6 +20,7 @@ import type { DecisionLog } from '@lcm/service/decision-log'
 import type { WorkerControllerConfig } from './config.ts'
 import { inParallel } from './in-parallel.ts'
 import { type OrphanWatch, orphanWatch } from './orphan-watch.ts'
+import type { RegionSnapshots } from './region-snapshots.ts'
 import type { SettingsNow } from './settings-now.ts'
 
 /** The reconciler looks first: what it adopts needs no discovery. */
@@ -31,6 +32,7 @@ const PROBES_AT_ONCE = 50
 export interface DiscoveryParts {
   readonly client: Client
   readonly machines: Machines
+  readonly snapshots: RegionSnapshots
   readonly cml: CmlSystem
   readonly settings: SettingsNow
   readonly decisions: DecisionLog
@@ -106,23 +108,21 @@ async function listingOf(parts: DiscoveryParts, region: string, signal: AbortSig
   const { machines, config } = parts
   const { discoveryAmiFilter: names, policy, fleet, autoImportEnabled: importEnabled } = config
   const imageIds = names === '' ? null : new Set(await machines.imageIds(region, names, signal))
-  const rules = { fleet, tag: policy.discoveryTag, imageIds, importEnabled }
-  return { region, rules, instances: await machinesIn(parts, region, signal) }
+  const rules: DiscoveryRules = { fleet, tag: policy.discoveryTag, imageIds, importEnabled }
+  return { region, rules, instances: await machinesIn(parts, region, rules, signal) }
 }
 
-/** By the tag that says so, and by our own, which may have lost the other. */
+/** By the tag that says so and by our own, which may have lost the other; by their image where no tag is needed. */
 async function machinesIn(
-  { machines, config }: DiscoveryParts,
+  { machines, snapshots, config }: DiscoveryParts,
   region: string,
+  { imageIds }: DiscoveryRules,
   signal: AbortSignal,
 ): Promise<readonly Instance[]> {
-  const { discoveryTag } = config.policy
-  const ours = await machines.list(region, { tags: { [TAG.fleet]: config.fleet } }, signal)
-  const marked =
-    discoveryTag === null
-      ? []
-      : await machines.list(region, { tags: { [discoveryTag.key]: discoveryTag.value } }, signal)
-  return [...new Map([...marked, ...ours].map(each => [each.instance_id, each])).values()]
+  const tagged = [...(await snapshots.latest(region, signal)).values()]
+  if (config.policy.discoveryTag !== null || imageIds === null || imageIds.size === 0) return tagged
+  const imaged = await machines.list(region, { image_ids: [...imageIds] }, signal)
+  return [...new Map([...imaged, ...tagged].map(each => [each.instance_id, each])).values()]
 }
 
 const everyWorker = async (client: Client, signal: AbortSignal): Promise<readonly Worker[]> =>
@@ -135,7 +135,7 @@ async function follow(parts: DiscoveryParts, region: string, finding: Finding, t
 
 /** It is recorded as it is, and what is wanted of it is what it does already. */
 async function importFound(parts: DiscoveryParts, region: string, instance: Instance, term: Term): Promise<void> {
-  const url = endpointOf(instance)
+  const url = endpointOf(instance, parts.config.policy.cmlAddress)
   const probe = url === null ? null : await parts.cml.probe({ url, certificate_sha256: null }, term.signal)
   const body = {
     ec2_instance_id: instance.instance_id,

@@ -5,8 +5,9 @@ import { aWorker } from '@lcm/testkit/builders'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type FleetBoard, fleetBoard, WORKER_SERIES_MAX } from './fleet-board.ts'
+import { type FleetBoard, fleetBoard } from './fleet-board.ts'
 
+const SERIES_MAX = 500
 let clock: ManualClock
 let meter: RecordingMeter
 let board: FleetBoard
@@ -23,7 +24,7 @@ const look = (decision: Decision = REST, drift: DriftType | null = null, ec2 = '
 beforeEach(() => {
   clock = manualClock(Date.parse('2026-01-02T03:04:05.000Z'))
   meter = recordingMeter()
-  board = fleetBoard({ meter, clock })
+  board = fleetBoard({ meter, clock, workerSeriesMax: SERIES_MAX })
 })
 
 describe('the plan', () => {
@@ -104,8 +105,7 @@ describe('the numbers', () => {
   })
 
   it('are those of all together beyond five hundred workers, and nothing stale is left', () => {
-    expect(WORKER_SERIES_MAX).toBe(500)
-    for (let n = 0; n < WORKER_SERIES_MAX; n += 1) board.looked(running(`w-${n}`), look())
+    for (let n = 0; n < SERIES_MAX; n += 1) board.looked(running(`w-${n}`), look())
     expect(meter.value('worker_ec2_state', { worker_id: 'w-499', state: 'running' })).toBe(1)
     board.looked(running('one-more'), look(REST, 'state'))
     expect(meter.value('worker_series_folded')).toBe(1)

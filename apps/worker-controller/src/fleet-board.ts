@@ -8,8 +8,6 @@ import type { Clock } from '@lcm/runtime/clock'
 
 /** What the API takes; a cloud's own words may be longer. */
 export const BECAUSE_CHARS_MAX = 1000
-/** Beyond so many workers their names are left out of the numbers, or those would outgrow what they count. */
-export const WORKER_SERIES_MAX = 500
 const EVERYBODY = '_all'
 
 /** What the last look at each worker found, for those who ask this instance. */
@@ -29,10 +27,18 @@ interface Entry {
   readonly drift: DriftType | null
 }
 
-export function fleetBoard({ meter, clock }: { meter: Meter; clock: Clock }): FleetBoard {
+export function fleetBoard({
+  meter,
+  clock,
+  workerSeriesMax,
+}: {
+  meter: Meter
+  clock: Clock
+  workerSeriesMax: number
+}): FleetBoard {
   const entries = new Map<string, Entry>()
   const planned = new Map<string, PlannedAction>()
-  const series = fleetSeries(meter)
+  const series = fleetSeries(meter, workerSeriesMax)
   return {
     looked(worker, { decision, drift, ec2, seconds }) {
       entries.set(worker.id, { status: worker.status, drift })
@@ -87,7 +93,7 @@ interface Shown {
 }
 
 /** Numbers for Prometheus, worker by worker as long as there are not too many. Those of a worker that is gone are dropped. */
-function fleetSeries(meter: Meter) {
+function fleetSeries(meter: Meter, workerSeriesMax: number) {
   const duration = meter.histogram('worker_reconciliation_duration_seconds', 'how long a look at a worker takes', [
     'worker_id',
   ])
@@ -120,7 +126,7 @@ function fleetSeries(meter: Meter) {
       worker: Worker,
       { drift, ec2, seconds, workers }: { drift: DriftType | null; ec2: string; seconds: number; workers: number },
     ): void {
-      const isFolded = workers > WORKER_SERIES_MAX
+      const isFolded = workers > workerSeriesMax
       const worker_id = isFolded ? EVERYBODY : worker.id
       folded.set(isFolded ? 1 : 0)
       duration.observe(seconds, { worker_id })

@@ -16,6 +16,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { cmlLogins } from './cml-logins.ts'
 import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
 import { type Observer, observer } from './observe.ts'
+import { regionSnapshots } from './region-snapshots.ts'
 import type { Survey } from './surveys.ts'
 import {
   aConfig,
@@ -58,21 +59,26 @@ const templatesOnly: Client = {
   download: () => Promise.reject(new Error('no controller takes backups')),
 }
 
-const observerOn = (port: Compute, model: Parameters<typeof simCmlSystem>[0], client = templatesOnly): Observer =>
-  observer({
-    machines: gathered(port),
+const CONFIG = {
+  ...WORKER_CONTROLLER_DEFAULTS,
+  fleet: FLEET,
+  regions: { [REGION]: regionConfig },
+  policy: WORKER_POLICY,
+}
+
+function observerOn(port: Compute, model: Parameters<typeof simCmlSystem>[0], client = templatesOnly): Observer {
+  const machines = gathered(port)
+  return observer({
+    machines,
+    snapshots: regionSnapshots({ machines, clock, config: CONFIG }),
     cml: simCmlSystem(model),
     client,
     clock,
     logins: cmlLogins(client, null),
     surveys: { latest: () => null, saw: () => undefined, forget: () => undefined },
-    config: {
-      fleet: FLEET,
-      regions: { [REGION]: regionConfig },
-      policy: WORKER_POLICY,
-      ...WORKER_CONTROLLER_DEFAULTS,
-    },
+    config: CONFIG,
   })
+}
 
 async function launchMachine(token = 'b'.repeat(64)): Promise<Instance> {
   const image = await compute.newestImage(REGION, { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
@@ -110,7 +116,7 @@ describe('looking at EC2', () => {
     const { instance_id } = await launchMachine()
     await clock.advance(5 * 60_000)
     const [machine] = (await compute.describe(REGION, [instance_id], never)).found
-    const worker = machine ? withChanges(running(machine), factsOf(aWorker(), machine)) : aWorker()
+    const worker = machine ? withChanges(running(machine), factsOf(aWorker(), machine, 'public')) : aWorker()
     calls.length = 0
     await Promise.all(Array.from({ length: 20 }, () => observing.observe(worker, POLICY, never)))
     expect(calls).toEqual(['list'])
@@ -259,7 +265,9 @@ describe('looking inside CML', () => {
         survey = seen
       },
     }
-    const look = observer({ machines, cml, client: api.client, clock: time, config: aConfig(), logins, surveys })
+    const config = aConfig()
+    const snapshots = regionSnapshots({ machines, clock: time, config })
+    const look = observer({ machines, snapshots, cml, client: api.client, clock: time, config, logins, surveys })
     const { license, nodeDefinitions } = await look.observe({ ...worker, ...more }, POLICY, never)
     return { license, nodeDefinitions }
   }

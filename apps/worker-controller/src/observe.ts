@@ -5,7 +5,7 @@ import type { Image, ImageQuery } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Machines } from '@lcm/cloud/gathered'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import { endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/facts'
+import { type CmlAddress, endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
 import type { CmlSight, Ec2Sight, LaunchInputs, Observation, WorkerPolicy } from '@lcm/domain/worker/observation'
@@ -15,7 +15,7 @@ import type { CmlLogins } from './cml-logins.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { surveyTimes } from './idle-checks.ts'
 import { dependsOnLicense, seeLicense } from './licenses.ts'
-import { type RegionSnapshots, regionSnapshots } from './region-snapshots.ts'
+import type { RegionSnapshots } from './region-snapshots.ts'
 import { type ScarceOffers, scarceOffers } from './scarce-offers.ts'
 import { type Sightings, sightings } from './sightings.ts'
 import { type Surveys, seeDefinitions } from './surveys.ts'
@@ -27,6 +27,7 @@ export interface ObserveParts {
   readonly clock: Clock
   readonly config: WorkerControllerConfig
   readonly logins: CmlLogins
+  readonly snapshots: RegionSnapshots
   readonly surveys: Pick<Surveys, 'latest' | 'saw' | 'forget'>
 }
 
@@ -49,12 +50,12 @@ export function observer(given: ObserveParts): Observer {
   const memory = sightings(config.policy.probeIntervalMs)
   const times = surveyTimes(config.idleCheckIntervalMs)
   const scarce = scarceOffers(config.policy.capacityPauseMs)
-  const parts: Parts = { ...given, memory, scarce, snapshots: regionSnapshots(given) }
+  const parts: Parts = { ...given, memory, scarce }
   let term = 0
   return {
     async observe(worker, policy, signal) {
       const ec2 = await seeEc2(parts, worker, signal)
-      const url = ec2.kind === 'instance' ? endpointOf(ec2.instance) : null
+      const url = ec2.kind === 'instance' ? endpointOf(ec2.instance, policy.cmlAddress) : null
       return {
         ec2,
         cml: await seeCml(parts, worker, url, signal),
@@ -87,7 +88,6 @@ export function observer(given: ObserveParts): Observer {
 interface Parts extends ObserveParts {
   readonly memory: Sightings
   readonly scarce: ScarceOffers
-  readonly snapshots: RegionSnapshots
 }
 
 /** While it comes up, when it went silent, when its certificate is to be pinned anew, or when somebody wants a fresh look. */
@@ -125,7 +125,7 @@ async function findInstance(parts: Parts, worker: Worker, signal: AbortSignal): 
   if (id === null) return findLaunched(parts, worker, signal)
   if (isAtRest(worker)) {
     const listed = (await parts.snapshots.latest(worker.aws_region, signal)).get(id)
-    if (listed && isAsRecorded(worker, listed)) return listed
+    if (listed && isAsRecorded(worker, listed, parts.config.policy.cmlAddress)) return listed
   }
   const found = await parts.machines.look(worker.aws_region, id, signal)
   // Two ways of asking must agree before a machine counts as missed.
@@ -138,8 +138,8 @@ const isAtRest = (worker: Worker): boolean =>
   worker.refresh_requested_at === null
 
 /** A listing may be older than the last thing we did, so it is believed only when it says that nothing changed. */
-const isAsRecorded = (worker: Worker, listed: Instance): boolean =>
-  statusOfEc2State(listed.state, true) === worker.status && isEmpty(factsOf(worker, listed))
+const isAsRecorded = (worker: Worker, listed: Instance, by: CmlAddress): boolean =>
+  statusOfEc2State(listed.state, true) === worker.status && isEmpty(factsOf(worker, listed, by))
 
 /** The machine of an attempt that was never recorded: by its token, else by our tag. A live one comes first. */
 async function findLaunched(parts: Parts, worker: Worker, signal: AbortSignal): Promise<Instance | null> {

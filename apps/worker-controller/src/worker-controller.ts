@@ -22,6 +22,7 @@ import { discoveryLoop } from './discovery-loop.ts'
 import { type FleetBoard, fleetBoard } from './fleet-board.ts'
 import { metricsLoop } from './metrics-loop.ts'
 import { observer } from './observe.ts'
+import { regionSnapshots } from './region-snapshots.ts'
 import { settingsNow } from './settings-now.ts'
 import { surveys } from './surveys.ts'
 import { workerReconciler } from './worker-reconciler.ts'
@@ -57,8 +58,9 @@ export function workerController(parts: WorkerControllerParts): WorkerController
     ...parts,
     logins: cmlLogins(client, config.cmlDefaults),
     settings: settingsNow({ client, clock }),
+    snapshots: regionSnapshots(parts),
     counters: counters(meter),
-    board: fleetBoard({ meter, clock }),
+    board: fleetBoard({ meter, clock, workerSeriesMax: config.workerSeriesMax }),
   }
   const surveying = surveys({ ...shared, wake: id => void loop.wake(id, 'survey') })
   const observing = observer({ ...shared, surveys: surveying })

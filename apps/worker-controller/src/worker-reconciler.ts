@@ -98,7 +98,7 @@ async function reconcile(
   const look = { ...context, seen, durationMs: () => Math.round(clock.monotonic() - startedMs) }
   const decision = decideWorker(worker, seen, policy, clock.now())
   const seconds = look.durationMs() / 1000
-  parts.board.looked(worker, { decision, drift: driftOf(worker, seen), ec2: ec2Of(seen), seconds })
+  parts.board.looked(worker, { decision, drift: driftOf(worker, seen, policy), ec2: ec2Of(seen), seconds })
   const result = await act({ ...parts, policy }, worker, decision, look)
   if (!isWritten(decision))
     parts.decisions.note(`worker:${worker.id}`, look.epoch, noteOf(worker, decision, look, result.message))

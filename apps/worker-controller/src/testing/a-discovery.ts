@@ -4,6 +4,7 @@ import type { Leadership } from '@lcm/runtime'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
 import type { WorkerControllerConfig } from '../config.ts'
 import { type Discovery, type DiscoveryParts, discoveryLoop } from '../discovery-loop.ts'
+import { regionSnapshots } from '../region-snapshots.ts'
 import { settingsNow } from '../settings-now.ts'
 import { aConfig, never, type SimulatedFleet } from './simulated-fleet.ts'
 
@@ -46,9 +47,11 @@ export function aDiscovery(
     },
   }
   api.beforeAnswer(({ name }) => void order.push(name))
+  const settled = aConfig({ discoveryIntervalMs: INTERVAL_MS, ...config })
   const loop = discoveryLoop({
     client: api.client,
     machines: listing,
+    snapshots: regionSnapshots({ machines: more.machines ?? listing, clock, config: settled }),
     cml,
     settings: settingsNow({ client: api.client, clock }),
     decisions: {
@@ -58,7 +61,7 @@ export function aDiscovery(
     },
     clock,
     logger: log,
-    config: aConfig({ discoveryIntervalMs: INTERVAL_MS, ...config }),
+    config: settled,
     wake: id => void woken.push(id),
     ...more,
   })

@@ -100,8 +100,14 @@ export function simulatedFleet(): SimulatedFleet {
       const seen = await see(instance, aws_region)
       const pinned = { ...aWorker().cml, certificate_sha256: model.cml.fingerprintOf(seen.instance_id) }
       const blank = aWorker({ launch: anAttempt(), ec2_instance_id: seen.instance_id, cml: pinned })
-      const known = withChanges(blank, factsOf(blank, seen))
-      return { ...known, status: 'RUNNING', service_status: 'AVAILABLE', https_endpoint: endpointOf(seen), ...more }
+      const known = withChanges(blank, factsOf(blank, seen, 'public'))
+      return {
+        ...known,
+        status: 'RUNNING',
+        service_status: 'AVAILABLE',
+        https_endpoint: endpointOf(seen, 'public'),
+        ...more,
+      }
     },
     setServer: ({ instance_id }, { opt_in, faults }) =>
       void model.cml.act(instance_id, ({ server }) => {

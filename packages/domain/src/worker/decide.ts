@@ -138,7 +138,7 @@ function decideStopping(seen: Seen): Decision {
 function decideStop(seen: Seen): Decision {
   const { worker, instance, policy } = seen
   if (worker.status === 'STOPPED') {
-    const drift = factsOf(worker, instance)
+    const drift = factsOf(worker, instance, policy.cmlAddress)
     if (instance.state === 'stopped' && !isEmpty(drift))
       return write(drift, null, `EC2 shows another ${Object.keys(drift).join(', ')}`)
     if (instance.state === 'stopped') return nothing('stopped, as wanted')
@@ -203,7 +203,7 @@ function decideProvisioning(seen: Seen): Decision {
 /** The machine runs; CML comes up by stages and must say that it is ready several times in a row. */
 function decideBoot(seen: Seen): Decision {
   const { worker, instance, cml, policy } = seen
-  const address = factsOf(worker, instance)
+  const address = factsOf(worker, instance, policy.cmlAddress)
   if (!isEmpty(address)) return announce(address, 'its address became known')
   if (cml === null) return overdue(seen, policy.startingMsMax) ?? wait(policy.lookAgainMs, 'it has no address yet')
   const changes = bootChanges(seen, cml)
@@ -251,20 +251,27 @@ function decideDrain(seen: Seen): Decision {
  * idleness. Scaling down is what an idle check leads to.
  */
 function decideRunning(seen: Seen): Decision {
-  const { worker, instance } = seen
+  const { worker, instance, policy } = seen
   if (worker.drain !== null) return announce({ status: 'DRAINING' }, `${worker.drain.by} asked for a drain`)
-  const drift = factsOf(worker, instance)
+  const drift = factsOf(worker, instance, policy.cmlAddress)
   if (!isEmpty(drift)) return announce(drift, `EC2 shows another ${Object.keys(drift).join(', ')}`)
-  return decideService(seen) ?? decideInventory(seen) ?? decideLicense(seen) ?? decideSurvey(seen)
+  return decideService(seen) ?? decideInside(seen) ?? decideSurvey(seen)
 }
 
-/** What labs can be placed on it. */
-function decideInventory({ worker, nodeDefinitions }: Seen): Decision | null {
-  if (nodeDefinitions === null || nodeDefinitions.join() === worker.cml.node_definitions.join()) return null
-  return announce(
-    { cml: { node_definitions: [...nodeDefinitions] } },
-    `CML offers ${nodeDefinitions.length} node definitions`,
-  )
+/** What CML says to those who may ask: its licence, and what labs can be made of. One write for both. */
+function decideInside(seen: Seen): Decision | null {
+  const { worker, nodeDefinitions } = seen
+  const licence = decideLicense(seen)
+  if (nodeDefinitions === null || nodeDefinitions.join() === worker.cml.node_definitions.join()) return licence
+  const offered = { cml: { node_definitions: [...nodeDefinitions] } }
+  const because = `CML offers ${nodeDefinitions.length} node definitions`
+  if (licence?.action.kind !== 'write') return announce(offered, because)
+  const { action } = licence
+  return {
+    ...licence,
+    action: { ...action, changes: { ...action.changes, ...offered } },
+    because: `${licence.because}; ${because}`,
+  }
 }
 
 const decideSurvey = ({ isSurveyDue }: Seen): Decision =>
@@ -291,12 +298,12 @@ function decideService(seen: Seen): Decision | null {
 }
 
 /** What EC2 shows, as a status of ours with what goes with it. A machine found running still has to show its CML. */
-function truth({ worker, instance, nowMs }: Seen): WorkerChanges {
+function truth({ worker, instance, policy, nowMs }: Seen): WorkerChanges {
   const hasRunBefore = worker.state_history.some(change => change.to === 'STARTING')
   const status = statusOfEc2State(instance.state, hasRunBefore || worker.status !== 'PROVISIONING')
   const running = status === 'RUNNING' || status === 'STARTING'
   return {
-    ...factsOf(worker, instance),
+    ...factsOf(worker, instance, policy.cmlAddress),
     status,
     service_status: running ? 'STARTING' : 'UNAVAILABLE',
     conditions: withBoot(worker.conditions, instance.state === 'running' ? 1 : 0, nowMs),

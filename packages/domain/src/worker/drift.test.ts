@@ -2,7 +2,7 @@ import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { driftOf } from './drift.ts'
 import type { Instance } from './instance.ts'
-import type { Observation } from './observation.ts'
+import { type Observation, WORKER_POLICY } from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
 import type { Worker } from './worker.ts'
 
@@ -58,5 +58,5 @@ it.each<[string, Worker, Observation, string | null]>([
   ['a change that is under way', onMachine({ status: 'STOPPING' }), seeing({}), null],
   ['a worker without a machine', aWorker(), seeing({}), null],
 ])('sees %s', (_, worker, observed, drift) => {
-  expect(driftOf(worker, observed)).toBe(drift)
+  expect(driftOf(worker, observed, WORKER_POLICY)).toBe(drift)
 })

@@ -4,22 +4,25 @@ import type { Worker, WorkerChanges } from './worker.ts'
 export const isDead = (instance: Instance): boolean =>
   instance.state === 'shutting-down' || instance.state === 'terminated'
 
+/** By which of a machine's addresses its CML is reached. */
+export type CmlAddress = 'public' | 'private'
+
 /** `cml-endpoint` is for a CML behind a proxy or a name; else the machine's address. */
-export function endpointOf(instance: Instance): string | null {
-  const address = instance.public_ip ?? instance.private_ip
+export function endpointOf(instance: Instance, by: CmlAddress): string | null {
+  const address = by === 'private' ? instance.private_ip : (instance.public_ip ?? instance.private_ip)
   if (instance.state !== 'running' || address === null) return null
   return instance.tags[TAG.endpoint] ?? `https://${address}`
 }
 
 /** What the record must say of this machine, as far as it says something else: addresses change with every start. */
-export function factsOf(worker: Worker, instance: Instance): WorkerChanges {
+export function factsOf(worker: Worker, instance: Instance, by: CmlAddress): WorkerChanges {
   const facts = {
     instance_type: instance.instance_type,
     ami_id: instance.image_id,
     availability_zone: instance.availability_zone,
     public_ip: instance.public_ip,
     private_ip: instance.private_ip,
-    https_endpoint: endpointOf(instance),
+    https_endpoint: endpointOf(instance, by),
   }
   return Object.fromEntries(
     Object.entries(facts).filter(([name, value]) => worker[name as keyof typeof facts] !== value),

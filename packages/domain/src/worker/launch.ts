@@ -2,7 +2,7 @@ import { toMs } from '../instant.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import { withCondition, withoutCondition } from './boot.ts'
 import { announce, type Decision, perform, wait, write } from './decision.ts'
-import { factsOf, isDead } from './facts.ts'
+import { type CmlAddress, factsOf, isDead } from './facts.ts'
 import { failed } from './failure.ts'
 import { hold } from './hold.ts'
 import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from './instance.ts'
@@ -13,7 +13,7 @@ import { CONDITION, isReservedTag, type LaunchAttempt, type Worker, type WorkerC
 export function decidePending(worker: Worker, seen: Observation, policy: WorkerPolicy, nowMs: number): Decision {
   const attempt = worker.launch
   const open = attempt?.state === 'open'
-  if (open && seen.ec2.kind === 'instance') return adopt(worker, attempt, seen.ec2.instance)
+  if (open && seen.ec2.kind === 'instance') return adopt(worker, attempt, seen.ec2.instance, policy.cmlAddress)
   if (open && seen.ec2.kind === 'unknown') return wait(policy.lookAgainMs, seen.ec2.because)
   if (worker.desired_status !== 'RUNNING') return decideUnwanted(worker, seen, policy, nowMs)
   // It can't be repeated any more, or it would have been.
@@ -23,18 +23,23 @@ export function decidePending(worker: Worker, seen: Observation, policy: WorkerP
 }
 
 /** The machine of an earlier try is there: take it rather than launch another. */
-function adopt(worker: Worker, attempt: LaunchAttempt, instance: Instance): Decision {
+function adopt(worker: Worker, attempt: LaunchAttempt, instance: Instance, by: CmlAddress): Decision {
   if (isDead(instance)) return spend(attempt, `${instance.instance_id} of attempt ${attempt.n} is ${instance.state}`)
   const because = `${instance.instance_id} carries the launch token of attempt ${attempt.n}`
-  return announce(launchedChanges(worker, attempt, instance), because)
+  return announce(launchedChanges(worker, attempt, instance, by), because)
 }
 
 /** Closes an attempt whose machine is dead or never was. */
 const spend = (attempt: LaunchAttempt, because: string): Decision =>
   announce({ launch: { ...attempt, state: 'spent', error: because } }, because)
 
-export const launchedChanges = (worker: Worker, attempt: LaunchAttempt, instance: Instance): WorkerChanges => ({
-  ...factsOf(worker, instance),
+export const launchedChanges = (
+  worker: Worker,
+  attempt: LaunchAttempt,
+  instance: Instance,
+  by: CmlAddress,
+): WorkerChanges => ({
+  ...factsOf(worker, instance, by),
   status: 'PROVISIONING',
   ec2_instance_id: instance.instance_id,
   launch: { ...attempt, state: 'launched', error: null },
@@ -202,7 +207,10 @@ export function judgeLaunch(
   at: { policy: WorkerPolicy; nowMs: number },
 ): Decision {
   if (outcome.kind === 'launched') {
-    return announce(launchedChanges(worker, attempt, outcome.instance), `launched ${outcome.instance.instance_id}`)
+    return announce(
+      launchedChanges(worker, attempt, outcome.instance, at.policy.cmlAddress),
+      `launched ${outcome.instance.instance_id}`,
+    )
   }
   const because = outcome.message
   switch (outcome.errorClass) {

@@ -1,6 +1,7 @@
 import { toMs } from '../instant.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import type { CmlStage } from './boot.ts'
+import type { CmlAddress } from './facts.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Worker } from './worker.ts'
 
@@ -82,6 +83,7 @@ export interface WorkerPolicy {
   readonly fleet: string
   /** The tag by which machines are found that LCM did not launch; null where none are looked for. */
   readonly discoveryTag: { readonly key: string; readonly value: string } | null
+  readonly cmlAddress: CmlAddress
   readonly licenseOnTerminate: 'boot' | 'record'
   readonly licenseOnStop: 'keep' | 'release'
   /** How soon a change in progress is looked at again: from the first, growing with its age, to the second. */
@@ -111,6 +113,7 @@ const MINUTE_MS = 60_000
 export const WORKER_POLICY: WorkerPolicy = {
   fleet: 'lcm',
   discoveryTag: { key: TAG.discovery, value: 'true' },
+  cmlAddress: 'public',
   licenseOnTerminate: 'boot',
   licenseOnStop: 'keep',
   lookAgainMs: 5_000,
