@@ -1,0 +1,36 @@
+import { blankWorker } from '@lcm/domain/worker/new-worker'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { expect, it } from 'vitest'
+import { cmlLoginsBy } from './cml-logins.ts'
+
+const signal = new AbortController().signal
+const DEFAULTS = { username: 'admin', password: 'of the fleet' }
+const blank: Worker = {
+  ...blankWorker('w-1', '2026-01-02T03:04:05.000Z'),
+  name: 'metal-1',
+  template_name: 'metal',
+  aws_region: 'us-east-1',
+  desired_by: '',
+  desired_reason: '',
+  cost_per_hour_usd: 1,
+  state_history: [],
+}
+const worker: Worker = { ...blank, cml: { ...blank.cml, certificate_sha256: 'ab' } }
+
+it('a worker with a secret of its own is asked for it once per secret', async () => {
+  const asked: string[] = []
+  const logins = cmlLoginsBy(async id => {
+    asked.push(id)
+    return { cml_username: 'own', cml_password: 'secret' }
+  }, DEFAULTS)
+  const own = { ...worker, secret_refs: { cml_login: 'ref-1' } }
+  for (const each of [own, own, { ...own, secret_refs: { cml_login: 'ref-2' } }])
+    expect(await logins.of(each, 'https://here', signal)).toMatchObject({ username: 'own', password: 'secret' })
+  expect(asked).toEqual(['w-1', 'w-1'])
+  expect(await logins.of(worker, 'https://here', signal)).toMatchObject(DEFAULTS)
+})
+
+it('a server that nobody has pinned is never told a password', async () => {
+  const logins = cmlLoginsBy(async () => ({ cml_username: null, cml_password: null }), DEFAULTS)
+  await expect(logins.of(blank, 'https://here', signal)).rejects.toThrow('has not been seen yet')
+})

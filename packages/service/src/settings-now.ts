@@ -1,0 +1,40 @@
+import type { Client } from '@lcm/client/client'
+import { SETTING_DEFAULTS, SettingValues } from '@lcm/domain/fleet/settings'
+import type { Clock } from '@lcm/runtime/clock'
+
+/** How old what is known of the settings may be. */
+const FRESH_MS = 10_000
+
+export interface SettingsNow {
+  /** Rejects when they were never read; later the last known ones hold while the API is away. */
+  read(signal: AbortSignal): Promise<SettingValues>
+}
+
+export function settingsNow({ client, clock }: { client: Client; clock: Clock }): SettingsNow {
+  let known: { readonly atMs: number; readonly values: SettingValues } | null = null
+  let asking: Promise<SettingValues> | null = null
+
+  async function ask(signal: AbortSignal): Promise<SettingValues> {
+    const { settings } = await client.call('getSettings', { signal })
+    const given = Object.fromEntries(Object.entries(settings).map(([name, { value }]) => [name, value]))
+    // A setting that only a newer API knows is none of ours.
+    const values = SettingValues.strip().parse({ ...SETTING_DEFAULTS, ...given })
+    known = { atMs: clock.monotonic(), values }
+    return values
+  }
+
+  return {
+    async read(signal) {
+      if (known !== null && clock.monotonic() - known.atMs < FRESH_MS) return known.values
+      asking ??= ask(signal).finally(() => {
+        asking = null
+      })
+      try {
+        return await asking
+      } catch (error) {
+        if (known === null) throw error
+        return known.values
+      }
+    },
+  }
+}
