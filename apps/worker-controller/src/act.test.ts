@@ -151,10 +151,15 @@ describe('a licence', () => {
   })
 
   it('that is given back is one write', async () => {
-    await carryOut(await registered(), DEREGISTER)
+    await carryOut(await registered({ status: 'RUNNING', desired_status: 'RUNNING' }), DEREGISTER)
     expect(writes()).toMatchObject([{ body: { changes: { license: { status: 'UNREGISTERED', last_error: null } } } }])
     expect(parts.counters.snapshot(0).license_deregistered_count).toBe(1)
     expect(isRegistered()).toBe(false)
+  })
+
+  it('that is given back before a machine goes is looked at once more before anybody believes it', async () => {
+    expect(await carryOut(await registered(), DEREGISTER)).toMatchObject({ status: 'REQUEUE', afterMs: 5_000 })
+    expect([writes(), isRegistered()]).toEqual([[], false])
   })
 
   it('that is left behind is on record as a leak before it is written down as gone', async () => {

@@ -103,13 +103,14 @@ export function surveys(parts: SurveyParts): Surveys {
       waiting.delete(workerId)
     },
     async run(signal) {
-      for (const kept of [found, waiting, underWay]) kept.clear()
       // One listener for all: as many as there are hands would look like a leak.
       const wakeAll = () => {
         for (const wake of [...hands]) wake()
       }
       signal.addEventListener('abort', wakeAll, { once: true })
       await Promise.all(Array.from({ length: AT_ONCE }, () => work(signal)))
+      // The next term asks anew: who led between may have changed what was found.
+      for (const kept of [found, waiting, underWay]) kept.clear()
     },
   }
 }

@@ -72,7 +72,12 @@ export function workerController(parts: WorkerControllerParts): WorkerController
     onCmlHeard: (worker, answered) => observing.cmlHeard(worker.id, answered),
   })
   const { board } = shared
-  const led = forgetfulOf(allOf('worker-controller', [loop, surveying, measuring, discovery]), board)
+  const later = [
+    afterwards(surveying, VISITS_AFTER_MS, clock),
+    afterwards(measuring, METRICS_AFTER_MS, clock),
+    discovery,
+  ]
+  const led = forgetfulOf(allOf('worker-controller', [loop, ...later]), board)
   return {
     service: leaderElected(led, parts.election),
     loop,
@@ -81,6 +86,18 @@ export function workerController(parts: WorkerControllerParts): WorkerController
     health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
   }
 }
+
+/** The sweep of a new leader comes first: nobody is helped by numbers while something is left undone. */
+const VISITS_AFTER_MS = 5_000
+const METRICS_AFTER_MS = 10_000
+
+const afterwards = (service: HostedService, afterMs: number, clock: Clock): HostedService => ({
+  name: service.name,
+  async run(signal, leadership) {
+    await clock.sleep(afterMs, signal)
+    await service.run(signal, leadership)
+  },
+})
 
 /** Who leads no longer does not know what the fleet is like. */
 const forgetfulOf = (service: HostedService, board: FleetBoard): HostedService => ({

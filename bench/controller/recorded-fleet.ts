@@ -1,0 +1,47 @@
+import { WORKERS } from '@lcm/control-plane-api/kinds'
+import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
+import type { Instance } from '@lcm/domain/worker/instance'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { anAttempt, aWorker } from '@lcm/testkit/builders'
+
+const AT_ONCE = 256
+
+/** A store with one worker at rest for every machine, exactly as the cloud shows it. */
+export async function recordFleet(file: string, region: string, instances: readonly Instance[]): Promise<void> {
+  const store = openSqliteStore(file)
+  const workers = store.collection(WORKERS)
+  for (let from = 0; from < instances.length; from += AT_ONCE) {
+    const some = instances.slice(from, from + AT_ONCE)
+    await Promise.all(some.map((instance, n) => workers.insert(workerOf(instance, region, from + n))))
+  }
+  await store.close()
+}
+
+export function workerOf(instance: Instance, region: string, index: number): Worker {
+  const base = aWorker()
+  return aWorker({
+    id: `w-${String(index).padStart(13, '0')}`,
+    name: `metal-${index}`,
+    aws_region: region,
+    status: 'RUNNING',
+    desired_status: 'RUNNING',
+    service_status: 'AVAILABLE',
+    conditions: BOOT_CONDITIONS.map(type => ({
+      type,
+      status: true,
+      reason: 'Passed',
+      message: '',
+      since: base.created_at,
+    })),
+    launch: anAttempt({ client_token: String(index).padStart(64, '0') }),
+    ec2_instance_id: instance.instance_id,
+    instance_type: instance.instance_type,
+    ami_id: instance.image_id,
+    availability_zone: instance.availability_zone,
+    public_ip: instance.public_ip,
+    private_ip: instance.private_ip,
+    https_endpoint: instance.tags['cml-endpoint'] ?? `https://${instance.public_ip}`,
+    cml: { ...base.cml, version: '2.9.1+build.7', certificate_sha256: 'ab'.repeat(32) },
+  })
+}
