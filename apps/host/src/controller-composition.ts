@@ -1,0 +1,97 @@
+import type { Client } from '@lcm/client/client'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import type { ServiceName } from '@lcm/domain/actor'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runtime'
+import { type Clock, systemClock } from '@lcm/runtime/clock'
+import type { ControllerFace, ControllerHealth } from '@lcm/service/controller-face'
+import { type DecisionLog, decisionLog } from '@lcm/service/decision-log'
+import { heartbeat } from '@lcm/service/heartbeat'
+import type { PromMeter } from '@lcm/service/prom-meter'
+import { type RegisteredElection, registeredElection } from '@lcm/service/registered-election'
+import { VERSION } from './version.ts'
+
+/** What every controller is given, in a process of its own and beside the API. */
+export interface ControllerParts {
+  readonly client: Client
+  readonly changeKeys: ChangeKeys
+  readonly election: Election
+  readonly logger: Logger
+  readonly meter: PromMeter
+  /** What is wrong around it, as sentences. */
+  problems(): readonly string[]
+}
+
+/** A controller as its own app makes it. */
+interface Controller {
+  readonly service: HostedService
+  readonly loop: Reconciliation
+  plan(): readonly PlannedAction[]
+  stats(): Readonly<Record<string, number>>
+  health(): Readonly<Record<`${string}_managed` | `${string}_with_drift`, number>>
+}
+
+export interface ComposedController {
+  readonly services: readonly HostedService[]
+  readonly face: ControllerFace
+  readonly loop: Reconciliation
+}
+
+/** A controller with all that belongs to it: terms that the API knows, decisions on record, a heartbeat, a face. */
+export function compose(
+  service: ServiceName,
+  parts: ControllerParts,
+  make: (shared: { election: RegisteredElection; decisions: DecisionLog; clock: Clock }) => Controller,
+): ComposedController {
+  const { client, changeKeys, logger } = parts
+  const clock = systemClock
+  const election = registeredElection({ election: parts.election, service, client, clock, logger })
+  const decisions = decisionLog({ client, clock, logger, instanceId: election.instanceId })
+  const controller = make({ election, decisions, clock })
+  const { loop, plan } = controller
+  const beats = heartbeat({ service, version: VERSION, client, changeKeys, election, loop, plan, clock, logger })
+  return {
+    services: [controller.service, decisions.service, beats],
+    face: faceOf(service, parts, { election, controller }),
+    loop,
+  }
+}
+
+interface Made {
+  readonly election: RegisteredElection
+  readonly controller: Controller
+}
+
+const faceOf = (service: ServiceName, parts: ControllerParts, { election, controller }: Made): ControllerFace => ({
+  service,
+  version: VERSION,
+  health: () => healthOf(service, parts, { election, controller }),
+  leader: () => election.status(),
+  metrics() {
+    controller.loop.health()
+    controller.stats()
+    return parts.meter.text()
+  },
+  stats: controller.stats,
+  plan: controller.plan,
+  trigger: () => controller.loop.triggerNow(),
+  resign: () => election.resign(),
+})
+
+function healthOf(service: ServiceName, parts: ControllerParts, { election, controller }: Made): ControllerHealth {
+  const { status, last_reconciliation } = controller.loop.health()
+  const regressed = `epoch_regressed: the API has seen a newer term; run: lcm services reset-term ${service}`
+  const problems = [
+    ...parts.problems(),
+    ...(election.isEpochRegressed() ? [regressed] : []),
+    ...(status === 'degraded' ? ['the watch is degraded; polling goes on'] : []),
+  ]
+  return {
+    status: problems.length === 0 ? 'healthy' : 'degraded',
+    is_leader: election.status().state === 'LEADER',
+    instance_id: election.instanceId,
+    last_reconciliation,
+    ...controller.health(),
+    problems,
+  }
+}
