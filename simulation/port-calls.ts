@@ -102,7 +102,7 @@ const nameOf = (port: string, name: string, args: readonly unknown[]): string =>
 
 /** Calls that only look: where a crash among many of them makes little difference to the last. */
 const LOOKS =
-  /^api\.GET|^api\.POST metrics|^ec2\.(describe|list|newestImage|imageIds)|^cml\.(?!register|deregister)|^cloudwatch\./
+  /^api\.GET (?!secrets)|^api\.POST metrics|^ec2\.(describe|list|newestImage|imageIds)|^cml\.(?!register|deregister)|^cloudwatch\./
 
 export const isLook = (name: string): boolean => LOOKS.test(name)
 

@@ -37,8 +37,7 @@ export function sleeper(outside: Clock): Sleeper {
     sleep: (ms, signal) => sleepOn(clock, ms, signal),
   }
 
-  const awake = (): Promise<void> =>
-    isFrozen ? new Promise(resolve => wakes.add(resolve)) : Promise.resolve()
+  const awake = (): Promise<void> => (isFrozen ? new Promise(resolve => wakes.add(resolve)) : Promise.resolve())
 
   function lateLeadership(leadership: Leadership): Leadership {
     const heard = new AbortController()
@@ -74,18 +73,21 @@ export function sleeper(outside: Clock): Sleeper {
         return leadership && lateLeadership(leadership)
       },
     }),
-    watching: source => ({
-      async list(signal) {
-        const listing = await source.list(signal)
-        await awake()
-        return listing
-      },
-      async *watch(afterRevision, signal) {
-        for await (const message of source.watch(afterRevision, signal)) {
-          await awake()
-          yield message
-        }
-      },
-    }),
+    watching: source => lateSource(source, awake),
   }
 }
+
+/** What a stream tells is heard only by who is awake. */
+const lateSource = <Hint>(source: WatchSource<Hint>, awake: () => Promise<void>): WatchSource<Hint> => ({
+  async list(signal) {
+    const listing = await source.list(signal)
+    await awake()
+    return listing
+  },
+  async *watch(afterRevision, signal) {
+    for await (const message of source.watch(afterRevision, signal)) {
+      await awake()
+      yield message
+    }
+  },
+})

@@ -1,31 +1,28 @@
-import { createHash } from 'node:crypto'
 import { apiClient, type Client } from '@lcm/client/client'
-import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
-import { simCmlSystem } from '@lcm/cloud-sim/cml-system'
-import { simCompute } from '@lcm/cloud-sim/compute'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute } from '@lcm/cloud/compute'
+import type { PresetName } from '@lcm/cloud-sim/fault-plan'
 import { simMetrics } from '@lcm/cloud-sim/metrics'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
-import type { Dispatch } from '@lcm/contract/wire'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
+import { LEAKS, WORKERS } from '@lcm/control-plane-api/kinds'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
-import { localCoordination } from '@lcm/coordination/local'
+import { type LocalCoordination, localCoordination } from '@lcm/coordination/local'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
-import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
-import { decisionLog } from '@lcm/service/decision-log'
-import { registeredElection } from '@lcm/service/registered-election'
+import { type Election, type HostedService, silentLogger } from '@lcm/runtime'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { Store } from '@lcm/store/store'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
-import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
-import { ledMachines } from '@lcm/worker-controller/led-machines'
-import { workerController } from '@lcm/worker-controller/worker-controller'
+import type { WorkerControllerConfig } from '@lcm/worker-controller/config'
+import { type Controller, FLEET, startController } from './controller-process.ts'
+import { type Invariants, invariants } from './invariants.ts'
+import { cmlOver, computeOver, openWays, type Ways } from './outside.ts'
 import { type PortCalls, portCalls } from './port-calls.ts'
+import { type Mutation, witness } from './witness.ts'
 
-const FLEET = 'simulated-fleet'
-const TOKENS = { admin: 'admin', controller: 'controller' } as const
-const METAL = WorkerTemplateSpec.parse({
+const TOKENS = { admin: 'admin', controller: 'controller', scheduler: 'scheduler' } as const
+export const METAL = WorkerTemplateSpec.parse({
   name: 'metal',
   instance_types: ['m5zn.metal', 'm5.metal'],
   ami_name_pattern: 'cml-2.9.1-*',
@@ -33,106 +30,181 @@ const METAL = WorkerTemplateSpec.parse({
   capacity: { cpu_cores: 48, memory_gb: 192, storage_gb: 200, max_nodes: 100 },
   cost_per_hour_usd: 4,
 })
+/** Trace lines that a failure shows. */
+const TRACE_LINES = 30
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
 
-/** The whole system in one process on virtual time: API, store, coordination, controller, cloud. One seed, one run. */
+export interface WorldOptions {
+  readonly speed?: number
+  readonly preset?: PresetName
+  readonly templates?: readonly WorkerTemplateSpec[]
+  readonly config?: Partial<WorkerControllerConfig>
+  /** Defects on purpose, which the invariants must find. */
+  readonly spoilt?: Spoilt
+}
+
+export interface Spoilt {
+  compute?(compute: Compute): Compute
+  cml?(cml: CmlSystem): CmlSystem
+  election?(election: Election): Election
+}
+
+/** The whole system in one process on virtual time: API, store, coordination, controllers, cloud. One seed, one run. */
 export interface World {
   readonly time: VirtualTime
+  /** As an admin. */
   readonly client: Client
+  /** As the service that asks for more workers. */
+  readonly scheduler: Client
   readonly cloud: SimModel
+  readonly store: Store
+  readonly ways: Ways
   readonly calls: PortCalls
-  /** Starts a controller; it dies at once, as by kill -9, when its handle is called. */
-  startController(instanceId: string): () => void
+  readonly coordination: LocalCoordination
+  readonly invariants: Invariants
+  /** Every change of the cloud that a controller has asked for. */
+  readonly mutations: readonly Mutation[]
+  startController(instanceId: string): Controller
   worker(id: string): Promise<Worker>
+  /** As last told by events. */
+  workers(): readonly Worker[]
   /** Runs on until the worker is there, or fails the test with what it was instead. */
   until(id: string, status: Worker['status'], limitMs?: number): Promise<Worker>
+  untilTrue(what: string, isSo: () => boolean, limitMs?: number): Promise<void>
+  runFor(ms: number): Promise<void>
   /** Machines of this fleet that cost money or may come to. */
   liveMachines(): number
+  /** Checks once more what must hold, and ends everything. */
   close(): Promise<void>
 }
 
-export async function openWorld(seed: number, { speed = 1 } = {}): Promise<World> {
+export async function openWorld(seed: number, options: WorldOptions = {}): Promise<World> {
+  const { speed = 1, preset = 'plain', spoilt = {} } = options
   const time = virtualTime(seed)
   const { clock } = time
   const store = openSqliteStore(':memory:')
-  const cloud = openSimModel({ seed, clock, speed })
+  const cloud = openSimModel({ seed, clock, speed, preset })
+  const ways = openWays()
   const calls = portCalls(time)
   const coordination = localCoordination({ clock, firstEpoch: service => plane.nextEpoch(service) })
-  const plane = await openPlane(time, store, coordination.changeKeys)
+  const plane = await openPlane(time, store, coordination.changeKeys, options.templates ?? [METAL])
   const processes = runner()
   const latest = new Map<string, Worker>()
   const client = apiClient(plane.dispatch, { token: TOKENS.admin })
+  const { watched, asWitness, mutations } = watchers({ time, cloud, store, latest, ways })
   // Decisions and samples for event streams are read every second, which nobody here follows.
   for (const service of plane.services.filter(({ name }) => name !== 'live-news')) processes.run(service)
   processes.run(followWorkers(client, latest))
-
-  function startController(instanceId: string): () => void {
-    const life = calls.life()
-    const logger = silentLogger
-    const dispatch = life.watch(request => `api.${request.method}`, traced(plane, time))
-    const api = apiClient(dispatch, { token: TOKENS.controller })
-    const election = coordination.election('worker-controller', instanceId)
-    const unwatched = apiClient(plane.dispatch, { token: TOKENS.controller })
-    const decisions = decisionLog({ client: unwatched, clock, logger, instanceId })
-    const led = ledMachines({
-      compute: life.watchAll('ec2', simCompute(cloud)),
-      election: registeredElection({ election, service: 'worker-controller', client: api, clock, logger }),
-      clock,
-    })
-    const controller = workerController({
-      ...led,
-      metrics: life.watchAll('cloudwatch', simMetrics(cloud)),
-      client: api,
-      decisions,
-      cml: life.watchAll('cml', simCmlSystem(cloud)),
-      changeKeys: coordination.changeKeys,
-      clock,
-      logger,
-      meter: silentMeter,
-      config: {
-        ...WORKER_CONTROLLER_DEFAULTS,
-        fleet: FLEET,
-        regions: REGIONS,
-        policy: WORKER_POLICY,
-        cmlDefaults: DEFAULT_CML_LOGIN,
-      },
-    })
-    const abandoned = [controller.service, decisions.service].map(processes.run)
-    return () => {
-      life.end()
-      coordination.faults.crash(instanceId)
-      for (const abandon of abandoned) abandon()
-    }
-  }
-
+  const going = passing(time, seed, watched)
   const worker = (id: string) => client.call('getWorker', { params: { id } })
   return {
     time,
     client,
+    scheduler: apiClient(plane.dispatch, { token: TOKENS.scheduler }),
     cloud,
+    store,
+    ways,
     calls,
-    startController,
+    coordination,
+    invariants: watched,
+    mutations,
+    ...going,
+    startController: instanceId =>
+      startController(instanceId, {
+        time,
+        calls,
+        coordination,
+        dispatch: watched.fenced(instanceId, plane.dispatch),
+        token: TOKENS.controller,
+        compute: asWitness.compute(instanceId, (spoilt.compute ?? same)(computeOver(cloud, ways))),
+        cml: asWitness.cml(instanceId, (spoilt.cml ?? same)(cmlOver(cloud, ways))),
+        elect: spoilt.election ?? same,
+        metrics: simMetrics(cloud),
+        config: options.config ?? {},
+        run: processes.run,
+      }),
     worker,
-    async until(id, status, limitMs = 60 * 60_000) {
-      if (await time.runUntil(() => latest.get(id)?.status === status, limitMs)) return worker(id)
-      const trace = time.recentTrace().slice(-30).join('\n')
-      throw new Error(`${id} is ${latest.get(id)?.status}, not ${status}, after ${limitMs} ms\n${trace}`)
+    workers: () => [...latest.values()],
+    async until(id, status, limitMs) {
+      await going.untilTrue(`${status} of ${id}`, () => latest.get(id)?.status === status, limitMs)
+      return worker(id)
     },
     liveMachines: () => cloud.machines().filter(machine => machine.state !== 'terminated').length,
     async close() {
+      await watched.finally()
       await processes.stop(() => time.runFor(60_000))
       cloud.close()
       await store.close()
+      going.judge()
     },
   }
 }
 
+interface Watching {
+  readonly time: VirtualTime
+  readonly cloud: SimModel
+  readonly store: Store
+  readonly latest: ReadonlyMap<string, Worker>
+  readonly ways: Ways
+}
+
+/** Those who see to it that what must hold does. */
+function watchers({ time, cloud, store, latest, ways }: Watching) {
+  const mutations: Mutation[] = []
+  const records = { workers: store.collection(WORKERS), leaks: store.collection(LEAKS), journal: store.journal }
+  const seen = { cloud, latest, fleet: FLEET, ...records, now: () => time.clock.now() }
+  const watched = invariants({ ...seen, isBlind: () => ways.isWrongAccount })
+  const saw = (mutation: Mutation) => {
+    mutations.push(mutation)
+    time.trace(`${mutation.by} asks to ${mutation.act} ${mutation.machine} of ${mutation.worker}`)
+  }
+  return { watched, mutations, asWitness: witness({ ...seen, violated: watched.violated, saw }) }
+}
+
+/** How time passes while somebody watches. */
+function passing(time: VirtualTime, seed: number, watched: Invariants) {
+  const failure = (message: string) => {
+    const lines = [`seed ${seed}: ${message}`, ...watched.violations, ...time.recentTrace().slice(-TRACE_LINES)]
+    return new Error(lines.join('\n'))
+  }
+  const judge = () => {
+    if (watched.violations.length > 0) throw failure('what must hold did not')
+  }
+  async function runUntil(isSo: () => boolean, limitMs: number): Promise<boolean> {
+    let isMet = false
+    const isEnough = () => {
+      watched.step()
+      isMet ||= isSo()
+      return isMet || watched.violations.length > 0
+    }
+    await time.runUntil(isEnough, limitMs)
+    judge()
+    return isMet
+  }
+  return {
+    judge,
+    async runFor(ms: number): Promise<void> {
+      await runUntil(() => false, ms)
+    },
+    async untilTrue(what: string, isSo: () => boolean, limitMs = HOUR_MS): Promise<void> {
+      const isMet = await runUntil(isSo, limitMs)
+      if (!isMet) throw failure(`${what} did not happen within ${limitMs / MINUTE_MS} min`)
+    },
+  }
+}
+
+const same = <T>(it: T): T => it
+
 /** Services that run side by side and end together. */
 function runner() {
   const running = new Set<{ stop: AbortController; ended: Promise<void> }>()
+  let isOver = false
   return {
     /** The answer abandons the service: the dead are not waited for, since what they waited for never comes. */
     run(service: HostedService): () => void {
       const stop = new AbortController()
+      if (isOver) stop.abort()
       const process = { stop, ended: service.run(stop.signal) }
       running.add(process)
       return () => {
@@ -141,6 +213,7 @@ function runner() {
       }
     },
     async stop(letTimePass: () => Promise<void>): Promise<void> {
+      isOver = true
       for (const { stop } of running) stop.abort()
       await letTimePass()
       await Promise.all([...running].map(({ ended }) => ended))
@@ -148,7 +221,12 @@ function runner() {
   }
 }
 
-async function openPlane(time: VirtualTime, store: Store, changeKeys: ChangeKeys): Promise<ControlPlane> {
+async function openPlane(
+  time: VirtualTime,
+  store: Store,
+  changeKeys: ChangeKeys,
+  templates: readonly WorkerTemplateSpec[],
+): Promise<ControlPlane> {
   const plane = controlPlane({
     store,
     changeKeys,
@@ -161,12 +239,9 @@ async function openPlane(time: VirtualTime, store: Store, changeKeys: ChangeKeys
   })
   plane.access.grant(TOKENS.admin, { id: 'admin', name: 'admin', role: 'admin', service: null })
   plane.access.grant(TOKENS.controller, { id: 'wc', name: 'wc', role: 'controller', service: 'worker-controller' })
-  await plane.seed([METAL])
+  plane.access.grant(TOKENS.scheduler, { id: 'rs', name: 'rs', role: 'controller', service: 'resource-scheduler' })
+  await plane.seed(templates)
   return plane
-}
-
-const REGIONS = {
-  'us-east-1': { security_group_ids: [], subnets: ['subnet-use1a', 'subnet-use1b'], key_name: null, default_tags: {} },
 }
 
 /** What a console would show, by the same events. */
@@ -178,14 +253,3 @@ const followWorkers = (client: Client, latest: Map<string, Worker>): HostedServi
     }
   },
 })
-
-/** Every write that the API took, as part of the run's identity. */
-function traced(plane: ControlPlane, time: VirtualTime): Dispatch {
-  return async request => {
-    const response = await plane.dispatch(request)
-    const text =
-      typeof response.body === 'string' ? createHash('sha256').update(response.body).digest('hex').slice(0, 8) : ''
-    if (request.method !== 'GET') time.trace(`${request.method} ${request.url} ${response.status} ${text}`)
-    return response
-  }
-}

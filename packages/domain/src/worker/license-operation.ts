@@ -28,6 +28,8 @@ export function decideLicense(seen: Seen): Decision | null {
 const isLicensed = (sight: SeenLicense): boolean =>
   sight.registration === 'COMPLETED' && sight.authorization === 'IN_COMPLIANCE'
 const isUnregistered = (sight: SeenLicense): boolean => sight.registration === 'NOT_REGISTERED'
+/** A registration that failed holds nothing, and there is nothing to give back. */
+export const holdsNothing = (sight: SeenLicense): boolean => isUnregistered(sight) || sight.registration === 'FAILED'
 
 /** What somebody did behind our back, and the identity by which the Smart Account knows this server. */
 function noticedChanges(worker: Worker, sight: SeenLicense): WorkerChanges | null {
@@ -102,6 +104,8 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, policy: Wo
     case 'taken':
       return wait(POLL_MS, 'CML has taken the registration')
     case 'returned':
+      // Believed before a machine goes only when a later look confirms it: nothing can be given back after that.
+      if (worker.status === 'TERMINATING') return wait(POLL_MS, 'CML gave its licence back, which is to be confirmed')
       return announce(ended('UNREGISTERED', null), 'the licence was given back')
     case 'not_registered':
       return announce(ended('UNREGISTERED', null), 'CML held no licence')

@@ -2,6 +2,7 @@ import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
+import { judgeLicense } from './license-operation.ts'
 import { type Ec2Sight, type LicenseSight, type Observation, WORKER_POLICY } from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
 import type { Worker } from './worker.ts'
@@ -58,10 +59,31 @@ describe('a licence is never lost in silence', () => {
 
   it('is given back also when somebody registered it behind our back, and not waited for when nobody knows of any', () => {
     const unknown = condemned({ license: NO_LICENSE })
-    expect(decide(unknown, seeing(machine('running'), licensed('COMPLETED'))).action.kind).toBe('deregister_license')
+    const found = { kind: 'write', changes: { license: { status: 'REGISTERED', udi: 'udi-1' } }, afterMs: 0 }
+    expect(decide(unknown, seeing(machine('running'), licensed('COMPLETED'))).action).toEqual(found)
     expect(decide(unknown, seeing(machine('running'), SILENT)).action.kind).toBe('terminate')
     const late = { afterMs: 2 * HOUR_MS + 1 }
-    expect(decide(unknown, seeing(machine('running'), licensed('COMPLETED')), late).action.kind).not.toBe('record_leak')
+    expect(decide(unknown, seeing(machine('running'), licensed('COMPLETED')), late).action).toEqual(found)
+    const onRecord = condemned({ license: { ...NO_LICENSE, last_error: 'it could not be given back' } })
+    expect(decide(onRecord, seeing(machine('running'), licensed('COMPLETED')), late).because).toMatch(
+      /not terminated it/,
+    )
+  })
+
+  it('that was never granted is not asked for again and again', () => {
+    for (const license of [REGISTERED, { ...NO_LICENSE, status: 'REGISTERING' as const }]) {
+      const { action } = decide(condemned({ license }), seeing(machine('running'), licensed('FAILED')))
+      expect(action).toMatchObject({ kind: 'write', changes: { license: { status: 'UNREGISTERED' } } })
+    }
+    const refused = condemned({ license: { ...NO_LICENSE, status: 'FAILED', last_error: 'no such token' } })
+    expect(decide(refused, seeing(machine('running'), licensed('FAILED'))).action.kind).toBe('terminate')
+  })
+
+  it('is believed to be given back only when a later look confirms it', () => {
+    expect(judgeLicense(condemned(), { kind: 'returned' }, WORKER_POLICY).action).toEqual({
+      kind: 'wait',
+      afterMs: 5_000,
+    })
   })
 
   it('keeps the machine while CML does not answer, and says so', () => {
@@ -130,13 +152,13 @@ describe('what is not ours is left alone', () => {
 })
 
 it('tells somebody once when EC2 takes too long, and goes on asking', () => {
-  const worker = condemned({ license: NO_LICENSE })
+  const worker = condemned({ license: { ...NO_LICENSE, udi: 'udi-1' } })
   const late = { afterMs: 21 * 60_000 }
   const told = decide(worker, seeing(machine('running')), late)
   expect(told.action).toMatchObject({ changes: { conditions: [{ type: 'Overdue', status: true }] }, afterMs: 0 })
   const conditions = told.action.kind === 'write' ? (told.action.changes.conditions ?? []) : []
   expect(decide({ ...worker, conditions }, seeing(machine('running')), late).action.kind).toBe('terminate')
-  const gaveBack = condemned({ license: { ...REGISTERED, status: 'UNREGISTERED' } })
+  const gaveBack = condemned({ license: { ...REGISTERED, status: 'UNREGISTERED', product: 'CML_Enterprise' } })
   expect(decide(gaveBack, seeing(machine('running')), late).action.kind, 'that took its own time').toBe('terminate')
 })
 

@@ -1,7 +1,7 @@
 import { withCondition } from './boot.ts'
 import { announce, type Decision, perform, wait, write } from './decision.ts'
 import { hold } from './hold.ts'
-import { holdsLicense, leakLicense } from './license-operation.ts'
+import { holdsLicense, holdsNothing, leakLicense } from './license-operation.ts'
 import { ageOf, lookAgain, type Seen } from './observation.ts'
 import { isOurs } from './ownership.ts'
 import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
@@ -31,14 +31,18 @@ export function decideTermination(seen: Seen, because: string): Decision {
     const message = `${instance.instance_id} does not carry our tags any more, so it is left alone`
     return hold(worker, { type: CONDITION.notOurs, reason: 'TagsMissing', message }, policy.lookAgainMsMax, nowMs)
   }
-  return holdsLicense(worker) || isFoundLicensed(seen) ? decideReturn(seen) : decideDestruction(seen, because)
+  if (holdsLicense(worker)) return decideReturn(seen)
+  return decideFoundLicense(seen) ?? decideDestruction(seen, because)
 }
 
-/** Registered behind our back; what could not be given back in time is on record by now. */
-const isFoundLicensed = ({ worker, license, policy, nowMs }: Seen): boolean =>
-  license?.kind === 'seen' &&
-  license.registration !== 'NOT_REGISTERED' &&
-  ageOf(worker, nowMs) <= policy.returnLicenseMsMax
+/** Registered behind our back: written down first, so that it is given back or recorded as any other. */
+function decideFoundLicense({ worker, license, policy, nowMs }: Seen): Decision | null {
+  if (license?.kind !== 'seen' || holdsNothing(license)) return null
+  const isOnRecord = ageOf(worker, nowMs) > policy.returnLicenseMsMax && worker.license.last_error !== null
+  if (isOnRecord) return null
+  const udi = license.udi ?? worker.license.udi
+  return announce({ license: { status: 'REGISTERED', udi } }, `CML says ${license.registration}`)
+}
 
 /** A licence is given back before its machine goes, or it is on record that it was not. */
 function decideReturn(seen: Seen): Decision {
@@ -60,7 +64,7 @@ function decideReturn(seen: Seen): Decision {
     case 'running':
       if (license === null) return waiting('CML has no address yet')
       if (license.kind === 'unknown') return waiting(license.because)
-      if (license.registration === 'NOT_REGISTERED')
+      if (holdsNothing(license))
         return announce({ license: { status: 'UNREGISTERED', pending_operation: null } }, 'CML holds no licence')
       return perform({ kind: 'deregister_license' }, 'its licence is given back before it goes')
     default:
@@ -72,13 +76,17 @@ function decideReturn(seen: Seen): Decision {
 function decideDestruction(seen: Seen, because: string): Decision {
   const { worker, policy, nowMs } = seen
   // To give a licence back may take hours, which is not EC2's fault.
-  const allowedMs = policy.terminatingMsMax + (worker.license.udi === null ? 0 : policy.returnLicenseMsMax)
+  const allowedMs = policy.terminatingMsMax + (mayHaveHeldLicense(worker) ? policy.returnLicenseMsMax : 0)
   const isSaid = worker.conditions.some(each => each.type === CONDITION.overdue && each.status)
   if (ageOf(worker, nowMs) <= allowedMs || isSaid) return perform({ kind: 'terminate' }, because)
   const message = `EC2 has not terminated it within ${policy.terminatingMsMax / 60_000} min`
   const condition = { type: CONDITION.overdue, status: true, reason: 'Terminating', message }
   return announce({ conditions: withCondition(worker.conditions, condition, nowMs) }, message)
 }
+
+/** Its identity at the Smart Account says nothing: every server has one. */
+const mayHaveHeldLicense = ({ license, conditions }: Worker): boolean =>
+  license.product !== null || conditions.some(each => each.type === CONDITION.returningLicense)
 
 /** The machine was seen dying, and nobody here asked for it. */
 export function decideDying(seen: Seen, because: string): Decision {

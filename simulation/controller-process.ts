@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { apiClient } from '@lcm/client/client'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute } from '@lcm/cloud/compute'
+import type { MachineMetrics } from '@lcm/cloud/metrics'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
+import type { Dispatch } from '@lcm/contract/wire'
+import type { LocalCoordination } from '@lcm/coordination/local'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import { type Election, type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import { decisionLog } from '@lcm/service/decision-log'
+import { registeredElection } from '@lcm/service/registered-election'
+import type { VirtualTime } from '@lcm/testkit/virtual-time'
+import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/worker-controller/config'
+import { ledMachines } from '@lcm/worker-controller/led-machines'
+import { type WorkerController, workerController } from '@lcm/worker-controller/worker-controller'
+import type { PortCalls } from './port-calls.ts'
+
+export const FLEET = 'simulated-fleet'
+
+export const REGIONS = {
+  'us-east-1': { security_group_ids: [], subnets: ['subnet-use1a', 'subnet-use1b'], key_name: null, default_tags: {} },
+}
+
+export interface Surroundings {
+  readonly time: VirtualTime
+  readonly calls: PortCalls
+  readonly coordination: LocalCoordination
+  readonly dispatch: Dispatch
+  readonly token: string
+  readonly compute: Compute
+  readonly cml: CmlSystem
+  readonly metrics: MachineMetrics
+  readonly config: Partial<WorkerControllerConfig>
+  elect(election: Election): Election
+  run(service: HostedService): () => void
+}
+
+/** A process of the worker-controller. */
+export interface Controller {
+  readonly instanceId: string
+  /** Dies at once, as by kill -9. */
+  kill(): void
+  /** Sleeps as by SIGSTOP until it is woken. */
+  freeze(): void
+  thaw(): void
+  plan: WorkerController['plan']
+  stats: WorkerController['stats']
+}
+
+export function startController(instanceId: string, around: Surroundings): Controller {
+  const { coordination, token } = around
+  const life = around.calls.life()
+  const { clock } = life
+  const logger = silentLogger
+  const client = apiClient(life.watch(callName, traced(around.dispatch, around.time)), { token })
+  const decisions = decisionLog({ client: apiClient(around.dispatch, { token }), clock, logger, instanceId })
+  const election = around.elect(life.electing(coordination.election('worker-controller', instanceId)))
+  const led = ledMachines({
+    compute: life.watchAll('ec2', around.compute),
+    election: registeredElection({ election, service: 'worker-controller', client, clock, logger }),
+    clock,
+  })
+  const controller = workerController({
+    ...led,
+    metrics: life.watchAll('cloudwatch', around.metrics),
+    client,
+    decisions,
+    cml: life.watchAll('cml', around.cml),
+    changeKeys: { ...coordination.changeKeys, source: prefix => life.watching(coordination.changeKeys.source(prefix)) },
+    clock,
+    logger,
+    meter: silentMeter,
+    config: {
+      ...WORKER_CONTROLLER_DEFAULTS,
+      fleet: FLEET,
+      regions: REGIONS,
+      policy: WORKER_POLICY,
+      cmlDefaults: DEFAULT_CML_LOGIN,
+      ...around.config,
+    },
+  })
+  const abandoned = [controller.service, decisions.service].map(around.run)
+  return {
+    instanceId,
+    plan: controller.plan,
+    stats: controller.stats,
+    freeze: life.freeze,
+    thaw: life.thaw,
+    kill() {
+      life.end()
+      coordination.faults.crash(instanceId)
+      for (const abandon of abandoned) abandon()
+    },
+  }
+}
+
+/** Without ids, so that the same call has the same name in every run. */
+const callName = ({ method, url }: { readonly method: string; readonly url: string }): string => {
+  const [path = ''] = url.split('?')
+  return `api.${method} ${path.split('/').at(-1)?.replace(/^w-.*/, 'worker') ?? ''}`
+}
+
+/** Every write but samples of metrics, as part of the run's identity. */
+function traced(dispatch: Dispatch, time: VirtualTime): Dispatch {
+  return async request => {
+    const response = await dispatch(request)
+    if (request.method === 'GET' || request.url.endsWith('/metrics')) return response
+    const text = typeof response.body === 'string' ? response.body : ''
+    const digest = createHash('sha256').update(text).digest('hex').slice(0, 8)
+    time.trace(`${request.method} ${request.url} ${response.status} ${digest}${spoken(request.body)}`)
+    return response
+  }
+}
+
+/** What a write says of its reason, so that a trace can be read. */
+function spoken(body: string | null): string {
+  const { decision, changes } = JSON.parse(body ?? '{}')
+  if (decision === undefined) return ''
+  return ` ${changes?.status ?? ''} (${String(decision.because).slice(0, 100)})`
+}

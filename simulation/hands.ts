@@ -1,0 +1,76 @@
+import { cmlControl } from '@lcm/cloud-sim/cml-control'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
+import { plant } from '@lcm/cloud-sim/conformance/place'
+import type { World } from './world.ts'
+
+const REGION = 'us-east-1'
+
+/** What is done behind LCM's back, on EC2 and on CML servers. */
+export function hands({ cloud, worker }: World) {
+  const named = (id: string) => ({ ids: [id] })
+  const attributes = { disable_api_termination: null, disable_api_stop: null, instance_type: null }
+
+  async function machineOf(id: string): Promise<string> {
+    const { ec2_instance_id: machine } = await worker(id)
+    if (machine === null) throw new Error(`${id} has no machine`)
+    return machine
+  }
+
+  /** `act` as the simulator's control API names it, such as `PATCH faults`. */
+  function onCml(machine: string, act: string, body: object = {}): object {
+    const [method = '', what = ''] = act.split(' ')
+    const url = `/sim/v1/instances/${machine}/cml/${what}`
+    const answer = cmlControl(cloud)({ method, url, body: JSON.stringify(body) })
+    if (answer === null || answer.status >= 300) throw new Error(`${act}: ${JSON.stringify(answer)}`)
+    return answer.body
+  }
+
+  return {
+    machineOf,
+    onCml,
+    stop: (machine: string) => cloud.ec2.stopInstances(REGION, { ...named(machine), force: false }),
+    start: (machine: string) => cloud.ec2.startInstances(REGION, named(machine)),
+    terminate: (machine: string) => cloud.ec2.terminateInstances(REGION, named(machine)),
+    tag: (machine: string, tags: Readonly<Record<string, string>>) =>
+      cloud.ec2.createTags(REGION, { ...named(machine), tags }),
+    untag: (machine: string, ...keys: readonly string[]) =>
+      cloud.ec2.deleteTags(REGION, { ...named(machine), tags: keys.map(key => ({ key, value: null })) }),
+    setType: (machine: string, instance_type: string) =>
+      cloud.ec2.modifyInstanceAttribute(REGION, { ...attributes, instance_id: machine, instance_type }),
+    protect: (machine: string, isProtected: boolean) =>
+      cloud.ec2.modifyInstanceAttribute(REGION, {
+        ...attributes,
+        instance_id: machine,
+        disable_api_termination: isProtected,
+      }),
+    /** A machine that LCM did not launch. */
+    plant(tags: Readonly<Record<string, string>>): string {
+      plant(cloud, 1, tags)
+      return cloud.machines().at(-1)?.instance.instance_id ?? ''
+    },
+    stateOf: (machine: string): string => cloud.machine(machine)?.state ?? 'gone',
+    somebodyUses: (machine: string) => onCml(machine, 'POST activity', { username: 'ada' }),
+    smartAccountReached: (machine: string, isReached: boolean) =>
+      onCml(machine, 'PATCH faults', { licence_server: isReached ? 'reached' : 'not_reached' }),
+    /** Somebody registers a server on its own page. */
+    register(machine: string): void {
+      const call = (path: string, token: string | null, body: object) =>
+        cloud.cml.call(machine, {
+          method: 'POST',
+          path,
+          query: new URLSearchParams(),
+          token,
+          body: JSON.stringify(body),
+        })
+      const session = call('/authenticate', null, DEFAULT_CML_LOGIN)
+      const { status } = call('/licensing/registration', String(session.body), { token: 'by-hand' })
+      if (status >= 300) throw new Error(`the registration was answered ${status}`)
+    },
+    /** Licences that the Smart Account counts, by machine. */
+    seats: () => cloud.cml.smartAccount().map(seat => seat.instance_id),
+    setRoom: (zone: string, type: string, room: number | null) =>
+      cloud.faults.setRoom({ availability_zone: zone, instance_type: type }, room),
+  }
+}
+
+export type Hands = ReturnType<typeof hands>

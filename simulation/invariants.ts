@@ -1,0 +1,152 @@
+import type { SimModel } from '@lcm/cloud-sim/model'
+import { type Dispatch, EPOCH_HEADER } from '@lcm/contract/wire'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import { TAG } from '@lcm/domain/worker/instance'
+import { canMove } from '@lcm/domain/worker/lifecycle'
+import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+import type { Collection, Journal } from '@lcm/store/store'
+
+/** How long a live machine of the fleet may go without a record. */
+const UNRECORDED_MS_MAX = 15 * 60_000
+/** How long a licence may be held by the dead before that is on record: two misses and what is around them. */
+const SEAT_MS_MAX = 30 * 60_000
+const CHECK_EVERY_MS = 1_000
+
+export interface InvariantParts {
+  readonly cloud: SimModel
+  readonly fleet: string
+  /** Every worker as last told. */
+  readonly latest: ReadonlyMap<string, Worker>
+  readonly workers: Collection<Worker>
+  readonly leaks: Collection<LicenseLeak>
+  readonly journal: Journal
+  now(): number
+  /** Whether nobody can see what is there. */
+  isBlind(): boolean
+}
+
+export interface Invariants {
+  readonly violations: string[]
+  violated(rule: string): void
+  /** Cheap enough to be called between any two timers. */
+  step(): void
+  /** What takes a look into the store, for the end of a run. */
+  finally(): Promise<void>
+  /** Refuses to believe in writes of older terms that were taken. */
+  fenced(by: string, dispatch: Dispatch): Dispatch
+  /** Writes of controllers that the API took, without samples of metrics. */
+  readonly taken: readonly { readonly by: string; readonly atMs: number; readonly what: string }[]
+  /** Every machine that was ever there. */
+  readonly machines: ReadonlySet<string>
+}
+
+/** What must hold at every moment of every run, whatever happens. */
+export function invariants(parts: InvariantParts): Invariants {
+  const violations: string[] = []
+  const violated = (rule: string) => {
+    if (!violations.includes(rule)) violations.push(rule)
+  }
+  const since = new Map<string, number>()
+  let checkedMs = Number.NEGATIVE_INFINITY
+  let registered = 0
+  const taken: { by: string; atMs: number; what: string }[] = []
+  const machines = new Set<string>()
+  parts.cloud.watch(id => {
+    machines.add(id)
+    for (const rule of twins(parts, id)) violated(rule)
+  })
+
+  /** How long something has been so, by what it is. */
+  function lasts(key: string, isSo: boolean): number {
+    if (!isSo) since.delete(key)
+    else if (!since.has(key)) since.set(key, parts.now())
+    return parts.now() - (since.get(key) ?? parts.now())
+  }
+
+  return {
+    violations,
+    machines,
+    violated,
+    step() {
+      if (parts.now() - checkedMs < CHECK_EVERY_MS) return
+      checkedMs = parts.now()
+      const recorded = new Set(
+        [...parts.latest.values()].filter(each => each.status !== 'TERMINATED').map(each => each.ec2_instance_id),
+      )
+      for (const { instance, state, tags } of parts.cloud.machines()) {
+        const id = instance.instance_id
+        const isOurs = tags[TAG.fleet] === parts.fleet && isLaunchedByUs({ instance })
+        const isAstray = isLive(state) && isOurs && !recorded.has(id) && !parts.isBlind()
+        if (lasts(`astray ${id}`, isAstray) > UNRECORDED_MS_MAX)
+          violated(`${id} of ${tags[TAG.workerId]} is ${state} and without a record for too long`)
+      }
+    },
+    async finally() {
+      for (const rule of await illegalMoves(parts)) violated(rule)
+      for (const rule of await lostLicenses(parts)) violated(rule)
+    },
+    fenced: (by, dispatch) => async request => {
+      const epoch = Number(request.headers[EPOCH_HEADER] ?? 0)
+      const newest = registered
+      const response = await dispatch(request)
+      const isTaken = response.status < 300 && request.method !== 'GET'
+      if (isTaken && request.url.endsWith('/term')) registered = Math.max(registered, epochIn(request.body))
+      else if (isTaken && epoch > 0) {
+        taken.push({ by, atMs: parts.now(), what: `${request.method} ${request.url}` })
+        if (epoch < newest) violated(`${by}: ${request.method} ${request.url} of epoch ${epoch} after ${newest}`)
+      }
+      return response
+    },
+    taken,
+  }
+}
+
+const isLive = (state: string): boolean => state !== 'terminated' && state !== 'shutting-down'
+/** What somebody else has launched is no machine of ours, whatever its tags say. */
+const isLaunchedByUs = ({ instance }: { instance: { client_token: string | null } }): boolean =>
+  instance.client_token !== null
+const epochIn = (body: string | null): number => Number(JSON.parse(body ?? '{}').epoch ?? 0)
+
+/** Two live machines of one worker, told by what they were launched with. */
+function twins({ cloud }: InvariantParts, changedId: string): string[] {
+  const worker = cloud.machine(changedId)?.instance.tags[TAG.workerId]
+  if (worker === undefined) return []
+  const live = cloud
+    .machines()
+    .filter(each => isLive(each.state) && isLaunchedByUs(each) && each.instance.tags[TAG.workerId] === worker)
+  const names = live.map(each => `${each.instance.instance_id} (${each.state})`)
+  return live.length > 1 ? [`${worker} has ${live.length} live machines: ${names.join(', ')}`] : []
+}
+
+/** Each worker's moves form one chain, and every link of it is in the lifecycle. */
+async function illegalMoves({ journal, latest }: InvariantParts): Promise<string[]> {
+  const wrong: string[] = []
+  for (const id of latest.keys()) {
+    const entries = await journal.query({ streams: ['transition'], subject: `worker:${id}`, limit: 1000 })
+    let at: WorkerStatus | null = null
+    for (const { body } of [...entries].reverse()) {
+      const { from, to } = body as { from: WorkerStatus | null; to: WorkerStatus }
+      if (from !== at) wrong.push(`${id} moved from ${from} while it was ${at}`)
+      if (from !== null && !canMove(from, to)) wrong.push(`${id} moved from ${from} to ${to}`)
+      at = to
+    }
+    if (entries.length > 0 && entries.length < 1000 && at !== latest.get(id)?.status)
+      wrong.push(`${id} is ${latest.get(id)?.status}, and its journal says ${at}`)
+  }
+  return wrong
+}
+
+/** A licence that the Smart Account counts for a machine that is gone is on record as lost. */
+async function lostLicenses({ cloud, workers, leaks, now }: InvariantParts): Promise<string[]> {
+  const lost: string[] = []
+  for (const seat of cloud.cml.smartAccount()) {
+    const view = cloud.machine(seat.instance_id)
+    const isDead = view === null || view.state === 'terminated'
+    if (!isDead && !seat.left_behind) continue
+    if (view !== null && now() - view.state_from_ms < SEAT_MS_MAX && !seat.left_behind) continue
+    const [worker] = await workers.list({ where: { ec2_instance_id: seat.instance_id }, limit: 1 })
+    const [leak] = worker ? await leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
+    if (leak === undefined) lost.push(`the licence of ${worker?.name ?? seat.instance_id} is lost without a record`)
+  }
+  return lost
+}

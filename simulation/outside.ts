@@ -1,0 +1,55 @@
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute } from '@lcm/cloud/compute'
+import { CloudError } from '@lcm/cloud/errors'
+import { simCmlSystem } from '@lcm/cloud-sim/cml-system'
+import { simCompute } from '@lcm/cloud-sim/compute'
+import { faultyCompute } from '@lcm/cloud-sim/faulty-compute'
+import type { SimModel } from '@lcm/cloud-sim/model'
+
+/** What can be done to the ways between LCM and the cloud. */
+export interface Ways {
+  /** Our credentials lead into another account: answers are complete and show none of our machines. */
+  isWrongAccount: boolean
+  /** No CML server can be reached. */
+  isCmlCut: boolean
+}
+
+export const openWays = (): Ways => ({ isWrongAccount: false, isCmlCut: false })
+
+/** EC2 as a controller meets it, with calls and answers lost as the fault plan says. */
+export function computeOver(cloud: SimModel, ways: Ways): Compute {
+  const compute = faultyCompute(simCompute(cloud), cloud)
+  return {
+    list: async (...asked) => (ways.isWrongAccount ? [] : compute.list(...asked)),
+    describe: async (region, ids, signal) =>
+      ways.isWrongAccount ? { found: [], missing: ids } : compute.describe(region, ids, signal),
+    newestImage: (...asked) => compute.newestImage(...asked),
+    imageIds: (...asked) => compute.imageIds(...asked),
+    launch: (...asked) => compute.launch(...asked),
+    power: (...asked) => compute.power(...asked),
+  }
+}
+
+/** CML as a controller meets it. */
+export function cmlOver(cloud: SimModel, ways: Ways): CmlSystem {
+  const cml = simCmlSystem(cloud)
+  const reaching =
+    <A extends readonly unknown[], R>(call: (...asked: A) => Promise<R>) =>
+    async (...asked: A): Promise<R> => {
+      if (ways.isCmlCut) throw cut()
+      return call(...asked)
+    }
+  return {
+    probe: async (...asked) => (ways.isCmlCut ? NOBODY : cml.probe(...asked)),
+    stats: reaching(cml.stats),
+    health: reaching(cml.health),
+    nodeDefinitions: reaching(cml.nodeDefinitions),
+    licensing: reaching(cml.licensing),
+    register: reaching(cml.register),
+    deregister: reaching(cml.deregister),
+    activity: reaching(cml.activity),
+  }
+}
+
+const NOBODY = { stage: 'NOTHING', version: null, certificate_sha256: null, detail: 'connection refused' } as const
+const cut = () => new CloudError('transient', { code: 'ECONNREFUSED', action: 'CML', message: 'connection refused' })

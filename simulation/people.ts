@@ -1,0 +1,56 @@
+import { readList } from '@lcm/client/lists'
+import type { BodyInput } from '@lcm/contract/routes'
+import { WORKERS } from '@lcm/control-plane-api/kinds'
+import type { SettingsPatch } from '@lcm/domain/fleet/settings'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { World } from './world.ts'
+
+/** So new that nobody looks for the session behind it, since there is none. */
+const NOT_BEFORE = '2099-01-01T00:00:00.000Z'
+const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: NOT_BEFORE }
+export const LICENSE = { product: 'CML_Enterprise', token: 'token-of-the-account' } as const
+
+/** What people ask of the API, in the words of the tests. */
+export function people({ client, store, until }: World) {
+  const of = (id: string) => ({ params: { id }, body: {} })
+  const create = async (name: string, more: Partial<BodyInput<'createWorker'>> = {}): Promise<string> =>
+    (await client.call('createWorker', { body: { template_name: 'metal', name, ...more } })).id
+
+  /** Writes straight into the document what no route of the API writes yet. */
+  async function sessions(id: string, names: readonly string[]): Promise<void> {
+    const workers = store.collection(WORKERS)
+    for (;;) {
+      const worker = await workers.get(id)
+      if (worker === null) throw new Error(`there is no ${id}`)
+      const reservations = Object.fromEntries(names.map(name => [name, RESERVATION]))
+      const written = await workers.replace({ ...worker, reservations, version: worker.version + 1 })
+      if (written.ok) return
+    }
+  }
+
+  return {
+    create,
+    async createAndRun(name: string, more: Partial<BodyInput<'createWorker'>> = {}): Promise<Worker> {
+      return until(await create(name, more), 'RUNNING')
+    },
+    start: (id: string) => client.call('startWorker', of(id)),
+    stop: (id: string) => client.call('stopWorker', of(id)),
+    terminate: (id: string) => client.call('terminateWorker', of(id)),
+    drain: (id: string, body: BodyInput<'drainWorker'> = {}) => client.call('drainWorker', { params: { id }, body }),
+    cancelDrain: (id: string) => client.call('cancelDrainWorker', of(id)),
+    retry: (id: string) => client.call('retryWorker', of(id)),
+    refresh: (id: string) => client.call('refreshWorker', of(id)),
+    repin: (id: string) => client.call('repinWorker', of(id)),
+    license: (id: string) => client.call('putWorkerLicense', { params: { id }, body: LICENSE }),
+    unlicense: (id: string) => client.call('deleteWorkerLicense', { params: { id } }),
+    set: (body: SettingsPatch) => client.call('patchSettings', { body }),
+    sessions,
+    leaks: async () => (await readList(page => client.call('listLicenseLeaks', { query: page }))).items,
+    /** Newest first. */
+    decisions: async (id: string) =>
+      (await client.call('getWorkerDecisions', { params: { id }, query: { limit: 100 } })).items,
+    journal: (stream: string, subject: string) => store.journal.query({ streams: [stream], subject, limit: 1000 }),
+  }
+}
+
+export type People = ReturnType<typeof people>

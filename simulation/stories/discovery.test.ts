@@ -1,0 +1,95 @@
+import { TAG } from '@lcm/domain/worker/instance'
+import { describe, expect, it } from 'vitest'
+import { aStory } from '../a-story.ts'
+import { FLEET } from '../controller-process.ts'
+import { HOUR_MS, MINUTE_MS } from '../world.ts'
+
+const MARKED = { [TAG.discovery]: 'true', [TAG.name]: 'found', 'cml-environment': 'prod' }
+const OURS = { [TAG.discovery]: 'true', [TAG.fleet]: FLEET, [TAG.workerId]: 'w-forgotten' }
+
+describe('a machine that somebody marked', () => {
+  it('becomes a worker once, and stays one over a change of leaders', async () => {
+    const { world, ask, hand, done } = await aStory(701)
+    const machine = hand.plant(MARKED)
+    await world.untilTrue('found', () => world.workers().length === 1, 20 * MINUTE_MS)
+    const [{ id } = { id: '' }] = world.workers()
+    const running = await world.until(id, 'RUNNING')
+    expect(running).toMatchObject({ origin: 'DISCOVERY', ec2_instance_id: machine, name: 'found' })
+    expect(running.labels).toEqual({ environment: 'prod' })
+    world.startController('two')
+    world.coordination.faults.loseLease('worker-controller')
+    await world.runFor(20 * MINUTE_MS)
+    expect(world.workers()).toHaveLength(1)
+    await ask.stop(id)
+    await world.until(id, 'STOPPED')
+    await ask.terminate(id)
+    await world.until(id, 'TERMINATED')
+    await world.runFor(20 * MINUTE_MS)
+    expect(world.workers()).toHaveLength(1)
+    expect(world.mutations.filter(({ act }) => act === 'launch')).toEqual([])
+    await done()
+  })
+
+  it('that is stopped is left stopped; of another fleet, or unmarked, it is none of ours', async () => {
+    const { world, hand, done } = await aStory(702)
+    const stopped = hand.plant(MARKED)
+    hand.plant({ ...MARKED, [TAG.fleet]: 'another-fleet' })
+    hand.plant({})
+    await world.untilTrue('running', () => hand.stateOf(stopped) === 'running')
+    hand.stop(stopped)
+    await world.runFor(30 * MINUTE_MS)
+    expect(world.workers()).toMatchObject([{ ec2_instance_id: stopped, status: 'STOPPED', desired_status: 'STOPPED' }])
+    expect(world.mutations).toEqual([])
+    await done()
+  })
+})
+
+describe('a machine of ours that nobody remembers', () => {
+  it('is reported and left alone', async () => {
+    const { world, one, hand, done } = await aStory(703)
+    const machine = hand.plant(OURS)
+    await world.runFor(HOUR_MS)
+    expect(one.plan()).toMatchObject([{ resource: `fleet:${machine}`, action: 'orphan_report' }])
+    expect(hand.stateOf(machine)).toBe('running')
+    expect(world.workers()).toEqual([])
+    await done()
+  })
+
+  it('is terminated where that is wanted, two in an hour at most, and never one that somebody keeps', async () => {
+    const { world, ask, hand, done } = await aStory(704)
+    await ask.set({ orphan_action: 'terminate' })
+    const orphans = Array.from({ length: 6 }, () => hand.plant(OURS))
+    const kept = hand.plant({ ...OURS, 'lcm:keep': 'yes' })
+    const dead = () => orphans.filter(each => !['pending', 'running'].includes(hand.stateOf(each))).length
+    await world.runFor(55 * MINUTE_MS)
+    expect(dead()).toBe(2)
+    await world.runFor(HOUR_MS)
+    expect(dead()).toBe(4)
+    expect(hand.stateOf(kept)).toBe('running')
+    const noted = await ask.journal('decision', `fleet:${orphans[0]}`)
+    expect(noted.length).toBeGreaterThan(0)
+    await done()
+  })
+})
+
+describe('a cloud that suddenly shows nothing', () => {
+  it('costs at most a fifth of the fleet within an hour, and the rest is found again', {
+    timeout: 60_000,
+  }, async () => {
+    const { world, ask, done } = await aStory(705)
+    await ask.set({ idle_detection_enabled: false, orphan_action: 'terminate' })
+    const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => ask.create(`metal-${n}`)))
+    for (const id of ids) await world.until(id, 'RUNNING')
+    world.ways.isWrongAccount = true
+    await world.runFor(55 * MINUTE_MS)
+    const lost = () => world.workers().filter(each => each.status === 'TERMINATED').length
+    expect(lost()).toBeGreaterThan(0)
+    expect(lost()).toBeLessThanOrEqual(2)
+    world.ways.isWrongAccount = false
+    await world.runFor(30 * MINUTE_MS)
+    expect(lost()).toBeLessThanOrEqual(2)
+    expect(world.workers().filter(each => each.status === 'RUNNING')).toHaveLength(10 - lost())
+    expect(world.mutations.filter(({ act }) => act === 'launch')).toHaveLength(10)
+    await done()
+  })
+})

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { aStory } from '../a-story.ts'
+import { HOUR_MS, MINUTE_MS } from '../world.ts'
+
+describe('a worker that nobody uses', () => {
+  it('is paused after an hour, says why, and a start brings it back and is left alone', async () => {
+    const { world, ask, hand, done } = await aStory(201)
+    const { id } = await ask.createAndRun('metal-1')
+    const machine = await hand.machineOf(id)
+    await world.runFor(50 * MINUTE_MS)
+    expect((await world.worker(id)).status).toBe('RUNNING')
+    const stopped = await world.until(id, 'STOPPED', 30 * MINUTE_MS)
+    expect(stopped).toMatchObject({ desired_status: 'STOPPED', desired_by: 'idle', pause: { reason: 'idle' } })
+    expect(stopped.desired_reason).toMatch(/nobody used metal-1 for \d+ min/)
+    const decisions = await ask.decisions(id)
+    const pause = decisions.find(({ action }) => action === 'pause')
+    expect(pause?.guards).toContainEqual(expect.objectContaining({ name: 'idle_seconds', passed: true }))
+    await ask.start(id)
+    await world.until(id, 'RUNNING')
+    await world.runFor(55 * MINUTE_MS)
+    expect(await world.worker(id)).toMatchObject({ status: 'RUNNING', ec2_instance_id: machine })
+    await world.until(id, 'STOPPED', 30 * MINUTE_MS)
+    expect((await world.worker(id)).pause.counts).toMatchObject({ auto: 2, resumed: 1 })
+    await done()
+  })
+
+  it('is left alone while somebody uses it, while a session lives on it, and while nobody can tell', async () => {
+    const { world, ask, hand, done } = await aStory(202)
+    const [used, booked, silent] = await Promise.all(['used', 'booked', 'silent'].map(name => ask.create(name)))
+    for (const id of [used, booked, silent]) await world.until(id ?? '', 'RUNNING')
+    await ask.sessions(booked ?? '', ['ls-1'])
+    hand.onCml(await hand.machineOf(silent ?? ''), 'POST telemetry', { opt_in: false })
+    const machine = await hand.machineOf(used ?? '')
+    for (let quarter = 0; quarter < 8; quarter += 1) {
+      hand.somebodyUses(machine)
+      await world.runFor(15 * MINUTE_MS)
+    }
+    expect(world.workers().map(({ status }) => status)).toEqual(['RUNNING', 'RUNNING', 'RUNNING'])
+    await done()
+  })
+
+  it('is not paused below the minimum, nor two within the cooldown, also when the leader dies in between', async () => {
+    const { world, ask, done } = await aStory(203)
+    await ask.set({ min_workers: 2, idle_timeout_seconds: 1800, scale_down_cooldown_seconds: 1200 })
+    const ids: string[] = []
+    for (let n = 0; n < 5; n += 1) ids.push(await ask.create(`metal-${n}`))
+    for (const id of ids) await world.until(id, 'RUNNING')
+    const isPaused = () => world.workers().filter(each => each.desired_status === 'STOPPED')
+    await world.untilTrue('the first pause', () => isPaused().length === 1, 2 * HOUR_MS)
+    world.startController('two')
+    world.coordination.faults.loseLease('worker-controller')
+    for (let minute = 0; minute < 150; minute += 1) {
+      await world.runFor(MINUTE_MS)
+      expect(world.workers().length - isPaused().length).toBeGreaterThanOrEqual(2)
+    }
+    const pausedAt = isPaused().map(each => new Date(each.pause.last_paused_at ?? '').getTime())
+    expect(pausedAt).toHaveLength(3)
+    const gaps = pausedAt.sort((a, b) => a - b).map((at, index) => at - (pausedAt[index - 1] ?? 0))
+    expect(Math.min(...gaps.slice(1))).toBeGreaterThanOrEqual(20 * MINUTE_MS)
+    const outcomes = (await Promise.all(ids.map(id => ask.journal('scaling', `worker:${id}`)))).flat()
+    const kinds = new Set(outcomes.map(({ body }) => ('outcome' in body ? body.outcome : '')))
+    expect(kinds).toContain('skipped_min_workers')
+    expect(kinds).toContain('skipped_cooldown')
+    await done()
+  })
+
+  it('that a person holds until later is not paused before', async () => {
+    const { world, ask, done } = await aStory(204)
+    const { id } = await ask.createAndRun('metal-1')
+    const until = new Date(world.time.clock.now() + 3 * HOUR_MS).toISOString()
+    await world.client.call('startWorker', { params: { id }, body: { until } })
+    await world.runFor(175 * MINUTE_MS)
+    expect((await world.worker(id)).status).toBe('RUNNING')
+    await world.until(id, 'STOPPED', 30 * MINUTE_MS)
+    await done()
+  })
+})

@@ -1,0 +1,102 @@
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute, PowerAct } from '@lcm/cloud/compute'
+import type { SimModel } from '@lcm/cloud-sim/model'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import { TAG } from '@lcm/domain/worker/instance'
+import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+import type { Collection } from '@lcm/store/store'
+
+/** One change of the cloud, as it was asked for. */
+export interface Mutation {
+  readonly atMs: number
+  readonly by: string
+  readonly act: 'launch' | PowerAct | 'register' | 'deregister'
+  readonly machine: string
+  readonly worker: string | null
+}
+
+export interface WitnessParts {
+  readonly cloud: SimModel
+  readonly workers: Collection<Worker>
+  readonly leaks: Collection<LicenseLeak>
+  now(): number
+  saw(mutation: Mutation): void
+  violated(rule: string): void
+}
+
+export interface Witness {
+  compute(by: string, compute: Compute): Compute
+  cml(by: string, cml: CmlSystem): CmlSystem
+}
+
+/** Where each change of a machine must have been announced. */
+const ANNOUNCED: Readonly<Record<PowerAct, readonly WorkerStatus[]>> = {
+  start: ['STARTING', 'TERMINATING'],
+  stop: ['STOPPING', 'FAILED'],
+  force_stop: ['STOPPING'],
+  terminate: ['TERMINATING'],
+}
+
+/** Stands between controllers and the cloud, and knows of every change whether a write has announced it. */
+export function witness(parts: WitnessParts): Witness {
+  const { cloud, workers, violated } = parts
+  const ofMachine = async (machine: string): Promise<Worker | null> =>
+    (await workers.list({ where: { ec2_instance_id: machine }, limit: 1 }))[0] ?? null
+
+  async function beforePower(by: string, act: PowerAct, machine: string): Promise<void> {
+    const worker = await ofMachine(machine)
+    parts.saw({ atMs: parts.now(), by, act, machine, worker: worker?.id ?? null })
+    if (worker === null || worker.status === 'TERMINATED') {
+      if (act !== 'terminate') violated(`${by}: ${act} of ${machine}, which no worker stands for`)
+      return
+    }
+    if (!ANNOUNCED[act].includes(worker.status)) violated(`${by}: ${act} of ${worker.name} while ${worker.status}`)
+    if (act !== 'terminate') return
+    if (worker.desired_status !== 'TERMINATED') violated(`${by}: terminates ${worker.name}, which nobody asked for`)
+    const isHeld = cloud.cml.smartAccount().some(seat => seat.instance_id === machine)
+    if (isHeld && (await leaksOf(worker)).length === 0) violated(`${by}: terminates ${worker.name} with its licence`)
+  }
+
+  const leaksOf = (worker: Worker) => parts.leaks.list({ where: { worker_id: worker.id }, limit: 1 })
+
+  async function beforeLicense(by: string, act: 'register' | 'deregister', url: string): Promise<void> {
+    const machine = cloud.cml.reachedAt(url)
+    const worker = machine === null ? null : await ofMachine(machine)
+    if (machine === null || worker === null) return
+    parts.saw({ atMs: parts.now(), by, act, machine, worker: worker.id })
+    const isAnnounced =
+      act === 'register'
+        ? worker.license.status === 'REGISTERING'
+        : worker.license.status === 'DEREGISTERING' || ['STOPPING', 'TERMINATING'].includes(worker.status)
+    if (!isAnnounced) violated(`${by}: ${act} of ${worker.name} while ${worker.license.status}, ${worker.status}`)
+  }
+
+  return {
+    compute: (by, compute) => ({
+      ...compute,
+      async launch(region, request, signal) {
+        const id = request.parameters.tags[TAG.workerId] ?? ''
+        const worker = await workers.get(id)
+        parts.saw({ atMs: parts.now(), by, act: 'launch', machine: request.client_token, worker: id })
+        const isOpen = worker?.launch?.state === 'open' && worker.launch.client_token === request.client_token
+        if (!isOpen) violated(`${by}: a launch for ${id} that no open attempt announced`)
+        return compute.launch(region, request, signal)
+      },
+      async power(region, act, ids, signal) {
+        for (const id of ids) await beforePower(by, act, id)
+        return compute.power(region, act, ids, signal)
+      },
+    }),
+    cml: (by, cml) => ({
+      ...cml,
+      async register(login, request, signal) {
+        await beforeLicense(by, 'register', login.url)
+        return cml.register(login, request, signal)
+      },
+      async deregister(login, signal) {
+        await beforeLicense(by, 'deregister', login.url)
+        return cml.deregister(login, signal)
+      },
+    }),
+  }
+}

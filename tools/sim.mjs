@@ -1,0 +1,10 @@
+// `npm run sim -- --seed N`: replays one random run of the whole system; `--runs N --from N` makes many, `--crashes N` crashes
+// controllers before and after every port call for so many seeds. The last line is the count as JSON.
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { ensureReady, root } from './setup.mjs'
+
+await ensureReady()
+const command = ['--import', 'tsx', join(root, 'simulation/main.ts'), ...process.argv.slice(2)]
+const { status } = spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' })
+process.exitCode = status ?? 1
