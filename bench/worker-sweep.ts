@@ -138,7 +138,8 @@ console.log(
     `  start-up sweep         ${sweepMs} ms   (bar <= ${BAR.sweepMs} ms)`,
     `  EC2 calls in it        ${sweepCalls}   (bar <= ${BAR.calls})`,
     `  longest block          ${sweepBlockMs} ms   (bar <= ${BAR.blockMs} ms)`,
-    `  a steady cycle         ${steady.calls_per_cycle} EC2 calls   (bar <= ${perCycleMax}), ${steady.cpu_percent} % of a core, longest block ${steady.longest_block_ms} ms`,
+    `  a steady cycle         ${steady.calls_per_cycle} EC2 calls   (bar <= ${perCycleMax})`,
+    `  and takes              ${steady.cpu_percent} % of a core, longest block ${steady.longest_block_ms} ms`,
     `  workers written        ${written}`,
   ].join('\n'),
 )

@@ -64,7 +64,7 @@ const BANS: readonly Ban[] = [
   { text: 'unfinished work', pattern: /\b(TODO|FIXME|XXX)\b/, use: 'finishing it before merge', in: 'comments' },
   { text: 'async in domain', pattern: /\b(async|await)\b/, use: 'a decision over facts already read', only: inDomain },
   { text: 'Promise in domain', pattern: /\bPromise\b/, use: 'a decision over facts already read', only: inDomain },
-  { text: 'node: in domain', pattern: /\bnode:/, use: 'facts given as arguments', only: inDomain },
+  { text: 'node: in domain', pattern: /['"]node:/, use: 'facts given as arguments', only: inDomain },
   {
     text: 'Date in domain',
     pattern: /\bDate\b/,

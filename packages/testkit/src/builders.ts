@@ -1,4 +1,8 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
+import { Topology, type TopologyNode } from '@lcm/domain/lablet/topology'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Instance, LaunchParameters } from '@lcm/domain/worker/instance'
 import { blankWorker } from '@lcm/domain/worker/new-worker'
@@ -95,4 +99,117 @@ export const asView = (worker: Worker): WorkerView => ({
   utilisation: null,
   system_health: null,
   cost: { spent_usd: 0, per_hour_usd: 0, cause: null },
+})
+
+/** One that labs can be placed on now. */
+export const aServingWorker = (more: Partial<Worker> = {}): Worker =>
+  aWorker({
+    status: 'RUNNING',
+    service_status: 'AVAILABLE',
+    cml: { version: '2.9.0', ready: true, certificate_sha256: null, node_definitions: [] },
+    license: { ...aWorker().license, product: 'CML_Enterprise', status: 'REGISTERED' },
+    capacity: {
+      declared: { cpu_cores: 48, memory_gb: 192, storage_gb: 1000, max_nodes: 200 },
+      reserved: { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 },
+    },
+    ...more,
+  })
+
+/** A lab of these nodes, without links; what a node leaves out is that of a router. */
+export const aTopology = (nodes: readonly Partial<TopologyNode>[] = [{}], more: Partial<Topology> = {}): Topology =>
+  Topology.parse({
+    lab: { version: '0.3.0', title: 'a lab' },
+    nodes: nodes.map((node, n) => ({
+      id: `n${n}`,
+      label: `router-${n}`,
+      node_definition: 'iosv',
+      x: 0,
+      y: 0,
+      ...node,
+    })),
+    links: [],
+    ...more,
+  })
+
+export const aDefinition = (more: Partial<LabletDefinition> = {}): LabletDefinition => ({
+  id: 'ld-1',
+  version: 1,
+  created_at: THEN,
+  updated_at: THEN,
+  created_by: 'ann',
+  name: 'two-routers',
+  title: '',
+  description: '',
+  source: 'inline',
+  definition_version: '1.0.0',
+  status: 'ACTIVE',
+  replaces: null,
+  topology: null,
+  topology_sha256: null,
+  needs: { cpu_cores: 2, memory_gb: 4, storage_gb: 10, node_count: 2 },
+  node_definitions_required: [],
+  cml_version: { min: null, max: null },
+  license_affinity: [],
+  port_template: [],
+  max_duration_minutes: 60,
+  boot_lead_minutes: null,
+  lab_reuse: false,
+  sync: { status: 'none', error: null, at: null, package_sha256: null },
+  ...more,
+})
+
+/** Booked at once for an hour, and not placed yet. */
+export const aSession = (more: Partial<LabletSession> = {}): LabletSession => ({
+  id: 'ls-1',
+  version: 1,
+  created_at: THEN,
+  updated_at: THEN,
+  owner: 'ann',
+  reservation_id: null,
+  definition: { id: 'ld-1', name: 'two-routers', version: '1.0.0' },
+  needs: aDefinition().needs,
+  timeslot: { start: THEN, end: '2026-01-02T04:04:05.000Z' },
+  desired_status: 'RUNNING',
+  desired_by: 'ann',
+  desired_reason: '',
+  status: 'PENDING',
+  entered_status_at: THEN,
+  worker_id: null,
+  lab_record_id: null,
+  access: [],
+  pipeline: null,
+  waiting_reason: null,
+  last_error: null,
+  conditions: [],
+  state_history: [],
+  applied_keys: [],
+  fence: {},
+  ...more,
+})
+
+export const aLabRecord = (more: Partial<LabRecord> = {}): LabRecord => ({
+  id: 'lr-1',
+  version: 1,
+  created_at: THEN,
+  updated_at: THEN,
+  worker_id: 'w-1',
+  lab_id: 'lab-1',
+  title: 'a lab',
+  owner: 'admin',
+  source: 'IMPORT',
+  definition_id: 'ld-1',
+  status: 'BOOTED',
+  raw_state: 'STARTED',
+  node_count: 2,
+  link_count: 1,
+  nodes: [],
+  ports: {},
+  session_id: null,
+  pending_action: null,
+  last_error: null,
+  runs: [],
+  first_seen_at: THEN,
+  last_seen_at: THEN,
+  fence: {},
+  ...more,
 })

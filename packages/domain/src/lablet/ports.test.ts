@@ -1,0 +1,193 @@
+import { aTopology } from '@lcm/testkit/builders'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { allocatePorts, PORT_POOL, PortWish, portsInTags, portsOf, tagsWithPorts, withPorts } from './ports.ts'
+
+const tagged = (...tags: string[]) => aTopology([{ label: 'R1', tags }])
+const wish = (name: string, more: Partial<PortWish> = {}): PortWish => ({
+  name,
+  node: 'R1',
+  protocol: 'serial',
+  inside: 0,
+  ...more,
+})
+
+describe('tags', () => {
+  it.each<[string, Omit<PortWish, 'node'>]>([
+    ['serial:5000', { name: 'R1_serial', protocol: 'serial', inside: 0 }],
+    ['serial:5000:0', { name: 'R1_serial', protocol: 'serial', inside: 0 }],
+    ['serial:5000:1', { name: 'R1_serial_1', protocol: 'serial', inside: 1 }],
+    ['vnc:5001', { name: 'R1_vnc', protocol: 'vnc', inside: null }],
+    ['pat:8080:80', { name: 'R1_tcp_80', protocol: 'tcp', inside: 80 }],
+    ['pat:tcp:8080:80', { name: 'R1_tcp_80', protocol: 'tcp', inside: 80 }],
+    ['pat:udp:5353:53', { name: 'R1_udp_53', protocol: 'udp', inside: 53 }],
+  ])('%s asks for a port', (tag, expected) => {
+    expect(portsOf(tagged(tag))).toEqual([{ node: 'R1', ...expected }])
+  })
+
+  it.each([
+    'core',
+    'serial',
+    'serial:',
+    'serial:abc',
+    'vnc:5001:1',
+    'pat:80',
+    'pat:icmp:1:2',
+    'pat:tcp:8080:70000',
+    'pat:tcp:8080:0',
+    'ansible:ansible_port=22',
+    ' serial:5000',
+  ])('%s asks for none', tag => {
+    expect(portsOf(tagged(tag))).toEqual([])
+  })
+
+  it('say the same twice without asking twice', () => {
+    expect(portsOf(tagged('serial:5000', 'serial:6000', 'pat:1:80', 'pat:tcp:2:80'))).toHaveLength(2)
+  })
+
+  it('of nodes whose names differ only in what a port’s name can’t hold are told apart', () => {
+    const lab = aTopology([
+      { label: 'R 1', tags: ['serial:1'] },
+      { label: 'R_1', tags: ['serial:1'] },
+      { label: 'R/1', tags: ['serial:1'] },
+    ])
+    expect(portsOf(lab).map(({ name, node }) => [name, node])).toEqual([
+      ['R_1_serial', 'R 1'],
+      ['R_1_serial_2', 'R_1'],
+      ['R_1_serial_3', 'R/1'],
+    ])
+  })
+
+  it('of a node with a name as long as may be are names that a definition takes', () => {
+    const lab = aTopology([
+      { label: 'x'.repeat(128), tags: ['serial:1', 'pat:tcp:1:65535'] },
+      { label: `y${'x'.repeat(127)}`, tags: ['serial:1'] },
+    ])
+    const wishes = portsOf(lab)
+    expect(wishes.map(each => PortWish.parse(each))).toEqual(wishes)
+    expect(new Set(wishes.map(({ name }) => name)).size).toBe(3)
+  })
+
+  it('name the outside ports that they take', () => {
+    const tags = ['serial:2000', 'serial:2001:1', 'vnc:2002', 'pat:2003:22', 'pat:udp:2004:53', 'core', 'pat:x:1']
+    expect(portsInTags(tags)).toEqual([2000, 2001, 2002, 2003, 2004])
+  })
+})
+
+it.each([
+  ['tcp', null, false],
+  ['udp', 0, false],
+  ['tcp', 22, true],
+  ['serial', null, true],
+  ['vnc', null, true],
+])('a wish for %s with the inside port %s is taken: %s', (protocol, inside, isTaken) => {
+  expect(PortWish.safeParse({ name: 'a', node: 'R1', protocol, inside }).success).toBe(isTaken)
+})
+
+describe('rewriting', () => {
+  const wishes = [
+    wish('line0'),
+    wish('line1', { inside: 1 }),
+    wish('screen', { protocol: 'vnc', inside: null }),
+    wish('web', { protocol: 'tcp', inside: 80 }),
+    wish('dns', { protocol: 'udp', inside: 53 }),
+    wish('other', { node: 'R2' }),
+  ]
+  const ports = { line0: 2000, line1: 2001, screen: 2002, web: 2003, dns: 2004, other: 2005 }
+  const ours = ['serial:2000', 'serial:2001:1', 'vnc:2002', 'pat:tcp:2003:80', 'pat:udp:2004:53']
+
+  it('puts our ports in place of those that the author named', () => {
+    expect(tagsWithPorts('R1', ['serial:9', 'pat:1:80'], wishes, ports)).toEqual(ours)
+  })
+
+  it('D-29: keeps tags that mean something else', () => {
+    expect(tagsWithPorts('R1', ['core', 'serial:9', 'ansible:x=1'], wishes, ports)).toEqual([
+      'core',
+      'ansible:x=1',
+      ...ours,
+    ])
+  })
+
+  it('changes nothing the second time', () => {
+    const once = tagsWithPorts('R1', ['core', 'serial:9'], wishes, ports)
+    expect(tagsWithPorts('R1', once, wishes, ports)).toEqual(once)
+  })
+
+  it('leaves out what no port was given for', () => {
+    expect(tagsWithPorts('R1', [], wishes, { web: 2003 })).toEqual(['pat:tcp:2003:80'])
+  })
+
+  it('touches tags and CML’s notes on them, and nothing else of a lab', () => {
+    const lab = aTopology([{ label: 'R1', tags: ['serial:9', 'core'], ram: 512 }, { label: 'R2' }], {
+      smart_annotations: [
+        { tag: 'serial:9', label: 'serial:9' },
+        { tag: 'core', label: 'Core' },
+      ],
+      annotations: [{ type: 'text' }],
+    })
+    const [first, second] = lab.nodes
+    expect(withPorts(lab, [wish('line0')], { line0: 2000 })).toEqual({
+      ...lab,
+      nodes: [
+        { ...first, tags: ['core', 'serial:2000'] },
+        { ...second, tags: [] },
+      ],
+      smart_annotations: [{ tag: 'core', label: 'Core' }],
+    })
+    expect(withPorts(aTopology(), [], {})).not.toHaveProperty('smart_annotations')
+  })
+})
+
+describe('giving out ports', () => {
+  const wishes = [wish('a'), wish('b'), wish('c')]
+
+  it('begins with the lowest that is free', () => {
+    expect(allocatePorts(wishes, {}, new Set([2000, 2002]))).toEqual({ a: 2001, b: 2003, c: 2004 })
+  })
+
+  it('gives the same again to whoever has them', () => {
+    const held = allocatePorts(wishes, {}, new Set([2000])) ?? {}
+    expect(allocatePorts(wishes, held, new Set([2000, ...Object.values(held)]))).toEqual(held)
+    expect(allocatePorts(wishes, held, new Set())).toEqual(held)
+  })
+
+  it('gives a new wish none that an old one of the same lab has', () => {
+    expect(allocatePorts(wishes, { b: 2000 }, new Set())).toEqual({ a: 2001, b: 2000, c: 2002 })
+  })
+
+  it('gives the last port, and none beyond it', () => {
+    const all = Array.from({ length: PORT_POOL.to - PORT_POOL.from + 1 }, (_, n) => PORT_POOL.from + n)
+    expect(allocatePorts([wish('a')], {}, new Set(all.slice(0, -1)))).toEqual({ a: PORT_POOL.to })
+    expect(allocatePorts([wish('a')], {}, new Set(all))).toBeNull()
+    expect(allocatePorts([wish('a'), wish('b')], {}, new Set(all.slice(0, -1)))).toBeNull()
+    expect(allocatePorts([wish('a')], { a: 2000 }, new Set(all))).toEqual({ a: 2000 })
+  })
+
+  it('D-9: never gives a port twice on a worker, whoever comes and goes', () => {
+    const lab = fc.record({
+      id: fc.integer({ min: 0, max: 5 }),
+      ports: fc.integer({ min: 0, max: 6 }),
+      leaves: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(lab, { maxLength: 30 }),
+        fc.uniqueArray(fc.integer({ min: 2000, max: 2030 })),
+        (labs, foreign) => {
+          const worker = new Map<number, Record<string, number>>()
+          for (const { id, ports, leaves } of labs) {
+            if (leaves) worker.delete(id)
+            else {
+              const others = [...worker].flatMap(([owner, given]) => (owner === id ? [] : Object.values(given)))
+              const wanted = Array.from({ length: ports }, (_, n) => wish(`p${n}`))
+              const given = allocatePorts(wanted, worker.get(id) ?? {}, new Set([...others, ...foreign]))
+              worker.set(id, { ...worker.get(id), ...given })
+            }
+            const all = [...worker.values()].flatMap(given => Object.values(given))
+            expect(new Set([...all, ...foreign]).size).toBe(all.length + foreign.length)
+          }
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import type { Topology } from './topology.ts'
+
+/** The outside ports of a CML server that lead to its nodes. */
+export const PORT_POOL = { from: 2000, to: 7999 } as const
+
+export const PORT_PROTOCOLS = ['serial', 'vnc', 'tcp', 'udp'] as const
+
+/** One way into a lab: which node, how, and for `tcp` and `udp` which port of the node. */
+export const PortWish = z
+  .object({
+    name: z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'letters, digits, dashes and underscores'),
+    node: z.string().min(1).max(128),
+    protocol: z.enum(PORT_PROTOCOLS),
+    /** The serial line, or the port of the node; null for vnc. */
+    inside: z.int().min(0).max(65_535).nullable().default(null),
+  })
+  .refine(({ protocol, inside }) => inside || (protocol !== 'tcp' && protocol !== 'udp'), {
+    path: ['inside'],
+    message: 'tcp and udp need a port of the node',
+  })
+export type PortWish = z.infer<typeof PortWish>
+
+/** `serial:5000`, `serial:5000:1`, `vnc:5001`, `pat:8080:80`, `pat:udp:8080:80`: CML opens these by itself. */
+const TAG =
+  /^(?:serial:(?<serial>\d+)(?::(?<line>\d+))?|vnc:(?<vnc>\d+)|pat:(?:(?<pat>tcp|udp):)?(?<out>\d+):(?<port>\d+))$/
+
+/** What a tag opens; null when it means something else, or nothing. */
+function openedBy(tag: string): (Pick<PortWish, 'protocol' | 'inside'> & { outside: number }) | null {
+  const groups = TAG.exec(tag)?.groups
+  if (groups === undefined) return null
+  const { serial, line = '0', vnc, pat, out, port } = groups
+  if (serial !== undefined) return { protocol: 'serial', inside: Number(line), outside: Number(serial) }
+  if (vnc !== undefined) return { protocol: 'vnc', inside: null, outside: Number(vnc) }
+  return { protocol: pat === 'udp' ? 'udp' : 'tcp', inside: Number(port), outside: Number(out) }
+}
+
+function wishOf(node: string, tag: string): PortWish | null {
+  const opened = openedBy(tag)
+  if (opened === null) return null
+  const { protocol, inside } = opened
+  const suffix = inside === null || (protocol === 'serial' && inside === 0) ? '' : `_${inside}`
+  const name = `${node}_${protocol}${suffix}`.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(-NAME_CHARS_MAX)
+  return PortWish.safeParse({ name, node, protocol, inside }).data ?? null
+}
+/** Room for a number behind it. */
+const NAME_CHARS_MAX = 90
+
+/** What a lab's own tags ask for; their numbers do not matter, since workers give out others. */
+export function portsOf(topology: Topology): PortWish[] {
+  const wishes = topology.nodes.flatMap(node => (node.tags ?? []).flatMap(tag => wishOf(node.label, tag) ?? []))
+  const distinct = new Map(wishes.map(wish => [`${wish.node}\n${wish.protocol}\n${wish.inside}`, wish]))
+  const used = new Set<string>()
+  return [...distinct.values()].map(wish => {
+    let name = wish.name
+    // Labels that differ only in what a name can't hold must not share a port.
+    for (let n = 2; used.has(name); n += 1) name = `${wish.name}_${n}`
+    used.add(name)
+    return { ...wish, name }
+  })
+}
+
+/** Outside ports that some tags take, such as those of labs that are not ours. */
+export const portsInTags = (tags: readonly string[]): number[] => tags.flatMap(tag => openedBy(tag)?.outside ?? [])
+
+const tagOf = ({ protocol, inside }: PortWish, outside: number): string => {
+  if (protocol === 'vnc') return `vnc:${outside}`
+  if (protocol === 'serial')
+    return inside === null || inside === 0 ? `serial:${outside}` : `serial:${outside}:${inside}`
+  return `pat:${protocol}:${outside}:${inside ?? 0}`
+}
+
+/** The tags of one node with our ports in place of whatever ports they named; tags that mean something else stay. */
+export function tagsWithPorts(
+  label: string,
+  tags: readonly string[],
+  wishes: readonly PortWish[],
+  ports: Readonly<Record<string, number>>,
+): string[] {
+  const own = wishes.flatMap(wish => {
+    const outside = ports[wish.name]
+    return wish.node === label && outside !== undefined ? [tagOf(wish, outside)] : []
+  })
+  return [...tags.filter(tag => !TAG.test(tag)), ...own]
+}
+
+/** The lab as it is imported: with the ports that were given out. CML makes its notes on those tags anew. */
+export function withPorts(
+  topology: Topology,
+  wishes: readonly PortWish[],
+  ports: Readonly<Record<string, number>>,
+): Topology {
+  const nodes = topology.nodes.map(node => ({
+    ...node,
+    tags: tagsWithPorts(node.label, node.tags ?? [], wishes, ports),
+  }))
+  const notes = topology.smart_annotations?.filter(({ tag }) => !TAG.test(tag ?? ''))
+  return { ...topology, nodes, ...(notes === undefined ? {} : { smart_annotations: notes }) }
+}
+
+/**
+ * Port numbers for all wishes, lowest first, or null when there are not enough. Whoever has ports keeps them: asking twice
+ * gives the same.
+ */
+export function allocatePorts(
+  wishes: readonly PortWish[],
+  held: Readonly<Record<string, number>>,
+  taken: ReadonlySet<number>,
+): Record<string, number> | null {
+  const own = new Set(Object.values(held))
+  const ports: Record<string, number> = {}
+  let next: number = PORT_POOL.from
+  for (const { name } of wishes) {
+    const kept = held[name] ?? ports[name]
+    if (kept !== undefined) {
+      ports[name] = kept
+      continue
+    }
+    while (taken.has(next) || own.has(next)) next += 1
+    if (next > PORT_POOL.to) return null
+    ports[name] = next
+    next += 1
+  }
+  return ports
+}

@@ -1,0 +1,430 @@
+import { aServingWorker, aSession, aWorker } from '@lcm/testkit/builders'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import { withBoot } from '../worker/boot.ts'
+import { ServiceStatus, WORKER_STATUSES, type Worker } from '../worker/worker.ts'
+import {
+  canServeLabs,
+  decideSession,
+  INSTANTIATE_ATTEMPTS_MAX,
+  type SessionAction,
+  type SessionDecision,
+  type SessionSight,
+  WORKER_LOST_MS,
+  workerLost,
+} from './decide-session.ts'
+import {
+  canMoveSession,
+  isFinal,
+  type LabletSession,
+  type Pipeline,
+  SESSION_STATUSES,
+  type SessionStatus,
+  STEP_STATES,
+  UNTOUCHED,
+} from './lablet-session.ts'
+import { begun, newPipeline, PIPELINE_STEPS } from './pipeline.ts'
+
+const MINUTE = 60_000
+const START = toMs(aSession().timeslot.start)
+const END = toMs(aSession().timeslot.end)
+
+const worker = aServingWorker({ entered_status_at: toInstant(START - 60 * MINUTE) })
+const seeing = (more: Partial<SessionSight> = {}): SessionSight => ({
+  worker,
+  isLabGone: false,
+  bootLeadMs: 20 * MINUTE,
+  nowMs: START,
+  ...more,
+})
+const withSteps = (name: Pipeline['name'], status: (typeof STEP_STATES)[number], attempt = 1): Pipeline => ({
+  name,
+  attempt,
+  steps: Object.fromEntries(PIPELINE_STEPS[name].map(step => [step.name, { ...UNTOUCHED, status, attempts: 1 }])),
+})
+const UP = withSteps('instantiate', 'completed')
+const on = (status: SessionStatus, more: Partial<LabletSession> = {}): LabletSession =>
+  aSession({ status, worker_id: 'w-1', ...more })
+const CANCELLED = { desired_status: 'TERMINATED', desired_by: 'bob', desired_reason: 'typo' } as const
+const changesOf = ({ action }: SessionDecision) => (action.kind === 'write' ? action.changes : null)
+const nextStatus = (decision: SessionDecision) => changesOf(decision)?.status
+
+describe('over every status, wish, worker, pipeline and time', () => {
+  const workers: readonly (Worker | null)[] = [
+    null,
+    ...WORKER_STATUSES.flatMap(status =>
+      ServiceStatus.options.flatMap(service_status => [
+        aWorker({ status, service_status, entered_status_at: toInstant(START - 60 * MINUTE) }),
+        aWorker({ status, service_status, conditions: withBoot([], 2, START - 60 * MINUTE) }),
+      ]),
+    ),
+  ]
+  const pipelines: readonly (Pipeline | null)[] = [
+    null,
+    ...(['instantiate', 'teardown'] as const).flatMap(name => [
+      newPipeline(name, 1),
+      ...STEP_STATES.map(status => withSteps(name, status)),
+      withSteps(name, 'failed', INSTANTIATE_ATTEMPTS_MAX),
+    ]),
+  ]
+  const session = fc.record({
+    status: fc.constantFrom(...SESSION_STATUSES),
+    desired_status: fc.constantFrom('RUNNING' as const, 'TERMINATED' as const),
+    pipeline: fc.constantFrom(...pipelines),
+    last_error: fc.constantFrom(null, 'it failed'),
+    worker_id: fc.constantFrom(null, 'w-1'),
+    lab_record_id: fc.constantFrom(null, 'lr-1'),
+  })
+  const sight = fc.record({
+    worker: fc.constantFrom(...workers),
+    isLabGone: fc.boolean(),
+    bootLeadMs: fc.constantFrom(0, 20 * MINUTE),
+    nowMs: fc.constantFrom(START - 120 * MINUTE, START - 15 * MINUTE, START, START + MINUTE, END, END + 90 * MINUTE),
+  })
+  const always = (check: (session: LabletSession, sight: SessionSight, decision: SessionDecision) => void) =>
+    fc.assert(
+      fc.property(session, sight, (more, seen) => {
+        const booked = aSession(more)
+        check(booked, seen, decideSession(booked, seen))
+      }),
+      { numRuns: 3000 },
+    )
+
+  it('says why', () => {
+    always((_, __, { because }) => expect(because).not.toBe(''))
+  })
+
+  it('makes only moves that the lifecycle has', () => {
+    always((booked, _, decision) => {
+      const status = nextStatus(decision)
+      if (status !== undefined)
+        expect(canMoveSession(booked.status, status), `${booked.status} to ${status}`).toBe(true)
+    })
+  })
+
+  it('leaves a session alone that is over, and no other but one that the scheduler is to place', () => {
+    always((booked, _, { action }) => {
+      const isLeft = isFinal(booked.status) || (booked.status === 'PENDING' && booked.desired_status === 'RUNNING')
+      expect(action.kind === 'nothing', booked.status).toBe(isLeft)
+    })
+  })
+
+  it('never says READY before every step is behind it', () => {
+    always((booked, _, decision) => {
+      if (nextStatus(decision) !== 'READY') return
+      expect(booked.pipeline?.name).toBe('instantiate')
+      for (const { status } of Object.values(booked.pipeline?.steps ?? {}))
+        expect(['completed', 'skipped']).toContain(status)
+    })
+  })
+
+  it('D-2: heeds a cancel before anything else, and carries out no step of the start any more', () => {
+    always((booked, _, decision) => {
+      if (booked.desired_status !== 'TERMINATED' || isFinal(booked.status)) return
+      if (booked.status === 'STOPPING' || booked.status === 'STOPPED') return
+      expect(['STOPPING', 'TERMINATED']).toContain(nextStatus(decision))
+      if (nextStatus(decision) === 'STOPPING') expect(changesOf(decision)?.pipeline?.name).toBe('teardown')
+    })
+  })
+
+  it('carries out only steps of the pipeline that its status is about', () => {
+    always(({ status, pipeline }, _, { action }) => {
+      if (action.kind !== 'step') return
+      expect(pipeline?.name).toBe(status === 'STOPPING' ? 'teardown' : 'instantiate')
+    })
+  })
+
+  it('waits for a time that comes, and never for ever', () => {
+    always((_, __, { action }) => {
+      if (action.kind !== 'wait') return
+      expect(action.afterMs).toBeGreaterThan(0)
+      expect(Number.isFinite(action.afterMs)).toBe(true)
+    })
+  })
+})
+
+describe('a session without a place', () => {
+  it('is the scheduler’s, until it is cancelled', () => {
+    expect(decideSession(aSession(), seeing({ worker: null })).action).toEqual({ kind: 'nothing' })
+    expect(decideSession(aSession(CANCELLED), seeing({ worker: null }))).toEqual({
+      action: { kind: 'write', changes: { status: 'TERMINATED' } },
+      because: 'bob cancelled it: typo',
+    })
+  })
+})
+
+describe('a session that is SCHEDULED', () => {
+  const decide = (more: Partial<SessionSight>) => decideSession(on('SCHEDULED'), seeing(more))
+
+  it('waits exactly until its lab is to be started', () => {
+    expect(decide({ nowMs: START - 50 * MINUTE }).action).toEqual({ kind: 'wait', afterMs: 30 * MINUTE })
+    expect(decide({ nowMs: START - 20 * MINUTE - 1 }).action).toEqual({ kind: 'wait', afterMs: 1 })
+    expect(changesOf(decide({ nowMs: START - 20 * MINUTE }))).toEqual({
+      status: 'INSTANTIATING',
+      pipeline: newPipeline('instantiate', 1),
+    })
+  })
+
+  it.each<[string, Partial<Worker>]>([
+    ['does not serve yet', { service_status: 'STARTING' }],
+    ['starts', { status: 'STARTING', service_status: 'UNAVAILABLE' }],
+    ['is about to be terminated', { status: 'TERMINATING' }],
+    ['is stopped', { status: 'STOPPED', service_status: 'UNAVAILABLE' }],
+  ])('waits and does not fail when its worker %s', (_, more) => {
+    expect(decide({ worker: { ...worker, ...more } }).action).toEqual({ kind: 'wait', afterMs: 5000 })
+  })
+
+  it('is started on a worker that drains: that waits for it', () => {
+    expect(nextStatus(decide({ worker: { ...worker, status: 'DRAINING' } }))).toBe('INSTANTIATING')
+  })
+
+  it('D-4: expires when its time is over, and is then TERMINATED without a teardown', () => {
+    expect(nextStatus(decide({ nowMs: END }))).toBe('EXPIRED')
+    expect(changesOf(decideSession(on('EXPIRED'), seeing({ nowMs: END })))).toEqual({
+      status: 'TERMINATED',
+      last_error: 'its time was over before it had a lab',
+    })
+  })
+
+  it('is TERMINATED at once when it is cancelled', () => {
+    expect(nextStatus(decideSession(on('SCHEDULED', CANCELLED), seeing()))).toBe('TERMINATED')
+  })
+})
+
+describe('a session that is INSTANTIATING', () => {
+  const decide = (more: Partial<LabletSession>, sight: Partial<SessionSight> = {}) =>
+    decideSession(on('INSTANTIATING', { pipeline: newPipeline('instantiate', 1), ...more }), seeing(sight))
+
+  it('goes step by step, and is READY after the last', () => {
+    expect(decide({}).action).toMatchObject({ kind: 'step', next: { kind: 'begin', step: { name: 'lab_resolve' } } })
+    expect(changesOf(decide({ pipeline: UP, last_error: 'the first try failed' }))).toEqual({
+      status: 'READY',
+      last_error: null,
+    })
+  })
+
+  it('begins its pipeline where there is none, or one of something else', () => {
+    for (const pipeline of [null, newPipeline('teardown', 1)])
+      expect(changesOf(decide({ pipeline }))).toEqual({ pipeline: newPipeline('instantiate', 1) })
+  })
+
+  const failedAt = (attempt: number, ended_at: string | null): Pipeline => {
+    const pipeline = newPipeline('instantiate', attempt)
+    const tags = { ...UNTOUCHED, status: 'failed' as const, attempts: 3, ended_at, error: 'no answer' }
+    const done = { ...UNTOUCHED, status: 'completed' as const }
+    return { ...pipeline, steps: { ...pipeline.steps, lab_resolve: done, bind: done, ports_alloc: done, tags } }
+  }
+
+  it('is tried anew as a whole after a rest that grows', () => {
+    const pipeline = failedAt(2, toInstant(START))
+    expect(decide({ pipeline }).action).toEqual({ kind: 'wait', afterMs: MINUTE })
+    expect(changesOf(decide({ pipeline }, { nowMs: START + MINUTE }))).toEqual({
+      pipeline: newPipeline('instantiate', 3),
+      last_error: 'tags: no answer',
+    })
+  })
+
+  it('D-17: is taken down, not dropped, after the last attempt, and the error is kept', () => {
+    const decision = decide({ pipeline: failedAt(INSTANTIATE_ATTEMPTS_MAX, toInstant(START)) })
+    expect(changesOf(decision)).toEqual({
+      status: 'STOPPING',
+      pipeline: newPipeline('teardown', 1),
+      last_error: 'tags: no answer',
+    })
+    expect(decision.because).toBe('it failed 3 times, at last at tags: no answer')
+    expect(changesOf(decideSession(on('STOPPED', { last_error: 'tags: no answer' }), seeing()))).toEqual({
+      status: 'TERMINATED',
+    })
+  })
+
+  it('D-10: goes back to the scheduler when its worker is lost and its time is not over', () => {
+    const lost = { ...worker, status: 'TERMINATED' as const }
+    expect(changesOf(decide({}, { worker: lost }))).toEqual({
+      status: 'PENDING',
+      worker_id: null,
+      pipeline: null,
+      waiting_reason: 'metal-1 is TERMINATED',
+    })
+    expect(nextStatus(decide({}, { worker: lost, nowMs: END }))).toBe('STOPPING')
+  })
+
+  it('waits while its worker is away for a moment', () => {
+    expect(decide({}, { worker: { ...worker, service_status: 'UNAVAILABLE' } }).action.kind).toBe('wait')
+  })
+
+  it('is taken down as failed when its time is over first', () => {
+    expect(changesOf(decide({}, { nowMs: END }))).toMatchObject({
+      status: 'STOPPING',
+      last_error: 'its lab was not ready before its time was over',
+    })
+  })
+})
+
+describe('a session that is up', () => {
+  const decide = (status: 'READY' | 'RUNNING', more: Partial<SessionSight>) =>
+    decideSession(on(status, { pipeline: UP }), seeing(more))
+
+  it('is RUNNING from the moment in which its slot begins', () => {
+    expect(decide('READY', { nowMs: START - 1 }).action).toEqual({ kind: 'wait', afterMs: 1 })
+    expect(changesOf(decide('READY', { nowMs: START }))).toEqual({ status: 'RUNNING' })
+  })
+
+  it('is taken down in the moment in which its slot ends, and ARCHIVED', () => {
+    expect(decide('RUNNING', { nowMs: END - 1 }).action).toEqual({ kind: 'wait', afterMs: 1 })
+    expect(changesOf(decide('RUNNING', { nowMs: END }))).toEqual({
+      status: 'STOPPING',
+      pipeline: newPipeline('teardown', 1),
+    })
+    expect(changesOf(decideSession(on('STOPPED'), seeing()))).toEqual({ status: 'ARCHIVED' })
+  })
+
+  it('D-10: is taken down with worker_lost, ten minutes after its worker went', () => {
+    const away = { ...worker, status: 'STOPPED' as const, entered_status_at: toInstant(START) }
+    expect(decide('RUNNING', { worker: away, nowMs: START + MINUTE }).action).toEqual({
+      kind: 'wait',
+      afterMs: WORKER_LOST_MS - MINUTE,
+    })
+    expect(changesOf(decide('RUNNING', { worker: away, nowMs: START + WORKER_LOST_MS }))).toMatchObject({
+      status: 'STOPPING',
+      last_error: 'worker_lost: metal-1 has been STOPPED for 10 min',
+    })
+  })
+
+  it('is taken down with lab_lost when somebody removed its lab', () => {
+    expect(changesOf(decide('READY', { isLabGone: true }))).toMatchObject({
+      status: 'STOPPING',
+      last_error: 'lab_lost: somebody removed its lab',
+    })
+  })
+
+  it('has ended as planned when its time is over, whatever became of its worker in that moment', () => {
+    expect(changesOf(decide('RUNNING', { worker: null, isLabGone: true, nowMs: END }))).not.toHaveProperty('last_error')
+  })
+})
+
+describe('a session that is EXPIRED', () => {
+  it('is taken down when it was up, and has then ended as planned', () => {
+    const changes = changesOf(decideSession(on('EXPIRED', { pipeline: UP }), seeing({ nowMs: END })))
+    expect(changes).toEqual({ status: 'STOPPING', pipeline: newPipeline('teardown', 1) })
+  })
+
+  it('is taken down as failed when its lab never was', () => {
+    const booked = on('EXPIRED', { pipeline: newPipeline('instantiate', 2) })
+    expect(changesOf(decideSession(booked, seeing({ nowMs: END })))).toMatchObject({
+      status: 'STOPPING',
+      last_error: 'its lab was not ready before its time was over',
+    })
+  })
+})
+
+describe('a teardown', () => {
+  const decide = (pipeline: Pipeline | null, more: Partial<SessionSight> = {}) =>
+    decideSession(on('STOPPING', { pipeline }), seeing(more))
+
+  it('takes the place of a start that was under way', () => {
+    for (const pipeline of [null, withSteps('instantiate', 'running')])
+      expect(changesOf(decide(pipeline))).toEqual({ pipeline: newPipeline('teardown', 1) })
+  })
+
+  it('goes step by step, whatever became of the worker', () => {
+    for (const seen of [worker, null, { ...worker, status: 'TERMINATED' as const }])
+      expect(decide(newPipeline('teardown', 1), { worker: seen }).action).toMatchObject({
+        kind: 'step',
+        next: { kind: 'begin', step: { name: 'stop' } },
+      })
+    expect(changesOf(decide(withSteps('teardown', 'skipped')))).toEqual({ status: 'STOPPED' })
+  })
+
+  it('D-27: is bounded: a step that never ends has failed after its last try', () => {
+    const [stop] = PIPELINE_STEPS.teardown
+    const started_at = toInstant(START)
+    const running = { ...UNTOUCHED, status: 'running' as const, started_at, attempts: stop?.attemptsMax ?? 0 }
+    const pipeline = newPipeline('teardown', 1)
+    const late = decide(
+      { ...pipeline, steps: { ...pipeline.steps, stop: running } },
+      { nowMs: START + 24 * 60 * MINUTE },
+    )
+    expect(late.action).toMatchObject({ kind: 'step', next: { kind: 'failed', step: { name: 'stop' } } })
+  })
+})
+
+describe('a worker', () => {
+  const since = toInstant(START)
+  const silent = (minutes: number) =>
+    aWorker({
+      status: 'RUNNING',
+      service_status: 'UNAVAILABLE',
+      conditions: withBoot(withBoot([], 6, START - 60 * MINUTE), 2, START - minutes * MINUTE),
+    })
+
+  it.each<[string, Worker | null, number, string | null]>([
+    ['that is not on record', null, 0, 'its worker is gone'],
+    ['TERMINATED', aWorker({ status: 'TERMINATED', entered_status_at: since }), 0, 'metal-1 is TERMINATED'],
+    ['STOPPED a moment ago', aWorker({ status: 'STOPPED', entered_status_at: since }), 9.9, null],
+    [
+      'STOPPED for long',
+      aWorker({ status: 'STOPPED', entered_status_at: since }),
+      10,
+      'metal-1 has been STOPPED for 10 min',
+    ],
+    [
+      'FAILED for long',
+      aWorker({ status: 'FAILED', entered_status_at: since }),
+      10,
+      'metal-1 has been FAILED for 10 min',
+    ],
+    [
+      'UNKNOWN for long',
+      aWorker({ status: 'UNKNOWN', entered_status_at: since }),
+      11,
+      'metal-1 has been UNKNOWN for 10 min',
+    ],
+    ['that starts for long', aWorker({ status: 'STARTING', entered_status_at: since }), 60, null],
+    ['that serves', worker, 600, null],
+    ['whose CML went silent a moment ago', silent(9), 0, null],
+    ['whose CML went silent', silent(10), 0, 'metal-1 runs, but its CML has not been ready for 10 min'],
+    [
+      'that runs, and nobody knows since when it is silent',
+      aWorker({ status: 'RUNNING', service_status: 'ERROR' }),
+      600,
+      null,
+    ],
+  ])('%s is lost, or not', (_, seen, minutes, because) => {
+    expect(workerLost(seen, START + minutes * MINUTE)).toBe(because)
+  })
+
+  it('serves labs that are on it until it is gone', () => {
+    const serving = WORKER_STATUSES.filter(status => canServeLabs({ ...worker, status }))
+    expect(serving).toEqual(['RUNNING', 'DRAINING', 'TERMINATING'])
+    expect(canServeLabs({ ...worker, service_status: 'UNAVAILABLE' })).toBe(false)
+    expect(canServeLabs(null)).toBe(false)
+  })
+})
+
+it('every session comes to an end whatever dies, when steps are tried as often as they may be', () => {
+  const apply = (booked: LabletSession, action: SessionAction, nowMs: number): LabletSession => {
+    if (action.kind === 'write') return { ...booked, ...action.changes }
+    if (action.kind !== 'step') return booked
+    // Nothing ever works: what begins is under way for ever, and what has failed for good is given up.
+    if (action.next.kind === 'failed') return { ...booked, status: 'STOPPED', last_error: action.next.error }
+    if (action.next.kind !== 'begin' || booked.pipeline === null) return booked
+    return { ...booked, pipeline: begun(booked.pipeline, action.next.step, toInstant(nowMs)) }
+  }
+  for (const seen of [worker, null, { ...worker, status: 'STOPPED' as const }])
+    for (const status of [
+      'SCHEDULED',
+      'INSTANTIATING',
+      'READY',
+      'RUNNING',
+      'EXPIRED',
+      'STOPPING',
+      'STOPPED',
+    ] as const) {
+      let booked = on(status, { pipeline: status === 'SCHEDULED' ? null : UP })
+      let nowMs = START
+      for (; !isFinal(booked.status) && booked.status !== 'PENDING' && nowMs < END + 180 * MINUTE; nowMs += 30_000)
+        booked = apply(booked, decideSession(booked, seeing({ worker: seen, nowMs })).action, nowMs)
+      expect(nowMs, `${status} came to ${booked.status}`).toBeLessThan(END + 180 * MINUTE)
+    }
+})

@@ -1,0 +1,60 @@
+import { aSession } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import {
+  canMoveSession,
+  isFinal,
+  isLive,
+  LabletSession,
+  SESSION_STATUSES,
+  type SessionStatus,
+  sessionMovesFrom,
+} from './lablet-session.ts'
+
+describe('the lifecycle of a session', () => {
+  it.each<[SessionStatus, SessionStatus[]]>([
+    ['PENDING', ['SCHEDULED', 'EXPIRED', 'TERMINATED']],
+    ['SCHEDULED', ['INSTANTIATING', 'PENDING', 'EXPIRED', 'TERMINATED']],
+    ['INSTANTIATING', ['READY', 'PENDING', 'STOPPING', 'EXPIRED']],
+    ['READY', ['RUNNING', 'STOPPING', 'EXPIRED']],
+    ['RUNNING', ['STOPPING', 'EXPIRED']],
+    ['EXPIRED', ['STOPPING', 'TERMINATED']],
+    ['STOPPING', ['STOPPED']],
+    ['STOPPED', ['ARCHIVED', 'TERMINATED']],
+    ['ARCHIVED', []],
+    ['TERMINATED', []],
+  ])('leads from %s to %s', (from, to) => {
+    expect(sessionMovesFrom(from)).toEqual(to)
+    expect(SESSION_STATUSES.filter(status => canMoveSession(from, status)).sort()).toEqual([...to].sort())
+  })
+
+  it('D-4: whoever is expired goes on, and whoever waits can expire', () => {
+    expect(isFinal('EXPIRED')).toBe(false)
+    for (const status of ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING'] as const)
+      expect(canMoveSession(status, 'EXPIRED'), status).toBe(true)
+  })
+
+  it('ends in ARCHIVED or TERMINATED, and can end from everywhere', () => {
+    expect(SESSION_STATUSES.filter(isFinal)).toEqual(['ARCHIVED', 'TERMINATED'])
+    for (const status of SESSION_STATUSES) expect(reachable(status).some(isFinal), status).toBe(true)
+  })
+
+  it('D-3: has no way past the teardown once there may be a lab', () => {
+    for (const status of ['INSTANTIATING', 'READY', 'RUNNING', 'STOPPING'] as const)
+      for (const end of ['ARCHIVED', 'TERMINATED'] as const) expect(canMoveSession(status, end), status).toBe(false)
+  })
+
+  const reachable = (from: SessionStatus): SessionStatus[] => {
+    const seen = new Set([from])
+    for (const status of seen) for (const next of sessionMovesFrom(status)) seen.add(next)
+    return [...seen]
+  }
+})
+
+it('knows who has a place on a worker', () => {
+  const live = ['SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'EXPIRED']
+  expect(SESSION_STATUSES.filter(isLive)).toEqual(live)
+})
+
+it('is a document that its own schema takes', () => {
+  expect(LabletSession.parse(aSession())).toEqual(aSession())
+})

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest'
+import { toInstant } from '../instant.ts'
+import { PIPELINES, type Pipeline, STEP_STATES, type Step, UNTOUCHED } from './lablet-session.ts'
+import {
+  begun,
+  concluded,
+  type NextStep,
+  newPipeline,
+  nextOf,
+  nextStep,
+  PIPELINE_STEPS,
+  type StepOutcome,
+  type StepPlan,
+} from './pipeline.ts'
+
+const MINUTE = 60_000
+const START = Date.UTC(2026, 0, 2)
+
+/** Carries a pipeline out until it is done or has failed, on a clock that runs only while it rests. */
+function run(pipeline: Pipeline, outcomeOf: (name: string, attempt: number) => StepOutcome) {
+  let [current, nowMs] = [pipeline, START]
+  const carriedOut: string[] = []
+  for (let turns = 0; turns < 1000; turns += 1) {
+    const next = nextStep(current, nowMs)
+    if (next.kind === 'done' || next.kind === 'failed')
+      return { pipeline: current, carriedOut, end: next, tookMs: nowMs - START }
+    if (next.kind === 'rest') nowMs += next.afterMs
+    else if (next.kind === 'begin') current = begun(current, next.step, toInstant(nowMs))
+    else {
+      carriedOut.push(next.step.name)
+      const attempts = current.steps[next.step.name]?.attempts ?? 0
+      current = concluded(current, next.step, outcomeOf(next.step.name, attempts), toInstant(nowMs)) ?? current
+      nowMs += 5_000
+    }
+  }
+  throw new Error('it never ends')
+}
+
+const fine: StepOutcome = { kind: 'completed' }
+const broken = (definite = false): StepOutcome => ({ kind: 'failed', error: 'no', definite })
+const INSTANTIATE = PIPELINE_STEPS.instantiate.map(({ name }) => name)
+const statuses = ({ steps }: Pipeline) => Object.values(steps).map(({ status }) => status)
+
+describe.each(PIPELINES)('%s', name => {
+  const names = PIPELINE_STEPS[name].map(step => step.name)
+
+  it('names only steps before as those that a step needs, and every step once', () => {
+    expect(new Set(names).size).toBe(names.length)
+    for (const [index, { needs }] of PIPELINE_STEPS[name].entries())
+      for (const need of needs) expect(names.slice(0, index)).toContain(need)
+  })
+
+  it('begins with all steps pending and carries them out in order', () => {
+    const pipeline = newPipeline(name, 1)
+    expect(statuses(pipeline)).toEqual(names.map(() => 'pending'))
+    const { carriedOut, end } = run(pipeline, () => fine)
+    expect(carriedOut).toEqual(names)
+    expect(end).toEqual({ kind: 'done' })
+  })
+
+  it('is never done while a step is neither completed nor skipped', () => {
+    for (const status of STEP_STATES)
+      for (const step of names) {
+        const steps = Object.fromEntries(
+          names.map(each => [each, { ...UNTOUCHED, status: 'completed' } satisfies Step]),
+        )
+        const pipeline: Pipeline = { name, attempt: 1, steps: { ...steps, [step]: { ...UNTOUCHED, status } } }
+        const isDone = nextStep(pipeline, START).kind === 'done'
+        expect(isDone, `${step} ${status}`).toBe(status === 'completed' || status === 'skipped')
+      }
+  })
+})
+
+it('D-1: after step 1 failed, what was not reached is pending, and the next attempt runs the whole chain', () => {
+  const first = run(newPipeline('instantiate', 1), () => broken(true))
+  expect(first.end).toMatchObject({ kind: 'failed', step: { name: 'lab_resolve' }, error: 'no' })
+  expect(statuses(first.pipeline)).toEqual(['failed', ...INSTANTIATE.slice(1).map(() => 'pending')])
+  const second = run(newPipeline('instantiate', 2), () => fine)
+  expect(second.carriedOut).toEqual(INSTANTIATE)
+})
+
+it('tries a step again that failed once, and then goes on through the whole chain', () => {
+  const { carriedOut, end, pipeline } = run(newPipeline('instantiate', 1), (name, attempt) =>
+    name === 'tags' && attempt === 1 ? broken() : fine,
+  )
+  expect(carriedOut).toEqual([...INSTANTIATE.slice(0, 4), ...INSTANTIATE.slice(3)])
+  expect(end.kind).toBe('done')
+  expect(pipeline.steps.tags).toMatchObject({ status: 'completed', attempts: 2, error: null })
+})
+
+it('gives a step up after as many tries as it has, with rests between them', () => {
+  const { carriedOut, end, pipeline, tookMs } = run(newPipeline('instantiate', 1), () => broken())
+  expect(carriedOut).toEqual(['lab_resolve', 'lab_resolve', 'lab_resolve'])
+  expect(end).toMatchObject({ kind: 'failed', error: 'no' })
+  expect(pipeline.steps.lab_resolve).toMatchObject({ status: 'failed', attempts: 3, error: 'no' })
+  expect(tookMs).toBeGreaterThanOrEqual(30_000)
+})
+
+it('gives a step up at once when another try would be of no use', () => {
+  expect(run(newPipeline('instantiate', 1), () => broken(true)).carriedOut).toEqual(['lab_resolve'])
+})
+
+it('goes on from where another leader left it, with what earlier steps found', () => {
+  const [resolve, bind] = PIPELINE_STEPS.instantiate
+  if (resolve === undefined || bind === undefined) throw new Error('there are such steps')
+  const left = concluded(
+    begun(newPipeline('instantiate', 1), resolve, toInstant(START)),
+    resolve,
+    { kind: 'completed', output: { lab_id: 'lab-1' } },
+    toInstant(START),
+  )
+  if (left === null) throw new Error('it says something')
+  const announced = begun(left, bind, toInstant(START))
+  const { carriedOut, pipeline } = run(announced, () => fine)
+  expect(carriedOut).toEqual(INSTANTIATE.slice(1))
+  expect(pipeline.steps.lab_resolve?.output).toEqual({ lab_id: 'lab-1' })
+})
+
+it('writes nothing while a step is under way, and a skip as a skip', () => {
+  const [resolve] = PIPELINE_STEPS.instantiate
+  if (resolve === undefined) throw new Error('there is such a step')
+  const running = begun(newPipeline('instantiate', 1), resolve, toInstant(START))
+  expect(concluded(running, resolve, { kind: 'again', because: 'it starts' }, toInstant(START))).toBeNull()
+  expect(concluded(running, resolve, { kind: 'skipped' }, toInstant(START))?.steps.lab_resolve?.status).toBe('skipped')
+})
+
+describe('a step that takes too long', () => {
+  const plans = (more: Partial<StepPlan> = {}): StepPlan[] => [
+    { name: 'a', needs: [], timeoutMs: 5 * MINUTE, attemptsMax: 2, ...more },
+    { name: 'b', needs: ['a'], timeoutMs: 5 * MINUTE, attemptsMax: 1 },
+  ]
+  const running = (attempts: number): Pipeline['steps'] => ({
+    a: { ...UNTOUCHED, status: 'running', attempts, started_at: toInstant(START) },
+  })
+  const kindAt = (minutes: number, attempts: number, more: Partial<StepPlan> = {}): [NextStep['kind'], string] => {
+    const next = nextOf(plans(more), running(attempts), START + minutes * MINUTE)
+    return [next.kind, next.kind === 'done' ? '' : next.step.name]
+  }
+
+  it('is carried out until its time is over, and a little longer, so that who does it can say why', () => {
+    expect(kindAt(0, 1)).toEqual(['carry_out', 'a'])
+    expect(kindAt(6, 1)).toEqual(['carry_out', 'a'])
+  })
+
+  it('is begun anew while it has tries left, also when nobody looked for hours', () => {
+    expect(kindAt(6.1, 1)).toEqual(['begin', 'a'])
+    expect(kindAt(600, 1)).toEqual(['begin', 'a'])
+  })
+
+  it('has failed when it has none left', () => {
+    expect(nextOf(plans(), running(2), START + 7 * MINUTE)).toMatchObject({
+      kind: 'failed',
+      step: { name: 'a' },
+      error: 'it took more than 5 min',
+    })
+  })
+
+  it('is left behind when the pipeline can do without it', () => {
+    expect(kindAt(7, 2, { isOptional: true })).toEqual(['begin', 'b'])
+  })
+})
+
+it('goes on without an optional step that failed, and not without any other', () => {
+  const plans: StepPlan[] = [
+    { name: 'a', needs: [], timeoutMs: MINUTE, attemptsMax: 1, isOptional: true },
+    { name: 'b', needs: ['a'], timeoutMs: MINUTE, attemptsMax: 1 },
+  ]
+  const failed: Step = { ...UNTOUCHED, status: 'failed', error: 'no' }
+  expect(nextOf(plans, { a: failed }, START)).toMatchObject({ kind: 'begin', step: { name: 'b' } })
+  expect(nextOf(plans, { a: failed, b: failed }, START)).toMatchObject({
+    kind: 'failed',
+    step: { name: 'b' },
+    error: 'no',
+  })
+})

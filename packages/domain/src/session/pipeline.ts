@@ -1,0 +1,121 @@
+import { type Instant, toMs } from '../instant.ts'
+import { type Pipeline, type Step, UNTOUCHED } from './lablet-session.ts'
+
+/** One step of a fixed pipeline. It acts or looks, and never waits. */
+export interface StepPlan {
+  readonly name: string
+  readonly needs: readonly string[]
+  /** For each try. */
+  readonly timeoutMs: number
+  /** How often it may be tried. */
+  readonly attemptsMax: number
+  /** The pipeline goes on without it when it fails. */
+  readonly isOptional?: boolean
+}
+
+const MINUTE_MS = 60_000
+
+export const PIPELINE_STEPS: Readonly<Record<Pipeline['name'], readonly StepPlan[]>> = {
+  instantiate: [
+    { name: 'lab_resolve', needs: [], timeoutMs: 5 * MINUTE_MS, attemptsMax: 3 },
+    { name: 'bind', needs: ['lab_resolve'], timeoutMs: MINUTE_MS, attemptsMax: 3 },
+    { name: 'ports_alloc', needs: ['bind'], timeoutMs: MINUTE_MS, attemptsMax: 3 },
+    { name: 'tags', needs: ['ports_alloc'], timeoutMs: 2 * MINUTE_MS, attemptsMax: 3 },
+    { name: 'lab_start', needs: ['tags'], timeoutMs: 2 * MINUTE_MS, attemptsMax: 3 },
+    { name: 'converged', needs: ['lab_start'], timeoutMs: 30 * MINUTE_MS, attemptsMax: 1 },
+    { name: 'mark_ready', needs: ['converged'], timeoutMs: MINUTE_MS, attemptsMax: 3 },
+  ],
+  teardown: [
+    { name: 'stop', needs: [], timeoutMs: 10 * MINUTE_MS, attemptsMax: 5 },
+    { name: 'wipe', needs: ['stop'], timeoutMs: 5 * MINUTE_MS, attemptsMax: 5 },
+    { name: 'delete', needs: ['wipe'], timeoutMs: 5 * MINUTE_MS, attemptsMax: 5 },
+    { name: 'release', needs: ['delete'], timeoutMs: MINUTE_MS, attemptsMax: 10 },
+    { name: 'archive', needs: ['release'], timeoutMs: MINUTE_MS, attemptsMax: 10 },
+  ],
+}
+
+export const newPipeline = (name: Pipeline['name'], attempt: number): Pipeline => ({
+  name,
+  attempt,
+  steps: Object.fromEntries(PIPELINE_STEPS[name].map(step => [step.name, UNTOUCHED])),
+})
+
+export type NextStep =
+  /** Announce that it runs; the next look carries it out. */
+  | { readonly kind: 'begin'; readonly step: StepPlan }
+  | { readonly kind: 'carry_out'; readonly step: StepPlan }
+  /** It failed a moment ago and is tried again later. */
+  | { readonly kind: 'rest'; readonly step: StepPlan; readonly afterMs: number }
+  | { readonly kind: 'failed'; readonly step: StepPlan; readonly error: string }
+  | { readonly kind: 'done' }
+
+export const nextStep = ({ name, steps }: Pipeline, nowMs: number): NextStep =>
+  nextOf(PIPELINE_STEPS[name], steps, nowMs)
+
+/** What comes next. A step that was not reached is still pending: only what completed, or was skipped on purpose, is behind us. */
+export function nextOf(plans: readonly StepPlan[], steps: Pipeline['steps'], nowMs: number): NextStep {
+  for (const plan of plans) {
+    const step = steps[plan.name] ?? UNTOUCHED
+    if (step.status === 'completed' || step.status === 'skipped') continue
+    const error = failureOf(step, plan, nowMs)
+    if (error !== null) {
+      if (plan.isOptional === true) continue
+      return { kind: 'failed', step: plan, error }
+    }
+    if (step.status === 'running' && !isLate(step, plan, nowMs)) return { kind: 'carry_out', step: plan }
+    const afterMs = restMs(step, nowMs)
+    return afterMs > 0 ? { kind: 'rest', step: plan, afterMs } : { kind: 'begin', step: plan }
+  }
+  return { kind: 'done' }
+}
+
+/** Why it can't be tried any more; null while it can. A try that takes too long is a try. */
+function failureOf(step: Step, plan: StepPlan, nowMs: number): string | null {
+  if (step.status === 'failed') return step.error ?? 'it failed'
+  if (!isLate(step, plan, nowMs) || step.attempts < plan.attemptsMax) return null
+  return step.error ?? `it took more than ${plan.timeoutMs / MINUTE_MS} min`
+}
+
+/** Whoever carries it out may judge it first, since only he can say what it waited for. */
+const JUDGE_MS = MINUTE_MS
+
+const isLate = (step: Step, plan: StepPlan, nowMs: number): boolean =>
+  step.status === 'running' && step.started_at !== null && nowMs - toMs(step.started_at) > plan.timeoutMs + JUDGE_MS
+
+/** Longer after every try, so that a server that stumbles is not given up within seconds. */
+const REST_MS = 10_000
+
+const restMs = (step: Step, nowMs: number): number =>
+  step.status !== 'pending' || step.ended_at === null ? 0 : toMs(step.ended_at) + REST_MS * step.attempts - nowMs
+
+/** What a step came to. */
+export type StepOutcome =
+  | { readonly kind: 'completed' | 'skipped'; readonly output?: Step['output'] }
+  /** It is under way, or nobody could say: look again. */
+  | { readonly kind: 'again'; readonly because: string }
+  /** It went wrong and may be tried again; `definite` when that would be of no use. */
+  | { readonly kind: 'failed'; readonly error: string; readonly definite: boolean }
+
+export const begun = (pipeline: Pipeline, { name }: StepPlan, now: Instant): Pipeline => {
+  const step = pipeline.steps[name] ?? UNTOUCHED
+  const running: Step = { ...step, status: 'running', attempts: step.attempts + 1, started_at: now, ended_at: null }
+  return { ...pipeline, steps: { ...pipeline.steps, [name]: running } }
+}
+
+/** The pipeline with what the step came to; null when there is nothing to write. */
+export function concluded(pipeline: Pipeline, plan: StepPlan, outcome: StepOutcome, now: Instant): Pipeline | null {
+  const step = pipeline.steps[plan.name] ?? UNTOUCHED
+  const put = (changed: Step): Pipeline => ({ ...pipeline, steps: { ...pipeline.steps, [plan.name]: changed } })
+  switch (outcome.kind) {
+    case 'again':
+      return null
+    case 'completed':
+    case 'skipped':
+      return put({ ...step, status: outcome.kind, ended_at: now, error: null, output: outcome.output ?? step.output })
+    case 'failed':
+      // Pending again, and counted: the next look begins it anew.
+      if (!outcome.definite && step.attempts < plan.attemptsMax)
+        return put({ ...step, status: 'pending', ended_at: now, error: outcome.error })
+      return put({ ...step, status: 'failed', ended_at: now, error: outcome.error })
+  }
+}

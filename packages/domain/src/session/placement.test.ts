@@ -1,0 +1,257 @@
+import { aDefinition, aServingWorker } from '@lcm/testkit/builders'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Worker } from '../worker/worker.ts'
+import { WORKER_STATUSES } from '../worker/worker.ts'
+import {
+  bestOf,
+  compareVersions,
+  type Demand,
+  demandOf,
+  place,
+  type RefusalCategory,
+  withoutReservation,
+  withReservation,
+} from './placement.ts'
+import { nodesMax, roomOf } from './room.ts'
+
+const NOW = '2026-01-02T03:04:05.000Z'
+const demand = (more: Partial<Demand> = {}): Demand => ({ ...demandOf(aDefinition(), 'ls-1'), ...more })
+const needing = (more: Partial<Demand['needs']>) => demand({ needs: { ...aDefinition().needs, ...more } })
+const worker = aServingWorker()
+const license = (product: string | null, status: Worker['license']['status']) => ({
+  ...worker.license,
+  product,
+  status,
+})
+const cml = (version: string | null, node_definitions: string[] = []) => ({ ...worker.cml, version, node_definitions })
+const portsUsed = (count: number) => ({
+  lab: Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, n])),
+})
+
+const DRAIN: Worker['drain'] = {
+  requested_at: NOW,
+  by: 'ann',
+  reason: '',
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  then: 'STOPPED',
+  deadline: NOW,
+}
+
+describe('a worker is refused', () => {
+  it.each<[RefusalCategory, string, Partial<Worker>, Demand]>([
+    ['status', 'it is STOPPED', { status: 'STOPPED' }, demand()],
+    ['status', 'it is DRAINING', { status: 'DRAINING' }, demand()],
+    ['status', 'its CML is STARTING', { service_status: 'STARTING' }, demand()],
+    ['status', 'it is wanted STOPPED', { desired_status: 'STOPPED' }, demand()],
+    ['status', 'ann drains it', { drain: DRAIN }, demand()],
+    ['status', 'it is cordoned', { cordoned: true }, demand()],
+    [
+      'licence',
+      'it has CML_Enterprise, and CML_Personal is needed',
+      {},
+      demand({ license_affinity: ['CML_Personal'] }),
+    ],
+    [
+      'licence',
+      'it has no licence, and CML_Enterprise or CML_Education is needed',
+      { license: license('CML_Enterprise', 'REGISTERING') },
+      demand({ license_affinity: ['CML_Enterprise', 'CML_Education'] }),
+    ],
+    ['capacity', 'nobody said what it can hold', { capacity: { ...worker.capacity, declared: null } }, demand()],
+    ['capacity', '192.5 GB of memory are needed, and 192 are free', {}, needing({ memory_gb: 192.5 })],
+    ['capacity', '49 cpu cores are needed, and 48 are free', {}, needing({ cpu_cores: 49 })],
+    ['capacity', '1001 GB of disk are needed, and 1000 are free', {}, needing({ storage_gb: 1001 })],
+    ['capacity', '201 nodes are needed, and 200 are free', {}, needing({ node_count: 201 })],
+    [
+      'cml_version',
+      'it has CML 2.9.0, and 2.10 or later is needed',
+      {},
+      demand({ cml_version: { min: '2.10', max: null } }),
+    ],
+    [
+      'cml_version',
+      'it has CML 2.10.0, and 2.9 or earlier is needed',
+      { cml: cml('2.10.0') },
+      demand({ cml_version: { min: null, max: '2.9' } }),
+    ],
+    [
+      'cml_version',
+      'its CML version is not known yet',
+      { cml: cml(null) },
+      demand({ cml_version: { min: '2.0', max: null } }),
+    ],
+    [
+      'node_definitions',
+      'it lacks asav, iosv',
+      { cml: cml('2.9.0', ['alpine']) },
+      demand({ node_definitions: ['alpine', 'asav', 'iosv'] }),
+    ],
+    [
+      'node_definitions',
+      'it lacks a, b, c, d, e and 2 more',
+      { cml: cml('2.9.0', ['alpine']) },
+      demand({ node_definitions: [...'abcdefg'] }),
+    ],
+    ['ports', '2 ports are needed, and 1 are free', { ports: portsUsed(5999) }, demand({ ports: 2 })],
+  ])('for its %s: %s', (category, because, more, wanted) => {
+    expect(place(wanted, [{ ...worker, ...more }])).toEqual({
+      candidates: [],
+      refusals: [{ worker_id: 'w-1', category, because }],
+    })
+  })
+
+  it('by the first filter that it does not pass', () => {
+    const wanted = {
+      ...needing({ memory_gb: 999 }),
+      license_affinity: ['x'],
+      cml_version: { min: '9.9', max: null },
+      ports: 9e9,
+    }
+    const broken = { ...worker, cordoned: true }
+    const category = (each: Worker, asked: Demand) => place(asked, [each]).refusals[0]?.category
+    expect(category(broken, wanted)).toBe('status')
+    expect(category(worker, wanted)).toBe('licence')
+    expect(category(worker, { ...wanted, license_affinity: [] })).toBe('capacity')
+    expect(category(worker, { ...wanted, license_affinity: [], needs: demand().needs })).toBe('cml_version')
+    expect(category(worker, { ...demand(), ports: 9e9 })).toBe('ports')
+  })
+
+  it('in every status but RUNNING', () => {
+    const taken = WORKER_STATUSES.filter(status => place(demand(), [{ ...worker, status }]).candidates.length > 0)
+    expect(taken).toEqual(['RUNNING'])
+  })
+})
+
+describe('a worker is taken', () => {
+  it.each<[string, Partial<Worker>, Demand]>([
+    ['that is just large enough', {}, needing({ memory_gb: 192, cpu_cores: 48, storage_gb: 1000, node_count: 200 })],
+    ['that has one of the licences', {}, demand({ license_affinity: ['CML_Personal', 'CML_Enterprise'] })],
+    ['that has a version between', { cml: cml('2.9.1+build.7') }, demand({ cml_version: { min: '2.9', max: '2.9' } })],
+    ['that did not say what nodes it knows', {}, demand({ node_definitions: ['iosv'] })],
+    ['that knows all nodes', { cml: cml('2.9.0', ['iosv', 'asav']) }, demand({ node_definitions: ['iosv'] })],
+    ['with just enough ports', { ports: portsUsed(5998) }, demand({ ports: 2 })],
+    ['that did not say its version, if none is asked for', { cml: cml(null) }, demand()],
+  ])('%s', (_, more, wanted) => {
+    expect(place(wanted, [{ ...worker, ...more }]).refusals).toEqual([])
+  })
+})
+
+it.each([
+  ['2.10', '2.9', 1],
+  ['2.9', '2.10', -1],
+  ['2.9.1', '2.9', 0],
+  ['2.9.0+build.12', '2.9', 0],
+  ['2.9', '2.9.1', -1],
+  ['10.0', '9.9', 1],
+  ['2.7.2', '2.7.10', -1],
+  ['nonsense', '0.1', -1],
+])('D-12: versions are numbers: %s against %s', (version, bound, sign) => {
+  expect(Math.sign(compareVersions(version, bound))).toBe(sign)
+})
+
+it.each<[Worker['license']['status'], string | null, number]>([
+  ['UNREGISTERED', null, 5],
+  ['UNREGISTERED', 'CML_Enterprise', 5],
+  ['REGISTERING', 'CML_Personal', 5],
+  ['REGISTERED', 'CML_Personal', 20],
+  ['REGISTERED', 'CML_Personal40', 40],
+  ['REGISTERED', 'CML_Enterprise', 200],
+  ['REGISTERED', null, 200],
+])('D-13: with the licence %s %s run %s nodes', (status, product, nodes) => {
+  const licensed = { ...worker, license: license(product, status) }
+  expect(nodesMax(licensed)).toBe(nodes)
+  expect(place(needing({ node_count: nodes }), [licensed]).candidates).toHaveLength(1)
+  expect(place(needing({ node_count: nodes + 1 }), [licensed]).candidates).toHaveLength(0)
+})
+
+it('declares fewer nodes than its licence allows, and those count', () => {
+  const small = { cpu_cores: 4, memory_gb: 8, storage_gb: 50, max_nodes: 3 }
+  expect(nodesMax({ ...worker, capacity: { ...worker.capacity, declared: small } })).toBe(3)
+})
+
+describe('the best', () => {
+  const loaded = (id: string, ...loads: [cpu: number, memory: number][]) =>
+    loads.reduce(
+      (each, [cpu_cores, memory_gb], n) =>
+        withReservation(each, `${id}-${n}`, { cpu_cores, memory_gb, storage_gb: 0, node_count: 1 }, NOW),
+      aServingWorker({ id, name: id }),
+    )
+  const ranked = (...workers: Worker[]) => place(demand(), workers).candidates.map(({ worker_id }) => worker_id)
+
+  it('is the fullest', () => {
+    expect(ranked(loaded('a'), loaded('b', [24, 96]), loaded('c', [12, 48]))).toEqual(['b', 'c', 'a'])
+  })
+
+  it('is the one with more sessions among those that are equally full', () => {
+    expect(ranked(loaded('a', [4, 16]), loaded('b', [2, 8], [2, 8]))).toEqual(['b', 'a'])
+  })
+
+  it('has no more than five sessions counted', () => {
+    const six = loaded('b', ...Array.from({ length: 6 }, (): [number, number] => [1, 4]))
+    expect(place(demand(), [six]).candidates[0]?.score).toBeCloseTo((6 / 48 + 24 / 192) / 2 + 0.05, 10)
+  })
+
+  it('is the first by id among equals, in whatever order they come', () => {
+    expect(ranked(loaded('b'), loaded('c'), loaded('a'))).toEqual(['a', 'b', 'c'])
+  })
+
+  it('is shown with its use before and after', () => {
+    expect(place(demand(), [loaded('a', [12, 48])]).candidates).toEqual([
+      {
+        worker_id: 'a',
+        score: 0.26,
+        before: { cpu: 0.25, memory: 0.25 },
+        after: { cpu: 14 / 48, memory: 52 / 192 },
+      },
+    ])
+  })
+
+  it('is the same whether all are ranked or only the first is asked for', () => {
+    const load = fc.tuple(fc.integer({ min: 0, max: 48 }), fc.integer({ min: 0, max: 192 }))
+    fc.assert(
+      fc.property(fc.array(fc.array(load, { maxLength: 3 }), { maxLength: 8 }), loads => {
+        const workers = loads.map((each, n) => loaded(`w${n}`, ...each))
+        const best = bestOf(demand(), workers.map(roomOf))
+        expect(best?.worker.id).toBe(ranked(...workers)[0])
+      }),
+    )
+  })
+})
+
+describe('the ledger', () => {
+  it('takes and gives back exactly what was reserved, whatever the definition says by then (D-3)', () => {
+    const once = withReservation(worker, 'a', { cpu_cores: 2, memory_gb: 4, storage_gb: 10, node_count: 2 }, NOW)
+    const twice = withReservation(once, 'b', { cpu_cores: 1, memory_gb: 0.5, storage_gb: 1, node_count: 1 }, NOW)
+    expect(twice.capacity.reserved).toEqual({ cpu_cores: 3, memory_gb: 4.5, storage_gb: 11, nodes: 3 })
+    expect(withoutReservation(twice, 'b')).toEqual(once)
+    expect(withoutReservation(once, 'a')).toEqual(worker)
+  })
+
+  it('holds a session once, however often it is put in or taken out', () => {
+    const once = withReservation(worker, 'a', demand().needs, NOW)
+    expect(withReservation(once, 'a', demand().needs, NOW)).toEqual(once)
+    expect(withoutReservation(worker, 'a')).toEqual(worker)
+  })
+
+  it('mends a sum that was wrong', () => {
+    const wrong = {
+      ...worker,
+      capacity: { ...worker.capacity, reserved: { cpu_cores: 9, memory_gb: 9, storage_gb: 9, nodes: 9 } },
+    }
+    expect(withoutReservation(wrong, 'a').capacity.reserved.memory_gb).toBe(0)
+  })
+
+  it('is not led astray by sums of decimals', () => {
+    const tenths = Array.from({ length: 10 }, (_, n) => n).reduce(
+      each =>
+        withReservation(each, `s${Object.keys(each.reservations).length}`, { ...demand().needs, memory_gb: 0.1 }, NOW),
+      aServingWorker({
+        capacity: { ...worker.capacity, declared: { cpu_cores: 48, memory_gb: 1.3, storage_gb: 1000, max_nodes: 200 } },
+      }),
+    )
+    expect(tenths.capacity.reserved.memory_gb).toBe(1)
+    expect(place(needing({ memory_gb: 0.3 }), [tenths]).candidates).toHaveLength(1)
+    expect(place(needing({ memory_gb: 0.31 }), [tenths]).candidates).toHaveLength(0)
+  })
+})

@@ -1,0 +1,192 @@
+import type { LabletDefinition } from '../lablet/lablet-definition.ts'
+import type { LabNeeds } from '../lablet/topology.ts'
+import type { Worker } from '../worker/worker.ts'
+import { freeOn, type Room, roomOf, rounded, scoreOf } from './room.ts'
+
+/** What is to be placed. */
+export interface Demand {
+  readonly session_id: string | null
+  readonly needs: LabNeeds
+  readonly node_definitions: readonly string[]
+  readonly cml_version: { readonly min: string | null; readonly max: string | null }
+  readonly license_affinity: readonly string[]
+  readonly ports: number
+}
+
+export const demandOf = (definition: LabletDefinition, sessionId: string | null = null): Demand => ({
+  session_id: sessionId,
+  needs: definition.needs,
+  node_definitions: definition.node_definitions_required,
+  cml_version: definition.cml_version,
+  license_affinity: definition.license_affinity,
+  ports: definition.port_template.length,
+})
+
+export const REFUSALS = ['status', 'licence', 'capacity', 'cml_version', 'node_definitions', 'ports'] as const
+export type RefusalCategory = (typeof REFUSALS)[number]
+
+export interface Refusal {
+  readonly worker_id: string
+  readonly category: RefusalCategory
+  readonly because: string
+}
+
+export interface Candidate {
+  readonly worker_id: string
+  readonly score: number
+  /** Shares of cpu and memory that are reserved, before and after. */
+  readonly before: { readonly cpu: number; readonly memory: number }
+  readonly after: { readonly cpu: number; readonly memory: number }
+}
+
+export interface Placement {
+  /** Best first. */
+  readonly candidates: readonly Candidate[]
+  readonly refusals: readonly Refusal[]
+}
+
+/** Every worker is a candidate or refused with a sentence. Full ones come first: what is empty can be stopped. */
+export const place = (demand: Demand, workers: readonly Worker[]): Placement => placeIn(demand, workers.map(roomOf))
+
+export function placeIn(demand: Demand, rooms: Iterable<Room>): Placement {
+  const fitting: Room[] = []
+  const refusals: Refusal[] = []
+  for (const room of rooms) {
+    const refusal = refusalOf(demand, room)
+    if (refusal === null) fitting.push(room)
+    else refusals.push({ worker_id: room.worker.id, ...refusal })
+  }
+  return { candidates: fitting.sort(byRank).map(room => candidateOf(demand, room)), refusals }
+}
+
+/** The first that `place` would name. */
+export function bestOf(demand: Demand, rooms: Iterable<Room>): Room | null {
+  let best: Room | null = null
+  for (const room of rooms)
+    if ((best === null || byRank(room, best) < 0) && refusalOf(demand, room) === null) best = room
+  return best
+}
+
+const byRank = (a: Room, b: Room): number => b.score - a.score || (a.worker.id < b.worker.id ? -1 : 1)
+
+function candidateOf({ needs }: Demand, { worker, score }: Room): Candidate {
+  const { declared, reserved } = worker.capacity
+  const use = (cpu: number, memory: number) => ({
+    cpu: cpu / (declared?.cpu_cores ?? cpu),
+    memory: memory / (declared?.memory_gb ?? memory),
+  })
+  return {
+    worker_id: worker.id,
+    score,
+    before: use(reserved.cpu_cores, reserved.memory_gb),
+    after: use(reserved.cpu_cores + needs.cpu_cores, reserved.memory_gb + needs.memory_gb),
+  }
+}
+
+type Reason = Omit<Refusal, 'worker_id'>
+const reason = (category: RefusalCategory, because: string): Reason => ({ category, because })
+
+/** The first filter that it does not pass; null when there is none. */
+export const refusalOf = (demand: Demand, room: Room): Reason | null =>
+  refusedByStatus(room) ??
+  refusedByLicence(demand, room) ??
+  refusedByCapacity(demand, room) ??
+  refusedByCml(demand, room) ??
+  refusedByPorts(demand, room)
+
+const refusedByStatus = ({ closed }: Room): Reason | null => (closed === null ? null : reason('status', closed))
+
+function refusedByLicence({ license_affinity: wanted }: Demand, { worker: { license } }: Room): Reason | null {
+  if (wanted.length === 0 || (license.status === 'REGISTERED' && wanted.includes(license.product ?? ''))) return null
+  const has = license.status === 'REGISTERED' ? (license.product ?? 'another licence') : 'no licence'
+  return reason('licence', `it has ${has}, and ${wanted.join(' or ')} is needed`)
+}
+
+function refusedByCapacity({ needs }: Demand, { worker, free }: Room): Reason | null {
+  if (worker.capacity.declared === null) return reason('capacity', 'nobody said what it can hold')
+  return (
+    shortOf('GB of memory', needs.memory_gb, free.memory_gb) ??
+    shortOf('cpu cores', needs.cpu_cores, free.cpu_cores) ??
+    shortOf('GB of disk', needs.storage_gb, free.storage_gb) ??
+    shortOf('nodes', needs.node_count, free.nodes)
+  )
+}
+
+const shortOf = (what: string, needed: number, free: number): Reason | null =>
+  needed <= free
+    ? null
+    : reason('capacity', `${needed} ${what} are needed, and ${Math.max(0, Math.round(free * 100) / 100)} are free`)
+
+function refusedByCml({ cml_version: { min, max }, node_definitions }: Demand, room: Room): Reason | null {
+  const { version, node_definitions: known } = room.worker.cml
+  if (version === null) {
+    if ((min !== null || max !== null) && !room.isExpected)
+      return reason('cml_version', 'its CML version is not known yet')
+  } else {
+    if (min !== null && compareVersions(version, min) < 0)
+      return reason('cml_version', `it has CML ${version}, and ${min} or later is needed`)
+    if (max !== null && compareVersions(version, max) > 0)
+      return reason('cml_version', `it has CML ${version}, and ${max} or earlier is needed`)
+  }
+  const missing = known.length === 0 ? [] : node_definitions.filter(each => !known.includes(each))
+  return missing.length === 0 ? null : reason('node_definitions', `it lacks ${named(missing)}`)
+}
+
+const NAMED_MAX = 5
+const named = (names: readonly string[]): string =>
+  names.length <= NAMED_MAX
+    ? names.join(', ')
+    : `${names.slice(0, NAMED_MAX).join(', ')} and ${names.length - NAMED_MAX} more`
+
+/** Number by number, as far as the bound says any: 2.10 comes after 2.9, and 2.9.1+build.7 is a 2.9. */
+export function compareVersions(version: string, bound: string): number {
+  const has = version.split('.')
+  for (const [index, wanted] of bound.split('.').entries()) {
+    const difference = (Number.parseInt(has[index] ?? '', 10) || 0) - Number(wanted)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+function refusedByPorts({ ports }: Demand, { free }: Room): Reason | null {
+  return ports <= free.ports ? null : reason('ports', `${ports} ports are needed, and ${free.ports} are free`)
+}
+
+/** The worker with one more session on it, as the ledger will have it. */
+export function withReservation(worker: Worker, sessionId: string, needs: LabNeeds, since: string): Worker {
+  const reservation = {
+    cpu_cores: needs.cpu_cores,
+    memory_gb: needs.memory_gb,
+    storage_gb: needs.storage_gb,
+    nodes: needs.node_count,
+    since,
+  }
+  return withReservations(worker, { ...worker.reservations, [sessionId]: reservation })
+}
+
+export function withoutReservation(worker: Worker, sessionId: string): Worker {
+  const { [sessionId]: _, ...others } = worker.reservations
+  return withReservations(worker, others)
+}
+
+/** The sum is what is in the book, never what somebody added up before. */
+function withReservations(worker: Worker, reservations: Worker['reservations']): Worker {
+  const reserved = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }
+  for (const each of Object.values(reservations)) {
+    reserved.cpu_cores += each.cpu_cores
+    reserved.memory_gb += each.memory_gb
+    reserved.storage_gb += each.storage_gb
+    reserved.nodes += each.nodes
+  }
+  reserved.cpu_cores = rounded(reserved.cpu_cores)
+  reserved.memory_gb = rounded(reserved.memory_gb)
+  reserved.storage_gb = rounded(reserved.storage_gb)
+  return { ...worker, reservations, capacity: { ...worker.capacity, reserved } }
+}
+
+/** The room with this in it too. */
+export function filled(room: Room, demand: Demand, since: string): Room {
+  const worker = withReservation(room.worker, demand.session_id ?? '', demand.needs, since)
+  const free = { ...freeOn(worker), ports: room.free.ports - demand.ports }
+  return { ...room, worker, free, score: scoreOf(worker) }
+}

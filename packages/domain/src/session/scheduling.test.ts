@@ -1,0 +1,535 @@
+import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/builders'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { SETTING_DEFAULTS } from '../fleet/settings.ts'
+import { toInstant, toMs } from '../instant.ts'
+import type { LabletDefinition } from '../lablet/lablet-definition.ts'
+import type { LabNeeds } from '../lablet/topology.ts'
+import { workerOfTemplate } from '../worker/new-worker.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { LabletSession } from './lablet-session.ts'
+import { withoutReservation, withReservation } from './placement.ts'
+import { isDue, type SchedulingInput, type SchedulingStep, schedule } from './scheduling.ts'
+
+const MINUTE = 60_000
+const NOW = toMs(aSession().created_at)
+const at = (minutes: number) => toInstant(NOW + minutes * MINUTE)
+const slot = (start: number, end: number) => ({ timeslot: { start: at(start), end: at(end) } })
+
+const gb = (memory_gb: number): LabNeeds => ({ cpu_cores: 1, memory_gb, storage_gb: 1, node_count: 1 })
+const booked = (id: string, memory: number, more: Partial<LabletSession> = {}): LabletSession =>
+  aSession({ id, needs: gb(memory), ...slot(0, 60), ...more })
+const machine = (id: string, memory_gb: number, more: Partial<Worker> = {}): Worker =>
+  aServingWorker({
+    id,
+    name: id,
+    capacity: {
+      ...aServingWorker().capacity,
+      declared: { cpu_cores: 1000, memory_gb, storage_gb: 1000, max_nodes: 1000 },
+    },
+    ...more,
+  })
+const holding = (worker: Worker, ...sessions: LabletSession[]): Worker =>
+  sessions.reduce((each, { id, needs }) => withReservation(each, id, needs, at(-30)), worker)
+const template = (name: string, memory_gb: number, cost_per_hour_usd: number) =>
+  aTemplate({ name, cost_per_hour_usd, capacity: { cpu_cores: 1000, memory_gb, storage_gb: 1000, max_nodes: 1000 } })
+const METAL = template('metal', 10, 4)
+
+const world = (more: Partial<SchedulingInput> = {}, definition: Partial<LabletDefinition> = {}): SchedulingInput => ({
+  sessions: [],
+  definitions: new Map([['ld-1', aDefinition(definition)]]),
+  workers: [],
+  templates: [METAL],
+  settings: { ...SETTING_DEFAULTS, max_workers_per_region: 1000 },
+  region: 'us-east-1',
+  nowMs: NOW,
+  ...more,
+})
+
+const ofKind = <K extends SchedulingStep['kind']>(steps: readonly SchedulingStep[], kind: K) =>
+  steps.filter((step): step is Extract<SchedulingStep, { kind: K }> => step.kind === kind)
+const placesOf = (steps: readonly SchedulingStep[]) =>
+  ofKind(steps, 'assign').map(({ session, worker_id }) => [session.id, worker_id])
+const reasonsOf = (steps: readonly SchedulingStep[]) =>
+  ofKind(steps, 'wait').map(({ session, because }) => [session.id, because])
+const boughtBy = (steps: readonly SchedulingStep[]) =>
+  ofKind(steps, 'scale_up').map(({ template_name, count, session_ids }) => [template_name, count, ...session_ids])
+
+describe('who is due', () => {
+  it.each<[string, Partial<LabletSession>, boolean]>([
+    ['begins now', slot(0, 60), true],
+    ['began before', slot(-10, 60), true],
+    ['begins in 35 minutes', slot(35, 90), true],
+    ['D-6: begins later, however it was heard of', slot(36, 90), false],
+    ['has a place', { status: 'SCHEDULED' }, false],
+    ['is cancelled', { desired_status: 'TERMINATED' }, false],
+  ])('one that %s', (_, more, expected) => {
+    const session = booked('a', 1, more)
+    expect(isDue(session, SETTING_DEFAULTS, NOW)).toBe(expected)
+    expect(schedule(world({ sessions: [session], workers: [machine('w', 10)] })).length > 0).toBe(expected)
+  })
+
+  it('comes in the order of its start, then of its booking, then of its id', () => {
+    const sessions = [
+      booked('d', 1, slot(5, 60)),
+      booked('c', 1, { created_at: at(-1) }),
+      booked('b', 1, { created_at: at(-2) }),
+      booked('a', 1, { created_at: at(-1) }),
+    ]
+    expect(placesOf(schedule(world({ sessions, workers: [machine('w', 10)] }))).map(([id]) => id)).toEqual([...'bacd'])
+  })
+
+  it('expires when its time is over, unless it was cancelled', () => {
+    const sessions = [booked('a', 1, slot(-60, 0)), booked('b', 1, { ...slot(-60, 0), desired_status: 'TERMINATED' })]
+    const steps = schedule(world({ sessions, workers: [machine('w', 10)] }))
+    expect(steps.map(step => [step.kind, 'session' in step ? step.session.id : ''])).toEqual([['expire', 'a']])
+  })
+
+  it('waits for good when its definition is gone', () => {
+    const steps = schedule(world({ sessions: [booked('a', 1)], definitions: new Map() }))
+    expect(steps).toMatchObject([{ kind: 'wait', because: 'its definition is gone', forGood: true }])
+  })
+})
+
+describe('placing', () => {
+  it('fills the fullest first and shrinks it with each', () => {
+    const sessions = [...'abcde'].map(id => booked(id, 4))
+    const workers = [machine('w1', 10), holding(machine('w2', 10), booked('x', 1))]
+    const steps = schedule(world({ sessions, workers }))
+    expect(placesOf(steps)).toEqual([
+      ['a', 'w2'],
+      ['b', 'w2'],
+      ['c', 'w1'],
+      ['d', 'w1'],
+    ])
+    expect(boughtBy(steps)).toEqual([['metal', 1, 'e']])
+  })
+
+  it('takes what was reserved at the booking, not what the definition says by now', () => {
+    const steps = schedule(world({ sessions: [booked('a', 4)], workers: [machine('w', 5)] }, { needs: gb(9) }))
+    expect(placesOf(steps)).toEqual([['a', 'w']])
+  })
+
+  it('does not promise the same ports twice', () => {
+    const port_template = Array.from({ length: 4000 }, (_, n) => ({
+      name: `p${n}`,
+      node: 'R1',
+      protocol: 'serial' as const,
+      inside: 0,
+    }))
+    const sessions = [booked('a', 1), booked('b', 1)]
+    const steps = schedule(world({ sessions, workers: [machine('w', 10)], templates: [] }, { port_template }))
+    expect(placesOf(steps)).toEqual([['a', 'w']])
+  })
+
+  it('finishes what the ledger has and the session does not know of yet', () => {
+    const session = booked('a', 4, { entered_status_at: at(-1) })
+    const holder = withReservation(machine('w1', 10), 'a', session.needs, at(0))
+    const fuller = holding(machine('w2', 10), booked('x', 5))
+    const steps = schedule(world({ sessions: [session], workers: [holder, fuller] }))
+    expect(steps).toMatchObject([{ kind: 'assign', worker_id: 'w1', because: 'w1 holds room for it already' }])
+  })
+
+  it('goes elsewhere while a worker keeps room for the lab that a session left there', () => {
+    const session = booked('a', 4, { entered_status_at: at(-1) })
+    const left = withReservation(machine('w1', 10), 'a', session.needs, at(-20))
+    const steps = schedule(world({ sessions: [session], workers: [left, machine('w2', 10)] }))
+    expect(placesOf(steps)).toEqual([['a', 'w2']])
+    const alone = schedule(world({ sessions: [session], workers: [left] }))
+    expect(boughtBy(alone)).toEqual([['metal', 1, 'a']])
+    expect(reasonsOf(alone)).toEqual([
+      ['a', expect.stringMatching(/^no room: there is no worker but the one that it left;/)],
+    ])
+  })
+
+  it('F-1, D-8: never puts more on a worker than it declares, whatever comes', () => {
+    const size = fc.record({
+      memory_gb: fc.integer({ min: 1, max: 800 }).map(hundredths => hundredths / 100),
+      cpu_cores: fc.integer({ min: 0, max: 5 }),
+      storage_gb: fc.integer({ min: 0, max: 30 }),
+      node_count: fc.integer({ min: 0, max: 8 }),
+    })
+    const declared = fc.record({
+      memory_gb: fc.integer({ min: 1, max: 3000 }).map(hundredths => hundredths / 100),
+      cpu_cores: fc.integer({ min: 1, max: 16 }),
+      storage_gb: fc.integer({ min: 1, max: 100 }),
+      max_nodes: fc.integer({ min: 1, max: 30 }),
+    })
+    fc.assert(
+      fc.property(fc.array(size, { maxLength: 40 }), fc.array(declared, { maxLength: 6 }), (sizes, capacities) => {
+        const sessions = sizes.map((needs, n) => booked(`s${n}`, 1, { needs }))
+        const workers = capacities.map((capacity, n) =>
+          aServingWorker({ id: `w${n}`, capacity: { ...aServingWorker().capacity, declared: capacity } }),
+        )
+        const ledger = new Map(workers.map(worker => [worker.id, worker]))
+        const steps = schedule(world({ sessions, workers }))
+        for (const { session, worker_id } of ofKind(steps, 'assign')) {
+          const worker = ledger.get(worker_id)
+          if (worker !== undefined) ledger.set(worker_id, withReservation(worker, session.id, session.needs, at(0)))
+        }
+        for (const { capacity } of ledger.values()) {
+          expect(capacity.reserved.memory_gb).toBeLessThanOrEqual(capacity.declared?.memory_gb ?? 0)
+          expect(capacity.reserved.cpu_cores).toBeLessThanOrEqual(capacity.declared?.cpu_cores ?? 0)
+          expect(capacity.reserved.storage_gb).toBeLessThanOrEqual(capacity.declared?.storage_gb ?? 0)
+          expect(capacity.reserved.nodes).toBeLessThanOrEqual(capacity.declared?.max_nodes ?? 0)
+        }
+        // Everybody is told something, once.
+        const told = [...ofKind(steps, 'assign'), ...ofKind(steps, 'wait')].map(({ session }) => session.id)
+        expect(told.toSorted()).toEqual(sessions.map(({ id }) => id).toSorted())
+      }),
+    )
+  })
+})
+
+describe('without room', () => {
+  const full = holding(machine('full', 10), booked('x', 10, slot(-60, 600)))
+  const coming = machine('coming', 10, { status: 'STARTING', service_status: 'UNAVAILABLE' })
+  const asleep = machine('asleep', 10, {
+    status: 'STOPPED',
+    desired_status: 'STOPPED',
+    pause: { ...machine('', 1).pause, reason: 'idle', by: 'idle' },
+  })
+
+  it('waits first for a worker that is on its way', () => {
+    const steps = schedule(world({ sessions: [booked('a', 5)], workers: [full, asleep, coming] }))
+    expect(steps).toMatchObject([{ kind: 'wait', because: 'waits for coming, which is on its way', forGood: false }])
+    expect(steps).toHaveLength(1)
+  })
+
+  it.each<[string, Partial<Worker>]>([
+    ['PENDING', { status: 'PENDING' }],
+    ['PROVISIONING', { status: 'PROVISIONING' }],
+    ['STARTING', { status: 'STARTING' }],
+    ['STOPPED and wanted RUNNING', { status: 'STOPPED' }],
+    ['STOPPING and wanted RUNNING', { status: 'STOPPING' }],
+    ['UNKNOWN', { status: 'UNKNOWN' }],
+    ['RUNNING, with a CML that does not serve yet', { status: 'RUNNING', service_status: 'STARTING' }],
+  ])('counts one that is %s as on its way', (_, more) => {
+    const workers = [machine('new', 10, { service_status: 'UNAVAILABLE', ...more })]
+    expect(reasonsOf(schedule(world({ sessions: [booked('a', 5)], workers })))).toEqual([
+      ['a', 'waits for new, which is on its way'],
+    ])
+  })
+
+  it.each<[string, Partial<Worker>]>([
+    ['FAILED', { status: 'FAILED' }],
+    ['TERMINATING', { status: 'TERMINATING' }],
+    ['wanted STOPPED', { status: 'STARTING', desired_status: 'STOPPED' }],
+    ['cordoned', { status: 'STARTING', cordoned: true }],
+  ])('does not count one that is %s', (_, more) => {
+    const workers = [machine('new', 10, { service_status: 'UNAVAILABLE', ...more })]
+    expect(boughtBy(schedule(world({ sessions: [booked('a', 5)], workers })))).toEqual([['metal', 1, 'a']])
+  })
+
+  it('waits for the licence of one that serves, rather than buy another that needs one too', () => {
+    const license = { ...aServingWorker().license, status: 'FAILED' as const }
+    const asked = world(
+      { sessions: [booked('a', 5)], workers: [machine('new', 10, { license })] },
+      { license_affinity: ['CML_Enterprise'] },
+    )
+    expect(reasonsOf(schedule(asked))).toEqual([['a', 'waits for new, whose licence is FAILED']])
+    const leaving = machine('new', 10, {
+      license: { ...license, status: 'DEREGISTERING', pending_operation: 'deregister' },
+    })
+    expect(reasonsOf(schedule({ ...asked, workers: [leaving] }))).toEqual([
+      ['a', expect.stringMatching(/^no template/)],
+    ])
+  })
+
+  it('counts what it gave away in this cycle on one that waits for its licence', () => {
+    const license = { ...aServingWorker().license, status: 'REGISTERING' as const }
+    const sessions = [booked('a', 6), booked('b', 6, { needs: { ...gb(6), node_count: 6 } })]
+    const steps = schedule(world({ sessions, workers: [machine('new', 10, { license })] }))
+    expect(placesOf(steps)).toEqual([['a', 'new']])
+    expect(reasonsOf(steps)).toEqual([['b', expect.stringMatching(/^no template/)]])
+  })
+
+  it('wakes one that a policy stopped, once for all who wait for it', () => {
+    const steps = schedule(world({ sessions: [booked('a', 5), booked('b', 5)], workers: [full, asleep] }))
+    expect(steps).toEqual([
+      expect.objectContaining({ kind: 'wait', because: 'waits for asleep, which is started for it' }),
+      expect.objectContaining({ kind: 'wait', because: 'waits for asleep, which is started for it' }),
+      {
+        kind: 'resume',
+        worker_id: 'asleep',
+        session_ids: ['a', 'b'],
+        because: 'there is no other room for 2 sessions',
+      },
+    ])
+  })
+
+  it('leaves one asleep that somebody stopped by hand', () => {
+    const byHand = { ...asleep, pause: { ...asleep.pause, reason: null, by: null } }
+    const steps = schedule(world({ sessions: [booked('a', 5)], workers: [byHand] }))
+    expect(ofKind(steps, 'resume')).toEqual([])
+    expect(boughtBy(steps)).toEqual([['metal', 1, 'a']])
+  })
+
+  it('buys last, for what is left over', () => {
+    const sessions = [...'abcd'].map(id => booked(id, 6))
+    const steps = schedule(world({ sessions, workers: [full, asleep, coming] }))
+    expect(reasonsOf(steps)).toEqual([
+      ['a', 'waits for coming, which is on its way'],
+      ['b', 'waits for asleep, which is started for it'],
+      ['c', expect.stringMatching(/^no room: .*; a metal is asked for$/)],
+      ['d', expect.stringMatching(/^no room: .*; a metal is asked for$/)],
+    ])
+    expect(boughtBy(steps)).toEqual([['metal', 2, 'c', 'd']])
+  })
+
+  describe('with room that comes free in time', () => {
+    // Its lab takes 10 min and a new machine 20: waiting costs nothing until 30 min before the start.
+    const leaving = booked('x', 10, { ...slot(-60, 20), status: 'RUNNING', worker_id: 'full' })
+    const waiting = booked('a', 5, slot(34, 90))
+    const input = world({ sessions: [leaving, waiting], workers: [holding(machine('full', 10), leaving), asleep] })
+
+    it('waits for those who leave, and neither wakes nor buys', () => {
+      expect(schedule(input)).toEqual([
+        {
+          kind: 'wait',
+          session: waiting,
+          because: 'waits for 1 session on full to end',
+          forGood: false,
+        },
+      ])
+    })
+
+    it('stops waiting when a machine could no longer come in time', () => {
+      expect(ofKind(schedule({ ...input, nowMs: NOW + 3 * MINUTE }), 'resume')).toHaveLength(0)
+      expect(ofKind(schedule({ ...input, nowMs: NOW + 4 * MINUTE }), 'resume')).toHaveLength(1)
+    })
+
+    it('does not wait for somebody who leaves too late for the lab to come up', () => {
+      const late = { ...leaving, ...slot(-60, 25) }
+      expect(ofKind(schedule({ ...input, sessions: [late, waiting] }), 'resume')).toHaveLength(1)
+    })
+
+    it('heeds a lead that the author asked for', () => {
+      const definitions = new Map([['ld-1', aDefinition({ boot_lead_minutes: 15 })]])
+      expect(ofKind(schedule({ ...input, definitions }), 'resume')).toHaveLength(1)
+    })
+
+    it('promises that room once', () => {
+      const three = ['a', 'b', 'c'].map(id => ({ ...waiting, id }))
+      const steps = schedule({ ...input, sessions: [leaving, ...three] })
+      expect(reasonsOf(steps).map(([id, because]) => [id, because?.slice(0, 11)])).toEqual([
+        ['a', 'waits for 1'],
+        ['b', 'waits for 1'],
+        ['c', 'waits for a'],
+      ])
+    })
+
+    it('does not count on room that this very cycle has given away', () => {
+      const half = booked('x', 5, { ...slot(-60, 20), status: 'RUNNING', worker_id: 'full' })
+      const now = booked('n', 5, slot(0, 60))
+      const large = booked('a', 10, slot(34, 90))
+      const workers = [holding(machine('full', 10), half)]
+      const steps = schedule({ ...input, sessions: [half, now, large], workers })
+      expect(placesOf(steps)).toEqual([['n', 'full']])
+      expect(boughtBy(steps)).toEqual([['metal', 1, 'a']])
+    })
+
+    it('does not count on room whose session is not known to end', () => {
+      expect(ofKind(schedule({ ...input, sessions: [waiting] }), 'resume')).toHaveLength(1)
+    })
+  })
+})
+
+describe('D-7: no storm', () => {
+  const SIZES = fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 1, maxLength: 25 })
+  const LICENSED = { ...METAL, license_product: 'CML_Enterprise' }
+  const input = (sizes: readonly number[]) =>
+    world(
+      { sessions: sizes.map((size, n) => booked(`s${String(n).padStart(2, '0')}`, size)), templates: [LICENSED] },
+      { cml_version: { min: '2.9', max: null }, license_affinity: ['CML_Enterprise'] },
+    )
+  const bought = (steps: readonly SchedulingStep[]) =>
+    ofKind(steps, 'scale_up').reduce((sum, { count }) => sum + count, 0)
+  const fresh = (count: number) =>
+    Array.from({ length: count }, (_, n): Worker => {
+      const id = `w${String(n).padStart(2, '0')}`
+      return { ...workerOfTemplate(id, LICENSED, at(n)), aws_region: 'us-east-1', origin: 'SCALE_UP' }
+    })
+  const STAGES: readonly Partial<Worker>[] = [
+    { status: 'PENDING' },
+    { status: 'PROVISIONING' },
+    { status: 'STARTING', service_status: 'STARTING' },
+    { status: 'RUNNING', service_status: 'STARTING' },
+    { status: 'RUNNING', service_status: 'AVAILABLE', cml: aServingWorker().cml },
+    {
+      status: 'RUNNING',
+      service_status: 'AVAILABLE',
+      cml: aServingWorker().cml,
+      license: { ...aServingWorker().license, status: 'FAILED' },
+    },
+  ]
+  const SERVING: Partial<Worker> = { ...aServingWorker(), id: '', name: '' }
+
+  it('asks for no more machines than first-fit packing needs, and never for two that one could hold', () => {
+    fc.assert(
+      fc.property(SIZES, sizes => {
+        const bins: number[] = []
+        for (const size of sizes) {
+          const index = bins.findIndex(used => used + size <= 10)
+          if (index < 0) bins.push(size)
+          else bins[index] = (bins[index] ?? 0) + size
+        }
+        expect(bought(schedule(input(sizes)))).toBe(bins.length)
+        const total = sizes.reduce((sum, size) => sum + size, 0)
+        expect(bins.length).toBeLessThanOrEqual(Math.max(1, Math.ceil((2 * total) / 10)))
+      }),
+    )
+  })
+
+  it('asks for nothing more while they come, however far each of them is', () => {
+    fc.assert(
+      fc.property(SIZES, fc.array(fc.constantFrom(...STAGES), { minLength: 25, maxLength: 25 }), (sizes, stages) => {
+        const asked = input(sizes)
+        const workers = fresh(bought(schedule(asked))).map((worker, n) => ({ ...worker, ...stages[n] }))
+        const steps = schedule({ ...asked, workers, nowMs: NOW + 10 * MINUTE })
+        expect(bought(steps)).toBe(0)
+        expect(ofKind(steps, 'wait')).toHaveLength(sizes.length)
+      }),
+    )
+  })
+
+  it('has room for everybody when they have come one after another', () => {
+    fc.assert(
+      fc.property(SIZES, sizes => {
+        const asked = input(sizes)
+        let workers = fresh(bought(schedule(asked)))
+        let sessions = asked.sessions
+        for (const { id } of workers) {
+          workers = workers.map(worker =>
+            worker.id === id ? { ...worker, ...SERVING, id, name: id, capacity: worker.capacity } : worker,
+          )
+          const steps = schedule({ ...asked, sessions, workers })
+          expect(bought(steps)).toBe(0)
+          for (const { session, worker_id } of ofKind(steps, 'assign')) {
+            sessions = sessions.filter(each => each !== session)
+            workers = workers.map(worker =>
+              worker.id === worker_id ? withReservation(worker, session.id, session.needs, at(0)) : worker,
+            )
+          }
+        }
+        expect(sessions).toEqual([])
+      }),
+    )
+  })
+
+  it('keeps what was bought for large ones from small ones that have a cheaper machine coming', () => {
+    const templates = [template('small', 4, 1), METAL]
+    const sessions = [booked('a', 3), booked('b', 8), booked('c', 4)]
+    const first = schedule(world({ sessions, templates }))
+    expect(boughtBy(first)).toEqual([
+      ['small', 2, 'a', 'c'],
+      ['metal', 1, 'b'],
+    ])
+    const [small, metal] = templates
+    if (small === undefined || metal === undefined) throw new Error('there are two')
+    const workers = [
+      { ...workerOfTemplate('w1', metal, at(0)), license: aServingWorker().license },
+      { ...workerOfTemplate('w2', small, at(0)), license: aServingWorker().license },
+      { ...workerOfTemplate('w3', small, at(0)), license: aServingWorker().license },
+    ]
+    expect(boughtBy(schedule(world({ sessions, templates, workers })))).toEqual([])
+  })
+})
+
+describe('buying', () => {
+  it('takes the cheapest template that fits, and only those that are enabled', () => {
+    const templates = [
+      template('large', 100, 9),
+      template('medium', 50, 5),
+      { ...template('tiny', 50, 1), enabled: false },
+    ]
+    const sessions = [booked('a', 40), booked('b', 60)]
+    expect(boughtBy(schedule(world({ sessions, templates })))).toEqual([
+      ['medium', 1, 'a'],
+      ['large', 1, 'b'],
+    ])
+  })
+
+  it('says for good, and with numbers, why nothing would do', () => {
+    const [step] = schedule(world({ sessions: [booked('a', 300)] }))
+    expect(step).toMatchObject({
+      kind: 'wait',
+      forGood: true,
+      because: 'no template can hold it: of metal, 300 GB of memory are needed, and 10 are free',
+    })
+  })
+
+  it('says so when nothing can be bought at all', () => {
+    const none = schedule(world({ sessions: [booked('a', 1)], templates: [] }))
+    expect(none).toMatchObject([{ because: 'no template can hold it: none is enabled', forGood: true }])
+  })
+
+  it('D-13: does not buy a machine whose licence has too few nodes', () => {
+    const needs = { ...gb(1), node_count: 21 }
+    const templates = [{ ...METAL, license_product: 'CML_Personal' }]
+    expect(schedule(world({ sessions: [booked('a', 1, { needs })], templates }))).toMatchObject([
+      { forGood: true, because: 'no template can hold it: of metal, 21 nodes are needed, and 20 are free' },
+    ])
+  })
+
+  it('does not buy again what showed to have the wrong CML', () => {
+    const shown = machine('old', 10, { template_name: 'metal', cml: { ...aServingWorker().cml, version: '2.8.1' } })
+    const asked = world({ sessions: [booked('a', 1)], workers: [shown] }, { cml_version: { min: '2.9', max: null } })
+    expect(schedule(asked)).toMatchObject([
+      { forGood: true, because: 'no template can hold it: of metal, it has CML 2.8.1, and 2.9 or later is needed' },
+    ])
+    const changed = [{ ...METAL, updated_at: at(1) }]
+    expect(boughtBy(schedule({ ...asked, templates: changed }))).toEqual([['metal', 1, 'a']])
+    const newer = machine('new', 1, { template_name: 'metal', created_at: at(1), cml: aServingWorker().cml })
+    expect(boughtBy(schedule({ ...asked, workers: [newer, shown], sessions: [booked('a', 5)] }))).toEqual([
+      ['metal', 1, 'a'],
+    ])
+  })
+
+  it('asks for no more than the region may have, and tells the others', () => {
+    const settings = { ...SETTING_DEFAULTS, max_workers_per_region: 3 }
+    const workers = [
+      holding(machine('w1', 10), booked('x', 10)),
+      machine('gone', 10, { status: 'TERMINATED' }),
+      machine('far', 1, { aws_region: 'eu-west-1' }),
+    ]
+    const sessions = [...'abc'].map(id => booked(id, 10))
+    const steps = schedule(world({ sessions, workers, settings }))
+    expect(boughtBy(steps)).toEqual([['metal', 2, 'a', 'b']])
+    expect(reasonsOf(steps)[2]).toEqual(['c', expect.stringContaining('; no more than 3 workers may be in us-east-1')])
+  })
+
+  it('asks for nothing where buying is off', () => {
+    const settings = { ...SETTING_DEFAULTS, scale_up_enabled: false }
+    const steps = schedule(world({ sessions: [booked('a', 1)], settings }))
+    expect(boughtBy(steps)).toEqual([])
+    expect(reasonsOf(steps)).toEqual([
+      ['a', 'no room: there is no worker; nothing is bought, since scale_up_enabled is false'],
+    ])
+  })
+
+  it('tells the most frequent reason, and how many say it', () => {
+    const workers = [machine('w1', 2), machine('w2', 1), machine('w3', 10, { cordoned: true })]
+    expect(reasonsOf(schedule(world({ sessions: [booked('a', 5)], workers })))).toEqual([
+      [
+        'a',
+        'no room: 2 workers refuse it for their capacity, the last because 5 GB of memory are needed, and 1 are free; a metal is asked for',
+      ],
+    ])
+  })
+})
+
+it('a cycle that is repeated after its assignments came true has nothing more to say to them', () => {
+  const sessions = [booked('a', 4), booked('b', 4)]
+  const workers = [machine('w', 10)]
+  const places = new Map(ofKind(schedule(world({ sessions, workers })), 'assign').map(step => [step.session.id, step]))
+  const placed = sessions.map(session => ({
+    ...session,
+    status: 'SCHEDULED' as const,
+    worker_id: places.get(session.id)?.worker_id ?? null,
+  }))
+  expect(schedule(world({ sessions: placed, workers: workers.map(worker => holding(worker, ...sessions)) }))).toEqual(
+    [],
+  )
+  expect(withoutReservation(holding(machine('w', 10), ...sessions), 'a').reservations).toHaveProperty('b')
+})

@@ -1,0 +1,113 @@
+import type { SettingValues } from '../fleet/settings.ts'
+import { toMs } from '../instant.ts'
+import type { LabletDefinition } from '../lablet/lablet-definition.ts'
+import type { WorkerTemplate } from '../template/worker-template.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { LabletSession } from './lablet-session.ts'
+import { bestOf, demandOf } from './placement.ts'
+import { purchases } from './purchase.ts'
+import { type Room, roomOf } from './room.ts'
+import { type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
+import { withoutRoom } from './without-room.ts'
+
+const MINUTE_MS = 60_000
+
+export interface SchedulingInput {
+  /** All that are not over: those with a place tell when it comes free. */
+  readonly sessions: readonly LabletSession[]
+  readonly definitions: ReadonlyMap<string, LabletDefinition>
+  readonly workers: readonly Worker[]
+  readonly templates: readonly WorkerTemplate[]
+  readonly settings: Pick<
+    SettingValues,
+    'schedule_ahead_minutes' | 'boot_lead_minutes' | 'scale_up_enabled' | 'max_workers_per_region'
+  >
+  /** Where new workers are bought. */
+  readonly region: string
+  readonly nowMs: number
+}
+
+export type SchedulingStep =
+  | { readonly kind: 'assign'; readonly session: LabletSession; readonly worker_id: string; readonly because: string }
+  /** Says why it is not placed; `forGood` when no machine that could be had would do. */
+  | { readonly kind: 'wait'; readonly session: LabletSession; readonly because: string; readonly forGood: boolean }
+  | {
+      readonly kind: 'resume'
+      readonly worker_id: string
+      readonly session_ids: readonly string[]
+      readonly because: string
+    }
+  | {
+      readonly kind: 'scale_up'
+      readonly template_name: string
+      readonly aws_region: string
+      readonly count: number
+      readonly session_ids: readonly string[]
+      readonly because: string
+    }
+  | { readonly kind: 'expire'; readonly session: LabletSession; readonly because: string }
+
+/** The same rule for a session that was just booked and for one that a list shows. */
+export const isDue = (
+  session: LabletSession,
+  settings: Pick<SettingValues, 'schedule_ahead_minutes'>,
+  nowMs: number,
+): boolean => isWaiting(session) && toMs(session.timeslot.start) <= nowMs + settings.schedule_ahead_minutes * MINUTE_MS
+
+/** Whoever cancels a session that has no place yet needs no scheduler for it. */
+const isWaiting = ({ status, desired_status }: LabletSession): boolean =>
+  status === 'PENDING' && desired_status === 'RUNNING'
+
+/** One cycle. Sessions are placed one after another against a copy that shrinks, so no two are promised the same room. */
+export function schedule(input: SchedulingInput): SchedulingStep[] {
+  const { nowMs, settings } = input
+  const isOver = ({ timeslot }: LabletSession) => toMs(timeslot.end) <= nowMs
+  const due = input.sessions.filter(session => isDue(session, settings, nowMs) && !isOver(session)).sort(byStart)
+  const over = input.sessions.filter(session => isWaiting(session) && isOver(session))
+  const steps: SchedulingStep[] = over.map(session => ({ kind: 'expire', session, because: 'its time is over' }))
+  const rooms: Rooms = new Map(input.workers.map(worker => [worker.id, roomOf(worker)]))
+  const holders = holdersOf(input.workers)
+  const homeless: Waiting[] = []
+  for (const session of due) {
+    const definition = input.definitions.get(session.definition.id)
+    const holder = holders.get(session.id)
+    if (holder !== undefined && isHalfDone(session, holder)) {
+      const because = `${holder.name} holds room for it already`
+      steps.push({ kind: 'assign', session, worker_id: holder.id, because })
+    } else if (definition === undefined) {
+      steps.push({ kind: 'wait', session, because: 'its definition is gone', forGood: true })
+    } else {
+      const demand = { ...demandOf(definition, session.id), needs: session.needs }
+      const waiting = { session, definition, demand, leftBehindOn: holder?.id ?? null }
+      const room = bestOf(demand, roomsFor(waiting, rooms))
+      if (room === null) homeless.push(waiting)
+      else {
+        take(rooms, room, waiting)
+        steps.push({ kind: 'assign', session, worker_id: room.worker.id, because: fullest(room) })
+      }
+    }
+  }
+  const { waits, left } = withoutRoom(homeless, rooms, input)
+  return [...steps, ...waits, ...purchases(left, rooms, input)]
+}
+
+const byStart = (a: LabletSession, b: LabletSession): number =>
+  compare(a.timeslot.start, b.timeslot.start) || compare(a.created_at, b.created_at) || compare(a.id, b.id)
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const fullest = ({ worker }: Room): string => `${worker.name} has room, and is the fullest that has`
+
+/** By session id: who has room on record for it. */
+function holdersOf(workers: readonly Worker[]): Map<string, Worker> {
+  const standing = workers.filter(({ status }) => status !== 'TERMINATED')
+  return new Map(standing.flatMap(worker => Object.keys(worker.reservations).map(id => [id, worker] as const)))
+}
+
+/**
+ * The ledger is written before the session, so a place that the session does not know of yet is its own. What was taken before
+ * it came to wait is what an earlier try may have left behind.
+ */
+function isHalfDone({ id, entered_status_at }: LabletSession, { reservations }: Worker): boolean {
+  const since = reservations[id]?.since
+  return since !== undefined && since >= entered_status_at
+}

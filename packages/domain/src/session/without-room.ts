@@ -1,0 +1,145 @@
+import { toMs } from '../instant.ts'
+import type { Worker } from '../worker/worker.ts'
+import { bootLeadMs } from './boot-lead.ts'
+import { refusalOf } from './placement.ts'
+import { expectedRoom, type Free, type Room } from './room.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling.ts'
+import { countedSessions, type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
+
+/** How long a new machine takes until labs can be placed on it. */
+export const WORKER_BOOT_MS = 20 * 60_000
+
+/**
+ * Whom sessions wait for that found no room now: workers on their way, then room that others leave in time, which cost nothing
+ * more; then a worker that can be woken. `left` are those for whom only a new machine would do.
+ */
+export function withoutRoom(
+  homeless: readonly Waiting[],
+  rooms: Rooms,
+  input: SchedulingInput,
+): { waits: SchedulingStep[]; left: Waiting[] } {
+  const waits: SchedulingStep[] = []
+  const left: Waiting[] = []
+  const workers = [...rooms.values()].map(({ worker }) => worker)
+  const coming = expected(workers.filter(isOnItsWay))
+  const asleep = expected(workers.filter(isResumable))
+  const later = new Map(rooms)
+  const ends = new Map(input.sessions.map(({ id, timeslot }) => [id, toMs(timeslot.end)]))
+  const woken = new Map<string, string[]>()
+  const wait = ({ session }: Waiting, because: string) => waits.push({ kind: 'wait', session, because, forGood: false })
+  for (const each of homeless) {
+    const arriving = takeFirst(coming, each)
+    const leaving = arriving === null ? takeLater(later, ends, each, input) : null
+    const sleeper = arriving === null && leaving === null ? takeFirst(asleep, each) : null
+    if (arriving !== null)
+      wait(each, `waits for ${arriving.name}, ${stageOf(rooms.get(arriving.id)?.worker ?? arriving)}`)
+    else if (leaving !== null) wait(each, leaving)
+    else if (sleeper !== null) {
+      woken.set(sleeper.id, [...(woken.get(sleeper.id) ?? []), each.session.id])
+      wait(each, `waits for ${sleeper.name}, which is started for it`)
+    } else left.push(each)
+  }
+  for (const [worker_id, session_ids] of woken)
+    waits.push({
+      kind: 'resume',
+      worker_id,
+      session_ids,
+      because: `there is no other room for ${countedSessions(session_ids.length)}`,
+    })
+  return { waits, left }
+}
+
+/** Wanted, and not of full use yet. A machine that waits for its licence counts: another one would wait for one too. */
+function isOnItsWay(worker: Worker): boolean {
+  if (worker.desired_status !== 'RUNNING') return false
+  switch (worker.status) {
+    case 'RUNNING':
+      return worker.service_status !== 'AVAILABLE' || isUnlicensed(worker)
+    case 'PENDING':
+    case 'PROVISIONING':
+    case 'STARTING':
+    case 'STOPPING':
+    case 'STOPPED':
+    case 'UNKNOWN':
+      return true
+    default:
+      return false
+  }
+}
+
+const isUnlicensed = ({ license }: Worker): boolean =>
+  license.product !== null && license.status !== 'REGISTERED' && license.pending_operation !== 'deregister'
+
+const stageOf = (worker: Worker): string =>
+  worker.status === 'RUNNING' && worker.service_status === 'AVAILABLE'
+    ? `whose licence is ${worker.license.status}`
+    : 'which is on its way'
+
+/** Stopped by a policy. A stop by hand holds until a person starts it. */
+const isResumable = ({ status, desired_status, pause }: Worker): boolean =>
+  (status === 'STOPPED' || status === 'STOPPING') && desired_status === 'STOPPED' && pause.reason !== null
+
+/**
+ * As they will be once they serve, the cheapest first: whoever was bought for is then found to fit where it was packed, and
+ * nothing is bought for it again.
+ */
+function expected(workers: readonly Worker[]): Rooms {
+  const inOrder = workers.toSorted(
+    (a, b) =>
+      a.cost_per_hour_usd - b.cost_per_hour_usd ||
+      compare(a.template_name, b.template_name) ||
+      compare(a.created_at, b.created_at) ||
+      compare(a.id, b.id),
+  )
+  return new Map(inOrder.map(worker => [worker.id, expectedRoom(worker)]))
+}
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** First fit, as new machines are packed. */
+function takeFirst(rooms: Rooms, waiting: Waiting): Worker | null {
+  for (const room of roomsFor(waiting, rooms)) {
+    if (refusalOf(waiting.demand, room) !== null) continue
+    take(rooms, room, waiting)
+    return room.worker
+  }
+  return null
+}
+
+/** Room that others leave before it is needed. Waiting for it is free until a machine could no longer come in time. */
+function takeLater(
+  rooms: Rooms,
+  ends: ReadonlyMap<string, number>,
+  waiting: Waiting,
+  { settings, nowMs }: SchedulingInput,
+): string | null {
+  const neededMs = toMs(waiting.session.timeslot.start) - bootLeadMs(waiting.definition, settings, true)
+  if (nowMs >= neededMs - WORKER_BOOT_MS) return null
+  for (const room of roomsFor(waiting, rooms)) {
+    if (room.closed !== null) continue
+    const { count, free } = freeAt(room, ends, neededMs)
+    if (count === 0 || refusalOf(waiting.demand, { ...room, free }) !== null) continue
+    take(rooms, room, waiting)
+    return `waits for ${countedSessions(count)} on ${room.worker.name} to end`
+  }
+  return null
+}
+
+/** How many sessions will have ended by then, and what is free without them. Their ports come free with them. */
+function freeAt(
+  { worker, free }: Room,
+  ends: ReadonlyMap<string, number>,
+  atMs: number,
+): { count: number; free: Free } {
+  const later = { ...free }
+  let count = 0
+  for (const id of Object.keys(worker.reservations)) {
+    const left = worker.reservations[id]
+    if (left === undefined || (ends.get(id) ?? Number.POSITIVE_INFINITY) > atMs) continue
+    count += 1
+    later.cpu_cores += left.cpu_cores
+    later.memory_gb += left.memory_gb
+    later.storage_gb += left.storage_gb
+    later.nodes += left.nodes
+  }
+  return { count, free: later }
+}
