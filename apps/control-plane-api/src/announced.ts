@@ -41,6 +41,12 @@ export const announcedKinds = (api: Api): readonly Announced[] => [
   announced('worker', CHANGE_KEYS.workers, api.workers, ({ status, desired_status }) => ({ status, desired_status })),
   announced('template', CHANGE_KEYS.templates, api.templates, () => ({})),
   announced('settings', CHANGE_KEYS.settings, api.settings, () => ({})),
+  announced('definition', CHANGE_KEYS.definitions, api.definitions, ({ status }) => ({ status })),
+  announced('session', CHANGE_KEYS.sessions, api.sessions, ({ status, desired_status }) => ({
+    status,
+    desired_status,
+  })),
+  announced('lab_record', CHANGE_KEYS.labRecords, api.labs, ({ status }) => ({ status })),
   announced('service', CHANGE_KEYS.services, api.services, () => ({})),
 ]
 
@@ -49,6 +55,9 @@ const PREFIXES = {
   template: CHANGE_KEYS.templates,
   settings: CHANGE_KEYS.settings,
   service: CHANGE_KEYS.services,
+  definition: CHANGE_KEYS.definitions,
+  session: CHANGE_KEYS.sessions,
+  lab_record: CHANGE_KEYS.labRecords,
 }
 
 /** Which resource a change key stands for; null for keys of others. */

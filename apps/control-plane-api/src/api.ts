@@ -4,6 +4,8 @@ import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import type { GivenSettings, Settings } from '@lcm/domain/fleet/settings'
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
@@ -27,6 +29,9 @@ export interface ApiParts {
 interface Collections {
   readonly workers: Collection<Worker>
   readonly templates: Collection<WorkerTemplate>
+  readonly definitions: Collection<kinds.StoredDefinition>
+  readonly sessions: Collection<LabletSession>
+  readonly labs: Collection<LabRecord>
   readonly settings: Collection<Settings>
   readonly services: Collection<ServiceTerm>
   readonly instances: Collection<ServiceInstance>
@@ -71,6 +76,9 @@ export function openApi(parts: ApiParts): Api {
     ...parts,
     workers: store.collection(kinds.WORKERS),
     templates: store.collection(kinds.TEMPLATES),
+    definitions: store.collection(kinds.DEFINITIONS),
+    sessions: store.collection(kinds.SESSIONS),
+    labs: store.collection(kinds.LABS),
     settings: store.collection(kinds.SETTINGS),
     services: store.collection(kinds.SERVICES),
     instances: store.collection(kinds.INSTANCES),

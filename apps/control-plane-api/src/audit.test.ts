@@ -1,15 +1,15 @@
 import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aFleet, type Fleet } from './testing/a-fleet.ts'
+import { aCourse, type Course, TOPOLOGY } from './testing/a-course.ts'
 import { METAL } from './testing/a-plane.ts'
 
-let fleet: Fleet
+let fleet: Course
 beforeEach(() => {
   const backup = async () =>
     (async function* () {
       yield Buffer.from('everything')
     })()
-  fleet = aFleet({ backup })
+  fleet = aCourse({ backup })
 })
 
 interface Change {
@@ -37,6 +37,15 @@ const wanting = (desired_status: string) => ({
   before: { desired_status: 'RUNNING' },
   after: { desired_status },
 })
+
+const aDefinition = async () => ({ id: (await fleet.define()).id })
+const aSession = async () => ({ id: (await fleet.book()).id })
+const aLab = async () => {
+  const { id } = await fleet.serving()
+  await fleet.scan(id, [{ lab_id: 'lab-1' }])
+  return { id: (await fleet.send('GET', 'lab-records')).json.items[0].id }
+}
+const { name: __, ...DEFINITION_ANEW } = { name: 'bgp', topology: TOPOLOGY, title: 'BGP' }
 
 /** One request for every route by which a person changes something. */
 const CHANGES: Partial<Record<RouteName, Change>> = {
@@ -220,6 +229,98 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     before: { name: 'ci' },
     after: {},
   },
+  createDefinition: {
+    body: { name: 'bgp', topology: TOPOLOGY },
+    action: 'create',
+    about: 'definition:',
+    before: {},
+    after: expect.objectContaining({ name: 'bgp', status: 'ACTIVE', topology_sha256: expect.any(String) }),
+  },
+  putDefinition: {
+    async arrange() {
+      return { id: (await fleet.define({ topology: undefined, source: 'https://example.org/bgp.yaml' })).id }
+    },
+    body: DEFINITION_ANEW,
+    action: 'put',
+    about: 'definition:',
+    before: expect.objectContaining({ status: 'PENDING_SYNC', title: '' }),
+    after: expect.objectContaining({ status: 'ACTIVE', title: 'BGP' }),
+  },
+  deleteDefinition: {
+    async arrange() {
+      const { id } = await fleet.define()
+      await fleet.send('POST', `lablet-definitions/${id}/deprecate`)
+      return { id }
+    },
+    action: 'delete',
+    about: 'definition:',
+    before: { name: 'bgp', definition_version: '1.0.0' },
+    after: {},
+  },
+  syncDefinition: {
+    async arrange() {
+      const { id } = await fleet.define({ topology: undefined, source: 'https://example.org/bgp.yaml' })
+      await fleet.asLablets(`lablet-definitions/${id}/sync-result`, { result: { error: 'no answer' } })
+      return { id }
+    },
+    action: 'sync',
+    about: 'definition:',
+  },
+  deprecateDefinition: {
+    arrange: aDefinition,
+    action: 'deprecate',
+    about: 'definition:',
+    before: { status: 'ACTIVE' },
+    after: { status: 'DEPRECATED' },
+  },
+  createSession: {
+    async arrange() {
+      await fleet.define()
+      return {}
+    },
+    body: { definition: 'bgp' },
+    action: 'create',
+    about: 'session:',
+    before: {},
+    after: expect.objectContaining({ definition: expect.objectContaining({ name: 'bgp' }) }),
+  },
+  cancelSession: {
+    arrange: aSession,
+    action: 'cancel',
+    about: 'session:',
+    before: { desired_status: 'RUNNING' },
+    after: { desired_status: 'TERMINATED' },
+  },
+  extendSession: {
+    async arrange() {
+      return { id: (await fleet.book({ duration_minutes: 30 })).id }
+    },
+    body: { minutes: 10 },
+    action: 'extend',
+    about: 'session:',
+    before: { timeslot: expect.any(Object) },
+    after: { timeslot: expect.any(Object) },
+  },
+  requeueSession: {
+    async arrange() {
+      return { id: (await fleet.placed((await fleet.serving()).id)).id }
+    },
+    action: 'requeue',
+    about: 'session:',
+  },
+  retrySession: {
+    async arrange() {
+      const { id } = await fleet.placed((await fleet.serving()).id, 'INSTANTIATING')
+      await fleet.say(id, { last_error: 'lab_start: CML said no' })
+      return { id }
+    },
+    action: 'retry',
+    about: 'session:',
+  },
+  startLab: { arrange: aLab, action: 'start', about: 'lab_record:' },
+  stopLab: { arrange: aLab, action: 'stop', about: 'lab_record:' },
+  wipeLab: { arrange: aLab, action: 'wipe', about: 'lab_record:' },
+  deleteLab: { arrange: aLab, action: 'delete', about: 'lab_record:' },
   createBackup: { action: 'backup', about: 'store:backup' },
   resetTerm: {
     arrange: aService,
@@ -230,8 +331,8 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
   },
 }
 
-/** It makes a way in for who is in already, and changes nothing that anybody could see. */
-const UNAUDITED: readonly RouteName[] = ['createLoginLink']
+/** One makes a way in for who is in already, the other only looks: they change nothing that anybody could see. */
+const UNAUDITED: readonly RouteName[] = ['createLoginLink', 'previewPlacement']
 
 const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])
 const people = ({ access }: RouteSpec) => (typeof access === 'object' && 'roles' in access ? access.roles : [])

@@ -23,6 +23,7 @@ import { registerTerm, resetTerm } from './commands/terms.ts'
 import { createToken, deleteToken } from './commands/tokens.ts'
 import { patchWorker, refreshWorker, repinWorker, retryWorker } from './commands/worker-requests.ts'
 import type { JsonBytes } from './json-bytes.ts'
+import { labletControllerHandlers, labletHandlers } from './lablet-handlers.ts'
 import { asMade, type OtherStatus } from './other-status.ts'
 import { workerActivity } from './queries/activity.ts'
 import type { EventStreams } from './queries/events.ts'
@@ -38,7 +39,7 @@ import { getWorker, listWorkers, viewOf } from './queries/workers.ts'
 
 type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
 type Streaming = 'events' | 'createBackup'
-type HandlerMap = {
+export type HandlerMap = {
   [N in Exclude<RouteName, Streaming>]: (
     request: RequestOf<N>,
   ) => Promise<AnswerOf<N> | OtherStatus<AnswerOf<N>> | JsonBytes<AnswerOf<N>>>
@@ -68,6 +69,8 @@ export function handlers(parts: HandlerParts): Handlers {
     ...fleetHandlers(api),
     ...systemHandlers(parts),
     ...controllerHandlers(api),
+    ...labletHandlers(api),
+    ...labletControllerHandlers(api),
   }
   return all
 }
@@ -108,7 +111,7 @@ const fleetHandlers = (api: Api) =>
     enableTemplate: request => switchTemplate(api, request, true),
     disableTemplate: request => switchTemplate(api, request, false),
     getFleetSummary: request => fleetSummary(api, request.query),
-    getFleetPlan: () => fleetPlan(api),
+    getFleetPlan: request => fleetPlan(api, request.actor),
     listServices: () => listServices(api),
     triggerService: request => askLeader(api, request, 'triggers'),
     resignService: request => askLeader(api, request, 'resignations'),
@@ -124,8 +127,8 @@ const systemHandlers = ({ api, access, events, backup }: HandlerParts) =>
     createToken: request => createToken(api, request),
     deleteToken: request => deleteToken(api, request).finally(access.forgetTokens),
     listAudit: request => listAudit(api, request.query),
-    events: async ({ lastEventId, query, signal }) =>
-      events.open({ after: lastEventId ?? query.after ?? null, query, signal }),
+    events: async ({ lastEventId, query, actor, signal }) =>
+      events.open({ after: lastEventId ?? query.after ?? null, query, actor, signal }),
     info: async ({ actor: { id, name, role } }) => {
       const { version, profile, cloud, regions } = api.config
       return { version, profile, cloud, regions: [...regions], actor: { id, name, role } }

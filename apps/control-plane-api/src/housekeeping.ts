@@ -5,9 +5,11 @@ import { STREAMS } from './commands/entries.ts'
 import { forgetSilentInstances } from './commands/services.ts'
 import { forgetOldRequests } from './idempotency.ts'
 import { settingsNow } from './queries/settings.ts'
+import { forgetFinished, tendSessions } from './session-keeping.ts'
 
 /** Queries look into the outboxes too, so nobody waits for this. */
 const SETTLE_MS = 10_000
+const TEND_MS = 60_000
 const PRUNE_MS = 10 * 60_000
 const BATCH = 1000
 const DAY_MS = 86_400_000
@@ -32,15 +34,21 @@ export function housekeeping(api: Api, log: Logger): HostedService {
     await untilDone(() => series.prune(daysAgo(SAMPLE_DAYS), BATCH), signal)
     await forgetOldRequests(api, BATCH)
     await forgetSilentInstances(api)
+    await forgetFinished(api, journal_retention_days)
   }
 
   return {
     name: 'housekeeping',
     async run(signal) {
       let prunedAt = Number.NEGATIVE_INFINITY
+      let tendedAt = Number.NEGATIVE_INFINITY
       while (!signal.aborted) {
         try {
           await untilDone(() => api.store.settle(BATCH), signal)
+          if (api.clock.now() - tendedAt >= TEND_MS) {
+            tendedAt = api.clock.now()
+            await tendSessions(api, signal)
+          }
           if (api.clock.now() - prunedAt >= PRUNE_MS) {
             prunedAt = api.clock.now()
             await prune(signal)

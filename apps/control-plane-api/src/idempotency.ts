@@ -44,7 +44,13 @@ function refuseKey(key: string): void {
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-const PREFIXES: Readonly<Record<string, IdPrefix>> = { workers: 'w', 'worker-templates': 'wt', tokens: 'tk' }
+const PREFIXES: Readonly<Record<string, IdPrefix>> = {
+  workers: 'w',
+  'worker-templates': 'wt',
+  tokens: 'tk',
+  'lablet-definitions': 'ld',
+  'lablet-sessions': 'ls',
+}
 
 function resourceIdFor(api: Api, path: string): string {
   const [, area = ''] = path.split('/')

@@ -1,9 +1,12 @@
-import { ServiceTerm } from '@lcm/domain/fencing'
+import { Fence, ServiceTerm } from '@lcm/domain/fencing'
 import { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { Settings } from '@lcm/domain/fleet/settings'
 import { Instant } from '@lcm/domain/instant'
+import { LabRecord } from '@lcm/domain/lablet/lab-record'
+import { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
+import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { Token } from '@lcm/domain/token'
 import { Worker } from '@lcm/domain/worker/worker'
@@ -25,6 +28,14 @@ export const Secret = z.object({
   sealed: z.string(),
 })
 export type Secret = z.infer<typeof Secret>
+
+/** What is kept of a definition beyond what is shown of it. */
+export const StoredDefinition = LabletDefinition.extend({
+  /** What its author said; the rest follows from the topology, and anew from every newer one. */
+  given: z.object({ needs: z.boolean(), port_template: z.boolean() }).default({ needs: false, port_template: false }),
+  fence: Fence.default({}),
+})
+export type StoredDefinition = z.infer<typeof StoredDefinition>
 
 /** A request that must not be carried out twice. */
 export const IdempotentRequest = z.object({
@@ -54,6 +65,10 @@ export const WORKERS: Kind<Worker> = {
     name: worker.name,
     ...(worker.ec2_instance_id === null ? {} : { ec2_instance_id: worker.ec2_instance_id }),
     ...Object.fromEntries(Object.entries(worker.labels).map(([name, value]) => [`label:${name}`, value])),
+    // Who has room on it, and for whom it is awaited.
+    ...Object.fromEntries(Object.keys(worker.reservations).map(id => [`session:${id}`, 'reserved'])),
+    ...(Object.keys(worker.reservations).length === 0 ? {} : { is_reserved: 'yes' }),
+    ...(worker.wanted_by.length === 0 ? {} : { is_wanted: 'yes' }),
   }),
   announced: true,
 }
@@ -63,6 +78,53 @@ export const TEMPLATES: Kind<WorkerTemplate> = {
   parse: readStored(WorkerTemplate),
   unique: { name: template => template.name },
   facets: template => ({ name: template.name }),
+  announced: true,
+}
+
+export const DEFINITIONS: Kind<StoredDefinition> = {
+  name: 'definition',
+  parse: readStored(StoredDefinition),
+  unique: { version: ({ name, definition_version }) => `${name}@${definition_version}` },
+  facets: ({ name, status }) => ({ name, status }),
+  announced: true,
+}
+
+export const SESSIONS: Kind<LabletSession> = {
+  name: 'session',
+  parse: readStored(LabletSession),
+  unique: { reservation_id: session => session.reservation_id },
+  facets: session => ({
+    status: session.status,
+    owner: session.owner,
+    definition: session.definition.name,
+    definition_id: session.definition.id,
+    is_over: isFinal(session.status) ? 'yes' : 'no',
+    ...(session.worker_id === null ? {} : { worker_id: session.worker_id }),
+  }),
+  announced: true,
+}
+
+/** Whether a lab is not there any more, as far as anybody knows. */
+export const isLabGone = ({ status }: LabRecord): boolean => status === 'DELETED' || status === 'ORPHANED'
+/** Whether it is, or is to become, the lab of its session. */
+export const isLabUsable = (lab: LabRecord): boolean => !isLabGone(lab) && lab.pending_action?.action !== 'delete'
+/** What nobody could take down does not keep its session from having another. */
+const isLabCurrent = (lab: LabRecord): boolean => isLabUsable(lab) && lab.status !== 'ERROR'
+
+export const LABS: Kind<LabRecord> = {
+  name: 'lab_record',
+  parse: readStored(LabRecord),
+  unique: {
+    lab_id: ({ worker_id, lab_id }) => (lab_id === null ? null : `${worker_id}/${lab_id}`),
+    /** However often something crashes, a session has one lab. */
+    session_id: lab => (isLabCurrent(lab) ? lab.session_id : null),
+  },
+  facets: lab => ({
+    status: lab.status,
+    worker_id: lab.worker_id,
+    is_gone: isLabGone(lab) ? 'yes' : 'no',
+    ...(lab.session_id === null ? {} : { session_id: lab.session_id }),
+  }),
   announced: true,
 }
 

@@ -43,7 +43,7 @@ export function liveNews(api: Api, log: Logger): LiveNews {
     const streams = [STREAMS.decision]
     const [decided, measured] = await Promise.all([
       decisions(from => api.store.journal.query({ streams, from, limit: BATCH })),
-      samples(from => api.store.series.recent(from, SAMPLES_MAX)),
+      samples(async from => (await api.store.series.recent(from, SAMPLES_MAX)).filter(isOfWorker)),
     ])
     const events = [...[...decided].reverse().map(decisionEvent), ...batchOf(measured)]
     if (events.length > 0) for (const reader of readers) tell(reader, events)
@@ -82,6 +82,9 @@ export function liveNews(api: Api, log: Logger): LiveNews {
     },
   }
 }
+
+/** Other numbers are kept beside them. */
+const isOfWorker = ({ series }: Sample): boolean => series.startsWith('worker:')
 
 const decisionEvent = (entry: JournalEntry): EventEnvelope => {
   const data = decisionOf(entry)

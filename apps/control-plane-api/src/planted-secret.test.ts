@@ -10,6 +10,7 @@ import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LOGIN_CODES } from './access/login-codes.ts'
 import * as kinds from './kinds.ts'
+import { TOPOLOGY } from './testing/a-course.ts'
 import { aFleet, type Fleet } from './testing/a-fleet.ts'
 import { METAL } from './testing/a-plane.ts'
 import { crash } from './testing/interrupted-store.ts'
@@ -77,8 +78,24 @@ async function plant(): Promise<Record<string, string>> {
   const made = await ask('POST', 'tokens', token, true)
   await ask('POST', 'tokens', token, true)
   secrets.push(made.json.secret)
+  const definition = { name: 'planted', title: CANARY, topology: TOPOLOGY }
+  const defined = (await ask('POST', 'lablet-definitions', { headers: bearer, json: definition })).json
+  const booked = (await ask('POST', 'lablet-sessions', { headers: bearer, json: { definition: 'planted' } })).json
+  const seen = { lab_id: 'one', title: CANARY, owner: null, state: 'STOPPED', node_count: 1, link_count: 0 }
+  const sight = { worker_id: id, began_at: booked.created_at, is_complete: true, labs: [seen] }
+  await fleet.fenced('POST', 'lab-records/discoveries', sight, { by: 'lablet-controller' })
+  const [lab] = (await ask('GET', 'lab-records', { headers: bearer })).json.items
   await ask('GET', 'info', { headers: { authorization: `Bearer ${made.json.secret}` } })
-  return { id, name: 'planted', service: 'worker-controller', instance_id: 'one', token: made.json.id }
+  return {
+    id,
+    name: 'planted',
+    service: 'worker-controller',
+    instance_id: 'one',
+    token: made.json.id,
+    'lablet-definitions.id': defined.id,
+    'lablet-sessions.id': booked.id,
+    'lab-records.id': lab.id,
+  }
 }
 
 /** Requests that fail with a secret in them, in every way that requests fail. */
@@ -101,6 +118,7 @@ async function fail(id: string): Promise<void> {
     ['POST', 'workers', { template_name: 'none', license: { product: 'x', token: LICENSE } }],
     ['POST', 'workers', { template_name: 'planted', license: { product: 'x', token: LICENSE, status: LICENSE } }],
     ['POST', 'workers', { template_name: 'planted', license: LICENSE }],
+    ['POST', 'lablet-definitions', { name: 'x', source: `https://u:${PASSWORD}@example.org/x.yaml` }],
   ]
   for (const [method, path, json] of bodies) {
     const { status } = await ask(method, path, { headers: bearer, json })
@@ -187,9 +205,12 @@ describe('a secret', () => {
     for (const [name, spec] of Object.entries<RouteSpec>(ROUTES)) {
       if (spec.method !== 'GET' || spec.stream) continue
       if (tellsSecrets.some(each => each === name)) continue
-      const path = spec.path.slice(1).replaceAll(/\{(\w+)\}/g, (_, part: string) => ids[part] ?? '')
+      const [area = ''] = spec.path.slice(1).split('/')
+      const path = spec.path
+        .slice(1)
+        .replaceAll(/\{(\w+)\}/g, (_, part: string) => ids[`${area}.${part}`] ?? ids[part] ?? '')
       const { status, body } = await fleet.send('GET', path, { headers })
-      expect([200, 403], `${name}: ${status}`).toContain(status)
+      expect(area.startsWith('lab') ? [200, 403, 404] : [200, 403], `${name}: ${status}`).toContain(status)
       answers.push(String(body))
     }
     for (const path of ['/health', '/ready', '/metrics', '/api/v1/openapi.json', '/api/docs', '/login'])

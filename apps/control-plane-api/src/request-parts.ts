@@ -22,7 +22,8 @@ export function queryOf({ searchParams }: URL): Record<string, string> {
 export function jsonOf(spec: RouteSpec, request: ApiRequest): unknown {
   if (!spec.body) return undefined
   const text = request.body ?? ''
-  if (text.length > BODY_BYTES_MAX) throw new ProblemError('body_too_large', `at most ${BODY_BYTES_MAX} bytes`)
+  const bytesMax = spec.bodyBytesMax ?? BODY_BYTES_MAX
+  if (text.length > bytesMax) throw new ProblemError('body_too_large', `at most ${bytesMax} bytes`)
   if (text === '') return {}
   const type = request.headers['content-type'] ?? ''
   if (!/^application\/(json|merge-patch\+json)\s*(;|$)/i.test(type)) {

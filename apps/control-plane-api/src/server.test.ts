@@ -7,6 +7,7 @@ import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startServer } from './server.ts'
+import { TOPOLOGY } from './testing/a-course.ts'
 import { aPlane } from './testing/a-plane.ts'
 
 let plane: ReturnType<typeof aPlane>
@@ -49,6 +50,21 @@ describe('the server', () => {
     expect(await api.json()).toMatchObject({ items: [], next_cursor: null })
     expect(api.headers.get('cache-control')).toBe('no-store')
     expect(api.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  it.each([
+    ['/api/v1/lablet-definitions', 'POST', 4, 201],
+    ['/api/v1/lablet-definitions', 'POST', 6, 413],
+    ['/api/v1/lablet-definitions/ld-1', 'PUT', 4, 404],
+    ['/api/v1/workers', 'POST', 2, 413],
+  ])('takes at %s by %s a body of %i MB with %i', async (path, method, megabytes, status) => {
+    const body = JSON.stringify({ ...(method === 'POST' ? { name: 'bgp' } : {}), topology: TOPOLOGY })
+    const answer = await fetch(server.url + path, {
+      method,
+      headers: { authorization: 'Bearer admin', 'content-type': 'application/json' },
+      body: body.padEnd(megabytes * 1_000_000),
+    })
+    expect(answer.status).toBe(status)
   })
 
   it('is localhost by either family of addresses', async () => {

@@ -1,6 +1,7 @@
 import { createServer, METHODS, type Server, type ServerResponse } from 'node:http'
 import fastifyStatic from '@fastify/static'
 import { ProblemError } from '@lcm/contract/problems'
+import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -59,6 +60,15 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   const streams = new Set<AbortController>()
   app.all('/api/*', (request, reply) => forward(request, reply, { ...options, streams }))
+  for (const { method, path, bodyBytesMax } of largeBodies()) {
+    const url = `${API_PREFIX}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
+    app.route({
+      method,
+      url,
+      bodyLimit: bodyBytesMax,
+      handler: (request, reply) => forward(request, reply, { ...options, streams }),
+    })
+  }
   for (const path of ['/login', '/login/callback', '/logout', '/health', '/ready', '/metrics', '/services/*']) {
     app.all(path, (request, reply) => forward(request, reply, { ...options, streams }))
   }
@@ -82,6 +92,12 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
     },
   }
 }
+
+/** Most bodies are small, and whoever is not known yet sends no large one elsewhere. */
+const largeBodies = () =>
+  Object.values<RouteSpec>(ROUTES).flatMap(({ method, path, bodyBytesMax }) =>
+    bodyBytesMax === undefined ? [] : [{ method, path, bodyBytesMax }],
+  )
 
 function portOf(server: Server): number {
   const address = server.address()
@@ -120,7 +136,7 @@ type Refusal = Error & { readonly statusCode?: number; readonly code?: string }
 /** What fastify itself refused, in our words. */
 function problemOf(error: Refusal): ProblemError {
   const { statusCode = 500 } = error
-  if (statusCode === 413) return new ProblemError('body_too_large', `at most ${BODY_BYTES_MAX} bytes`)
+  if (statusCode === 413) return new ProblemError('body_too_large', 'the body is larger than this path takes')
   if (statusCode === 415) return new ProblemError('unsupported_media_type', 'the type of the body can not be read')
   if (statusCode >= 500) return new ProblemError('internal_error', 'something went wrong inside LCM')
   if (error.code?.startsWith('FST_ERR_CTP')) return new ProblemError('malformed_json', 'the body can not be read')

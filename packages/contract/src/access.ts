@@ -4,6 +4,8 @@ import { type Actor, ROLES, type Role, type ServiceName } from '@lcm/domain/acto
 export type Access = 'open' | { readonly roles: readonly Role[] } | { readonly controllersOf: ServiceName | 'any' }
 
 export const EVERYONE: Access = { roles: ROLES }
+/** Controllers book nothing and cancel nothing. */
+export const PEOPLE: Access = { roles: ['admin', 'operator', 'author', 'user'] }
 export const OPERATORS: Access = { roles: ['admin', 'operator'] }
 export const ADMINS: Access = { roles: ['admin'] }
 
@@ -17,3 +19,7 @@ export function mayCall(actor: Actor, access: Access): boolean {
 /** Who runs the fleet may touch everything; everybody else only what is their own. */
 export const mayTouch = (actor: Actor, ownerId: string): boolean =>
   actor.role === 'admin' || actor.role === 'operator' || actor.id === ownerId
+
+/** Controllers look after everybody's. */
+export const maySee = (actor: Actor, ownerId: string): boolean =>
+  actor.role === 'controller' || mayTouch(actor, ownerId)

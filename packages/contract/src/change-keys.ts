@@ -4,6 +4,9 @@ export const CHANGE_KEYS = {
   templates: '/lcm/templates/',
   settings: '/lcm/settings/',
   services: '/lcm/services/',
+  definitions: '/lcm/definitions/',
+  sessions: '/lcm/sessions/',
+  labRecords: '/lcm/lab-records/',
 } as const
 
 /** Everything that the API announces is below this. */

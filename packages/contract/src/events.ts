@@ -1,12 +1,22 @@
 import { DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
+import { LabRecord } from '@lcm/domain/lablet/lab-record'
+import { LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { z } from 'zod'
 import { SettingsView } from './fleet-bodies.ts'
+import { DefinitionSummary } from './lablet-bodies.ts'
 import { WorkerSample, WorkerView } from './worker-bodies.ts'
 
 /** The kinds of resources that announce their changes, and what each is made of. */
-export const EVENT_KINDS = { worker: WorkerView, template: WorkerTemplate, settings: SettingsView } as const
+export const EVENT_KINDS = {
+  worker: WorkerView,
+  template: WorkerTemplate,
+  settings: SettingsView,
+  definition: DefinitionSummary,
+  session: LabletSession,
+  lab: LabRecord,
+} as const
 export type EventKind = keyof typeof EVENT_KINDS
 
 const changed = <K extends EventKind>(kind: K) =>
@@ -18,7 +28,7 @@ const changed = <K extends EventKind>(kind: K) =>
     data: EVENT_KINDS[kind],
   })
 const deleted = z.object({
-  type: z.enum(['worker.deleted', 'template.deleted']),
+  type: z.enum(['worker.deleted', 'template.deleted', 'definition.deleted', 'session.deleted', 'lab.deleted']),
   id: z.string(),
   version: z.int(),
   at: Instant,
@@ -42,6 +52,9 @@ export const EventEnvelope = z.union([
   changed('worker'),
   changed('template'),
   changed('settings'),
+  changed('definition'),
+  changed('session'),
+  changed('lab'),
   deleted,
   decided,
   measured,
@@ -57,6 +70,15 @@ export const EVENT_TYPES = [
   'template.deleted',
   'settings.created',
   'settings.updated',
+  'definition.created',
+  'definition.updated',
+  'definition.deleted',
+  'session.created',
+  'session.updated',
+  'session.deleted',
+  'lab.created',
+  'lab.updated',
+  'lab.deleted',
   'decision',
   'metrics.batch',
   'heartbeat',

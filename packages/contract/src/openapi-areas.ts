@@ -4,6 +4,9 @@ import type { RouteSpec } from './routes.ts'
 const AREAS: Readonly<Record<string, string>> = {
   workers: 'CML servers: what is wanted of each, what it is, and how it got there.',
   'worker-templates': 'What workers are made from.',
+  'lablet-definitions': 'Labs that can be booked, in versions.',
+  'lablet-sessions': 'Somebody’s lab for a while: booked, placed, started, reached, taken down.',
+  'lab-records': 'Labs on workers, ours and anybody’s.',
   fleet: 'All workers at once: counts, cost, and what controllers would do next.',
   events: 'Every change as it happens.',
   decisions: 'Why controllers did what they did.',

@@ -1,7 +1,9 @@
 import type { FieldNote } from './openapi-field-notes.ts'
+import { LABLET_PARAMETERS } from './openapi-lablet-notes.ts'
 
 /** By the name of a parameter of paths and queries, or by `area.name` where it means something of its own. */
 export const PARAMETER_NOTES: Readonly<Record<string, FieldNote>> = {
+  ...LABLET_PARAMETERS,
   limit: { description: 'How many to answer at most.' },
   cursor: { description: 'Where to read on: the `next_cursor` of the page before. Page until it is null.' },
   from: { description: 'Only what happened at this instant or later.', example: '2026-01-02T00:00:00.000Z' },

@@ -37,6 +37,7 @@ export const problemCodes = (): ProblemCode[] => Object.keys(PROBLEMS) as Proble
 const DETAILS: { readonly [Code in ProblemCode]?: string } = {
   malformed_json: 'Unexpected end of JSON input',
   validation_failed: 'body.template_name: Too small: expected string to have >=1 characters',
+  topology_invalid: 'line 12: nodes.3: label r1 is that of node 0 too',
   unauthenticated: 'send a bearer token, or open a login link: lcm open',
   forbidden: 'ci is user, which may not do this',
   not_found: 'there is no worker w-5k1r2m3n8pq4t',
@@ -47,6 +48,8 @@ const DETAILS: { readonly [Code in ProblemCode]?: string } = {
   worker_protected: 'training-1 is protected; PATCH it with {"protected": false} first',
   worker_terminating: 'training-1 is being terminated, which can not be undone; create a new worker',
   version_mismatch: 'it is at version 5 by now, not 4: read it again',
+  definition_not_found: 'there is no definition bgp-basiks',
+  timeslot_invalid: 'it would last 90 min, and bgp-basics may last 60 min',
   region_not_configured: 'region us-west-1 is not set up; use one of us-east-1, eu-west-1',
   template_disabled: 'template metal is disabled',
   template_not_found: 'there is no template metla',
@@ -56,6 +59,11 @@ export function problemExample(code: ProblemCode): Problem {
   const { status, title } = PROBLEMS[code]
   const detail = DETAILS[code] ?? title
   const problem = { type: `/api/docs#${code}`, title, status, detail, code, instance: `${API_PREFIX}/workers` }
+  if (code === 'topology_invalid')
+    return {
+      ...problem,
+      errors: [{ path: 'body.topology.nodes.3', message: 'label r1 is that of node 0 too', line: 12 }],
+    }
   if (code !== 'validation_failed') return problem
   const [path = '', ...message] = detail.split(': ')
   return { ...problem, errors: [{ path, message: message.join(': ') }] }

@@ -1,6 +1,7 @@
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
 import type { FieldNote } from './openapi-field-notes.ts'
+import { LABLET_NOTES } from './openapi-lablet-notes.ts'
 
 const AT = '2026-01-02T03:04:05.678Z'
 const SHA256 = '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901'
@@ -10,6 +11,7 @@ const SHA256 = '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901
  * its note has one.
  */
 export const SCHEMA_NOTES: Readonly<Record<string, FieldNote>> = {
+  ...LABLET_NOTES,
   'Worker.id': { example: 'w-5k1r2m3n8pq4t' },
   'Worker.name': { description: 'A name for people; need not be unique.', example: 'training-1' },
   'Worker.origin': { description: 'Who asked for it: a person, the scale-up policy, or nobody: it was found.' },

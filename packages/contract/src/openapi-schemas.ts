@@ -4,6 +4,11 @@ import * as leak from '@lcm/domain/fleet/license-leak'
 import * as instances from '@lcm/domain/fleet/service-instance'
 import * as settings from '@lcm/domain/fleet/settings'
 import * as instant from '@lcm/domain/instant'
+import * as labRecord from '@lcm/domain/lablet/lab-record'
+import * as definition from '@lcm/domain/lablet/lablet-definition'
+import * as ports from '@lcm/domain/lablet/ports'
+import * as topology from '@lcm/domain/lablet/topology'
+import * as session from '@lcm/domain/session/lablet-session'
 import * as template from '@lcm/domain/template/worker-template'
 import * as token from '@lcm/domain/token'
 import * as machine from '@lcm/domain/worker/instance'
@@ -13,6 +18,7 @@ import { z } from 'zod'
 import * as bodies from './bodies.ts'
 import * as events from './events.ts'
 import * as fleetBodies from './fleet-bodies.ts'
+import * as labletBodies from './lablet-bodies.ts'
 import type { JsonSchema, Schemas } from './openapi-document.ts'
 import { noteOf } from './openapi-field-notes.ts'
 import * as problems from './problems.ts'
@@ -20,8 +26,11 @@ import type { RouteSpec } from './routes.ts'
 import * as workerBodies from './worker-bodies.ts'
 
 /** A schema that one of these exports is a component of the document, named as it is exported; the first name wins. */
-const DOMAIN = [instant, fencing, decision, worker, parts, machine, template, token, leak, instances, settings]
-const CONTRACT = [bodies, workerBodies, fleetBodies, events, problems]
+const DOMAIN = [
+  ...[instant, fencing, decision, worker, parts, machine, template, token, leak, instances, settings],
+  ...[definition, topology, ports, session, labRecord],
+]
+const CONTRACT = [bodies, workerBodies, fleetBodies, labletBodies, events, problems]
 
 /** Requests are described as they may be written, answers as they come. */
 export type Direction = 'input' | 'output'

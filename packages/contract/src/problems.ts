@@ -12,6 +12,11 @@ export const PROBLEMS = {
     title: 'The request does not match its schema',
     help: 'The request does not match its schema. `errors` lists each field; `/api/v1/openapi.json` has the schema.',
   },
+  topology_invalid: {
+    status: 400,
+    title: 'The topology is not a lab that CML could import',
+    help: 'The YAML can not be read, or is not a CML lab. `errors` names each place with its line.',
+  },
   unauthenticated: {
     status: 401,
     title: 'Who are you?',
@@ -37,7 +42,7 @@ export const PROBLEMS = {
   not_found: {
     status: 404,
     title: 'There is no such thing',
-    help: 'There is no such worker, template or path.',
+    help: 'There is no such worker, template, definition, session, lab or path, or it is not yours to see.',
   },
   method_not_allowed: {
     status: 405,
@@ -47,7 +52,17 @@ export const PROBLEMS = {
   already_exists: {
     status: 409,
     title: 'That name is taken',
-    help: 'Another one has that name or machine.',
+    help: 'Another one has that name, machine or reservation.',
+  },
+  definition_deprecated: {
+    status: 409,
+    title: 'The definition is DEPRECATED',
+    help: 'A newer version has taken its place, or somebody took it out of use. Change the newest version instead.',
+  },
+  definition_in_use: {
+    status: 409,
+    title: 'Sessions still need the definition',
+    help: 'Sessions that are not over were booked from it. Deprecate it instead, or wait for them.',
   },
   idempotency_in_progress: {
     status: 409,
@@ -56,13 +71,43 @@ export const PROBLEMS = {
   },
   illegal_transition: {
     status: 409,
-    title: 'A worker can not move between these statuses',
+    title: 'It can not move between these statuses',
     help: 'A controller tried a move that the lifecycle does not have.',
+  },
+  lab_gone: {
+    status: 409,
+    title: 'The lab is not there any more',
+    help: 'The lab was deleted, or a look at its worker did not find it.',
+  },
+  lab_in_use: {
+    status: 409,
+    title: 'A session uses the lab',
+    help: 'The lab belongs to a session that is not over. Cancel the session instead.',
+  },
+  no_room: {
+    status: 409,
+    title: 'The worker has no room for it',
+    help: 'The worker can not take the session or its ports now; `detail` says why. The scheduler looks for another place.',
   },
   scale_up_rejected: {
     status: 409,
     title: 'There is no room for more workers',
     help: 'A limit, a cooldown or a flight that is still under way forbids buying workers now; `detail` says which.',
+  },
+  session_over: {
+    status: 409,
+    title: 'The session is over',
+    help: 'The session has ended, or is being ended. Book a new one.',
+  },
+  session_wrong_state: {
+    status: 409,
+    title: 'The session is not in a state for this',
+    help: 'The session is not in a state in which this makes sense; `detail` has its status.',
+  },
+  source_inline: {
+    status: 409,
+    title: 'The topology was given inline',
+    help: 'There is no source to fetch it from. PUT the definition with a new topology, or with a source.',
   },
   stale_leader: {
     status: 409,
@@ -85,6 +130,11 @@ export const PROBLEMS = {
     status: 409,
     title: 'Sessions live on the worker',
     help: 'Use `drain` to let them end first, or `force: true` to end them.',
+  },
+  worker_held: {
+    status: 409,
+    title: 'A person wants the worker stopped',
+    help: 'Somebody stopped or drains the worker by hand, which no policy overrides. Start it by hand.',
   },
   worker_not_failed: {
     status: 409,
@@ -119,7 +169,7 @@ export const PROBLEMS = {
   body_too_large: {
     status: 413,
     title: 'The body is too large',
-    help: 'At most 1 MiB.',
+    help: 'At most 1 MiB, or 5 MiB where a topology is sent.',
   },
   unsupported_media_type: {
     status: 415,
@@ -136,6 +186,16 @@ export const PROBLEMS = {
     title: 'The key belongs to another request',
     help: 'This `Idempotency-Key` came with another body before. Use a new key for a new request.',
   },
+  definition_not_active: {
+    status: 422,
+    title: 'The definition can not be booked',
+    help: 'Only an ACTIVE definition can be booked: this one waits for its topology, or is DEPRECATED.',
+  },
+  definition_not_found: {
+    status: 422,
+    title: 'There is no such definition',
+    help: 'There is no definition of that id or name; `lcm get definitions` lists them.',
+  },
   region_not_configured: {
     status: 422,
     title: 'LCM is not set up for that region',
@@ -150,6 +210,11 @@ export const PROBLEMS = {
     status: 422,
     title: 'There is no such template',
     help: 'There is no template of that name; `lcm get templates` lists them.',
+  },
+  timeslot_invalid: {
+    status: 422,
+    title: 'The timeslot is not possible',
+    help: 'It ends before it begins, lies in the past, or lasts longer than the definition allows; `detail` says which.',
   },
   precondition_required: {
     status: 428,
@@ -210,7 +275,7 @@ export const Problem = z.object({
   detail: z.string(),
   code: z.string(),
   instance: z.string().optional(),
-  errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  errors: z.array(z.object({ path: z.string(), message: z.string(), line: z.int().positive().optional() })).optional(),
 })
 export type Problem = z.infer<typeof Problem>
 

@@ -13,6 +13,8 @@ export interface RouteSpec {
   readonly access: Access
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
+  /** Where a body may be larger than usual. */
+  readonly bodyBytesMax?: number
   readonly status: number
   /** What the answer holds; null when it has no body. For a stream: what each event holds. */
   readonly answer: z.ZodType | null

@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import { CONTROLLER_ROUTES } from './controller-routes.ts'
 import { FLEET_ROUTES } from './fleet-routes.ts'
+import { LABLET_CONTROLLER_ROUTES } from './lablet-controller-routes.ts'
+import { DEFINITION_ROUTES, LAB_ROUTES, SESSION_ROUTES } from './lablet-routes.ts'
 import type { RouteSpec } from './route.ts'
 import { SYSTEM_ROUTES } from './system-routes.ts'
 import { WORKER_ROUTES } from './worker-routes.ts'
@@ -11,8 +13,12 @@ export { API_PREFIX, type RouteSpec } from './route.ts'
 export const ROUTES = {
   ...WORKER_ROUTES,
   ...FLEET_ROUTES,
+  ...DEFINITION_ROUTES,
+  ...SESSION_ROUTES,
+  ...LAB_ROUTES,
   ...SYSTEM_ROUTES,
   ...CONTROLLER_ROUTES,
+  ...LABLET_CONTROLLER_ROUTES,
 } as const satisfies Record<string, RouteSpec>
 
 export type RouteName = keyof typeof ROUTES

@@ -150,7 +150,7 @@ export const MetricsList = listOf(WorkerSample)
 const Subject = z
   .string()
   .max(200)
-  .regex(/^(worker|session|lab_record|fleet):/, 'a resource such as worker:w-1')
+  .regex(/^(worker|session|lab_record|definition|fleet):/, 'a resource such as worker:w-1')
 
 /** Decisions that led to no write of a document, such as a cloud call or a wait for another reason. */
 export const RecordDecisions = z.strictObject({

@@ -60,8 +60,20 @@ function eventLine(event: EventEnvelope): string {
       return `${head}  ${event.data.resource}  ${event.data.action}: ${event.data.because}`
     case 'metrics.batch':
       return `${head}  ${event.data.length} workers`
+    case 'definition.created':
+    case 'definition.updated':
+      return `${head}  ${event.id}  ${event.data.name} ${event.data.definition_version}  ${event.data.status}`
+    case 'session.created':
+    case 'session.updated':
+      return `${head}  ${event.id}  ${event.data.definition.name}  ${event.data.status}`
+    case 'lab.created':
+    case 'lab.updated':
+      return `${head}  ${event.id}  ${event.data.title}  ${event.data.status}`
     case 'worker.deleted':
     case 'template.deleted':
+    case 'definition.deleted':
+    case 'session.deleted':
+    case 'lab.deleted':
       return `${head}  ${event.id}`
   }
 }

@@ -15,6 +15,9 @@ import { costEntry, transitionEntry } from './entries.ts'
 
 export type WorkerRequest<B = unknown> = Request<{ id: string }, unknown, B>
 
+/** What of a request a change of a worker needs. */
+export type WorkerWriter = Pick<WorkerRequest, 'params' | 'actor' | 'ifMatch' | 'once'>
+
 /** What a change says of itself, besides the document. */
 export interface WorkerChange {
   readonly worker: Worker
@@ -29,7 +32,7 @@ export interface WorkerChange {
  */
 export function changeWorker(
   api: Api,
-  request: WorkerRequest,
+  request: WorkerWriter,
   change: (worker: Worker, now: Instant) => WorkerChange | null,
 ): Promise<Worker> {
   const target = { collection: api.workers, id: request.params.id, noun: 'worker' }
@@ -42,7 +45,7 @@ export function changeWorker(
   })
 }
 
-function completed(before: Worker, changed: WorkerChange, request: WorkerRequest, now: Instant): Changed<Worker> {
+function completed(before: Worker, changed: WorkerChange, request: WorkerWriter, now: Instant): Changed<Worker> {
   const entries = [...(changed.entries ?? [])]
   let worker = changed.worker
   if (worker.status !== before.status) {

@@ -7,6 +7,8 @@ import { findWorker } from '../queries/workers.ts'
 import { refuseStale } from './change.ts'
 import type { WorkerRequest } from './change-worker.ts'
 import { auditEntry } from './entries.ts'
+import { labCountSeries } from './labs/lab-counts.ts'
+import { removeLabsOf } from './labs/orphan-labs.ts'
 import { forgetSecrets } from './secrets.ts'
 
 /** Removes a record, never a machine: as long as there may be one, its record stays. */
@@ -25,6 +27,8 @@ export async function deleteWorker(api: Api, request: WorkerRequest): Promise<nu
 export async function removeWorker(api: Api, worker: Worker, actor: Actor): Promise<boolean> {
   await forgetSecrets(api, `worker:${worker.id}`)
   await api.store.series.drop(`worker:${worker.id}`)
+  await api.store.series.drop(labCountSeries(worker.id))
+  await removeLabsOf(api, worker.id)
   const entry = auditEntry(actor, 'delete', toInstant(api.clock.now()), { before: { name: worker.name } })
   return (await api.workers.remove(worker, [entry])).ok
 }

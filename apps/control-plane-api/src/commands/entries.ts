@@ -2,7 +2,6 @@ import type { Actor } from '@lcm/domain/actor'
 import type { DecisionNote, ScalingOutcome } from '@lcm/domain/decision'
 import type { Instant } from '@lcm/domain/instant'
 import type { CostInterval } from '@lcm/domain/worker/cost'
-import type { StateChange } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 
 /** What the journal is made of. Each stream has its own retention. */
@@ -41,7 +40,15 @@ function difference(before: object, after: object): { before: object; after: obj
   return { before: pick(was), after: pick(is) }
 }
 
-export const transitionEntry = (change: StateChange, by: string): NewEntry => ({
+/** Any resource that has statuses moves between them. */
+interface Move {
+  readonly from: string | null
+  readonly to: string
+  readonly at: Instant
+  readonly because: string
+}
+
+export const transitionEntry = (change: Move, by: string): NewEntry => ({
   stream: STREAMS.transition,
   at: change.at,
   body: { from: change.from, to: change.to, because: change.because, by },

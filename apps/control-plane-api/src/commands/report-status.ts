@@ -8,6 +8,7 @@ import type { Api } from '../api.ts'
 import { settingsNow } from '../queries/settings.ts'
 import { changeWorker, raisedFence, type WorkerRequest } from './change-worker.ts'
 import { decisionEntry, scalingEntry } from './entries.ts'
+import { orphanLabs } from './labs/orphan-labs.ts'
 import { replaceLost } from './replace-lost.ts'
 import { forgetLicenseToken, withRef } from './secrets.ts'
 
@@ -30,6 +31,7 @@ export async function reportStatus(api: Api, request: WorkerRequest<BodyOf<'repo
     return { worker: followed.worker, entries, because: decision.because }
   })
   await forgetLicenseToken(api, reported.id, token)
+  if (reported.status === 'TERMINATED') await orphanLabs(api, reported.id)
   return reported
 }
 

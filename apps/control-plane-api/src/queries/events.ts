@@ -1,10 +1,14 @@
+import { maySee } from '@lcm/contract/access'
 import { type EventEnvelope, HEARTBEAT_MS, writeSse } from '@lcm/contract/events'
 import type { QueryOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
 import { type Change, type PositionedChange, StoreError } from '@lcm/store/store'
 import type { Api } from '../api.ts'
 import { type Followed, followChanges } from '../feed/follow-changes.ts'
 import type { LiveNews } from '../live-news.ts'
+import { summaryOf } from './definitions.ts'
+import { mayHear } from './may-hear.ts'
 import { settingsView } from './settings.ts'
 import { viewOf } from './workers.ts'
 
@@ -13,13 +17,23 @@ const TEXTS_MAX = 512
 
 export interface EventStreams {
   /** All changes after a position, or from now on. It begins with a heartbeat, so that clients know it is open. */
-  open(follow: { after: string | null; query: QueryOf<'events'>; signal: AbortSignal }): AsyncGenerator<string>
+  open(follow: Follow): AsyncGenerator<string>
+}
+
+export interface Follow {
+  readonly after: string | null
+  readonly query: QueryOf<'events'>
+  /** Whoever listens hears of others' sessions only what they may see. */
+  readonly actor: Actor
+  readonly signal: AbortSignal
 }
 
 interface Told {
   readonly type: EventEnvelope['type']
   readonly id: string
   readonly text: string
+  /** Whose it is; null for what everybody may see. */
+  readonly owner: string | null
 }
 
 export function eventStreams(api: Api, news: LiveNews): EventStreams {
@@ -50,8 +64,10 @@ export function eventStreams(api: Api, news: LiveNews): EventStreams {
   }
 
   return {
-    async *open({ after, query, signal }) {
-      const isWanted = filterOf(query)
+    async *open({ after, query, actor, signal }) {
+      const isAsked = filterOf(query)
+      const isWanted = (event: Filtered) => isAsked(event) && mayBeTold(actor, event)
+      const mayHearOf = mayHear(api, actor)
       const subscription = news.subscribe()
       try {
         const from = after ?? (await api.feed.position())
@@ -68,7 +84,8 @@ export function eventStreams(api: Api, news: LiveNews): EventStreams {
           },
         }
         for await (const followed of followChanges(api.feed, from, options)) {
-          const said = await saidOf(followed, subscription.take().filter(isWanted), isWanted)
+          const news = await allowedOf(subscription.take().filter(isWanted), mayHearOf)
+          const said = await saidOf(followed, news, isWanted)
           const isQuiet = said.length === 0 && silentMs() >= HEARTBEAT_MS
           for (const text of isQuiet ? [signalText(api, 'heartbeat')] : said) yield text
           if (said.length > 0 || isQuiet) spokeAt = api.clock.monotonic()
@@ -89,6 +106,19 @@ function filterOf({ types, id }: QueryOf<'events'>): (event: Filtered) => boolea
   return event => isType(event.type) && (id === undefined || isAbout(event, id))
 }
 
+async function allowedOf(
+  events: readonly EventEnvelope[],
+  mayHearOf: (resource: string) => Promise<boolean>,
+): Promise<EventEnvelope[]> {
+  const allowed: EventEnvelope[] = []
+  for (const event of events)
+    if (event.type !== 'decision' || (await mayHearOf(event.data.resource))) allowed.push(event)
+  return allowed
+}
+
+const mayBeTold = (actor: Actor, event: Filtered): boolean =>
+  !('owner' in event) || event.owner === null || maySee(actor, event.owner)
+
 const isAbout = (event: Filtered, id: string): boolean =>
   'data' in event && event.type === 'decision'
     ? event.data.resource.endsWith(`:${id}`)
@@ -104,7 +134,14 @@ function signalText(api: Api, type: 'heartbeat' | 'reset'): string {
 async function tellingOf(api: Api, change: PositionedChange): Promise<Told | null> {
   const event = await eventOf(api, change)
   if (event === null) return null
-  return { type: event.type, id: change.id, text: writeSse({ id: change.position, data: JSON.stringify(event) }) }
+  const text = writeSse({ id: change.position, data: JSON.stringify(event) })
+  return { type: event.type, id: change.id, text, owner: ownerOf(event) }
+}
+
+/** Of a session that is gone nobody can tell whose it was, so that only those hear of it who see all. */
+function ownerOf(event: EventEnvelope): string | null {
+  if (event.type === 'session.deleted') return ''
+  return event.type === 'session.created' || event.type === 'session.updated' ? event.data.owner : null
 }
 
 /**
@@ -129,6 +166,24 @@ export async function eventOf(api: Api, change: Change): Promise<EventEnvelope |
       const data = notOlder(await api.settings.get(change.id), change)
       const type = change.version === 1 ? 'settings.created' : 'settings.updated'
       return data && { type, ...about(change, data), data: settingsView(api, data) }
+    }
+    case 'definition': {
+      if (change.deleted) return { type: 'definition.deleted', ...deleted(api, change) }
+      const data = notOlder(await api.definitions.get(change.id), change)
+      const type = change.version === 1 ? 'definition.created' : 'definition.updated'
+      return data && { type, ...about(change, data), data: summaryOf(data) }
+    }
+    case 'session': {
+      if (change.deleted) return { type: 'session.deleted', ...deleted(api, change) }
+      const data = notOlder(await api.sessions.get(change.id), change)
+      const type = change.version === 1 ? 'session.created' : 'session.updated'
+      return data && { type, ...about(change, data), data }
+    }
+    case 'lab_record': {
+      if (change.deleted) return { type: 'lab.deleted', ...deleted(api, change) }
+      const data = notOlder(await api.labs.get(change.id), change)
+      const type = change.version === 1 ? 'lab.created' : 'lab.updated'
+      return data && { type, ...about(change, data), data }
     }
     default:
       return null

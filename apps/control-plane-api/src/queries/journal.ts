@@ -4,8 +4,9 @@ import { AuditEntry, DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
 import { StateChange } from '@lcm/domain/worker/worker'
 import type { JournalEntry } from '@lcm/store/store'
-import type { Api } from '../api.ts'
+import type { Api, Request } from '../api.ts'
 import { STREAMS } from '../commands/entries.ts'
+import { getSession } from './sessions.ts'
 import { findWorker } from './workers.ts'
 
 interface Paged {
@@ -68,6 +69,15 @@ export async function workerDecisions(
     id,
     await journalPage(api, { stream: STREAMS.decision, subject: `worker:${id}` }, query, decisionOf),
   )
+}
+
+/** Only to those who may see the session. */
+export async function sessionDecisions(
+  api: Api,
+  { params, query, actor }: Request<{ id: string }, QueryOf<'getSessionDecisions'>, unknown>,
+): Promise<AnswerOf<'getSessionDecisions'>> {
+  const { id } = await getSession(api, params.id, actor)
+  return journalPage(api, { stream: STREAMS.decision, subject: `session:${id}` }, query, decisionOf)
 }
 
 /** What happened to a worker is told also when its record is gone. Of one that never was nothing is known. */

@@ -1,9 +1,10 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { SERVICES } from '@lcm/domain/actor'
+import { type Actor, SERVICES } from '@lcm/domain/actor'
 import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api } from '../api.ts'
 import { isSilent } from '../commands/services.ts'
+import { mayHear } from './may-hear.ts'
 
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
 
@@ -37,8 +38,12 @@ async function servicesNow(api: Api) {
 const leaderOf = (instances: readonly ServiceInstance[], epoch: number): ServiceInstance | null =>
   instances.find(each => each.is_leader && each.epoch === epoch) ?? null
 
-export async function fleetPlan(api: Api): Promise<AnswerOf<'getFleetPlan'>> {
+/** What is planned for sessions of others is nobody's business. */
+export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFleetPlan'>> {
   const found = await servicesNow(api)
-  const items = found.flatMap(({ service, leader }) => (leader?.plan ?? []).map(action => ({ service, ...action })))
+  const all = found.flatMap(({ service, leader }) => (leader?.plan ?? []).map(action => ({ service, ...action })))
+  const mayHearOf = mayHear(api, actor)
+  const items: typeof all = []
+  for (const item of all) if (await mayHearOf(item.resource)) items.push(item)
   return { at: toInstant(api.clock.now()), items }
 }

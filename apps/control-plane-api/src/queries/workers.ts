@@ -1,11 +1,12 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerView } from '@lcm/contract/worker-bodies'
-import { type Instant, toInstant } from '@lcm/domain/instant'
+import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Query, Sample } from '@lcm/store/store'
 import type { Api } from '../api.ts'
+import { labCountOf, labCountSeries } from '../commands/labs/lab-counts.ts'
 import { JsonBytes, jsonPage, oncePer } from '../json-bytes.ts'
 import { pageOf } from './page.ts'
 import { sampleOf } from './telemetry.ts'
@@ -20,8 +21,13 @@ export async function findWorker(api: Api, id: string): Promise<Worker> {
 
 /** With what is joined to a worker when it is read and never stored with it. */
 export async function viewOf(api: Api, worker: Worker): Promise<WorkerView> {
-  const newest = await api.store.series.newest([`worker:${worker.id}`])
-  return joined(worker, newest.get(`worker:${worker.id}`), toInstant(api.clock.now()))
+  const newest = await api.store.series.newest([`worker:${worker.id}`, labCountSeries(worker.id)])
+  return {
+    ...worker,
+    ...measured(newest.get(`worker:${worker.id}`)),
+    labs_count: labCountOf(newest.get(labCountSeries(worker.id))),
+    cost: costOf(worker, toInstant(api.clock.now())),
+  }
 }
 
 export const getWorker = async (api: Api, id: string): Promise<WorkerView> => viewOf(api, await findWorker(api, id))
@@ -33,14 +39,17 @@ export async function listWorkers(
 ): Promise<JsonBytes<AnswerOf<'listWorkers'>>> {
   const { items, ...page } = await pageOf(api, api.workers, query, filterOf(query))
   const series = items.map(worker => `worker:${worker.id}`)
-  const newest = await api.store.series.newest(series)
+  const labs = items.map(worker => labCountSeries(worker.id))
+  const newest = await api.store.series.newest([...series, ...labs])
   const now = toInstant(api.clock.now())
+  const joined = (worker: Worker, place: number): string => {
+    const labs_count = labCountOf(newest.get(labs[place] ?? ''))
+    const rest = JSON.stringify({ labs_count, cost: costOf(worker, now) })
+    return `${openSampleJsonOf(newest.get(series[place] ?? ''))},${rest.slice(1)}`
+  }
   return new JsonBytes(
     jsonPage(
-      items.map((worker, place) => [
-        openJsonOf(worker),
-        `${openSampleJsonOf(newest.get(series[place] ?? ''))},"cost":${JSON.stringify(costOf(worker, now))}}`,
-      ]),
+      items.map((worker, place) => [openJsonOf(worker), joined(worker, place)]),
       page,
     ),
   )
@@ -54,16 +63,9 @@ const WITHOUT_SAMPLE = `,${JSON.stringify(measured(undefined)).slice(1, -1)}`
 const openSampleJsonOf = (sample: Sample | undefined) =>
   sample === undefined ? WITHOUT_SAMPLE : openJsonOfSample(sample)
 
-const joined = (worker: Worker, newest: Sample | undefined, now: Instant): WorkerView => ({
-  ...worker,
-  ...measured(newest),
-  cost: costOf(worker, now),
-})
-
-function measured(newest: Sample | undefined): Omit<WorkerView, keyof Worker | 'cost'> {
+function measured(newest: Sample | undefined): Omit<WorkerView, keyof Worker | 'cost' | 'labs_count'> {
   const sample = newest === undefined ? null : sampleOf(newest)
   return {
-    labs_count: null,
     nodes_count: sample?.nodes_count ?? null,
     utilisation: sample && {
       cpu: sample.cpu_utilization,

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
+import { crash } from '../../testing/interrupted-store.ts'
+
+let course: Course
+let id: string
+beforeEach(async () => {
+  course = aCourse()
+  id = (await course.define({ topology: undefined, source: 'https://example.org/bgp.yaml', lab_reuse: true })).id
+})
+
+const hash = (text: string) => createHash('sha256').update(text).digest('hex')
+const fetched = (topology: string) => ({ result: { topology, package_sha256: hash(`zip ${topology}`) } })
+const record = (json: object, epoch = 1) => course.asLablets(`lablet-definitions/${id}/sync-result`, json, epoch)
+const get = async (which = id) => (await course.send('GET', `lablet-definitions/${which}`)).json
+const sync = () => course.send('POST', `lablet-definitions/${id}/sync`)
+const OTHER = TOPOLOGY.replace('ram: 1024', 'ram: 4096')
+
+describe('a definition whose topology is elsewhere', () => {
+  it('waits for it, and can not be booked', async () => {
+    expect(await get()).toMatchObject({ status: 'PENDING_SYNC', topology: null, sync: { status: 'requested' } })
+    const booked = await course.send('POST', 'lablet-sessions', { json: { definition: 'bgp' } })
+    expect(booked.json.code).toBe('definition_not_active')
+  })
+
+  it('becomes ACTIVE by a good one', async () => {
+    expect((await record(fetched(TOPOLOGY))).json).toMatchObject({
+      status: 'ACTIVE',
+      needs: { memory_gb: 2 },
+      port_template: [{ name: 'r1_serial' }],
+      sync: { status: 'success', error: null, package_sha256: fetched(TOPOLOGY).result.package_sha256 },
+    })
+  })
+
+  it.each([
+    [{ result: { error: 'no answer' } }, 'no answer'],
+    [fetched('lab: ['), /^line 1: /],
+    [fetched(TOPOLOGY.replace('0.3.0', '7')), /^line 2: lab\.version: /],
+  ])('keeps waiting, and says why: %j', async (json, error) => {
+    const answer = await record(json)
+    expect(answer.json).toMatchObject({ status: 'PENDING_SYNC', sync: { status: 'failed', package_sha256: null } })
+    expect(answer.json.sync.error).toMatch(error)
+    expect((await sync()).json.sync).toMatchObject({ status: 'requested', error: null })
+  })
+
+  it('takes nothing from an older leader', async () => {
+    await record({ result: { error: 'x' } }, 7)
+    expect((await record(fetched(TOPOLOGY), 6)).json.code).toBe('stale_leader')
+  })
+})
+
+describe('fetching an ACTIVE one again', () => {
+  beforeEach(async () => {
+    await record(fetched(TOPOLOGY))
+    await sync()
+  })
+
+  it('changes nothing where the same comes', async () => {
+    expect((await record(fetched(TOPOLOGY))).json).toMatchObject({ id, status: 'ACTIVE', sync: { status: 'success' } })
+    expect((await course.send('GET', 'lablet-definitions')).json.items).toHaveLength(1)
+  })
+
+  it('changes nothing where nothing comes', async () => {
+    expect((await record({ result: { error: 'no answer' } })).json).toMatchObject({ id, status: 'ACTIVE' })
+  })
+
+  it('makes the next version of what is new, with all that was said', async () => {
+    const { json: next } = await record(fetched(OTHER))
+    expect(next).toMatchObject({
+      definition_version: '1.0.1',
+      status: 'ACTIVE',
+      replaces: id,
+      lab_reuse: true,
+      needs: { memory_gb: 5 },
+      sync: { status: 'success' },
+    })
+    expect(await get()).toMatchObject({ status: 'DEPRECATED', topology: TOPOLOGY })
+  })
+
+  it.each([
+    ['insert', 0],
+    ['replace', 0],
+    ['replace', 1],
+    ['replace', 2],
+  ] as const)('makes one version also after a crash at %s %i', async (write, skip) => {
+    course.store.interrupt({ kind: 'definition', write, when: 'after', skip, run: crash })
+    await record(fetched(OTHER))
+    await record(fetched(OTHER))
+    await course.tend()
+    const { items } = (await course.send('GET', 'lablet-definitions')).json
+    expect(items.map((each: { status: string }) => each.status).sort()).toEqual(['ACTIVE', 'DEPRECATED'])
+  })
+})
+
+it('an inline one has nothing to be fetched', async () => {
+  const inline = await course.define({ name: 'inline' })
+  const answer = await course.send('POST', `lablet-definitions/${inline.id}/sync`)
+  expect(answer.json.code).toBe('source_inline')
+})

@@ -1,0 +1,45 @@
+import { beforeEach, expect, it } from 'vitest'
+import { aCourse, type Course } from '../../testing/a-course.ts'
+import { crash } from '../../testing/interrupted-store.ts'
+
+let course: Course
+let workerId: string
+beforeEach(async () => {
+  course = aCourse()
+  workerId = (await course.serving()).id
+})
+
+const aLab = async () => (await course.bind((await course.placed(workerId, 'INSTANTIATING')).id)).json.id as string
+
+it('gives the lowest that are free, and the same again', async () => {
+  const [one, two] = [await aLab(), await aLab()]
+  expect((await course.ports(one, [2000, 2001])).json).toEqual({ ports: { r1_serial: 2002 } })
+  expect((await course.ports(two)).json).toEqual({ ports: { r1_serial: 2000 } })
+  expect((await course.ports(one)).json).toEqual({ ports: { r1_serial: 2002 } })
+  expect((await course.get(workerId)).ports).toEqual({ [one]: { r1_serial: 2002 }, [two]: { r1_serial: 2000 } })
+  expect((await course.lab(one)).ports).toEqual({ r1_serial: 2002 })
+})
+
+it('gives no port twice to 20 who ask at once', async () => {
+  const labs = []
+  for (let n = 0; n < 20; n++) labs.push(await aLab())
+  const answers = await Promise.all(labs.map(id => course.ports(id)))
+  expect(new Set(answers.map(({ json }) => json.ports.r1_serial)).size).toBe(20)
+})
+
+it.each(['worker', 'lab_record'])('gives the same also after a crash at the %s', async kind => {
+  const id = await aLab()
+  course.store.interrupt({ kind, write: 'replace', when: 'after', run: crash })
+  expect((await course.ports(id)).status).toBe(503)
+  expect((await course.ports(id)).json.ports).toEqual({ r1_serial: 2000 })
+  expect((await course.lab(id)).ports).toEqual({ r1_serial: 2000 })
+  expect(Object.keys((await course.get(workerId)).ports)).toEqual([id])
+})
+
+it('gives none where none is left, and none to a lab that is gone', async () => {
+  const id = await aLab()
+  const all = Array.from({ length: 6000 }, (_, n) => 2000 + n)
+  expect((await course.ports(id, all)).json.code).toBe('no_room')
+  await course.sayLab(id, { status: 'DELETED' })
+  expect((await course.ports(id)).json.code).toBe('lab_gone')
+})

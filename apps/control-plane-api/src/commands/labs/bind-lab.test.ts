@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aCourse, type Course } from '../../testing/a-course.ts'
+import { crash } from '../../testing/interrupted-store.ts'
+
+let course: Course
+let workerId: string
+beforeEach(async () => {
+  course = aCourse()
+  workerId = (await course.serving()).id
+})
+
+const labs = async () => (await course.send('GET', 'lab-records?include_deleted=true')).json.items
+
+it('is on record before it exists, and then with its id', async () => {
+  const { id } = await course.placed(workerId, 'INSTANTIATING')
+  const first = await course.bind(id)
+  expect(first.json).toMatchObject({
+    worker_id: workerId,
+    lab_id: null,
+    session_id: id,
+    status: 'DEFINED',
+    source: 'IMPORT',
+    node_count: 2,
+  })
+  expect((await course.session(id)).lab_record_id).toBe(first.json.id)
+  expect((await course.bind(id, { lab_id: 'cml-1' })).json).toMatchObject({ id: first.json.id, lab_id: 'cml-1' })
+  expect((await course.bind(id)).json).toMatchObject({ id: first.json.id, lab_id: 'cml-1' })
+  expect((await course.bind(id, { lab_id: 'cml-2' })).json.code).toBe('lab_in_use')
+  expect((await course.get(workerId)).labs_count).toBe(1)
+  const topology = await course.send('GET', `lab-records/${first.json.id}/topology`)
+  expect(topology.json.topology).toContain('iol-xe')
+})
+
+it.each([
+  ['lab_record', 'insert'],
+  ['session', 'replace'],
+] as const)('is one also after a crash at the %s', async (kind, write) => {
+  const { id } = await course.placed(workerId, 'INSTANTIATING')
+  course.store.interrupt({ kind, write, when: 'after', run: crash })
+  expect((await course.bind(id)).status).toBe(503)
+  const again = await course.bind(id)
+  expect((await labs()).map((lab: { id: string }) => lab.id)).toEqual([again.json.id])
+  expect((await course.session(id)).lab_record_id).toBe(again.json.id)
+})
+
+it('is one also when two replicas record it at once', async () => {
+  const { id } = await course.placed(workerId, 'INSTANTIATING')
+  const replica = aCourse({ store: course.store })
+  course.store.interrupt({ kind: 'lab_record', write: 'insert', when: 'before', run: () => replica.bind(id) })
+  const { json } = await course.bind(id)
+  expect((await labs()).map((lab: { id: string }) => lab.id)).toEqual([json.id])
+})
+
+it('is for a session that is being started', async () => {
+  const { id } = await course.placed(workerId)
+  expect((await course.bind(id)).json.code).toBe('illegal_transition')
+})
+
+it('is to be deleted when its session has gone elsewhere at that moment', async () => {
+  const { id } = await course.placed(workerId, 'INSTANTIATING')
+  const replica = aCourse({ store: course.store })
+  const run = () => replica.say(id, { status: 'PENDING', worker_id: null })
+  course.store.interrupt({ kind: 'lab_record', write: 'insert', when: 'after', run })
+  expect((await course.bind(id)).json.code).toBe('illegal_transition')
+  expect(await labs()).toMatchObject([{ session_id: id, pending_action: { action: 'delete' } }])
+})
+
+it('takes the place of what a look at the worker found meanwhile', async () => {
+  const { id } = await course.placed(workerId, 'INSTANTIATING')
+  await course.scan(workerId, [{ lab_id: 'cml-1', title: 'another title' }])
+  const { json } = await course.bind(id, { lab_id: 'cml-1' })
+  expect(await labs()).toMatchObject([{ id: json.id, session_id: id, lab_id: 'cml-1' }])
+})
+
+describe('a lab that is to be used again', () => {
+  /** Wiped, and nobody's. */
+  async function kept() {
+    await course.define({ lab_reuse: true })
+    const { id } = await course.placed(workerId, 'INSTANTIATING')
+    const { id: labId } = (await course.bind(id, { lab_id: 'cml-1' })).json
+    await course.say(id, { status: 'STOPPING' })
+    await course.sayLab(labId, { status: 'WIPED' })
+    await course.release(id)
+    return labId as string
+  }
+
+  it('is claimed by one session, however many want it', async () => {
+    const record_id = await kept()
+    const sessions = [await course.placed(workerId, 'INSTANTIATING'), await course.placed(workerId, 'INSTANTIATING')]
+    const answers = await Promise.all(sessions.map(({ id }) => course.bind(id, { record_id })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    const winner = answers.find(({ status }) => status === 200)?.json
+    expect(winner).toMatchObject({ id: record_id, lab_id: 'cml-1' })
+    expect((await course.session(winner.session_id)).lab_record_id).toBe(record_id)
+    expect((await course.bind(winner.session_id, { record_id })).json.id).toBe(record_id)
+  })
+
+  it('is not claimed when somebody wants something else of it', async () => {
+    const record_id = await kept()
+    await course.send('POST', `lab-records/${record_id}/delete`, { json: {} })
+    const { id } = await course.placed(workerId, 'INSTANTIATING')
+    expect((await course.bind(id, { record_id })).json.code).toBe('lab_in_use')
+  })
+
+  it('is not claimed while it runs, nor on another worker', async () => {
+    const record_id = await kept()
+    const other = await course.serving()
+    const elsewhere = await course.placed(other.id, 'INSTANTIATING')
+    expect((await course.bind(elsewhere.id, { record_id })).json.code).toBe('lab_in_use')
+    await course.sayLab(record_id, { status: 'BOOTED' })
+    const { id } = await course.placed(workerId, 'INSTANTIATING')
+    expect((await course.bind(id, { record_id })).json.code).toBe('lab_gone')
+  })
+})
+
+describe('what people want of a lab', () => {
+  const ask = (id: string, verb: string) =>
+    course.send('POST', `lab-records/${id}/${verb}`, { as: 'operator', json: {} })
+
+  it('is written down for the controller', async () => {
+    await course.scan(workerId, [{ lab_id: 'cml-1' }])
+    const [{ id }] = await labs()
+    expect(await ask(id, 'stop')).toMatchObject({
+      status: 202,
+      json: { pending_action: { action: 'stop', by: 'operator' } },
+    })
+    const { version } = await course.lab(id)
+    expect((await ask(id, 'stop')).json.version).toBe(version)
+    expect((await ask(id, 'delete')).json.pending_action.action).toBe('delete')
+    expect((await course.send('GET', `lab-records/${id}/topology`)).status).toBe(404)
+  })
+
+  it('is refused while a session uses it, and when it is gone', async () => {
+    const session = await course.placed(workerId, 'INSTANTIATING')
+    const { id } = (await course.bind(session.id, { lab_id: 'cml-1' })).json
+    for (const verb of ['start', 'stop', 'wipe', 'delete']) expect((await ask(id, verb)).json.code).toBe('lab_in_use')
+    await course.sayLab(id, { status: 'DELETED' })
+    expect((await ask(id, 'start')).json.code).toBe('lab_gone')
+  })
+})

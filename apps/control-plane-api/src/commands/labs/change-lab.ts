@@ -1,0 +1,62 @@
+import type { Instant } from '@lcm/domain/instant'
+import { LAB_RUNS_MAX, type LabRecord, type LabStatus } from '@lcm/domain/lablet/lab-record'
+import type { NewEntry } from '@lcm/store/store'
+import type { Api, Request } from '../../api.ts'
+import { type Changed, changeDocument } from '../change.ts'
+import { transitionEntry } from '../entries.ts'
+
+export type LabRequest<B = unknown> = Request<{ id: string }, unknown, B>
+export type LabWriter = Pick<LabRequest, 'params' | 'actor' | 'ifMatch'>
+
+export interface LabChange {
+  readonly lab: LabRecord
+  readonly entries?: readonly NewEntry[]
+  readonly because?: string
+}
+
+/** Every change of a lab record goes through here, so that its runs and the journal follow its status. */
+export function changeLab(
+  api: Api,
+  { params, actor, ifMatch }: LabWriter,
+  change: (lab: LabRecord, now: Instant) => LabChange | null,
+): Promise<LabRecord> {
+  const target = { collection: api.labs, id: params.id, noun: 'lab' }
+  return changeDocument(target, api.clock, ifMatch, (current, now) => {
+    const changed = change(current, now)
+    return changed === null ? null : completed(current, changed, actor.name, now)
+  })
+}
+
+function completed(
+  before: LabRecord,
+  { lab, entries = [], because = '' }: LabChange,
+  by: string,
+  now: Instant,
+): Changed<LabRecord> {
+  if (lab.status === before.status) return { document: lab, entries }
+  const move = transitionEntry({ from: before.status, to: lab.status, at: now, because }, by)
+  return {
+    document: { ...lab, runs: runsAfter(before, lab, { at: now, reason: because }) },
+    entries: [...entries, move],
+  }
+}
+
+const isUp = (status: LabStatus): boolean => status === 'STARTING' || status === 'BOOTED' || status === 'STOPPING'
+const isDown = (status: LabStatus): boolean => !isUp(status) && status !== 'ERROR' && status !== 'DELETING'
+
+/** A run begins when it comes up and ends when it is down for certain. */
+function runsAfter(
+  before: LabRecord,
+  after: LabRecord,
+  { at, reason }: { at: Instant; reason: string },
+): LabRecord['runs'] {
+  const { runs } = before
+  const last = runs.at(-1)
+  const isOpen = last !== undefined && last.stopped_at === null
+  if (isUp(after.status) && !isOpen)
+    return [
+      ...runs,
+      { started_at: at, stopped_at: null, session_id: after.session_id, reason: reason.slice(0, 500) },
+    ].slice(-LAB_RUNS_MAX)
+  return isDown(after.status) && isOpen ? [...runs.slice(0, -1), { ...last, stopped_at: at }] : runs
+}

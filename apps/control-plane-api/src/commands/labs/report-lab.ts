@@ -1,0 +1,37 @@
+import type { BodyOf } from '@lcm/contract/routes'
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import type { Api } from '../../api.ts'
+import { isLabGone } from '../../kinds.ts'
+import { findLab } from '../../queries/labs.ts'
+import { raisedFence } from '../change-worker.ts'
+import { decisionEntry } from '../entries.ts'
+import { isAt } from '../sessions/change-session.ts'
+import { settleSession } from '../sessions/settle.ts'
+import { changeLab, type LabRequest } from './change-lab.ts'
+import { countLabs } from './lab-counts.ts'
+import { dropPorts, isOwnLab, unlessRival } from './settle-lab.ts'
+
+/** What the lablet-controller saw or did. Room that waited for this lab to be down or gone is given back at once. */
+export async function reportLab(api: Api, request: LabRequest<BodyOf<'reportLab'>>): Promise<LabRecord> {
+  const { changes, decision } = request.body
+  const isOwn = await isOwnLab(api, await findLab(api, request.params.id))
+  let wasGone = false
+  const reported = await changeLab(api, request, (lab, now) => {
+    wasGone = isLabGone(lab)
+    return {
+      lab: unlessRival({ ...lab, ...changes, last_seen_at: now, fence: raisedFence(lab, request) }, isOwn, now),
+      entries: [decisionEntry(decision, { service: request.actor.service ?? '', epoch: request.epoch }, now)],
+      because: decision.because,
+    }
+  })
+  await settleAround(api, reported)
+  if (wasGone !== isLabGone(reported)) await countLabs(api, reported.worker_id)
+  return reported
+}
+
+/** What follows from where a lab is now, for those who do not look at it themselves. */
+export async function settleAround(api: Api, lab: LabRecord): Promise<void> {
+  if (lab.session_id === null) return isLabGone(lab) ? dropPorts(api, lab) : undefined
+  const session = await api.sessions.get(lab.session_id)
+  if (!isAt(session, lab.worker_id) || session?.lab_record_id !== lab.id) await settleSession(api, lab.session_id)
+}

@@ -1,0 +1,45 @@
+import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+
+export interface Booking {
+  readonly timeslot: LabletSession['timeslot']
+  /** By id, which stays the same when the name changes. */
+  readonly owner: string
+  readonly by: string
+  readonly reservation_id: string | null
+}
+
+/** A session as it is booked: what it takes is pinned, so that what is given back is what was reserved. */
+export function newSession(
+  id: string,
+  definition: LabletDefinition,
+  { timeslot, owner, by, reservation_id }: Booking,
+  now = timeslot.start,
+): LabletSession {
+  return {
+    id,
+    version: 1,
+    created_at: now,
+    updated_at: now,
+    owner,
+    reservation_id,
+    definition: { id: definition.id, name: definition.name, version: definition.definition_version },
+    needs: definition.needs,
+    timeslot,
+    desired_status: 'RUNNING',
+    desired_by: by,
+    desired_reason: '',
+    status: 'PENDING',
+    entered_status_at: now,
+    worker_id: null,
+    lab_record_id: null,
+    access: [],
+    pipeline: null,
+    waiting_reason: null,
+    last_error: null,
+    conditions: [],
+    state_history: [{ from: null, to: 'PENDING', at: now, because: `${by} booked it` }],
+    applied_keys: [],
+    fence: {},
+  }
+}

@@ -1,0 +1,56 @@
+import type { BodyOf } from '@lcm/contract/routes'
+import { isQuiet } from '@lcm/domain/lablet/lab-record'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { withoutReservation } from '@lcm/domain/session/placement'
+import type { Api } from '../../api.ts'
+import { isLabGone } from '../../kinds.ts'
+import { findSession } from '../../queries/sessions.ts'
+import { changeWorker, raisedFence } from '../change-worker.ts'
+import { auditEntry } from '../entries.ts'
+import { unlessOvertaken } from '../house.ts'
+import { isKept, labsOf, mayTakeRoom, unbindLab } from '../labs/settle-lab.ts'
+import { changeSession, type SessionRequest } from './change-session.ts'
+import { settleSession } from './settle.ts'
+
+type ReleaseRequest = SessionRequest<BodyOf<'releaseSession'>>
+
+/**
+ * The controller has seen that the lab is down: room and ports go off the worker's book, and then the session says so. Of a
+ * session that is placed and not being taken down only what it left elsewhere is given back. Asking again changes nothing.
+ */
+export async function releaseSession(api: Api, request: ReleaseRequest): Promise<LabletSession> {
+  const session = await findSession(api, request.params.id)
+  raisedFence(session, request)
+  if (isDown(session) && session.worker_id !== null) await giveBack(api, request, session.worker_id)
+  await settleSession(api, session.id)
+  const writer = { ...request, ifMatch: null, once: null }
+  return changeSession(api, session.id, writer, (current, now) => {
+    if (!isDown(current) || current.access.length === 0) return null
+    return {
+      session: { ...current, access: [], fence: raisedFence(current, request) },
+      entries: [auditEntry(request.actor, 'release', now, { reason: request.body.reason })],
+    }
+  })
+}
+
+const isDown = ({ status }: LabletSession): boolean => status === 'STOPPING' || status === 'STOPPED' || isFinal(status)
+
+async function giveBack(api: Api, request: ReleaseRequest, workerId: string): Promise<void> {
+  const { id } = request.params
+  const labs = await labsOf(api, workerId, id)
+  const writer = { ...request, params: { id: workerId }, ifMatch: null, once: null }
+  await unlessOvertaken(
+    changeWorker(api, writer, worker => {
+      // The controller's word counts as far as the records of the labs bear it out.
+      const isQuarantined = worker.status !== 'TERMINATED' && labs.some(mayTakeRoom)
+      const free = isQuarantined ? worker : withoutReservation(worker, id)
+      const over = labs.filter(lab => isQuiet(lab.status) && worker.ports[lab.id] !== undefined)
+      if ((isQuarantined || worker.reservations[id] === undefined) && over.length === 0) return null
+      const ports = Object.fromEntries(
+        Object.entries(worker.ports).filter(([owner]) => !over.some(lab => lab.id === owner)),
+      )
+      return { worker: { ...free, ports, fence: raisedFence(worker, request) } }
+    }),
+  )
+  for (const lab of labs) if (!isLabGone(lab) && (await isKept(api, lab))) await unbindLab(api, lab)
+}

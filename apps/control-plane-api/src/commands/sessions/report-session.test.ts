@@ -1,0 +1,186 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aCourse, type Course } from '../../testing/a-course.ts'
+import { crash } from '../../testing/interrupted-store.ts'
+
+let course: Course
+let workerId: string
+beforeEach(async () => {
+  course = aCourse()
+  workerId = (await course.serving()).id
+})
+
+const reserved = async () => Object.keys((await course.get(workerId)).reservations)
+const portOwners = async () => Object.keys((await course.get(workerId)).ports)
+/** A session with a lab that runs. */
+async function withLab(...statuses: Parameters<Course['placed']>[1][]) {
+  const session = await course.placed(workerId, 'INSTANTIATING')
+  const { id: labId } = (await course.bind(session.id)).json
+  await course.bind(session.id, { lab_id: 'cml-1' })
+  await course.ports(labId)
+  await course.sayLab(labId, { status: 'BOOTED' })
+  for (const status of statuses) await course.say(session.id, { status })
+  return { id: session.id, labId }
+}
+
+describe('a report', () => {
+  it('moves it along its lifecycle, and says so in history and journal', async () => {
+    const { id } = await course.placed(workerId, 'INSTANTIATING', 'READY', 'RUNNING')
+    const session = await course.session(id)
+    expect(session.state_history.map(({ to }) => to)).toEqual([
+      'PENDING',
+      'SCHEDULED',
+      'INSTANTIATING',
+      'READY',
+      'RUNNING',
+    ])
+    expect(await course.journal('transition', `session:${id}`)).toHaveLength(5)
+    expect(await course.journal('decision', `session:${id}`)).toHaveLength(4)
+  })
+
+  it.each([
+    ['SCHEDULED', 'by its assignment only'],
+    ['RUNNING', 'PENDING can not become RUNNING'],
+    ['STOPPED', 'PENDING can not become STOPPED'],
+  ])('of %s is refused', async (status, detail) => {
+    const { id } = await course.book()
+    const answer = await course.say(id, { status })
+    expect(answer).toMatchObject({ status: 409, json: { code: 'illegal_transition' } })
+    expect(answer.json.detail).toContain(detail)
+  })
+
+  it('takes no session off its worker but to place it anew', async () => {
+    const { id } = await course.placed(workerId, 'INSTANTIATING')
+    expect((await course.say(id, { worker_id: null })).json.code).toBe('illegal_transition')
+  })
+
+  it('says for whom it waits', async () => {
+    const { id } = await course.book()
+    const said = await course.say(id, { waiting_reason: 'waits for w-1' }, 'resource-scheduler')
+    expect(said.json).toMatchObject({ waiting_reason: 'waits for w-1', status: 'PENDING' })
+  })
+
+  it('names the version that it is based on, and comes from the newest leader', async () => {
+    const { id, version } = await course.book()
+    const json = { changes: { waiting_reason: 'x' }, decision: { action: 'wait', because: 'x' } }
+    const path = `lablet-sessions/${id}/status`
+    const by = 'resource-scheduler'
+    expect((await course.fenced('PATCH', path, json, { by })).json.code).toBe('precondition_required')
+    expect((await course.fenced('PATCH', path, json, { by, ifMatch: 9 })).json.code).toBe('version_mismatch')
+    expect((await course.fenced('PATCH', path, json, { by, ifMatch: version, epoch: 5 })).status).toBe(200)
+    expect((await course.fenced('PATCH', path, json, { by, ifMatch: version + 1, epoch: 4 })).json.code).toBe(
+      'stale_leader',
+    )
+  })
+})
+
+describe('room', () => {
+  it('of a session without a lab is free as soon as it is not there', async () => {
+    const { id } = await course.placed(workerId)
+    await course.say(id, { status: 'PENDING', worker_id: null })
+    expect(await reserved()).toEqual([])
+    await course.assign(id, workerId)
+    await course.say(id, { status: 'TERMINATED' })
+    expect(await reserved()).toEqual([])
+  })
+
+  it('is kept while a lab is taken down, and given back by the release', async () => {
+    const { id, labId } = await withLab('READY', 'RUNNING')
+    await course.say(id, { access: [{ name: 'r1', node: 'r1', protocol: 'serial', host: 'h', port: 2000 }] })
+    await course.say(id, { status: 'STOPPING' })
+    expect(await reserved()).toEqual([id])
+    await course.sayLab(labId, { status: 'DELETED' })
+    expect([await reserved(), await portOwners()]).toEqual([[id], [labId]])
+    const released = await course.release(id)
+    expect(released.json).toMatchObject({ status: 'STOPPING', access: [], worker_id: workerId })
+    expect([await reserved(), await portOwners()]).toEqual([[], []])
+    expect((await course.get(workerId)).capacity.reserved.memory_gb).toBe(0)
+    expect((await course.release(id)).json).toEqual(released.json)
+  })
+
+  it.each(['worker', 'session'])('is given back also after a crash at the %s', async kind => {
+    const { id, labId } = await withLab('STOPPING')
+    await course.sayLab(labId, { status: 'DELETED' })
+    course.store.interrupt({ kind, write: 'replace', when: 'after', run: crash })
+    await course.release(id)
+    await course.release(id)
+    expect([await reserved(), await portOwners()]).toEqual([[], []])
+  })
+
+  it('is kept by a release before the lab is on record as down', async () => {
+    const { id, labId } = await withLab('STOPPING')
+    await course.release(id)
+    expect([await reserved(), await portOwners()]).toEqual([[id], [labId]])
+  })
+
+  it('of a live session is not given back by anybody', async () => {
+    const { id } = await withLab('READY')
+    await course.release(id)
+    expect(await reserved()).toEqual([id])
+  })
+
+  it('of a lab that may still run stays in quarantine when its session goes', async () => {
+    const { id, labId } = await withLab()
+    const left = await course.say(id, { status: 'PENDING', worker_id: null })
+    expect(left.json).toMatchObject({ status: 'PENDING', worker_id: null, lab_record_id: null, pipeline: null })
+    expect(await course.lab(labId)).toMatchObject({ pending_action: { action: 'delete' }, session_id: id })
+    await course.release(id)
+    await course.tend()
+    expect(await reserved()).toEqual([id])
+    expect((await course.assign(id, workerId)).json.code).toBe('no_room')
+    const other = await course.serving()
+    expect((await course.assign(id, other.id)).json.worker_id).toBe(other.id)
+    expect(await reserved()).toEqual([id])
+    await course.clock.advance(1_000)
+    await course.scan(workerId, [])
+    expect(await course.lab(labId)).toMatchObject({ status: 'DELETED', pending_action: null })
+    expect([await reserved(), await portOwners()]).toEqual([[], []])
+    expect(Object.keys((await course.get(other.id)).reservations)).toEqual([id])
+  })
+
+  it('is quarantined beyond the end of a session whose lab could not be taken down', async () => {
+    const { id, labId } = await withLab('STOPPING')
+    await course.sayLab(labId, { status: 'ERROR', last_error: 'it would not stop' })
+    await course.say(id, { status: 'STOPPED' })
+    await course.say(id, { status: 'TERMINATED' })
+    await course.release(id)
+    await course.tend()
+    expect(await reserved()).toEqual([id])
+    expect(await course.lab(labId)).toMatchObject({ status: 'ERROR', pending_action: null })
+    await course.tend(11 * 60_000)
+    expect(await course.lab(labId)).toMatchObject({ pending_action: { action: 'delete' } })
+    await course.scan(workerId, [{ lab_id: 'cml-1', state: 'STOPPED' }])
+    expect(await reserved()).toEqual([])
+  })
+
+  it('of a machine that is gone is free', async () => {
+    const { id, labId } = await withLab()
+    await course.act(workerId, 'terminate', { force: true })
+    await course.moveTo(workerId, 'TERMINATING', 'TERMINATED')
+    expect(await course.lab(labId)).toMatchObject({ status: 'ORPHANED' })
+    await course.say(id, { status: 'PENDING', worker_id: null })
+    expect([await reserved(), await portOwners()]).toEqual([[], []])
+  })
+
+  it.each(['lab_record', 'session'])(
+    'and lab are looked after also when leaving was cut short at the %s',
+    async kind => {
+      const { id, labId } = await withLab()
+      course.store.interrupt({ kind, write: 'replace', when: 'after', run: crash })
+      expect((await course.say(id, { status: 'PENDING', worker_id: null })).status).toBe(503)
+      if ((await course.session(id)).status !== 'PENDING') await course.say(id, { status: 'PENDING', worker_id: null })
+      expect(await course.lab(labId)).toMatchObject({ pending_action: { action: 'delete' } })
+      await course.sayLab(labId, { status: 'DELETED', pending_action: null })
+      await course.tend()
+      expect([await reserved(), await portOwners()]).toEqual([[], []])
+    },
+  )
+})
+
+it('a lab that is to be used again is nobody’s after the release, without ports', async () => {
+  await course.define({ lab_reuse: true })
+  const { id, labId } = await withLab('STOPPING')
+  await course.sayLab(labId, { status: 'WIPED' })
+  await course.release(id)
+  expect(await course.lab(labId)).toMatchObject({ session_id: null, ports: {}, pending_action: null, status: 'WIPED' })
+  expect([await reserved(), await portOwners()]).toEqual([[], []])
+})

@@ -1,0 +1,153 @@
+import type { Role } from '@lcm/domain/actor'
+import { toInstant } from '@lcm/domain/instant'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aCourse, type Course } from '../../testing/a-course.ts'
+import { crash } from '../../testing/interrupted-store.ts'
+
+let course: Course
+beforeEach(() => {
+  course = aCourse()
+})
+
+const act = (id: string, verb: string, json: object = {}, as: Role = 'user') =>
+  course.send('POST', `lablet-sessions/${id}/${verb}`, { as, json })
+const cancel = (id: string, as: Role = 'user') => course.send('DELETE', `lablet-sessions/${id}`, { as })
+const reserved = async (id: string) => Object.keys((await course.get(id)).reservations)
+
+describe('whose session it is', () => {
+  const verbs: [string, (id: string, as: Role) => ReturnType<Course['send']>][] = [
+    ['GET', (id, as) => course.send('GET', `lablet-sessions/${id}`, { as })],
+    ['decisions', (id, as) => course.send('GET', `lablet-sessions/${id}/decisions`, { as })],
+    ['DELETE', cancel],
+    ['extend', (id, as) => act(id, 'extend', { minutes: 1 }, as)],
+    ['requeue', (id, as) => act(id, 'requeue', {}, as)],
+    ['retry', (id, as) => act(id, 'retry', {}, as)],
+  ]
+
+  it.each(verbs)('decides who may %s it', async (_, ask) => {
+    const statuses: Record<string, number> = {}
+    for (const as of ['admin', 'operator', 'author', 'user'] as const) {
+      const { id } = await course.book({ duration_minutes: 10 }, 'user')
+      statuses[as] = (await ask(id, as)).status
+    }
+    expect(statuses.author).toBe(404)
+    for (const as of ['admin', 'operator', 'user']) expect([200, 202, 409]).toContain(statuses[as])
+  })
+
+  it('decides who is shown it in lists', async () => {
+    const mine = await course.book({}, 'user')
+    const theirs = await course.book({}, 'author')
+    const listed = async (as: Role, query = '') =>
+      (await course.send('GET', `lablet-sessions${query}`, { as })).json.items
+        .map((each: { id: string }) => each.id)
+        .sort()
+    const both = [mine.id, theirs.id].sort()
+    expect(await listed('user')).toEqual([mine.id])
+    expect(await listed('user', '?owner=author')).toEqual([])
+    expect(await listed('author')).toEqual([theirs.id])
+    for (const as of ['admin', 'operator', 'controller'] as const) expect(await listed(as)).toEqual(both)
+    expect(await listed('admin', '?owner=author')).toEqual([theirs.id])
+    expect(await listed('admin', '/mine')).toEqual([])
+    expect(await listed('user', '/mine')).toEqual([mine.id])
+  })
+})
+
+it('lists what is not over, unless asked', async () => {
+  const { id } = await course.book()
+  await cancel(id)
+  const listed = async (query: string) => (await course.send('GET', `lablet-sessions?${query}`)).json.items.length
+  expect([await listed(''), await listed('include_finished=true'), await listed('status=TERMINATED')]).toEqual([
+    0, 1, 1,
+  ])
+})
+
+describe('cancelling', () => {
+  it('ends what is not placed at once', async () => {
+    const { id } = await course.book()
+    expect((await cancel(id)).json).toMatchObject({
+      status: 'TERMINATED',
+      desired_status: 'TERMINATED',
+      desired_by: 'user',
+    })
+    expect((await cancel(id)).status).toBe(202)
+  })
+
+  it('asks for the end of what has a place; the lab is taken down first', async () => {
+    const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING')
+    expect((await cancel(id)).json).toMatchObject({ status: 'INSTANTIATING', desired_status: 'TERMINATED' })
+  })
+
+  it('gives back room that an assignment left before it died', async () => {
+    const worker = await course.serving()
+    const { id } = await course.book()
+    course.store.interrupt({ kind: 'session', write: 'replace', when: 'before', run: crash })
+    await course.assign(id, worker.id)
+    expect(await reserved(worker.id)).toEqual([id])
+    await cancel(id)
+    expect(await reserved(worker.id)).toEqual([])
+  })
+})
+
+describe('extending', () => {
+  it('lets it last longer, once per request, up to what the definition allows', async () => {
+    const { id, timeslot } = await course.book({ duration_minutes: 30 })
+    const request = { as: 'user', headers: { 'idempotency-key': 'k' }, json: { minutes: 20 } } as const
+    for (let n = 0; n < 2; n++) await course.send('POST', `lablet-sessions/${id}/extend`, request)
+    const end = toInstant(Date.parse(timeslot.end) + 20 * 60_000)
+    expect((await course.session(id)).timeslot).toEqual({ ...timeslot, end })
+    expect((await act(id, 'extend', { minutes: 11 })).json.code).toBe('timeslot_invalid')
+  })
+
+  it('is refused when it is over', async () => {
+    const { id } = await course.book({ duration_minutes: 30 })
+    await course.clock.advance(31 * 60_000)
+    expect((await act(id, 'extend', { minutes: 10 })).json.code).toBe('session_over')
+    const worker = await course.serving()
+    const placed = await course.placed(worker.id)
+    await cancel(placed.id)
+    expect((await act(placed.id, 'extend', { minutes: 10 })).json.code).toBe('session_over')
+  })
+})
+
+describe('requeueing', () => {
+  it('takes it back from its worker, with its room', async () => {
+    const worker = await course.serving()
+    const { id } = await course.placed(worker.id)
+    expect((await act(id, 'requeue', { reason: 'a better place' })).json).toMatchObject({
+      status: 'PENDING',
+      worker_id: null,
+    })
+    expect(await reserved(worker.id)).toEqual([])
+  })
+
+  it('gives its room back also after a crash', async () => {
+    const worker = await course.serving()
+    const { id } = await course.placed(worker.id)
+    course.store.interrupt({ kind: 'session', write: 'replace', when: 'after', run: crash })
+    expect((await act(id, 'requeue')).status).toBe(503)
+    expect(await reserved(worker.id)).toEqual([id])
+    await course.tend()
+    expect(await reserved(worker.id)).toEqual([])
+  })
+
+  it('is for SCHEDULED sessions only', async () => {
+    expect((await act((await course.book()).id, 'requeue')).json.code).toBe('session_wrong_state')
+  })
+})
+
+describe('retrying', () => {
+  it('begins the whole anew, where something has failed', async () => {
+    const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING')
+    expect((await act(id, 'retry')).json.code).toBe('session_wrong_state')
+    await course.say(id, { last_error: 'lab_start: no', pipeline: { name: 'instantiate', attempt: 2, steps: {} } })
+    expect((await act(id, 'retry')).json).toMatchObject({
+      status: 'INSTANTIATING',
+      pipeline: { name: 'instantiate', attempt: 3 },
+      last_error: null,
+    })
+  })
+
+  it('is for sessions whose lab is being started', async () => {
+    expect((await act((await course.book()).id, 'retry')).json.code).toBe('session_wrong_state')
+  })
+})

@@ -1,0 +1,109 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { newPipeline } from '@lcm/domain/session/pipeline'
+import type { Api } from '../../api.ts'
+import { findSession, refuseStranger } from '../../queries/sessions.ts'
+import { auditEntry } from '../entries.ts'
+import { changeSession, type SessionRequest } from './change-session.ts'
+import { invalid } from './create-session.ts'
+import { offWorker } from './report-session.ts'
+import { settleSession } from './settle.ts'
+
+const MINUTE_MS = 60_000
+
+/** What is not placed ends at once. The rest is what a person wants; its lab is taken down first. */
+export async function cancelSession(api: Api, request: SessionRequest): Promise<LabletSession> {
+  const { actor } = request
+  const cancelled = await changeSession(api, request.params.id, request, (session, now) => {
+    refuseStranger(session, actor)
+    if (isFinal(session.status) || session.desired_status === 'TERMINATED') return null
+    const wanted = { ...session, desired_status: 'TERMINATED' as const, desired_by: actor.name, desired_reason: '' }
+    const entries = [auditEntry(actor, 'cancel', now, { before: wish(session), after: wish(wanted) })]
+    if (session.status !== 'PENDING') return { session: wanted, entries }
+    return {
+      session: { ...wanted, status: 'TERMINATED', waiting_reason: null },
+      entries,
+      because: `${actor.name} cancelled it`,
+    }
+  })
+  await settleSession(api, cancelled.id)
+  return cancelled
+}
+
+const wish = ({ desired_status, timeslot }: LabletSession) => ({ desired_status, timeslot })
+
+export async function extendSession(
+  api: Api,
+  request: SessionRequest<BodyOf<'extendSession'>>,
+): Promise<LabletSession> {
+  const { actor, body } = request
+  const { definition } = await findSession(api, request.params.id)
+  const longest = (await api.definitions.get(definition.id))?.max_duration_minutes ?? 0
+  return changeSession(api, request.params.id, request, (session, now) => {
+    refuseStranger(session, actor)
+    refuseOver(session, now)
+    const { start, end } = session.timeslot
+    const timeslot = { start, end: toInstant(toMs(end) + body.minutes * MINUTE_MS) }
+    const minutes = (toMs(timeslot.end) - toMs(start)) / MINUTE_MS
+    if (minutes > longest)
+      throw invalid(`it would last ${Math.ceil(minutes)} min, and ${definition.name} may last ${longest} min`)
+    const extended = { ...session, timeslot }
+    return {
+      session: extended,
+      entries: [auditEntry(actor, 'extend', now, { before: wish(session), after: wish(extended) })],
+    }
+  })
+}
+
+const OVER: ReadonlySet<LabletSession['status']> = new Set(['STOPPING', 'STOPPED', 'EXPIRED', 'ARCHIVED', 'TERMINATED'])
+
+function refuseOver({ status, desired_status, timeslot }: LabletSession, now: Instant): void {
+  if (OVER.has(status)) throw new ProblemError('session_over', `it is ${status}`)
+  if (desired_status === 'TERMINATED') throw new ProblemError('session_over', 'it was cancelled')
+  if (timeslot.end <= now) throw new ProblemError('session_over', `its time was over at ${timeslot.end}`)
+}
+
+/** Back to where it is placed anew. It has no lab yet, so that its room is free at once. */
+export async function requeueSession(
+  api: Api,
+  request: SessionRequest<BodyOf<'requeueSession'>>,
+): Promise<LabletSession> {
+  const { actor, body } = request
+  const requeued = await changeSession(api, request.params.id, request, (session, now) => {
+    refuseStranger(session, actor)
+    refuseUnwanted(session, 'SCHEDULED')
+    const because = `${actor.name} asked for another place`
+    return {
+      session: { ...offWorker(session), status: 'PENDING', waiting_reason: because },
+      entries: [auditEntry(actor, 'requeue', now, { reason: body.reason })],
+      because,
+    }
+  })
+  await settleSession(api, requeued.id)
+  return requeued
+}
+
+function refuseUnwanted(session: LabletSession, needed: LabletSession['status']): void {
+  if (session.status !== needed)
+    throw new ProblemError('session_wrong_state', `it is ${session.status}, and would have to be ${needed}`)
+  if (session.desired_status === 'TERMINATED') throw new ProblemError('session_wrong_state', 'it was cancelled')
+}
+
+/** A new try of the whole, where something has gone wrong. What its steps did before they find by themselves. */
+export function retrySession(api: Api, request: SessionRequest<BodyOf<'retrySession'>>): Promise<LabletSession> {
+  const { actor, body } = request
+  return changeSession(api, request.params.id, request, (session, now) => {
+    refuseStranger(session, actor)
+    refuseUnwanted(session, 'INSTANTIATING')
+    const { pipeline } = session
+    const steps = Object.values(pipeline?.steps ?? {})
+    const hasFailed = session.last_error !== null || steps.some(step => step.status === 'failed' || step.error !== null)
+    if (!hasFailed) throw new ProblemError('session_wrong_state', 'nothing has gone wrong with its lab yet')
+    return {
+      session: { ...session, pipeline: newPipeline('instantiate', (pipeline?.attempt ?? 0) + 1), last_error: null },
+      entries: [auditEntry(actor, 'retry', now, { reason: body.reason })],
+    }
+  })
+}

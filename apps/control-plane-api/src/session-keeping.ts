@@ -1,0 +1,93 @@
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Api } from './api.ts'
+import { changeWorker } from './commands/change-worker.ts'
+import { settleAllVersions } from './commands/definitions/versions.ts'
+import { byHouse, unlessOvertaken } from './commands/house.ts'
+import { orphanLabs } from './commands/labs/orphan-labs.ts'
+import { changeSession } from './commands/sessions/change-session.ts'
+import { settleRoom, settleSession } from './commands/sessions/settle.ts'
+import { everyPage } from './queries/every-page.ts'
+
+/** Its controller ends a session in time; this is for when there is none. */
+export const EXPIRY_GRACE_MS = 5 * 60_000
+/** No assignment takes so long. */
+const ASSIGNMENT_MS_MAX = 60_000
+
+/** Finishes what crashes and silent controllers left of sessions. Any number of replicas may do so at once. */
+export async function tendSessions(api: Api, signal: AbortSignal): Promise<void> {
+  for (const step of [expireOverdue, settleAllVersions, settleBooks, settleLabs, forgetWishes])
+    if (!signal.aborted) await step(api)
+}
+
+const EXPIRING: ReadonlySet<LabletSession['status']> = new Set([
+  'PENDING',
+  'SCHEDULED',
+  'INSTANTIATING',
+  'READY',
+  'RUNNING',
+])
+
+async function expireOverdue(api: Api): Promise<void> {
+  const isOverdue = ({ status, timeslot }: LabletSession): boolean =>
+    EXPIRING.has(status) && toMs(timeslot.end) + EXPIRY_GRACE_MS <= api.clock.now()
+  for (const { id, ...rest } of await everyPage(api.sessions, { where: { is_over: 'no' } })) {
+    if (!isOverdue({ id, ...rest })) continue
+    const change = (session: LabletSession) =>
+      isOverdue(session)
+        ? { session: { ...session, status: 'EXPIRED' as const }, because: 'its time was over, and nobody ended it' }
+        : null
+    await unlessOvertaken(changeSession(api, id, byHouse(id), change))
+  }
+}
+
+/** Room that is in a book for a session which is not there. What is quite new may be under way. */
+async function settleBooks(api: Api): Promise<void> {
+  for (const worker of await everyPage(api.workers, { where: { is_reserved: 'yes' } }))
+    for (const [id, { since }] of Object.entries(worker.reservations))
+      if (api.clock.now() - toMs(since) > ASSIGNMENT_MS_MAX) await settleRoom(api, worker, id)
+}
+
+/** Labs of machines that are gone, and of sessions that are over or elsewhere. */
+async function settleLabs(api: Api): Promise<void> {
+  const labs = await everyPage(api.labs, { where: { is_gone: 'no' } })
+  const isWorkerGone = new Map<string, boolean>()
+  for (const id of new Set(labs.map(lab => lab.worker_id))) {
+    const worker = await api.workers.get(id)
+    isWorkerGone.set(id, worker === null || worker.status === 'TERMINATED')
+    if (isWorkerGone.get(id)) await orphanLabs(api, id)
+  }
+  const left = labs.filter(lab => lab.session_id !== null && !isWorkerGone.get(lab.worker_id))
+  for (const id of new Set(left.flatMap(lab => lab.session_id ?? []))) {
+    const session = await api.sessions.get(id)
+    const isOwn = (lab: { id: string }) =>
+      session !== null && !isFinal(session.status) && session.lab_record_id === lab.id
+    if (left.some(lab => lab.session_id === id && !isOwn(lab))) await settleSession(api, id)
+  }
+}
+
+/** Sessions that were placed, or are over, wait for no worker any more: it may be stopped when it is idle. */
+async function forgetWishes(api: Api): Promise<void> {
+  for (const worker of await everyPage(api.workers, { where: { is_wanted: 'yes' } })) {
+    const waiting = new Set<string>()
+    for (const id of worker.wanted_by) if ((await api.sessions.get(id))?.status === 'PENDING') waiting.add(id)
+    const without = (current: Worker) => {
+      const wanted_by = current.wanted_by.filter(id => waiting.has(id) || !worker.wanted_by.includes(id))
+      return wanted_by.length === current.wanted_by.length ? null : { worker: { ...current, wanted_by } }
+    }
+    await unlessOvertaken(changeWorker(api, byHouse(worker.id), without))
+  }
+}
+
+/** Sessions that have been over for so long, and labs that have been deleted for so long, are forgotten. */
+export async function forgetFinished(api: Api, days: number): Promise<void> {
+  const before = toInstant(api.clock.now() - days * 86_400_000)
+  for (const session of await everyPage(api.sessions, { where: { is_over: 'yes' } })) {
+    if (session.entered_status_at >= before) continue
+    await settleSession(api, session.id)
+    await api.sessions.remove(session)
+  }
+  for (const lab of await everyPage(api.labs, { where: { status: 'DELETED' } }))
+    if (lab.updated_at < before) await api.labs.remove(lab)
+}

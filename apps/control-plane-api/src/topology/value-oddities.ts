@@ -1,0 +1,37 @@
+const HALF_CHARACTER = /\p{Surrogate}/u
+
+interface Limits {
+  readonly depthMax: number
+  /** What it would take to write everything out, references included. */
+  readonly charsMax: number
+}
+
+export interface Oddity {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** What stores, parsers and labs differ over, or what grew beyond measure by references; null when there is nothing of it. */
+export function oddityIn(value: unknown, { depthMax, charsMax }: Limits): Oddity | null {
+  let chars = 0
+  const walk = (each: unknown, path: readonly (string | number)[]): Oddity | null => {
+    chars += typeof each === 'string' ? each.length : 1
+    if (chars > charsMax) return { path, message: 'its references make it too long' }
+    if (path.length > depthMax) return { path, message: 'nested too deeply' }
+    if (typeof each === 'string') return oddText(each, path)
+    if (typeof each !== 'object' || each === null) return null
+    for (const [key, child] of Object.entries(each)) {
+      const place = [...path, Array.isArray(each) ? Number(key) : key]
+      const odd =
+        (key === '__proto__' ? { path, message: '__proto__ is not allowed' } : oddText(key, path)) ?? walk(child, place)
+      if (odd !== null) return odd
+    }
+    return null
+  }
+  return walk(value, [])
+}
+
+function oddText(text: string, path: Oddity['path']): Oddity | null {
+  if (text.includes('\u0000')) return { path, message: 'NUL is not allowed' }
+  return HALF_CHARACTER.test(text) ? { path, message: 'half of a character is not allowed' } : null
+}
