@@ -101,8 +101,8 @@ it('a fleet that was killed goes on in another folder, with its machines and its
   const fleet = await followWorkers(first.client, allRunning)
   const [one] = fleet
   const params = { id: one?.id ?? '' }
-  const body = { product: 'CML_Enterprise', token: 'a planted licence token' }
-  await first.client.call('putWorkerLicense', { params, body })
+  const body = { username: 'admin', password: 'a planted password' }
+  await first.client.call('putWorkerCredentials', { params, body })
   const controller = await first.client.call('createToken', {
     body: { name: 'watcher', role: 'controller', service: 'worker-controller' },
   })
@@ -125,7 +125,7 @@ it('a fleet that was killed goes on in another folder, with its machines and its
   expect(again.map(identityOf).sort(byId)).toEqual(fleet.map(identityOf).sort(byId))
   expect(await second.machines()).toEqual(machines)
   const secrets = await clientOf(second.api, controller.secret).call('getWorkerSecrets', { params })
-  expect(secrets.license_token).toBe('a planted licence token')
+  expect(secrets.cml_password).toBe('a planted password')
 
   // Held at the start, and let go by the first full look at the fleet: two more versions.
   const scaling = () => scalingIn(join(to, 'lcm.sqlite'))

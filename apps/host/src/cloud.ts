@@ -1,8 +1,10 @@
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
 import { awsCompute } from '@lcm/cloud-aws/aws-compute'
 import { awsMetrics } from '@lcm/cloud-aws/aws-metrics'
+import { cmlLabsClient } from '@lcm/cloud-aws/cml-labs'
 import { cmlSystemClient } from '@lcm/cloud-aws/cml-system'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import type { PresetName } from '@lcm/cloud-sim/fault-plan'
@@ -21,6 +23,7 @@ export interface Cloud {
   readonly compute: Compute
   readonly metrics: MachineMetrics
   readonly cml: CmlSystem
+  readonly labs: CmlLabs
   /** How its CML servers are entered where nobody says otherwise; null: nobody knows. */
   readonly cmlDefaults: CmlCredentials | null
   readonly regions: Regions
@@ -41,10 +44,12 @@ export function realCloud(options: { clock: Clock; regionsFile: string | undefin
   const compute = awsCompute({ clock: options.clock })
   const metrics = awsMetrics({ clock: options.clock })
   const cml = cmlSystemClient({ clock: options.clock })
+  const labs = cmlLabsClient({ clock: options.clock })
   return {
     compute,
     metrics,
     cml,
+    labs,
     cmlDefaults: null,
     regions: readRegionFile(options.regionsFile),
     policy: WORKER_POLICY,
@@ -53,7 +58,7 @@ export function realCloud(options: { clock: Clock; regionsFile: string | undefin
     async close() {
       compute.close()
       metrics.close()
-      await cml.close()
+      await Promise.all([cml.close(), labs.close()])
     },
   }
 }
@@ -98,11 +103,13 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
   const compute = awsCompute({ clock, endpoint: server.url, credentials })
   const metrics = awsMetrics({ clock, endpoint: server.url, credentials })
   const cml = cmlSystemClient({ clock })
+  const labs = cmlLabsClient({ clock })
   const copies = new Set<Promise<void>>()
   return {
     compute,
     metrics,
     cml,
+    labs,
     cmlDefaults: DEFAULT_CML_LOGIN,
     regions: SIM_REGIONS,
     policy: SIM_POLICY,
@@ -115,7 +122,7 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
     async close() {
       compute.close()
       metrics.close()
-      await cml.close()
+      await Promise.all([cml.close(), labs.close()])
       await server.close()
       await Promise.allSettled(copies)
       model.close()

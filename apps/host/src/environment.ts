@@ -157,17 +157,47 @@ function contradictions(given: Env): string[] {
 }
 const isOn = (text: string): boolean => z.stringbool().safeParse(text).data === true
 
-const WORKER_CONTROLLER = z.object({
+/** What every controller in a process of its own needs. */
+const SERVED = {
   ...SHARED,
-  ...LOOPS,
   CONTROL_PLANE_API_URL: z.url().default('http://localhost:8080'),
   LCM_SERVICE_TOKEN: word,
+}
+
+const RESOURCE_SCHEDULER = z.object({
+  ...SERVED,
+  RESOURCE_SCHEDULER_INSTANCE_ID: word.optional(),
+  RECONCILE_INTERVAL: LOOPS.RECONCILE_INTERVAL,
+  RECONCILE_POLLING_ENABLED: LOOPS.RECONCILE_POLLING_ENABLED,
+  AWS_REGION: word.default('us-east-1'),
+  CLEANUP_INTERVAL: seconds(3600),
+  CLEANUP_DRY_RUN: flag(false),
+})
+export type ResourceSchedulerEnvironment = z.infer<typeof RESOURCE_SCHEDULER>
+
+const LABLET_CONTROLLER = z.object({
+  ...SERVED,
+  LABLET_CONTROLLER_INSTANCE_ID: word.optional(),
+  RECONCILE_INTERVAL: LOOPS.RECONCILE_INTERVAL,
+  RECONCILE_POLLING_ENABLED: LOOPS.RECONCILE_POLLING_ENABLED,
+  LAB_SCAN_INTERVAL: seconds(1800),
+  LCM_CONTENT_FOLDER: file,
+  CML_DEFAULT_USERNAME: LOOPS.CML_DEFAULT_USERNAME,
+  CML_DEFAULT_PASSWORD: LOOPS.CML_DEFAULT_PASSWORD,
+})
+export type LabletControllerEnvironment = z.infer<typeof LABLET_CONTROLLER>
+
+const WORKER_CONTROLLER = z.object({
+  ...SERVED,
+  ...LOOPS,
   LCM_FLEET: z.string().regex(/^[\w.-]{1,64}$/, 'letters, digits, dots and dashes'),
   WORKER_CONTROLLER_INSTANCE_ID: word.optional(),
   READY_PROBE_INTERVAL: seconds(10),
   AWS_REGIONS_CONFIG_PATH: word,
 })
 export type WorkerControllerEnvironment = z.infer<typeof WORKER_CONTROLLER>
+/** A served controller's variables, with its own name for itself. */
+export type ControllerEnvironment = z.infer<z.ZodObject<typeof SERVED>> & { readonly instanceId: string | undefined }
 export type SharedEnvironment = Pick<ApiEnvironment, keyof typeof SHARED>
 
 /** For a process that reads no other variables of the API. */
@@ -177,6 +207,8 @@ export type WebhookEnvironment = Pick<ApiEnvironment, keyof typeof WEBHOOK>
 export const apiEnvironment = (env: Env): ApiEnvironment => read(API, env, missingAccess)
 export const workerControllerEnvironment = (env: Env): WorkerControllerEnvironment =>
   read(WORKER_CONTROLLER, env, contradictions)
+export const resourceSchedulerEnvironment = (env: Env): ResourceSchedulerEnvironment => read(RESOURCE_SCHEDULER, env)
+export const labletControllerEnvironment = (env: Env): LabletControllerEnvironment => read(LABLET_CONTROLLER, env)
 /** For a process in which the controller runs beside the API. */
 export const loopsEnvironment = (env: Env): LoopsEnvironment => read(LOOPS_SCHEMA, env, contradictions)
 
@@ -215,9 +247,12 @@ export const loopsOf = (env: LoopsEnvironment) => ({
   autoImportEnabled: env.AUTO_IMPORT_ENABLED ?? env.WORKER_DISCOVERY_ENABLED ?? true,
   discoveryAmiFilter: env.WORKER_DISCOVERY_AMI_FILTER,
   workerSeriesMax: env.METRICS_WORKER_SERIES_MAX,
-  cmlDefaults:
-    env.CML_DEFAULT_PASSWORD === '' ? null : { username: env.CML_DEFAULT_USERNAME, password: env.CML_DEFAULT_PASSWORD },
+  cmlDefaults: cmlDefaultsOf(env),
 })
+
+/** Null where no password was said: nobody logs in by a guess. */
+export const cmlDefaultsOf = (env: Pick<LoopsEnvironment, 'CML_DEFAULT_USERNAME' | 'CML_DEFAULT_PASSWORD'>) =>
+  env.CML_DEFAULT_PASSWORD === '' ? null : { username: env.CML_DEFAULT_USERNAME, password: env.CML_DEFAULT_PASSWORD }
 
 const shown = (name: string, value: string): string =>
   /TOKEN$|KEY$|PASSWORD$|STORE$|WEBHOOK_URL$/.test(name) ? '(hidden)' : value

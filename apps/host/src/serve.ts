@@ -1,10 +1,23 @@
-import { apiEnvironment, type Env, settingsEnvironment, workerControllerEnvironment } from './environment.ts'
+import {
+  apiEnvironment,
+  type Env,
+  labletControllerEnvironment,
+  resourceSchedulerEnvironment,
+  settingsEnvironment,
+  workerControllerEnvironment,
+} from './environment.ts'
 import { serveApi } from './serve-api.ts'
+import { serveLabletController, serveResourceScheduler } from './serve-session-controllers.ts'
 import { serveWorkerController } from './serve-worker-controller.ts'
 import type { Io } from './up.ts'
 
 /** The services of the cluster profile, with the ports they take unless told otherwise. */
-export const SERVED = { 'control-plane-api': 8080, 'worker-controller': 8083 } as const
+export const SERVED = {
+  'control-plane-api': 8080,
+  'resource-scheduler': 8081,
+  'lablet-controller': 8082,
+  'worker-controller': 8083,
+} as const
 export type ServedService = keyof typeof SERVED
 
 export interface ServeOptions {
@@ -18,7 +31,14 @@ export interface ServeOptions {
 /** One service as a process of its own, until the signal aborts. Everything else comes from the environment. */
 export function serve({ service, host, port, env }: ServeOptions, io: Io): Promise<void> {
   const at = { host, port: port ?? SERVED[service] }
-  return service === 'control-plane-api'
-    ? serveApi(apiEnvironment(env), settingsEnvironment(env), at, io)
-    : serveWorkerController(workerControllerEnvironment(env), at, io)
+  switch (service) {
+    case 'control-plane-api':
+      return serveApi(apiEnvironment(env), settingsEnvironment(env), at, io)
+    case 'resource-scheduler':
+      return serveResourceScheduler(resourceSchedulerEnvironment(env), at, io)
+    case 'lablet-controller':
+      return serveLabletController(labletControllerEnvironment(env), at, io)
+    case 'worker-controller':
+      return serveWorkerController(workerControllerEnvironment(env), at, io)
+  }
 }

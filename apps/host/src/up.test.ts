@@ -8,19 +8,8 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { describe, expect, it } from 'vitest'
 import { StartupError } from './startup-error.ts'
-import { followWorkers } from './testing/follow-workers.ts'
+import { followWorkers, whatLasts } from './testing/follow-workers.ts'
 import { type UpOptions, up } from './up.ts'
-
-/** What a restart must not change; the next visit to its CML may tell more of it. */
-const whatLasts = ({ id, name, status, ec2_instance_id, https_endpoint, launch, state_history }: Worker) => ({
-  id,
-  name,
-  status,
-  ec2_instance_id,
-  https_endpoint,
-  launch,
-  state_history,
-})
 
 const SPEED = 1_200
 const scratch = () => mkdtempSync(join(tmpdir(), 'lcm-up-'))
@@ -98,7 +87,7 @@ describe('the embedded profile', () => {
     await whileUp(dataDir, async ({ api }) => {
       expect(await (await fetch(`${api}/health`)).json()).toMatchObject({
         status: 'healthy',
-        services: [{ name: 'worker-controller' }],
+        services: [{ name: 'worker-controller' }, { name: 'resource-scheduler' }, { name: 'lablet-controller' }],
       })
       expect((await fetch(`${api}/ready`)).status).toBe(200)
       expect((await fetch(`${api}/metrics`)).status).toBe(401)

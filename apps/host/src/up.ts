@@ -4,8 +4,11 @@ import { resolve } from 'node:path'
 import { apiClient } from '@lcm/client/client'
 import type { PresetName } from '@lcm/cloud-sim/fault-plan'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
-import { localCoordination } from '@lcm/coordination/local'
-import type { Actor } from '@lcm/domain/actor'
+import { type LocalCoordination, localCoordination } from '@lcm/coordination/local'
+import type { Actor, ServiceName } from '@lcm/domain/actor'
+import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/lablet-controller/config'
+import { contentSources } from '@lcm/lablet-controller/content-sources'
+import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/resource-scheduler/config'
 import { host, type Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { answerOf } from '@lcm/service/controller-face'
@@ -18,12 +21,18 @@ import { assetFolder } from './assets.ts'
 import { backupsOf } from './backup.ts'
 import { closingAfter } from './closing.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
-import type { ComposedController } from './controller-composition.ts'
+import type { ComposedController, ControllerParts } from './controller-composition.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
 import { loopsEnvironment, loopsOf, settingsEnvironment, webhookEnvironment, webhookOf } from './environment.ts'
 import { createFirstFleet } from './first-fleet.ts'
 import { listen, openStore } from './listening.ts'
 import { holdRestoredFleet } from './restored.ts'
+import {
+  composeLabletController,
+  composeResourceScheduler,
+  LABLET_CONTROLLER,
+  RESOURCE_SCHEDULER,
+} from './session-controllers.ts'
 import { StartupError } from './startup-error.ts'
 import { readTemplateFiles } from './template-files.ts'
 import { VERSION } from './version.ts'
@@ -87,35 +96,49 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   const plane = openControlPlane(opened, { changeKeys: coordination.changeKeys, meter, controllers })
   await holdRestoredFleet(folder.path, plane)
   plane.access.grant(folder.adminToken, ADMIN)
-  const controllerToken = randomBytes(32).toString('base64url')
-  plane.access.grant(controllerToken, {
-    id: 'worker-controller',
-    name: 'worker-controller',
-    role: 'controller',
-    service: 'worker-controller',
-  })
   await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
   if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
-  const instanceId = `${hostname()}-${randomBytes(4).toString('hex')}`
-  const controller = composeWorkerController({
-    client: apiClient(plane.dispatch, { token: controllerToken }),
-    compute: cloud.compute,
-    metrics: cloud.metrics,
-    cml: cloud.cml,
-    changeKeys: coordination.changeKeys,
-    election: coordination.election(WORKER_CONTROLLER, instanceId),
-    logger: log,
-    meter,
-    config: controllerConfig(options.env, folder.fleetId, cloud),
-    problems: () => [],
-  })
-  controllers.push(controller)
+  controllers.push(...composeAll(opened, { plane, coordination, meter }))
   const server = await listen(plane, { host: 'localhost', port: options.port ?? PORT })
   onClose(() => server.close())
   folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
   const loginUrl = `${server.url}/login?code=${await plane.access.createLoginCode(ADMIN)}`
   for (const line of welcome(server.url, loginUrl, opened)) io.out(line)
-  await host([...plane.services, ...controller.services], io.signal, { logger: log })
+  await host([...plane.services, ...controllers.flatMap(({ services }) => services)], io.signal, { logger: log })
+}
+
+/** Every controller of the product, in one process. Each has a name and a token of its own, as it would alone. */
+function composeAll(
+  { options, log, folder, cloud }: Opened,
+  { plane, coordination, meter }: { plane: ControlPlane; coordination: LocalCoordination; meter: PromMeter },
+): ComposedController[] {
+  const instanceId = `${hostname()}-${randomBytes(4).toString('hex')}`
+  const partsOf = (service: ServiceName): ControllerParts => {
+    const token = randomBytes(32).toString('base64url')
+    plane.access.grant(token, { id: service, name: service, role: 'controller', service })
+    return {
+      client: apiClient(plane.dispatch, { token }),
+      changeKeys: coordination.changeKeys,
+      election: coordination.election(service, instanceId),
+      logger: log,
+      meter,
+      problems: () => [],
+    }
+  }
+  const config = controllerConfig(options.env, folder.fleetId, cloud)
+  const { compute, metrics, cml, labs } = cloud
+  const [region = 'us-east-1'] = Object.keys(cloud.regions)
+  const sources = contentSources({ clock: systemClock, folder: folder.file('content'), fetch: globalThis.fetch })
+  return [
+    composeWorkerController({ ...partsOf(WORKER_CONTROLLER), compute, metrics, cml, config }),
+    composeResourceScheduler({ ...partsOf(RESOURCE_SCHEDULER), config: { ...RESOURCE_SCHEDULER_DEFAULTS, region } }),
+    composeLabletController({
+      ...partsOf(LABLET_CONTROLLER),
+      labs,
+      sources,
+      config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: config.cmlDefaults },
+    }),
+  ]
 }
 
 function controllerConfig(env: UpOptions['env'], fleet: string, cloud: Cloud): WorkerControllerConfig {

@@ -16,5 +16,8 @@ export async function followWorkers(
   return [...workers.values()]
 }
 
-/** What it cost grows from look to look. */
-export const withoutCost = ({ cost: _, ...worker }: WorkerView) => worker
+/** What no crash and no restart may change; what it costs grows, and the next visit to its CML may tell more of it. */
+export const whatLasts = (worker: WorkerView) => {
+  const { id, name, status, ec2_instance_id, https_endpoint, launch, state_history } = worker
+  return { id, name, status, ec2_instance_id, https_endpoint, launch, state_history }
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { isProblem } from '@lcm/client/api-error'
+import { apiClient } from '@lcm/client/client'
+import { httpTransport } from '@lcm/client/http-transport'
+import type { Dispatch } from '@lcm/contract/wire'
+import type { ServiceName } from '@lcm/domain/actor'
+import { host } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import { startControllerServer } from '@lcm/service/controller-server'
+import { pinoLogger } from '@lcm/service/pino-logger'
+import { promMeter } from '@lcm/service/prom-meter'
+import { closingAfter } from './closing.ts'
+import type { ComposedController, ControllerParts } from './controller-composition.ts'
+import type { ControllerEnvironment } from './environment.ts'
+import { etcdProblems, openEtcd } from './serving.ts'
+import type { Io } from './up.ts'
+
+export interface At {
+  readonly host: string
+  readonly port: number
+}
+
+/** A controller as a process of its own. Any number may run; one leads. `make` opens what it needs and says how to close it. */
+export function serveController(
+  { service, env, at }: { service: ServiceName; env: ControllerEnvironment; at: At },
+  io: Io,
+  make: (parts: ControllerParts, onClose: (close: () => unknown) => void) => ComposedController,
+): Promise<void> {
+  const logger = pinoLogger({ level: env.LCM_LOG_LEVEL, to: 'stdout' })
+  return closingAfter(async onClose => {
+    const coordination = openEtcd(env, logger)
+    onClose(() => coordination.close())
+    const transport = httpTransport({ baseUrl: env.CONTROL_PLANE_API_URL, clock: systemClock })
+    const instanceId = env.instanceId ?? `${hostname()}-${randomBytes(4).toString('hex')}`
+    const parts: ControllerParts = {
+      client: apiClient(transport, { token: env.LCM_SERVICE_TOKEN }),
+      changeKeys: coordination.changeKeys,
+      election: coordination.election(service, instanceId),
+      logger,
+      meter: promMeter(),
+      problems: () => etcdProblems(coordination),
+    }
+    const controller = make(parts, onClose)
+    const server = await startControllerServer({ face: controller.face, roleOf: roleAt(transport), ...at })
+    onClose(() => server.close())
+    io.out(`${service} ${instanceId} listens on ${server.url}`)
+    await host([...controller.services], io.signal, { logger })
+  })
+}
+
+/** The API knows who people are. */
+const roleAt = (transport: Dispatch) => async (token: string) => {
+  try {
+    return (await apiClient(transport, { token }).call('info', {})).actor.role
+  } catch (error) {
+    if (isProblem(error, 'unauthenticated')) return null
+    throw error
+  }
+}

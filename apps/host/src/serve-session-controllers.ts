@@ -1,0 +1,47 @@
+import { cmlLabsClient } from '@lcm/cloud-aws/cml-labs'
+import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/lablet-controller/config'
+import { contentSources } from '@lcm/lablet-controller/content-sources'
+import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/resource-scheduler/config'
+import { systemClock } from '@lcm/runtime/clock'
+import { cmlDefaultsOf, type LabletControllerEnvironment, type ResourceSchedulerEnvironment } from './environment.ts'
+import { type At, serveController } from './serve-controller.ts'
+import {
+  composeLabletController,
+  composeResourceScheduler,
+  LABLET_CONTROLLER,
+  RESOURCE_SCHEDULER,
+} from './session-controllers.ts'
+import type { Io } from './up.ts'
+
+export function serveResourceScheduler(env: ResourceSchedulerEnvironment, at: At, io: Io): Promise<void> {
+  const given = { ...env, instanceId: env.RESOURCE_SCHEDULER_INSTANCE_ID }
+  const config = {
+    ...RESOURCE_SCHEDULER_DEFAULTS,
+    region: env.AWS_REGION,
+    reconcileIntervalMs: env.RECONCILE_INTERVAL,
+    pollingEnabled: env.RECONCILE_POLLING_ENABLED,
+    cleanupIntervalMs: env.CLEANUP_INTERVAL,
+    cleanupDryRun: env.CLEANUP_DRY_RUN,
+  }
+  return serveController({ service: RESOURCE_SCHEDULER, env: given, at }, io, parts =>
+    composeResourceScheduler({ ...parts, config }),
+  )
+}
+
+export function serveLabletController(env: LabletControllerEnvironment, at: At, io: Io): Promise<void> {
+  const given = { ...env, instanceId: env.LABLET_CONTROLLER_INSTANCE_ID }
+  const clock = systemClock
+  const config = {
+    ...LABLET_CONTROLLER_DEFAULTS,
+    reconcileIntervalMs: env.RECONCILE_INTERVAL,
+    pollingEnabled: env.RECONCILE_POLLING_ENABLED,
+    labScanIntervalMs: env.LAB_SCAN_INTERVAL,
+    cmlDefaults: cmlDefaultsOf(env),
+  }
+  return serveController({ service: LABLET_CONTROLLER, env: given, at }, io, (parts, onClose) => {
+    const labs = cmlLabsClient({ clock })
+    onClose(() => labs.close())
+    const sources = contentSources({ clock, folder: env.LCM_CONTENT_FOLDER ?? null, fetch: globalThis.fetch })
+    return composeLabletController({ ...parts, labs, sources, config })
+  })
+}

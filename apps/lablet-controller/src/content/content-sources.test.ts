@@ -1,0 +1,98 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { contentSources, PACKAGE_BYTES_MAX } from './content-sources.ts'
+
+const never = new AbortController().signal
+let clock: ManualClock
+let home: string
+let asked: string[]
+let answers: Record<string, () => Response>
+
+const answering: typeof fetch = async (input, init) => {
+  const url = String(input)
+  asked.push(url)
+  const answer = answers[url]
+  if (answer !== undefined) return answer()
+  return new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
+}
+const read = (source: string, signal = never) =>
+  contentSources({ clock, folder: join(home, 'labs'), fetch: answering }).read(source, signal)
+const redirect = (location: string) => () => new Response(null, { status: 302, headers: { location } })
+
+beforeEach(async () => {
+  clock = manualClock()
+  asked = []
+  answers = {}
+  home = await mkdtemp(join(tmpdir(), 'lcm-content-'))
+  await mkdir(join(home, 'labs'))
+  await writeFile(join(home, 'labs', 'one.yaml'), 'one')
+  await writeFile(join(home, 'secret.yaml'), 'secret')
+  await symlink(join(home, 'secret.yaml'), join(home, 'labs', 'link.yaml'))
+})
+afterEach(() => rm(home, { recursive: true }))
+
+describe('file:', () => {
+  it('is read below the folder that is set up for it, by either spelling', async () => {
+    expect(String(await read('file:one.yaml'))).toBe('one')
+    expect(String(await read(pathToFileURL(join(home, 'labs', 'one.yaml')).href))).toBe('one')
+  })
+
+  it.each(['file:../secret.yaml', 'file:link.yaml', 'file:nothing.yaml', 'file:///etc/passwd', 'file:.'])(
+    '%s is not below it',
+    async source => {
+      await expect(read(source)).rejects.toThrow('no such file below the folder')
+    },
+  )
+
+  it('that is a folder, or too large, is refused', async () => {
+    await mkdir(join(home, 'labs', 'more'))
+    await expect(read('file:more')).rejects.toThrow('that is no file')
+    await writeFile(join(home, 'labs', 'large.zip'), Buffer.alloc(PACKAGE_BYTES_MAX + 1))
+    await expect(read('file:large.zip')).rejects.toThrow('is larger than')
+  })
+
+  it('is not read at all where no folder is set up', async () => {
+    const none = contentSources({ clock, folder: null, fetch: answering })
+    await expect(none.read('file:one.yaml', never)).rejects.toThrow('no folder is set up')
+  })
+})
+
+describe('https:', () => {
+  it('is fetched, also where it leads on', async () => {
+    answers = { 'https://a/x': redirect('/y'), 'https://a/y': () => new Response('two') }
+    expect(String(await read('https://a/x'))).toBe('two')
+    expect(asked).toEqual(['https://a/x', 'https://a/y'])
+  })
+
+  it.each([
+    ['leads to http', redirect('http://b/'), 'not https'],
+    ['leads to a file', redirect('file:///etc/passwd'), 'not https'],
+    ['leads on for ever', redirect('https://a/x'), 'leads on more than 3 times'],
+    ['is not there', () => new Response('no', { status: 404 }), 'status 404'],
+    ['is too large', () => new Response(new Uint8Array(PACKAGE_BYTES_MAX + 1)), 'is larger than'],
+  ])('that %s is refused', async (_, answer, message) => {
+    answers = { 'https://a/x': answer }
+    await expect(read('https://a/x')).rejects.toThrow(message)
+  })
+
+  it('that does not answer is given up after a minute', async () => {
+    const reading = expect(read('https://a/silent')).rejects.toThrow('nothing came within 60 s')
+    await clock.advance(60_000)
+    await reading
+  })
+
+  it('is given up when the caller does', async () => {
+    const caller = new AbortController()
+    const reading = expect(read('https://a/silent', caller.signal)).rejects.toThrow('enough')
+    caller.abort(new Error('enough'))
+    await reading
+  })
+})
+
+it('s3: says what it needs', async () => {
+  await expect(read('s3://bucket/key.zip')).rejects.toThrow('S3 client of the AWS SDK, which is not installed')
+})

@@ -1,0 +1,79 @@
+import type { CmlLogin } from '@lcm/cloud/cml-access'
+import type { CmlLab, CmlLabs, CmlNode, ImportedLab, LabImport } from '@lcm/cloud/cml-labs'
+import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import { CloudError } from '@lcm/cloud/errors'
+import { NotLeadingError } from '@lcm/cloud/fenced'
+import { assert } from '@lcm/domain/assert'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Leadership } from '@lcm/runtime'
+
+/** What was announced no longer holds: somebody wrote meanwhile. Nothing was sent. */
+export class SupersededError extends Error {
+  override readonly name = 'SupersededError'
+}
+
+/** The labs of one worker, for one look at one thing. Before each change it is asked whether the change is still wanted. */
+export interface LabHands {
+  /** The name that owns what we import. */
+  ownName(): Promise<string>
+  list(): Promise<readonly CmlLab[]>
+  /** Null for a lab that is not there. */
+  get(labId: string): Promise<CmlLab | null>
+  nodes(labId: string): Promise<readonly CmlNode[]>
+  isConverged(labId: string): Promise<boolean>
+  import(request: LabImport): Promise<ImportedLab>
+  start(labId: string): Promise<void>
+  stop(labId: string): Promise<void>
+  wipe(labId: string): Promise<void>
+  delete(labId: string): Promise<void>
+}
+
+export interface HandsParts {
+  readonly labs: CmlLabs
+  readonly logins: CmlLogins
+}
+
+export interface HandsFor {
+  readonly worker: Worker
+  readonly signal: AbortSignal
+  readonly leadership: Leadership
+  /** Throws SupersededError when what was announced does not hold any more. */
+  confirm(): Promise<void>
+}
+
+export function labHands({ labs, logins }: HandsParts, { worker, signal, leadership, confirm }: HandsFor): LabHands {
+  const login = (): Promise<CmlLogin> => {
+    assert(worker.https_endpoint !== null, `${worker.id} has no address`)
+    return logins.of(worker, worker.https_endpoint, signal)
+  }
+  /** The last questions before something is changed that no compare-and-set guards. */
+  async function allowed(act: string): Promise<CmlLogin> {
+    const known = await login()
+    await confirm()
+    if (!leadership.isHeld()) throw new NotLeadingError(`${act} was not sent: this instance leads no longer`)
+    return known
+  }
+  return {
+    ownName: async () => (await login()).username,
+    list: async () => labs.list(await login(), signal),
+    get: async labId => unlessGone(labs.get(await login(), labId, signal)),
+    nodes: async labId => labs.nodes(await login(), labId, signal),
+    isConverged: async labId => labs.isConverged(await login(), labId, signal),
+    import: async request => labs.import(await allowed('import'), request, signal),
+    start: async labId => labs.start(await allowed('start'), labId, signal),
+    stop: async labId => labs.stop(await allowed('stop'), labId, signal),
+    wipe: async labId => labs.wipe(await allowed('wipe'), labId, signal),
+    delete: async labId => labs.delete(await allowed('delete'), labId, signal),
+  }
+}
+
+export const isNotFound = (error: unknown): boolean => error instanceof CloudError && error.errorClass === 'not_found'
+
+async function unlessGone(call: Promise<CmlLab>): Promise<CmlLab | null> {
+  try {
+    return await call
+  } catch (error) {
+    if (isNotFound(error)) return null
+    throw error
+  }
+}

@@ -1,0 +1,62 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aController } from './testing/a-controller.ts'
+import { type LabWorld, labWorld, MINUTE_MS, WORKER } from './testing/lab-world.ts'
+
+let world: LabWorld
+
+const statuses = (id: string) => world.api.session(id).state_history.map(({ to }) => to)
+
+beforeEach(async () => {
+  world = await labWorld()
+})
+
+describe('the life of a session', () => {
+  it('goes from its place to its end, with one lab while it lasts and nothing left after', async () => {
+    const { controller } = aController(world, 'one')
+    world.book('ls-1')
+    await world.clock.advance(10 * MINUTE_MS)
+    expect(world.api.session('ls-1')).toMatchObject({ status: 'RUNNING', last_error: null, conditions: [] })
+    expect(world.api.session('ls-1').access).toEqual([
+      { name: 'R1_serial', node: 'R1', protocol: 'serial', host: new URL(world.login().url).hostname, port: 2000 },
+      { name: 'R2_serial', node: 'R2', protocol: 'serial', host: new URL(world.login().url).hostname, port: 2001 },
+    ])
+    const [lab, ...others] = await world.labsThere()
+    expect([lab?.title, lab?.state, others]).toEqual(['Two routers ls-1', 'STARTED', []])
+    expect(controller.health()).toEqual({ sessions_managed: 1, labs_managed: 1 })
+    await world.clock.advance(30 * MINUTE_MS)
+    expect(world.api.session('ls-1')).toMatchObject({ status: 'ARCHIVED', last_error: null })
+    expect(statuses('ls-1')).toEqual(['INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'ARCHIVED'])
+    expect(await world.labsThere()).toEqual([])
+    expect(world.api.workers.get(WORKER)).toMatchObject({ reservations: {}, ports: {} })
+    expect(controller.stats()).toMatchObject({
+      sessions_instantiated_count: 1,
+      sessions_ready_count: 1,
+      sessions_stopped_count: 1,
+      labs_imported_count: 1,
+      labs_deleted_count: 1,
+    })
+  })
+})
+
+describe('what a controller says of itself', () => {
+  it('is what it will do next and when, as long as it leads', async () => {
+    const { controller, stop } = aController(world, 'one')
+    const { timeslot } = world.book('ls-1', 20 * MINUTE_MS)
+    await world.clock.advance(5_000)
+    const due_at = new Date(Date.parse(timeslot.start) - 10 * MINUTE_MS).toISOString()
+    const because = 'its lab is started in time for its slot'
+    expect(controller.plan()).toEqual([{ resource: 'session:ls-1', action: 'wait', because, due_at }])
+    await stop()
+    expect([controller.plan(), controller.health()]).toEqual([[], { sessions_managed: 0, labs_managed: 0 }])
+  })
+
+  it('is nothing while another leads', async () => {
+    aController(world, 'one')
+    await world.clock.advance(0)
+    const { controller } = aController(world, 'two')
+    world.book('ls-1')
+    await world.clock.advance(5 * MINUTE_MS)
+    expect(world.api.session('ls-1').status).toBe('RUNNING')
+    expect(controller.stats()).toMatchObject({ sessions_instantiated_count: 0, labs_scanned_count: 0 })
+  })
+})

@@ -1,0 +1,56 @@
+import { toInstant } from '@lcm/domain/instant'
+import type { SessionChanges } from '@lcm/domain/session/decide-session'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
+import { beforeLeaving } from './leave-worker.ts'
+import { type Deciding, labConditions, type Observed } from './observe.ts'
+import { runStep } from './run-step.ts'
+import type { SessionParts } from './session-parts.ts'
+import { type SessionLook, writeSession } from './session-write.ts'
+
+/** Whoever waits is looked at so often, whatever else it waits for: what nobody told is found. */
+const LOOK_AGAIN_MS_MAX = 60_000
+
+/** Carries one decision out: one write, or one step. */
+export async function act(parts: SessionParts, look: SessionLook, deciding: Deciding): Promise<ReconciliationResult> {
+  const { action, because } = deciding.decision
+  switch (action.kind) {
+    case 'nothing':
+      return success(because)
+    case 'wait':
+      await writeConditions(look, deciding.seen)
+      return requeue(because, Math.min(Math.max(0, action.afterMs), LOOK_AGAIN_MS_MAX))
+    case 'write':
+      return write(parts, look, deciding, action.changes)
+    case 'step':
+      return runStep(parts, look, deciding, action.next)
+  }
+}
+
+async function writeConditions(look: SessionLook, { labState, nowMs }: Observed): Promise<void> {
+  const conditions = labConditions(look.session, labState, toInstant(nowMs))
+  if (conditions === null) return
+  await writeSession(look, { conditions }, { action: 'condition', because: `CML says that its lab is ${labState}` })
+}
+
+async function write(
+  parts: SessionParts,
+  look: SessionLook,
+  { decision, seen }: Deciding,
+  changes: SessionChanges,
+): Promise<ReconciliationResult> {
+  const { session } = look
+  const version = await beforeLeaving(look, seen, changes)
+  const said = { action: changes.status ?? 'write', because: decision.because, version }
+  await writeSession(look, changes, said)
+  count(parts, session, changes)
+  const moved = changes.status === undefined ? '' : `${session.status} -> ${changes.status}: `
+  return requeue(`${moved}${decision.because}`, 0)
+}
+
+function count({ counters }: SessionParts, { status }: LabletSession, changes: SessionChanges): void {
+  if (changes.status === status) return
+  if (changes.status === 'INSTANTIATING') counters.add('sessions_instantiated')
+  if (changes.status === 'READY') counters.add('sessions_ready')
+  if (changes.status === 'STOPPED') counters.add('sessions_stopped')
+}

@@ -1,0 +1,117 @@
+import { UnreachableError } from '@lcm/client/api-error'
+import { apiClient, type Client } from '@lcm/client/client'
+import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import { API_PREFIX, ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
+import { type ApiRequest, type ApiResponse, EPOCH_HEADER, fromEtag } from '@lcm/contract/wire'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Clock } from '@lcm/runtime/clock'
+import { ANSWERS } from './fake-answers.ts'
+
+/** One call as it came. Its body has passed the contract's schema. */
+export interface Received {
+  readonly name: RouteName
+  readonly id: string
+  readonly query: URLSearchParams
+  readonly body: Readonly<Record<string, unknown>>
+  readonly epoch: number | null
+  readonly ifMatch: number | null
+}
+
+export interface FakeState {
+  readonly clock: Pick<Clock, 'now'>
+  readonly workers: Map<string, Worker>
+  readonly sessions: Map<string, LabletSession>
+  readonly labs: Map<string, LabRecord>
+  readonly definitions: Map<string, LabletDefinition>
+  saveSession(session: LabletSession): LabletSession
+}
+
+/** The API as a lablet-controller meets it: guarded writes, the contract's schemas, a ledger, and bad days on demand. */
+export interface FakeApi extends FakeState {
+  readonly client: Client
+  readonly received: Received[]
+  session(id: string): LabletSession
+  callsOf(name: RouteName): readonly Received[]
+  setAway(isAway: boolean): void
+  /** Is called before every answer, for what others do meanwhile. */
+  beforeAnswer(listener: (call: Received) => void): void
+}
+
+export function fakeApi(clock: Pick<Clock, 'now'>, changeKeys?: ChangeKeys): FakeApi {
+  const sessions = new Map<string, LabletSession>()
+  const state: FakeState = {
+    clock,
+    workers: new Map(),
+    sessions,
+    labs: new Map(),
+    definitions: new Map(),
+    saveSession(session) {
+      sessions.set(session.id, session)
+      const { id, version, updated_at, status, desired_status } = session
+      void changeKeys?.publish(`${CHANGE_KEYS.sessions}${id}`, { id, version, updated_at, status, desired_status })
+      return session
+    },
+  }
+  const received: Received[] = []
+  let isAway = false
+  let listener = (_: Received): void => undefined
+
+  async function dispatch(request: ApiRequest): Promise<ApiResponse> {
+    if (request.signal.aborted) throw request.signal.reason
+    if (isAway) throw new UnreachableError('the API is away')
+    const call = receivedOf(request)
+    received.push(call)
+    listener(call)
+    const answer = ANSWERS[call.name]
+    if (answer === undefined) throw new Error(`the fake knows no ${call.name}`)
+    return answer(state, call)
+  }
+
+  return {
+    ...state,
+    client: apiClient(dispatch),
+    received,
+    session(id) {
+      const found = sessions.get(id)
+      if (found === undefined) throw new Error(`there is no session ${id}`)
+      return found
+    },
+    callsOf: name => received.filter(call => call.name === name),
+    setAway(away) {
+      isAway = away
+    },
+    beforeAnswer(listen) {
+      listener = listen
+    },
+  }
+}
+
+const PATTERNS = Object.entries(ROUTES).map(([name, { method, path }]) => ({
+  name: name as RouteName,
+  method,
+  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`),
+}))
+
+function receivedOf({ method, url, headers, body }: ApiRequest): Received {
+  const { pathname, searchParams } = new URL(url, 'http://api')
+  const path = pathname.slice(API_PREFIX.length)
+  const found = PATTERNS.filter(each => each.method === method && each.pattern.test(path))
+  const route = found.find(({ pattern }) => !pattern.source.includes('(')) ?? found[0]
+  if (route === undefined) throw new Error(`no route ${method} ${path}`)
+  const spec: RouteSpec = ROUTES[route.name]
+  const parsed = spec.body === undefined ? {} : spec.body.parse(JSON.parse(body ?? 'null'))
+  const epoch = headers[EPOCH_HEADER]
+  const etag = headers['if-match']
+  return {
+    name: route.name,
+    id: decodeURIComponent(route.pattern.exec(path)?.[1] ?? ''),
+    query: searchParams,
+    body: Object.fromEntries(Object.entries(parsed ?? {})),
+    epoch: epoch === undefined ? null : Number(epoch),
+    ifMatch: etag === undefined ? null : fromEtag(etag),
+  }
+}

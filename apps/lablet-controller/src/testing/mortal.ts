@@ -1,0 +1,70 @@
+import type { Client } from '@lcm/client/client'
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+
+/** Only what changes something counts: dying before a look is dying after the change before it. */
+const isChange = (name: string): boolean =>
+  !/^(get|list|nodes|isConverged|download|nodeQuota|recordDecisions)/.test(name)
+
+export interface Turn {
+  /** At which of its changes, from 1; never when there are not so many. */
+  readonly at: number
+  readonly when: 'before' | 'after'
+}
+
+export interface Mortal {
+  readonly client: Client
+  readonly labs: CmlLabs
+  /** The changes that it sent, by name, in order. */
+  readonly sent: string[]
+  /** Whether its turn came. */
+  isReached(): boolean
+}
+
+/** A process that something happens to at one of its own changes. The dead neither send nor hear anything any more. */
+export function mortal(
+  world: { client: Client; labs: CmlLabs },
+  turn: Turn,
+  happens: () => 'dies' | 'goes on',
+): Mortal {
+  const sent: string[] = []
+  let isDead = false
+  let isReached = false
+  const silence = (): Promise<never> => new Promise(() => undefined)
+  const reach = () => {
+    isReached = true
+    isDead = happens() === 'dies'
+  }
+
+  async function pass<Answer>(name: string, send: () => Promise<Answer>): Promise<Answer> {
+    if (isDead) return silence()
+    if (isChange(name)) sent.push(name)
+    const isTheOne = isChange(name) && sent.length === turn.at
+    if (isTheOne && turn.when === 'before') reach()
+    if (isDead) return silence()
+    const [outcome] = await Promise.allSettled([send()])
+    if (isTheOne && turn.when === 'after') reach()
+    if (isDead) return silence()
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  }
+
+  const { client, labs } = world
+  return {
+    sent,
+    isReached: () => isReached,
+    client: { ...client, call: (name, call) => pass(name, () => client.call(name, call)) },
+    labs: {
+      list: (login, signal) => pass('list', () => labs.list(login, signal)),
+      get: (login, id, signal) => pass('get', () => labs.get(login, id, signal)),
+      import: (login, request, signal) => pass('import', () => labs.import(login, request, signal)),
+      start: (login, id, signal) => pass('start', () => labs.start(login, id, signal)),
+      stop: (login, id, signal) => pass('stop', () => labs.stop(login, id, signal)),
+      wipe: (login, id, signal) => pass('wipe', () => labs.wipe(login, id, signal)),
+      delete: (login, id, signal) => pass('delete', () => labs.delete(login, id, signal)),
+      isConverged: (login, id, signal) => pass('isConverged', () => labs.isConverged(login, id, signal)),
+      nodes: (login, id, signal) => pass('nodes', () => labs.nodes(login, id, signal)),
+      download: (login, id, signal) => pass('download', () => labs.download(login, id, signal)),
+      nodeQuota: (login, signal) => pass('nodeQuota', () => labs.nodeQuota(login, signal)),
+    },
+  }
+}

@@ -1,0 +1,24 @@
+/** So many at a time for each worker; whoever finds no turn comes back later instead of waiting in line. */
+export interface WorkerTurns {
+  /** Null when all turns of that worker are taken. */
+  tryWith<Answer>(workerId: string, work: () => Promise<Answer>): Promise<Answer> | null
+}
+
+export function workerTurns(perWorkerMax: number): WorkerTurns {
+  const taken = new Map<string, number>()
+
+  async function within<Answer>(workerId: string, work: () => Promise<Answer>): Promise<Answer> {
+    taken.set(workerId, (taken.get(workerId) ?? 0) + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (taken.get(workerId) ?? 1) - 1
+      if (left === 0) taken.delete(workerId)
+      else taken.set(workerId, left)
+    }
+  }
+
+  return {
+    tryWith: (workerId, work) => ((taken.get(workerId) ?? 0) >= perWorkerMax ? null : within(workerId, work)),
+  }
+}

@@ -1,0 +1,47 @@
+import { isProblem } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import type { Election, HostedService, Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { ResourceSchedulerConfig } from './config.ts'
+import type { Counters } from './counters.ts'
+
+/** Not with everything else that a new leader does first. */
+const FIRST_AFTER_MS = 60_000
+
+export interface CleanupParts {
+  readonly client: Client
+  readonly election: Election
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly counters: Counters
+  readonly config: ResourceSchedulerConfig
+}
+
+/** Has records of workers removed that were terminated long ago; the API knows which and how. */
+export function cleanupLoop(parts: CleanupParts): HostedService {
+  const { clock, config } = parts
+  return {
+    name: 'cleanup',
+    async run(signal, leadership) {
+      await clock.sleep(Math.min(FIRST_AFTER_MS, config.cleanupIntervalMs), signal)
+      while (!signal.aborted) {
+        await cleanUp(parts, leadership?.epoch ?? 0, signal)
+        await clock.sleep(config.cleanupIntervalMs, signal)
+      }
+    },
+  }
+}
+
+async function cleanUp(parts: CleanupParts, epoch: number, signal: AbortSignal): Promise<void> {
+  const { client, election, logger, counters, config } = parts
+  try {
+    const body = { dry_run: config.cleanupDryRun }
+    const { removed, dry_run } = await client.call('cleanUpWorkers', { body, epoch, signal })
+    if (!dry_run) counters.add('workers_removed', removed.length)
+    logger.info({ removed: removed.length, workers: removed.slice(0, 20), dry_run }, 'old workers were cleaned up')
+  } catch (err) {
+    if (signal.aborted) return
+    if (isProblem(err, 'stale_leader', 'term_not_registered')) await election.resign()
+    logger.warn({ err }, 'old workers could not be cleaned up')
+  }
+}

@@ -1,0 +1,16 @@
+export interface ResourceSchedulerConfig {
+  /** Where workers are bought. */
+  readonly region: string
+  readonly reconcileIntervalMs: number
+  readonly pollingEnabled: boolean
+  readonly cleanupIntervalMs: number
+  /** Says what a cleanup would remove, and removes nothing. */
+  readonly cleanupDryRun: boolean
+}
+
+export const RESOURCE_SCHEDULER_DEFAULTS = {
+  reconcileIntervalMs: 30_000,
+  pollingEnabled: true,
+  cleanupIntervalMs: 3_600_000,
+  cleanupDryRun: false,
+} as const

@@ -1,0 +1,58 @@
+import { workerLost } from '@lcm/domain/session/decide-session'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Board } from './board.ts'
+import { MOVED_ON, type Turn, type TurnParts } from './turn.ts'
+import type { World } from './world.ts'
+
+export interface LostWorkersParts extends TurnParts {
+  readonly board: Board
+}
+
+/** Takes sessions off workers that were lost, so that they are placed anew in the same cycle; answers the world after. */
+export async function offLostWorkers(parts: LostWorkersParts, turn: Turn, world: World, nowMs: number): Promise<World> {
+  const returned = new Map<string, LabletSession>()
+  for (const lost of lostSessions(world, nowMs)) {
+    const session = await takeOff(parts, turn, lost)
+    if (session !== null) returned.set(session.id, session)
+  }
+  if (returned.size === 0) return world
+  return { ...world, sessions: world.sessions.map(each => returned.get(each.id) ?? each) }
+}
+
+interface Lost {
+  readonly session: LabletSession
+  readonly because: string
+}
+
+/** Sessions that have a place on a worker that can't be counted on any more, and no lab there yet. */
+function lostSessions({ sessions, workers }: World, nowMs: number): Lost[] {
+  const byId = new Map(workers.map(worker => [worker.id, worker]))
+  return sessions
+    .filter(({ status, desired_status }) => status === 'SCHEDULED' && desired_status === 'RUNNING')
+    .flatMap(session => {
+      const because = workerLost(byId.get(session.worker_id ?? '') ?? null, nowMs)
+      return because === null ? [] : [{ session, because }]
+    })
+}
+
+/**
+ * The API gives its room back with this write, unless something of the session may still run there; then the room stays taken
+ * until a scan has seen it gone. Null when the session stays as it is.
+ */
+async function takeOff(
+  { client, counters, board }: LostWorkersParts,
+  turn: Turn,
+  { session, because }: Lost,
+): Promise<LabletSession | null> {
+  const seen = { version: session.version, worker: session.worker_id }
+  const decision = turn.note({ action: 'return_to_pending', because: `${because}; it is placed anew`, seen })
+  const body = { changes: { status: 'PENDING' as const, worker_id: null, waiting_reason: because }, decision }
+  const written = await turn.write(
+    call => client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),
+    MOVED_ON,
+  )
+  if (written?.kind !== 'taken') return null
+  counters.add('returned')
+  board.saw(written.answer)
+  return written.answer
+}

@@ -1,0 +1,252 @@
+import { systemClock } from '@lcm/runtime/clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aServingWorker, aSession, atMinutes, CAPACITY } from './testing/a-booking.ts'
+import { type SchedulerRig, schedulerRig, workersOf } from './testing/scheduler-rig.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+
+let rig: SchedulerRig
+
+beforeEach(() => {
+  rig = schedulerRig()
+})
+
+describe('a session that is booked', () => {
+  it('has its place at once, not with the next poll', async () => {
+    rig.putWorker(aServingWorker())
+    rig.begin()
+    await rig.runFor(10 * SECOND_MS)
+    rig.put(aSession())
+    await rig.runFor(0)
+    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
+    expect(rig.worker().reservations).toHaveProperty('s-1')
+  })
+
+  it('waits at most a tenth of a second for others that came before it', async () => {
+    rig.putWorker(...workersOf(10))
+    rig.begin()
+    await rig.runFor(10 * SECOND_MS)
+    for (let n = 1; n <= 20; n += 1) {
+      rig.put(aSession({ id: `s-${n}` }))
+      await rig.runFor(30)
+    }
+    await rig.runFor(100)
+    expect([...rig.api.sessions.values()].filter(({ status }) => status !== 'SCHEDULED')).toEqual([])
+  })
+
+  it('is left alone until shortly before it begins, whatever way it is heard of', async () => {
+    rig.putWorker(aServingWorker())
+    rig.begin()
+    await rig.runFor(10 * SECOND_MS)
+    rig.put(aSession({ timeslot: { start: atMinutes(60), end: atMinutes(120) } }))
+    await rig.runFor(24 * MINUTE_MS)
+    expect([rig.session().status, rig.api.writes()]).toEqual(['PENDING', []])
+    await rig.runFor(2 * MINUTE_MS)
+    expect(rig.session().status).toBe('SCHEDULED')
+  })
+
+  it('is found by the poll when nobody tells of it', async () => {
+    rig.putWorker(aServingWorker())
+    rig.begin()
+    await rig.runFor(10 * SECOND_MS)
+    rig.api.sessions.set('s-1', aSession())
+    await rig.runFor(31 * SECOND_MS)
+    expect(rig.session().status).toBe('SCHEDULED')
+  })
+
+  it('has its place soon after another leader was found', async () => {
+    rig.putWorker(aServingWorker())
+    rig.put(aSession())
+    rig.begin()
+    await rig.runFor(0)
+    expect(rig.session().status).toBe('SCHEDULED')
+  })
+
+  it('is told why it waits, once, and placed as soon as there is room', async () => {
+    rig.api.settings.set('scale_up_enabled', false)
+    rig.putWorker(aServingWorker({ cordoned: true }))
+    const scheduler = rig.begin()
+    rig.put(aSession())
+    await rig.runFor(30 * MINUTE_MS)
+    expect(rig.session().waiting_reason).toContain('it is cordoned')
+    expect(rig.api.writes()).toHaveLength(1)
+    expect(scheduler.plan()).toMatchObject([{ resource: 'session:s-1', action: 'wait' }])
+    expect(scheduler.stats()).toMatchObject({ waiting_count: 1, reasons_told_count: 1 })
+    rig.putWorker({ ...rig.worker(), cordoned: false })
+    await rig.runFor(SECOND_MS)
+    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', waiting_reason: null })
+    expect([scheduler.plan(), scheduler.stats().waiting_count]).toEqual([[], 0])
+  })
+
+  it('is told that no machine would ever do', async () => {
+    rig.begin()
+    rig.put(aSession({ needs: { cpu_cores: 400, memory_gb: 8, storage_gb: 1, node_count: 1 } }))
+    await rig.runFor(MINUTE_MS)
+    expect(rig.session().waiting_reason).toMatch(/^unschedulable: no template can hold it/)
+    expect(rig.api.callsOf('scaleUp')).toEqual([])
+  })
+
+  it('expires when its time is over before it had a place', async () => {
+    rig.api.settings.set('scale_up_enabled', false)
+    const scheduler = rig.begin()
+    rig.put(aSession())
+    await rig.runFor(61 * MINUTE_MS)
+    expect(rig.session().status).toBe('EXPIRED')
+    expect(scheduler.stats()).toMatchObject({ expired_count: 1, assigned_count: 0 })
+  })
+})
+
+describe('many sessions', () => {
+  it('get their places in the order in which they begin, then in which they were booked', async () => {
+    rig.api.settings.set('scale_up_enabled', false)
+    rig.putWorker(aServingWorker())
+    rig.put(
+      aSession({ id: 's-last', timeslot: { start: atMinutes(9), end: atMinutes(60) } }),
+      aSession({ id: 's-c', created_at: atMinutes(-2) }),
+      aSession({ id: 's-b', created_at: atMinutes(-3) }),
+      aSession({ id: 's-a', created_at: atMinutes(-1) }),
+      aSession({ id: 's-first', timeslot: { start: atMinutes(-5), end: atMinutes(60) } }),
+    )
+    rig.begin()
+    await rig.runFor(SECOND_MS)
+    expect(rig.api.callsOf('assignSession').map(({ id }) => id)).toEqual(['s-first', 's-b', 's-c', 's-a'])
+    expect(rig.session('s-last').waiting_reason).toContain('are free')
+  })
+
+  it('of which one can not be written keep nobody else from a place, and the cycle is repeated', async () => {
+    rig.putWorker(...workersOf(2))
+    rig.api.faults.refuse('assignSession', 500, 'internal_error')
+    rig.put(aSession(), aSession({ id: 's-2' }), aSession({ id: 's-3' }))
+    rig.begin()
+    await rig.runFor(2 * SECOND_MS)
+    expect(rig.api.callsOf('assignSession').map(({ id }) => id)).toEqual(['s-1', 's-2', 's-3', 's-1'])
+    expect(rig.session().status).toBe('SCHEDULED')
+  })
+
+  it('a thousand on two hundred workers, are placed in one cycle and never beyond what a worker has', async () => {
+    rig.putWorker(
+      ...workersOf(200, {
+        capacity: { ...aServingWorker().capacity, declared: { ...CAPACITY, cpu_cores: 20, memory_gb: 40 } },
+      }),
+    )
+    rig.put(...Array.from({ length: 1000 }, (_, n) => aSession({ id: `s-${n}` })))
+    const scheduler = rig.begin()
+    const startedMs = systemClock.monotonic()
+    await rig.runFor(0)
+    const tookMs = systemClock.monotonic() - startedMs
+    expect(scheduler.stats()).toMatchObject({ assigned_count: 1000, lost_races_count: 0 })
+    const used = [...rig.api.workers.values()].map(({ capacity }) => capacity.reserved.memory_gb)
+    expect(Math.max(...used)).toBeLessThanOrEqual(40)
+    expect(tookMs).toBeLessThan(5_000)
+  })
+})
+
+describe('cycles', () => {
+  it('are one at a time, however much news there is', async () => {
+    rig.api.settings.set('scale_up_enabled', false)
+    rig.begin()
+    await rig.runFor(10 * SECOND_MS)
+    let [underWay, most] = [0, 0]
+    rig.api.faults.beforeAnswer(async ({ name }) => {
+      if (name !== 'listSessions') return
+      underWay += 1
+      most = Math.max(most, underWay)
+      await rig.clock.sleep(700)
+      underWay -= 1
+    })
+    for (let n = 1; n <= 30; n += 1) {
+      rig.put(aSession({ id: `s-${n}` }))
+      await rig.runFor(50)
+    }
+    await rig.runFor(5 * SECOND_MS)
+    expect(most).toBe(1)
+    expect(rig.api.callsOf('listSessions').length).toBeLessThan(10)
+  })
+
+  it('that find nothing to do write nothing, and ask no more than whether anybody waits', async () => {
+    rig.putWorker(aServingWorker())
+    const scheduler = rig.begin()
+    await rig.runFor(10 * MINUTE_MS)
+    expect(rig.api.writes()).toEqual([])
+    expect(rig.api.callsOf('listWorkers')).toEqual([])
+    expect(scheduler.stats().cycles_count).toBeGreaterThanOrEqual(20)
+  })
+
+  it('go on after the end of a key of the watch, also without a poll', async () => {
+    rig.api.settings.set('scale_up_enabled', false)
+    rig.begin('one', { pollingEnabled: false })
+    rig.put(aSession())
+    await rig.coordination.changeKeys.remove('/lcm/sessions/s-9', 5)
+    await rig.runFor(11 * MINUTE_MS)
+    // The key goes with the first write after its time.
+    await rig.coordination.changeKeys.remove('/lcm/sessions/s-8', 5)
+    await rig.runFor(MINUTE_MS)
+    rig.api.received.length = 0
+    await rig.runFor(5 * MINUTE_MS)
+    expect(rig.api.callsOf('listSessions')).toHaveLength(10)
+  })
+
+  it('come at once when somebody asks for one', async () => {
+    const scheduler = rig.begin()
+    await rig.runFor(10 * SECOND_MS)
+    rig.putWorker(aServingWorker())
+    rig.api.sessions.set('s-1', aSession())
+    expect(scheduler.loop.triggerNow()).toBe(true)
+    await rig.runFor(0)
+    expect(rig.session().status).toBe('SCHEDULED')
+  })
+
+  it('do not answer the echo of what they wrote themselves', async () => {
+    rig.api.settings.set('scale_up_enabled', false)
+    rig.coordination.faults.setDelivery(() => ({ delayMs: 20 }))
+    rig.begin()
+    await rig.runFor(10 * SECOND_MS)
+    rig.api.received.length = 0
+    rig.put(aSession())
+    await rig.runFor(5 * SECOND_MS)
+    expect(rig.session().waiting_reason).not.toBeNull()
+    expect(rig.api.callsOf('listSessions')).toHaveLength(1)
+  })
+
+  it('wait for an API that is away, and then do all of it', async () => {
+    rig.putWorker(aServingWorker())
+    rig.begin()
+    await rig.runFor(10 * SECOND_MS)
+    rig.put(aSession(), aSession({ id: 's-2' }))
+    let writes = 0
+    rig.api.faults.beforeAnswer(({ name }) => {
+      if (name !== 'assignSession') return
+      writes += 1
+      if (writes === 2) rig.api.faults.setAway(true)
+    })
+    await rig.runFor(MINUTE_MS)
+    rig.api.faults.setAway(false)
+    await rig.runFor(2 * MINUTE_MS)
+    expect([rig.session().status, rig.session('s-2').status]).toEqual(['SCHEDULED', 'SCHEDULED'])
+    expect(Object.keys(rig.worker().reservations).sort()).toEqual(['s-1', 's-2'])
+  })
+})
+
+describe('what this instance tells', () => {
+  it('is how many sessions it looks after, and when those that are later are placed', async () => {
+    rig.putWorker(aServingWorker())
+    const scheduler = rig.begin()
+    rig.put(aSession(), aSession({ id: 's-2', timeslot: { start: atMinutes(95), end: atMinutes(120) } }))
+    await rig.runFor(5 * SECOND_MS)
+    expect(scheduler.health()).toEqual({ sessions_managed: 2 })
+    expect(scheduler.plan()).toMatchObject([{ resource: 'session:s-2', action: 'place', due_at: atMinutes(60) }])
+    expect(rig.meter.value('resource_scheduler_assigned_total')).toBe(1)
+  })
+
+  it('is nothing while another one leads', async () => {
+    const [one, two] = [rig.begin('one'), rig.begin('two')]
+    rig.put(aSession({ timeslot: { start: atMinutes(95), end: atMinutes(120) } }))
+    await rig.runFor(5 * SECOND_MS)
+    expect([one.health().sessions_managed, two.health().sessions_managed]).toEqual([1, 0])
+    rig.coordination.faults.loseLease('resource-scheduler')
+    await rig.runFor(5 * SECOND_MS)
+    expect([one.health().sessions_managed, two.health().sessions_managed]).toEqual([0, 1])
+    expect(one.plan()).toEqual([])
+  })
+})

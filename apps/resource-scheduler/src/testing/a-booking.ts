@@ -1,0 +1,91 @@
+import { toInstant } from '@lcm/domain/instant'
+import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { aTemplate, aWorker } from '@lcm/testkit/builders'
+
+const MINUTE_MS = 60_000
+/** The manual clock begins here. */
+export const NOW_MS = Date.parse('2026-03-01T10:00:00.000Z')
+export const atMinutes = (minutes: number): string => toInstant(NOW_MS + minutes * MINUTE_MS)
+
+/** Four of these fill a worker. */
+export const NEEDS = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, node_count: 5 }
+export const CAPACITY = { cpu_cores: 16, memory_gb: 32, storage_gb: 100, max_nodes: 100 }
+
+export const aDefinition = (more: Partial<LabletDefinition> = {}): LabletDefinition => ({
+  id: 'ld-1',
+  version: 1,
+  created_at: atMinutes(-600),
+  updated_at: atMinutes(-600),
+  created_by: 'author',
+  name: 'ospf',
+  title: '',
+  description: '',
+  source: 'inline',
+  definition_version: '1.0.0',
+  status: 'ACTIVE',
+  replaces: null,
+  topology: 'lab: {}',
+  topology_sha256: null,
+  needs: NEEDS,
+  node_definitions_required: [],
+  cml_version: { min: null, max: null },
+  license_affinity: [],
+  port_template: [],
+  max_duration_minutes: 60,
+  boot_lead_minutes: null,
+  lab_reuse: false,
+  sync: { status: 'none', error: null, at: null, package_sha256: null },
+  ...more,
+})
+
+/** Begins now and lasts an hour. */
+export const aSession = (more: Partial<LabletSession> = {}): LabletSession => ({
+  id: 's-1',
+  version: 1,
+  created_at: atMinutes(-1),
+  updated_at: atMinutes(-1),
+  owner: 'alice',
+  reservation_id: null,
+  definition: { id: 'ld-1', name: 'ospf', version: '1.0.0' },
+  needs: NEEDS,
+  timeslot: { start: atMinutes(0), end: atMinutes(60) },
+  desired_status: 'RUNNING',
+  desired_by: 'alice',
+  desired_reason: '',
+  status: 'PENDING',
+  entered_status_at: atMinutes(-1),
+  worker_id: null,
+  lab_record_id: null,
+  access: [],
+  pipeline: null,
+  waiting_reason: null,
+  last_error: null,
+  conditions: [],
+  state_history: [{ from: null, to: 'PENDING', at: atMinutes(-1), because: 'booked' }],
+  applied_keys: [],
+  fence: {},
+  ...more,
+})
+
+/** Serves, licensed, with room for four. */
+export const aServingWorker = (more: Partial<Worker> = {}): Worker => ({
+  ...aWorker({
+    status: 'RUNNING',
+    service_status: 'AVAILABLE',
+    entered_status_at: atMinutes(-60),
+    capacity: { declared: CAPACITY, reserved: { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 } },
+  }),
+  license: { ...aWorker().license, status: 'REGISTERED', product: 'CML_Enterprise' },
+  cml: { ...aWorker().cml, version: '2.9.1' },
+  ...more,
+})
+
+export const aSmallTemplate = () => aTemplate({ capacity: CAPACITY, license_product: 'CML_Enterprise' })
+
+/** Room in a ledger for one session of the usual needs. */
+export const aReservation = (since: string): Worker['reservations'][string] => {
+  const { node_count: nodes, ...needs } = NEEDS
+  return { ...needs, nodes, since }
+}
