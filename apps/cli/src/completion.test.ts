@@ -20,6 +20,9 @@ async function offered(...words: string[]): Promise<string[]> {
 it('completes commands, nouns and options in bash', async () => {
   expect(await offered('st')).toEqual(['start', 'stop'])
   expect(await offered('get', 'w')).toEqual(['workers', 'worker'])
+  expect(await offered('get', 's')).toEqual(['sessions', 'session'])
+  expect(await offered('retry', '')).toEqual(expect.arrayContaining(['worker', 'session']))
+  expect(await offered('extend', 'session', '--m')).toEqual(['--minutes'])
   expect(await offered('terminate', 'worker', 'metal-1', '--y')).toEqual(['--yes'])
   expect(await offered('get', 'workers', '--u')).toEqual(['--url'])
 })

@@ -47,7 +47,7 @@ export function exitCodeOf(error: unknown): number {
 }
 
 function ofProblem({ code, status }: ApiError['problem']): number {
-  if (code === 'template_not_found') return EXIT.notFound
+  if (code === 'template_not_found' || code === 'definition_not_found') return EXIT.notFound
   return EXIT_BY_STATUS[status] ?? EXIT.failed
 }
 

@@ -16,6 +16,18 @@ it('prints each field that is wrong', () => {
   })
 })
 
+it('names the lines of a file rather than the field that held it', () => {
+  const errors = [
+    { path: 'body.topology.nodes.1', message: 'id n0 is that of node 0 too', line: 10 },
+    { path: 'body.topology', message: 'it is no YAML', line: 1 },
+  ]
+  const problem = new ProblemError('topology_invalid', 'line 10 (and 1 more)', errors)
+  expect(failureOf(new ApiError(problem.toProblem('/lablet-definitions')))).toEqual({
+    sentence: 'this is no lab that CML could import: mend these lines and repeat',
+    details: ['line 10: nodes.1: id n0 is that of node 0 too', 'line 1: it is no YAML'],
+  })
+})
+
 it('says what to do at a command line, where the API can not know', () => {
   const sentence = (code: ProblemCode, detail: string) =>
     failureOf(new ApiError(new ProblemError(code, detail).toProblem('/workers'))).sentence

@@ -12,6 +12,8 @@ const OWN_WORDS: Readonly<Record<string, string>> = {
   validation_failed: 'LCM refuses these values: mend them and repeat',
   unauthenticated: 'LCM does not know who you are: give it a valid token with --token or LCM_TOKEN',
   template_not_found: 'there is no such template: `lcm get templates` lists them',
+  definition_not_found: 'there is no such definition: `lcm get definitions` lists them',
+  topology_invalid: 'this is no lab that CML could import: mend these lines and repeat',
   too_many_clients: 'LCM has too many event streams open: close another --watch or console, then repeat',
 }
 
@@ -19,6 +21,7 @@ const OWN_WORDS: Readonly<Record<string, string>> = {
 const NEXT_STEPS: Readonly<Record<string, string>> = {
   forbidden: 'ask an admin to do it, or for a role that may',
   already_exists: 'choose another, or change the one that is there',
+  definition_not_active: 'only an ACTIVE definition can be booked, `lcm get definitions` lists them',
   unknown: 'check that --url is the address of an LCM',
 }
 
@@ -39,8 +42,18 @@ function ofProblem({ problem }: ApiError): Failure {
   }
 }
 
-const fieldLine = ({ path, message }: { path: string; message: string }): string =>
-  printable(`${path.replace(/^body\.?/, '') || '(all)'}: ${message}`)
+type FieldError = NonNullable<ApiError['problem']['errors']>[number]
+
+function fieldLine({ path, message, line }: FieldError): string {
+  const field = path.replace(/^body\.?/, '') || '(all)'
+  return printable(line === undefined ? `${field}: ${message}` : lineText(field, message, line))
+}
+
+/** Of a file one needs the line; the field of the request that held it says nothing. */
+function lineText(field: string, message: string, line: number): string {
+  const place = field.replace(/^topology\.?/, '')
+  return `line ${line}: ${place === '' ? '' : `${place}: `}${message}`
+}
 
 /** With the place in the code, or nobody could mend it. */
 function defectIn(error: unknown): string {

@@ -11,22 +11,22 @@ const CANDIDATES_MAX = 10
 /** The worker with this id, or the one with this name. One that lives goes before those that are TERMINATED. */
 export async function findWorker(client: Client, idOrName: string, signal: AbortSignal): Promise<Worker> {
   if (ID_PATTERN.test(idOrName)) {
-    const worker = await byId(client, idOrName, signal)
+    const worker = await unlessMissing(client.call('getWorker', { params: { id: idOrName }, signal }))
     if (worker !== null) return worker
   }
-  const named = await byName(client, idOrName, signal)
-  const living = named.filter(worker => worker.status !== 'TERMINATED')
-  const candidates = living.length > 0 ? living : named
-  const [only] = candidates
-  if (only === undefined)
-    throw new CliError(EXIT.notFound, `there is no worker ${idOrName}: \`lcm get workers --all\` lists them`)
-  if (candidates.length > 1) throw ambiguous(idOrName, candidates)
-  return only
+  return onlyOne(await byName(client, idOrName, signal), {
+    name: idOrName,
+    singular: 'worker',
+    plural: 'workers',
+    isOver: worker => worker.status === 'TERMINATED',
+    line: ({ id, status, aws_region }) => `${id}  ${status}  ${aws_region}`,
+  })
 }
 
-async function byId(client: Client, id: string, signal: AbortSignal): Promise<Worker | null> {
+/** Null when there is no such thing. */
+export async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
   try {
-    return await client.call('getWorker', { params: { id }, signal })
+    return await reading
   } catch (error) {
     if (isProblem(error, 'not_found')) return null
     throw error
@@ -41,25 +41,43 @@ async function byName(client: Client, name: string, signal: AbortSignal): Promis
   return named
 }
 
-function ambiguous(name: string, candidates: readonly Worker[]): CliError {
-  const shown = candidates
-    .slice(0, CANDIDATES_MAX)
-    .map(({ id, status, aws_region }) => `${id}  ${status}  ${aws_region}`)
+/** What those of one name are told apart by. */
+export interface Naming<T> {
+  readonly name: string
+  readonly singular: string
+  readonly plural: string
+  isOver(item: T): boolean
+  line(item: T): string
+}
+
+/** The one of that name. Those that are not over go before those that are. */
+export function onlyOne<T>(named: readonly T[], naming: Naming<T>): T {
+  const { name, singular, plural, isOver } = naming
+  const living = named.filter(item => !isOver(item))
+  const candidates = living.length > 0 ? living : named
+  const [only] = candidates
+  if (only === undefined) throw notThere(singular, name, `lcm get ${plural} --all`)
+  if (candidates.length > 1) throw ambiguous(candidates, naming)
+  return only
+}
+
+export const notThere = (noun: string, name: string, listing: string): CliError =>
+  new CliError(EXIT.notFound, `there is no ${noun} ${name}: \`${listing}\` lists them`)
+
+function ambiguous<T>(candidates: readonly T[], { name, plural, line }: Naming<T>): CliError {
+  const shown = candidates.slice(0, CANDIDATES_MAX).map(line)
   const more = candidates.length - shown.length
-  const message = `${candidates.length} workers are named ${name}: repeat with the id of the one you mean`
+  const message = `${candidates.length} ${plural} are named ${name}: repeat with the id of the one you mean`
   return new CliError(EXIT.conflict, message, more > 0 ? [...shown, `and ${more} more`] : shown)
 }
 
 /** Templates are known by name; an id is looked up. */
 export async function findTemplate(client: Client, idOrName: string, signal: AbortSignal): Promise<WorkerTemplate> {
-  try {
-    return await client.call('getTemplate', { params: { name: idOrName }, signal })
-  } catch (error) {
-    if (!isProblem(error, 'not_found')) throw error
-  }
+  const named = await unlessMissing(client.call('getTemplate', { params: { name: idOrName }, signal }))
+  if (named !== null) return named
   for await (const page of pagesOf(query => client.call('listTemplates', { query, signal }))) {
     const found = page.find(template => template.id === idOrName)
     if (found) return found
   }
-  throw new CliError(EXIT.notFound, `there is no template ${idOrName}: \`lcm get templates\` lists them`)
+  throw notThere('template', idOrName, 'lcm get templates')
 }

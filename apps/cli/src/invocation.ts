@@ -24,6 +24,15 @@ export function durationMs(text: string): number {
   return ms
 }
 
+/** Reads a whole number that is neither less nor more than that. */
+export const wholeNumber =
+  (from: number, to: number) =>
+  (text: string): number => {
+    const count = Number(text)
+    if (/^\d+$/.test(text) && count >= from && count <= to) return count
+    throw new InvalidArgumentError(`Give a number from ${from} to ${to}.`)
+  }
+
 export const FORMATS = ['table', 'json', 'yaml', 'name'] as const
 export type Format = (typeof FORMATS)[number]
 

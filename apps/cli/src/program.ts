@@ -33,32 +33,32 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'get',
-    summary: 'list workers or templates, or show one',
+    summary: 'list workers, templates, definitions, sessions or labs, or show one',
     load: async () => (await import('./commands/get.ts')).defineGet,
   },
   {
     name: 'describe',
-    summary: 'show all there is to know about a worker',
+    summary: 'show all there is to know about a worker, definition, session or lab',
     load: async () => (await import('./commands/describe.ts')).defineDescribe,
   },
   {
     name: 'why',
-    summary: 'explain a worker: why it is where it is, and what happens next',
+    summary: 'explain a worker or a session: why it is where it is, and what happens next',
     load: async () => (await import('./commands/why.ts')).defineWhy,
   },
   {
     name: 'create',
-    summary: 'ask for a worker, add a template, make a token',
+    summary: 'ask for a worker, book a lab, add a template or a definition, make a token',
     load: async () => (await import('./commands/create.ts')).defineCreate,
   },
   {
     name: 'start',
-    summary: 'want a worker RUNNING',
+    summary: 'want a worker RUNNING, or have a lab started',
     load: async () => (await import('./commands/act.ts')).defineStart,
   },
   {
     name: 'stop',
-    summary: 'want a worker STOPPED; its disk is kept',
+    summary: 'want a worker STOPPED, its disk kept, or have a lab stopped',
     load: async () => (await import('./commands/act.ts')).defineStop,
   },
   {
@@ -67,8 +67,38 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/act.ts')).defineTerminate,
   },
   {
+    name: 'retry',
+    summary: 'try again what failed of a worker or a session',
+    load: async () => (await import('./commands/act.ts')).defineRetry,
+  },
+  {
+    name: 'preview',
+    summary: 'see where a session would be placed, without booking it',
+    load: async () => (await import('./commands/preview.ts')).definePreview,
+  },
+  {
+    name: 'extend',
+    summary: 'let a session last longer',
+    load: async () => (await import('./commands/act-on-session.ts')).defineExtend,
+  },
+  {
+    name: 'cancel',
+    summary: 'end a session before its time',
+    load: async () => (await import('./commands/act-on-session.ts')).defineCancel,
+  },
+  {
+    name: 'wipe',
+    summary: 'throw away what the nodes of a lab have stored',
+    load: async () => (await import('./commands/act-on-lab.ts')).defineWipe,
+  },
+  {
+    name: 'deprecate',
+    summary: 'take a definition out of use',
+    load: async () => (await import('./commands/deprecate.ts')).defineDeprecate,
+  },
+  {
     name: 'delete',
-    summary: 'remove the record of a TERMINATED worker',
+    summary: 'remove the record of a TERMINATED worker, a definition or a lab',
     load: async () => (await import('./commands/delete.ts')).defineDelete,
   },
   {
@@ -109,8 +139,10 @@ Examples:
   lcm create worker --template metal --wait    a new CML server, ready to use
   lcm get workers --watch                      the fleet, live
   lcm why worker metal-3                       why it is where it is
+  lcm create definition --file bgp.yaml        a lab that people can book
+  lcm create session -d bgp --wait             book it now, and get the ways in
 
-ID is an id or a unique name. Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict,
+ID is an id or a unique name; sessions have ids alone. Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict,
 5 not allowed, 6 unreachable.`
 
 /** Runs one command line and answers its exit code. It never rejects. */

@@ -39,11 +39,11 @@ it('says what to do about an empty table', async () => {
 
 it('names things so that the name can be given back', () => {
   const same = [aWorker(), aWorker({ id: 'w-2' }), aWorker({ id: 'w-3', name: 'other' })]
-  expect(handlesOf(same)).toEqual(['w-0abcdefgh0001', 'w-2', 'other'])
+  expect(handlesOf(WORKER_VIEW, same)).toEqual(['w-0abcdefgh0001', 'w-2', 'other'])
 })
 
 it('writes changes so that a reader sees where each ends', async () => {
-  expect(await changeText(aWorker(), 'json')).not.toContain('\n')
-  expect(await changeText(aWorker(), 'yaml')).toMatch(/^---\nid: w-0abcdefgh0001\n/)
-  expect(await changeText(aWorker(), 'name')).toBe('metal-1')
+  expect(await changeText(WORKER_VIEW, aWorker(), 'json')).not.toContain('\n')
+  expect(await changeText(WORKER_VIEW, aWorker(), 'yaml')).toMatch(/^---\nid: w-0abcdefgh0001\n/)
+  expect(await changeText(WORKER_VIEW, aWorker(), 'name')).toBe('metal-1')
 })

@@ -1,6 +1,11 @@
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Format } from './invocation.ts'
+import { type DefinitionSummary, definitionColumns } from './lablets/definition-view.ts'
+import { labColumns } from './lablets/lab-view.ts'
+import { sessionColumns } from './lablets/session-view.ts'
 import type { Colors, Output } from './output.ts'
 import { type Column, printable, tableLines } from './table.ts'
 import { templateColumns } from './template-view.ts'
@@ -9,24 +14,45 @@ import { workerColumns } from './worker-view.ts'
 /** What all resources have in common. */
 export interface Resource {
   readonly id: string
-  readonly name: string
   readonly version: number
 }
 
 export interface ResourceView<T extends Resource> {
+  /** What commands take for it, where it is unique. */
+  readonly nameOf: (item: T) => string
   readonly columns: (nowMs: number, colors: Colors) => readonly Column<T>[]
   /** What to say instead of an empty table. */
   readonly whenEmpty: string
 }
 
 export const WORKER_VIEW: ResourceView<Worker> = {
+  nameOf: worker => worker.name,
   columns: workerColumns,
   whenEmpty: 'there are no workers: create one with `lcm create worker --template NAME`',
 }
 
 export const TEMPLATE_VIEW: ResourceView<WorkerTemplate> = {
+  nameOf: template => template.name,
   columns: templateColumns,
   whenEmpty: 'there are no templates: create one with `lcm create template -f FILE`',
+}
+
+export const DEFINITION_VIEW: ResourceView<DefinitionSummary> = {
+  nameOf: definition => definition.name,
+  columns: definitionColumns,
+  whenEmpty: 'there are no definitions: create one with `lcm create definition --file lab.yaml`',
+}
+
+export const SESSION_VIEW: ResourceView<LabletSession> = {
+  nameOf: session => session.id,
+  columns: sessionColumns,
+  whenEmpty: 'there are no sessions: book one with `lcm create session --definition NAME`',
+}
+
+export const LAB_VIEW: ResourceView<LabRecord> = {
+  nameOf: lab => lab.id,
+  columns: labColumns,
+  whenEmpty: 'there are no labs: sessions make them, and those of others are found within half an hour',
 }
 
 export interface Printing {
@@ -35,7 +61,7 @@ export interface Printing {
   readonly nowMs: number
 }
 
-export async function printList<T extends Resource>(view: ResourceView<T>, items: T[], printing: Printing) {
+export async function printList<T extends Resource>(view: ResourceView<T>, items: readonly T[], printing: Printing) {
   const { output, format, nowMs } = printing
   switch (format) {
     case 'json':
@@ -43,7 +69,7 @@ export async function printList<T extends Resource>(view: ResourceView<T>, items
     case 'yaml':
       return output.out(await toYaml({ items }))
     case 'name':
-      return handlesOf(items).forEach(output.out)
+      return handlesOf(view, items).forEach(output.out)
     case 'table':
       if (items.length === 0) return output.note(view.whenEmpty)
       return tableLines(view.columns(nowMs, output.colors), items).forEach(output.out)
@@ -63,14 +89,18 @@ async function toYaml(value: unknown): Promise<string> {
 }
 
 /** What any command takes as ID: the name where it is unique, else the id. */
-export function handlesOf(items: readonly Resource[]): string[] {
+export function handlesOf<T extends Resource>({ nameOf }: ResourceView<T>, items: readonly T[]): string[] {
   const counts = new Map<string, number>()
-  for (const { name } of items) counts.set(name, (counts.get(name) ?? 0) + 1)
-  return items.map(({ id, name }) => (counts.get(name) === 1 ? printable(name) : id))
+  for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1)
+  return items.map(item => (counts.get(nameOf(item)) === 1 ? printable(nameOf(item)) : item.id))
 }
 
 /** One change as text that a reader can take line by line, or document by document. */
-export async function changeText(item: Resource, format: Exclude<Format, 'table'>): Promise<string> {
+export async function changeText<T extends Resource>(
+  { nameOf }: ResourceView<T>,
+  item: T,
+  format: Exclude<Format, 'table'>,
+): Promise<string> {
   if (format === 'json') return JSON.stringify(item)
-  return format === 'yaml' ? `---\n${await toYaml(item)}` : printable(item.name)
+  return format === 'yaml' ? `---\n${await toYaml(item)}` : printable(nameOf(item))
 }

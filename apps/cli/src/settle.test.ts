@@ -7,6 +7,7 @@ import type { Format } from './invocation.ts'
 import { settle } from './settle.ts'
 import { capturedShell } from './testing/captured-shell.ts'
 import { aRunningWorker, aWorker, START_MS } from './testing/samples.ts'
+import { WORKER_SETTLING } from './worker-wait.ts'
 
 interface Case {
   readonly worker: Worker
@@ -21,7 +22,7 @@ async function settled({ worker, wait = false, quiet = false, format }: Case) {
   const client = apiClient(api.dispatch, { token: 'secret' })
   const connect = () => Promise.reject(new Error('it is connected already'))
   const options = { wait, timeout: 1_000, ...(format === undefined ? {} : { output: format }) }
-  await settle({ client, worker, said: 'asked' }, options, {
+  await settle({ client, item: worker, settling: WORKER_SETTLING, said: 'asked' }, options, {
     shell,
     globals,
     connect,

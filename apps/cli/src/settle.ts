@@ -1,14 +1,11 @@
 import type { Client } from '@lcm/client/client'
-import type { Worker } from '@lcm/domain/worker/worker'
 import { type Command, Option } from 'commander'
 import { durationMs, type Format, formatOption, type Invocation } from './invocation.ts'
 import { progress } from './progress.ts'
-import { printOne, WORKER_VIEW } from './resource-view.ts'
-import { printable } from './table.ts'
-import { WAIT_MS_DEFAULT, waitForWorker } from './wait.ts'
-import { waitsFor } from './worker-view.ts'
+import { printOne, type Resource, type ResourceView } from './resource-view.ts'
+import { WAIT_MS_DEFAULT, type Waited, waitFor } from './wait.ts'
 
-/** Options of every command that asks something of a worker. */
+/** Options of every command that asks something which takes a while. */
 export interface SettleOptions {
   readonly wait?: boolean
   readonly timeout: number
@@ -25,31 +22,52 @@ export const addSettleOptions = (command: Command): Command =>
     )
     .addOption(formatOption())
 
-export interface Asked {
+/** How things of one kind are waited for, and what is said of them in the end. */
+export interface Settling<T extends Resource> {
+  readonly view: ResourceView<T>
+  waited(start: T): Waited<T>
+  outcome(item: T, elapsed: string, nowMs: number): Outcome
+}
+
+interface Outcome {
+  /** Dropped when quiet. */
+  readonly sentence: string
+  /** What the whole wait was for. */
+  readonly lines: readonly string[]
+}
+
+export interface Asked<T extends Resource> {
   readonly client: Client
-  readonly worker: Worker
+  readonly item: T
+  readonly settling: Settling<T>
   /** What was asked for, in words. */
   readonly said: string
 }
 
-/** Says what was asked of a worker, waits for it if told to, and prints what became of it. */
-export async function settle(asked: Asked, options: SettleOptions, { shell, output }: Invocation): Promise<void> {
-  const { client, worker, said } = asked
+/** Says what was asked of a thing, waits for it if told to, and prints what became of it. */
+export async function settle<T extends Resource>(
+  asked: Asked<T>,
+  options: SettleOptions,
+  { shell, output }: Invocation,
+): Promise<void> {
+  const { client, item, settling, said } = asked
   const { clock, signal } = shell
   const format = options.output
   if (options.wait) output.note(said)
   else if (format === undefined && !output.quiet) output.out(said)
-  let settled: Worker | null = worker
+  let settled: T | null = item
   if (options.wait) {
     const line = progress(output, clock)
-    settled = await waitForWorker(worker, { client, clock, signal, progress: line, timeoutMs: options.timeout })
-    if (format === undefined && !output.quiet) output.out(resultOf(settled ?? worker, settled === null, line.elapsed()))
+    const waited = settling.waited(item)
+    settled = await waitFor(waited, { client, clock, signal, progress: line, timeoutMs: options.timeout })
+    if (format === undefined) {
+      const { sentence, lines } =
+        settled === null
+          ? { sentence: `${waited.name} is gone after ${line.elapsed()}`, lines: [] }
+          : settling.outcome(settled, line.elapsed(), clock.now())
+      if (!output.quiet) output.out(sentence)
+      lines.forEach(output.out)
+    }
   }
-  if (format !== undefined) await printOne(WORKER_VIEW, settled ?? worker, { output, format, nowMs: clock.now() })
-}
-
-function resultOf(worker: Worker, isGone: boolean, elapsed: string): string {
-  if (isGone) return `${worker.name} is gone after ${elapsed}`
-  const more = printable(waitsFor(worker)) || (worker.status === 'RUNNING' ? worker.https_endpoint : null)
-  return `${worker.name} is ${worker.status} after ${elapsed}${more ? `: ${more}` : ''}`
+  if (format !== undefined) await printOne(settling.view, settled ?? item, { output, format, nowMs: clock.now() })
 }

@@ -1,57 +1,43 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
-import { holds } from '@lcm/domain/worker/boot'
-import { CONDITION, type DesiredStatus, type Worker } from '@lcm/domain/worker/worker'
+import type { EventEnvelope } from '@lcm/contract/events'
 import type { Clock } from '@lcm/runtime/clock'
 import { formatDuration } from './duration.ts'
 import { CliError, EXIT, isPassing } from './exit-code.ts'
 import { follow, type Notice } from './follow.ts'
 import type { Progress } from './progress.ts'
-import { failureOf, waitsFor } from './worker-view.ts'
+import type { Resource } from './resource-view.ts'
 
 export const WAIT_MS_DEFAULT = 45 * 60_000
-
-export interface Goal {
-  readonly status: DesiredStatus
-  /** Since when it had been FAILED as the wait began, if it had. Only a later failure is news. */
-  readonly failedSince: string | null
-}
 
 export type Verdict =
   | { readonly kind: 'under_way' }
   | { readonly kind: 'reached' }
   | { readonly kind: 'impossible'; readonly because: string }
 
-const underWay: Verdict = { kind: 'under_way' }
-const reached: Verdict = { kind: 'reached' }
-const impossible = (because: string): Verdict => ({ kind: 'impossible', because })
+export const underWay: Verdict = { kind: 'under_way' }
+export const reached: Verdict = { kind: 'reached' }
+export const impossible = (because: string): Verdict => ({ kind: 'impossible', because })
 
-export const goalFor = (worker: Worker): Goal => ({
-  status: worker.desired_status,
-  failedSince: worker.status === 'FAILED' ? worker.entered_status_at : null,
-})
-
-/** Whether a worker is where somebody waits for it to be, is on its way, or will not get there. */
-export function judge(worker: Worker, goal: Goal): Verdict {
-  const isUsable = goal.status !== 'RUNNING' || worker.service_status === 'AVAILABLE'
-  if (worker.status === goal.status && isUsable) return reached
-  if (worker.status === 'TERMINATED') return impossible(`is TERMINATED: ${failureOf(worker)}`)
-  if (worker.desired_status !== goal.status) return impossible(changedMind(worker))
-  if (worker.status === 'FAILED') return judgeFailed(worker, goal)
-  if (goal.status === 'STOPPED' && worker.status === 'PENDING' && holds(worker.conditions, CONDITION.held))
-    return reached
-  return underWay
+/** One thing that somebody waits for. */
+export interface Waited<T extends Resource> {
+  /** As it was when the wait began. */
+  readonly start: T
+  readonly noun: string
+  /** What sentences call it. */
+  readonly name: string
+  /** What `lcm describe` finds it by. */
+  readonly handle: string
+  /** Whether it has come to its end once its record is gone. */
+  readonly mayVanish: boolean
+  read(client: Client, signal: AbortSignal): Promise<T>
+  /** What an event tells of things of this kind. */
+  changed(event: EventEnvelope): T | null
+  deleted(event: EventEnvelope): string | null
+  judge(item: T): Verdict
+  /** Where it stands, as a sentence without its end. */
+  progressText(item: T): string
 }
-
-/** Controllers leave FAILED for a stop or an end, never for a start; and there must be a machine to stop. */
-function judgeFailed(worker: Worker, goal: Goal): Verdict {
-  const isOld = worker.entered_status_at === goal.failedSince
-  const canLeave = goal.status === 'TERMINATED' || (goal.status === 'STOPPED' && worker.ec2_instance_id !== null)
-  return isOld && canLeave ? underWay : impossible(`has FAILED: ${failureOf(worker)}`)
-}
-
-const changedMind = ({ desired_by, desired_status, desired_reason }: Worker): string =>
-  `will not get there: ${desired_by} now wants it ${desired_status}${desired_reason === '' ? '' : ` (${desired_reason})`}`
 
 export interface WaitOptions {
   readonly client: Client
@@ -62,17 +48,17 @@ export interface WaitOptions {
   readonly timeoutMs: number
 }
 
-/** Waits until `worker` has come to what it is wanted to be; null when its record is gone, as an end may have it. */
-export async function waitForWorker(worker: Worker, options: WaitOptions): Promise<Worker | null> {
+/** Waits until a thing has come to where it is wanted to be; null when its record is gone, as an end may have it. */
+export async function waitFor<T extends Resource>(waited: Waited<T>, options: WaitOptions): Promise<T | null> {
   const overall = new AbortController()
   const giveUp = () => overall.abort()
   const cancelTimeout = options.clock.after(options.timeoutMs, giveUp)
   options.signal.addEventListener('abort', giveUp)
   if (options.signal.aborted) giveUp()
   try {
-    return await untilSettled(worker, { ...options, signal: overall.signal })
-  } catch (error) {
-    throw error instanceof Abandoned ? abandonment(worker.name, error.last, options) : error
+    const end = await untilSettled(waited, { ...options, signal: overall.signal })
+    if (end.kind === 'abandoned') throw abandonment(waited, end.last, options)
+    return end.item
   } finally {
     cancelTimeout()
     options.signal.removeEventListener('abort', giveUp)
@@ -80,57 +66,51 @@ export async function waitForWorker(worker: Worker, options: WaitOptions): Promi
   }
 }
 
-/** What was seen of a worker: itself, that its record is gone, or nothing because nobody answered. */
-type Sight = Worker | 'gone' | 'unreachable'
+/** What was seen of it: itself, that its record is gone, or nothing because nobody answered. */
+type Sight<T> = T | 'gone' | 'unreachable'
 
-/** The wait ended before the worker was there. */
-class Abandoned extends Error {
-  readonly last: Sight
+type End<T> =
+  | { readonly kind: 'settled'; readonly item: T | null }
+  /** The wait ended before it was there. */
+  | { readonly kind: 'abandoned'; readonly last: Sight<T> }
 
-  constructor(last: Sight) {
-    super('the wait was abandoned')
-    this.last = last
-  }
-}
-
-async function untilSettled(start: Worker, options: WaitOptions): Promise<Worker | null> {
-  const goal = goalFor(start)
-  let last: Sight = start
+async function untilSettled<T extends Resource>(waited: Waited<T>, options: WaitOptions): Promise<End<T>> {
+  const { start } = waited
+  let last: Sight<T> = start
   let newest = start.version
-  if (isSettled(start, goal)) return start
-  options.progress.show(progressText(start))
-  for await (const sight of sightsOf(start.id, options)) {
+  if (isSettled(waited, start)) return { kind: 'settled', item: start }
+  options.progress.show(sightText(waited, start))
+  for await (const sight of sightsOf(waited, options)) {
     if (typeof sight !== 'string') {
       if (sight.version < newest) continue
       newest = sight.version
-      if (isSettled(sight, goal)) return sight
+      if (isSettled(waited, sight)) return { kind: 'settled', item: sight }
     } else if (sight === 'gone') {
-      if (goal.status === 'TERMINATED') return null
-      throw new CliError(EXIT.failed, `${start.name} is gone: somebody removed its record`)
+      if (waited.mayVanish) return { kind: 'settled', item: null }
+      throw new CliError(EXIT.failed, `${waited.name} is gone: somebody removed its record`)
     }
     last = sight
-    options.progress.show(progressText(sight))
+    options.progress.show(sightText(waited, sight))
   }
-  throw new Abandoned(last)
+  return { kind: 'abandoned', last }
 }
 
-function isSettled(worker: Worker, goal: Goal): boolean {
-  const verdict = judge(worker, goal)
+function isSettled<T extends Resource>({ name, noun, start, judge }: Waited<T>, item: T): boolean {
+  const verdict = judge(item)
   if (verdict.kind !== 'impossible') return verdict.kind === 'reached'
-  const message = `${worker.name} ${verdict.because}; \`lcm describe worker ${worker.id}\` says more`
-  throw new CliError(EXIT.failed, message)
+  throw new CliError(EXIT.failed, `${name} ${verdict.because}; \`lcm describe ${noun} ${start.id}\` says more`)
 }
 
-async function* sightsOf(id: string, options: WaitOptions): AsyncGenerator<Sight> {
+async function* sightsOf<T extends Resource>(waited: Waited<T>, options: WaitOptions): AsyncGenerator<Sight<T>> {
   for await (const notice of follow(options)) {
-    const sight = notice.kind === 'look' ? await look(id, options) : sightIn(notice, id)
+    const sight = notice.kind === 'look' ? await look(waited, options) : sightIn(waited, notice)
     if (sight !== null) yield sight
   }
 }
 
-async function look(id: string, { client, signal }: WaitOptions): Promise<Sight | null> {
+async function look<T extends Resource>(waited: Waited<T>, { client, signal }: WaitOptions): Promise<Sight<T> | null> {
   try {
-    return await client.call('getWorker', { params: { id }, signal })
+    return await waited.read(client, signal)
   } catch (error) {
     if (signal.aborted) return null
     if (isProblem(error, 'not_found')) return 'gone'
@@ -139,28 +119,30 @@ async function look(id: string, { client, signal }: WaitOptions): Promise<Sight 
   }
 }
 
-function sightIn(notice: Notice, id: string): Sight | null {
+function sightIn<T extends Resource>({ start, changed, deleted }: Waited<T>, notice: Notice): Sight<T> | null {
   if (notice.kind !== 'event') return null
-  const { event } = notice
-  if (event.type === 'worker.deleted') return event.id === id ? 'gone' : null
-  const isWorker = event.type === 'worker.created' || event.type === 'worker.updated'
-  return isWorker && event.id === id ? event.data : null
+  if (deleted(notice.event) === start.id) return 'gone'
+  const item = changed(notice.event)
+  return item?.id === start.id ? item : null
 }
 
-function progressText(sight: Sight): string {
+function sightText<T extends Resource>(waited: Waited<T>, sight: Sight<T>): string {
   if (sight === 'unreachable') return 'API unreachable, retrying'
-  if (sight === 'gone') return 'gone'
-  const waits = waitsFor(sight)
-  return `${sight.name} is ${sight.status}${waits === '' ? ` and will be ${sight.desired_status}` : `: ${waits}`}`
+  return sight === 'gone' ? 'gone' : waited.progressText(sight)
 }
 
-function abandonment(name: string, last: Sight, { signal, timeoutMs }: WaitOptions): CliError {
-  const goesOn = `it goes on without you, follow it with \`lcm describe worker ${name}\``
+function abandonment<T extends Resource>(
+  waited: Waited<T>,
+  last: Sight<T>,
+  { signal, timeoutMs }: WaitOptions,
+): CliError {
+  const { name, noun, handle } = waited
+  const goesOn = `it goes on without you, follow it with \`lcm describe ${noun} ${handle}\``
   if (signal.aborted) return new CliError(EXIT.interrupted, `you stopped waiting for ${name}: ${goesOn}`)
   const after = `after ${formatDuration(timeoutMs)}`
   if (last === 'unreachable') {
     const message = `gave up on ${name} ${after}: the API does not answer, start it with \`npm start\` or check --url`
     return new CliError(EXIT.unreachable, message)
   }
-  return new CliError(EXIT.failed, `${progressText(last)}, still so ${after}: ${goesOn}`)
+  return new CliError(EXIT.failed, `${sightText(waited, last)}, still so ${after}: ${goesOn}`)
 }

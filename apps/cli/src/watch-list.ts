@@ -138,7 +138,7 @@ function frame<T extends Resource>(view: ResourceView<T>, items: T[], output: Ou
 
 /** The list, then one line or document per change, for pipes and logs. */
 function changeLog<T extends Resource>(view: ResourceView<T>, { output, format, clock }: WatchOptions): Audience<T> {
-  const print = format === 'table' ? growingTable(view, output, clock) : documents<T>(output, format)
+  const print = format === 'table' ? growingTable(view, output, clock) : documents(view, output, format)
   let wasUnreachable = false
   return {
     begin: print,
@@ -154,9 +154,9 @@ function changeLog<T extends Resource>(view: ResourceView<T>, { output, format, 
 type Print<T> = (items: readonly T[]) => Promise<void>
 
 const documents =
-  <T extends Resource>(output: Output, format: Exclude<Format, 'table'>): Print<T> =>
+  <T extends Resource>(view: ResourceView<T>, output: Output, format: Exclude<Format, 'table'>): Print<T> =>
   async items => {
-    for (const item of items) output.out(await changeText(item, format))
+    for (const item of items) output.out(await changeText(view, item, format))
   }
 
 function growingTable<T extends Resource>(view: ResourceView<T>, output: Output, clock: Clock): Print<T> {

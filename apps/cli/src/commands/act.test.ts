@@ -113,3 +113,12 @@ it('exits with 4 and names the candidates when a name is not unique', async () =
     '  w-2  RUNNING  us-east-1',
   ])
 })
+
+it('tries again what failed', async () => {
+  const { lcm, api, out } = fleet()
+  expect(await lcm('retry', 'worker', 'metal-1')).toBe(4)
+  api.change(ID, { status: 'FAILED' })
+  expect(await lcm('retry', 'worker', 'metal-1', '--reason', 'quota is raised')).toBe(0)
+  expect(api.bodies.at(-1)).toEqual({ reason: 'quota is raised' })
+  expect(out()).toBe(`metal-1 (${ID}) will be RUNNING; it is PENDING now\n`)
+})

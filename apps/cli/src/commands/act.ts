@@ -1,11 +1,13 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
-import { CliError, EXIT } from '../exit-code.ts'
+import { confirmByName } from '../confirm.ts'
 import { findWorker } from '../find.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
-import { printable } from '../table.ts'
+import { WORKER_SETTLING } from '../worker-wait.ts'
+import { addLabVerb } from './act-on-lab.ts'
+import { addSessionRetry } from './act-on-session.ts'
 
 interface ActOptions extends SettleOptions {
   readonly reason?: string
@@ -13,50 +15,70 @@ interface ActOptions extends SettleOptions {
 }
 
 interface Verb {
-  readonly name: 'start' | 'stop' | 'terminate'
-  readonly route: 'startWorker' | 'stopWorker' | 'terminateWorker'
+  readonly name: 'start' | 'stop' | 'terminate' | 'retry'
+  readonly route: 'startWorker' | 'stopWorker' | 'terminateWorker' | 'retryWorker'
   readonly summary: string
-  readonly examples: string
 }
 
-const START: Verb = {
-  name: 'start',
-  route: 'startWorker',
-  summary: 'want a worker RUNNING',
-  examples: `
-Examples:
-  lcm start worker metal-3
-  lcm start worker metal-3 --wait --timeout 30m`,
-}
-
-const STOP: Verb = {
-  name: 'stop',
-  route: 'stopWorker',
-  summary: 'want a worker STOPPED; its disk is kept',
-  examples: `
-Examples:
-  lcm stop worker metal-3 --reason "over the weekend"
-  lcm stop worker metal-3 --wait`,
-}
-
+const START: Verb = { name: 'start', route: 'startWorker', summary: 'want a worker RUNNING' }
+const STOP: Verb = { name: 'stop', route: 'stopWorker', summary: 'want a worker STOPPED; its disk is kept' }
 const TERMINATE: Verb = {
   name: 'terminate',
   route: 'terminateWorker',
   summary: 'want a worker gone for good, with its disk',
-  examples: `
+}
+const RETRY: Verb = { name: 'retry', route: 'retryWorker', summary: 'try again what made a worker FAILED' }
+
+export function defineStart(group: Command, shell: Shell): void {
+  addWorkerVerb(group, START, shell)
+  addLabVerb(group, 'start', shell)
+  group.addHelpText(
+    'afterAll',
+    `
+Examples:
+  lcm start worker metal-3
+  lcm start worker metal-3 --wait --timeout 30m
+  lcm start lab "BGP basics" --wait            one that no session uses`,
+  )
+}
+
+export function defineStop(group: Command, shell: Shell): void {
+  addWorkerVerb(group, STOP, shell)
+  addLabVerb(group, 'stop', shell)
+  group.addHelpText(
+    'afterAll',
+    `
+Examples:
+  lcm stop worker metal-3 --reason "over the weekend"
+  lcm stop worker metal-3 --wait
+  lcm stop lab "BGP basics"                    one that no session uses`,
+  )
+}
+
+export function defineTerminate(group: Command, shell: Shell): void {
+  addWorkerVerb(group, TERMINATE, shell).option('-y, --yes', 'do not ask for the name of the worker')
+  group.addHelpText(
+    'afterAll',
+    `
 Examples:
   lcm terminate worker metal-3 --wait      asks for the name first
   lcm terminate worker metal-3 --yes       does not ask, for scripts`,
+  )
 }
 
-export const defineStart = (command: Command, shell: Shell): void => define(command, START, shell)
-export const defineStop = (command: Command, shell: Shell): void => define(command, STOP, shell)
-
-export function defineTerminate(command: Command, shell: Shell): void {
-  define(command, TERMINATE, shell)
+export function defineRetry(group: Command, shell: Shell): void {
+  addWorkerVerb(group, RETRY, shell)
+  addSessionRetry(group, shell)
+  group.addHelpText(
+    'afterAll',
+    `
+Examples:
+  lcm retry worker metal-3 --wait              one that has FAILED
+  lcm retry session ls-0n4k2m7a8q1cd --wait    one whose lab does not come up`,
+  )
 }
 
-function define(group: Command, verb: Verb, shell: Shell): void {
+function addWorkerVerb(group: Command, verb: Verb, shell: Shell): Command {
   const noun = group
     .command('worker <id>')
     .alias('workers')
@@ -65,18 +87,16 @@ function define(group: Command, verb: Verb, shell: Shell): void {
     .action(async (idOrName: string, options: ActOptions, command: Command) =>
       act(verb, idOrName, options, invocation(command, shell)),
     )
-  if (verb.name === 'terminate') noun.option('-y, --yes', 'do not ask for the name of the worker')
-  addSettleOptions(noun)
-  group.addHelpText('afterAll', verb.examples)
+  return addSettleOptions(noun)
 }
 
 async function act(verb: Verb, idOrName: string, options: ActOptions, invoked: Invocation): Promise<void> {
   const { signal } = invoked.shell
   const { client } = await invoked.connect()
   const found = await findWorker(client, idOrName, signal)
-  if (verb.name === 'terminate' && !options.yes) await confirm(found, invoked)
+  if (verb.name === 'terminate' && !options.yes) await confirmByName(disasterOf(found), invoked)
   const worker = await client.call(verb.route, { params: { id: found.id }, body: { reason: options.reason }, signal })
-  return settle({ client, worker, said: saidOf(worker) }, options, invoked)
+  return settle({ client, item: worker, settling: WORKER_SETTLING, said: saidOf(worker) }, options, invoked)
 }
 
 function saidOf({ id, name, status, desired_status }: Worker): string {
@@ -84,14 +104,4 @@ function saidOf({ id, name, status, desired_status }: Worker): string {
   return `${name} (${id}) will be ${desired_status}; it is ${status} now`
 }
 
-/** What can't be taken back needs the name typed, or `--yes` where nobody can type. */
-async function confirm(worker: Worker, { shell, output }: Invocation): Promise<void> {
-  const name = printable(worker.name)
-  if (shell.readLine === null)
-    throw new CliError(EXIT.usage, `terminating ${name} destroys its disk: repeat with --yes if you mean it`)
-  output.ask(`Terminating ${name} (${worker.id}) destroys its disk for good. Type its name to go on: `)
-  const typed = await shell.readLine()
-  if (shell.signal.aborted) throw new CliError(EXIT.interrupted, `interrupted: ${name} was left alone`)
-  if (typed?.trim() !== worker.name)
-    throw new CliError(EXIT.failed, `that is not its name: ${name} was left alone, nothing was done`)
-}
+const disasterOf = ({ id, name }: Worker) => ({ id, name, what: 'terminating', lost: 'its disk', asked: 'its name' })

@@ -8,6 +8,8 @@ import { type Format, formatOption, type Invocation, invocation } from '../invoc
 import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
+import { WORKER_SETTLING } from '../worker-wait.ts'
+import { addCreateDefinition, addCreateSession } from './create-lablets.ts'
 
 interface CreateWorkerOptions extends SettleOptions {
   readonly template: string
@@ -43,6 +45,8 @@ export function defineCreate(create: Command, shell: Shell): void {
     .action(async (options: CreateTemplateOptions, command: Command) =>
       createTemplate(options, invocation(command, shell)),
     )
+  addCreateDefinition(create, shell)
+  addCreateSession(create, shell)
   create
     .command('token')
     .description('make a token; its secret is printed once')
@@ -59,6 +63,9 @@ Examples:
   lcm create worker --template metal --wait             stay until CML can be used
   lcm create worker -t metal --region eu-west-1 --name metal-9 -o json
   lcm create template -f metal.yaml
+  lcm create definition --file bgp-basics.yaml --max-minutes 120
+  lcm create session --definition bgp-basics --minutes 30 --wait
+  lcm create session -d bgp-basics --start 2026-01-31T09:00Z
   lcm create token --role operator --name ci`
 
 async function createWorker(options: CreateWorkerOptions, invoked: Invocation): Promise<void> {
@@ -68,7 +75,7 @@ async function createWorker(options: CreateWorkerOptions, invoked: Invocation): 
     signal: invoked.shell.signal,
   })
   const said = `${worker.name} (${worker.id}) is created in ${worker.aws_region} and will be ${worker.desired_status}`
-  return settle({ client, worker, said }, options, invoked)
+  return settle({ client, item: worker, settling: WORKER_SETTLING, said }, options, invoked)
 }
 
 async function createTemplate(options: CreateTemplateOptions, { shell, output, connect }: Invocation): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aWorker } from '../testing/samples.ts'
+import { aDefinition, aSession, aWorker } from '../testing/samples.ts'
 
 it('removes the record of a TERMINATED worker', async () => {
   const { shell, api, out } = capturedShell()
@@ -16,4 +16,16 @@ it('exits with 4 while the worker lives', async () => {
   api.put(aWorker())
   expect(await run(['delete', 'worker', 'metal-1'], shell)).toBe(4)
   expect(err()).toBe('error: metal-1 is PENDING; terminate it first\n')
+})
+
+it('removes a definition that no session needs', async () => {
+  const { shell, api, out, err } = capturedShell()
+  const { definitions, sessions } = api.lablets
+  definitions.put(aDefinition())
+  sessions.put(aSession())
+  expect(await run(['delete', 'definition', 'two-routers'], shell)).toBe(4)
+  expect(err()).toBe('error: a session needs two-routers\n')
+  sessions.change('ls-1', { status: 'ARCHIVED' })
+  expect(await run(['delete', 'definition', 'two-routers'], shell)).toBe(0)
+  expect(out()).toBe('definition two-routers 1.0.0 (ld-1) is removed\n')
 })

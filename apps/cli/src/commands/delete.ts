@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { findWorker } from '../find.ts'
 import { invocation } from '../invocation.ts'
+import { findDefinition } from '../lablets/find.ts'
 import type { Shell } from '../shell.ts'
+import { addLabVerb } from './act-on-lab.ts'
 
 export function defineDelete(group: Command, shell: Shell): void {
   group
@@ -15,5 +17,23 @@ export function defineDelete(group: Command, shell: Shell): void {
       await client.call('deleteWorker', { params: { id }, signal: shell.signal })
       if (!output.quiet) output.out(`the record of ${name} (${id}) is removed`)
     })
-  group.addHelpText('afterAll', '\nExamples:\n  lcm terminate worker metal-3 --wait && lcm delete worker metal-3')
+  group
+    .command('definition <id>')
+    .alias('definitions')
+    .description('remove one version of a definition that no session needs any more')
+    .action(async (idOrName: string, _: unknown, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      const { id, name, definition_version } = await findDefinition(client, idOrName, shell.signal)
+      await client.call('deleteDefinition', { params: { id }, signal: shell.signal })
+      if (!output.quiet) output.out(`definition ${name} ${definition_version} (${id}) is removed`)
+    })
+  addLabVerb(group, 'delete', shell)
+  group.addHelpText('afterAll', EXAMPLES)
 }
+
+const EXAMPLES = `
+Examples:
+  lcm terminate worker metal-3 --wait && lcm delete worker metal-3
+  lcm delete definition bgp-basics
+  lcm delete lab lr-0n4k2m7a8q1cd --yes --wait     takes it off its worker, and does not ask`

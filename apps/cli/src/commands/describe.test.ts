@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aRunningWorker } from '../testing/samples.ts'
+import { aDefinition, aLab, aReadySession, aRunningWorker } from '../testing/samples.ts'
 
 it('describes a worker by name', async () => {
   const { shell, api, outLines } = capturedShell()
@@ -13,4 +13,95 @@ it('describes a worker by name', async () => {
 
 it('exits with 3 for a worker that is not there', async () => {
   expect(await run(['describe', 'worker', 'metal-9'], capturedShell().shell)).toBe(3)
+})
+
+it('describes a session with the name of its worker', async () => {
+  const { shell, api, outLines } = capturedShell()
+  api.put(aRunningWorker())
+  api.lablets.sessions.put(aReadySession())
+  expect(await run(['describe', 'session', 'ls-1'], shell)).toBe(0)
+  expect(outLines()[0]).toBe('two-routers 1.0.0  ls-1')
+  expect(outLines()).toContain('  worker     metal-1 (w-0abcdefgh0001)')
+  expect(await run(['describe', 'session', 'ls-2'], shell)).toBe(3)
+})
+
+it('describes a definition', async () => {
+  const { shell, api, outLines } = capturedShell()
+  api.lablets.definitions.put(
+    aDefinition({
+      title: 'Two routers',
+      topology_sha256: '0123456789abcdef',
+      cml_version: { min: '2.8', max: null },
+      license_affinity: ['CML_Enterprise', 'CML_Education'],
+      node_definitions_required: ['iosv'],
+      lab_reuse: true,
+      boot_lead_minutes: 15,
+      source: 'https://example.com/lab.zip',
+      sync: { status: 'failed', error: 'it is gone', at: aDefinition().created_at, package_sha256: null },
+      port_template: [{ name: 'web_tcp_80', node: 'web', protocol: 'tcp', inside: 80 }],
+    }),
+  )
+  expect(await run(['describe', 'definition', 'two-routers'], shell)).toBe(0)
+  expect(outLines()).toEqual([
+    'two-routers 1.0.0  ld-1',
+    '  status     ACTIVE',
+    '  title      Two routers',
+    '  needs      2 CPU, 4 GB, 2 nodes, 10 GB disk',
+    '  nodes      iosv',
+    '  licence    CML_Enterprise or CML_Education',
+    '  cml        2.8 or newer',
+    '  longest    1h',
+    '  boot lead  15m',
+    '  reuse      its labs are wiped and kept for the next session',
+    '  source     https://example.com/lab.zip',
+    '  sync       failed 0s ago: it is gone',
+    '  topology   sha256 0123456789ab; `lcm get definition ld-1 -o yaml` has all of it',
+    '  created    0s ago by ann',
+    '  version    1',
+    '',
+    'Ways in',
+    '  NAME         NODE   PROTOCOL   INSIDE',
+    '  web_tcp_80   web    tcp        80',
+  ])
+})
+
+it('describes a lab', async () => {
+  const { shell, api, outLines } = capturedShell()
+  const at = aLab().created_at
+  api.lablets.labs.put(
+    aLab({
+      nodes: [{ label: 'r1', node_definition: 'iosv', state: 'BOOTED' }],
+      ports: { r1_serial: 2000 },
+      last_error: 'it said no',
+      pending_action: { action: 'delete', by: 'ann', at, attempts: 2, error: 'CML answers 500' },
+      runs: [{ started_at: at, stopped_at: null, session_id: 'ls-1', reason: 'booked' }],
+    }),
+  )
+  expect(await run(['describe', 'lab', 'BGP basics'], shell)).toBe(0)
+  expect(outLines()).toEqual([
+    'BGP basics  lr-1',
+    '  status     BOOTED (CML says STARTED)',
+    '  asked      delete by ann, 0s ago, try 2: CML answers 500',
+    '  error      it said no',
+    '  worker     w-0abcdefgh0001',
+    '  definition ld-1',
+    '  cml id     lab-1',
+    '  owner      admin',
+    '  origin     made by LCM',
+    '  size       2 nodes, 1 link',
+    '  seen       0s ago, first 0s ago',
+    '  version    1',
+    '',
+    'Nodes',
+    '  LABEL   KIND   STATE',
+    '  r1      iosv   BOOTED',
+    '',
+    'Ports',
+    '  NAME        PORT',
+    '  r1_serial   2000',
+    '',
+    'Runs, newest first',
+    '  BEGAN    ENDED   SESSION   REASON',
+    '  0s ago   -       ls-1      booked',
+  ])
 })

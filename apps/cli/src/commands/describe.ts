@@ -1,19 +1,78 @@
+import type { Client } from '@lcm/client/client'
 import type { Command } from 'commander'
 import { findWorker } from '../find.ts'
 import { invocation } from '../invocation.ts'
+import { describeDefinition } from '../lablets/definition-description.ts'
+import { findDefinition, findLab, findSession, workerLabel } from '../lablets/find.ts'
+import { describeLab } from '../lablets/lab-description.ts'
+import { describeSession } from '../lablets/session-description.ts'
+import type { Colors } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { describeWorker } from '../worker-description.ts'
 
-export function defineDescribe(describe: Command, shell: Shell): void {
-  describe
-    .command('worker <id>')
-    .alias('workers')
-    .description('show one worker: what it waits for, its boot stages, launch and history')
-    .action(async (idOrName: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const worker = await findWorker(client, idOrName, shell.signal)
-      describeWorker(worker, shell.clock.now(), output.colors).forEach(output.out)
-    })
-  describe.addHelpText('afterAll', '\nExamples:\n  lcm describe worker metal-3')
+type Description = (nowMs: number, colors: Colors) => string[]
+
+interface Describable {
+  readonly singular: string
+  readonly summary: string
+  read(client: Client, idOrName: string, signal: AbortSignal): Promise<Description>
 }
+
+const NOUNS: readonly Describable[] = [
+  {
+    singular: 'worker',
+    summary: 'show one worker: what it waits for, its boot stages, launch and history',
+    async read(client, idOrName, signal) {
+      const worker = await findWorker(client, idOrName, signal)
+      return (nowMs, colors) => describeWorker(worker, nowMs, colors)
+    },
+  },
+  {
+    singular: 'definition',
+    summary: 'show what can be booked: what it needs, how long it may last, the ways in',
+    async read(client, idOrName, signal) {
+      const definition = await findDefinition(client, idOrName, signal)
+      return (nowMs, colors) => describeDefinition(definition, nowMs, colors)
+    },
+  },
+  {
+    singular: 'session',
+    summary: 'show one session: its slot, worker, steps, the ways in and its history',
+    async read(client, id, signal) {
+      const session = await findSession(client, id, signal)
+      const described = { session, workerLabel: await workerLabel(client, session.worker_id, signal) }
+      return (nowMs, colors) => describeSession(described, nowMs, colors)
+    },
+  },
+  {
+    singular: 'lab',
+    summary: 'show one lab on a worker: its nodes, ports and runs',
+    async read(client, idOrTitle, signal) {
+      const lab = await findLab(client, idOrTitle, signal)
+      const described = { lab, workerLabel: await workerLabel(client, lab.worker_id, signal) }
+      return (nowMs, colors) => describeLab(described, nowMs, colors)
+    },
+  },
+]
+
+export function defineDescribe(describe: Command, shell: Shell): void {
+  for (const { singular, summary, read } of NOUNS)
+    describe
+      .command(`${singular} <id>`)
+      .alias(`${singular}s`)
+      .description(summary)
+      .action(async (idOrName: string, _: unknown, command: Command) => {
+        const { output, connect } = invocation(command, shell)
+        const { client } = await connect()
+        const description = await read(client, idOrName, shell.signal)
+        description(shell.clock.now(), output.colors).forEach(output.out)
+      })
+  describe.addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  lcm describe worker metal-3
+  lcm describe definition bgp-basics
+  lcm describe session ls-0n4k2m7a8q1cd     where to get in, and what it waits for
+  lcm describe lab "BGP basics"`

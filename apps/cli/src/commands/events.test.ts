@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { RETRY_MS } from '../follow.ts'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aWorker } from '../testing/samples.ts'
+import { aDefinition, aLab, anInstantiatingSession, aWorker } from '../testing/samples.ts'
 
 const ID = 'w-0abcdefgh0001'
 
@@ -22,8 +22,25 @@ it('prints a line per change from now on', async () => {
   interrupt()
   expect(await done).toBe(0)
   expect(outLines()).toEqual([
-    `2026-01-01T00:00:00.000Z  worker.updated    ${ID}  metal-1  PROVISIONING -> RUNNING  waiting for EC2 to say running`,
-    `2026-01-01T00:00:00.000Z  worker.deleted    ${ID}`,
+    `2026-01-01T00:00:00.000Z  worker.updated      ${ID}  metal-1  PROVISIONING -> RUNNING  waiting for EC2 to say running`,
+    `2026-01-01T00:00:00.000Z  worker.deleted      ${ID}`,
+  ])
+})
+
+it('prints a line for sessions, definitions and labs as well', async () => {
+  const { api, clock, interrupt, done, outLines } = await following()
+  api.lablets.definitions.put(aDefinition())
+  api.lablets.sessions.put(anInstantiatingSession(4))
+  api.lablets.labs.put(aLab())
+  api.lablets.labs.remove('lr-1')
+  await clock.advance(0)
+  interrupt()
+  expect(await done).toBe(0)
+  expect(outLines().map(line => line.slice(26))).toEqual([
+    'definition.created  ld-1  two-routers 1.0.0  ACTIVE',
+    'session.created     ls-1  two-routers  INSTANTIATING  step 5 of 7, lab_start',
+    'lab.created         lr-1  BGP basics  BOOTED',
+    'lab.deleted         lr-1',
   ])
 })
 

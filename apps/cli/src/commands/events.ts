@@ -2,6 +2,7 @@ import type { EventEnvelope } from '@lcm/contract/events'
 import type { Command } from 'commander'
 import { follow, positionNow } from '../follow.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import { waitsFor as sessionWaitsFor, statusOf as statusOfSession } from '../lablets/session-view.ts'
 import type { Shell } from '../shell.ts'
 import { printable } from '../table.ts'
 import { statusOf, waitsFor } from '../worker-view.ts'
@@ -41,7 +42,7 @@ async function eventText(event: EventEnvelope, format: Format): Promise<string> 
 }
 
 function eventLine(event: EventEnvelope): string {
-  const head = `${event.at}  ${event.type.padEnd(16)}`
+  const head = `${event.at}  ${event.type.padEnd(18)}`
   switch (event.type) {
     case 'heartbeat':
       return head
@@ -65,7 +66,7 @@ function eventLine(event: EventEnvelope): string {
       return `${head}  ${event.id}  ${event.data.name} ${event.data.definition_version}  ${event.data.status}`
     case 'session.created':
     case 'session.updated':
-      return `${head}  ${event.id}  ${event.data.definition.name}  ${event.data.status}`
+      return `${head}  ${event.id}  ${event.data.definition.name}  ${statusOfSession(event.data)}  ${sessionWaitsFor(event.data)}`
     case 'lab.created':
     case 'lab.updated':
       return `${head}  ${event.id}  ${event.data.title}  ${event.data.status}`

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aRunningWorker, aTemplate, aWorker } from '../testing/samples.ts'
+import type { FakeApi } from '../testing/fake-api.ts'
+import { aDefinition, aLab, aReadySession, aRunningWorker, aSession, aTemplate, aWorker } from '../testing/samples.ts'
 
 async function got(...args: string[]) {
   const captured = capturedShell()
@@ -57,4 +58,64 @@ it('says what to do about an empty list, but not to programs', async () => {
   const json = capturedShell()
   await run(['get', 'workers', '-o', 'json'], json.shell)
   expect(JSON.parse(json.out())).toEqual({ items: [] })
+})
+
+async function gotLablets(...args: string[]) {
+  const captured = capturedShell()
+  const { definitions, sessions, labs } = captured.api.lablets
+  definitions.put(aDefinition())
+  definitions.put(aDefinition({ id: 'ld-0', definition_version: '0.9.0', status: 'DEPRECATED' }))
+  sessions.put(aReadySession())
+  sessions.put(aSession({ id: 'ls-0', status: 'ARCHIVED' }))
+  labs.put(aLab())
+  labs.put(aLab({ id: 'lr-0', status: 'DELETED' }))
+  return { code: await run(['get', ...args], captured.shell), ...captured }
+}
+
+it.each([
+  ['definitions', 'two-routers', ['ld-1', 'ld-0']],
+  ['sessions', 'ls-1', ['ls-1', 'ls-0']],
+  ['labs', 'lr-1', ['lr-1', 'lr-0']],
+])('lists %s, and with --all those that are over', async (plural, name, all) => {
+  expect((await gotLablets(plural)).outLines()).toHaveLength(2)
+  expect((await gotLablets(plural, '-o', 'name')).out()).toBe(`${name}\n`)
+  expect((await gotLablets(plural, '--all', '-o', 'name')).outLines()).toEqual(all)
+  expect(JSON.parse((await gotLablets(plural, '-o', 'json')).out()).items).toHaveLength(1)
+  expect(parse((await gotLablets(plural, '--all', '-o', 'yaml')).out()).items).toHaveLength(2)
+})
+
+it('shows one definition with its topology, one session, one lab', async () => {
+  expect(parse((await gotLablets('definition', 'two-routers', '-o', 'yaml')).out())).toEqual(aDefinition())
+  expect(JSON.parse((await gotLablets('session', 'ls-1', '-o', 'json')).out())).toEqual(aReadySession())
+  expect(JSON.parse((await gotLablets('lab', 'BGP basics', '-o', 'json')).out())).toEqual(aLab())
+  expect((await gotLablets('session', 'ls-9')).code).toBe(3)
+})
+
+it.each([
+  ['definitions', (api: FakeApi) => api.lablets.definitions.change('ld-1', { status: 'DEPRECATED' })],
+  ['sessions', (api: FakeApi) => api.lablets.sessions.change('ls-1', { status: 'TERMINATED' })],
+  ['labs', (api: FakeApi) => api.lablets.labs.change('lr-1', { status: 'DELETED' })],
+] as const)('keeps %s up to date', async (plural, end) => {
+  const { shell, api, clock, interrupt, outLines } = capturedShell()
+  api.lablets.definitions.put(aDefinition())
+  api.lablets.sessions.put(aSession())
+  api.lablets.labs.put(aLab())
+  const done = run(['get', plural, '--watch', '-o', 'json'], shell)
+  await api.stream(1)
+  end(api)
+  end(api)
+  await clock.advance(0)
+  interrupt()
+  expect(await done).toBe(0)
+  expect(outLines().map(line => JSON.parse(line).version)).toEqual([1, 2])
+})
+
+it('follows one session until its record is gone', async () => {
+  const { shell, api, err } = capturedShell()
+  api.lablets.sessions.put(aSession())
+  const done = run(['get', 'session', 'ls-1', '--watch'], shell)
+  await api.stream(1)
+  api.lablets.sessions.remove('ls-1')
+  expect(await done).toBe(3)
+  expect(err()).toContain('session ls-1 is gone')
 })

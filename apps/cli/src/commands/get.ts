@@ -1,13 +1,10 @@
-import { readList } from '@lcm/client/lists'
-import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import type { Worker } from '@lcm/domain/worker/worker'
+import type { Client } from '@lcm/client/client'
 import type { Command } from 'commander'
-import type { Connection } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
-import { findTemplate, findWorker } from '../find.ts'
 import { positionNow } from '../follow.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
-import { printList, printOne, type Resource, TEMPLATE_VIEW, WORKER_VIEW } from '../resource-view.ts'
+import { DEFINITIONS, type Kind, LABS, SESSIONS, TEMPLATES, WORKERS } from '../kinds.ts'
+import { printList, printOne, type Resource } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 import { type Watchable, watchList } from '../watch-list.ts'
 
@@ -17,46 +14,21 @@ interface GetOptions {
   readonly all?: boolean
 }
 
-type Client = Connection['client']
-
-/** A kind of things that `get` can show. */
-interface Kind<T extends Resource> {
-  readonly plural: string
-  readonly singular: string
-  find(client: Client, idOrName: string, signal: AbortSignal): Promise<T>
-  watchable(client: Client, options: GetOptions): Watchable<T>
-}
-
-const WORKERS: Kind<Worker> = {
-  plural: 'workers',
-  singular: 'worker',
-  find: findWorker,
-  watchable: (client, { all = false }) => ({
-    view: WORKER_VIEW,
-    list: signal =>
-      readList(page => client.call('listWorkers', { query: { ...page, include_terminated: all }, signal })),
-    changed: event => (event.type === 'worker.created' || event.type === 'worker.updated' ? event.data : null),
-    deleted: event => (event.type === 'worker.deleted' ? event.id : null),
-    shows: worker => all || worker.status !== 'TERMINATED',
-  }),
-}
-
-const TEMPLATES: Kind<WorkerTemplate> = {
-  plural: 'templates',
-  singular: 'template',
-  find: findTemplate,
-  watchable: client => ({
-    view: TEMPLATE_VIEW,
-    list: signal => readList(query => client.call('listTemplates', { query, signal })),
-    changed: event => (event.type === 'template.created' || event.type === 'template.updated' ? event.data : null),
-    deleted: event => (event.type === 'template.deleted' ? event.id : null),
-    shows: () => true,
-  }),
-}
+/** The part of a kind that these options ask for. */
+const watchableOf = <T extends Resource>(kind: Kind<T>, client: Client, { all = false }: GetOptions): Watchable<T> => ({
+  view: kind.view,
+  list: signal => kind.list(client, all, signal),
+  changed: kind.changed,
+  deleted: kind.deleted,
+  shows: item => all || !kind.isHidden(item),
+})
 
 export function defineGet(get: Command, shell: Shell): void {
-  defineNoun(get, WORKERS, shell).option('--all', 'also those that are TERMINATED')
+  defineNoun(get, WORKERS, shell)
   defineNoun(get, TEMPLATES, shell)
+  defineNoun(get, DEFINITIONS, shell)
+  defineNoun(get, SESSIONS, shell)
+  defineNoun(get, LABS, shell)
   get.addHelpText('afterAll', EXAMPLES)
 }
 
@@ -66,10 +38,13 @@ Examples:
   lcm get workers --watch            the same, kept up to date until Ctrl-C
   lcm get worker metal-3 -o yaml     everything about one worker
   lcm get workers -o json | jq '.items[] | select(.status == "FAILED") | .name'
-  lcm get templates                  what a worker can be made from`
+  lcm get templates                  what a worker can be made from
+  lcm get definitions                which labs can be booked
+  lcm get sessions --watch           who has which lab, live; your own unless you run the fleet
+  lcm get labs --all                 labs on workers, also those that are DELETED`
 
-function defineNoun<T extends Resource>(get: Command, kind: Kind<T>, shell: Shell): Command {
-  return get
+function defineNoun<T extends Resource>(get: Command, kind: Kind<T>, shell: Shell): void {
+  const noun = get
     .command(`${kind.plural} [id]`)
     .alias(kind.singular)
     .description(`list ${kind.plural}, or show the one with this id or name`)
@@ -78,6 +53,7 @@ function defineNoun<T extends Resource>(get: Command, kind: Kind<T>, shell: Shel
     .action(async (idOrName: string | undefined, options: GetOptions, command: Command) =>
       getThings(kind, idOrName, options, invocation(command, shell)),
     )
+  if (kind.hidden !== null) noun.option('--all', `also those that are ${kind.hidden}`)
 }
 
 async function getThings<T extends Resource>(
@@ -89,7 +65,7 @@ async function getThings<T extends Resource>(
   const { client } = await connect()
   const { clock, signal } = shell
   const format = options.output
-  const watchable = kind.watchable(client, options)
+  const watchable = watchableOf(kind, client, options)
   if (idOrName === undefined) {
     if (options.watch) return watchList(watchable, { client, clock, signal, output, format })
     const { items } = await watchable.list(signal)

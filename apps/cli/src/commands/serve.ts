@@ -10,9 +10,16 @@ interface ServeFlags {
   readonly port?: number
 }
 
+const SERVICES: readonly Service[] = [
+  'control-plane-api',
+  'resource-scheduler',
+  'lablet-controller',
+  'worker-controller',
+]
+
 export function defineServe(serve: Command, shell: Shell): void {
   serve
-    .addArgument(new Argument('<service>', 'which one').choices(['control-plane-api', 'worker-controller']))
+    .addArgument(new Argument('<service>', 'which one').choices(SERVICES))
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--port <n>', "the port to listen on (default: the service's own)", portArgument)
     .action(async (service: Service, flags: ServeFlags, command: Command) =>

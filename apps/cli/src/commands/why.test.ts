@@ -3,7 +3,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'
+import { anInstantiatingSession, aRunningWorker, aSession, aWorker, START_MS } from '../testing/samples.ts'
 
 const at = (secondsAgo: number) => toInstant(START_MS - secondsAgo * 1000)
 const aDecision = (more: Partial<DecisionRecord>): DecisionRecord => ({
@@ -99,4 +99,76 @@ it('gives programs what the API tells, and refuses a count that is none', async 
   expect(JSON.parse(out())).toMatchObject({ worker: { name: 'metal-1' }, decisions: [{ id: 'd-1' }], plan: null })
   expect(JSON.parse(out()).decisions.length).toBe(1)
   expect(await run(['why', 'worker', 'metal-1', '-n', 'many'], capturedShell().shell)).toBe(2)
+})
+
+it('explains a session that has no place', async () => {
+  const { shell, api, outLines } = capturedShell()
+  api.lablets.sessions.put(aSession({ waiting_reason: 'waits for metal-2', entered_status_at: at(240) }))
+  api.decisions.push(
+    aDecision({ service: 'resource-scheduler', resource: 'session:ls-1', because: 'metal-2 is on its way' }),
+  )
+  expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
+  expect(outLines()).toEqual([
+    'ls-1 of two-routers 1.0.0 is PENDING, for 4m now.',
+    '',
+    'Why',
+    '  It became PENDING because ann booked it.',
+    '  Then resource-scheduler decided to wait: metal-2 is on its way.',
+    '',
+    'Wanted',
+    '  RUNNING by ann; 2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, began 0s ago, ends in 1h',
+    '',
+    'Next',
+    '  waits for metal-2',
+    '',
+    'What you can do',
+    "  lcm preview definition two-routers    see which workers could take it, and why others can't",
+    '  lcm cancel session ls-1    give it up',
+    '',
+    'Decisions, newest first',
+    '  20s     wait                metal-2 is on its way',
+  ])
+})
+
+it('says what comes next of a session, what stands out and what can be done', async () => {
+  const { shell, api, outLines } = capturedShell()
+  const { sessions } = api.lablets
+  const why = async () => {
+    const before = outLines().length
+    expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
+    return outLines().slice(before)
+  }
+  sessions.put(anInstantiatingSession(3, { last_error: 'tags: CML said no' }))
+  api.plan.push({
+    service: 'lablet-controller',
+    resource: 'session:ls-1',
+    action: 'step',
+    because: 'step tags is tried again',
+    due_at: toInstant(START_MS + 10_000),
+  })
+  api.decisions.push(
+    aDecision({ service: 'lablet-controller', resource: 'session:ls-1', action: 'tags', because: 'CML said no' }),
+  )
+  const failing = await why()
+  expect(failing).toContain('  Then lablet-controller was at the step tags: CML said no.')
+  expect(failing).toContain('  step, in 10s: step tags is tried again')
+  expect(failing).toContain('  its last error: tags: CML said no')
+  expect(failing).toContain('  lcm retry session ls-1    start its lab anew')
+  api.plan.length = 0
+  sessions.change('ls-1', { status: 'RUNNING', last_error: null })
+  const running = await why()
+  expect(running).toContain('  nothing until its slot ends')
+  expect(running).toContain('  lcm extend session ls-1 --minutes 30    let it last longer')
+  sessions.change('ls-1', { status: 'TERMINATED', last_error: 'worker_lost: metal-1 is TERMINATED' })
+  const ended = await why()
+  expect(ended).toContain('  nothing; TERMINATED is final')
+  expect(ended).toContain('  lcm create session --definition two-routers    book another')
+})
+
+it('gives programs what the API tells of a session', async () => {
+  const { shell, api, out } = capturedShell()
+  api.lablets.sessions.put(aSession())
+  expect(await run(['why', 'session', 'ls-1', '--json'], shell)).toBe(0)
+  expect(JSON.parse(out())).toEqual({ session: aSession(), decisions: [], plan: null })
+  expect(await run(['why', 'session', 'ls-2'], shell)).toBe(3)
 })

@@ -1,9 +1,12 @@
 import { isProblem } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
-import { type Command, InvalidArgumentError } from 'commander'
-import type { Connection } from '../connection.ts'
+import type { Command } from 'commander'
 import { findWorker } from '../find.ts'
-import { invocation } from '../invocation.ts'
+import { invocation, wholeNumber } from '../invocation.ts'
+import { findSession } from '../lablets/find.ts'
+import { explainSession } from '../lablets/session-explanation.ts'
+import type { Colors } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { explainWorker } from '../worker-explanation.ts'
 
@@ -15,45 +18,70 @@ interface WhyOptions {
   readonly json?: boolean
 }
 
-export function defineWhy(why: Command, shell: Shell): void {
-  why
-    .command('worker <id>')
-    .alias('workers')
-    .description('why a worker is where it is, what happens next and what you can do')
-    .option('-n, --limit <count>', 'how many decisions to show', countOf, DECISIONS)
-    .option('--json', 'as the API tells it, for programs')
-    .action(async (idOrName: string, options: WhyOptions, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const worker = await findWorker(client, idOrName, shell.signal)
-      const query = { limit: options.limit }
-      const { items: decisions } = await client.call('getWorkerDecisions', {
-        params: { id: worker.id },
-        query,
-        signal: shell.signal,
-      })
-      const plan = await planOf(client, worker.id, shell.signal)
-      if (options.json === true) output.out(JSON.stringify({ worker, decisions, plan }, null, 2))
-      else explainWorker({ worker, decisions, plan }, shell.clock.now(), output.colors).forEach(output.out)
-    })
-  why.addHelpText('afterAll', '\nExamples:\n  lcm why worker metal-3\n  lcm why worker metal-3 -n 50')
+interface Explanation {
+  /** As the API tells it. */
+  readonly told: object
+  lines(nowMs: number, colors: Colors): string[]
 }
 
-function countOf(text: string): number {
-  const count = Number(text)
-  if (Number.isInteger(count) && count >= 1 && count <= DECISIONS_MAX) return count
-  throw new InvalidArgumentError(`Give a number from 1 to ${DECISIONS_MAX}.`)
+interface Question {
+  readonly client: Client
+  readonly idOrName: string
+  readonly limit: number
+  readonly signal: AbortSignal
+}
+
+type Explain = (question: Question) => Promise<Explanation>
+
+export function defineWhy(why: Command, shell: Shell): void {
+  addNoun(why, 'worker', whyWorker, shell)
+  addNoun(why, 'session', whySession, shell)
+  why.addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  lcm why worker metal-3
+  lcm why worker metal-3 -n 50
+  lcm why session ls-0n4k2m7a8q1cd     why it has no place yet, or no lab`
+
+function addNoun(why: Command, noun: string, explain: Explain, shell: Shell): void {
+  why
+    .command(`${noun} <id>`)
+    .alias(`${noun}s`)
+    .description(`why a ${noun} is where it is, what happens next and what you can do`)
+    .option('-n, --limit <count>', 'how many decisions to show', wholeNumber(1, DECISIONS_MAX), DECISIONS)
+    .option('--json', 'as the API tells it, for programs')
+    .action(async (idOrName: string, { limit, json = false }: WhyOptions, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      const { told, lines } = await explain({ client, idOrName, limit, signal: shell.signal })
+      if (json) output.out(JSON.stringify(told, null, 2))
+      else lines(shell.clock.now(), output.colors).forEach(output.out)
+    })
+}
+
+const whyWorker: Explain = async ({ client, idOrName, limit, signal }) => {
+  const worker = await findWorker(client, idOrName, signal)
+  const call = { params: { id: worker.id }, query: { limit }, signal }
+  const { items: decisions } = await client.call('getWorkerDecisions', call)
+  const told = { worker, decisions, plan: await planOf(client, `worker:${worker.id}`, signal) }
+  return { told, lines: (nowMs, colors) => explainWorker(told, nowMs, colors) }
+}
+
+const whySession: Explain = async ({ client, idOrName, limit, signal }) => {
+  const session = await findSession(client, idOrName, signal)
+  const call = { params: { id: session.id }, query: { limit }, signal }
+  const { items: decisions } = await client.call('getSessionDecisions', call)
+  const told = { session, decisions, plan: await planOf(client, `session:${session.id}`, signal) }
+  return { told, lines: (nowMs, colors) => explainSession(told, nowMs, colors) }
 }
 
 /** Whoever may not see the plan is still told the rest. */
-async function planOf(
-  client: Connection['client'],
-  workerId: string,
-  signal: AbortSignal,
-): Promise<PlannedAction | null> {
+async function planOf(client: Client, resource: string, signal: AbortSignal): Promise<PlannedAction | null> {
   try {
     const { items } = await client.call('getFleetPlan', { signal })
-    return items.find(({ resource }) => resource === `worker:${workerId}`) ?? null
+    return items.find(planned => planned.resource === resource) ?? null
   } catch (error) {
     if (isProblem(error, 'forbidden')) return null
     throw error

@@ -9,6 +9,7 @@ import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { type WorkerTemplate, WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
 import { asView } from '@lcm/testkit/builders'
+import { answerLablets, fakeLablets, type Lablets } from './fake-lablets.ts'
 import { aTemplate, aWorker } from './samples.ts'
 
 /** The API as the CLI sees it: workers in a map, a log of events, and a plug that can be pulled. */
@@ -19,6 +20,8 @@ export interface FakeApi {
   readonly bodies: unknown[]
   put(worker: Worker): void
   putTemplate(template: WorkerTemplate): void
+  /** Definitions, sessions and labs. */
+  readonly lablets: Lablets
   /** What controllers decided, newest first, and what they are going to do. */
   readonly decisions: DecisionRecord[]
   readonly plan: (PlannedAction & { service: string })[]
@@ -43,6 +46,7 @@ const TOKEN = 'secret'
 interface State {
   readonly workers: Map<string, Worker>
   readonly templates: Map<string, WorkerTemplate>
+  readonly lablets: Lablets
   readonly log: EventEnvelope[]
   readonly decisions: DecisionRecord[]
   readonly plan: (PlannedAction & { service: string })[]
@@ -71,6 +75,10 @@ export function fakeApi(): FakeApi {
   const state: State = {
     workers: new Map(),
     templates: new Map(),
+    lablets: fakeLablets(event => {
+      state.log.push(event)
+      wake(state)
+    }),
     log: [],
     decisions: [],
     plan: [],
@@ -94,6 +102,7 @@ export function fakeApi(): FakeApi {
     bodies: state.bodies,
     decisions: state.decisions,
     plan: state.plan,
+    lablets: state.lablets,
     put: worker => write(state, worker, 'worker.created'),
     putTemplate: template => state.templates.set(template.name, template),
     change(id, changes) {
@@ -145,6 +154,8 @@ function refuse(code: ProblemCode, detail: string): never {
   throw new ProblemError(code, detail)
 }
 
+const NOTHING: ApiResponse = { status: 204, headers: {}, body: null }
+
 const json = (status: number, body: unknown): ApiResponse => ({
   status,
   headers: { 'content-type': 'application/json' },
@@ -161,12 +172,19 @@ function answer(state: State, name: string, url: URL, body: string | null): ApiR
   if (name === 'GET /fleet/plan') return json(200, { at: aWorker().created_at, items: state.plan })
   if (name === 'POST /login-links') return json(201, { url: '/login?code=abc', expires_in_seconds: 600 })
   if (name === 'POST /tokens') return json(201, { id: 'tk-1', secret: 'lcm_secret' })
-  if (name === 'DELETE /services/worker-controller/term') return { status: 204, headers: {}, body: null }
-  const [, kind, id = '', verb] = url.pathname.slice(API_PREFIX.length).split('/')
+  if (name === 'DELETE /services/worker-controller/term') return NOTHING
+  const path = url.pathname.slice(API_PREFIX.length)
+  const [, kind, id = '', verb] = path.split('/')
+  if (verb === 'decisions') return list(state.decisions.slice(0, Number(url.searchParams.get('limit'))))
+  const [method = ''] = name.split(' ')
+  const answered = answerLablets(state.lablets, { method, path, query: url.searchParams, body })
+  if (answered !== null) {
+    if ('list' in answered) return list(answered.list)
+    return answered.status === 204 ? NOTHING : json(answered.status, answered.body)
+  }
   if (kind === 'worker-templates')
     return json(200, state.templates.get(id) ?? refuse('not_found', `there is no template ${id}`))
   const worker = state.workers.get(id) ?? refuse('not_found', `there is no worker ${id}`)
-  if (verb === 'decisions') return list(state.decisions.slice(0, Number(url.searchParams.get('limit'))))
   if (verb === undefined && name.startsWith('GET')) return json(200, worker)
   return verb === undefined ? deleteWorker(state, worker) : json(202, act(state, worker, verb))
 }
@@ -203,8 +221,10 @@ const DESIRED: Readonly<Record<string, DesiredStatus>> = { start: 'RUNNING', sto
 
 function act(state: State, worker: Worker, verb: string): Worker {
   if (verb === 'terminate' && worker.protected) refuse('worker_protected', `${worker.name} is protected`)
+  if (verb === 'retry' && worker.status !== 'FAILED') refuse('worker_not_failed', `${worker.name} is ${worker.status}`)
   const desired_status = DESIRED[verb] ?? 'RUNNING'
-  const changed = { ...worker, desired_status, version: worker.version + 1 }
+  const status = verb === 'retry' ? 'PENDING' : worker.status
+  const changed = { ...worker, status, desired_status, version: worker.version + 1 }
   write(state, changed, 'worker.updated')
   return changed
 }
@@ -213,7 +233,7 @@ function deleteWorker(state: State, worker: Worker): ApiResponse {
   if (worker.status !== 'TERMINATED')
     refuse('worker_not_terminated', `${worker.name} is ${worker.status}; terminate it first`)
   state.workers.delete(worker.id)
-  return { status: 204, headers: {}, body: null }
+  return NOTHING
 }
 
 function openStream(state: State, request: ApiRequest): ApiResponse {

@@ -7,7 +7,8 @@ import { describe, expect, it } from 'vitest'
 import { RETRY_MS } from './follow.ts'
 import { fakeApi } from './testing/fake-api.ts'
 import { aRunningWorker, aWorker, START_MS } from './testing/samples.ts'
-import { goalFor, judge, waitForWorker } from './wait.ts'
+import { waitFor } from './wait.ts'
+import { goalFor, judge, waitedWorker } from './worker-wait.ts'
 
 const failed = (changes: Partial<Worker>) =>
   aWorker({
@@ -66,13 +67,13 @@ function waiting(start = aWorker(), timeoutMs = 600_000) {
   const progress = { show: (text: string) => shown.push(text), elapsed: () => '', end: () => shown.push('end') }
   api.put(start)
   const client = apiClient(api.dispatch, { token: 'secret' })
-  const done = waitForWorker(start, { client, clock, signal: interrupt.signal, progress, timeoutMs })
+  const done = waitFor(waitedWorker(start), { client, clock, signal: interrupt.signal, progress, timeoutMs })
   // A rejection is awaited later; until then it must not count as unhandled.
   done.catch(() => undefined)
   return { api, clock, interrupt, shown, done }
 }
 
-describe('waitForWorker', () => {
+describe('waitFor', () => {
   it('shows each stage and ends when it is usable', async () => {
     const { api, clock, shown, done } = waiting()
     await api.stream(1)

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
+import { aLab } from '../testing/samples.ts'
+
+function worker(options: CapturedOptions = {}) {
+  const captured = capturedShell(options)
+  const { labs } = captured.api.lablets
+  labs.put(aLab())
+  return { ...captured, labs, lcm: (...args: string[]) => run(args, captured.shell) }
+}
+
+it('asks for a lab to be stopped, with a reason', async () => {
+  const { lcm, api, out } = worker()
+  expect(await lcm('stop', 'lab', 'BGP basics', '--reason', 'forgotten')).toBe(0)
+  expect(api.requests.at(-1)).toBe('POST /lab-records/lr-1/stop')
+  expect(api.bodies).toEqual([{ reason: 'forgotten' }])
+  expect(out()).toBe('BGP basics (lr-1) will be stopped; it is BOOTED now\n')
+  expect(await lcm('start', 'lab', 'lr-1', '-o', 'name')).toBe(0)
+  expect(api.requests.at(-1)).toBe('POST /lab-records/lr-1/start')
+})
+
+it('waits until it is done', async () => {
+  const { lcm, api, labs, out, err } = worker()
+  const done = lcm('stop', 'lab', 'lr-1', '--wait')
+  await api.stream(1)
+  labs.change('lr-1', { status: 'STOPPING' })
+  labs.change('lr-1', { status: 'STOPPED', pending_action: null })
+  expect(await done).toBe(0)
+  expect(err()).toContain('BGP basics is STOPPING: asked to stop')
+  expect(out()).toBe('BGP basics is STOPPED after 0s\n')
+})
+
+it('exits with 1 when it was tried in vain, or somebody asks for something else', async () => {
+  const vain = worker()
+  const done = vain.lcm('stop', 'lab', 'lr-1', '--wait')
+  await vain.api.stream(1)
+  vain.labs.change('lr-1', { status: 'ERROR', pending_action: null, last_error: 'stop: it took too long' })
+  expect(await done).toBe(1)
+  expect(vain.err()).toContain('BGP basics is ERROR: stop: it took too long')
+  const other = worker()
+  const stopped = other.lcm('stop', 'lab', 'lr-1', '--wait')
+  await other.api.stream(1)
+  const pending = { by: 'eve', at: '2026-01-01T00:00:00.000Z', attempts: 0, error: null }
+  other.labs.change('lr-1', { pending_action: { ...pending, action: 'start' } })
+  expect(await stopped).toBe(1)
+  expect(other.err()).toContain('will not get there: eve now asks to start it')
+})
+
+describe('what can not be taken back', () => {
+  it.each(['wipe', 'delete'])('%s needs the title or --yes', async verb => {
+    const nobody = worker()
+    expect(await nobody.lcm(verb, 'lab', 'lr-1')).toBe(2)
+    expect(nobody.err()).toMatch(/destroys .*: repeat with --yes if you mean it/)
+    expect(nobody.api.bodies).toEqual([])
+    expect(await nobody.lcm(verb, 'lab', 'lr-1', '--yes')).toBe(0)
+    const wrong = worker({ typed: 'lr-1' })
+    expect(await wrong.lcm(verb, 'lab', 'lr-1')).toBe(1)
+    expect(wrong.err()).toContain('that is not its title: BGP basics was left alone')
+    const right = worker({ typed: 'BGP basics' })
+    expect(await right.lcm(verb, 'lab', 'lr-1')).toBe(0)
+    expect(right.api.requests.at(-1)).toBe(`POST /lab-records/lr-1/${verb}`)
+  })
+})
+
+it('is content when a deleted lab has no record in the end', async () => {
+  const { lcm, api, labs, out } = worker()
+  const done = lcm('delete', 'lab', 'lr-1', '--yes', '--wait')
+  await api.stream(1)
+  labs.remove('lr-1')
+  expect(await done).toBe(0)
+  expect(out()).toBe('BGP basics is gone after 0s\n')
+})
+
+it('exits with 4 while a session uses it, with 3 when there is none', async () => {
+  const { lcm, labs, err } = worker()
+  labs.change('lr-1', { session_id: 'ls-1' })
+  expect(await lcm('stop', 'lab', 'lr-1')).toBe(4)
+  expect(err()).toBe('error: session ls-1 uses BGP basics\n')
+  expect(await lcm('stop', 'lab', 'none')).toBe(3)
+})

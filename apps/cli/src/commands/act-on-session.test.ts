@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { anInstantiatingSession, aReadySession, aSession } from '../testing/samples.ts'
+
+function course(session = aReadySession()) {
+  const captured = capturedShell()
+  const { sessions } = captured.api.lablets
+  sessions.put(session)
+  return { ...captured, sessions, lcm: (...args: string[]) => run(args, captured.shell) }
+}
+
+describe('cancel', () => {
+  it('asks for the end', async () => {
+    const { lcm, api, out } = course()
+    expect(await lcm('cancel', 'session', 'ls-1')).toBe(0)
+    expect(api.requests.at(-1)).toBe('DELETE /lablet-sessions/ls-1')
+    expect(out()).toBe('session ls-1 is cancelled; it is READY now\n')
+  })
+
+  it('waits until its lab is gone', async () => {
+    const { lcm, api, sessions, out, err } = course(aReadySession({ status: 'RUNNING' }))
+    const done = lcm('cancel', 'session', 'ls-1', '--wait')
+    await api.stream(1)
+    sessions.change('ls-1', { status: 'STOPPING' })
+    sessions.change('ls-1', { status: 'TERMINATED' })
+    expect(await done).toBe(0)
+    expect(err()).toContain('session ls-1 is RUNNING and will be TERMINATED\n')
+    expect(out()).toBe('session ls-1 is TERMINATED after 0s\n')
+  })
+
+  it('says when it is over already, and exits with 3 when there is none', async () => {
+    const { lcm, out } = course(aSession({ status: 'ARCHIVED' }))
+    expect(await lcm('cancel', 'session', 'ls-1')).toBe(0)
+    expect(out()).toBe('session ls-1 is ARCHIVED already\n')
+    expect(await lcm('cancel', 'session', 'ls-2')).toBe(3)
+  })
+})
+
+describe('extend', () => {
+  it('lets it last longer', async () => {
+    const { lcm, api, out } = course()
+    expect(await lcm('extend', 'session', 'ls-1', '--minutes', '30')).toBe(0)
+    expect(api.bodies).toEqual([{ minutes: 30 }])
+    expect(out()).toBe('session ls-1 now ends at 2026-01-01T01:30:00.000Z, in 1h30m\n')
+    expect(await lcm('extend', 'session', 'ls-1', '--minutes', '1', '-o', 'json')).toBe(0)
+  })
+
+  it('exits with 4 when it is over, with 2 without a number of minutes', async () => {
+    const { lcm, err } = course(aSession({ status: 'ARCHIVED' }))
+    expect(await lcm('extend', 'session', 'ls-1', '--minutes', '30')).toBe(4)
+    expect(err()).toBe('error: it is ARCHIVED\n')
+    expect(await lcm('extend', 'session', 'ls-1')).toBe(2)
+    expect(await lcm('extend', 'session', 'ls-1', '--minutes', '1441')).toBe(2)
+  })
+})
+
+describe('retry', () => {
+  it('starts its lab anew and waits for it', async () => {
+    const { lcm, api, sessions, err, outLines } = course(anInstantiatingSession(1, { last_error: 'tags: CML said no' }))
+    const done = lcm('retry', 'session', 'ls-1', '--reason', 'CML is back', '--wait')
+    await api.stream(1)
+    sessions.change('ls-1', { status: 'READY', access: aReadySession().access })
+    expect(await done).toBe(0)
+    expect(api.bodies).toEqual([{ reason: 'CML is back' }])
+    expect(err()).toContain('the lab of session ls-1 is started anew, attempt 2')
+    expect(outLines().at(-1)).toContain('203.0.113.7:2001')
+  })
+
+  it('exits with 4 where there is nothing to try again', async () => {
+    expect(await course().lcm('retry', 'session', 'ls-1')).toBe(4)
+  })
+})

@@ -1,0 +1,94 @@
+import { toInstant } from '@lcm/domain/instant'
+import { UNTOUCHED } from '@lcm/domain/session/lablet-session'
+import { newPipeline } from '@lcm/domain/session/pipeline'
+import picocolors from 'picocolors'
+import { expect, it } from 'vitest'
+import { anInstantiatingSession, aReadySession, aSession, START_MS } from '../testing/samples.ts'
+import { describeSession } from './session-description.ts'
+
+const plain = picocolors.createColors(false)
+const at = (seconds: number) => toInstant(START_MS + seconds * 1000)
+
+it('tells all of a session whose lab is up', () => {
+  const session = aReadySession({
+    status: 'RUNNING',
+    entered_status_at: at(60),
+    reservation_id: 'R-17',
+    conditions: [
+      { type: 'LabStopped', status: true, reason: 'Stopped', message: 'somebody stopped it', since: at(90) },
+    ],
+    state_history: [
+      { from: null, to: 'PENDING', at: at(0), because: 'ann booked it' },
+      { from: 'READY', to: 'RUNNING', at: at(60), because: 'its slot has begun' },
+    ],
+  })
+  expect(describeSession({ session, workerLabel: 'metal-1 (w-1)' }, START_MS + 120_000, plain)).toEqual([
+    'two-routers 1.0.0  ls-1',
+    '  status     RUNNING for 1m',
+    '  slot       2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, began 2m ago, ends in 58m',
+    '  owner      ann',
+    '  wanted     RUNNING by ann',
+    '  worker     metal-1 (w-1)',
+    '  lab        lr-1',
+    '  needs      2 CPU, 4 GB, 2 nodes',
+    '  reserved   R-17',
+    '  created    2m ago',
+    '  version    1',
+    '',
+    'Access',
+    '  NAME         NODE   PROTOCOL   ADDRESS',
+    '  r1_serial    r1     serial     203.0.113.7:2000',
+    '  web_tcp_80   web    tcp        203.0.113.7:2001',
+    '',
+    'Steps of instantiate',
+    '  ✓ lab_resolve    10s',
+    '  ✓ bind           10s',
+    '  ✓ ports_alloc    10s',
+    '  ✓ tags           10s',
+    '  ✓ lab_start      10s',
+    '  ✓ converged      10s',
+    '  ✓ mark_ready     10s',
+    '',
+    'Conditions',
+    '  TYPE         HOLDS   FOR   REASON    MESSAGE',
+    '  LabStopped   yes     30s   Stopped   somebody stopped it',
+    '',
+    'History, newest first',
+    '  1m      READY -> RUNNING           its slot has begun',
+    '  2m      PENDING                    ann booked it',
+  ])
+})
+
+it('marks the step that runs and those that are not reached', () => {
+  const { pipeline } = anInstantiatingSession(5)
+  if (pipeline === null) throw new Error('it has no pipeline')
+  const output = { booted: 0, nodes: 1, waits_for: 'r1 (BOOTING)' }
+  const converged = { ...UNTOUCHED, status: 'running' as const, attempts: 2, started_at: at(50), output }
+  const steps = { ...pipeline.steps, converged }
+  const session = aSession({ status: 'INSTANTIATING', pipeline: { ...pipeline, attempt: 2, steps } })
+  const lines = describeSession({ session, workerLabel: null }, START_MS + 70_000, plain)
+  const title = lines.indexOf('Steps of instantiate, attempt 2')
+  expect(lines.slice(title + 5, title + 8)).toEqual([
+    '  ✓ lab_start      10s',
+    '  … converged      for 20s   try 2, waits for r1 (BOOTING)',
+    '    mark_ready',
+  ])
+})
+
+it('says why a step failed', () => {
+  const pipeline = newPipeline('instantiate', 1)
+  const failed = { ...UNTOUCHED, status: 'failed' as const, started_at: at(0), ended_at: at(5), error: 'CML said no' }
+  const steps = { ...pipeline.steps, lab_resolve: failed, bind: { ...UNTOUCHED, status: 'skipped' as const } }
+  const lines = describeSession(
+    { session: aSession({ pipeline: { ...pipeline, steps } }), workerLabel: null },
+    START_MS,
+    plain,
+  )
+  expect(lines).toContain('  ✗ lab_resolve    5s        CML said no')
+  expect(lines).toContain('  - bind                     skipped')
+})
+
+it('makes what others wrote safe for a terminal', () => {
+  const session = aSession({ waiting_reason: 'evil \u001b[2J', last_error: '\u001b[2J' })
+  expect(describeSession({ session, workerLabel: '\u001b' }, START_MS, plain).join('\n')).not.toContain('\u001b')
+})

@@ -1,0 +1,75 @@
+import type { DecisionRecord } from '@lcm/domain/decision'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { section } from '../description.ts'
+import { decisionLines, plannedText, reasonsOf } from '../explanation.ts'
+import type { Colors } from '../output.ts'
+import { printable } from '../table.ts'
+import { ageOf } from '../worker-view.ts'
+import { slotOf, wantedBy } from './session-description.ts'
+import { inkOf, placeIn, waitsFor } from './session-view.ts'
+
+export interface ExplainedSession {
+  readonly session: LabletSession
+  /** Newest first. */
+  readonly decisions: readonly DecisionRecord[]
+  readonly plan: PlannedAction | null
+}
+
+/** Why a session is where it is, what happens next, and what its reader can do about it. */
+export function explainSession(explained: ExplainedSession, nowMs: number, colors: Colors): string[] {
+  const { session, decisions, plan } = explained
+  const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
+  const status = inkOf(session.status, colors)(session.status)
+  const name = `${session.id} of ${session.definition.name} ${session.definition.version}`
+  return [
+    `${colors.bold(printable(name))} is ${status}, for ${ageOf(session.entered_status_at, nowMs)} now.`,
+    ...part('Why', reasonsOf(session.state_history, decisions)),
+    ...part('Wanted', [`${wantedBy(session)}; ${slotOf(session, nowMs)}`]),
+    ...part('Next', [nextOf(session, plan, nowMs)]),
+    ...part('What stands out', obstaclesOf(session, nowMs)),
+    ...part('What you can do', adviceFor(session)),
+    ...part('Decisions, newest first', decisionLines(decisions, nowMs)),
+  ]
+}
+
+function nextOf(session: LabletSession, plan: PlannedAction | null, nowMs: number): string {
+  if (isFinal(session.status)) return `nothing; ${session.status} is final`
+  const waits = waitsFor(session)
+  // Why it is not placed is told on the session itself, and better than any plan could.
+  if (session.status === 'PENDING') return waits
+  if (plan !== null && plan.action !== 'nothing') return plannedText(plan, nowMs)
+  return waits === '' ? 'nothing until its slot ends' : waits
+}
+
+const obstaclesOf = (session: LabletSession, nowMs: number): string[] => [
+  ...(session.last_error === null ? [] : [`its last error: ${session.last_error}`]),
+  ...session.conditions
+    .filter(condition => condition.status)
+    .map(({ type, message, since }) => `${type}, for ${ageOf(since, nowMs)}: ${message}`),
+]
+
+function adviceFor(session: LabletSession): string[] {
+  const { id, status, definition, last_error } = session
+  switch (status) {
+    case 'PENDING':
+      return [
+        `lcm preview definition ${definition.name}    see which workers could take it, and why others can't`,
+        `lcm cancel session ${id}    give it up`,
+      ]
+    case 'INSTANTIATING':
+      return last_error === null && (placeIn(session)?.step.error ?? null) === null
+        ? []
+        : [`lcm retry session ${id}    start its lab anew`]
+    case 'READY':
+    case 'RUNNING':
+      return [
+        `lcm describe session ${id}    how to get in`,
+        `lcm extend session ${id} --minutes 30    let it last longer`,
+      ]
+    case 'TERMINATED':
+      return last_error === null ? [] : [`lcm create session --definition ${definition.name}    book another`]
+    default:
+      return []
+  }
+}

@@ -1,0 +1,90 @@
+import { toInstant } from '@lcm/domain/instant'
+import { type LabletSession, SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
+import { newPipeline } from '@lcm/domain/session/pipeline'
+import picocolors from 'picocolors'
+import { describe, expect, it } from 'vitest'
+import { tableLines } from '../table.ts'
+import { anInstantiatingSession, aReadySession, aSession, START_MS } from '../testing/samples.ts'
+import { accessLines, distanceOf, placeIn, sessionColumns, stageOf, statusOf, waitsFor } from './session-view.ts'
+
+const plain = picocolors.createColors(false)
+
+/** The same session, whose current step says so. */
+function saying(session: LabletSession, step: object): LabletSession {
+  const place = placeIn(session)
+  if (session.pipeline === null || place === null) throw new Error('it has no step')
+  const { name, ...at } = place.step
+  return {
+    ...session,
+    pipeline: { ...session.pipeline, steps: { ...session.pipeline.steps, [name]: { ...at, ...step } } },
+  }
+}
+
+it('shows sessions as a table', () => {
+  const sessions = [
+    anInstantiatingSession(5),
+    aSession({ id: 'ls-2', desired_status: 'TERMINATED', timeslot: { start: toInstant(START_MS + 600_000), end: '' } }),
+  ]
+  const lines = tableLines(sessionColumns(START_MS + 60_000, plain), sessions).map(line => line.slice(0, 108))
+  expect(lines).toEqual([
+    'ID     DEFINITION          OWNER   STATUS                  STAGE           WORKER            BEGINS   ENDS  ',
+    'ls-1   two-routers 1.0.0   ann     INSTANTIATING           converged 6/7   w-0abcdefgh0001   1m ago   in 59m',
+    'ls-2   two-routers 1.0.0   ann     PENDING -> TERMINATED   -               -                 in 9m    0s ago',
+  ])
+})
+
+it('says that it is to end before its time, until it has', () => {
+  expect(statusOf(aReadySession({ desired_status: 'TERMINATED' }))).toBe('READY -> TERMINATED')
+  expect(statusOf(aSession({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toBe('TERMINATED')
+  expect(statusOf(aSession({ status: 'ARCHIVED' }))).toBe('ARCHIVED')
+})
+
+describe('what a session waits for', () => {
+  it('is what the scheduler says while it has no place', () => {
+    expect(waitsFor(aSession())).toBe('waiting for a place')
+    expect(waitsFor(aSession({ waiting_reason: 'waits for metal-2' }))).toBe('waits for metal-2')
+  })
+
+  it('is a step of its pipeline', () => {
+    expect(waitsFor(anInstantiatingSession(0))).toBe('step 1 of 7, lab_resolve')
+    expect(stageOf(anInstantiatingSession(0))).toBe('lab_resolve 1/7')
+    const taken = aSession({ status: 'STOPPING', pipeline: newPipeline('teardown', 1) })
+    expect([waitsFor(taken), stageOf(taken)]).toEqual(['step 1 of 5, stop', 'stop 1/5'])
+  })
+
+  it('tells how many nodes are up, which attempt it is and what went wrong', () => {
+    const converging = saying(anInstantiatingSession(5), { output: { booted: 1, nodes: 3 } })
+    expect(waitsFor(converging)).toBe('step 6 of 7, converged, 1 of 3 nodes are up')
+    const failing = aSession({ status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 2) })
+    expect(waitsFor(saying(failing, { error: 'CML answers 500' }))).toBe(
+      'step 1 of 7, lab_resolve, attempt 2, CML answers 500',
+    )
+  })
+
+  it('has words for every status but those of rest', () => {
+    const silent = SESSION_STATUSES.filter(status => waitsFor(aSession({ status })) === '')
+    expect(silent).toEqual(['RUNNING', 'ARCHIVED', 'TERMINATED'])
+    expect(waitsFor(aSession({ status: 'TERMINATED', last_error: 'lab_lost' }))).toBe('lab_lost')
+  })
+
+  it('is no step once they are all behind it', () => {
+    expect(placeIn(aReadySession())).toBeNull()
+    expect(placeIn(aSession())).toBeNull()
+    expect(waitsFor(aReadySession({ status: 'INSTANTIATING' }))).toBe('its lab is up')
+    expect(waitsFor(aSession({ status: 'INSTANTIATING' }))).toBe('its lab is about to be started')
+  })
+})
+
+it('lists the ways in, host and port', () => {
+  expect(accessLines(aReadySession())).toEqual([
+    'NAME         NODE   PROTOCOL   ADDRESS',
+    'r1_serial    r1     serial     203.0.113.7:2000',
+    'web_tcp_80   web    tcp        203.0.113.7:2001',
+  ])
+  expect(accessLines(aSession())).toEqual([])
+})
+
+it('measures to both sides of now', () => {
+  expect(distanceOf(toInstant(START_MS + 90_000), START_MS)).toBe('in 1m30s')
+  expect(distanceOf(toInstant(START_MS - 5_000), START_MS)).toBe('5s ago')
+})

@@ -1,0 +1,139 @@
+import { type Instant, toMs } from '@lcm/domain/instant'
+import type { LabletSession, Pipeline, SessionStatus, Step } from '@lcm/domain/session/lablet-session'
+import { UNTOUCHED } from '@lcm/domain/session/lablet-session'
+import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
+import { formatDuration } from '../duration.ts'
+import type { Colors } from '../output.ts'
+import { type Column, tableLines } from '../table.ts'
+import { ageOf } from '../worker-view.ts'
+
+type Ink = 'green' | 'yellow' | 'blue' | 'gray' | 'magenta'
+
+/** The word itself always stands beside the colour. */
+const INK_BY_STATUS: Readonly<Record<SessionStatus, Ink>> = {
+  PENDING: 'yellow',
+  SCHEDULED: 'yellow',
+  INSTANTIATING: 'yellow',
+  READY: 'green',
+  RUNNING: 'green',
+  STOPPING: 'blue',
+  STOPPED: 'gray',
+  EXPIRED: 'magenta',
+  ARCHIVED: 'gray',
+  TERMINATED: 'gray',
+}
+
+export const inkOf = (status: SessionStatus, colors: Colors) => colors[INK_BY_STATUS[status]]
+
+/** Where it is, and that it is to end before its time. */
+export const statusOf = ({ status, desired_status }: LabletSession): string =>
+  desired_status === 'RUNNING' || isOver(status) ? status : `${status} -> ${desired_status}`
+
+const isOver = (status: SessionStatus): boolean => status === 'ARCHIVED' || status === 'TERMINATED'
+
+/** `in 12m`, or `3m ago`. */
+export function distanceOf(instant: Instant, nowMs: number): string {
+  const ms = toMs(instant) - nowMs
+  return ms > 0 ? `in ${formatDuration(ms)}` : `${formatDuration(-ms)} ago`
+}
+
+export interface NamedStep extends Step {
+  readonly name: string
+}
+
+/** In the order in which they are carried out. */
+export const stepsOf = ({ name, steps }: Pipeline): NamedStep[] =>
+  PIPELINE_STEPS[name].map(plan => ({ ...(steps[plan.name] ?? UNTOUCHED), name: plan.name }))
+
+interface Place {
+  readonly step: NamedStep
+  /** The first is 1. */
+  readonly number: number
+  readonly count: number
+}
+
+/** Which step of its pipeline it is at; null when it has none, or they are all behind it. */
+export function placeIn({ pipeline }: LabletSession): Place | null {
+  if (pipeline === null) return null
+  const steps = stepsOf(pipeline)
+  const at = steps.findIndex(({ status }) => status !== 'completed' && status !== 'skipped')
+  const step = steps[at]
+  return step === undefined ? null : { step, number: at + 1, count: steps.length }
+}
+
+const TAKEN_DOWN = 'its lab is taken down'
+
+/** What it waits for, as a sentence; empty when it waits for nothing. */
+export function waitsFor(session: LabletSession): string {
+  switch (session.status) {
+    case 'PENDING':
+      return session.waiting_reason ?? 'waiting for a place'
+    case 'SCHEDULED':
+      return session.waiting_reason ?? `it has a place on ${session.worker_id} and waits for its time`
+    case 'INSTANTIATING':
+      return stepText(session) ?? (session.pipeline === null ? 'its lab is about to be started' : 'its lab is up')
+    case 'READY':
+      return 'its lab is up and waits for its slot'
+    case 'EXPIRED':
+      return 'its time is over'
+    case 'STOPPING':
+      return stepText(session) ?? (session.pipeline === null ? 'its lab is about to be taken down' : TAKEN_DOWN)
+    case 'STOPPED':
+      return TAKEN_DOWN
+    case 'RUNNING':
+    case 'ARCHIVED':
+      return ''
+    case 'TERMINATED':
+      return session.last_error ?? ''
+  }
+}
+
+function stepText(session: LabletSession): string | null {
+  const place = placeIn(session)
+  if (place === null) return null
+  const { step, number, count } = place
+  const attempt = session.pipeline?.attempt ?? 1
+  return [
+    `step ${number} of ${count}, ${step.name}`,
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+    ...nodesUp(step),
+    ...(step.error === null ? [] : [step.error]),
+  ].join(', ')
+}
+
+/** How far a lab has come up, where its step tells. */
+function nodesUp({ status, output: { booted, nodes } }: NamedStep): string[] {
+  return status === 'running' && typeof booted === 'number' ? [`${booted} of ${nodes} nodes are up`] : []
+}
+
+/** The same in a word or two, for a table. */
+export function stageOf(session: LabletSession): string {
+  if (session.status !== 'INSTANTIATING' && session.status !== 'STOPPING') return ''
+  const place = placeIn(session)
+  return place === null ? '' : `${place.step.name} ${place.number}/${place.count}`
+}
+
+export const sessionColumns = (nowMs: number, colors: Colors): readonly Column<LabletSession>[] => [
+  { title: 'ID', text: session => session.id },
+  { title: 'DEFINITION', text: ({ definition }) => `${definition.name} ${definition.version}` },
+  { title: 'OWNER', text: session => session.owner },
+  { title: 'STATUS', text: statusOf, paint: (text, session) => inkOf(session.status, colors)(text) },
+  { title: 'STAGE', text: stageOf },
+  { title: 'WORKER', text: session => session.worker_id ?? '' },
+  { title: 'BEGINS', text: session => distanceOf(session.timeslot.start, nowMs) },
+  { title: 'ENDS', text: session => distanceOf(session.timeslot.end, nowMs) },
+  { title: 'AGE', text: session => ageOf(session.created_at, nowMs) },
+]
+
+type Door = LabletSession['access'][number]
+
+const DOOR_COLUMNS: readonly Column<Door>[] = [
+  { title: 'NAME', text: door => door.name },
+  { title: 'NODE', text: door => door.node },
+  { title: 'PROTOCOL', text: door => door.protocol },
+  { title: 'ADDRESS', text: door => `${door.host}:${door.port}` },
+]
+
+/** Where people get into its lab; nothing when there is no way in, or not yet. */
+export const accessLines = ({ access }: LabletSession): string[] =>
+  access.length === 0 ? [] : tableLines(DOOR_COLUMNS, access)
