@@ -13,7 +13,7 @@ export const PROBLEMS = {
     help: 'The request does not match its schema. `errors` lists each field; `/api/v1/openapi.json` has the schema.',
   },
   topology_invalid: {
-    status: 400,
+    status: 422,
     title: 'The topology is not a lab that CML could import',
     help: 'The YAML can not be read, or is not a CML lab. `errors` names each place with its line.',
   },

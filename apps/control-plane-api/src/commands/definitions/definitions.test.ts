@@ -43,7 +43,7 @@ describe('a definition with an inline topology', () => {
     const topology = TOPOLOGY.replace('label: r2', 'label: r1')
     const answer = await course.send('POST', 'lablet-definitions', { json: { name: 'bgp', topology } })
     expect(answer).toMatchObject({
-      status: 400,
+      status: 422,
       json: {
         code: 'topology_invalid',
         detail: 'line 10: nodes.1: label r1 is that of node 0 too',
