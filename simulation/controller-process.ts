@@ -36,7 +36,7 @@ export interface Surroundings {
   run(service: HostedService): () => void
 }
 
-/** A process of the worker-controller. */
+/** A process of a controller. */
 export interface Controller {
   readonly instanceId: string
   /** Dies at once, as by kill -9. */
@@ -96,13 +96,15 @@ export function startController(instanceId: string, around: Surroundings): Contr
 }
 
 /** Without ids, so that the same call has the same name in every run. */
-const callName = ({ method, url }: { readonly method: string; readonly url: string }): string => {
+export const callName = ({ method, url }: { readonly method: string; readonly url: string }): string => {
   const [path = ''] = url.split('?')
-  return `api.${method} ${path.split('/').at(-1)?.replace(/^w-.*/, 'worker') ?? ''}`
+  const last = path.split('/').at(-1) ?? ''
+  return `api.${method} ${last.replace(/^(w|ls|ld|lr)-.*/, (_, prefix: string) => RESOURCES[prefix] ?? '')}`
 }
+const RESOURCES: Readonly<Record<string, string>> = { w: 'worker', ls: 'session', ld: 'definition', lr: 'lab' }
 
 /** Every write but samples of metrics, as part of the run's identity. */
-function traced(dispatch: Dispatch, time: VirtualTime): Dispatch {
+export function traced(dispatch: Dispatch, time: VirtualTime): Dispatch {
   return async request => {
     const response = await dispatch(request)
     if (request.method === 'GET' || request.url.endsWith('/metrics')) return response

@@ -66,6 +66,10 @@ export function hands({ cloud, worker }: World) {
       const { status } = call('/licensing/registration', String(session.body), { token: 'by-hand' })
       if (status >= 300) throw new Error(`the registration was answered ${status}`)
     },
+    removeLabs(machine: string): void {
+      for (const { id } of cloud.cml.sceneOf(machine)?.labs ?? [])
+        cloud.cml.act(machine, () => ({ status: 204, body: null, change: { removed_lab_id: id } }))
+    },
     /** Licences that the Smart Account counts, by machine. */
     seats: () => cloud.cml.smartAccount().map(seat => seat.instance_id),
     setRoom: (zone: string, type: string, room: number | null) =>

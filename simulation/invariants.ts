@@ -32,8 +32,8 @@ export interface Invariants {
   step(): void
   /** What takes a look into the store, for the end of a run. */
   finally(): Promise<void>
-  /** Refuses to believe in writes of older terms that were taken. */
-  fenced(by: string, dispatch: Dispatch): Dispatch
+  /** Refuses to believe in writes of older terms of that service that were taken. */
+  fenced(by: string, dispatch: Dispatch, service?: string): Dispatch
   /** Writes of controllers that the API took, without samples of metrics. */
   readonly taken: readonly { readonly by: string; readonly atMs: number; readonly what: string }[]
   /** Every machine that was ever there. */
@@ -48,7 +48,7 @@ export function invariants(parts: InvariantParts): Invariants {
   }
   const since = new Map<string, number>()
   let checkedMs = Number.NEGATIVE_INFINITY
-  let registered = 0
+  const registered = new Map<string, number>()
   const taken: { by: string; atMs: number; what: string }[] = []
   const machines = new Set<string>()
   parts.cloud.watch(id => {
@@ -85,18 +85,20 @@ export function invariants(parts: InvariantParts): Invariants {
       for (const rule of await illegalMoves(parts)) violated(rule)
       for (const rule of await lostLicenses(parts)) violated(rule)
     },
-    fenced: (by, dispatch) => async request => {
-      const epoch = Number(request.headers[EPOCH_HEADER] ?? 0)
-      const newest = registered
-      const response = await dispatch(request)
-      const isTaken = response.status < 300 && request.method !== 'GET'
-      if (isTaken && request.url.endsWith('/term')) registered = Math.max(registered, epochIn(request.body))
-      else if (isTaken && epoch > 0) {
-        taken.push({ by, atMs: parts.now(), what: `${request.method} ${request.url}` })
-        if (epoch < newest) violated(`${by}: ${request.method} ${request.url} of epoch ${epoch} after ${newest}`)
-      }
-      return response
-    },
+    fenced:
+      (by, dispatch, service = 'worker-controller') =>
+      async request => {
+        const epoch = Number(request.headers[EPOCH_HEADER] ?? 0)
+        const newest = registered.get(service) ?? 0
+        const response = await dispatch(request)
+        const isTaken = response.status < 300 && request.method !== 'GET'
+        if (isTaken && request.url.endsWith('/term')) registered.set(service, Math.max(newest, epochIn(request.body)))
+        else if (isTaken && epoch > 0) {
+          taken.push({ by, atMs: parts.now(), what: `${request.method} ${request.url}` })
+          if (epoch < newest) violated(`${by}: ${request.method} ${request.url} of epoch ${epoch} after ${newest}`)
+        }
+        return response
+      },
     taken,
   }
 }

@@ -1,6 +1,8 @@
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
+import { simCmlLabs } from '@lcm/cloud-sim/cml-labs'
 import { simCmlSystem } from '@lcm/cloud-sim/cml-system'
 import { simCompute } from '@lcm/cloud-sim/compute'
 import { faultyCompute } from '@lcm/cloud-sim/faulty-compute'
@@ -33,12 +35,7 @@ export function computeOver(cloud: SimModel, ways: Ways): Compute {
 /** CML as a controller meets it. */
 export function cmlOver(cloud: SimModel, ways: Ways): CmlSystem {
   const cml = simCmlSystem(cloud)
-  const reaching =
-    <A extends readonly unknown[], R>(call: (...asked: A) => Promise<R>) =>
-    async (...asked: A): Promise<R> => {
-      if (ways.isCmlCut) throw cut()
-      return call(...asked)
-    }
+  const reaching = overWays(ways)
   return {
     probe: async (...asked) => (ways.isCmlCut ? NOBODY : cml.probe(...asked)),
     stats: reaching(cml.stats),
@@ -50,6 +47,33 @@ export function cmlOver(cloud: SimModel, ways: Ways): CmlSystem {
     activity: reaching(cml.activity),
   }
 }
+
+/** Labs as a controller meets them. */
+export function labsOver(cloud: SimModel, ways: Ways): CmlLabs {
+  const labs = simCmlLabs(cloud)
+  const reaching = overWays(ways)
+  return {
+    list: reaching(labs.list),
+    get: reaching(labs.get),
+    import: reaching(labs.import),
+    start: reaching(labs.start),
+    stop: reaching(labs.stop),
+    wipe: reaching(labs.wipe),
+    delete: reaching(labs.delete),
+    isConverged: reaching(labs.isConverged),
+    nodes: reaching(labs.nodes),
+    download: reaching(labs.download),
+    nodeQuota: reaching(labs.nodeQuota),
+  }
+}
+
+const overWays =
+  (ways: Ways) =>
+  <A extends readonly unknown[], R>(call: (...asked: A) => Promise<R>) =>
+  async (...asked: A): Promise<R> => {
+    if (ways.isCmlCut) throw cut()
+    return call(...asked)
+  }
 
 const NOBODY = { stage: 'NOTHING', version: null, certificate_sha256: null, detail: 'connection refused' } as const
 const cut = () => new CloudError('transient', { code: 'ECONNREFUSED', action: 'CML', message: 'connection refused' })

@@ -2,6 +2,7 @@ import { readList } from '@lcm/client/lists'
 import type { BodyInput } from '@lcm/contract/routes'
 import { WORKERS } from '@lcm/control-plane-api/kinds'
 import type { SettingsPatch } from '@lcm/domain/fleet/settings'
+import { NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { World } from './world.ts'
 
@@ -9,6 +10,13 @@ import type { World } from './world.ts'
 const NOT_BEFORE = '2099-01-01T00:00:00.000Z'
 const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: NOT_BEFORE }
 export const LICENSE = { product: 'CML_Enterprise', token: 'token-of-the-account' } as const
+
+const withOneMore = ({ cpu_cores, memory_gb, storage_gb, nodes }: typeof NOTHING_RESERVED) => ({
+  cpu_cores: cpu_cores + RESERVATION.cpu_cores,
+  memory_gb: memory_gb + RESERVATION.memory_gb,
+  storage_gb: storage_gb + RESERVATION.storage_gb,
+  nodes: nodes + RESERVATION.nodes,
+})
 
 /** What people ask of the API, in the words of the tests. */
 export function people({ client, store, until }: World) {
@@ -23,7 +31,9 @@ export function people({ client, store, until }: World) {
       const worker = await workers.get(id)
       if (worker === null) throw new Error(`there is no ${id}`)
       const reservations = Object.fromEntries(names.map(name => [name, RESERVATION]))
-      const written = await workers.replace({ ...worker, reservations, version: worker.version + 1 })
+      const reserved = names.reduce(sum => withOneMore(sum), NOTHING_RESERVED)
+      const capacity = { ...worker.capacity, reserved }
+      const written = await workers.replace({ ...worker, reservations, capacity, version: worker.version + 1 })
       if (written.ok) return
     }
   }

@@ -101,10 +101,15 @@ const nameOf = (port: string, name: string, args: readonly unknown[]): string =>
   name === 'power' ? `${port}.${String(args[1])}` : `${port}.${name}`
 
 /** Calls that only look: where a crash among many of them makes little difference to the last. */
-const LOOKS =
-  /^api\.GET (?!secrets)|^api\.POST metrics|^ec2\.(describe|list|newestImage|imageIds)|^cml\.(?!register|deregister)|^cloudwatch\./
+const LOOKS = [
+  /^api\.GET (?!secrets)|^api\.POST metrics/,
+  /^ec2\.(describe|list|newestImage|imageIds)/,
+  /^cml\.(?!register|deregister)/,
+  /^cloudwatch\./,
+  /^labs\.(get|list|nodes|isConverged)/,
+]
 
-export const isLook = (name: string): boolean => LOOKS.test(name)
+export const isLook = (name: string): boolean => LOOKS.some(look => look.test(name))
 
 async function settled<R>(promise: Promise<R>): Promise<{ value: R } | { error: unknown }> {
   try {

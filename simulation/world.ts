@@ -1,4 +1,5 @@
 import { apiClient, type Client } from '@lcm/client/client'
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import type { PresetName } from '@lcm/cloud-sim/fault-plan'
@@ -8,6 +9,7 @@ import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-
 import { LEAKS, WORKERS } from '@lcm/control-plane-api/kinds'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { type LocalCoordination, localCoordination } from '@lcm/coordination/local'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type Election, type HostedService, silentLogger } from '@lcm/runtime'
@@ -16,12 +18,15 @@ import type { Store } from '@lcm/store/store'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
 import type { WorkerControllerConfig } from '@lcm/worker-controller/config'
 import { type Controller, FLEET, startController } from './controller-process.ts'
+import { type Following, followAll, openFollowing } from './following.ts'
 import { type Invariants, invariants } from './invariants.ts'
-import { cmlOver, computeOver, openWays, type Ways } from './outside.ts'
+import { cmlOver, computeOver, labsOver, openWays, type Ways } from './outside.ts'
 import { type PortCalls, portCalls } from './port-calls.ts'
+import { type SessionInvariants, sessionInvariants } from './session-invariants.ts'
+import { type SessionProcesses, sessionProcesses } from './session-processes.ts'
 import { type Mutation, witness } from './witness.ts'
 
-const TOKENS = { admin: 'admin', controller: 'controller', scheduler: 'scheduler' } as const
+const TOKENS = { admin: 'admin', controller: 'controller', scheduler: 'scheduler', lablets: 'lablets' } as const
 export const METAL = WorkerTemplateSpec.parse({
   name: 'metal',
   instance_types: ['m5zn.metal', 'm5.metal'],
@@ -40,6 +45,8 @@ export interface WorldOptions {
   readonly preset?: PresetName
   readonly templates?: readonly WorkerTemplateSpec[]
   readonly config?: Partial<WorkerControllerConfig>
+  /** How often labs are counted. */
+  readonly labsCountedMs?: number
   /** Defects on purpose, which the invariants must find. */
   readonly spoilt?: Spoilt
 }
@@ -47,6 +54,7 @@ export interface WorldOptions {
 export interface Spoilt {
   compute?(compute: Compute): Compute
   cml?(cml: CmlSystem): CmlSystem
+  labs?(labs: CmlLabs): CmlLabs
   election?(election: Election): Election
 }
 
@@ -65,8 +73,11 @@ export interface World {
   readonly invariants: Invariants
   /** Every change of the cloud that a controller has asked for. */
   readonly mutations: readonly Mutation[]
+  /** The controllers of sessions, and what must hold of theirs. */
+  readonly sessions: SessionProcesses & SessionInvariants & Pick<Following, 'sessions' | 'labs'>
   startController(instanceId: string): Controller
   worker(id: string): Promise<Worker>
+  session(id: string): Promise<LabletSession>
   /** As last told by events. */
   workers(): readonly Worker[]
   /** Runs on until the worker is there, or fails the test with what it was instead. */
@@ -90,25 +101,28 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const coordination = localCoordination({ clock, firstEpoch: service => plane.nextEpoch(service) })
   const plane = await openPlane(time, store, coordination.changeKeys, options.templates ?? [METAL])
   const processes = runner()
-  const latest = new Map<string, Worker>()
+  const following = openFollowing()
+  const latest = following.workers
   const client = apiClient(plane.dispatch, { token: TOKENS.admin })
   const { watched, asWitness, mutations } = watchers({ time, cloud, store, latest, ways })
   // Decisions and samples for event streams are read every second, which nobody here follows.
   for (const service of plane.services.filter(({ name }) => name !== 'live-news')) processes.run(service)
-  processes.run(followWorkers(client, latest))
-  const going = passing(time, seed, watched)
+  const { violated } = watched
+  const labsCountedMs = options.labsCountedMs ?? 1_000
+  const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs })
+  processes.run(followAll(client, following, sessions.told))
+  const controllers = sessionProcesses({
+    ...{ time, coordination, run: processes.run, tokens: TOKENS },
+    labs: (spoilt.labs ?? same)(labsOver(cloud, ways)),
+    dispatch: (by, service) => watched.fenced(by, plane.dispatch, service),
+  })
+  const going = passing(time, seed, { watched, sessions })
   const worker = (id: string) => client.call('getWorker', { params: { id } })
   return {
-    time,
-    client,
+    ...{ time, client, cloud, store, ways, calls, coordination, mutations },
     scheduler: apiClient(plane.dispatch, { token: TOKENS.scheduler }),
-    cloud,
-    store,
-    ways,
-    calls,
-    coordination,
     invariants: watched,
-    mutations,
+    sessions: { ...sessions, ...following, ...controllers },
     ...going,
     startController: instanceId =>
       startController(instanceId, {
@@ -125,12 +139,13 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
         run: processes.run,
       }),
     worker,
+    session: id => client.call('getSession', { params: { id } }),
     workers: () => [...latest.values()],
     async until(id, status, limitMs) {
       await going.untilTrue(`${status} of ${id}`, () => latest.get(id)?.status === status, limitMs)
       return worker(id)
     },
-    liveMachines: () => cloud.machines().filter(machine => machine.state !== 'terminated').length,
+    liveMachines: () => cloud.machines().filter(({ state }) => state !== 'terminated').length,
     async close() {
       await watched.finally()
       await processes.stop(() => time.runFor(60_000))
@@ -163,7 +178,11 @@ function watchers({ time, cloud, store, latest, ways }: Watching) {
 }
 
 /** How time passes while somebody watches. */
-function passing(time: VirtualTime, seed: number, watched: Invariants) {
+function passing(
+  time: VirtualTime,
+  seed: number,
+  { watched, sessions }: { watched: Invariants; sessions: SessionInvariants },
+) {
   const failure = (message: string) => {
     const lines = [`seed ${seed}: ${message}`, ...watched.violations, ...time.recentTrace().slice(-TRACE_LINES)]
     return new Error(lines.join('\n'))
@@ -175,6 +194,7 @@ function passing(time: VirtualTime, seed: number, watched: Invariants) {
     let isMet = false
     const isEnough = () => {
       watched.step()
+      sessions.step()
       isMet ||= isSo()
       return isMet || watched.violations.length > 0
     }
@@ -240,16 +260,7 @@ async function openPlane(
   plane.access.grant(TOKENS.admin, { id: 'admin', name: 'admin', role: 'admin', service: null })
   plane.access.grant(TOKENS.controller, { id: 'wc', name: 'wc', role: 'controller', service: 'worker-controller' })
   plane.access.grant(TOKENS.scheduler, { id: 'rs', name: 'rs', role: 'controller', service: 'resource-scheduler' })
+  plane.access.grant(TOKENS.lablets, { id: 'lc', name: 'lc', role: 'controller', service: 'lablet-controller' })
   await plane.seed(templates)
   return plane
 }
-
-/** What a console would show, by the same events. */
-const followWorkers = (client: Client, latest: Map<string, Worker>): HostedService => ({
-  name: 'follower',
-  async run(signal) {
-    for await (const { event } of client.events({ after: '0', signal })) {
-      if (event.type === 'worker.created' || event.type === 'worker.updated') latest.set(event.id, event.data)
-    }
-  },
-})

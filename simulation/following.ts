@@ -1,0 +1,38 @@
+import type { Client } from '@lcm/client/client'
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { HostedService } from '@lcm/runtime'
+
+/** Everything as last told by events. */
+export interface Following {
+  readonly workers: Map<string, Worker>
+  readonly sessions: Map<string, LabletSession>
+  readonly labs: Map<string, LabRecord>
+}
+
+/** Who hears of what is told before it counts as told. Versions in quick succession are told as one. */
+export interface Told {
+  worker(worker: Worker, before: Worker | undefined): void
+  session(session: LabletSession): void
+}
+
+export const openFollowing = (): Following => ({ workers: new Map(), sessions: new Map(), labs: new Map() })
+
+/** What a console would show, by the same events. */
+export const followAll = (client: Client, { workers, sessions, labs }: Following, told: Told): HostedService => ({
+  name: 'follower',
+  async run(signal) {
+    for await (const { event } of client.events({ after: '0', signal })) {
+      if (event.type === 'worker.created' || event.type === 'worker.updated') {
+        told.worker(event.data, workers.get(event.id))
+        workers.set(event.id, event.data)
+      } else if (event.type === 'session.created' || event.type === 'session.updated') {
+        told.session(event.data)
+        sessions.set(event.id, event.data)
+      } else if (event.type === 'lab.created' || event.type === 'lab.updated') labs.set(event.id, event.data)
+      else if (event.type === 'session.deleted') sessions.delete(event.id)
+      else if (event.type === 'lab.deleted') labs.delete(event.id)
+    }
+  },
+})

@@ -1,0 +1,75 @@
+import { openSimModel } from '@lcm/cloud-sim/model'
+import { NOTHING_RESERVED } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { aSession, aWorker } from '@lcm/testkit/builders'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { expect, it } from 'vitest'
+import { openFollowing } from './following.ts'
+import { sessionInvariants } from './session-invariants.ts'
+
+function watched() {
+  const clock = manualClock()
+  const found: string[] = []
+  const following = openFollowing()
+  const cloud = openSimModel({ seed: 1, clock })
+  const violated = (rule: string) => void found.push(rule)
+  return { found, following, clock, ...sessionInvariants({ cloud, following, clock, labsCountedMs: 1000, violated }) }
+}
+
+const SHARE = { cpu_cores: 2, memory_gb: 4, storage_gb: 10, nodes: 2 }
+const since = '2026-01-02T03:04:05.000Z'
+const declared = { cpu_cores: 3, memory_gb: 192, storage_gb: 200, max_nodes: 100 }
+const holding = (count: number): Worker => {
+  const reservations = Object.fromEntries(
+    Array.from({ length: count }, (_, n) => [`ls-${n}`, { ...SHARE, since }] as const),
+  )
+  const reserved = count === 0 ? NOTHING_RESERVED : mapped(SHARE, each => each * count)
+  return aWorker({ name: 'metal-1', reservations, capacity: { declared, reserved } })
+}
+const mapped = (share: typeof SHARE, change: (each: number) => number): typeof SHARE => ({
+  cpu_cores: change(share.cpu_cores),
+  memory_gb: change(share.memory_gb),
+  storage_gb: change(share.storage_gb),
+  nodes: change(share.nodes),
+})
+
+it.each<[string, Worker, Worker | undefined, RegExp]>([
+  ['more than there is', holding(2), undefined, /has 4 of 3 cpu_cores reserved/],
+  ['a sum that is none', { ...holding(1), capacity: holding(0).capacity }, undefined, /and its book 2/],
+  ['a port twice', aWorker({ ports: { a: { R1: 2000 }, b: { R1: 2000 } } }), undefined, /a port twice/],
+  [
+    'a stop of what is in use',
+    { ...holding(1), desired_status: 'STOPPED', desired_by: 'idle' },
+    { ...holding(1), desired_status: 'RUNNING', desired_by: 'ann' },
+    /stopped as idle with ls-0/,
+  ],
+])('%s is found', (_, worker, before, rule) => {
+  const { told, found } = watched()
+  told.worker(worker, before)
+  expect(found).toEqual(expect.arrayContaining([expect.stringMatching(rule)]))
+})
+
+it('a worker within its bounds is none of these', () => {
+  const { told, found } = watched()
+  told.worker(holding(1), holding(0))
+  told.worker({ ...holding(0), desired_status: 'STOPPED', desired_by: 'idle' }, holding(0))
+  expect(found).toEqual([])
+})
+
+it('a move that no session makes, and a session that does not end, are found', async () => {
+  const { told, found, following, clock, step } = watched()
+  const session = aSession({ status: 'RUNNING' })
+  const moves = (['PENDING', 'SCHEDULED', 'RUNNING'] as const).map((to, n, all) => {
+    return { from: all[n - 1] ?? null, to, at: since, because: '' }
+  })
+  told.session({ ...session, state_history: moves })
+  expect(found).toEqual(['ls-1 moved from SCHEDULED to RUNNING while it was SCHEDULED'])
+  const end = new Date(clock.now()).toISOString()
+  following.sessions.set('ls-1', { ...session, timeslot: { start: end, end } })
+  await clock.advance(10 * 60_000)
+  step()
+  expect(found).toHaveLength(1)
+  await clock.advance(24 * 3_600_000)
+  step()
+  expect(found.at(-1)).toBe('ls-1 does not end')
+})

@@ -1,0 +1,173 @@
+import type { SimModel } from '@lcm/cloud-sim/model'
+import { toMs } from '@lcm/domain/instant'
+import { canMoveSession, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
+import { POLICY } from '@lcm/domain/worker/consequences'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Clock } from '@lcm/runtime/clock'
+import type { Following, Told } from './following.ts'
+
+const MINUTE_MS = 60_000
+const STEP_MS = 1_000
+/** News of a write takes a moment, and so does an end that goes on under a new leader. */
+const TOLD_MS_MAX = 5_000
+/** The API's own net for sessions that nobody ended. */
+const GRACE_MS = 5 * MINUTE_MS
+/** Between the death of one leader and the first look of the next. */
+const LEADERLESS_MS = 5 * MINUTE_MS
+/** Every try of every step of a teardown, each with a minute to be judged and its rest after it. */
+const TEARDOWN_MS_MAX = PIPELINE_STEPS.teardown.reduce(
+  (sum, { timeoutMs, attemptsMax }) => sum + attemptsMax * (timeoutMs + 2 * MINUTE_MS),
+  0,
+)
+const HAIR = 1e-6
+
+export interface SessionInvariantParts {
+  readonly cloud: SimModel
+  readonly following: Following
+  readonly clock: Pick<Clock, 'now'>
+  readonly labsCountedMs: number
+  violated(rule: string): void
+}
+
+export interface SessionInvariants {
+  readonly told: Told
+  /** Cheap enough to be called between any two timers. */
+  step(): void
+  /** Labs that are there, ours by their titles, on machines that are not gone: each with its session. */
+  labsThere(): readonly LabThere[]
+  /** What is still taken, though every session is over; for the end of a run. */
+  leftovers(): readonly string[]
+}
+
+export interface LabThere {
+  readonly machine: string
+  readonly lab: string
+  readonly session: string
+}
+
+/** What must hold of sessions at every moment, whatever happens. */
+export function sessionInvariants(parts: SessionInvariantParts): SessionInvariants {
+  const { clock, following, violated } = parts
+  const { workers, sessions } = following
+  const since = new Map<string, number>()
+  let steppedMs = Number.NEGATIVE_INFINITY
+  let countedMs = Number.NEGATIVE_INFINITY
+
+  /** Only what goes on being wrong is wrong: what is there and what is told of it are not one. */
+  function judge(wrong: ReadonlySet<string>): void {
+    for (const rule of since.keys()) if (!wrong.has(rule)) since.delete(rule)
+    for (const rule of wrong) {
+      if (!since.has(rule)) since.set(rule, clock.now())
+      if (clock.now() - (since.get(rule) ?? 0) > TOLD_MS_MAX) violated(rule)
+    }
+  }
+
+  return {
+    told: {
+      worker(worker, before) {
+        for (const rule of [...overbooked(worker), ...sharedPorts(worker), ...stoppedInUse(worker, before)])
+          violated(rule)
+      },
+      session(session) {
+        for (const rule of illegalMoves(session)) violated(rule)
+      },
+    },
+    step() {
+      if (clock.now() - steppedMs < STEP_MS) return
+      steppedMs = clock.now()
+      for (const session of sessions.values()) if (isLate(session, clock.now())) violated(`${session.id} does not end`)
+      if (clock.now() - countedMs < parts.labsCountedMs) return
+      countedMs = clock.now()
+      judge(new Set(strayLabs(parts)))
+    },
+    labsThere: () => labsThere(parts.cloud),
+    leftovers: () => [
+      ...strayLabs(parts),
+      ...[...workers.values()]
+        .filter(({ status }) => status !== 'TERMINATED')
+        .flatMap(({ name, reservations, ports }) => [
+          ...Object.keys(reservations).map(id => `${name} keeps room for ${id}, ${sessions.get(id)?.status}`),
+          ...Object.keys(ports).map(id => `${name} keeps ports for ${id}`),
+        ]),
+    ],
+  }
+}
+
+/** By its own history, since not every version is told. */
+const illegalMoves = ({ id, state_history }: LabletSession): string[] =>
+  state_history.flatMap(({ from, to }, n) => {
+    const before = n === 0 ? from : (state_history[n - 1]?.to ?? null)
+    const isLegal = from === before && (from === null || canMoveSession(from, to))
+    return isLegal ? [] : [`${id} moved from ${from} to ${to} while it was ${before}`]
+  })
+
+const isLate = ({ status, timeslot }: LabletSession, nowMs: number): boolean =>
+  !isFinal(status) && nowMs > toMs(timeslot.end) + GRACE_MS + TEARDOWN_MS_MAX + LEADERLESS_MS
+
+function overbooked({ name, capacity: { declared, reserved }, reservations }: Worker): string[] {
+  const held = Object.values(reservations)
+  if (declared === null) return held.length > 0 ? [`${name} declares no room and has sessions`] : []
+  const sums = {
+    cpu_cores: [sum(held.map(each => each.cpu_cores)), declared.cpu_cores],
+    memory_gb: [sum(held.map(each => each.memory_gb)), declared.memory_gb],
+    storage_gb: [sum(held.map(each => each.storage_gb)), declared.storage_gb],
+    nodes: [sum(held.map(each => each.nodes)), declared.max_nodes],
+  } as const
+  return (['cpu_cores', 'memory_gb', 'storage_gb', 'nodes'] as const).flatMap(what => {
+    const [taken, room] = sums[what]
+    const isMiscounted = Math.abs(taken - reserved[what]) > HAIR
+    return [
+      ...(taken > room + HAIR ? [`${name} has ${taken} of ${room} ${what} reserved`] : []),
+      ...(isMiscounted ? [`${name} says that ${reserved[what]} ${what} are reserved, and its book ${taken}`] : []),
+    ]
+  })
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
+
+function sharedPorts({ name, ports }: Worker): string[] {
+  const all = Object.values(ports).flatMap(each => Object.values(each))
+  return new Set(all).size === all.length ? [] : [`${name} has a port twice: ${all.sort((a, b) => a - b)}`]
+}
+
+/** Automation lets nobody's worker go, nor one that somebody waits for. */
+function stoppedInUse(worker: Worker, before: Worker | undefined): string[] {
+  const isStop = (each: Worker) =>
+    (each.desired_status !== 'RUNNING' && each.desired_by === POLICY.idle) || each.drain?.by === POLICY.idle
+  if (before === undefined || isStop(before) || !isStop(worker)) return []
+  const users = [...Object.keys(worker.reservations), ...worker.wanted_by]
+  return users.length > 0 ? [`${worker.name} is stopped as idle with ${users}`] : []
+}
+
+function labsThere(cloud: SimModel): LabThere[] {
+  return cloud.machines().flatMap(({ instance, state }) => {
+    if (state === 'terminated' || state === 'shutting-down') return []
+    const machine = instance.instance_id
+    return (cloud.cml.sceneOf(machine)?.labs ?? []).flatMap(({ id, title }) => {
+      const session = / (ls-[0-9a-z-]+)$/.exec(title)?.[1]
+      return session === undefined ? [] : [{ machine, lab: id, session }]
+    })
+  })
+}
+
+/** At most one lab of a session whose end nobody has ordered, and none of one that is over. */
+function strayLabs({ cloud, following: { labs, sessions } }: SessionInvariantParts): string[] {
+  const there = labsThere(cloud)
+  if (there.length === 0) return []
+  const leaving = new Set(
+    [...labs.values()]
+      .filter(({ pending_action, status }) => pending_action?.action === 'delete' || status === 'ERROR')
+      .map(({ lab_id }) => lab_id),
+  )
+  const kept = new Map<string, LabThere[]>()
+  for (const each of there) {
+    if (!leaving.has(each.lab)) kept.set(each.session, [...(kept.get(each.session) ?? []), each])
+  }
+  return [...kept].flatMap(([id, own]) => {
+    const status = sessions.get(id)?.status
+    const names = own.map(({ machine, lab }) => `${lab} on ${machine}`).join(', ')
+    if (status !== undefined && isFinal(status)) return [`${id} is ${status} and has ${names}`]
+    return own.length > 1 ? [`${id} has ${own.length} labs: ${names}`] : []
+  })
+}

@@ -1,0 +1,105 @@
+import { apiClient } from '@lcm/client/client'
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
+import type { Dispatch } from '@lcm/contract/wire'
+import type { LocalCoordination } from '@lcm/coordination/local'
+import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/lablet-controller/config'
+import { labletController } from '@lcm/lablet-controller/lablet-controller'
+import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/resource-scheduler/config'
+import { resourceScheduler } from '@lcm/resource-scheduler/resource-scheduler'
+import { type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import { decisionLog } from '@lcm/service/decision-log'
+import { registeredElection } from '@lcm/service/registered-election'
+import type { VirtualTime } from '@lcm/testkit/virtual-time'
+import { type Controller, callName, traced } from './controller-process.ts'
+import { type Life, type PortCalls, portCalls } from './port-calls.ts'
+
+export const SESSION_SERVICES = ['resource-scheduler', 'lablet-controller'] as const
+export type SessionService = (typeof SESSION_SERVICES)[number]
+
+/** The two controllers of sessions, each with port calls of its own, so that each can be crashed at its own. */
+export interface SessionProcesses {
+  start(service: SessionService, instanceId: string): Controller
+  readonly calls: Readonly<Record<SessionService, PortCalls>>
+}
+
+export interface SessionSurroundings {
+  readonly time: VirtualTime
+  readonly coordination: LocalCoordination
+  readonly labs: CmlLabs
+  readonly tokens: { readonly scheduler: string; readonly lablets: string }
+  dispatch(by: string, service: SessionService): Dispatch
+  run(service: HostedService): () => void
+}
+
+export function sessionProcesses(around: SessionSurroundings): SessionProcesses {
+  const calls = { 'resource-scheduler': portCalls(around.time), 'lablet-controller': portCalls(around.time) }
+  return {
+    calls,
+    start(service, instanceId) {
+      const life = calls[service].life()
+      const shared = partsOf(around, life, { service, instanceId })
+      const controller =
+        service === 'resource-scheduler'
+          ? resourceScheduler({ ...shared, config: { ...RESOURCE_SCHEDULER_DEFAULTS, region: 'us-east-1' } })
+          : labletController({
+              ...shared,
+              labs: life.watchAll('labs', around.labs),
+              sources: { read: async source => Promise.reject(new Error(`nobody has ${source}`)) },
+              config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: DEFAULT_CML_LOGIN },
+            })
+      const abandoned = [controller.service, shared.decisions.service].map(around.run)
+      return {
+        instanceId,
+        plan: controller.plan,
+        stats: controller.stats,
+        freeze: life.freeze,
+        thaw: life.thaw,
+        kill() {
+          life.end()
+          around.coordination.faults.crash(instanceId)
+          for (const abandon of abandoned) abandon()
+        },
+      }
+    },
+  }
+}
+
+interface Named {
+  readonly service: SessionService
+  readonly instanceId: string
+}
+
+/** What both are given, so that it can be cut off. */
+function partsOf({ time, coordination, tokens, ...around }: SessionSurroundings, life: Life, named: Named) {
+  const { service, instanceId } = named
+  const { clock } = life
+  const logger = silentLogger
+  const token = service === 'resource-scheduler' ? tokens.scheduler : tokens.lablets
+  const dispatch = around.dispatch(instanceId, service)
+  const client = apiClient(life.watch(sessionCallName, traced(dispatch, time)), { token })
+  const election = life.electing(coordination.election(service, instanceId))
+  return {
+    client,
+    clock,
+    logger,
+    meter: silentMeter,
+    election: registeredElection({ election, service, client, clock, logger }),
+    decisions: decisionLog({ client: apiClient(dispatch, { token }), clock, logger, instanceId }),
+    changeKeys: {
+      ...coordination.changeKeys,
+      source: (prefix: string) => life.watching(coordination.changeKeys.source(prefix)),
+    },
+  }
+}
+
+/** A write that says how a session is has its step in its name: crashes at each of them are crashes of their own. */
+function sessionCallName(request: { method: string; url: string; body: string | null }): string {
+  const name = callName(request)
+  const { changes } = JSON.parse(request.body ?? '{}')
+  if (changes === undefined) return name
+  const steps: [string, { status: string }][] = Object.entries(changes.pipeline?.steps ?? {})
+  const last = steps.filter(([, { status }]) => status !== 'pending').at(-1)
+  const said = [changes.status, last && `${last[0]} ${last[1].status}`].filter(each => each !== undefined)
+  return [name, ...said].join(' ')
+}

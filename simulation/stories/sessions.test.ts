@@ -1,0 +1,108 @@
+import type { SessionStatus } from '@lcm/domain/session/lablet-session'
+import { describe, expect, it } from 'vitest'
+import { aClass } from '../a-class.ts'
+import { MINUTE_MS } from '../world.ts'
+
+const inMinutes = (nowMs: number, minutes: number): string => new Date(nowMs + minutes * MINUTE_MS).toISOString()
+
+describe('a session', () => {
+  it('booked now runs with access, ends in time, and leaves nothing behind', async () => {
+    const { world, ask, learner, over } = await aClass(301)
+    const { id: worker } = await ask.createAndRun('metal-1')
+    const { id } = await learner.book('two')
+    const running = await learner.until(id, 'RUNNING', 10 * MINUTE_MS)
+    const { public_ip, https_endpoint } = await world.worker(worker)
+    expect(running.worker_id).toBe(worker)
+    expect(running.access.map(({ node, protocol }) => `${node} ${protocol}`)).toEqual(['R0 serial', 'R1 serial'])
+    for (const { host, port } of running.access) {
+      expect([public_ip, new URL(https_endpoint ?? '').hostname]).toContain(host)
+      expect(port).toBeGreaterThanOrEqual(2000)
+    }
+    expect(world.sessions.labsThere()).toHaveLength(1)
+    const archived = await learner.until(id, 'ARCHIVED')
+    expect(archived.state_history.map(({ to }) => to)).toEqual([
+      ...['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'ARCHIVED'],
+    ])
+    expect(world.sessions.labsThere()).toEqual([])
+    expect(await world.worker(worker)).toMatchObject({ reservations: {}, ports: {} })
+    await over()
+  })
+
+  const PHASES: readonly SessionStatus[] = ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING']
+  it.each(PHASES)('cancelled while %s leaves nothing behind', async phase => {
+    const { world, ask, learner, over } = await aClass(302)
+    await ask.createAndRun('metal-1')
+    const start = inMinutes(world.time.clock.now(), phase === 'PENDING' ? 60 : 15)
+    const { id } = await learner.book('two', { start })
+    await learner.until(id, phase)
+    await learner.cancel(id)
+    const isNormalEnd = phase === 'STOPPING'
+    await world.untilTrue(
+      'its end',
+      () => /ARCHIVED|TERMINATED/.test(world.sessions.sessions.get(id)?.status ?? ''),
+      10 * MINUTE_MS,
+    )
+    expect(world.sessions.labsThere()).toEqual([])
+    if (!isNormalEnd) expect(await world.session(id)).toMatchObject({ status: 'TERMINATED', last_error: null })
+    await over()
+  })
+
+  it('that finds no room says why, buys what packing needs in one flight, and is placed', async () => {
+    const { world, ask, learner, over } = await aClass(303)
+    await ask.createAndRun('metal-1')
+    // Five nodes run without a licence: four labs of four need four workers, of which one is there.
+    const ids: string[] = []
+    for (let n = 0; n < 4; n += 1) ids.push((await learner.book('four', { duration_minutes: 60 })).id)
+    await world.runFor(5_000)
+    const waiting = [...world.sessions.sessions.values()].filter(({ status }) => status === 'PENDING')
+    expect(waiting).toHaveLength(3)
+    for (const { waiting_reason } of waiting) expect(waiting_reason).not.toBeNull()
+    for (const id of ids) await learner.until(id, 'RUNNING')
+    expect(world.workers()).toHaveLength(4)
+    const flights = await world.store.journal.query({ streams: ['scaling'], limit: 1000 })
+    const bought = flights.filter(({ body }) => 'outcome' in body && String(body.outcome).startsWith('scale_up'))
+    expect(bought.map(({ body }) => ('outcome' in body ? body.outcome : ''))).toEqual(['scale_up_accepted'])
+    await over()
+    expect(world.invariants.machines.size).toBe(4)
+  })
+
+  it('has an idle worker resumed for it rather than another bought', async () => {
+    const { world, ask, learner, over } = await aClass(304)
+    const { id } = await ask.createAndRun('metal-1')
+    await world.until(id, 'STOPPED', 120 * MINUTE_MS)
+    const session = await learner.book('two')
+    await learner.until(session.id, 'RUNNING')
+    expect(world.workers()).toHaveLength(1)
+    await over()
+  })
+})
+
+describe('a session that loses', () => {
+  it('its worker behind our back ends as worker_lost, and the next is placed elsewhere', async () => {
+    const { world, ask, hand, learner, over } = await aClass(305)
+    const { id } = await ask.createAndRun('metal-1')
+    const running = await learner.book('two', { duration_minutes: 60 })
+    await learner.until(running.id, 'RUNNING')
+    const start = inMinutes(world.time.clock.now(), 25)
+    const later = await learner.book('two', { start })
+    await learner.until(later.id, 'SCHEDULED')
+    hand.terminate(await hand.machineOf(id))
+    const ended = await learner.until(running.id, 'TERMINATED')
+    expect(ended.last_error).toMatch(/^worker_lost: /)
+    const placed = await learner.until(later.id, 'RUNNING', 60 * MINUTE_MS)
+    expect(placed.worker_id).not.toBeNull()
+    await over()
+  })
+
+  it('its lab behind our back ends as lab_lost', async () => {
+    const { world, ask, hand, learner, over } = await aClass(306)
+    const { id } = await ask.createAndRun('metal-1')
+    const { id: session } = await learner.book('two', { duration_minutes: 60 })
+    await learner.until(session, 'RUNNING')
+    hand.removeLabs(await hand.machineOf(id))
+    const ended = await learner.until(session, 'TERMINATED', 45 * MINUTE_MS)
+    expect(ended.last_error).toMatch(/^lab_lost: /)
+    expect(world.workers()[0]).toMatchObject({ reservations: {}, ports: {} })
+    await over()
+  })
+})
