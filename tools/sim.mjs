@@ -1,4 +1,5 @@
-// `npm run sim -- --seed N`: replays one random run of the whole system; `--runs N --from N` makes many, `--crashes N` crashes
+// `npm run sim -- --seed N`: replays one random run of workers; `--runs N --from N` makes many, `--sessions N [--large]` runs with
+// sessions (`--large`: a thousand on two hundred workers), `--crashes N` crashes
 // controllers before and after every port call for so many seeds. The last line is the count as JSON.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
