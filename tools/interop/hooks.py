@@ -28,6 +28,9 @@ EVERYWHERE = {
 # What one field says of another.
 BETWEEN_FIELDS = {
     "tcp and udp need a port of the node",
+    "each name once",
+    "say a topology, or where to fetch it from, not both",
+    "a name and password do not belong into an address",
 }
 
 
