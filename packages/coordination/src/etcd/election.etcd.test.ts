@@ -140,8 +140,9 @@ it('lets a standby that joins later lead after the one before it', async () => {
   const b = clients.contend('b')
   await eventually('b standing by', () => b.election.status().leader_id === 'a')
   await a.client.close()
-  const c = clients.contend('c')
+  // Not before: whoever is quicker takes a seat that is free.
   await b.leads()
+  const c = clients.contend('c')
   await eventually('c standing by', () => c.election.status().leader_id === 'b')
   await b.client.close()
   const third = await c.leads()
