@@ -15,11 +15,12 @@ async function pointsOf(path: SessionPath, service: SessionService): Promise<rea
 describe.each(SESSION_PATHS)('in $name', path => {
   it('a scheduler that dies leaves everything as if it had not', { timeout: 120_000 }, async () => {
     const service = 'resource-scheduler'
-    for (const point of await pointsOf(path, service)) await crashSessions(path, SEED, { ...point, service })
+    const taken = (await pointsOf(path, service)).filter((_, n) => n % 3 === 0)
+    for (const point of taken) await crashSessions(path, SEED, { ...point, service })
   })
 })
 
-// The other paths take long, and their pipelines are the same: `npm run sim -- --crashes 1` walks them all.
+// A sample: `npm run sim -- --crashes 1` walks them all. The other paths take long, and their pipelines are the same.
 const [RUN, CANCEL] = SESSION_PATHS
 
 describe.each([
@@ -31,7 +32,7 @@ describe.each([
     const service = 'lablet-controller'
     const points = await pointsOf(path, service)
     // Before one call and after the next, and the other way round in the other path.
-    const taken = points.filter((_, n) => (n + Math.floor(n / 2)) % 2 === turn)
+    const taken = points.filter((_, n) => (n + Math.floor(n / 2)) % 4 === turn)
     for (const point of taken) await crashSessions(path, SEED, { ...point, service })
   })
 })
