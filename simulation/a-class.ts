@@ -1,11 +1,11 @@
 import { aStory, type Story } from './a-story.ts'
-import type { Controller } from './controller-process.ts'
+import type { ControllerProcess } from './controller-process.ts'
 import { type Learners, learners, SETTLED_MS } from './learners.ts'
 import type { WorldOptions } from './world.ts'
 
 export interface Class extends Story {
-  readonly scheduler: Controller
-  readonly lablets: Controller
+  readonly scheduler: ControllerProcess
+  readonly lablets: ControllerProcess
   readonly learner: Learners
   /** Once all sessions are over: nothing of them is left, whatever happened. */
   over(): Promise<void>

@@ -1,4 +1,4 @@
-import type { Controller } from './controller-process.ts'
+import type { ControllerProcess } from './controller-process.ts'
 import { type Hands, hands } from './hands.ts'
 import { type People, people } from './people.ts'
 import { openWorld, type World, type WorldOptions } from './world.ts'
@@ -6,7 +6,7 @@ import { openWorld, type World, type WorldOptions } from './world.ts'
 export interface Story {
   readonly world: World
   /** The first controller. */
-  readonly one: Controller
+  readonly one: ControllerProcess
   /** What people ask of the API. */
   readonly ask: People
   /** What is done behind our back. */

@@ -1,6 +1,6 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import type { SeededRandom } from '@lcm/testkit/seeded-random'
-import { type Controller, FLEET } from './controller-process.ts'
+import { type ControllerProcess, FLEET } from './controller-process.ts'
 import { hands } from './hands.ts'
 import { LICENSE, people } from './people.ts'
 import { MINUTE_MS, type World } from './world.ts'
@@ -106,8 +106,8 @@ function handsActs({ world, random }: ChaosParts): Acts {
 /** What happens to controllers. Two run from the start, and whoever dies is replaced. */
 function controllerActs({ world, random }: ChaosParts): Acts {
   const { faults } = world.coordination
-  const controllers: Controller[] = []
-  const asleep = new Set<Controller>()
+  const controllers: ControllerProcess[] = []
+  const asleep = new Set<ControllerProcess>()
   let started = 0
   const start = () => {
     started += 1

@@ -8,13 +8,14 @@ import type { Dispatch } from '@lcm/contract/wire'
 import type { LocalCoordination } from '@lcm/coordination/local'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { type Election, type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import type { Controller } from '@lcm/service/controller'
 import { decisionLog } from '@lcm/service/decision-log'
 import { registeredElection } from '@lcm/service/registered-election'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/worker-controller/config'
 import { ledMachines } from '@lcm/worker-controller/led-machines'
-import { type WorkerController, workerController } from '@lcm/worker-controller/worker-controller'
-import type { PortCalls } from './port-calls.ts'
+import { workerController } from '@lcm/worker-controller/worker-controller'
+import type { Life, PortCalls } from './port-calls.ts'
 
 export const FLEET = 'simulated-fleet'
 
@@ -37,18 +38,16 @@ export interface Surroundings {
 }
 
 /** A process of a controller. */
-export interface Controller {
+export interface ControllerProcess extends Pick<Controller, 'plan' | 'stats'> {
   readonly instanceId: string
   /** Dies at once, as by kill -9. */
   kill(): void
   /** Sleeps as by SIGSTOP until it is woken. */
   freeze(): void
   thaw(): void
-  plan: WorkerController['plan']
-  stats: WorkerController['stats']
 }
 
-export function startController(instanceId: string, around: Surroundings): Controller {
+export function startController(instanceId: string, around: Surroundings): ControllerProcess {
   const { coordination, token } = around
   const life = around.calls.life()
   const { clock } = life
@@ -80,7 +79,21 @@ export function startController(instanceId: string, around: Surroundings): Contr
       ...around.config,
     },
   })
-  const abandoned = [controller.service, decisions.service].map(around.run)
+  return processOf(controller, { instanceId, life, coordination, run: around.run, beside: decisions.service })
+}
+
+interface Running {
+  readonly instanceId: string
+  readonly life: Life
+  readonly coordination: LocalCoordination
+  readonly beside: HostedService
+  run(service: HostedService): () => void
+}
+
+/** Runs a controller and what stands beside it, until it is killed. */
+export function processOf(controller: Controller, running: Running): ControllerProcess {
+  const { instanceId, life, coordination, run } = running
+  const abandoned = [controller.service, running.beside].map(run)
   return {
     instanceId,
     plan: controller.plan,

@@ -11,7 +11,7 @@ import { type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
 import { decisionLog } from '@lcm/service/decision-log'
 import { registeredElection } from '@lcm/service/registered-election'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
-import { type Controller, callName, traced } from './controller-process.ts'
+import { type ControllerProcess, callName, processOf, traced } from './controller-process.ts'
 import { type Life, type PortCalls, portCalls } from './port-calls.ts'
 
 export const SESSION_SERVICES = ['resource-scheduler', 'lablet-controller'] as const
@@ -19,7 +19,7 @@ export type SessionService = (typeof SESSION_SERVICES)[number]
 
 /** The two controllers of sessions, each with port calls of its own, so that each can be crashed at its own. */
 export interface SessionProcesses {
-  start(service: SessionService, instanceId: string): Controller
+  start(service: SessionService, instanceId: string): ControllerProcess
   readonly calls: Readonly<Record<SessionService, PortCalls>>
 }
 
@@ -48,19 +48,8 @@ export function sessionProcesses(around: SessionSurroundings): SessionProcesses 
               sources: { read: async source => Promise.reject(new Error(`nobody has ${source}`)) },
               config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: DEFAULT_CML_LOGIN },
             })
-      const abandoned = [controller.service, shared.decisions.service].map(around.run)
-      return {
-        instanceId,
-        plan: controller.plan,
-        stats: controller.stats,
-        freeze: life.freeze,
-        thaw: life.thaw,
-        kill() {
-          life.end()
-          around.coordination.faults.crash(instanceId)
-          for (const abandon of abandoned) abandon()
-        },
-      }
+      const { coordination, run } = around
+      return processOf(controller, { instanceId, life, coordination, run, beside: shared.decisions.service })
     },
   }
 }

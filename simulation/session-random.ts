@@ -1,6 +1,6 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { type SeededRandom, seededRandom } from '@lcm/testkit/seeded-random'
-import type { Controller } from './controller-process.ts'
+import type { ControllerProcess } from './controller-process.ts'
 import { hands } from './hands.ts'
 import { type LabName, learners, SETTLED_MS } from './learners.ts'
 import { people } from './people.ts'
@@ -113,19 +113,21 @@ async function attempt(world: World, act: () => unknown): Promise<void> {
 }
 
 interface Crew {
-  of(service: Service): readonly Controller[]
-  replace(service: Service, victim: Controller): void
+  of(service: Service): readonly ControllerProcess[]
+  replace(service: Service, victim: ControllerProcess): void
 }
 
 /** Two processes of every service, and whoever dies is replaced. */
 function crew(world: World, random: SeededRandom): Crew {
   let started = 0
-  const start = (service: Service): Controller => {
+  const start = (service: Service): ControllerProcess => {
     started += 1
     const id = `${service}-${started}`
     return service === 'worker-controller' ? world.startController(id) : world.sessions.start(service, id)
   }
-  const all = new Map<Service, Controller[]>(SERVICES.map(service => [service, [start(service), start(service)]]))
+  const all = new Map<Service, ControllerProcess[]>(
+    SERVICES.map(service => [service, [start(service), start(service)]]),
+  )
   return {
     of: service => all.get(service) ?? [],
     replace(service, victim) {

@@ -17,7 +17,7 @@ import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { Store } from '@lcm/store/store'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
 import type { WorkerControllerConfig } from '@lcm/worker-controller/config'
-import { type Controller, FLEET, startController } from './controller-process.ts'
+import { type ControllerProcess, FLEET, startController } from './controller-process.ts'
 import { type Following, followAll, openFollowing } from './following.ts'
 import { type Invariants, invariants } from './invariants.ts'
 import { cmlOver, computeOver, labsOver, openWays, type Ways } from './outside.ts'
@@ -75,7 +75,7 @@ export interface World {
   readonly mutations: readonly Mutation[]
   /** The controllers of sessions, and what must hold of theirs. */
   readonly sessions: SessionProcesses & SessionInvariants & Pick<Following, 'sessions' | 'labs'>
-  startController(instanceId: string): Controller
+  startController(instanceId: string): ControllerProcess
   worker(id: string): Promise<Worker>
   session(id: string): Promise<LabletSession>
   /** As last told by events. */

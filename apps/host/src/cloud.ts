@@ -1,4 +1,5 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import type { CmlCredentials } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
@@ -14,7 +15,6 @@ import { type SimFile, type SimStore, SimStoreError, sqliteSimStore } from '@lcm
 import { WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { CmlCredentials } from '@lcm/worker-controller/cml-logins'
 import { type Regions, readRegionFile } from './region-file.ts'
 import { StartupError } from './startup-error.ts'
 

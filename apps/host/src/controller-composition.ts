@@ -1,9 +1,7 @@
-import type { Client } from '@lcm/client/client'
-import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { ServiceName } from '@lcm/domain/actor'
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
-import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runtime'
+import type { HostedService, Reconciliation } from '@lcm/runtime'
 import { type Clock, systemClock } from '@lcm/runtime/clock'
+import type { Controller, ControllerParts as Shared } from '@lcm/service/controller'
 import type { ControllerFace, ControllerHealth } from '@lcm/service/controller-face'
 import { type DecisionLog, decisionLog } from '@lcm/service/decision-log'
 import { heartbeat } from '@lcm/service/heartbeat'
@@ -12,23 +10,10 @@ import { type RegisteredElection, registeredElection } from '@lcm/service/regist
 import { VERSION } from './version.ts'
 
 /** What every controller is given, in a process of its own and beside the API. */
-export interface ControllerParts {
-  readonly client: Client
-  readonly changeKeys: ChangeKeys
-  readonly election: Election
-  readonly logger: Logger
+export interface ControllerParts extends Omit<Shared, 'decisions' | 'clock'> {
   readonly meter: PromMeter
   /** What is wrong around it, as sentences. */
   problems(): readonly string[]
-}
-
-/** A controller as its own app makes it. */
-interface Controller {
-  readonly service: HostedService
-  readonly loop: Reconciliation
-  plan(): readonly PlannedAction[]
-  stats(): Readonly<Record<string, number>>
-  health(): Readonly<Record<`${string}_managed` | `${string}_with_drift`, number>>
 }
 
 export interface ComposedController {

@@ -1,18 +1,6 @@
-import type { Client } from '@lcm/client/client'
-import type { ChangeKeys } from '@lcm/coordination/change-keys'
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
-import {
-  allOf,
-  type Election,
-  type HostedService,
-  type Logger,
-  leaderElected,
-  type Meter,
-  type Reconciliation,
-} from '@lcm/runtime'
-import type { Clock } from '@lcm/runtime/clock'
-import type { DecisionLog } from '@lcm/service/decision-log'
-import { type Board, board } from './board.ts'
+import { allOf, leaderElected } from '@lcm/runtime'
+import { type Controller, type ControllerParts, forgetfulOf } from '@lcm/service/controller'
+import { board } from './board.ts'
 import { cleanupLoop } from './cleanup-loop.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import { counters } from './counters.ts'
@@ -20,29 +8,12 @@ import { cycleLoop } from './cycle-loop.ts'
 import { knownDefinitions } from './known-definitions.ts'
 import { purchases } from './purchases.ts'
 
-export interface ResourceSchedulerParts {
-  readonly client: Client
-  readonly changeKeys: ChangeKeys
-  readonly election: Election
-  readonly decisions: DecisionLog
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly meter: Meter
+export interface ResourceSchedulerParts extends ControllerParts {
   readonly config: ResourceSchedulerConfig
 }
 
-export interface ResourceScheduler {
-  /** Everything that only the leader does. */
-  readonly service: HostedService
-  readonly loop: Reconciliation
-  /** Who waits for a place and why, and who is given one later. */
-  plan(): readonly PlannedAction[]
-  stats(): Readonly<Record<string, number>>
-  health(): { readonly sessions_managed: number }
-}
-
 /** Places sessions, asks for workers and cleans up after them, all under one leadership. */
-export function resourceScheduler(parts: ResourceSchedulerParts): ResourceScheduler {
+export function resourceScheduler(parts: ResourceSchedulerParts): Controller {
   const counted = { ...parts, counters: counters(parts.meter) }
   const shared = {
     ...counted,
@@ -61,15 +32,3 @@ export function resourceScheduler(parts: ResourceSchedulerParts): ResourceSchedu
     health: () => ({ sessions_managed: shared.board.sessionsManaged() }),
   }
 }
-
-/** Who leads no longer does not know who waits. */
-const forgetfulOf = (service: HostedService, known: Board): HostedService => ({
-  name: service.name,
-  async run(signal, leadership) {
-    try {
-      await service.run(signal, leadership)
-    } finally {
-      known.clear()
-    }
-  },
-})

@@ -1,6 +1,6 @@
+import type { CmlCredentials } from '@lcm/cloud/cml-logins'
 import type { RegionConfig } from '@lcm/domain/template/worker-template'
 import type { WorkerPolicy } from '@lcm/domain/worker/observation'
-import type { CmlCredentials } from './cml-logins.ts'
 
 export interface WorkerControllerConfig {
   /** The value of `lcm:fleet`: machines of another fleet are never touched. */

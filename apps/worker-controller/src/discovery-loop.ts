@@ -17,11 +17,11 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { DecisionLog } from '@lcm/service/decision-log'
+import type { SettingsNow } from '@lcm/service/settings-now'
 import type { WorkerControllerConfig } from './config.ts'
 import { inParallel } from './in-parallel.ts'
 import { type OrphanWatch, orphanWatch } from './orphan-watch.ts'
 import type { RegionSnapshots } from './region-snapshots.ts'
-import type { SettingsNow } from './settings-now.ts'
 
 /** The reconciler looks first: what it adopts needs no discovery. */
 const FIRST_AFTER_MS = 5_000

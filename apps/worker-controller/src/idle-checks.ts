@@ -1,9 +1,9 @@
 import type { Client } from '@lcm/client/client'
+import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { type ActivityEvidence, evidenceOf } from '@lcm/domain/fleet/activity'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { CmlLogins } from './cml-logins.ts'
 
 /** Telemetry comes whole each time, so it is not asked for more often. */
 export const IDLE_CHECK_MS_MIN = 300_000

@@ -1,10 +1,10 @@
 import type { Client } from '@lcm/client/client'
+import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { holdsLicense, type LicenseOutcome } from '@lcm/domain/worker/license-operation'
 import type { LicenseSight, WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { CmlLogins } from './cml-logins.ts'
 
 export interface LicenseParts {
   readonly cml: CmlSystem

@@ -1,10 +1,10 @@
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { silentMeter } from '@lcm/runtime'
+import { settingsNow } from '@lcm/service/settings-now'
 import { aWorker } from '@lcm/testkit/builders'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Counters, counters } from './counters.ts'
-import { settingsNow } from './settings-now.ts'
 import { type Surveys, surveys } from './surveys.ts'
 import { BOOTED_MS, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 

@@ -1,15 +1,15 @@
 import type { Client } from '@lcm/client/client'
+import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import type { LicenseSight } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
-import type { CmlLogins } from './cml-logins.ts'
+import type { SettingsNow } from '@lcm/service/settings-now'
 import type { Counters } from './counters.ts'
 import { checkIdle } from './idle-checks.ts'
 import { seeLicense } from './licenses.ts'
-import type { SettingsNow } from './settings-now.ts'
 
 /** So many CML servers are visited at once. A slow one must not hold up others, least of all the reconciler. */
 const AT_ONCE = 50

@@ -2,19 +2,20 @@ import { localCoordination } from '@lcm/coordination/local'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentLogger } from '@lcm/runtime'
+import type { Controller } from '@lcm/service/controller'
 import { decisionLog } from '@lcm/service/decision-log'
 import { aTemplate, aWorker } from '@lcm/testkit/builders'
 import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aConfig, BOOTED_MS, ourTags, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
-import { type WorkerController, workerController } from './worker-controller.ts'
+import { workerController } from './worker-controller.ts'
 
 const MINUTE_MS = 60_000
 
 let fleet: SimulatedFleet
 let meter: RecordingMeter
 let coordination: ReturnType<typeof localCoordination>
-let controller: WorkerController
+let controller: Controller
 
 const worker = () => fleet.api.worker('w-1')
 const writes = () => fleet.api.received.filter(({ ifMatch }) => ifMatch !== null)

@@ -1,58 +1,30 @@
-import type { Client } from '@lcm/client/client'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Machines } from '@lcm/cloud/gathered'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
-import type { ChangeKeys } from '@lcm/coordination/change-keys'
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
-import {
-  allOf,
-  type Election,
-  type HostedService,
-  type Logger,
-  leaderElected,
-  type Meter,
-  type Reconciliation,
-} from '@lcm/runtime'
+import { allOf, type HostedService, leaderElected } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { DecisionLog } from '@lcm/service/decision-log'
+import { type Controller, type ControllerParts, forgetfulOf } from '@lcm/service/controller'
+import { settingsNow } from '@lcm/service/settings-now'
 import { cmlLogins } from './cml-logins.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { counters } from './counters.ts'
 import { discoveryLoop } from './discovery-loop.ts'
-import { type FleetBoard, fleetBoard } from './fleet-board.ts'
+import { fleetBoard } from './fleet-board.ts'
 import { metricsLoop } from './metrics-loop.ts'
 import { observer } from './observe.ts'
 import { regionSnapshots } from './region-snapshots.ts'
-import { settingsNow } from './settings-now.ts'
 import { surveys } from './surveys.ts'
 import { workerReconciler } from './worker-reconciler.ts'
 
-export interface WorkerControllerParts {
-  readonly client: Client
+export interface WorkerControllerParts extends ControllerParts {
   readonly machines: Machines
   readonly metrics: MachineMetrics
   readonly cml: CmlSystem
-  readonly changeKeys: ChangeKeys
-  readonly election: Election
-  readonly decisions: DecisionLog
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly meter: Meter
   readonly config: WorkerControllerConfig
 }
 
-export interface WorkerController {
-  /** Everything that only the leader does. */
-  readonly service: HostedService
-  readonly loop: Reconciliation
-  /** What it would do next, and when: worker by worker, and with machines that no record stands for. */
-  plan(): readonly PlannedAction[]
-  stats(): Readonly<Record<string, number>>
-  health(): { readonly workers_managed: number; readonly workers_with_drift: number }
-}
-
 /** Reconciles workers, visits and measures them and finds machines, all under one leadership. */
-export function workerController(parts: WorkerControllerParts): WorkerController {
+export function workerController(parts: WorkerControllerParts): Controller {
   const { client, clock, config, meter } = parts
   const shared = {
     ...parts,
@@ -96,17 +68,5 @@ const afterwards = (service: HostedService, afterMs: number, clock: Clock): Host
   async run(signal, leadership) {
     await clock.sleep(afterMs, signal)
     await service.run(signal, leadership)
-  },
-})
-
-/** Who leads no longer does not know what the fleet is like. */
-const forgetfulOf = (service: HostedService, board: FleetBoard): HostedService => ({
-  name: service.name,
-  async run(signal, leadership) {
-    try {
-      await service.run(signal, leadership)
-    } finally {
-      board.clear()
-    }
   },
 })

@@ -19,12 +19,13 @@ import {
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import type { DecisionLog } from '@lcm/service/decision-log'
+import type { SettingsNow } from '@lcm/service/settings-now'
 import { act } from './act.ts'
 import type { Counters } from './counters.ts'
 import type { FleetBoard } from './fleet-board.ts'
 import type { ObserveParts, Observer } from './observe.ts'
+import { policyNow } from './policy-now.ts'
 import { ec2Of, noteOf } from './report.ts'
-import { policyNow, type SettingsNow } from './settings-now.ts'
 import type { Surveys } from './surveys.ts'
 
 export interface WorkerReconcilerParts extends ObserveParts {

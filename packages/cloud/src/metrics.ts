@@ -13,6 +13,17 @@ export interface MachineReading {
   readonly disk_write_bytes: number | null
 }
 
+export const NOTHING_MEASURED: MachineReading = {
+  at: null,
+  cpu_utilization: null,
+  memory_utilization: null,
+  disk_utilization: null,
+  network_in_bytes: null,
+  network_out_bytes: null,
+  disk_read_bytes: null,
+  disk_write_bytes: null,
+}
+
 /** What the cloud measures of machines from outside. Every failure is a CloudError. */
 export interface MachineMetrics {
   /** Every machine that was asked for is in the answer, also one that nothing is known of. */

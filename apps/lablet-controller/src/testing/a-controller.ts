@@ -2,13 +2,14 @@ import type { Client } from '@lcm/client/client'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import { silentLogger, silentMeter } from '@lcm/runtime'
+import type { Controller } from '@lcm/service/controller'
 import { LABLET_CONTROLLER_DEFAULTS, type LabletControllerConfig } from '../config.ts'
 import type { ContentSources } from '../content/content-sources.ts'
-import { type LabletController, labletController } from '../lablet-controller.ts'
+import { labletController } from '../lablet-controller.ts'
 import type { LabWorld } from './lab-world.ts'
 
 export interface AController {
-  readonly controller: LabletController
+  readonly controller: Controller
   /** A clean end. */
   stop(): Promise<void>
 }

@@ -7,13 +7,12 @@ import { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import { allocatePorts } from '@lcm/domain/lablet/ports'
 import { canMoveSession, isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { json, problem, type Received } from '@lcm/testkit/api-calls'
 import { asView } from '@lcm/testkit/builders'
-import type { FakeState, Received } from './fake-api.ts'
+import type { FakeState } from './fake-api.ts'
 
 type Answering = (state: FakeState, call: Received) => ApiResponse
 
-const json = (status: number, body: object): ApiResponse => ({ status, headers: {}, body: JSON.stringify(body) })
-const problem = (status: number, code: string) => json(status, { type: '', title: '', status, detail: code, code })
 const NO_CONTENT: ApiResponse = { status: 204, headers: {}, body: null }
 const NOT_FOUND = problem(404, 'not_found')
 

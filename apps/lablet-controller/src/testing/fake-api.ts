@@ -1,25 +1,16 @@
 import { UnreachableError } from '@lcm/client/api-error'
 import { apiClient, type Client } from '@lcm/client/client'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
-import { API_PREFIX, ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
-import { type ApiRequest, type ApiResponse, EPOCH_HEADER, fromEtag } from '@lcm/contract/wire'
+import type { RouteName } from '@lcm/contract/routes'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
+import { type Received, receivedOf } from '@lcm/testkit/api-calls'
 import { ANSWERS } from './fake-answers.ts'
-
-/** One call as it came. Its body has passed the contract's schema. */
-export interface Received {
-  readonly name: RouteName
-  readonly id: string
-  readonly query: URLSearchParams
-  readonly body: Readonly<Record<string, unknown>>
-  readonly epoch: number | null
-  readonly ifMatch: number | null
-}
 
 export interface FakeState {
   readonly clock: Pick<Clock, 'now'>
@@ -87,31 +78,5 @@ export function fakeApi(clock: Pick<Clock, 'now'>, changeKeys?: ChangeKeys): Fak
     beforeAnswer(listen) {
       listener = listen
     },
-  }
-}
-
-const PATTERNS = Object.entries(ROUTES).map(([name, { method, path }]) => ({
-  name: name as RouteName,
-  method,
-  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`),
-}))
-
-function receivedOf({ method, url, headers, body }: ApiRequest): Received {
-  const { pathname, searchParams } = new URL(url, 'http://api')
-  const path = pathname.slice(API_PREFIX.length)
-  const found = PATTERNS.filter(each => each.method === method && each.pattern.test(path))
-  const route = found.find(({ pattern }) => !pattern.source.includes('(')) ?? found[0]
-  if (route === undefined) throw new Error(`no route ${method} ${path}`)
-  const spec: RouteSpec = ROUTES[route.name]
-  const parsed = spec.body === undefined ? {} : spec.body.parse(JSON.parse(body ?? 'null'))
-  const epoch = headers[EPOCH_HEADER]
-  const etag = headers['if-match']
-  return {
-    name: route.name,
-    id: decodeURIComponent(route.pattern.exec(path)?.[1] ?? ''),
-    query: searchParams,
-    body: Object.fromEntries(Object.entries(parsed ?? {})),
-    epoch: epoch === undefined ? null : Number(epoch),
-    ifMatch: etag === undefined ? null : fromEtag(etag),
   }
 }

@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { aTemplate, aWorker } from '@lcm/testkit/builders'
+import { aDefinition as anyDefinition, aSession as anySession, aTemplate, aWorker } from '@lcm/testkit/builders'
 
 const MINUTE_MS = 60_000
 /** The manual clock begins here. */
@@ -13,61 +13,24 @@ export const atMinutes = (minutes: number): string => toInstant(NOW_MS + minutes
 export const NEEDS = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, node_count: 5 }
 export const CAPACITY = { cpu_cores: 16, memory_gb: 32, storage_gb: 100, max_nodes: 100 }
 
-export const aDefinition = (more: Partial<LabletDefinition> = {}): LabletDefinition => ({
-  id: 'ld-1',
-  version: 1,
-  created_at: atMinutes(-600),
-  updated_at: atMinutes(-600),
-  created_by: 'author',
-  name: 'ospf',
-  title: '',
-  description: '',
-  source: 'inline',
-  definition_version: '1.0.0',
-  status: 'ACTIVE',
-  replaces: null,
-  topology: 'lab: {}',
-  topology_sha256: null,
-  needs: NEEDS,
-  node_definitions_required: [],
-  cml_version: { min: null, max: null },
-  license_affinity: [],
-  port_template: [],
-  max_duration_minutes: 60,
-  boot_lead_minutes: null,
-  lab_reuse: false,
-  sync: { status: 'none', error: null, at: null, package_sha256: null },
-  ...more,
-})
+export const aDefinition = (more: Partial<LabletDefinition> = {}): LabletDefinition =>
+  anyDefinition({ created_at: atMinutes(-600), updated_at: atMinutes(-600), name: 'ospf', needs: NEEDS, ...more })
 
 /** Begins now and lasts an hour. */
-export const aSession = (more: Partial<LabletSession> = {}): LabletSession => ({
-  id: 's-1',
-  version: 1,
-  created_at: atMinutes(-1),
-  updated_at: atMinutes(-1),
-  owner: 'alice',
-  reservation_id: null,
-  definition: { id: 'ld-1', name: 'ospf', version: '1.0.0' },
-  needs: NEEDS,
-  timeslot: { start: atMinutes(0), end: atMinutes(60) },
-  desired_status: 'RUNNING',
-  desired_by: 'alice',
-  desired_reason: '',
-  status: 'PENDING',
-  entered_status_at: atMinutes(-1),
-  worker_id: null,
-  lab_record_id: null,
-  access: [],
-  pipeline: null,
-  waiting_reason: null,
-  last_error: null,
-  conditions: [],
-  state_history: [{ from: null, to: 'PENDING', at: atMinutes(-1), because: 'booked' }],
-  applied_keys: [],
-  fence: {},
-  ...more,
-})
+export const aSession = (more: Partial<LabletSession> = {}): LabletSession =>
+  anySession({
+    id: 's-1',
+    created_at: atMinutes(-1),
+    updated_at: atMinutes(-1),
+    owner: 'alice',
+    desired_by: 'alice',
+    definition: { id: 'ld-1', name: 'ospf', version: '1.0.0' },
+    needs: NEEDS,
+    timeslot: { start: atMinutes(0), end: atMinutes(60) },
+    entered_status_at: atMinutes(-1),
+    state_history: [{ from: null, to: 'PENDING', at: atMinutes(-1), because: 'booked' }],
+    ...more,
+  })
 
 /** Serves, licensed, with room for four. */
 export const aServingWorker = (more: Partial<Worker> = {}): Worker => ({

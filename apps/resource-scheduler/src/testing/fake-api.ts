@@ -1,26 +1,16 @@
 import { UnreachableError } from '@lcm/client/api-error'
 import { apiClient, type Client } from '@lcm/client/client'
-import { API_PREFIX, ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
-import { type ApiRequest, type ApiResponse, EPOCH_HEADER, fromEtag } from '@lcm/contract/wire'
-import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
+import { ROUTES, type RouteName } from '@lcm/contract/routes'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { toInstant } from '@lcm/domain/instant'
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
+import { json, paged, problem, type Received, receivedOf, settingsShown } from '@lcm/testkit/api-calls'
 import { asView } from '@lcm/testkit/builders'
 import { assignSession, reportSession, resumeWorker, scaleUp } from './fake-commands.ts'
-
-/** One call as it came. Its body has passed the contract's schema. */
-export interface Received {
-  readonly name: RouteName
-  readonly id: string
-  readonly query: URLSearchParams
-  readonly body: Readonly<Record<string, unknown>>
-  readonly epoch: number | null
-  readonly ifMatch: number | null
-}
 
 export interface State {
   readonly sessions: Map<string, LabletSession>
@@ -129,44 +119,10 @@ function faulty(state: State, received: Received[]) {
   return { dispatch, faults }
 }
 
-export const json = (status: number, body: object): ApiResponse => ({ status, headers: {}, body: JSON.stringify(body) })
-export const problem = (status: number, code: string, detail = code): ApiResponse =>
-  json(status, { type: '', title: '', status, detail, code })
 const unexpected: Answering = (_, { name }) => problem(500, `the fake knows no ${name}`)
 
-const PATTERNS = Object.entries(ROUTES).map(([name, { method, path }]) => ({
-  name: name as RouteName,
-  method,
-  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`),
-}))
-
-function receivedOf({ method, url, headers, body }: ApiRequest): Received {
-  const { pathname, searchParams } = new URL(url, 'http://api')
-  const path = pathname.slice(API_PREFIX.length)
-  // What is spelt out wins over what has a parameter there, as in `/workers/cleanup`.
-  const found = PATTERNS.filter(each => each.method === method && each.pattern.test(path))
-  const route = found.find(({ pattern }) => !pattern.source.includes('(')) ?? found[0]
-  if (route === undefined) throw new Error(`no route ${method} ${path}`)
-  const spec: RouteSpec = ROUTES[route.name]
-  const parsed = spec.body === undefined ? {} : spec.body.parse(JSON.parse(body ?? 'null'))
-  const epoch = headers[EPOCH_HEADER]
-  const etag = headers['if-match']
-  return {
-    name: route.name,
-    id: decodeURIComponent(route.pattern.exec(path)?.[1] ?? ''),
-    query: searchParams,
-    body: Object.fromEntries(Object.entries(parsed ?? {})),
-    epoch: epoch === undefined ? null : Number(epoch),
-    ifMatch: etag === undefined ? null : fromEtag(etag),
-  }
-}
-
 const ANSWERS: Partial<Record<RouteName, Answering>> = {
-  getSettings: ({ settings }) => {
-    const all = { ...SETTING_DEFAULTS, ...Object.fromEntries(settings) }
-    const shown = Object.entries(all).map(([name, value]) => [name, { value, source: 'default' }])
-    return json(200, { version: 0, updated_at: null, settings: Object.fromEntries(shown) })
-  },
+  getSettings: ({ settings }) => settingsShown(settings),
   listSessions: ({ sessions }, { query }) =>
     paged(
       [...sessions.values()].filter(({ status }) => status !== 'ARCHIVED' && status !== 'TERMINATED'),
@@ -189,11 +145,4 @@ const ANSWERS: Partial<Record<RouteName, Answering>> = {
   scaleUp,
   cleanUpWorkers: ({ old }, { body }) => json(200, { removed: old, dry_run: body.dry_run }),
   recordDecisions: () => ({ status: 204, headers: {}, body: null }),
-}
-
-function paged(all: readonly object[], query: URLSearchParams): ApiResponse {
-  const from = Number(query.get('cursor') ?? '0')
-  const to = from + Number(query.get('limit') ?? '50')
-  const next_cursor = to < all.length ? String(to) : null
-  return json(200, { items: all.slice(from, to), next_cursor, revision: '1' })
 }

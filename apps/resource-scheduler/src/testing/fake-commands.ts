@@ -4,8 +4,9 @@ import { canMoveSession, type LabletSession, LabletSession as Session } from '@l
 import { demandOf, place } from '@lcm/domain/session/placement'
 import { workerOfTemplate } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { json, problem, type Received } from '@lcm/testkit/api-calls'
 import { asView } from '@lcm/testkit/builders'
-import { json, problem, type Received, type State } from './fake-api.ts'
+import type { State } from './fake-api.ts'
 
 const SessionChanges = Session.partial()
 

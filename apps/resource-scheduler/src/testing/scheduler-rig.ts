@@ -2,12 +2,13 @@ import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import { localCoordination } from '@lcm/coordination/local'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { Controller } from '@lcm/service/controller'
 import { decisionLog } from '@lcm/service/decision-log'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
 import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
 import { RESOURCE_SCHEDULER_DEFAULTS, type ResourceSchedulerConfig } from '../config.ts'
-import { type ResourceScheduler, resourceScheduler } from '../resource-scheduler.ts'
+import { resourceScheduler } from '../resource-scheduler.ts'
 import { aDefinition, aServingWorker, aSmallTemplate, NOW_MS } from './a-booking.ts'
 import { type FakeApi, fakeApi } from './fake-api.ts'
 
@@ -19,7 +20,7 @@ export interface SchedulerRig {
   readonly logger: RecordingLogger
   readonly meter: RecordingMeter
   /** Another instance of the service. */
-  begin(instanceId?: string, config?: Partial<ResourceSchedulerConfig>): ResourceScheduler
+  begin(instanceId?: string, config?: Partial<ResourceSchedulerConfig>): Controller
   /** As if people or controllers had made them, with news of each. */
   put(...sessions: readonly LabletSession[]): void
   putWorker(...workers: readonly Worker[]): void

@@ -1,11 +1,11 @@
 import type { Machines } from '@lcm/cloud/gathered'
 import type { DecisionNote } from '@lcm/domain/decision'
 import type { Leadership } from '@lcm/runtime'
+import { settingsNow } from '@lcm/service/settings-now'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
 import type { WorkerControllerConfig } from '../config.ts'
 import { type Discovery, type DiscoveryParts, discoveryLoop } from '../discovery-loop.ts'
 import { regionSnapshots } from '../region-snapshots.ts'
-import { settingsNow } from '../settings-now.ts'
 import { aConfig, never, type SimulatedFleet } from './simulated-fleet.ts'
 
 export const INTERVAL_MS = 300_000

@@ -1,3 +1,4 @@
+import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import { gathered, type Machines } from '@lcm/cloud/gathered'
@@ -13,7 +14,7 @@ import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { type Worker, withChanges } from '@lcm/domain/worker/worker'
 import { anAttempt, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
-import { type CmlLogins, cmlLogins } from '../cml-logins.ts'
+import { cmlLogins } from '../cml-logins.ts'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '../config.ts'
 import { type FakeApi, fakeApi } from './fake-api.ts'
 

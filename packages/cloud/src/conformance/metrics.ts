@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { MachineMetrics, MachineReading } from '../metrics.ts'
+import { type MachineMetrics, NOTHING_MEASURED } from '../metrics.ts'
 
 /** A fresh cloud for one test, with one machine that has run for half an hour and has an agent. */
 export interface OpenMetrics {
@@ -21,16 +21,6 @@ export interface OpenMetrics {
 
 const MINUTE_MS = 60_000
 const PERIOD_MS = 5 * MINUTE_MS
-const NOTHING: MachineReading = {
-  at: null,
-  cpu_utilization: null,
-  memory_utilization: null,
-  disk_utilization: null,
-  network_in_bytes: null,
-  network_out_bytes: null,
-  disk_read_bytes: null,
-  disk_write_bytes: null,
-}
 /** More than fit into one call, whatever is asked of each. */
 const FLEET_SIZE = 200
 
@@ -48,7 +38,7 @@ export function metricsConformance(name: string, open: () => Promise<OpenMetrics
       (await cloud.metrics.latest(region, [id], signal())).get(id)
 
     it('reads every measure of a machine that runs', async () => {
-      const { at, cpu_utilization, memory_utilization, disk_utilization, ...bytes } = (await read()) ?? NOTHING
+      const { at, cpu_utilization, memory_utilization, disk_utilization, ...bytes } = (await read()) ?? NOTHING_MEASURED
       for (const share of [cpu_utilization, memory_utilization, disk_utilization]) {
         expect(share).toBeGreaterThan(0)
         expect(share).toBeLessThanOrEqual(1)
@@ -74,20 +64,20 @@ export function metricsConformance(name: string, open: () => Promise<OpenMetrics
       const unknown = 'i-0123456789abcdef0'
       const readings = await cloud.metrics.latest(cloud.region, [unknown, cloud.instance_id, unknown], signal())
       expect(new Set(readings.keys())).toEqual(new Set([unknown, cloud.instance_id]))
-      expect(readings.get(unknown)).toEqual(NOTHING)
-      expect(await read(cloud.instance_id, cloud.other_region)).toEqual(NOTHING)
+      expect(readings.get(unknown)).toEqual(NOTHING_MEASURED)
+      expect(await read(cloud.instance_id, cloud.other_region)).toEqual(NOTHING_MEASURED)
       expect(await cloud.metrics.latest(cloud.region, [], signal())).toEqual(new Map())
     })
 
     it('forgets a stopped machine after three periods, rather than call it idle', async () => {
       await cloud.stop()
       await cloud.advance(4 * PERIOD_MS + 10 * MINUTE_MS)
-      expect(await read()).toEqual(NOTHING)
+      expect(await read()).toEqual(NOTHING_MEASURED)
     })
 
     it('takes a gap for no measure, not for nothing measured', async () => {
       await cloud.leaveOutPeriods()
-      expect(await read()).toEqual(NOTHING)
+      expect(await read()).toEqual(NOTHING_MEASURED)
     })
 
     it('reads a whole fleet', async () => {

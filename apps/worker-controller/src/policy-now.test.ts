@@ -1,7 +1,8 @@
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
+import { type SettingsNow, settingsNow } from '@lcm/service/settings-now'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { policyNow, type SettingsNow, settingsNow } from './settings-now.ts'
+import { policyNow } from './policy-now.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 import { aConfig, never } from './testing/simulated-fleet.ts'
 

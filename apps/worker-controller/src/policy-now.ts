@@ -2,8 +2,6 @@ import type { SettingValues } from '@lcm/domain/fleet/settings'
 import type { WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { WorkerControllerConfig } from './config.ts'
 
-export { type SettingsNow, settingsNow } from '@lcm/service/settings-now'
-
 /** The rules that hold now: the controller's own, with what operators have set since. */
 export const policyNow = (config: WorkerControllerConfig, settings: SettingValues): WorkerPolicy => ({
   ...config.policy,
