@@ -32,21 +32,26 @@ process.stdout.write(replicas.stdout)
 if (replicas.status !== 0) process.exitCode = 1
 const storm = replicas.stdout.toString().trim().split('\n').at(-1)
 
-// `SIM_CRASH_SEEDS` and `SIM_RUNS` ask for other counts than these.
-const { SIM_CRASH_SEEDS = '3', SIM_RUNS = '10000' } = process.env
-const simulated = ['--crashes', '--runs'].map((kind, index) => {
-  const count = [SIM_CRASH_SEEDS, SIM_RUNS][index]
-  console.log(`\n== simulation ${kind} ${count}`)
-  const { status, stdout } = spawnSync(
-    process.execPath,
-    ['--import', 'tsx', join(root, 'simulation/main.ts'), kind, count],
-    { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
-  )
+// The environment may ask for other counts than these.
+const { SIM_CRASH_SEEDS = '7', SIM_RUNS = '10000', SIM_SESSIONS = '200', SIM_SESSIONS_LARGE = '3' } = process.env
+const SIMULATIONS = [
+  [
+    'a controller dies before or after one port call of a path, for every call of every path',
+    '--crashes',
+    SIM_CRASH_SEEDS,
+  ],
+  ['people, faults and crashes at random in a hostile cloud, until the fleet is at rest again', '--runs', SIM_RUNS],
+  ['learners, lost machines and changing leaders at random, until every session has ended', '--sessions', SIM_SESSIONS],
+  ['the same with 1,000 sessions on 200 workers', '--large', '--sessions', SIM_SESSIONS_LARGE],
+]
+const simulated = SIMULATIONS.map(([what, ...args]) => {
+  console.log(`\n== simulation ${args.join(' ')}`)
+  const command = ['--import', 'tsx', join(root, 'simulation/main.ts'), ...args]
+  const { status, stdout } = spawnSync(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
   process.stdout.write(stdout)
   if (status !== 0) process.exitCode = 1
-  return JSON.parse(stdout.toString().trim().split('\n').at(-1))
+  return { what, ...JSON.parse(stdout.toString().trim().split('\n').at(-1)) }
 })
-const [crashes, randoms] = simulated
 
 const times = ({ count, p50_ms, p99_ms, max_ms }) =>
   count === 0 ? '-' : `${count}: ${p50_ms} / ${p99_ms} / ${max_ms} ms`
@@ -86,7 +91,6 @@ The whole system on virtual time, with what must hold checked every virtual seco
 
 | what | runs | failures |
 | --- | --- | --- |
-| a controller dies before or after one port call of a path, for every call of every path | ${crashes.runs} | ${crashes.failures} |
-| people, faults and crashes at random in a hostile cloud, until the fleet is at rest again | ${randoms.runs} | ${randoms.failures} |
+${simulated.map(({ what, runs, failures }) => line([what, runs, failures])).join('\n')}
 `
 writeFileSync(join(root, 'bench/proof.md'), page)
