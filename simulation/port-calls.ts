@@ -1,8 +1,8 @@
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import { type Sleeper, sleeper } from './sleeper.ts'
 
-/** A process died: whatever waits for an answer waits for ever. */
-const NEVER = new Promise<never>(() => undefined)
+/** A process died: whatever waits for an answer waits for ever. Each on its own, or one would hold on to all who ever waited. */
+const never = () => new Promise<never>(() => undefined)
 
 export interface Life extends Sleeper {
   /** Counts each call by its name, and lets none through once the process is dead. */
@@ -55,15 +55,15 @@ export function portCalls(time: VirtualTime): PortCalls {
       call: (...args: A) => Promise<R>,
     ) => {
       return async (...args: A): Promise<R> => {
-        if (!alive) return NEVER
+        if (!alive) return never()
         const index = names.push(nameOf(...args)) - 1
         strikes(index, 'before')
         await asleep.awake()
-        if (!alive) return NEVER
+        if (!alive) return never()
         const answer = await settled(call(...args))
         strikes(index, 'after')
         await asleep.awake()
-        if (!alive) return NEVER
+        if (!alive) return never()
         if ('error' in answer) throw answer.error
         return answer.value
       }
