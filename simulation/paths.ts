@@ -97,6 +97,14 @@ export const PATHS: readonly Path[] = [
     await scene.ask.terminate(id)
     await ended(scene, id)
   }),
+  path('terminate with a licence that a lab keeps', async scene => {
+    const { world, ask, hand } = scene
+    world.sessions.start('lablet-controller', 'lablets')
+    const id = await licensed(scene)
+    hand.onCml(await hand.machineOf(id), 'POST start-lab', { username: 'ada' })
+    await ask.terminate(id)
+    await ended(scene, id)
+  }),
   path('terminate while stopped with a licence', async scene => {
     const id = await licensed(scene)
     await scene.ask.stop(id)

@@ -73,3 +73,50 @@ it('a move that no session makes, and a session that does not end, are found', a
   step()
   expect(found.at(-1)).toBe('ls-1 does not end')
 })
+
+const WAITING = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, node_count: 2 }
+const bought = (id: string, created_at: string, wanted_by: string[]): Worker =>
+  aWorker({
+    id,
+    name: id,
+    created_at,
+    wanted_by,
+    origin: 'SCALE_UP',
+    state_history: [{ from: null, to: 'PENDING', at: created_at, because: '' }],
+    capacity: { declared: { ...declared, cpu_cores: 48 }, reserved: NOTHING_RESERVED },
+  })
+
+it.each<[string, readonly Worker[], RegExp | null]>([
+  ['one for two that fit into one', [bought('w-1', since, ['ls-1', 'ls-2'])], null],
+  [
+    'two for two that fit into one',
+    [bought('w-1', since, ['ls-1', 'ls-2']), bought('w-2', since, ['ls-1', 'ls-2'])],
+    /^2 metal\/us-east-1 are bought for what needs at most 1$/,
+  ],
+  [
+    'two for three that do not',
+    [bought('w-1', since, ['ls-1', 'ls-2', 'ls-3']), bought('w-2', since, ['ls-1', 'ls-2', 'ls-3'])],
+    null,
+  ],
+  [
+    'a second flight while the first is on its way',
+    [bought('w-1', since, ['ls-1']), bought('w-2', '2026-01-02T04:00:00.000Z', ['ls-1'])],
+    /^w-2 is bought while w-1 are on their way$/,
+  ],
+  [
+    'a second flight after the first has failed',
+    [
+      { ...bought('w-1', since, ['ls-1']), state_history: [{ from: 'PENDING', to: 'FAILED', at: since, because: '' }] },
+      bought('w-2', '2026-01-02T04:00:00.000Z', ['ls-1']),
+    ],
+    null,
+  ],
+])('%s', (_, workers, rule) => {
+  const { told, found, following } = watched()
+  for (const id of ['ls-1', 'ls-2', 'ls-3']) following.sessions.set(id, aSession({ id, needs: WAITING }))
+  for (const worker of workers) {
+    told.worker(worker, undefined)
+    following.workers.set(worker.id, worker)
+  }
+  expect(found).toEqual(rule === null ? [] : [expect.stringMatching(rule)])
+})

@@ -6,6 +6,7 @@ import { POLICY } from '@lcm/domain/worker/consequences'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Following, Told } from './following.ts'
+import { overbought } from './purchase-invariant.ts'
 
 const MINUTE_MS = 60_000
 const STEP_MS = 1_000
@@ -68,6 +69,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       worker(worker, before) {
         for (const rule of [...overbooked(worker), ...sharedPorts(worker), ...stoppedInUse(worker, before)])
           violated(rule)
+        if (before === undefined) for (const rule of overbought(worker, workers.values(), sessions)) violated(rule)
       },
       session(session) {
         for (const rule of illegalMoves(session)) violated(rule)

@@ -5,11 +5,12 @@ import type { Spoilt } from './world.ts'
 
 const SEED = 3
 
-function spoilt(labs: NonNullable<Spoilt['labs']>): SessionPath {
-  const path = SESSION_PATHS.find(({ name }) => name === 'book, run, end')
+function pathWith(spoilt: Spoilt, wanted = 'book, run, end'): SessionPath {
+  const path = SESSION_PATHS.find(({ name }) => name === wanted)
   if (path === undefined) throw new Error('there is no such path')
-  return { ...path, options: { spoilt: { labs } } }
+  return { ...path, options: { ...path.options, spoilt } }
 }
+const spoilt = (labs: NonNullable<Spoilt['labs']>): SessionPath => pathWith({ labs })
 
 const story = (error: unknown): string => (error instanceof Error ? `${error.message}\n${story(error.cause)}` : '')
 
@@ -45,4 +46,14 @@ it('a lab that is taken for removed and was not is found', async () => {
     list: async (login, signal) => (await labs.list(login, signal)).filter(({ lab_id }) => !hidden.has(lab_id)),
   }))
   expect(await foundBy(() => undisturbedSessions(path, SEED))).toMatch(/is ARCHIVED and has/)
+})
+
+it('a flight of more workers than what waits needs is found', async () => {
+  const asking: Spoilt['asking'] = dispatch => async request => {
+    if (!request.url.includes('/workers/scale-up')) return dispatch(request)
+    const asked = JSON.parse(request.body ?? '{}')
+    return dispatch({ ...request, body: JSON.stringify({ ...asked, count: asked.count + 1 }) })
+  }
+  const found = await foundBy(() => undisturbedSessions(pathWith({ asking }, 'more than fits'), SEED))
+  expect(found).toMatch(/are bought for what needs at most/)
 })

@@ -5,6 +5,7 @@ import type { Compute } from '@lcm/cloud/compute'
 import type { PresetName } from '@lcm/cloud-sim/fault-plan'
 import { simMetrics } from '@lcm/cloud-sim/metrics'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
+import type { Dispatch } from '@lcm/contract/wire'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
 import { LEAKS, WORKERS } from '@lcm/control-plane-api/kinds'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
@@ -56,6 +57,8 @@ export interface Spoilt {
   cml?(cml: CmlSystem): CmlSystem
   labs?(labs: CmlLabs): CmlLabs
   election?(election: Election): Election
+  /** What the controllers of sessions ask of the API. */
+  asking?(dispatch: Dispatch): Dispatch
 }
 
 /** The whole system in one process on virtual time: API, store, coordination, controllers, cloud. One seed, one run. */
@@ -114,7 +117,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const controllers = sessionProcesses({
     ...{ time, coordination, run: processes.run, tokens: TOKENS },
     labs: (spoilt.labs ?? same)(labsOver(cloud, ways)),
-    dispatch: (by, service) => watched.fenced(by, plane.dispatch, service),
+    dispatch: (by, service) => watched.fenced(by, (spoilt.asking ?? same)(plane.dispatch), service),
   })
   const going = passing(time, seed, { watched, sessions })
   const worker = (id: string) => client.call('getWorker', { params: { id } })

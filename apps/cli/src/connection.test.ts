@@ -31,6 +31,11 @@ describe('findTarget', () => {
     expect(await findTarget({ data: dir }, { LCM_DATA: '/nowhere' })).toMatchObject({ token: 'from-folder' })
   })
 
+  it('refuses an empty token, which was meant to be one', async () => {
+    await running()
+    await expect(findTarget({ token: '' }, { LCM_DATA: dir })).rejects.toThrow('--token is empty')
+  })
+
   it('takes an empty variable for none', async () => {
     await running()
     expect(await findTarget({}, { LCM_URL: '', LCM_TOKEN: '', LCM_DATA: dir })).toMatchObject({ token: 'from-folder' })

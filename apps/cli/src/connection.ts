@@ -33,6 +33,7 @@ export const dataDirOf = (options: ConnectionOptions, env: Env): string =>
 
 /** Finds an API: by option, then by environment, then in the data folder of the LCM on this machine. */
 export async function findTarget(options: ConnectionOptions, env: Env): Promise<Target> {
+  if (options.token === '') throw new CliError(EXIT.usage, '--token is empty: give a token, or leave the option out')
   const dataDir = dataDirOf(options, env)
   const named = options.url || env.LCM_URL
   const token = options.token || env.LCM_TOKEN

@@ -6,26 +6,63 @@ import type { Move } from './description.ts'
 import { formatDuration } from './duration.ts'
 import { ageOf } from './worker-view.ts'
 
+/** For whom it is told: everything is for who asks for it, the rest want to go back to bed. */
+export interface Reader {
+  readonly nowMs: number
+  readonly isVerbose: boolean
+}
+
 /** The last thing that was decided, and the numbers that it rests on. */
-export function reasonsOf(history: readonly Move[], decisions: readonly DecisionRecord[]): string[] {
+export function reasonsOf(
+  history: readonly Move[],
+  decisions: readonly DecisionRecord[],
+  { isVerbose }: Pick<Reader, 'isVerbose'> = { isVerbose: false },
+): string[] {
   const [last] = decisions
   const moved = history.at(-1)
-  const move = moved === undefined ? [] : [`It became ${moved.to} because ${lowered(moved.because)}.`]
-  if (last === undefined || last.because === moved?.because) return move
-  const guards = last.guards.map(guard => {
-    const mark = guard.passed ? 'ok' : 'no'
-    return `  ${mark}  ${guard.name} is ${guard.value}, and ${guard.limit} is asked for`
-  })
-  return [...move, `${saidOf(last)}: ${last.because}.`, ...guards]
+  const move = moved === undefined ? [] : [moveText(moved)]
+  return last === undefined || last.because === moved?.because ? move : [...move, ...saidLines(last, isVerbose)]
 }
+
+export const moveText = ({ to, because }: Move): string => sentence(`It became ${to} because ${lowered(because)}`)
+
+/** A decision in a sentence, with what stood in its way below it. */
+export const saidLines = (decision: DecisionRecord, isVerbose: boolean): string[] => [
+  sentence(`${saidOf(decision)}: ${decision.because}`),
+  ...guardLines(decision, isVerbose),
+]
+
+/** Others end their words as they like; ours end once. */
+export const sentence = (text: string): string => `${text.replace(/[\s.]+$/, '')}.`
+
+/** How a number is compared with its limit, where it need not be the same. */
+const COMPARED: Readonly<Record<string, string>> = {
+  idle_seconds: 'at least ',
+  seconds_since_scale_down: 'at least ',
+  ready_answers: 'at least ',
+  running_workers: 'more than ',
+}
+
+export const guardLines = ({ guards }: DecisionRecord, isVerbose: boolean): string[] =>
+  guards
+    .filter(({ passed }) => isVerbose || !passed)
+    .map(({ name, value, limit, passed }) => {
+      const shown = value === Number.MAX_SAFE_INTEGER ? 'never' : value
+      const asked = `${COMPARED[name] ?? ''}${limit} is asked for`
+      return `  ${passed ? 'ok' : 'no'}  ${name.replaceAll('_', ' ')}: ${shown}, ${asked}`
+    })
 
 /** Steps have names of their own, which are no verbs. */
 const STEPS: ReadonlySet<string> = new Set(
   Object.values(PIPELINE_STEPS).flatMap(steps => steps.map(({ name }) => `session ${name}`)),
 )
 
+const isSkip = (action: string): boolean => action.startsWith('skipped_')
+
 function saidOf({ action, service, resource }: DecisionRecord): string {
   if (action === 'nothing') return 'Since then there is nothing to do'
+  if (action === 'write') return 'Since then'
+  if (isSkip(action)) return 'It was not paused yet'
   const [kind] = resource.split(':')
   return STEPS.has(`${kind} ${action}`)
     ? `Then ${service} was at the step ${action}`
@@ -36,8 +73,9 @@ function saidOf({ action, service, resource }: DecisionRecord): string {
 const lowered = (text: string): string =>
   /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 
-const WORDS: Readonly<Record<string, string>> = { write: 'record', nothing: 'leave it', survey: 'visit' }
-const wordsOf = (action: string): string => WORDS[action] ?? action.replaceAll('_', ' ')
+const WORDS: Readonly<Record<string, string>> = { write: 'noted', nothing: 'leave it', survey: 'visit' }
+const wordsOf = (action: string): string =>
+  isSkip(action) ? 'not paused yet' : (WORDS[action] ?? action.replaceAll('_', ' '))
 
 /** What a controller is about to do, and when. */
 export function plannedText(plan: PlannedAction, nowMs: number): string {
@@ -46,8 +84,21 @@ export function plannedText(plan: PlannedAction, nowMs: number): string {
   return `${wordsOf(plan.action)}, ${when}: ${plan.because}`
 }
 
-export const decisionLines = (decisions: readonly DecisionRecord[], nowMs: number): string[] =>
-  decisions.map(({ at, action, because, outcome }) => {
-    const result = outcome === '' || outcome === because ? '' : ` -> ${outcome}`
-    return `${ageOf(at, nowMs).padEnd(8)}${wordsOf(action).padEnd(20)}${because}${result}`
-  })
+/** What fits beside the rest on a line. A cloud's own words are longer, and the same each time. */
+const BECAUSE_MAX = 110
+
+export const decisionLines = (decisions: readonly DecisionRecord[], nowMs: number, isVerbose = false): string[] =>
+  decisions
+    .filter((decision, index) => isVerbose || !isEcho(decision, decisions[index + 1]))
+    .map(({ at, action, because, outcome }) => {
+      const isSaid = outcome === '' || outcome.includes(because) || because.includes(outcome)
+      const said = `${because}${isSaid ? '' : ` -> ${outcome}`}`
+      return `${ageOf(at, nowMs).padEnd(8)}${wordsOf(action).padEnd(20)}${isVerbose ? said : shortened(said)}`
+    })
+
+/** To wait for what was noted just before is nothing new. */
+const isEcho = ({ action, because }: DecisionRecord, before: DecisionRecord | undefined): boolean =>
+  action === 'wait' && before?.action === 'write' && before.because === because
+
+const shortened = (text: string): string =>
+  text.length <= BECAUSE_MAX ? text : `${text.slice(0, BECAUSE_MAX - 1).trimEnd()}…`

@@ -8,6 +8,9 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { findTemplate, findWorker } from './find.ts'
 import type { DefinitionSummary } from './lablets/definition-view.ts'
 import { findDefinition, findLab, findSession } from './lablets/find.ts'
+import { labColumns } from './lablets/lab-view.ts'
+import { sessionColumns } from './lablets/session-view.ts'
+import type { WorkerNames } from './lablets/worker-names.ts'
 import {
   DEFINITION_VIEW,
   LAB_VIEW,
@@ -24,6 +27,8 @@ export interface Kind<T extends Resource> {
   readonly plural: string
   readonly singular: string
   readonly view: ResourceView<T>
+  /** The same, for kinds whose tables name workers. */
+  readonly named?: (names: WorkerNames) => ResourceView<T>
   /** Which ones only `--all` shows; null when there are none. */
   readonly hidden: string | null
   isHidden(item: T): boolean
@@ -79,6 +84,7 @@ export const SESSIONS: Kind<LabletSession> = {
   plural: 'sessions',
   singular: 'session',
   view: SESSION_VIEW,
+  named: names => ({ ...SESSION_VIEW, columns: (nowMs, colors) => sessionColumns(nowMs, colors, names) }),
   hidden: 'over',
   isHidden: session => isFinal(session.status),
   find: findSession,
@@ -92,6 +98,7 @@ export const LABS: Kind<LabRecord> = {
   plural: 'labs',
   singular: 'lab',
   view: LAB_VIEW,
+  named: names => ({ ...LAB_VIEW, columns: (nowMs, colors) => labColumns(nowMs, colors, names) }),
   hidden: 'DELETED',
   isHidden: lab => isGone(lab.status),
   find: findLab,

@@ -48,8 +48,13 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'create',
-    summary: 'ask for a worker, book a lab, add a template or a definition, make a token',
+    summary: 'ask for a worker, add a template or a definition, make a token',
     load: async () => (await import('./commands/create.ts')).defineCreate,
+  },
+  {
+    name: 'book',
+    summary: 'book a lab: a session of a definition',
+    load: async () => (await import('./commands/book.ts')).defineBook,
   },
   {
     name: 'start',
@@ -87,9 +92,24 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/act-on-session.ts')).defineCancel,
   },
   {
+    name: 'requeue',
+    summary: 'have a session placed anew',
+    load: async () => (await import('./commands/act-on-session.ts')).defineRequeue,
+  },
+  {
     name: 'wipe',
     summary: 'throw away what the nodes of a lab have stored',
     load: async () => (await import('./commands/act-on-lab.ts')).defineWipe,
+  },
+  {
+    name: 'edit',
+    summary: 'say a definition anew, as its next version',
+    load: async () => (await import('./commands/edit.ts')).defineEdit,
+  },
+  {
+    name: 'sync',
+    summary: 'fetch the topology of a definition from its source again',
+    load: async () => (await import('./commands/sync.ts')).defineSync,
   },
   {
     name: 'deprecate',
@@ -140,7 +160,7 @@ Examples:
   lcm get workers --watch                      the fleet, live
   lcm why worker metal-3                       why it is where it is
   lcm create definition --file bgp.yaml        a lab that people can book
-  lcm create session -d bgp --wait             book it now, and get the ways in
+  lcm book bgp --wait                          book it now, and get the ways in
 
 ID is an id or a unique name; sessions have ids alone. Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict,
 5 not allowed, 6 unreachable.`

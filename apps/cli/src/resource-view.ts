@@ -45,13 +45,13 @@ export const DEFINITION_VIEW: ResourceView<DefinitionSummary> = {
 
 export const SESSION_VIEW: ResourceView<LabletSession> = {
   nameOf: session => session.id,
-  columns: sessionColumns,
-  whenEmpty: 'there are no sessions: book one with `lcm create session --definition NAME`',
+  columns: (nowMs, colors) => sessionColumns(nowMs, colors),
+  whenEmpty: 'there are no sessions: book one with `lcm book DEFINITION`',
 }
 
 export const LAB_VIEW: ResourceView<LabRecord> = {
   nameOf: lab => lab.id,
-  columns: labColumns,
+  columns: (nowMs, colors) => labColumns(nowMs, colors),
   whenEmpty: 'there are no labs: sessions make them, and those of others are found within half an hour',
 }
 

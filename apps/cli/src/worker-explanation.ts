@@ -1,10 +1,11 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
-import type { Worker } from '@lcm/domain/worker/worker'
+import { POLICY } from '@lcm/domain/worker/consequences'
+import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { section } from './description.ts'
 import { formatDuration } from './duration.ts'
-import { decisionLines, plannedText, reasonsOf } from './explanation.ts'
+import { decisionLines, guardLines, moveText, type Reader, saidLines, sentence } from './explanation.ts'
 import type { Colors } from './output.ts'
 import { printable } from './table.ts'
 import { ageOf, inkOf, isBootStage, waitsFor } from './worker-view.ts'
@@ -17,17 +18,65 @@ export interface Explained {
 }
 
 /** Why a worker is where it is, what happens next, and what its reader can do about it. */
-export function explainWorker({ worker, decisions, plan }: Explained, nowMs: number, colors: Colors): string[] {
+export function explainWorker({ worker, decisions, plan }: Explained, reader: Reader, colors: Colors): string[] {
+  const { nowMs, isVerbose } = reader
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = inkOf(worker.status, colors)(worker.status)
+  const next = nextOf(worker, plan, nowMs)
   return [
     `${colors.bold(printable(worker.name))} is ${status}, for ${ageOf(worker.entered_status_at, nowMs)} now.`,
-    ...part('Why', reasonsOf(worker.state_history, decisions)),
+    ...part('Why', reasons(worker, decisions, reader)),
     ...part('Wanted', [wantedOf(worker, nowMs)]),
-    ...part('Next', [nextOf(worker, plan, nowMs)]),
-    ...part('What stands out', obstaclesOf(worker, nowMs)),
+    ...part('Next', [next]),
+    ...part('What stands out', obstaclesOf(worker, next, nowMs)),
     ...part('What you can do', adviceFor(worker)),
-    ...part('Decisions, newest first', decisionLines(decisions, nowMs)),
+    ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
+  ]
+}
+
+/** What led here, and what was decided since unless it is said elsewhere. */
+function reasons(worker: Worker, decisions: readonly DecisionRecord[], { nowMs, isVerbose }: Reader): string[] {
+  const moved = worker.state_history.at(-1)
+  const led = pausedLines(worker, decisions, { nowMs, isVerbose }) ?? movedLines(worker, nowMs)
+  const [last] = decisions
+  const isSaid =
+    last === undefined ||
+    led.some(line => line.includes(last.because)) ||
+    last.because === moved?.because ||
+    worker.conditions.some(
+      ({ status, message }) => status && message !== '' && [last.because, last.outcome].includes(message),
+    )
+  return isSaid ? led : [...led, ...saidLines(last, isVerbose)]
+}
+
+const CREATED = 'created'
+
+function movedLines(worker: Worker, nowMs: number): string[] {
+  const { state_history, desired_by, desired_reason } = worker
+  const moved = state_history.at(-1)
+  if (moved === undefined) return []
+  if (moved.from === null && moved.because === CREATED) {
+    const by = desired_reason === CREATED && desired_by !== '' ? ` by ${desired_by}` : ''
+    return [`It was created${by} ${ageOf(moved.at, nowMs)} ago.`]
+  }
+  const before = state_history.at(-2)
+  // That EC2 has done as it was told explains nothing.
+  if (moved.to !== 'STOPPED' || before?.to !== 'STOPPING') return [moveText(moved)]
+  return [moveText(before), confirmedAfter(toMs(moved.at) - toMs(before.at))]
+}
+
+const confirmedAfter = (ms: number): string => `EC2 confirmed after ${formatDuration(ms)} that it is stopped.`
+
+/** Null unless it was stopped although no person asked for it. */
+function pausedLines(worker: Worker, decisions: readonly DecisionRecord[], reader: Reader): string[] | null {
+  const { pause, desired_status, desired_by, desired_reason, state_history } = worker
+  if (desired_status !== 'STOPPED' || desired_by !== POLICY.idle || pause.last_paused_at === null) return null
+  const decision = decisions.find(({ action }) => action === 'pause' || action === 'drain')
+  const moved = state_history.at(-1)
+  return [
+    sentence(`The idle policy paused it ${ageOf(pause.last_paused_at, reader.nowMs)} ago: ${desired_reason}`),
+    ...(decision === undefined ? [] : guardLines(decision, reader.isVerbose)),
+    ...(moved?.to === 'STOPPED' ? [confirmedAfter(toMs(moved.at) - toMs(pause.last_paused_at))] : []),
   ]
 }
 
@@ -42,30 +91,75 @@ function wantedOf(worker: Worker, nowMs: number): string {
   return `${desired_status}, by ${desired_by}${why}${until}${draining}`
 }
 
+/** What it waits for is told by the worker itself: a plan may be older than what has happened since. */
 function nextOf(worker: Worker, plan: PlannedAction | null, nowMs: number): string {
-  if (plan !== null) return plannedText(plan, nowMs)
   if (worker.status === 'TERMINATED') return 'nothing; TERMINATED is final'
-  const waits = waitsFor(worker)
-  return waits === '' ? 'nothing; it is as it should be' : waits
+  const waits = waitsFor(worker).replace(/[\s.]+$/, '')
+  if (waits === '') return 'nothing; it is as it should be'
+  const inMs = plan?.due_at == null ? 0 : toMs(plan.due_at) - nowMs
+  return inMs > 0 ? `${waits}; looked at again in ${formatDuration(inMs)}` : waits
 }
 
-const obstaclesOf = (worker: Worker, nowMs: number): string[] => [
+const obstaclesOf = (worker: Worker, next: string, nowMs: number): string[] => [
   ...worker.conditions
-    .filter(condition => condition.status && !isBootStage(condition))
-    .map(({ type, message, since }) => `${type}, for ${ageOf(since, nowMs)}: ${message}`),
+    .filter(condition => condition.status && !isBootStage(condition) && !next.includes(unended(condition.message)))
+    .map(({ type, message, since }) => `${type}, for ${ageOf(since, nowMs)}: ${unended(message)}`),
   ...(worker.license.last_error === null ? [] : [`its licence: ${worker.license.last_error}`]),
 ]
 
+const unended = (text: string): string => text.replace(/[\s.]+$/, '')
+
+type Advice = readonly [command: string, meaning: string]
+
+/** Commands in one column, and what they are for in another. */
+function aligned(rows: readonly Advice[]): string[] {
+  const width = Math.max(...rows.map(([command]) => command.length))
+  return rows.map(([command, meaning]) => `${command.padEnd(width)}    ${meaning}`)
+}
+
 function adviceFor(worker: Worker): string[] {
-  const { name, status, desired_status } = worker
-  const paused = worker.pause.reason !== null && desired_status === 'STOPPED'
+  const { name, status, desired_status, template_name: template } = worker
+  const giveUp: Advice = [`lcm terminate worker ${name}`, 'give it up']
   if (status === 'FAILED')
+    return aligned([
+      [`lcm retry worker ${name}`, 'try again what failed'],
+      [`lcm terminate worker ${name}`, 'end it'],
+      [`lcm describe worker ${name}`, 'see its boot and launch'],
+    ])
+  if (status === 'TERMINATED' && desired_status !== 'TERMINATED')
     return [
-      `lcm retry worker ${name}        try again what failed`,
-      `lcm terminate worker ${name}    end it`,
-      `lcm describe worker ${name}     see its boot and launch`,
+      ...aligned([[`lcm create worker --template ${template} --name ${name}`, 'a new one in its place']]),
+      `replace_lost: true in template ${template} has that done without you`,
     ]
+  const blocked = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.blocked && isSo)
+  if (blocked !== undefined) return unblockingAdvice(worker, blocked.reason, giveUp)
+  const paused = worker.pause.reason !== null && desired_status === 'STOPPED'
   if (paused || (status === 'STOPPED' && desired_status === 'STOPPED'))
-    return [`lcm start worker ${name}    run it again`]
-  return []
+    return aligned([[`lcm start worker ${name}`, 'run it again']])
+  return status === 'PENDING' && desired_status === 'STOPPED'
+    ? aligned([[`lcm start worker ${name}`, 'launch it']])
+    : []
+}
+
+function unblockingAdvice({ template_name: template, status }: Worker, reason: string, giveUp: Advice): string[] {
+  const shown = `lcm get template ${template} -o yaml`
+  switch (reason) {
+    case 'NoCapacity':
+      // A machine that exists starts where its disk is, or nowhere.
+      if (status !== 'PENDING') return aligned([giveUp])
+      return aligned([
+        [shown, 'its types and subnets: add one, and it is tried there too'],
+        [`lcm create worker --template ${template} --region REGION`, 'try another region'],
+        giveUp,
+      ])
+    case 'InputMissing':
+      return aligned([[shown, 'what it is made from'], giveUp])
+    case 'CloudSilent':
+      return []
+    default:
+      return [
+        'raise the quota, or mend the permissions, of the AWS account: it is asked again without you',
+        ...aligned([giveUp]),
+      ]
+  }
 }

@@ -1,3 +1,4 @@
+import { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
 import { CHANGE_KEY_ROOT } from '@lcm/contract/change-keys'
 import { ProblemError } from '@lcm/contract/problems'
 import type { Dispatch } from '@lcm/contract/wire'
@@ -69,9 +70,10 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
   })
   const news = liveNews(api, log)
   const backup = parts.backup ?? refuseBackup
+  const simControl = parts.process.simulator === undefined ? null : SIM_CONTROL_PATH
   return {
     dispatch: dispatcher({
-      handlers: handlers({ api, access, events: eventStreams(api, news), backup }),
+      handlers: handlers({ api, access, events: eventStreams(api, news), backup, simControl }),
       access,
       clock: parts.clock,
       log,

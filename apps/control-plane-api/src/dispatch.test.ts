@@ -147,6 +147,7 @@ it('tells who is asking', async () => {
     profile: 'embedded',
     cloud: 'sim',
     regions: ['us-east-1', 'eu-west-1'],
+    sim_control: null,
     actor: { id: 'operator', name: 'operator', role: 'operator' },
   })
 })

@@ -1,7 +1,8 @@
+import { ROLES } from '@lcm/domain/actor'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { ControllerRequest } from './extra-routes.ts'
+import type { ControllerRequest, SimulatorRequest } from './extra-routes.ts'
 import { aPlane } from './testing/a-plane.ts'
 
 let asked: { service: string; method: string; path: string; role: string | null }[]
@@ -84,4 +85,56 @@ it('serves a page that explains the API, without anything from elsewhere', async
   expect(page.body).not.toMatch(/(src|href)="https?:/)
   expect((await plane.send('GET', '/api/docs/style.css')).headers['content-type']).toBe('text/css; charset=utf-8')
   expect((await plane.send('POST', '/api/docs')).json).toMatchObject({ code: 'method_not_allowed' })
+})
+
+describe('the simulated cloud beside the API', () => {
+  const acts: SimulatorRequest[] = []
+  const simulated = () =>
+    aPlane({
+      process: {
+        health: () => ({ status: 'healthy' }),
+        ready: () => true,
+        metrics: async () => '',
+        simulator(request) {
+          acts.push(request)
+          return { status: 409, body: { code: 'IncorrectInstanceState', message: 'no' } }
+        },
+      },
+    })
+  beforeEach(() => acts.splice(0))
+
+  it('is acted on by admins alone, who learn of it from the API', async () => {
+    const plane = simulated()
+    expect((await plane.send('GET', 'info', { as: 'user' })).json).toMatchObject({ sim_control: '/sim/v1' })
+    const path = '/sim/v1/instances/i-1/stop?now=yes'
+    const answer = await plane.send('POST', path, { json: { force: true } })
+    expect(answer).toMatchObject({ status: 409, json: { code: 'IncorrectInstanceState', message: 'no' } })
+    expect(acts).toEqual([{ method: 'POST', url: path, body: '{"force":true}' }])
+    for (const role of ROLES.filter(each => each !== 'admin'))
+      expect((await plane.send('GET', path, { as: role })).status).toBe(403)
+    expect((await plane.send('GET', path, { headers: { authorization: 'Bearer nobody' } })).status).toBe(401)
+    expect(acts).toHaveLength(1)
+  })
+
+  it('takes acts of a browser only from the page itself', async () => {
+    const plane = simulated()
+    const host = 'localhost:8080'
+    const code = await plane.access.createLoginCode({ id: 'admin', name: 'admin', role: 'admin', service: null })
+    const [cookie = ''] =
+      (await plane.send('GET', `/login?code=${code}`, { headers: { host } })).headers['set-cookie']?.split(';') ?? []
+    const browser = async (method: string, origin: string) => {
+      const headers = { cookie, host, origin }
+      const signal = new AbortController().signal
+      return (await plane.dispatch({ method, url: '/sim/v1/faults', headers, body: null, signal })).status
+    }
+    expect(await browser('GET', `http://${host}`)).toBe(409)
+    expect(await browser('PATCH', `http://${host}`)).toBe(409)
+    expect(await browser('PATCH', 'http://evil.example')).toBe(403)
+    expect(acts.map(({ method }) => method)).toEqual(['GET', 'PATCH'])
+  })
+
+  it('is not there where the cloud is real', async () => {
+    expect((await plane.send('GET', 'info')).json).toMatchObject({ sim_control: null })
+    expect((await plane.send('GET', '/sim/v1/instances')).status).toBe(404)
+  })
 })

@@ -1,4 +1,5 @@
 import { apiDocsPage } from '@lcm/contract/api-docs/page'
+import { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
 import { openApi } from '@lcm/contract/openapi'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
@@ -15,6 +16,15 @@ export interface ProcessFace {
   metrics(): Promise<string>
   /** What the controllers beside the API answer for themselves; null for a service that is not here. */
   controller?(service: string, ask: ControllerRequest): Promise<{ status: number; body: object | string }> | null
+  /** The simulated cloud's own control API; absent where the cloud is real, or another process simulates it. */
+  simulator?(request: SimulatorRequest): { readonly status: number; readonly body: object }
+}
+
+export interface SimulatorRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  readonly body: string
 }
 
 export interface ControllerRequest {
@@ -55,10 +65,21 @@ export function extraRoutes(parts: ExtraParts): Extra {
   ])
   return async (request, url) => {
     const route = routes.get(url.pathname)
+    if (url.pathname.startsWith(`${SIM_CONTROL_PATH}/`)) return simulatorAnswer(parts, request, url)
     if (!route) return controllerAnswer(parts, request, url)
     if (request.method !== route.method) throw methodNotAllowed(url.pathname, request.method, [route.method])
     return route.answer(request, url)
   }
+}
+
+/** Whoever breaks the cloud must be allowed to; the simulator itself asks nobody. */
+async function simulatorAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
+  if (process.simulator === undefined) return null
+  const { name, role } = await access.identify(request)
+  if (role !== 'admin') throw new ProblemError('forbidden', `${name} is ${role}, which may not do this`)
+  const { method, body } = request
+  const answer = process.simulator({ method, url: `${url.pathname}${url.search}`, body: body ?? '' })
+  return json(answer.status, JSON.stringify(answer.body))
 }
 
 /** `/services/<service>/health` and the like: on the product port, what a controller alone would serve on its own. */

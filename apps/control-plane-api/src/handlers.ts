@@ -1,3 +1,4 @@
+import type { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from './access/access-control.ts'
@@ -11,7 +12,9 @@ import { cancelDrain, drainWorker } from './commands/drain.ts'
 import { checkWorkerIdle } from './commands/idle-check.ts'
 import { importWorker } from './commands/import-worker.ts'
 import { setIntent } from './commands/intent.ts'
+import { stopLabsOf } from './commands/labs/stop-labs.ts'
 import { reportLicenseLeak, resolveLicenseLeak } from './commands/license-leaks.ts'
+import { permitOrphanTermination } from './commands/orphan-terminations.ts'
 import { openLaunchAttempt, reportStatus } from './commands/report-status.ts'
 import { scaleUp } from './commands/scale-up.ts'
 import { deregisterLicense, registerLicense, setCredentials, workerSecrets } from './commands/secrets.ts'
@@ -59,6 +62,8 @@ export interface HandlerParts {
   readonly events: EventStreams
   /** Reads a consistent copy of everything; refuses where the store has its own tools for that. */
   readonly backup: MakeBackup
+  /** Where the simulated cloud can be acted on; null where it can not. */
+  readonly simControl: typeof SIM_CONTROL_PATH | null
 }
 
 /** Every route of the contract and what it does: the table of contents of the API. */
@@ -78,9 +83,9 @@ export function handlers(parts: HandlerParts): Handlers {
 const workerHandlers = (api: Api) => {
   const shown = async (changed: Promise<Worker>) => viewOf(api, await changed)
   return {
-    listWorkers: request => listWorkers(api, request.query),
+    listWorkers: request => listWorkers(api, request),
     createWorker: request => shown(createWorker(api, request)),
-    getWorker: request => getWorker(api, request.params.id),
+    getWorker: request => getWorker(api, request.params.id, request.actor),
     patchWorker: request => shown(patchWorker(api, request)),
     deleteWorker: request => deleteWorker(api, request),
     startWorker: request => shown(setIntent(api, request, 'RUNNING')),
@@ -94,8 +99,8 @@ const workerHandlers = (api: Api) => {
     putWorkerLicense: request => shown(registerLicense(api, request)),
     deleteWorkerLicense: request => shown(deregisterLicense(api, request)),
     putWorkerCredentials: request => setCredentials(api, request),
-    getWorkerHistory: ({ params, query }) => workerHistory(api, params.id, query),
-    getWorkerDecisions: ({ params, query }) => workerDecisions(api, params.id, query),
+    getWorkerHistory: request => workerHistory(api, request),
+    getWorkerDecisions: request => workerDecisions(api, request),
     getWorkerMetrics: ({ params, query }) => workerMetrics(api, params.id, query),
     getWorkerActivity: ({ params }) => workerActivity(api, params.id),
   } satisfies Partial<HandlerMap>
@@ -121,7 +126,7 @@ const fleetHandlers = (api: Api) =>
     resolveLicenseLeak: request => resolveLicenseLeak(api, request),
   }) satisfies Partial<HandlerMap>
 
-const systemHandlers = ({ api, access, events, backup }: HandlerParts) =>
+const systemHandlers = ({ api, access, events, backup, simControl }: HandlerParts) =>
   ({
     listTokens: request => listTokens(api, request.query),
     createToken: request => createToken(api, request),
@@ -131,7 +136,8 @@ const systemHandlers = ({ api, access, events, backup }: HandlerParts) =>
       events.open({ after: lastEventId ?? query.after ?? null, query, actor, signal }),
     info: async ({ actor: { id, name, role } }) => {
       const { version, profile, cloud, regions } = api.config
-      return { version, profile, cloud, regions: [...regions], actor: { id, name, role } }
+      const sim_control = simControl
+      return { version, profile, cloud, regions: [...regions], sim_control, actor: { id, name, role } }
     },
     createLoginLink: async ({ actor }) => ({
       url: `/login?code=${await access.createLoginCode(actor)}`,
@@ -147,6 +153,7 @@ const controllerHandlers = (api: Api) => {
     openLaunchAttempt: request => shown(openLaunchAttempt(api, request)),
     reportWorkerMetrics: request => reportMetrics(api, request),
     checkWorkerIdle: request => checkWorkerIdle(api, request),
+    stopWorkerLabs: request => stopLabsOf(api, request),
     importWorker: async request => {
       const { worker, isNew } = await importWorker(api, request)
       return asMade(await viewOf(api, worker), isNew)
@@ -158,6 +165,7 @@ const controllerHandlers = (api: Api) => {
     cleanUpWorkers: request => cleanUpWorkers(api, request),
     getWorkerSecrets: request => workerSecrets(api, request),
     getTemplateUserData: request => templateUserData(api, request),
+    permitOrphanTermination: request => permitOrphanTermination(api, request),
     reportLicenseLeak: async request => {
       const { leak, isNew } = await reportLicenseLeak(api, request)
       return asMade(leak, isNew)

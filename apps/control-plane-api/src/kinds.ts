@@ -56,7 +56,8 @@ export type IdempotentRequest = z.infer<typeof IdempotentRequest>
 export const WORKERS: Kind<Worker> = {
   name: 'worker',
   parse: readStored(Worker),
-  unique: { ec2_instance_id: worker => worker.ec2_instance_id },
+  // A machine that was given up and is there again is recorded anew.
+  unique: { ec2_instance_id: worker => (worker.status === 'TERMINATED' ? null : worker.ec2_instance_id) },
   facets: worker => ({
     status: worker.status,
     desired_status: worker.desired_status,
@@ -149,7 +150,8 @@ export const FLEET_SCALING: Kind<FleetScaling> = {
 export const LEAKS: Kind<LicenseLeak> = {
   name: 'license_leak',
   parse: readStored(LicenseLeak),
-  unique: { worker_id: leak => leak.worker_id },
+  // One that was resolved does not hide the next.
+  unique: { worker_id: leak => (leak.resolved_at === null ? leak.worker_id : null) },
   facets: leak => ({ worker_id: leak.worker_id }),
   announced: false,
 }

@@ -1,4 +1,5 @@
 import type { Api } from './api.ts'
+import { turnsOf } from './commands/definitions/definition-content.ts'
 import {
   createDefinition,
   deleteDefinition,
@@ -21,19 +22,21 @@ import type { HandlerMap } from './handlers.ts'
 import type { StoredDefinition } from './kinds.ts'
 import { getDefinition, listDefinitions, shownDefinition } from './queries/definitions.ts'
 import { sessionDecisions } from './queries/journal.ts'
-import { findLab, labTopology, listLabs } from './queries/labs.ts'
+import { getLab, labTopology, listLabs } from './queries/labs.ts'
 import { previewPlacement } from './queries/placement-preview.ts'
 import { getSession, listMySessions, listSessions } from './queries/sessions.ts'
 import { viewOf } from './queries/workers.ts'
+import { labGraphs } from './topology/lab-graph.ts'
 
 const shown = async (changed: Promise<StoredDefinition>) => shownDefinition(await changed)
 
 /** What can be booked, what is booked, and the labs that come of it. */
-export const labletHandlers = (api: Api) =>
-  ({
+export const labletHandlers = (api: Api) => {
+  const graphOf = labGraphs(turnsOf(api))
+  return {
     listDefinitions: request => listDefinitions(api, request.query),
     createDefinition: request => shown(createDefinition(api, request)),
-    getDefinition: request => getDefinition(api, request.params.id),
+    getDefinition: request => getDefinition(api, request.params.id, graphOf),
     putDefinition: request => shown(putDefinition(api, request)),
     deleteDefinition: request => deleteDefinition(api, request),
     syncDefinition: request => shown(requestSync(api, request)),
@@ -48,14 +51,15 @@ export const labletHandlers = (api: Api) =>
     requeueSession: request => requeueSession(api, request),
     retrySession: request => retrySession(api, request),
     getSessionDecisions: request => sessionDecisions(api, request),
-    listLabs: request => listLabs(api, request.query),
-    getLab: request => findLab(api, request.params.id),
-    getLabTopology: request => labTopology(api, request.params.id),
+    listLabs: request => listLabs(api, request),
+    getLab: ({ params, actor }) => getLab(api, params.id, actor),
+    getLabTopology: ({ params, actor }) => labTopology(api, params.id, actor),
     startLab: request => askOfLab(api, request, 'start'),
     stopLab: request => askOfLab(api, request, 'stop'),
     wipeLab: request => askOfLab(api, request, 'wipe'),
     deleteLab: request => askOfLab(api, request, 'delete'),
-  }) satisfies Partial<HandlerMap>
+  } satisfies Partial<HandlerMap>
+}
 
 /** For the controllers of sessions. */
 export const labletControllerHandlers = (api: Api) =>

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
+import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startServer } from './server.ts'
 import { TOPOLOGY } from './testing/a-course.ts'
@@ -180,6 +181,50 @@ it('ends a stream that broke, and gives its place back', async () => {
   })
   for (let i = 0; i < 3; i++) expect(await (await fetch(`${other.url}/api/v1/events`)).text()).toBe('data: 1\n\n')
   await other.close()
+})
+
+describe('a server that closes', () => {
+  /** Serves what waits for `release`, and tells how many requests have begun. */
+  async function slowServer(clock = systemClock) {
+    let release = () => undefined as unknown
+    const released = new Promise<void>(resolve => {
+      release = resolve
+    })
+    let begun = () => undefined as unknown
+    const isAsked = new Promise<void>(resolve => {
+      begun = resolve
+    })
+    const dispatch = async () => {
+      begun()
+      await released
+      return { status: 200, headers: {}, body: 'done' }
+    }
+    const options = { dispatch, clock, host: 'localhost', port: 0, hostnames: ['localhost'], consoleDir: null }
+    const slow = await startServer(options)
+    const answer = fetch(`${slow.url}/api/v1/workers`)
+    answer.catch(() => undefined)
+    await isAsked
+    return { slow, answer, release }
+  }
+
+  it('answers what it was asked before', async () => {
+    const { slow, answer, release } = await slowServer()
+    const closed = slow.close()
+    await expect(fetch(slow.url)).rejects.toThrow()
+    release()
+    expect(await (await answer).text()).toBe('done')
+    await closed
+  })
+
+  it('waits for that only so long', async () => {
+    const clock = manualClock()
+    const { slow, answer, release } = await slowServer(clock)
+    const closed = slow.close()
+    await clock.advance(10_000)
+    await closed
+    await expect(answer).rejects.toThrow()
+    release()
+  })
 })
 
 it('says which port is taken', async () => {

@@ -1,5 +1,6 @@
 import { createServer, METHODS, type Server, type ServerResponse } from 'node:http'
 import fastifyStatic from '@fastify/static'
+import { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
 import { ProblemError } from '@lcm/contract/problems'
 import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
@@ -10,10 +11,19 @@ import { BODY_BYTES_MAX } from './request-parts.ts'
 
 const STREAMS_MAX = 500
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+/** What `dispatch` answers outside of `/api`. */
+const BESIDE_THE_API = [
+  ...['/login', '/login/callback', '/logout'],
+  ...['/health', '/ready', '/metrics', '/services/*'],
+  `${SIM_CONTROL_PATH}/*`,
+]
 /** How long a client may take to send its request. */
 const REQUEST_MS_MAX = 30_000
 /** A client that takes nothing for this long is gone or broken. */
 const DRAIN_MS_MAX = 30_000
+/** How long requests under way may take once the server closes. */
+const CLOSE_MS_MAX = 10_000
+const CLOSE_LOOK_MS = 20
 
 /** Why a request is called off: made once, since the error that is made otherwise is dear for every request. */
 const GONE = new Error('the client is gone')
@@ -38,10 +48,11 @@ export interface ServerOptions {
   readonly consoleDir: string | null
 }
 
-/** HTTP around `dispatch`: reads bodies, streams answers, serves the console's files. It decides nothing. */
+/** HTTP around `dispatch`: reads bodies, streams answers, serves the console's files. It decides nothing. Closing, it answers first. */
 export async function startServer(options: ServerOptions): Promise<{ url: string; close(): Promise<void> }> {
   const app = fastify({
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MS_MAX,
     exposeHeadRoutes: false,
@@ -69,7 +80,7 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
       handler: (request, reply) => forward(request, reply, { ...options, streams }),
     })
   }
-  for (const path of ['/login', '/login/callback', '/logout', '/health', '/ready', '/metrics', '/services/*']) {
+  for (const path of BESIDE_THE_API) {
     app.all(path, (request, reply) => forward(request, reply, { ...options, streams }))
   }
   if (options.consoleDir !== null)
@@ -86,11 +97,26 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
     url: `http://${options.host}:${port}`,
     async close() {
       for (const stream of streams) stream.abort()
-      twin?.close()
-      twin?.closeAllConnections()
-      await app.close()
+      const closing = [app.close(), twin === null ? null : new Promise(resolve => twin.close(resolve))]
+      await answered(Promise.all(closing), twin === null ? [app.server] : [app.server, twin], options.clock)
     },
   }
+}
+
+/** Closes what nobody waits at, until all that was asked is answered or that takes too long. */
+async function answered(closing: Promise<unknown>, servers: readonly Server[], clock: Clock): Promise<void> {
+  const closed = new AbortController()
+  const cutOff = clock.after(CLOSE_MS_MAX, () => {
+    for (const server of servers) server.closeAllConnections()
+  })
+  void closing.finally(() => closed.abort()).catch(() => undefined)
+  // A connection that was busy at first is idle after its answer, and would be kept open.
+  while (!closed.signal.aborted) {
+    for (const server of servers) server.closeIdleConnections()
+    await clock.sleep(CLOSE_LOOK_MS, closed.signal)
+  }
+  cutOff()
+  await closing
 }
 
 /** Most bodies are small, and whoever is not known yet sends no large one elsewhere. */

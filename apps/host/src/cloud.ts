@@ -3,11 +3,14 @@ import type { CmlCredentials } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
-import { awsCompute } from '@lcm/cloud-aws/aws-compute'
+import type { Objects } from '@lcm/cloud/objects'
+import { type AwsCall, awsCompute } from '@lcm/cloud-aws/aws-compute'
 import { awsMetrics } from '@lcm/cloud-aws/aws-metrics'
 import { cmlLabsClient } from '@lcm/cloud-aws/cml-labs'
 import { cmlSystemClient } from '@lcm/cloud-aws/cml-system'
+import { s3Objects } from '@lcm/cloud-aws/s3-objects'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
+import type { ControlApi } from '@lcm/cloud-sim/control-api'
 import type { PresetName } from '@lcm/cloud-sim/fault-plan'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/server'
@@ -24,36 +27,52 @@ export interface Cloud {
   readonly metrics: MachineMetrics
   readonly cml: CmlSystem
   readonly labs: CmlLabs
+  /** Whoever reads buckets; null where there are none. */
+  readonly objects: Objects | null
   /** How its CML servers are entered where nobody says otherwise; null: nobody knows. */
   readonly cmlDefaults: CmlCredentials | null
   readonly regions: Regions
   readonly policy: WorkerPolicy
   readonly endpoints: { readonly aws: string | null; readonly sim_control: string | null }
+  /** Acts on a simulated cloud behind everybody's back; null where it is real. */
+  readonly control: ControlApi | null
   /** Writes a consistent copy of it to a new file; null for a cloud that others keep. */
   readonly backup: ((file: string) => Promise<void>) | null
   close(): Promise<void>
 }
 
-export function realCloud(options: { clock: Clock; regionsFile: string | undefined }): Cloud {
+export interface RealCloudOptions {
+  readonly clock: Clock
+  readonly regionsFile: string | undefined
+  /** Where buckets are asked for first. */
+  readonly region: string
+  readonly onCall: (call: AwsCall) => void
+}
+
+export function realCloud(options: RealCloudOptions): Cloud {
   if (options.regionsFile === undefined || options.regionsFile === '') {
     throw new StartupError(
       'with --cloud aws, set AWS_REGIONS_CONFIG_PATH to a YAML file that names your regions and subnets',
       { exitCode: 2 },
     )
   }
-  const compute = awsCompute({ clock: options.clock })
-  const metrics = awsMetrics({ clock: options.clock })
-  const cml = cmlSystemClient({ clock: options.clock })
-  const labs = cmlLabsClient({ clock: options.clock })
+  const { clock, region, onCall } = options
+  const compute = awsCompute({ clock, onCall })
+  const metrics = awsMetrics({ clock, onCall })
+  const cml = cmlSystemClient({ clock })
+  const labs = cmlLabsClient({ clock })
+  const regions = readRegionFile(options.regionsFile)
   return {
     compute,
     metrics,
     cml,
     labs,
+    objects: s3Objects({ clock, region, fetch: globalThis.fetch }),
     cmlDefaults: null,
-    regions: readRegionFile(options.regionsFile),
+    regions,
     policy: WORKER_POLICY,
     endpoints: { aws: null, sim_control: null },
+    control: null,
     backup: null,
     async close() {
       compute.close()
@@ -74,6 +93,7 @@ export interface SimCloudOptions {
   readonly preset: PresetName | null
   /** How many machines a new world has from the start. */
   readonly fleet: number
+  readonly onCall: (call: AwsCall) => void
 }
 
 const region = (letter: string) => ({
@@ -89,7 +109,7 @@ const SIM_POLICY: WorkerPolicy = { ...WORKER_POLICY, lookAgainMs: 500, lookAgain
 
 /** The simulated cloud on loopback, reached by the same clients as the real one. */
 export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
-  const { clock, log } = options
+  const { clock, log, onCall } = options
   const store = openSimStore(options.storeFile)
   const model = openWorld(options, store)
   const server = await startSimServer({ model, clock, log, port: options.port ?? 0 }).catch((cause: unknown) => {
@@ -100,8 +120,8 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
     )
   })
   const credentials = { accessKeyId: 'simulated', secretAccessKey: 'simulated' }
-  const compute = awsCompute({ clock, endpoint: server.url, credentials })
-  const metrics = awsMetrics({ clock, endpoint: server.url, credentials })
+  const compute = awsCompute({ clock, endpoint: server.url, credentials, onCall })
+  const metrics = awsMetrics({ clock, endpoint: server.url, credentials, onCall })
   const cml = cmlSystemClient({ clock })
   const labs = cmlLabsClient({ clock })
   const copies = new Set<Promise<void>>()
@@ -110,10 +130,12 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
     metrics,
     cml,
     labs,
+    objects: null,
     cmlDefaults: DEFAULT_CML_LOGIN,
     regions: SIM_REGIONS,
     policy: SIM_POLICY,
     endpoints: { aws: server.url, sim_control: `${server.url}/sim/v1` },
+    control: server.control,
     async backup(file) {
       const copy = store.backup(file)
       copies.add(copy)

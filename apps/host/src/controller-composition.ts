@@ -12,6 +12,8 @@ import { VERSION } from './version.ts'
 /** What every controller is given, in a process of its own and beside the API. */
 export interface ControllerParts extends Omit<Shared, 'decisions' | 'clock'> {
   readonly meter: PromMeter
+  /** Aborts when the process was asked to end. */
+  readonly ending: AbortSignal
   /** What is wrong around it, as sentences. */
   problems(): readonly string[]
 }
@@ -34,7 +36,9 @@ export function compose(
   const decisions = decisionLog({ client, clock, logger, instanceId: election.instanceId })
   const controller = make({ election, decisions, clock })
   const { loop, plan } = controller
-  const beats = heartbeat({ service, version: VERSION, client, changeKeys, election, loop, plan, clock, logger })
+  const problems = () => problemsOf(service, parts, { election, controller })
+  const told = { election, loop, plan, problems }
+  const beats = heartbeat({ service, version: VERSION, client, changeKeys, ...told, clock, logger })
   return {
     services: [controller.service, decisions.service, beats],
     face: faceOf(service, parts, { election, controller }),
@@ -51,6 +55,7 @@ const faceOf = (service: ServiceName, parts: ControllerParts, { election, contro
   service,
   version: VERSION,
   health: () => healthOf(service, parts, { election, controller }),
+  ready: () => !parts.ending.aborted,
   leader: () => election.status(),
   metrics() {
     controller.loop.health()
@@ -63,14 +68,20 @@ const faceOf = (service: ServiceName, parts: ControllerParts, { election, contro
   resign: () => election.resign(),
 })
 
-function healthOf(service: ServiceName, parts: ControllerParts, { election, controller }: Made): ControllerHealth {
-  const { status, last_reconciliation } = controller.loop.health()
+function problemsOf(service: ServiceName, parts: ControllerParts, { election, controller }: Made): readonly string[] {
   const regressed = `epoch_regressed: the API has seen a newer term; run: lcm services reset-term ${service}`
-  const problems = [
+  return [
     ...parts.problems(),
     ...(election.isEpochRegressed() ? [regressed] : []),
-    ...(status === 'degraded' ? ['the watch is degraded; polling goes on'] : []),
+    ...(controller.loop.health().status === 'degraded' ? ['the watch is degraded; polling goes on'] : []),
+    ...(controller.problems?.() ?? []),
   ]
+}
+
+function healthOf(service: ServiceName, parts: ControllerParts, made: Made): ControllerHealth {
+  const { election, controller } = made
+  const { last_reconciliation } = controller.loop.health()
+  const problems = problemsOf(service, parts, made)
   return {
     status: problems.length === 0 ? 'healthy' : 'degraded',
     is_leader: election.status().state === 'LEADER',

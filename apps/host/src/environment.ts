@@ -113,6 +113,7 @@ const API = z.object({
   LCM_PUBLIC_HOSTS: words.default([]),
   LCM_CLOUD: z.enum(['sim', 'aws']).default('aws'),
   AWS_REGIONS_CONFIG_PATH: word,
+  AWS_REGION: word.default('us-east-1'),
 })
 export type ApiEnvironment = z.infer<typeof API>
 
@@ -140,8 +141,14 @@ const LOOPS = {
   CML_DEFAULT_USERNAME: word.default('admin'),
   CML_DEFAULT_PASSWORD: z.string().default(''),
 }
-const LOOPS_SCHEMA = z.object(LOOPS)
-export type LoopsEnvironment = z.infer<typeof LOOPS_SCHEMA>
+/** What the loops of the resource-scheduler are set to, alone or beside the API. */
+const CLEANUP = { CLEANUP_INTERVAL: seconds(3600), CLEANUP_DRY_RUN: flag(false) }
+/** What the loops of the lablet-controller are set to, alone or beside the API. */
+const LAB_SCAN = { LAB_SCAN_INTERVAL: seconds(1800) }
+
+const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, AWS_REGION: word.default('us-east-1') })
+type LoopsEnvironment = z.infer<z.ZodObject<typeof LOOPS>>
+export type UpEnvironment = z.infer<typeof UP>
 
 /** Two names for one thing may not say two things, and what is looked for must be said somehow. */
 function contradictions(given: Env): string[] {
@@ -169,19 +176,26 @@ const RESOURCE_SCHEDULER = z.object({
   RESOURCE_SCHEDULER_INSTANCE_ID: word.optional(),
   RECONCILE_INTERVAL: LOOPS.RECONCILE_INTERVAL,
   RECONCILE_POLLING_ENABLED: LOOPS.RECONCILE_POLLING_ENABLED,
+  ...CLEANUP,
   AWS_REGION: word.default('us-east-1'),
-  CLEANUP_INTERVAL: seconds(3600),
-  CLEANUP_DRY_RUN: flag(false),
 })
 export type ResourceSchedulerEnvironment = z.infer<typeof RESOURCE_SCHEDULER>
+
+/** The names that the AWS SDK itself knows. */
+const S3 = {
+  AWS_REGION: word.default('us-east-1'),
+  AWS_ENDPOINT_URL: z.url().optional(),
+  AWS_ENDPOINT_URL_S3: z.url().optional(),
+}
 
 const LABLET_CONTROLLER = z.object({
   ...SERVED,
   LABLET_CONTROLLER_INSTANCE_ID: word.optional(),
   RECONCILE_INTERVAL: LOOPS.RECONCILE_INTERVAL,
   RECONCILE_POLLING_ENABLED: LOOPS.RECONCILE_POLLING_ENABLED,
-  LAB_SCAN_INTERVAL: seconds(1800),
+  ...LAB_SCAN,
   LCM_CONTENT_FOLDER: file,
+  ...S3,
   CML_DEFAULT_USERNAME: LOOPS.CML_DEFAULT_USERNAME,
   CML_DEFAULT_PASSWORD: LOOPS.CML_DEFAULT_PASSWORD,
 })
@@ -209,8 +223,18 @@ export const workerControllerEnvironment = (env: Env): WorkerControllerEnvironme
   read(WORKER_CONTROLLER, env, contradictions)
 export const resourceSchedulerEnvironment = (env: Env): ResourceSchedulerEnvironment => read(RESOURCE_SCHEDULER, env)
 export const labletControllerEnvironment = (env: Env): LabletControllerEnvironment => read(LABLET_CONTROLLER, env)
-/** For a process in which the controller runs beside the API. */
-export const loopsEnvironment = (env: Env): LoopsEnvironment => read(LOOPS_SCHEMA, env, contradictions)
+/** For a process in which the controllers run beside the API. */
+export const upEnvironment = (env: Env): UpEnvironment => read(UP, env, contradictions)
+
+/** By reader: every variable that it takes, for whoever checks that they are documented. */
+export const VARIABLES = {
+  'control-plane-api': Object.keys(API.shape),
+  'resource-scheduler': Object.keys(RESOURCE_SCHEDULER.shape),
+  'lablet-controller': Object.keys(LABLET_CONTROLLER.shape),
+  'worker-controller': Object.keys(WORKER_CONTROLLER.shape),
+  up: Object.keys(UP.shape),
+  settings: Object.keys(SETTINGS.shape),
+} as const
 
 /** An empty variable counts as unset, as shells and unit files make them. */
 function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) => string[] = () => []): z.output<T> {
@@ -248,6 +272,23 @@ export const loopsOf = (env: LoopsEnvironment) => ({
   discoveryAmiFilter: env.WORKER_DISCOVERY_AMI_FILTER,
   workerSeriesMax: env.METRICS_WORKER_SERIES_MAX,
   cmlDefaults: cmlDefaultsOf(env),
+})
+
+export const schedulerLoopsOf = (
+  env: Pick<ResourceSchedulerEnvironment, 'RECONCILE_INTERVAL' | 'RECONCILE_POLLING_ENABLED' | keyof typeof CLEANUP>,
+) => ({
+  reconcileIntervalMs: env.RECONCILE_INTERVAL,
+  pollingEnabled: env.RECONCILE_POLLING_ENABLED,
+  cleanupIntervalMs: env.CLEANUP_INTERVAL,
+  cleanupDryRun: env.CLEANUP_DRY_RUN,
+})
+
+export const labletLoopsOf = (
+  env: Pick<LabletControllerEnvironment, 'RECONCILE_INTERVAL' | 'RECONCILE_POLLING_ENABLED' | keyof typeof LAB_SCAN>,
+) => ({
+  reconcileIntervalMs: env.RECONCILE_INTERVAL,
+  pollingEnabled: env.RECONCILE_POLLING_ENABLED,
+  labScanIntervalMs: env.LAB_SCAN_INTERVAL,
 })
 
 /** Null where no password was said: nobody logs in by a guess. */

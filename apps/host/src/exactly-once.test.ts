@@ -57,6 +57,7 @@ const requestOf = (image_id: string, worker: number, attempt: number) => ({
     iam_instance_profile: null,
     nested_virtualization: false,
     user_data_ref: null,
+    associate_public_ip: null,
     tags: { 'lcm:worker_id': `worker-${worker}` },
   },
 })

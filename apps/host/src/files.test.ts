@@ -5,7 +5,7 @@ import { silentLogger } from '@lcm/runtime'
 import { expect, it } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { assetFolder } from './assets.ts'
-import { readRegionFile } from './region-file.ts'
+import { readRegionFile, regionsFrom } from './region-file.ts'
 import { readTemplateFiles } from './template-files.ts'
 import { VERSION } from './version.ts'
 
@@ -36,6 +36,13 @@ it.each([
   const file = scratch('regions.yaml', text)
   expect(() => readRegionFile(file)).toThrow(reason)
   expect(() => readRegionFile(file)).toThrow(/AWS_REGIONS_CONFIG_PATH=/)
+})
+
+it('puts the region first that is given to workers without one, and refuses one that is not set up', () => {
+  const region = { security_group_ids: [], subnets: ['a'], key_name: null, default_tags: {} }
+  const regions = { 'us-east-1': region, 'eu-west-1': region, 'us-west-2': region }
+  expect(regionsFrom('eu-west-1', regions)).toEqual(['eu-west-1', 'us-east-1', 'us-west-2'])
+  expect(() => regionsFrom('eu-west-9', regions)).toThrow(/AWS_REGION=eu-west-9 .*us-east-1, eu-west-1, us-west-2/)
 })
 
 it('says so when the regions file is not there', () => {

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Client } from '@lcm/client/client'
+import { assetFolder } from './assets.ts'
 
 const FIRST_FLEET = [
   { template_name: 'metal', name: 'metal-1', aws_region: 'us-east-1' },
@@ -6,9 +9,24 @@ const FIRST_FLEET = [
   { template_name: 'nested', name: 'nested-1', aws_region: 'us-east-1' },
 ] as const
 
-/** Something to look at on the very first start. A fleet that was ever there, if only its records, is left alone. */
+/** It needs no licence: so few nodes run without. */
+const FIRST_LAB = 'two-routers'
+
+/**
+ * Something to look at, and to book, on the very first start. A fleet that was ever there, if only its records, is left alone.
+ * The lab comes first, so that a start which is cut short is made good by the next.
+ */
 export async function createFirstFleet(client: Client): Promise<void> {
   const { items } = await client.call('listWorkers', { query: { limit: 1, include_terminated: true } })
   if (items.length > 0) return
+  await createFirstLab(client)
   for (const worker of FIRST_FLEET) await client.call('createWorker', { body: worker })
+}
+
+async function createFirstLab(client: Client): Promise<void> {
+  const folder = assetFolder('examples', 'labs')
+  const { items } = await client.call('listDefinitions', { query: { name: FIRST_LAB, limit: 1 } })
+  if (folder === null || items.length > 0) return
+  const topology = readFileSync(join(folder, `${FIRST_LAB}.yaml`), 'utf8')
+  await client.call('createDefinition', { body: { name: FIRST_LAB, topology } })
 }

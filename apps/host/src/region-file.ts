@@ -32,3 +32,11 @@ export function readRegionFile(path: string): Regions {
     })
   }
 }
+
+/** Every region, and first the one that a worker is given which names none. */
+export function regionsFrom(first: string, regions: Regions): readonly [string, ...string[]] {
+  const names = Object.keys(regions)
+  if (names.includes(first)) return [first, ...names.filter(name => name !== first)]
+  const why = `AWS_REGION=${first} is not set up, and workers that name no region would be put there`
+  throw new StartupError(`${why}; use one of ${names.join(', ')}`, { exitCode: 2 })
+}

@@ -14,7 +14,7 @@ import { closingAfter } from './closing.ts'
 import { type ApiEnvironment, bootstrapToken, oidcOf, webhookOf } from './environment.ts'
 import { listen, openSharedStore, openStore } from './listening.ts'
 import { holdLock } from './lock.ts'
-import { readRegionFile } from './region-file.ts'
+import { readRegionFile, regionsFrom } from './region-file.ts'
 import { holdRestoredFleet, refuseUnfinishedRestore } from './restored.ts'
 import { etcdProblems, openEtcd } from './serving.ts'
 import { readTemplateFiles } from './template-files.ts'
@@ -33,7 +33,7 @@ export function serveApi(
     const store = await openConfiguredStore(env.LCM_STORE, onClose)
     const coordination = openEtcd(env, log)
     onClose(() => coordination.close())
-    const plane = openPlane({ env, settings, log, store, coordination })
+    const plane = openPlane({ env, settings, log, store, coordination, ending: io.signal })
     const file = sqliteFile(env.LCM_STORE)
     if (file !== null) await holdRestoredFleet(dirname(file), plane)
     const adminToken = bootstrapToken(env)
@@ -69,11 +69,13 @@ interface PlaneParts {
   readonly log: Logger
   readonly store: Store
   readonly coordination: EtcdCoordination
+  /** Aborts when the process was asked to end. */
+  readonly ending: AbortSignal
 }
 
-function openPlane({ env, settings, log, store, coordination }: PlaneParts): ControlPlane {
+function openPlane({ env, settings, log, store, coordination, ending }: PlaneParts): ControlPlane {
   const meter = promMeter()
-  const [first = '', ...others] = Object.keys(readRegionFile(env.AWS_REGIONS_CONFIG_PATH))
+  const regions = regionsFrom(env.AWS_REGION, readRegionFile(env.AWS_REGIONS_CONFIG_PATH))
   const secretKey = Buffer.from(env.LCM_SECRET_KEY, 'hex')
   return controlPlane({
     ...backupOf({ env, log, store, secretKey }),
@@ -87,13 +89,13 @@ function openPlane({ env, settings, log, store, coordination }: PlaneParts): Con
     oidc: oidcOf(env),
     publicUrl: env.LCM_PUBLIC_URL ?? null,
     metricsPublic: env.LCM_METRICS_PUBLIC,
-    config: { version: VERSION, profile: 'cluster', cloud: env.LCM_CLOUD, regions: [first, ...others], settings },
+    config: { version: VERSION, profile: 'cluster', cloud: env.LCM_CLOUD, regions, settings },
     process: {
       health() {
         const problems = etcdProblems(coordination)
         return { status: problems.length === 0 ? 'healthy' : 'degraded', problems }
       },
-      ready: () => true,
+      ready: () => !ending.aborted,
       metrics: () => meter.text(),
     },
   })

@@ -39,6 +39,7 @@ export function serveController(
       election: coordination.election(service, instanceId),
       logger,
       meter: promMeter(),
+      ending: io.signal,
       problems: () => etcdProblems(coordination),
     }
     const controller = make(parts, onClose)

@@ -1,9 +1,17 @@
+import type { Objects } from '@lcm/cloud/objects'
 import { cmlLabsClient } from '@lcm/cloud-aws/cml-labs'
+import { s3Objects } from '@lcm/cloud-aws/s3-objects'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/lablet-controller/config'
 import { contentSources } from '@lcm/lablet-controller/content-sources'
 import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/resource-scheduler/config'
 import { systemClock } from '@lcm/runtime/clock'
-import { cmlDefaultsOf, type LabletControllerEnvironment, type ResourceSchedulerEnvironment } from './environment.ts'
+import {
+  cmlDefaultsOf,
+  type LabletControllerEnvironment,
+  labletLoopsOf,
+  type ResourceSchedulerEnvironment,
+  schedulerLoopsOf,
+} from './environment.ts'
 import { type At, serveController } from './serve-controller.ts'
 import {
   composeLabletController,
@@ -18,14 +26,25 @@ export function serveResourceScheduler(env: ResourceSchedulerEnvironment, at: At
   const config = {
     ...RESOURCE_SCHEDULER_DEFAULTS,
     region: env.AWS_REGION,
-    reconcileIntervalMs: env.RECONCILE_INTERVAL,
-    pollingEnabled: env.RECONCILE_POLLING_ENABLED,
-    cleanupIntervalMs: env.CLEANUP_INTERVAL,
-    cleanupDryRun: env.CLEANUP_DRY_RUN,
+    ...schedulerLoopsOf(env),
   }
   return serveController({ service: RESOURCE_SCHEDULER, env: given, at }, io, parts =>
     composeResourceScheduler({ ...parts, config }),
   )
+}
+
+function bucketsOf({
+  AWS_REGION: region,
+  AWS_ENDPOINT_URL,
+  AWS_ENDPOINT_URL_S3,
+}: LabletControllerEnvironment): Objects {
+  const endpoint = AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL
+  return s3Objects({
+    clock: systemClock,
+    region,
+    fetch: globalThis.fetch,
+    ...(endpoint === undefined ? {} : { endpoint }),
+  })
 }
 
 export function serveLabletController(env: LabletControllerEnvironment, at: At, io: Io): Promise<void> {
@@ -33,15 +52,14 @@ export function serveLabletController(env: LabletControllerEnvironment, at: At, 
   const clock = systemClock
   const config = {
     ...LABLET_CONTROLLER_DEFAULTS,
-    reconcileIntervalMs: env.RECONCILE_INTERVAL,
-    pollingEnabled: env.RECONCILE_POLLING_ENABLED,
-    labScanIntervalMs: env.LAB_SCAN_INTERVAL,
+    ...labletLoopsOf(env),
     cmlDefaults: cmlDefaultsOf(env),
   }
   return serveController({ service: LABLET_CONTROLLER, env: given, at }, io, (parts, onClose) => {
     const labs = cmlLabsClient({ clock })
     onClose(() => labs.close())
-    const sources = contentSources({ clock, folder: env.LCM_CONTENT_FOLDER ?? null, fetch: globalThis.fetch })
+    const folder = env.LCM_CONTENT_FOLDER ?? null
+    const sources = contentSources({ clock, folder, fetch: globalThis.fetch, objects: bucketsOf(env) })
     return composeLabletController({ ...parts, labs, sources, config })
   })
 }

@@ -65,6 +65,7 @@ it('says how to reach it, and is gone when it ends', async () => {
   const url = await whileServing({ preset: 'realistic' }, async served => {
     expect(served.lines.join('\n')).toContain(`export AWS_ENDPOINT_URL=${served.url}`)
     expect(served.lines.join('\n')).toContain('realistic, speed 60, seed 5')
+    expect(served.lines.join('\n')).toContain('export CML_DEFAULT_PASSWORD=lablet')
     return served.url
   })
   await expect(fetch(url)).rejects.toThrow()

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import type { PresetName } from '@lcm/cloud-sim/fault-plan'
 import { startSimServer } from '@lcm/cloud-sim/server'
 import { memorySimStore } from '@lcm/cloud-sim/store'
@@ -65,6 +66,8 @@ function welcome(url: string, model: ReturnType<typeof openWorld>): readonly str
     '  Point anything that speaks to AWS at it:',
     `    export AWS_ENDPOINT_URL=${url} AWS_REGION=us-east-1 AWS_EC2_METADATA_DISABLED=true`,
     '    export AWS_ACCESS_KEY_ID=simulated AWS_SECRET_ACCESS_KEY=simulated',
+    '  and let the controllers enter its CML servers:',
+    `    export CML_DEFAULT_PASSWORD=${DEFAULT_CML_LOGIN.password}`,
     '',
     '  Act behind its back:',
     `    curl -s ${url}/sim/v1/instances`,

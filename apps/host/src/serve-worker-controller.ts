@@ -4,6 +4,7 @@ import { cmlSystemClient } from '@lcm/cloud-aws/cml-system'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { systemClock } from '@lcm/runtime/clock'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/worker-controller/config'
+import { awsCallMetrics } from './aws-call-metrics.ts'
 import { loopsOf, type WorkerControllerEnvironment } from './environment.ts'
 import { readRegionFile } from './region-file.ts'
 import { type At, serveController } from './serve-controller.ts'
@@ -14,7 +15,9 @@ export const serveWorkerController = (env: WorkerControllerEnvironment, at: At, 
   const given = { ...env, instanceId: env.WORKER_CONTROLLER_INSTANCE_ID }
   return serveController({ service: WORKER_CONTROLLER, env: given, at }, io, (parts, onClose) => {
     const clock = systemClock
-    const [compute, metrics, cml] = [awsCompute({ clock }), awsMetrics({ clock }), cmlSystemClient({ clock })]
+    const onCall = awsCallMetrics(parts.meter)
+    const [compute, metrics] = [awsCompute({ clock, onCall }), awsMetrics({ clock, onCall })]
+    const cml = cmlSystemClient({ clock })
     for (const each of [compute, metrics, cml]) onClose(() => each.close())
     return composeWorkerController({ ...parts, compute, metrics, cml, config: configOf(env) })
   })

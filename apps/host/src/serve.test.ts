@@ -88,6 +88,12 @@ describe('a start that can not be', () => {
     ).toContain('/nowhere')
   })
 
+  it('names a region that no worker could be given', async () => {
+    expect(await refusal(options('control-plane-api', { ...API, AWS_REGION: 'eu-west-1' }))).toMatch(
+      /AWS_REGION=eu-west-1 .*us-east-1/,
+    )
+  })
+
   it('refuses a token that can be guessed', async () => {
     const env = { ...API, LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: join(folder, 'short') }
     expect(await refusal(options('control-plane-api', env))).toMatch(/short must hold 16 to 512 printable characters/)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { describe, expect, it } from 'vitest'
@@ -30,6 +31,7 @@ const mute = { out: () => undefined, err: () => undefined, signal: AbortSignal.a
 async function whileUp<T>(
   dataDir: string,
   work: (at: { api: string; client: Client; lines: string[] }) => Promise<T>,
+  env: UpOptions['env'] = {},
 ): Promise<T> {
   const stop = new AbortController()
   const lines: string[] = []
@@ -41,7 +43,8 @@ async function whileUp<T>(
     lines.push(line)
     if (line.includes('Ctrl-C')) welcomed()
   }
-  const ended = up(options(dataDir), { out, err: out, signal: stop.signal })
+  const given = options(dataDir)
+  const ended = up({ ...given, env: { ...given.env, ...env } }, { out, err: out, signal: stop.signal })
   await Promise.race([welcome, ended])
   const { api } = JSON.parse(readFileSync(join(dataDir, 'endpoints.json'), 'utf8'))
   const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()
@@ -55,6 +58,29 @@ async function whileUp<T>(
 
 const untilAll = (client: Client, status: Worker['status']) =>
   followWorkers(client, workers => workers.length > 0 && workers.every(worker => worker.status === status))
+
+async function untilSessionIs(client: Client, id: string, wanted: LabletSession['status']): Promise<LabletSession> {
+  const { revision } = await client.call('listSessions', { query: { limit: 1 } })
+  const session = await client.call('getSession', { params: { id } })
+  if (session.status === wanted) return session
+  for await (const { event } of client.events({ after: revision, signal: new AbortController().signal }))
+    if (event.type === 'session.updated' && event.id === id && event.data.status === wanted) return event.data
+  throw new Error('the events ended')
+}
+
+/** What LCM itself measures, without what every process of its kind does. */
+const namesIn = (metrics: string): string[] =>
+  [...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name).filter(name => !/^(process|nodejs)_/.test(name))
+
+/** The page names the loops once, and `LOOP` for each of them. */
+function namesOnPage(): string[] {
+  const page = readFileSync(new URL('../../../docs/reference/metrics.md', import.meta.url), 'utf8')
+  const [, said = ''] = /^`LOOP` is one of ([^.]*)\.$/m.exec(page) ?? []
+  const loops = [...said.matchAll(/`(\w+)`/g)].map(([, loop = '']) => loop)
+  return [...page.matchAll(/^\| `(\w+)` \|/gm)].flatMap(([, name = '']) =>
+    name.startsWith('LOOP') ? loops.map(loop => name.replace('LOOP', loop)) : [name],
+  )
+}
 
 describe('the embedded profile', () => {
   it('boots a first fleet over the wire, and goes on where it was after a restart', async () => {
@@ -82,6 +108,46 @@ describe('the embedded profile', () => {
     })
   })
 
+  it('lets admins act on the simulated cloud at its own port, and nobody else', async () => {
+    const dataDir = scratch()
+    await whileUp(dataDir, async ({ api, client }) => {
+      const { sim_control } = await client.call('info', {})
+      const authorization = `Bearer ${readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()}`
+      const answer = await fetch(`${api}${sim_control}/info`, { headers: { authorization } })
+      expect(await answer.json()).toMatchObject({ speed: SPEED, preset: 'calm' })
+      expect((await fetch(`${api}${sim_control}/info`)).status).toBe(401)
+    })
+  })
+
+  it('has a lab that can be booked at once, on what is there, without a licence', async () => {
+    await whileUp(scratch(), async ({ client }) => {
+      const { id } = await client.call('createSession', { body: { definition: 'two-routers', duration_minutes: 60 } })
+      await untilAll(client, 'RUNNING')
+      const session = await untilSessionIs(client, id, 'RUNNING')
+      expect(session.access.map(({ protocol }) => protocol).sort()).toEqual(['serial', 'serial', 'tcp'])
+      const { items: workers } = await client.call('listWorkers', { query: { limit: 100 } })
+      expect(workers.map(({ origin }) => origin)).toEqual(['USER', 'USER', 'USER'])
+      expect((await client.call('listDefinitions', { query: {} })).items).toMatchObject([
+        { name: 'two-routers', status: 'ACTIVE' },
+      ])
+    })
+  })
+
+  it.each([
+    ['eu-west-1', 'eu-west-1'],
+    ['ap-south-2', 'us-east-1'],
+  ])('with AWS_REGION=%s puts a worker that names no region into %s', async (AWS_REGION, region) => {
+    await whileUp(
+      scratch(),
+      async ({ client }) => {
+        expect(await client.call('createWorker', { body: { template_name: 'metal' } })).toMatchObject({
+          aws_region: region,
+        })
+      },
+      { AWS_REGION },
+    )
+  })
+
   it('serves health and metrics', async () => {
     const dataDir = scratch()
     await whileUp(dataDir, async ({ api }) => {
@@ -93,7 +159,7 @@ describe('the embedded profile', () => {
       expect((await fetch(`${api}/metrics`)).status).toBe(401)
       const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()
       const metrics = await fetch(`${api}/metrics`, { headers: { authorization: `Bearer ${token}` } })
-      expect(await metrics.text()).toContain('worker_controller_reconcile_total')
+      expect(namesIn(await metrics.text()).toSorted()).toEqual(namesOnPage().toSorted())
     })
   })
 })

@@ -18,14 +18,25 @@ import type { Store } from '@lcm/store/store'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/worker-controller/config'
 import { z } from 'zod'
 import { assetFolder } from './assets.ts'
+import { awsCallMetrics } from './aws-call-metrics.ts'
 import { backupsOf } from './backup.ts'
 import { closingAfter } from './closing.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import type { ComposedController, ControllerParts } from './controller-composition.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
-import { loopsEnvironment, loopsOf, settingsEnvironment, webhookEnvironment, webhookOf } from './environment.ts'
+import {
+  labletLoopsOf,
+  loopsOf,
+  schedulerLoopsOf,
+  settingsEnvironment,
+  type UpEnvironment,
+  upEnvironment,
+  webhookEnvironment,
+  webhookOf,
+} from './environment.ts'
 import { createFirstFleet } from './first-fleet.ts'
 import { listen, openStore } from './listening.ts'
+import { regionsFrom } from './region-file.ts'
 import { holdRestoredFleet } from './restored.ts'
 import {
   composeLabletController,
@@ -72,33 +83,43 @@ export function up(options: UpOptions, io: Io): Promise<void> {
     onClose(() => folder.release())
     const store = openStore(folder.file('lcm.sqlite'))
     onClose(() => store.close())
-    const cloud = await openCloud(options, folder, log)
+    const meter = promMeter()
+    const env = upEnvironment(options.env)
+    const cloud = await openCloud({ options, env, folder, log, meter })
     onClose(() => cloud.close())
+    const regions = regionsFrom(homeRegion(options.cloud, env, cloud), cloud.regions)
     folder.bind()
-    await serve({ options, io, log, folder, store, cloud }, onClose)
+    await serve({ options, env, io, log, meter, folder, store, cloud, regions }, onClose)
   })
 }
 
 interface Opened {
   readonly options: UpOptions
+  readonly env: UpEnvironment
   readonly io: Io
   readonly log: Logger
+  readonly meter: PromMeter
   readonly folder: DataFolder
   readonly store: Store
   readonly cloud: Cloud
+  /** The first is given to a worker that names none. */
+  readonly regions: readonly [string, ...string[]]
 }
+
+/** Many have the variable set for other tools, and the simulated cloud has few regions: it must start all the same. */
+const homeRegion = (kind: UpOptions['cloud'], { AWS_REGION }: UpEnvironment, { regions }: Cloud): string =>
+  kind === 'aws' || Object.hasOwn(regions, AWS_REGION) ? AWS_REGION : 'us-east-1'
 
 async function serve(opened: Opened, onClose: (close: () => unknown) => void): Promise<void> {
   const { options, io, log, folder, cloud } = opened
-  const meter = promMeter()
   const coordination = localCoordination({ clock: systemClock, firstEpoch: service => plane.nextEpoch(service) })
   const controllers: ComposedController[] = []
-  const plane = openControlPlane(opened, { changeKeys: coordination.changeKeys, meter, controllers })
+  const plane = openControlPlane(opened, { changeKeys: coordination.changeKeys, controllers })
   await holdRestoredFleet(folder.path, plane)
   plane.access.grant(folder.adminToken, ADMIN)
   await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
   if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
-  controllers.push(...composeAll(opened, { plane, coordination, meter }))
+  controllers.push(...composeAll(opened, { plane, coordination }))
   const server = await listen(plane, { host: 'localhost', port: options.port ?? PORT })
   onClose(() => server.close())
   folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
@@ -109,8 +130,8 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
 
 /** Every controller of the product, in one process. Each has a name and a token of its own, as it would alone. */
 function composeAll(
-  { options, log, folder, cloud }: Opened,
-  { plane, coordination, meter }: { plane: ControlPlane; coordination: LocalCoordination; meter: PromMeter },
+  { env, io, log, meter, folder, cloud, regions: [region] }: Opened,
+  { plane, coordination }: { plane: ControlPlane; coordination: LocalCoordination },
 ): ComposedController[] {
   const instanceId = `${hostname()}-${randomBytes(4).toString('hex')}`
   const partsOf = (service: ServiceName): ControllerParts => {
@@ -122,33 +143,40 @@ function composeAll(
       election: coordination.election(service, instanceId),
       logger: log,
       meter,
+      ending: io.signal,
       problems: () => [],
     }
   }
-  const config = controllerConfig(options.env, folder.fleetId, cloud)
-  const { compute, metrics, cml, labs } = cloud
-  const [region = 'us-east-1'] = Object.keys(cloud.regions)
-  const sources = contentSources({ clock: systemClock, folder: folder.file('content'), fetch: globalThis.fetch })
+  const config = controllerConfig(env, folder.fleetId, cloud)
+  const { compute, metrics, cml, labs, objects } = cloud
+  const sources = contentSources({
+    clock: systemClock,
+    folder: folder.file('content'),
+    fetch: globalThis.fetch,
+    objects,
+  })
   return [
     composeWorkerController({ ...partsOf(WORKER_CONTROLLER), compute, metrics, cml, config }),
-    composeResourceScheduler({ ...partsOf(RESOURCE_SCHEDULER), config: { ...RESOURCE_SCHEDULER_DEFAULTS, region } }),
+    composeResourceScheduler({
+      ...partsOf(RESOURCE_SCHEDULER),
+      config: { ...RESOURCE_SCHEDULER_DEFAULTS, region, ...schedulerLoopsOf(env) },
+    }),
     composeLabletController({
       ...partsOf(LABLET_CONTROLLER),
       labs,
       sources,
-      config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: config.cmlDefaults },
+      config: { ...LABLET_CONTROLLER_DEFAULTS, ...labletLoopsOf(env), cmlDefaults: config.cmlDefaults },
     }),
   ]
 }
 
-function controllerConfig(env: UpOptions['env'], fleet: string, cloud: Cloud): WorkerControllerConfig {
-  const loops = loopsEnvironment(env)
-  const { cmlDefaults, ...set } = loopsOf(loops)
+function controllerConfig(env: UpEnvironment, fleet: string, cloud: Cloud): WorkerControllerConfig {
+  const { cmlDefaults, ...set } = loopsOf(env)
   return {
     ...WORKER_CONTROLLER_DEFAULTS,
     fleet,
     regions: cloud.regions,
-    policy: { ...cloud.policy, discoveryTag: loops.WORKER_DISCOVERY_TAG_FILTER, cmlAddress: loops.CML_ADDRESS },
+    policy: { ...cloud.policy, discoveryTag: env.WORKER_DISCOVERY_TAG_FILTER, cmlAddress: env.CML_ADDRESS },
     ...set,
     cmlDefaults: cmlDefaults ?? cloud.cmlDefaults,
   }
@@ -168,25 +196,25 @@ function metricsPublic(env: UpOptions['env']): boolean {
   throw new StartupError(`LCM_METRICS_PUBLIC=${env.LCM_METRICS_PUBLIC} is neither true nor false`, { exitCode: 2 })
 }
 
-async function openCloud(options: UpOptions, folder: DataFolder, log: Logger): Promise<Cloud> {
+async function openCloud(given: Pick<Opened, 'options' | 'env' | 'folder' | 'log' | 'meter'>): Promise<Cloud> {
+  const { options, env, folder, log } = given
+  const shared = { clock: systemClock, onCall: awsCallMetrics(given.meter) }
   if (options.cloud === 'aws')
-    return realCloud({ clock: systemClock, regionsFile: options.env.AWS_REGIONS_CONFIG_PATH })
+    return realCloud({ ...shared, regionsFile: options.env.AWS_REGIONS_CONFIG_PATH, region: env.AWS_REGION })
   const seed = createHash('sha256').update(folder.fleetId).digest().readUInt32BE(0)
   const storeFile = folder.file('sim.sqlite')
   const speed = options.speed ?? SPEED
   const { simPort: port, simPreset: preset, simFleet: fleet } = options
-  return simulatedCloud({ clock: systemClock, log, storeFile, seed, speed, port, preset, fleet })
+  return simulatedCloud({ ...shared, log, storeFile, seed, speed, port, preset, fleet })
 }
 
 function openControlPlane(
-  { options, log, folder, store, cloud }: Opened,
+  { options, io, log, meter, folder, store, cloud, regions }: Opened,
   rest: {
     changeKeys: Parameters<typeof controlPlane>[0]['changeKeys']
-    meter: PromMeter
     controllers: readonly ComposedController[]
   },
 ): ControlPlane {
-  const [first = 'us-east-1', ...others] = Object.keys(cloud.regions)
   const backup = backupsOf({
     store,
     storeFile: folder.file('lcm.sqlite'),
@@ -211,15 +239,16 @@ function openControlPlane(
       version: VERSION,
       profile: 'embedded',
       cloud: options.cloud,
-      regions: [first, ...others],
+      regions,
       settings: settingsEnvironment(options.env),
     },
     process: {
+      ...(cloud.control === null ? {} : { simulator: cloud.control.handle }),
       health: () => healthOf(rest.controllers),
-      ready: () => rest.controllers.length > 0,
+      ready: () => rest.controllers.length > 0 && !io.signal.aborted,
       metrics: () => {
         healthOf(rest.controllers)
-        return rest.meter.text()
+        return meter.text()
       },
       controller(service, { roleOf, ...request }) {
         const face = rest.controllers.find(each => each.face.service === service)?.face
@@ -231,8 +260,9 @@ function openControlPlane(
 
 function healthOf(controllers: readonly ComposedController[]) {
   const services = controllers.map(({ loop }) => loop.health())
-  const degraded = services.some(service => service.status !== 'healthy')
-  return { status: degraded ? 'degraded' : 'healthy', services }
+  const problems = controllers.flatMap(({ face }) => face.health().problems)
+  const degraded = problems.length > 0 || services.some(service => service.status !== 'healthy')
+  return { status: degraded ? 'degraded' : 'healthy', problems, services }
 }
 
 function welcome(url: string, loginUrl: string, { options, folder, cloud }: Opened): string[] {
@@ -250,6 +280,7 @@ function welcome(url: string, loginUrl: string, { options, folder, cloud }: Open
     `    npx lcm${at} get workers --watch`,
     `    npx lcm${at} create worker --template metal --name mine --wait`,
     `    npx lcm${at} stop worker mine --wait`,
+    ...(options.cloud === 'sim' ? [`    npx lcm${at} book two-routers --wait`] : []),
     `    ${url}/api/docs explains the API`,
     '',
     '  Ctrl-C stops it; the next start goes on where it was.',

@@ -38,6 +38,18 @@ describe('the life of a session', () => {
   })
 })
 
+it('a scan that comes before the end of the step that removes a lab does not take it for lost', async () => {
+  aController(world, 'one')
+  world.book('ls-1')
+  await world.clock.advance(10 * MINUTE_MS)
+  world.change('ls-1', { desired_status: 'TERMINATED' })
+  while ((await world.labsThere()).length > 0) await world.clock.advance(50)
+  const record = () => world.api.labs.get(world.api.session('ls-1').lab_record_id ?? '')
+  expect([world.api.session('ls-1').status, record()?.status]).toEqual(['STOPPING', 'DELETED'])
+  await world.clock.advance(MINUTE_MS)
+  expect([world.api.session('ls-1').status, record()?.status]).toEqual(['TERMINATED', 'DELETED'])
+})
+
 describe('what a controller says of itself', () => {
   it('is what it will do next and when, as long as it leads', async () => {
     const { controller, stop } = aController(world, 'one')

@@ -31,7 +31,7 @@ export function cycleLoop(parts: CycleLoopParts): Reconciliation {
   const everything = { list: () => onePage(CYCLE), keyOf: () => CYCLE }
   const isNewsOfSession = ({ id, version, status, deleted }: ChangeHint) =>
     status === 'PENDING' && deleted !== true && !board.isEcho(id, version)
-  const isNewsOfWorker = ({ status }: ChangeHint) => status === 'TERMINATED' || board.isAnybodyWaiting()
+  const isNewsOfWorker = (hint: ChangeHint) => isLeaving(hint) || board.isAnybodyWaiting()
   const polls = poll({
     ...everything,
     intervalMs: config.reconcileIntervalMs,
@@ -54,6 +54,10 @@ export function cycleLoop(parts: CycleLoopParts): Reconciliation {
     reconcile: (_, context) => cycle(parts, context),
   })
 }
+
+/** Whoever has a place there is to look for another one. */
+const isLeaving = ({ status, desired_status: wanted }: ChangeHint): boolean =>
+  status === 'TERMINATED' || status === 'TERMINATING' || wanted === 'STOPPED' || wanted === 'TERMINATED'
 
 async function* onePage<T>(item: T): AsyncGenerator<readonly T[]> {
   yield [item]

@@ -49,6 +49,24 @@ describe('a session whose worker is lost', () => {
     expect(scheduler.stats()).toMatchObject({ returned_count: 1, assigned_count: 1 })
   })
 
+  it.each<[string, Partial<Worker>]>([
+    ['is TERMINATING', { status: 'TERMINATING', desired_status: 'TERMINATED' }],
+    ['is wanted TERMINATED', { desired_status: 'TERMINATED' }],
+    ['is wanted STOPPED', { status: 'STOPPING', desired_status: 'STOPPED' }],
+  ])('because it %s does not wait for its end', async (stage, more) => {
+    rig.putWorker(holding(atMinutes(-5)), another())
+    rig.put(placed())
+    rig.begin()
+    await rig.runFor(5 * SECOND_MS)
+    rig.putWorker({ ...rig.worker(), ...more })
+    await rig.runFor(0)
+    expect(names()).toEqual(['reportSession', 'assignSession'])
+    const changes = { status: 'PENDING', worker_id: null, waiting_reason: `metal-1 ${stage}` }
+    expect(rig.api.callsOf('reportSession')).toMatchObject([{ body: { changes } }])
+    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
+    expect(rig.worker().reservations).toEqual({})
+  })
+
   it('because its record is gone is placed anew as well', async () => {
     rig.putWorker(another())
     rig.put(placed())

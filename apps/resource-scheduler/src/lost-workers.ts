@@ -1,4 +1,4 @@
-import { workerLost } from '@lcm/domain/session/decide-session'
+import { placeGivenUp } from '@lcm/domain/session/given-up'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Board } from './board.ts'
 import { MOVED_ON, type Turn, type TurnParts } from './turn.ts'
@@ -8,7 +8,7 @@ export interface LostWorkersParts extends TurnParts {
   readonly board: Board
 }
 
-/** Takes sessions off workers that were lost, so that they are placed anew in the same cycle; answers the world after. */
+/** Takes sessions off workers that were lost or told to go, so that they are placed anew in the same cycle; answers the world after. */
 export async function offLostWorkers(parts: LostWorkersParts, turn: Turn, world: World, nowMs: number): Promise<World> {
   const returned = new Map<string, LabletSession>()
   for (const lost of lostSessions(world, nowMs)) {
@@ -30,7 +30,7 @@ function lostSessions({ sessions, workers }: World, nowMs: number): Lost[] {
   return sessions
     .filter(({ status, desired_status }) => status === 'SCHEDULED' && desired_status === 'RUNNING')
     .flatMap(session => {
-      const because = workerLost(byId.get(session.worker_id ?? '') ?? null, nowMs)
+      const because = placeGivenUp(byId.get(session.worker_id ?? '') ?? null, nowMs)
       return because === null ? [] : [{ session, because }]
     })
 }

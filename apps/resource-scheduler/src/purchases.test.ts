@@ -125,7 +125,7 @@ describe('a worker that a policy stopped', () => {
     rig.putWorker(aSleeper())
     const scheduler = rig.begin()
     rig.put(...sessions(2))
-    await rig.runFor(10 * MINUTE_MS)
+    await rig.runFor(9 * MINUTE_MS)
     expect(rig.worker().desired_status).toBe('RUNNING')
     expect(rig.session('s-0').waiting_reason).toContain('metal-1')
     expect([rig.api.callsOf('resumeWorker').length, rig.api.callsOf('scaleUp').length]).toEqual([1, 0])

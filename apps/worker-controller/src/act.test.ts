@@ -1,4 +1,5 @@
 import { NotLeadingError } from '@lcm/cloud/fenced'
+import { cmlControl } from '@lcm/cloud-sim/cml-control'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
@@ -24,7 +25,13 @@ import {
 } from './testing/simulated-fleet.ts'
 
 const POLICY = { ...WORKER_POLICY, fleet: FLEET }
-const HOLDING = { ...NO_LICENSE, status: 'DEREGISTERING', product: 'CML_Enterprise', udi: 'udi-1' } as const
+const HOLDING = {
+  ...NO_LICENSE,
+  status: 'DEREGISTERING',
+  product: 'CML_Enterprise',
+  udi: 'udi-1',
+  hostname: 'cml-7',
+} as const
 const REGISTERING = { ...HOLDING, status: 'REGISTERING', pending_operation: 'register' } as const
 
 let fleet: SimulatedFleet
@@ -125,6 +132,12 @@ describe('a licence', () => {
   const REGISTER = perform({ kind: 'register_license' }, 'CML is not registered yet')
   const isRegistered = () => fleet.model.cml.smartAccount().length > 0
 
+  function somebodyStartsLab(): void {
+    const url = `/sim/v1/instances/${machine.instance_id}/cml/start-lab`
+    const answer = cmlControl(fleet.model)({ method: 'POST', url, body: JSON.stringify({ username: 'ada' }) })
+    expect(answer?.status).toBeLessThan(300)
+  }
+
   async function registered(more: Partial<Worker> = {}): Promise<Worker> {
     const worker = await booted({ status: 'TERMINATING', desired_status: 'TERMINATED', license: HOLDING, ...more })
     fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
@@ -173,12 +186,28 @@ describe('a licence', () => {
         body: {
           worker_id: 'w-1',
           udi: 'udi-1',
+          hostname: 'cml-7',
           product: 'CML_Enterprise',
           reason: expect.stringContaining('Smart Account'),
         },
       },
       { ifMatch: 1, epoch: 3, body: { changes: { license: { status: 'UNREGISTERED' } } } },
     ])
+  })
+
+  it('that is kept because labs run has them stopped, in our term, once that was said', async () => {
+    const worker = await registered({ cml: (await booted()).cml })
+    somebodyStartsLab()
+    await carryOut(worker, DEREGISTER)
+    expect(writes()).toMatchObject([
+      { body: { changes: { conditions: [{ type: 'ReturningLicense', reason: 'LabsRun' }] } } },
+    ])
+    expect(fleet.api.callsOf('stopWorkerLabs')).toEqual([])
+    await carryOut({ ...fleet.api.worker('w-1'), version: 1 }, DEREGISTER)
+    expect(fleet.api.callsOf('stopWorkerLabs')).toMatchObject([
+      { id: 'w-1', epoch: 3, body: { reason: expect.stringContaining('while labs are running') } },
+    ])
+    expect(isRegistered()).toBe(true)
   })
 
   it('is not written down as gone when its leak could not be recorded', async () => {

@@ -7,7 +7,7 @@ import type { Machines } from '@lcm/cloud/gathered'
 import { assert } from '@lcm/domain/assert'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { endpointOf } from '@lcm/domain/worker/facts'
-import { judgeLaunch } from '@lcm/domain/worker/launch'
+import { judgeLaunch, judgeStart } from '@lcm/domain/worker/launch'
 import { judgeLicense } from '@lcm/domain/worker/license-operation'
 import { lookAgain, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
@@ -29,6 +29,9 @@ export interface ActParts extends ReportParts {
   /** The rules that the decision was made by. */
   readonly policy: WorkerPolicy
 }
+
+/** What the API takes of a reason; a server's own words may be longer. */
+const REASON_CHARS_MAX = 500
 
 /** Carries one decision out: one effect, or one write. */
 export async function act(
@@ -56,6 +59,16 @@ export async function act(
       return changeLicenseAndReport(parts, worker, action.kind, look)
     case 'record_leak':
       return recordLeak(parts, worker, { changes: action.changes, decision }, look)
+    case 'stop_labs': {
+      const body = { reason: because.slice(0, REASON_CHARS_MAX) }
+      await parts.client.call('stopWorkerLabs', {
+        params: { id: worker.id },
+        body,
+        epoch: look.epoch,
+        signal: look.signal,
+      })
+      return requeue(`${because}; they are to be stopped`, action.afterMs)
+    }
     case 'survey':
       parts.observing.surveyAsked(worker.id)
       parts.surveys.request(worker, look.epoch)
@@ -107,6 +120,10 @@ async function change(
     return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.policy, parts.clock.now()))
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
+    if (action.kind === 'start' && error.errorClass === 'capacity') {
+      const at = { policy: parts.policy, nowMs: parts.clock.now() }
+      return act(parts, worker, judgeStart(worker, error.code, at), look)
+    }
     const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
     return expected ? requeue(error.message, parts.policy.lookAgainMsMax) : retry(error.message, error)
   }
@@ -119,14 +136,16 @@ async function changeLicenseAndReport(
   look: Look,
 ): Promise<ReconciliationResult> {
   // Where it is now: one that boots once more to give its licence back has no address on record.
-  const url = look.seen.ec2.kind === 'instance' ? endpointOf(look.seen.ec2.instance, parts.policy.cmlAddress) : null
-  if (url === null) return requeue('CML has no address yet', parts.policy.lookAgainMs)
+  const instance = look.seen.ec2.kind === 'instance' ? look.seen.ec2.instance : null
+  const url = instance && endpointOf(instance, parts.policy.cmlAddress)
+  if (instance === null || url === null) return requeue('CML has no address yet', parts.policy.lookAgainMs)
   // The last question before something is changed that no compare-and-set guards.
   const permit = () => {
     if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
   }
   const outcome = await changeLicense(parts, worker, { act: kind, url, permit }, look.signal)
-  return act(parts, worker, judgeLicense(worker, outcome, parts.policy), look)
+  const at = { policy: parts.policy, instance, nowMs: parts.clock.now() }
+  return act(parts, worker, judgeLicense(worker, outcome, at), look)
 }
 
 /** On record first, and only then written down as done: one that is reported twice is still one. */
@@ -136,8 +155,14 @@ async function recordLeak(
   { changes, decision }: { changes: WorkerChanges; decision: Decision },
   look: Look,
 ): Promise<ReconciliationResult> {
-  const { udi, product } = worker.license
-  const body = { worker_id: worker.id, udi, hostname: null, product, reason: decision.because.slice(0, 500) }
+  const { udi, hostname, product } = worker.license
+  const body = {
+    worker_id: worker.id,
+    udi,
+    hostname,
+    product,
+    reason: decision.because.slice(0, REASON_CHARS_MAX),
+  }
   await parts.client.call('reportLicenseLeak', { body, epoch: look.epoch, signal: look.signal })
   return report(parts, worker, { changes, afterMs: 0, decision }, look)
 }

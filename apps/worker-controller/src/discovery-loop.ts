@@ -100,8 +100,7 @@ async function discover(parts: DiscoveryParts, watch: OrphanWatch, term: Term): 
   const orphans = findings.flatMap(({ region, finding }) =>
     finding.kind === 'orphan' ? [{ region, orphan: finding }] : [],
   )
-  const fleetSize = workers.filter(each => each.status !== 'TERMINATED' && each.ec2_instance_id !== null).length
-  await watch.deal({ orphans, settings: await settings.read(term.signal), fleetSize, nowMs }, term)
+  await watch.deal({ orphans, settings: await settings.read(term.signal), nowMs }, term)
 }
 
 async function listingOf(parts: DiscoveryParts, region: string, signal: AbortSignal): Promise<Listing> {

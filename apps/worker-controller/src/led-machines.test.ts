@@ -1,3 +1,6 @@
+import type { Compute } from '@lcm/cloud/compute'
+import { powerEach } from '@lcm/cloud/compute-power'
+import { CloudError } from '@lcm/cloud/errors'
 import { NotLeadingError } from '@lcm/cloud/fenced'
 import { simCompute } from '@lcm/cloud-sim/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'
@@ -39,6 +42,35 @@ describe('the machines of a leader', () => {
     await election.resign()
     await expect(machines.power(REGION, 'terminate', UNKNOWN, never)).rejects.toBeInstanceOf(NotLeadingError)
     expect(sent).toEqual(['stop'])
+  })
+
+  it('are not changed by the rest of a batch when the seat was lost between two of its requests', async () => {
+    const clock = manualClock()
+    const coordination = localCoordination({ clock, firstEpoch: () => 1 })
+    const model = openSimModel({ seed: 1, clock })
+    const election = coordination.election('worker-controller', 'one')
+    const asked: number[] = []
+    const compute: Compute = {
+      ...simCompute(model),
+      async power(_region, _act, ids, signal) {
+        const outcome = new Map<string, string | CloudError>()
+        const call = async (some: readonly string[]) => {
+          asked.push(some.length)
+          if (asked.length === 2) await election.resign()
+          if (some.length > 1) throw new CloudError('state', { code: 'S', action: 'StopInstances', message: 'not now' })
+          return new Map(some.map(id => [id, 'stopping']))
+        }
+        await powerEach(ids, call, (id, answer) => void outcome.set(id, answer), signal)
+        return outcome
+      },
+    }
+    const { machines, election: led } = ledMachines({ compute, clock, election })
+    await led.campaign(never)
+    const ids = Array.from({ length: 5 }, (_, n) => `i-0000000000000000${n}`)
+    const outcomes = ids.map(id => machines.power(REGION, 'stop', id, never).catch((error: Error) => error.name))
+    await clock.advance(60_000)
+    expect(await Promise.all(outcomes)).toEqual(['stopping', ...Array.from({ length: 4 }, () => 'NotLeadingError')])
+    expect(asked, 'the first alone, then all the others together, and no half of them').toEqual([1, 4])
   })
 
   it('are not changed by what waited in a queue while the seat was lost', async () => {

@@ -1,3 +1,4 @@
+import { type AccountTroubles, accountTroubles } from '@lcm/cloud/account-troubles'
 import type { Compute } from '@lcm/cloud/compute'
 import { fencedCompute } from '@lcm/cloud/fenced'
 import { gathered, type Machines } from '@lcm/cloud/gathered'
@@ -13,12 +14,14 @@ export function ledMachines<E extends Election>(parts: {
   compute: Compute
   election: E
   clock: Clock
-}): { readonly machines: Machines; readonly election: E } {
+}): { readonly machines: Machines; readonly account: AccountTroubles; readonly election: E } {
   const { election, clock } = parts
+  const account = accountTroubles(clock)
   let current: Leadership | null = null
   const fenced = fencedCompute(parts.compute, () => current?.isHeld() ?? false)
   return {
-    machines: gathered(rateLimited(fenced, { clock })),
+    machines: gathered(account.guard(rateLimited(fenced, { clock }))),
+    account,
     election: {
       ...election,
       async campaign(signal) {

@@ -42,6 +42,7 @@ describe('what CML says of its licence', () => {
       authorization: 'INIT',
       failure: null,
       udi: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      hostname: expect.stringMatching(/./),
       product: 'CML_Enterprise',
     })
   })

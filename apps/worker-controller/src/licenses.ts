@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
-import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { CmlLicensing, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { holdsLicense, type LicenseOutcome } from '@lcm/domain/worker/license-operation'
 import type { LicenseSight, WorkerPolicy } from '@lcm/domain/worker/observation'
@@ -14,6 +14,8 @@ export interface LicenseParts {
 
 /** What a cloud's words may take up in a record. */
 const WORDS_MAX = 500
+/** What the API takes of a name. */
+const HOSTNAME_MAX = 200
 
 /** Whether the next decision may depend on what CML says of its licence. */
 export function dependsOnLicense(worker: Worker, policy: WorkerPolicy): boolean {
@@ -33,12 +35,15 @@ export async function seeLicense(
 ): Promise<LicenseSight> {
   try {
     const { udi, ...seen } = await cml.licensing(await logins.of(worker, url, signal), signal)
-    return { kind: 'seen', ...seen, udi: udi?.product_uuid ?? null }
+    return { kind: 'seen', ...seen, udi: udi?.product_uuid ?? null, hostname: nameIn(udi) }
   } catch (error) {
     if (error instanceof CloudError) return { kind: 'unknown', because: error.message.slice(0, WORDS_MAX) }
     throw error
   }
 }
+
+/** Some servers do not say; an empty name is none. */
+const nameIn = (udi: CmlLicensing['udi']): string | null => udi?.hostname.slice(0, HOSTNAME_MAX) || null
 
 /**
  * Asks CML to register or to let go. Every refusal is an outcome, so that it can be judged. `permit` throws where this is no

@@ -40,6 +40,7 @@ const NOTHING = {
   disk_read_bytes: null,
   disk_write_bytes: null,
   nodes_count: null,
+  system_info: null,
   system_health: null,
 }
 
@@ -48,6 +49,7 @@ let worker: Worker
 let counting: ReturnType<typeof counters>
 let log: ReturnType<typeof recordingLogger>
 let heard: [string, boolean][]
+let measured: string[]
 let asked: { region: string; ids: readonly string[] }[]
 let stop: AbortController
 
@@ -65,7 +67,10 @@ function begin(more: Partial<MetricsLoopParts> = {}): Promise<void> {
   const { clock, api, logins } = fleet
   const shared = { client: api.client, clock, logins, logger: log, counters: counting, intervalMs: INTERVAL_MS }
   const onCmlHeard = (of: Worker, answered: boolean) => void heard.push([of.id, answered])
-  return metricsLoop({ ...shared, metrics: measuring, cml: serving(), onCmlHeard, ...more }).run(stop.signal)
+  const onMeasured = (of: Worker) => void measured.push(of.id)
+  return metricsLoop({ ...shared, metrics: measuring, cml: serving(), onCmlHeard, onMeasured, ...more }).run(
+    stop.signal,
+  )
 }
 
 async function oneCycle(more: Partial<MetricsLoopParts> = {}) {
@@ -79,6 +84,7 @@ beforeEach(async () => {
   counting = counters(silentMeter)
   log = recordingLogger()
   heard = []
+  measured = []
   asked = []
   stop = new AbortController()
   const machine = await fleet.launch()
@@ -102,6 +108,8 @@ describe('a sample', () => {
           disk_read_bytes: 3_000,
           disk_write_bytes: 4_000,
           nodes_count: 12,
+          cml_version: '2.9.1+build.7',
+          system_info: { cpu_count: 48, memory_total_bytes: null, disk_total_bytes: null, running_orphans: 0 },
           system_health: { valid: true, kvm_vmx_enabled: true, enough_cpus: true },
         },
       },
@@ -114,6 +122,13 @@ describe('a sample', () => {
     expect(sample?.body.network_in_bytes).toBeGreaterThan(0)
     expect(sample?.body.cpu_utilization).toBeGreaterThan(0)
     expect(sample?.body.nodes_count).toBe(0)
+    expect(sample?.body.cml_version).toBe('2.9.1+build.7')
+    expect(Object(sample?.body.system_info).memory_total_bytes).toBeGreaterThan(0)
+  })
+
+  it('has the version of a CML that tells nobody else who is not let in', async () => {
+    const [sample] = await oneCycle({ cml: { ...fleet.cml, stats: failing('auth') } })
+    expect(sample?.body).toMatchObject({ cml_version: '2.9.1+build.7', system_info: null })
   })
 
   it('has what CML says when CloudWatch is down', async () => {
@@ -139,6 +154,15 @@ describe('a sample', () => {
     const down = { metrics: { latest: failing('throttled') }, cml: { ...fleet.cml, stats: failing('transient') } }
     const [sample] = await oneCycle(down)
     expect(sample?.body).toMatchObject(NOTHING)
+    expect(measured).toEqual([])
+  })
+
+  it('counts as measured once the API has it, and something is in it', async () => {
+    await oneCycle({ metrics: { latest: failing('throttled') } })
+    expect(measured).toEqual(['w-1'])
+    fleet.api.refuse('reportWorkerMetrics', 503, 'store_unavailable')
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(measured).toEqual(['w-1'])
   })
 
   it.each<[CloudErrorClass, boolean]>([

@@ -1,7 +1,7 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import { type CmlLogins, NO_CREDENTIALS } from '@lcm/cloud/cml-logins'
 import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
@@ -15,6 +15,8 @@ import { inParallel } from './in-parallel.ts'
 
 /** So many CML servers are asked at once. */
 const CML_AT_ONCE = 50
+/** What the API takes. */
+const VERSION_CHARS_MAX = 64
 
 export interface MetricsLoopParts {
   readonly client: Client
@@ -27,13 +29,21 @@ export interface MetricsLoopParts {
   readonly intervalMs: number
   /** Whether CML answered; one that goes silent is looked at by the reconciler. */
   onCmlHeard(worker: Worker, answered: boolean): void
+  /** A sample that says something has been reported. */
+  onMeasured(worker: Worker): void
+}
+
+export interface MetricsLoop extends HostedService {
+  /** Looks at one worker now, for somebody who waits for it. What can't be had is left out; it rejects for nothing. */
+  measureNow(worker: Worker, signal: AbortSignal): Promise<void>
 }
 
 /** Looks at every worker that runs, by CloudWatch and by its CML. A source that fails takes neither the other nor the rest with it. */
-export function metricsLoop(parts: MetricsLoopParts): HostedService {
+export function metricsLoop(parts: MetricsLoopParts): MetricsLoop {
   const { clock, logger, intervalMs } = parts
   return {
     name: 'metrics',
+    measureNow: (worker, signal) => measure(parts, [worker], signal),
     async run(signal) {
       while (!signal.aborted) {
         const startedMs = clock.monotonic()
@@ -49,8 +59,10 @@ export function metricsLoop(parts: MetricsLoopParts): HostedService {
   }
 }
 
-async function collectAll(parts: MetricsLoopParts, signal: AbortSignal): Promise<void> {
-  const workers = await runningWorkers(parts.client, signal)
+const collectAll = async (parts: MetricsLoopParts, signal: AbortSignal): Promise<void> =>
+  measure(parts, await runningWorkers(parts.client, signal), signal)
+
+async function measure(parts: MetricsLoopParts, workers: readonly Worker[], signal: AbortSignal): Promise<void> {
   const readings = readingsByRegion(parts, workers, signal)
   await inParallel(workers, CML_AT_ONCE, signal, async worker => {
     const [reading, server] = await Promise.all([
@@ -93,24 +105,47 @@ function readingsByRegion(
 interface ServerSight {
   readonly stats: CmlStats | null
   readonly health: CmlHealth | null
+  readonly version: string | null
 }
 
 /** A worker without an address is passed over, not failed. */
 async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSignal): Promise<ServerSight> {
   const { https_endpoint: url } = worker
-  if (url === null) return { stats: null, health: null }
+  if (url === null) return { stats: null, health: null, version: null }
+  const { certificate_sha256 } = worker.cml
+  // What CML tells everybody; where nobody knows how to log in, that is all there is.
+  const [{ stage, version }, inside] = await Promise.all([
+    parts.cml.probe({ url, certificate_sha256 }, signal),
+    askInside(parts, worker, url, signal),
+  ])
+  if (inside === 'unasked') parts.onCmlHeard(worker, stage === 'READY')
+  return inside === 'unasked' || inside === null ? { stats: null, health: null, version } : { ...inside, version }
+}
+
+type Inside = Omit<ServerSight, 'version'>
+
+/** `unasked` where nobody knows how to log in; null where it did not answer. */
+async function askInside(
+  parts: MetricsLoopParts,
+  worker: Worker,
+  url: string,
+  signal: AbortSignal,
+): Promise<Inside | 'unasked' | null> {
   try {
     const login = await parts.logins.of(worker, url, signal)
     const [stats, health] = await Promise.all([parts.cml.stats(login, signal), healthOf(parts.cml, login, signal)])
     parts.onCmlHeard(worker, true)
     return { stats, health }
   } catch (error) {
+    if (isUnasked(error)) return 'unasked'
     // Who is refused has been answered; an API that does not tell how to log in says nothing of CML.
     if (error instanceof CloudError) parts.onCmlHeard(worker, error.errorClass !== 'transient')
     else if (!signal.aborted) parts.logger.warn({ err: error, worker: worker.id }, 'its CML could not be asked')
-    return { stats: null, health: null }
+    return null
   }
 }
+
+const isUnasked = (error: unknown): boolean => error instanceof CloudError && error.code === NO_CREDENTIALS
 
 const healthOf = (
   cml: CmlSystem,
@@ -121,7 +156,8 @@ const healthOf = (
 const percentOf = (share: number | null | undefined): number | null => (share == null ? null : share * 100)
 
 /** What the machine says of itself wins over what the cloud sees from outside. */
-function sampleOf(reading: MachineReading | undefined, { stats, health }: ServerSight, now: string): WorkerSample {
+function sampleOf(reading: MachineReading | undefined, server: ServerSight, now: string): WorkerSample {
+  const { stats, health, version } = server
   return {
     collected_at: now,
     cpu_utilization: percentOf(stats?.cpu_utilization ?? reading?.cpu_utilization),
@@ -132,10 +168,18 @@ function sampleOf(reading: MachineReading | undefined, { stats, health }: Server
     disk_read_bytes: reading?.disk_read_bytes ?? null,
     disk_write_bytes: reading?.disk_write_bytes ?? null,
     nodes_count: stats?.running_nodes ?? null,
-    cml_version: null,
+    cml_version: version?.slice(0, VERSION_CHARS_MAX) ?? null,
+    system_info: stats && infoOf(stats),
     system_health: health && healthWords(health),
   }
 }
+
+const infoOf = ({ cpu_count, memory_total_bytes, disk_total_bytes, running_orphans }: CmlStats) => ({
+  cpu_count,
+  memory_total_bytes,
+  disk_total_bytes,
+  running_orphans,
+})
 
 function healthWords({ computes, ...flags }: CmlHealth): Record<string, boolean> {
   const all = (name: 'kvm_vmx_enabled' | 'enough_cpus' | 'refplat_images_available') =>
@@ -149,15 +193,24 @@ function healthWords({ computes, ...flags }: CmlHealth): Record<string, boolean>
   return Object.fromEntries(Object.entries(said).flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
 }
 
+const MEASURED = [
+  'cpu_utilization',
+  'memory_utilization',
+  'disk_utilization',
+  'network_in_bytes',
+  'nodes_count',
+] as const
+
 /** A worker that is gone meanwhile needs no sample. */
 async function report(
-  { client, logger }: MetricsLoopParts,
+  { client, logger, onMeasured }: MetricsLoopParts,
   worker: Worker,
   body: WorkerSample,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     await client.call('reportWorkerMetrics', { params: { id: worker.id }, body, signal })
+    if (MEASURED.some(name => body[name] !== null)) onMeasured(worker)
   } catch (err) {
     if (!isProblem(err, 'not_found') && !signal.aborted)
       logger.warn({ err, worker: worker.id }, 'a sample could not be reported')

@@ -15,6 +15,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { WorkerControllerConfig } from './config.ts'
 import { surveyTimes } from './idle-checks.ts'
 import { dependsOnLicense, seeLicense } from './licenses.ts'
+import { measureTimes } from './measure-times.ts'
 import type { RegionSnapshots } from './region-snapshots.ts'
 import { type ScarceOffers, scarceOffers } from './scarce-offers.ts'
 import { type Sightings, sightings } from './sightings.ts'
@@ -42,6 +43,8 @@ export interface Observer {
   surveyAsked(workerId: string): void
   /** Whether a worker's CML answered somebody who asked for something else. */
   cmlHeard(workerId: string, answered: boolean): void
+  /** A sample of the worker was reported. */
+  measured(workerId: string): void
   forget(workerId: string): void
 }
 
@@ -49,6 +52,7 @@ export function observer(given: ObserveParts): Observer {
   const { clock, config } = given
   const memory = sightings(config.policy.probeIntervalMs)
   const times = surveyTimes(config.idleCheckIntervalMs)
+  const measures = measureTimes(config.metricsIntervalMs)
   const scarce = scarceOffers(config.policy.capacityPauseMs)
   const parts: Parts = { ...given, memory, scarce }
   let term = 0
@@ -62,12 +66,14 @@ export function observer(given: ObserveParts): Observer {
         ...(await seeInside(parts, worker, { policy, url }, signal)),
         launch: needsLaunch(worker) ? await launchInputs(parts, worker, signal) : null,
         isSurveyDue: times.isDue(worker, clock.now()),
+        metricsSilentSince: measures.silentSince(worker, clock.now()),
       }
     },
     beginTerm(epoch) {
       if (epoch === term) return
       memory.clear()
       times.clear()
+      measures.clear()
       term = epoch
     },
     launchSent: memory.launchSent,
@@ -76,9 +82,11 @@ export function observer(given: ObserveParts): Observer {
     },
     surveyAsked: workerId => times.asked(workerId, clock.now()),
     cmlHeard: memory.heardCml,
+    measured: workerId => measures.measured(workerId, clock.now()),
     forget(workerId) {
       memory.forget(workerId)
       times.forget(workerId)
+      measures.forget(workerId)
       given.logins.forget(workerId)
       given.surveys.forget(workerId)
     },

@@ -109,6 +109,16 @@ describe('a machine of ours that no record stands for', () => {
     expect(found.actions()).toEqual(['orphan_terminate'])
   })
 
+  it('is left alone while nobody can say how many have gone', async () => {
+    fleet.api.settings.set('orphan_action', 'terminate')
+    await found.looks()
+    fleet.api.refuse('permitOrphanTermination', 503, 'store_unavailable')
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(await stateOf(orphan)).toBe('running')
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(await stateOf(orphan)).toBe('shutting-down')
+  })
+
   it('is one of few that are given up within an hour', async () => {
     fleet.api.settings.set('orphan_action', 'terminate')
     for (let n = 0; n < 4; n += 1) await fleet.launch({ tags: ourTags(`w-gone-${n}`) })
@@ -126,7 +136,11 @@ describe('a machine of ours that no record stands for', () => {
       'orphan_hold',
       'orphan_hold',
     ])
-    await fleet.clock.advance(11 * INTERVAL_MS)
+    found.end()
+    found = aDiscovery(fleet)
+    await found.looks(2)
+    expect(found.actions(), 'another process remembers').toEqual(['orphan_hold', 'orphan_hold', 'orphan_hold'])
+    await fleet.clock.advance(9 * INTERVAL_MS)
     expect(await live()).toBe(3)
     await fleet.clock.advance(INTERVAL_MS)
     expect(await live()).toBe(1)

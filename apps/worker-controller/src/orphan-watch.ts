@@ -1,13 +1,17 @@
+import type { Client } from '@lcm/client/client'
 import type { Machines } from '@lcm/cloud/gathered'
-import { recentLosses } from '@lcm/domain/fleet/brake'
-import { decideOrphan, type Orphan } from '@lcm/domain/fleet/orphans'
+import { decideOrphan, type Orphan, type OrphanVerdict } from '@lcm/domain/fleet/orphans'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { toInstant } from '@lcm/domain/instant'
 import type { Logger } from '@lcm/runtime'
 import type { DecisionLog } from '@lcm/service/decision-log'
 
+/** What the API takes of a reason. */
+const REASON_CHARS_MAX = 500
+
 export interface OrphanParts {
+  readonly client: Client
   readonly machines: Pick<Machines, 'power'>
   readonly decisions: Pick<DecisionLog, 'note'>
   readonly logger: Logger
@@ -19,7 +23,6 @@ export interface OrphanParts {
 export interface FoundOrphans {
   readonly orphans: readonly { readonly region: string; readonly orphan: Orphan }[]
   readonly settings: Pick<SettingValues, 'orphan_action'>
-  readonly fleetSize: number
   readonly nowMs: number
 }
 
@@ -31,14 +34,12 @@ export interface OrphanWatch {
 }
 
 /** Machines of ours that no record stands for: marked, confirmed, told of, and destroyed only where that is asked for. */
-export function orphanWatch({ machines, decisions, logger, intervalMs }: OrphanParts): OrphanWatch {
+export function orphanWatch(parts: OrphanParts): OrphanWatch {
+  const { machines, decisions, logger, intervalMs } = parts
   const markedAt = new Map<string, number>()
   const plan = new Map<string, PlannedAction>()
-  let terminations: number[] = []
 
-  async function destroy(id: string, region: string, nowMs: number, signal: AbortSignal): Promise<void> {
-    // Counted before it is asked for: a call that fails may have had its effect.
-    terminations.push(nowMs)
+  async function destroy(id: string, region: string, signal: AbortSignal): Promise<void> {
     try {
       const state = await machines.power(region, 'terminate', id, signal)
       logger.warn({ instance: id, region, state }, 'a machine of ours that no record stands for was terminated')
@@ -53,16 +54,18 @@ export function orphanWatch({ machines, decisions, logger, intervalMs }: OrphanP
       markedAt.clear()
       plan.clear()
     },
-    async deal(found, { epoch, signal }) {
+    async deal(found, term) {
+      const { epoch, signal } = term
       const { nowMs } = found
-      terminations = recentLosses(terminations, nowMs)
       const seen = new Set(found.orphans.map(({ orphan }) => orphan.instance.instance_id))
       for (const id of [...markedAt.keys()]) if (!seen.has(id)) markedAt.delete(id)
       const before = new Map(plan)
       plan.clear()
       for (const { region, orphan } of found.orphans) {
         const id = orphan.instance.instance_id
-        const { action, because } = decideOrphan(orphan, { markedAt, terminations }, found, nowMs)
+        const verdict = decideOrphan(orphan, { markedAt }, found.settings, nowMs)
+        const { action, because } =
+          verdict.action === 'terminate' ? await permitted(parts, { id, region, verdict }, term) : verdict
         markedAt.set(id, markedAt.get(id) ?? nowMs)
         const dueMs = nowMs + (action === 'mark' ? intervalMs : 0)
         const planned = plannedFor({ id, region, action, because, dueMs })
@@ -70,10 +73,21 @@ export function orphanWatch({ machines, decisions, logger, intervalMs }: OrphanP
         // One that is left where it is needs to be told of only once.
         if (action === 'terminate' || before.get(id)?.because !== planned.because)
           decisions.note(planned.resource, epoch, noteOf(planned, { instance_id: id, region }))
-        if (action === 'terminate') await destroy(id, region, nowMs, signal)
+        if (action === 'terminate') await destroy(id, region, signal)
       }
     },
   }
+}
+
+/** Counted where every leader looks, before it is asked for: a call that fails may have had its effect. */
+async function permitted(
+  { client }: OrphanParts,
+  { id, region, verdict }: { id: string; region: string; verdict: OrphanVerdict },
+  { epoch, signal }: { epoch: number; signal: AbortSignal },
+): Promise<OrphanVerdict> {
+  const body = { ec2_instance_id: id, aws_region: region, reason: verdict.because.slice(0, REASON_CHARS_MAX) }
+  const { granted, because } = await client.call('permitOrphanTermination', { body, epoch, signal })
+  return granted ? verdict : { action: 'hold', because: `${verdict.because}; ${because}` }
 }
 
 const plannedFor = (about: {

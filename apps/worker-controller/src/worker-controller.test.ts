@@ -1,3 +1,5 @@
+import type { Compute } from '@lcm/cloud/compute'
+import { CloudError } from '@lcm/cloud/errors'
 import { localCoordination } from '@lcm/coordination/local'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -7,6 +9,8 @@ import { decisionLog } from '@lcm/service/decision-log'
 import { aTemplate, aWorker } from '@lcm/testkit/builders'
 import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { WorkerControllerConfig } from './config.ts'
+import { ledMachines } from './led-machines.ts'
 import { aConfig, BOOTED_MS, ourTags, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 import { workerController } from './worker-controller.ts'
 
@@ -16,6 +20,7 @@ let fleet: SimulatedFleet
 let meter: RecordingMeter
 let coordination: ReturnType<typeof localCoordination>
 let controller: Controller
+let ending: () => Promise<void>
 
 const worker = () => fleet.api.worker('w-1')
 const writes = () => fleet.api.received.filter(({ ifMatch }) => ifMatch !== null)
@@ -24,32 +29,37 @@ const serviceStatusIn = (changes: unknown): unknown[] =>
   typeof changes === 'object' && changes !== null && 'service_status' in changes ? [changes.service_status] : []
 const runFor = (ms: number) => fleet.clock.advance(ms)
 
-function begin(): void {
-  const { api, clock, machines, cml, metrics } = fleet
+function begin(config: Partial<WorkerControllerConfig> = {}, compute = fleet.compute): void {
+  const { api, clock, cml, metrics } = fleet
   coordination = localCoordination({ clock, firstEpoch: () => 1 })
   controller = workerController({
+    ...ledMachines({ compute, clock, election: coordination.election('worker-controller', 'one') }),
     client: api.client,
-    machines,
     metrics,
     cml,
     changeKeys: coordination.changeKeys,
-    election: coordination.election('worker-controller', 'one'),
     decisions: decisionLog({ client: api.client, clock, logger: silentLogger, instanceId: 'one' }),
     clock,
     logger: silentLogger,
     meter,
-    config: aConfig(),
+    config: aConfig(config),
   })
-  void controller.service.run(new AbortController().signal)
+  const stop = new AbortController()
+  const ended = controller.service.run(stop.signal)
+  ending = async () => {
+    stop.abort()
+    await runFor(MINUTE_MS)
+    await ended
+  }
 }
 
 /** One worker at rest, with a CML that collects telemetry. */
-async function atRest(more: Partial<Worker> = {}): Promise<void> {
+async function atRest(more: Partial<Worker> = {}, config: Partial<WorkerControllerConfig> = {}): Promise<void> {
   const machine = await fleet.launch({ tags: ourTags('w-1') })
   await runFor(BOOTED_MS)
   fleet.setServer(machine, { opt_in: true })
   fleet.api.put(await fleet.workerOn(machine, more))
-  begin()
+  begin(config)
   await runFor(MINUTE_MS)
   fleet.api.received.length = 0
 }
@@ -57,6 +67,41 @@ async function atRest(more: Partial<Worker> = {}): Promise<void> {
 beforeEach(() => {
   fleet = simulatedFleet()
   meter = recordingMeter()
+})
+
+describe('an account that AWS refuses', () => {
+  it('is a problem of the controller, is asked slowly, and is well again once a launch is taken', async () => {
+    fleet.api.templates.set('metal', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
+    fleet.api.put(aWorker({ aws_region: 'us-east-1' }))
+    let launches = 0
+    let isFull = true
+    const launch: Compute['launch'] = (...args) => {
+      launches += 1
+      if (!isFull) return fleet.compute.launch(...args)
+      const about = { code: 'VcpuLimitExceeded', action: 'RunInstances', message: `request ${launches} is too much.` }
+      throw new CloudError('quota', about)
+    }
+    begin({}, { ...fleet.compute, launch })
+    await runFor(4 * MINUTE_MS)
+    expect(launches).toBe(1)
+    expect(controller.problems?.()).toEqual([expect.stringMatching(/RunInstances of .* in us-east-1 .*VcpuLimit/)])
+    expect(worker()).toMatchObject({ status: 'PENDING', conditions: [{ reason: 'VcpuLimitExceeded' }] })
+    isFull = false
+    await runFor(2 * MINUTE_MS)
+    expect([launches, controller.problems?.(), worker().ec2_instance_id]).toEqual([2, [], expect.any(String)])
+  })
+
+  it('is of no concern to who leads no longer', async () => {
+    fleet.api.put(aWorker({ aws_region: 'us-east-1', ec2_instance_id: 'i-1', status: 'RUNNING' }))
+    const describe: Compute['describe'] = async () => {
+      throw new CloudError('auth', { code: 'ExpiredToken', action: 'DescribeInstances', message: 'expired' })
+    }
+    begin({}, { ...fleet.compute, describe })
+    await runFor(MINUTE_MS)
+    expect(controller.problems?.()).toHaveLength(1)
+    await ending()
+    expect(controller.problems?.()).toEqual([])
+  })
 })
 
 describe('the life of a worker', () => {
@@ -98,6 +143,31 @@ describe('a worker at rest', () => {
     await runFor(10 * MINUTE_MS)
     expect(worker().refresh_requested_at).toBeNull()
     expect(writes()).toHaveLength(1)
+  })
+
+  it('that somebody wants looked at is measured at once, and once, before that is said to be done', async () => {
+    await atRest()
+    // The next look of the metrics loop itself is some way off.
+    await runFor(15_000)
+    fleet.api.received.length = 0
+    change({ refresh_requested_at: aWorker().created_at })
+    controller.loop.wake('w-1', 'test')
+    await runFor(1_000)
+    const told = fleet.api.received.map(({ name }) => name)
+    expect(told.filter(name => name.startsWith('reportWorker'))).toEqual(['reportWorkerMetrics', 'reportWorkerStatus'])
+    expect(fleet.api.callsOf('reportWorkerMetrics')[0]?.body.nodes_count).toBe(0)
+  })
+
+  it('whose CML goes silent is found unavailable also where nobody knows how to log in', async () => {
+    await atRest({}, { cmlDefaults: null })
+    await runFor(10 * MINUTE_MS)
+    expect(writes()).toEqual([])
+    fleet.model.ec2.rebootInstances('us-east-1', { ids: [worker().ec2_instance_id ?? ''] })
+    for (let n = 0; n < 10 && worker().service_status === 'AVAILABLE'; n += 1) await runFor(30_000)
+    expect(worker()).toMatchObject({ status: 'RUNNING', service_status: 'UNAVAILABLE' })
+    expect(worker().conditions).toContainEqual(expect.objectContaining({ type: 'CmlReady', status: false }))
+    await runFor(BOOTED_MS)
+    expect(worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
   })
 
   it('whose CML goes silent is found unavailable, and available again', async () => {

@@ -1,3 +1,4 @@
+import type { AccountTroubles } from '@lcm/cloud/account-troubles'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Machines } from '@lcm/cloud/gathered'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
@@ -5,6 +6,7 @@ import { allOf, type HostedService, leaderElected } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { type Controller, type ControllerParts, forgetfulOf } from '@lcm/service/controller'
 import { settingsNow } from '@lcm/service/settings-now'
+import { withFreshMetrics } from './asked-anew.ts'
 import { cmlLogins } from './cml-logins.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { counters } from './counters.ts'
@@ -18,6 +20,7 @@ import { workerReconciler } from './worker-reconciler.ts'
 
 export interface WorkerControllerParts extends ControllerParts {
   readonly machines: Machines
+  readonly account: AccountTroubles
   readonly metrics: MachineMetrics
   readonly cml: CmlSystem
   readonly config: WorkerControllerConfig
@@ -25,9 +28,10 @@ export interface WorkerControllerParts extends ControllerParts {
 
 /** Reconciles workers, visits and measures them and finds machines, all under one leadership. */
 export function workerController(parts: WorkerControllerParts): Controller {
-  const { client, clock, config, meter } = parts
+  const { client, clock, config, meter, account } = parts
   const shared = {
     ...parts,
+    metrics: account.guardMetrics(parts.metrics),
     logins: cmlLogins(client, config.cmlDefaults),
     settings: settingsNow({ client, clock }),
     snapshots: regionSnapshots(parts),
@@ -35,26 +39,29 @@ export function workerController(parts: WorkerControllerParts): Controller {
     board: fleetBoard({ meter, clock, workerSeriesMax: config.workerSeriesMax }),
   }
   const surveying = surveys({ ...shared, wake: id => void loop.wake(id, 'survey') })
-  const observing = observer({ ...shared, surveys: surveying })
-  const loop = workerReconciler({ ...shared, observing, surveys: surveying })
-  const discovery = discoveryLoop({ ...shared, wake: id => void loop.wake(id, 'discovery') })
+  const looking = observer({ ...shared, surveys: surveying })
   const measuring = metricsLoop({
     ...shared,
     intervalMs: config.metricsIntervalMs,
-    onCmlHeard: (worker, answered) => observing.cmlHeard(worker.id, answered),
+    onCmlHeard: (worker, answered) => looking.cmlHeard(worker.id, answered),
+    onMeasured: worker => looking.measured(worker.id),
   })
+  const observing = withFreshMetrics(looking, measuring.measureNow)
+  const loop = workerReconciler({ ...shared, observing, surveys: surveying })
+  const discovery = discoveryLoop({ ...shared, wake: id => void loop.wake(id, 'discovery') })
   const { board } = shared
   const later = [
     afterwards(surveying, VISITS_AFTER_MS, clock),
     afterwards(measuring, METRICS_AFTER_MS, clock),
     discovery,
   ]
-  const led = forgetfulOf(allOf('worker-controller', [loop, ...later]), board)
+  const led = forgetfulOf(forgetfulOf(allOf('worker-controller', [loop, ...later]), board), account)
   return {
     service: leaderElected(led, parts.election),
     loop,
     plan: () => [...discovery.orphans(), ...board.plan()],
     stats: () => shared.counters.snapshot(board.runningWorkers()),
+    problems: account.problems,
     health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
   }
 }

@@ -1,7 +1,9 @@
 import { apiClient } from '@lcm/client/client'
+import { accountTroubles } from '@lcm/cloud/account-troubles'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import type { Machines } from '@lcm/cloud/gathered'
+import { type MachineReading, NOTHING_MEASURED } from '@lcm/cloud/metrics'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { localCoordination } from '@lcm/coordination/local'
 import type { DecisionNote } from '@lcm/domain/decision'
@@ -58,6 +60,7 @@ const machines: Machines = {
     return 'stopping'
   },
 }
+let reading: MachineReading
 const silent = async (): Promise<never> => {
   throw new CloudError('transient', { code: 'Silent', action: 'GET', message: 'no answer' })
 }
@@ -92,9 +95,10 @@ async function runFor(ms: number): Promise<void> {
   const decisions: DecisionLog = { ...log, note: (_, epoch, note) => void noted.push({ epoch, ...note }) }
   const controller = workerController({
     client,
-    metrics: { latest: async () => new Map() },
+    metrics: { latest: async (_, ids) => new Map(ids.map(id => [id, reading])) },
     decisions,
     machines,
+    account: accountTroubles(clock),
     cml,
     clock,
     changeKeys: coordination.changeKeys,
@@ -119,6 +123,7 @@ beforeEach(() => {
   refusals = []
   refuseActs = null
   noted = []
+  reading = { ...NOTHING_MEASURED, cpu_utilization: 0.5 }
 })
 
 describe('announce, act, report', () => {
@@ -161,6 +166,20 @@ describe('announce, act, report', () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
     await runFor(10 * 60_000)
     expect([writes, acts]).toEqual([[], []])
+  })
+
+  it('says once that nothing can be measured, and takes it back when something is, in another term too', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
+    reading = NOTHING_MEASURED
+    await runFor(10 * 60_000)
+    expect(writes).toHaveLength(1)
+    expect(worker.conditions).toMatchObject([{ type: 'MetricsStale', status: true }])
+    await runFor(10 * 60_000)
+    expect(writes).toHaveLength(1)
+    reading = { ...NOTHING_MEASURED, cpu_utilization: 0.5 }
+    await runFor(10 * 60_000)
+    expect(writes).toHaveLength(2)
+    expect(worker.conditions).toEqual([])
   })
 
   it('leaves a terminated worker alone', async () => {

@@ -35,7 +35,7 @@ export function awsCompute(options: AwsOptions): Compute & { close(): void } {
     launch: (region, request, signal) => launching(region, signal, ec2 => launch(ec2, request)),
     power(region, act, ids, signal) {
       const powering = calling('mutate', POWER_ACTIONS[act])
-      return powerInstances(act, ids, call => powering(region, signal, call))
+      return powerInstances(act, ids, call => powering(region, signal, call), signal)
     },
     close: clients.close,
   }

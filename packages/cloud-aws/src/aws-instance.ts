@@ -6,8 +6,7 @@ import { unreadable } from './cloud-call.ts'
 const METADATA_HOPS = 2
 
 /**
- * The same request for the same launch, to the byte: EC2 compares parameters when a token comes again. The subnet stays
- * at the top level, where it makes the token zonal.
+ * The same request for the same launch, to the byte: EC2 compares parameters when a token comes again.
  */
 export function runInput({ client_token, parameters, user_data }: LaunchRequest): RunInstancesCommandInput {
   const tags = tagList(parameters.tags)
@@ -17,8 +16,7 @@ export function runInput({ client_token, parameters, user_data }: LaunchRequest)
     ClientToken: client_token,
     ImageId: parameters.image_id,
     InstanceType: instanceType(parameters.instance_type),
-    SubnetId: parameters.subnet_id,
-    SecurityGroupIds: parameters.security_group_ids,
+    ...networkOf(parameters),
     ...(parameters.key_name === null ? {} : { KeyName: parameters.key_name }),
     ...(parameters.iam_instance_profile === null
       ? {}
@@ -43,6 +41,20 @@ export function runInput({ client_token, parameters, user_data }: LaunchRequest)
       { ResourceType: 'volume', Tags: tags },
     ],
   }
+}
+
+/**
+ * The subnet stays at the top level, where it makes the token zonal, unless something is to be said of the address: that is
+ * a matter of the interface, and EC2 takes a subnet in only one of the two places.
+ */
+function networkOf({
+  subnet_id,
+  security_group_ids,
+  associate_public_ip,
+}: LaunchRequest['parameters']): Partial<RunInstancesCommandInput> {
+  if (associate_public_ip === null) return { SubnetId: subnet_id, SecurityGroupIds: security_group_ids }
+  const addressed = { DeviceIndex: 0, AssociatePublicIpAddress: associate_public_ip, DeleteOnTermination: true }
+  return { NetworkInterfaces: [{ ...addressed, SubnetId: subnet_id, Groups: security_group_ids }] }
 }
 
 /** The SDK lists the types it knew at its birth; EC2 alone decides which there are. */

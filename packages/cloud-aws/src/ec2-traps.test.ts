@@ -97,6 +97,26 @@ describe('the traps of EC2', () => {
     expect([...form.keys()].filter(name => name.startsWith('NetworkInterface'))).toEqual([])
   })
 
+  it.each([true, false])(
+    '6: a public address (%s) is a matter of the interface, and the subnet goes with it',
+    async wanted => {
+      const { compute, bodies } = await ec2ThatAnswers(() => ({
+        body: `<r><instancesSet>${instanceXml('i-1')}</instancesSet></r>`,
+      }))
+      const parameters = someLaunchParameters({ associate_public_ip: wanted, security_group_ids: ['sg-1'] })
+      await compute.launch(REGION, { client_token: 'a', parameters, user_data: null }, never)
+      const form = new URLSearchParams(bodies[0])
+      const said = [...form].filter(([name]) => /Subnet|SecurityGroup|NetworkInterface/.test(name))
+      expect(Object.fromEntries(said)).toEqual({
+        'NetworkInterface.1.DeviceIndex': '0',
+        'NetworkInterface.1.SubnetId': parameters.subnet_id,
+        'NetworkInterface.1.SecurityGroupId.1': 'sg-1',
+        'NetworkInterface.1.AssociatePublicIpAddress': String(wanted),
+        'NetworkInterface.1.DeleteOnTermination': 'true',
+      })
+    },
+  )
+
   it('7: one unknown machine fails the whole call', async () => {
     const { compute, bodies } = await ec2ThatAnswers((_call, body) =>
       askedFor(body).includes('i-0b')

@@ -20,10 +20,11 @@ export async function powerInstances(
   act: PowerAct,
   instanceIds: readonly string[],
   calling: Calling,
+  signal: AbortSignal,
 ): Promise<PowerOutcome> {
   const outcome = new Map<string, string | CloudError>()
   const call = (ids: readonly string[]) => calling(async ec2 => statesOf(act, await changesOf(ec2, act, ids)))
-  await powerEach(instanceIds, call, (id, answer) => outcome.set(id, answer))
+  await powerEach(instanceIds, call, (id, answer) => outcome.set(id, answer), signal)
   return outcome
 }
 

@@ -142,6 +142,7 @@ describe('a change', () => {
           image_id: 'ami-1',
           instance_type: 'm8i.12xlarge',
           subnet_id: 'subnet-1',
+          associate_public_ip: null,
           security_group_ids: ['sg-2', 'sg-1'],
           key_name: 'k',
           root_device: '/dev/sda1',

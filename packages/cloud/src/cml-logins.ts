@@ -47,9 +47,12 @@ export function cmlLoginsBy(readSecrets: ReadCmlSecrets, defaults: CmlCredential
   }
 }
 
+/** Nobody has asked CML anything yet. */
+export const NO_CREDENTIALS = 'NoCredentials'
+
 const noCredentials = (worker: Worker): CloudError =>
   new CloudError('auth', {
-    code: 'NoCredentials',
+    code: NO_CREDENTIALS,
     action: 'authenticate',
     message: `nobody said how to log in to ${worker.name}; PUT its credentials, or set CML_DEFAULT_PASSWORD`,
   })

@@ -20,7 +20,7 @@ function cloudWith(bad: readonly string[], refuse: (hit: readonly string[]) => C
         if (hit.length > 0) throw refuse(hit)
         return new Map(asked.map(id => [id, 'stopping']))
       }
-      await powerEach(instanceIds, call, (id, answer) => outcome.set(id, answer))
+      await powerEach(instanceIds, call, (id, answer) => outcome.set(id, answer), new AbortController().signal)
       return outcome
     },
   }
@@ -75,6 +75,7 @@ describe('changing many machines', () => {
       ['i-1', 'i-2'],
       async () => new Map([['i-2', 'stopped']]),
       (id, each) => outcome.set(id, each),
+      new AbortController().signal,
     )
     expect(outcome.get('i-1')).toMatchObject({ errorClass: 'transient', code: 'MalformedAnswer' })
     expect(outcome.get('i-2')).toBe('stopped')

@@ -1,5 +1,6 @@
 import { IDS_PER_CALL } from './compute.ts'
 import { CloudError, type CloudErrorClass } from './errors.ts'
+import { askPermit } from './permits.ts'
 
 /** One call of the cloud: the state that it named of each machine. Fails with a CloudError when it refused the whole call. */
 export type PowerCall = (instanceIds: readonly string[]) => Promise<ReadonlyMap<string, string>>
@@ -17,15 +18,18 @@ const ABOUT_ONE_MACHINE: readonly CloudErrorClass[] = [
 /**
  * Changes many machines in as few calls as it takes to tell the good from the bad. EC2 refuses a whole call for one of its
  * machines, though it may have changed some of the others: the machines that it names are left out and the rest is asked for
- * again, and if it names none, halves are. `onAnswer` is called once for every id.
+ * again, and if it names none, halves are. `onAnswer` is called once for every id. Before each call it is asked anew whether
+ * whoever gave this signal still permits it.
  */
 export async function powerEach(
   instanceIds: readonly string[],
   call: PowerCall,
   onAnswer: (id: string, outcome: string | CloudError) => void,
+  signal: AbortSignal,
 ): Promise<void> {
   let batches = chunksOf([...new Set(instanceIds)], IDS_PER_CALL.power)
   for (let batch = batches[0]; batch; batch = batches[0]) {
+    askPermit(signal)
     const answer = await answerOf(call, batch)
     const rest = batches.slice(1)
     if (!(answer instanceof CloudError)) {

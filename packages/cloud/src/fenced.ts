@@ -1,4 +1,5 @@
 import type { Compute } from './compute.ts'
+import { withPermit } from './permits.ts'
 
 /** Leadership was lost between the decision and the act; nothing was sent. */
 export class NotLeadingError extends Error {
@@ -21,7 +22,13 @@ export function fencedCompute(compute: Compute, isHeld: () => boolean): Compute 
     },
     async power(region, act, instanceIds, signal) {
       check(act)
-      return compute.power(region, act, instanceIds, signal)
+      // One call may take several requests, and a term may end between two of them.
+      const fenced = withPermit(signal, () => check(act))
+      try {
+        return await compute.power(region, act, instanceIds, fenced.signal)
+      } finally {
+        fenced.unlink()
+      }
     },
   }
 }

@@ -6,11 +6,16 @@ import { WorkerName } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
 import { listOf, TimePage } from './lists.ts'
 
+/** Where a simulated cloud can be acted on behind LCM's back. */
+export const SIM_CONTROL_PATH = '/sim/v1'
+
 export const Info = z.object({
   version: z.string(),
   profile: z.enum(['embedded', 'cluster']),
   cloud: z.enum(['sim', 'aws']),
   regions: z.array(z.string()),
+  /** Null where the cloud is real, or another process simulates it. */
+  sim_control: z.literal(SIM_CONTROL_PATH).nullable(),
   actor: z.object({ id: z.string(), name: z.string(), role: z.enum(ROLES) }),
 })
 
@@ -40,5 +45,7 @@ export const LoginLink = z.object({ url: z.string(), expires_in_seconds: z.int()
 export const AuditQuery = TimePage.extend({
   /** Such as `worker:w-1`. */
   resource: z.string().max(200).optional(),
+  /** Also what policies have done to the size of the fleet, or refused to. */
+  scaling: z.union([z.boolean(), z.stringbool()]).default(false),
 })
 export const AuditList = listOf(AuditEntry)

@@ -8,7 +8,7 @@ import { COST_CAUSES } from '@lcm/domain/worker/parts'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
 import { listOf } from './lists.ts'
-import { WorkerView } from './worker-bodies.ts'
+import { InstanceId, WorkerView } from './worker-bodies.ts'
 
 export const TemplateList = listOf(WorkerTemplate)
 
@@ -43,6 +43,8 @@ export const FleetSummary = z.object({
     spent_usd: z.number(),
     saved_usd: z.number(),
     by_cause: byCause,
+    /** Days of UTC, oldest first; the first is counted from `since` on. */
+    by_day: z.array(z.object({ day: z.iso.date(), spent_usd: z.number(), saved_usd: z.number() })),
   }),
 })
 
@@ -83,6 +85,14 @@ export const ReportLeak = z.strictObject({
   product: z.string().max(64).nullable(),
   reason: z.string().max(500),
 })
+
+/** A machine of ours that no record stands for, and that is to go. */
+export const OrphanTermination = z.strictObject({
+  ec2_instance_id: InstanceId,
+  aws_region: z.string().min(1).max(64),
+  reason: z.string().max(500),
+})
+export const OrphanPermit = z.object({ granted: z.boolean(), because: z.string() })
 
 export const ScaleUp = z.strictObject({
   template_name: z.string().min(1).max(64),

@@ -21,6 +21,21 @@ export const LARGE_BODY_BYTES_MAX = 5 * 1024 * 1024
 /** Lists leave the topology out: it may be long. */
 export const DefinitionSummary = LabletDefinition.omit({ topology: true })
 export const DefinitionList = listOf(DefinitionSummary)
+
+/** What a lab looks like: its nodes, and which of them are joined. */
+export const LabGraph = z.object({
+  nodes: z.array(z.object({ id: z.string(), label: z.string(), node_definition: z.string() })),
+  /** `a` and `b` are ids of nodes; `label` may be empty. */
+  links: z.array(z.object({ a: z.string(), b: z.string(), label: z.string() })),
+})
+export type LabGraph = z.infer<typeof LabGraph>
+/** With its topology as text and as a graph. */
+export const DefinitionWithGraph = LabletDefinition.extend({
+  /** Null until the topology was fetched. */
+  graph: LabGraph.nullable(),
+  /** Which of these its author said; what was not said follows from the topology. */
+  given: z.object({ needs: z.boolean(), port_template: z.boolean() }),
+})
 export const DefinitionQuery = Page.extend({
   name: DefinitionName.optional(),
   status: DefinitionStatus.optional(),
@@ -32,8 +47,24 @@ export const CreateDefinition = DefinitionSpec.extend({
   /** CML topology YAML, where `source` is `inline`. */
   topology: topology.optional(),
 })
-/** The whole definition anew. One that is ACTIVE stays as it is, and a new version takes its place once it is good. */
-export const PutDefinition = CreateDefinition.omit({ name: true })
+const spec = DefinitionSpec.shape
+/**
+ * A definition anew; what is left out stays as it is. One that is ACTIVE stays as it is, and a new version takes its place once
+ * it is good.
+ */
+export const PutDefinition = z.strictObject({
+  title: spec.title.unwrap().optional(),
+  description: spec.description.unwrap().optional(),
+  source: spec.source.unwrap().optional(),
+  needs: spec.needs.unwrap().optional(),
+  cml_version: spec.cml_version.unwrap().optional(),
+  license_affinity: spec.license_affinity.unwrap().optional(),
+  port_template: spec.port_template.unwrap().optional(),
+  max_duration_minutes: spec.max_duration_minutes.unwrap().optional(),
+  boot_lead_minutes: spec.boot_lead_minutes.unwrap().optional(),
+  lab_reuse: spec.lab_reuse.unwrap().optional(),
+  topology: topology.optional(),
+})
 
 /** What a fetch brought, or why it did not. */
 export const SyncResult = z.strictObject({
@@ -160,6 +191,8 @@ export const DiscoverLabs = z.strictObject({
         state: z.string().max(64),
         node_count: z.int().nonnegative(),
         link_count: z.int().nonnegative(),
+        /** Left out where they are as they were, or nobody could say. */
+        nodes: LabRecord.shape.nodes.optional(),
       }),
     )
     .max(5000),

@@ -8,6 +8,7 @@ import {
   CreateSession,
   DefinitionList,
   DefinitionQuery,
+  DefinitionWithGraph,
   ExtendSession,
   LARGE_BODY_BYTES_MAX,
   LabList,
@@ -67,10 +68,10 @@ export const DEFINITION_ROUTES = {
   getDefinition: {
     method: 'GET',
     path: '/lablet-definitions/{id}',
-    summary: 'Read one definition with its topology',
+    summary: 'Read one definition with its topology, as text and as a graph',
     access: EVERYONE,
     status: 200,
-    answer: LabletDefinition,
+    answer: DefinitionWithGraph,
     problems: ['not_found'],
   },
   putDefinition: {

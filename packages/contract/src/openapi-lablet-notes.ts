@@ -9,6 +9,8 @@ nodes:
   - id: n0
     label: r1
     node_definition: iol-xe
+    x: 0
+    y: 0
     tags: [serial:5000]
     interfaces: []
 links: []
@@ -44,6 +46,21 @@ export const LABLET_NOTES: Readonly<Record<string, FieldNote>> = {
   'DefinitionSummary.definition_version': { description: 'Its own version.', example: '1.0.0' },
   'DefinitionSummary.port_template': { description: 'The ways into its nodes.', example: [PORT] },
   'DefinitionSummary.status': { example: 'ACTIVE' },
+  'DefinitionWithGraph.id': { example: 'ld-5k1r2m3n8pq4t' },
+  'DefinitionWithGraph.name': { description: 'What sessions refer to it by.', example: 'bgp-basics' },
+  'DefinitionWithGraph.source': { description: '`inline`, or where the topology is fetched from.', example: 'inline' },
+  'DefinitionWithGraph.cml_version': { description: 'Which releases of CML can run it.', example: VERSIONS },
+  'DefinitionWithGraph.definition_version': { description: 'Its own version.', example: '1.0.0' },
+  'DefinitionWithGraph.port_template': { description: 'The ways into its nodes.', example: [PORT] },
+  'DefinitionWithGraph.status': { example: 'ACTIVE' },
+  'DefinitionWithGraph.topology': { description: 'CML topology YAML; null until it was fetched.', example: TOPOLOGY },
+  'DefinitionWithGraph.graph': { description: 'The topology, read: for those who draw it.' },
+  'DefinitionWithGraph.given': {
+    description: 'Which of these its author said; what was not said follows from the topology.',
+    example: { needs: false, port_template: false },
+  },
+  'LabGraph.nodes': { example: [{ id: 'n0', label: 'r1', node_definition: 'iol-xe' }] },
+  'LabGraph.links': { example: [] },
   'CreateDefinition.name': { description: 'What sessions refer to it by.', example: 'bgp-basics' },
   'CreateDefinition.topology': { description: 'CML topology YAML, where `source` is `inline`.', example: TOPOLOGY },
   'CreateDefinition.needs': { description: 'Left out, the sum of what its nodes ask for.' },

@@ -30,6 +30,7 @@ export const PARAMETER_NOTES: Readonly<Record<string, FieldNote>> = {
   'license-leaks.id': { description: 'The id of the leak.', example: 'll-5k1r2m3n8pq4t' },
   'tokens.id': { description: 'The id of the token, not its secret.', example: 'tk-5k1r2m3n8pq4t' },
   'audit.resource': { description: 'Only what was done to this.', example: 'worker:w-5k1r2m3n8pq4t' },
+  'audit.scaling': { description: 'Also what policies have done to the size of the fleet, or refused to, and why.' },
   'events.after': {
     description: 'Resume after this position. The header `Last-Event-ID` wins. Without either the stream begins now.',
     example: '1042',

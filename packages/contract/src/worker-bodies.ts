@@ -18,6 +18,15 @@ import { listOf, Page, TimePage } from './lists.ts'
 const Share = z.number().min(0).max(100).nullable()
 const Count = z.number().nonnegative().nullable()
 
+/** What a CML server is made of, by its own words. */
+export const SystemInfo = z.strictObject({
+  cpu_count: Count,
+  memory_total_bytes: Count,
+  disk_total_bytes: Count,
+  /** Nodes that run without belonging to a lab; they take room silently. */
+  running_orphans: Count,
+})
+
 /** One look at how busy a worker is. What a source did not say is null, never 0. */
 export const WorkerSample = z.strictObject({
   collected_at: Instant,
@@ -30,6 +39,7 @@ export const WorkerSample = z.strictObject({
   disk_write_bytes: Count.default(null),
   nodes_count: z.int().nonnegative().nullable().default(null),
   cml_version: z.string().max(64).nullable().default(null),
+  system_info: SystemInfo.nullable().default(null),
   system_health: z
     .record(z.string().max(64), z.union([z.boolean(), z.string().max(200), z.number()]))
     .nullable()
@@ -142,10 +152,15 @@ export const WorkerSecrets = z.object({
 export const ReportStatus = z.strictObject({ changes: WorkerChanges, decision: DecisionNote })
 export const OpenLaunchAttempt = z.strictObject({ attempt: LaunchAttempt, decision: DecisionNote })
 
+/** Why its labs must stop, in the words of whoever refused because they run. */
+export const StopLabs = z.strictObject({ reason: z.string().max(500) })
+export const StopLabsAnswer = z.object({ stopping: z.int() })
+
 export const HistoryQuery = TimePage
 export const History = listOf(StateChange.extend({ id: z.string(), by: z.string() }))
 export const DecisionList = listOf(DecisionRecord)
-export const MetricsList = listOf(WorkerSample)
+/** A sample with how many labs were on the worker then; null when nobody had looked. */
+export const MetricsList = listOf(WorkerSample.extend({ labs_count: WorkerView.shape.labs_count }))
 
 const Subject = z
   .string()
@@ -184,9 +199,11 @@ export const IdleAnswer = z.object({
   worker: WorkerView,
 })
 
+export const InstanceId = z.string().regex(/^i-[0-9a-f]{4,32}$/, 'an instance id')
+
 /** A machine that was found and that no worker stands for. */
 export const ImportWorker = z.strictObject({
-  ec2_instance_id: z.string().regex(/^i-[0-9a-f]{4,32}$/, 'an instance id'),
+  ec2_instance_id: InstanceId,
   aws_region: z.string().min(1).max(64),
   name: WorkerName,
   template_name: z.string().max(64).default('imported'),

@@ -17,6 +17,8 @@ export interface ControllerFace {
   readonly service: string
   readonly version: string
   health(): ControllerHealth
+  /** Whether it is to be counted on: not once it was asked to end, though it finishes what it does. */
+  ready(): boolean
   leader(): LeaderStatus
   metrics(): Promise<string>
   /** What it has done since it began, by name. */
@@ -49,7 +51,13 @@ const ROUTES: Readonly<Record<string, FaceRoute>> = {
       return { status: body.status === 'unhealthy' ? 503 : 200, body }
     },
   },
-  'GET /ready': { who: 'anyone', answer: () => ({ status: 200, body: { ready: true } }) },
+  'GET /ready': {
+    who: 'anyone',
+    answer(face) {
+      const ready = face.ready()
+      return { status: ready ? 200 : 503, body: { ready } }
+    },
+  },
   'GET /info': { who: 'anyone', answer: ({ service, version }) => ({ status: 200, body: { service, version } }) },
   'GET /metrics': { who: 'known', answer: async face => ({ status: 200, body: await face.metrics() }) },
   'GET /admin/stats': { who: 'admin', answer: face => ({ status: 200, body: face.stats() }) },

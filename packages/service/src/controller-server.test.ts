@@ -4,6 +4,7 @@ import { startControllerServer } from './controller-server.ts'
 
 let done: string[]
 let leads: boolean
+let isReady: boolean
 let status: 'healthy' | 'unhealthy'
 let server: Awaited<ReturnType<typeof startControllerServer>>
 
@@ -11,6 +12,7 @@ const face: ControllerFace = {
   service: 'worker-controller',
   version: '1.2.3',
   health: () => ({ status, is_leader: leads, instance_id: 'one', last_reconciliation: null, problems: [] }),
+  ready: () => isReady,
   leader: () => ({ state: leads ? 'LEADER' : 'STANDBY', leader_id: 'one', term: 7, since: null }),
   metrics: async () => 'a_metric 1\n',
   stats: () => ({ stopped_count: 3 }),
@@ -30,6 +32,7 @@ const roleOf = async (token: string) => ROLES.get(token) ?? null
 beforeEach(async () => {
   done = []
   leads = true
+  isReady = true
   status = 'healthy'
   server = await startControllerServer({ face, roleOf, host: '127.0.0.1', port: 0 })
 })
@@ -49,7 +52,9 @@ it('tells everybody whether it works', async () => {
   status = 'unhealthy'
   expect((await ask('/health'))[0]).toBe(503)
   expect(await ask('/info')).toEqual([200, '{"service":"worker-controller","version":"1.2.3"}'])
-  expect((await ask('/ready'))[0]).toBe(200)
+  expect(await ask('/ready')).toEqual([200, '{"ready":true}'])
+  isReady = false
+  expect(await ask('/ready')).toEqual([503, '{"ready":false}'])
 })
 
 it('shows its metrics to whoever the API knows', async () => {

@@ -24,6 +24,8 @@ export interface Controller {
   plan(): readonly PlannedAction[]
   /** What it has done since it began, by name. */
   stats(): Readonly<Record<string, number>>
+  /** What keeps it from its work and only a person can mend, each in a sentence. */
+  problems?(): readonly string[]
   /** How much it looks after, such as `workers_managed`. */
   health(): Readonly<Record<`${string}_managed` | `${string}_with_drift`, number>>
 }

@@ -18,6 +18,7 @@ let triggered: number
 let beats: InstanceReport[]
 let counts: { triggers: number; resignations: number }
 let isDown: boolean
+let problems: string[]
 let stop: AbortController
 let ended: Promise<void>
 
@@ -35,6 +36,7 @@ beforeEach(() => {
   beats = []
   counts = { triggers: 4, resignations: 2 }
   isDown = false
+  problems = []
   stop = new AbortController()
   const plain = reconciliation({ name: 'workers', clock, triggers: [], reconcile: async () => success('') })
   const triggerNow = () => {
@@ -48,7 +50,9 @@ function start() {
   const election = coordination.election(SERVICE, 'one')
   const { changeKeys } = coordination
   const parts = { service: SERVICE, version: '1.2.3', client: apiClient(api), changeKeys, election, loop } as const
-  ended = heartbeat({ ...parts, plan: () => [PLAN], clock, logger: silentLogger }).run(stop.signal)
+  ended = heartbeat({ ...parts, plan: () => [PLAN], problems: () => problems, clock, logger: silentLogger }).run(
+    stop.signal,
+  )
   return election
 }
 
@@ -93,6 +97,16 @@ it('hears of a request at once by the key of its service', async () => {
   await coordination.changeKeys.publish(CHANGE_KEYS.services + SERVICE, hint)
   await clock.advance(500)
   expect(triggered).toBe(1)
+})
+
+it('tells what is wrong, within what the API takes', async () => {
+  start()
+  await clock.advance(0)
+  expect(beats.at(-1)?.problems).toEqual([])
+  problems = ['AWS refuses RunInstances', 'x'.repeat(2_000), ...Array.from({ length: 100 }, () => 'and more')]
+  await clock.advance(HEARTBEAT_INTERVAL_MS)
+  expect(beats.at(-1)?.problems.slice(0, 2)).toEqual(['AWS refuses RunInstances', 'x'.repeat(1_000)])
+  expect(beats.at(-1)?.problems).toHaveLength(50)
 })
 
 it('goes on when the API does not answer', async () => {

@@ -7,6 +7,8 @@ import {
   type InstanceReport,
   PLAN_MAX,
   type PlannedAction,
+  PROBLEM_CHARS_MAX,
+  PROBLEMS_MAX,
 } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runtime'
@@ -23,6 +25,8 @@ export interface HeartbeatParts {
   readonly loop: Reconciliation
   /** What this instance would do now, if it leads. */
   plan(): readonly PlannedAction[]
+  /** What is wrong, each in a sentence. */
+  problems(): readonly string[]
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -66,7 +70,7 @@ export function heartbeat(parts: HeartbeatParts): HostedService {
 
 const leadsBy = ({ is_leader, epoch }: InstanceReport): string => `${is_leader} ${epoch}`
 
-function reportOf({ election, loop, version, plan }: HeartbeatParts): InstanceReport {
+function reportOf({ election, loop, version, plan, problems }: HeartbeatParts): InstanceReport {
   const health = loop.health()
   const status = election.status()
   const is_leader = status.state === 'LEADER' && health.running
@@ -81,6 +85,9 @@ function reportOf({ election, loop, version, plan }: HeartbeatParts): InstanceRe
     watch: { healthy: health.status === 'healthy', age_seconds: ages.length === 0 ? null : Math.max(...ages) },
     last_sweep: is_leader ? health.last_sweep : null,
     plan: is_leader ? [...plan()].sort(soonestFirst).slice(0, PLAN_MAX) : [],
+    problems: problems()
+      .slice(0, PROBLEMS_MAX)
+      .map(problem => problem.slice(0, PROBLEM_CHARS_MAX)),
   }
 }
 

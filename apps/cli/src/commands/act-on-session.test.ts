@@ -1,3 +1,5 @@
+import { LAB_STOPPED, type Pipeline, UNTOUCHED } from '@lcm/domain/session/lablet-session'
+import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
@@ -15,7 +17,7 @@ describe('cancel', () => {
     const { lcm, api, out } = course()
     expect(await lcm('cancel', 'session', 'ls-1')).toBe(0)
     expect(api.requests.at(-1)).toBe('DELETE /lablet-sessions/ls-1')
-    expect(out()).toBe('session ls-1 is cancelled; it is READY now\n')
+    expect(out()).toBe('session ls-1 is cancelled; its lab is being taken down\n')
   })
 
   it('waits until its lab is gone', async () => {
@@ -60,14 +62,62 @@ describe('retry', () => {
     const { lcm, api, sessions, err, outLines } = course(anInstantiatingSession(1, { last_error: 'tags: CML said no' }))
     const done = lcm('retry', 'session', 'ls-1', '--reason', 'CML is back', '--wait')
     await api.stream(1)
-    sessions.change('ls-1', { status: 'READY', access: aReadySession().access })
+    sessions.change('ls-1', { status: 'READY', access: aReadySession().access, pipeline: completedPipeline() })
     expect(await done).toBe(0)
     expect(api.bodies).toEqual([{ reason: 'CML is back' }])
     expect(err()).toContain('the lab of session ls-1 is started anew, attempt 2')
     expect(outLines().at(-1)).toContain('203.0.113.7:2001')
   })
 
-  it('exits with 4 where there is nothing to try again', async () => {
-    expect(await course().lcm('retry', 'session', 'ls-1')).toBe(4)
+  it('starts a lab again that was stopped, and waits until it is back', async () => {
+    const message = 'somebody stopped it'
+    const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message, since: aSession().created_at }
+    const pipeline = completedPipeline()
+    const running = aReadySession({ status: 'RUNNING', conditions: [stopped], pipeline })
+    const { lcm, api, sessions, err, out } = course(running)
+    const done = lcm('retry', 'session', 'ls-1', '--wait')
+    await api.stream(1)
+    expect(err()).toContain('is started again; what its nodes have stored is kept')
+    expect(out()).toBe('')
+    sessions.change('ls-1', { pipeline: { ...pipeline, attempt: 2 } })
+    expect(await done).toBe(0)
+    expect(out()).toContain('session ls-1 is RUNNING')
   })
+
+  it('has one that waits looked at anew', async () => {
+    const { lcm, out } = course(aSession())
+    expect(await lcm('retry', 'session', 'ls-1')).toBe(0)
+    expect(out()).toBe('session ls-1 is looked at anew; it waits for a place\n')
+  })
+
+  it('exits with 4 where there is nothing to try again, and says what to do', async () => {
+    const { lcm, err } = course(aSession({ status: 'ARCHIVED' }))
+    expect(await lcm('retry', 'session', 'ls-1')).toBe(4)
+    expect(err()).toBe('error: it is ARCHIVED; book another one\n')
+    expect(await lcm('retry', 'session', 'ls-2')).toBe(3)
+  })
+})
+
+describe('requeue', () => {
+  it('has it placed anew', async () => {
+    const { lcm, api, out } = course(aSession({ status: 'SCHEDULED', worker_id: 'w-1' }))
+    expect(await lcm('requeue', 'session', 'ls-1', '--reason', 'too small')).toBe(0)
+    expect(api.requests.at(-1)).toBe('POST /lablet-sessions/ls-1/requeue')
+    expect(api.bodies).toEqual([{ reason: 'too small' }])
+    expect(out()).toBe('session ls-1 is placed anew; it is PENDING now\n')
+  })
+
+  it('exits with 4 when it has a lab, with 3 when there is none', async () => {
+    const { lcm } = course()
+    expect(await lcm('requeue', 'session', 'ls-1')).toBe(4)
+    expect(await lcm('requeue', 'session', 'ls-2')).toBe(3)
+  })
+})
+
+const completedPipeline = (): Pipeline => ({
+  name: 'instantiate',
+  attempt: 1,
+  steps: Object.fromEntries(
+    PIPELINE_STEPS.instantiate.map(({ name }) => [name, { ...UNTOUCHED, status: 'completed' as const }]),
+  ),
 })

@@ -4,7 +4,8 @@ import type { Command } from 'commander'
 import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
 import { findSession } from '../lablets/find.ts'
 import { distanceOf } from '../lablets/session-view.ts'
-import { SESSION_SETTLING } from '../lablets/session-wait.ts'
+import { sessionSettling } from '../lablets/session-wait.ts'
+import { namesFor } from '../lablets/worker-names.ts'
 import { printOne, SESSION_VIEW } from '../resource-view.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
@@ -34,8 +35,9 @@ async function cancel(id: string, options: SettleOptions, invoked: Invocation): 
   const session = await client.call('cancelSession', { params: { id: found.id }, signal })
   const said = isFinal(found.status)
     ? `session ${id} is ${found.status} already`
-    : `session ${id} is cancelled; it is ${session.status} now`
-  return settle({ client, item: session, settling: SESSION_SETTLING, said }, options, invoked)
+    : `session ${id} is cancelled${found.lab_record_id === null ? '' : '; its lab is being taken down'}`
+  const settling = sessionSettling(await namesFor(options, client, signal))
+  return settle({ client, item: session, settling, said }, options, invoked)
 }
 
 interface ExtendOptions {
@@ -67,30 +69,68 @@ async function extend(id: string, { minutes, output: format }: ExtendOptions, in
   if (!output.quiet) output.out(`session ${id} now ends at ${end}, ${distanceOf(end, nowMs)}`)
 }
 
-interface RetryOptions extends SettleOptions {
+interface VerbOptions extends SettleOptions {
   readonly reason?: string
 }
 
+interface SessionVerb {
+  readonly route: 'retrySession' | 'requeueSession'
+  readonly summary: string
+  said(session: LabletSession): string
+}
+
+const RETRY: SessionVerb = {
+  route: 'retrySession',
+  summary: 'try again what went wrong: its place, its lab, or a lab that somebody stopped',
+  said: retried,
+}
+
+const REQUEUE: SessionVerb = {
+  route: 'requeueSession',
+  summary: 'have a session placed anew that has a place, and no lab yet',
+  said: ({ id, status }) => `session ${id} is placed anew; it is ${status} now`,
+}
+
+export function defineRequeue(group: Command, shell: Shell): void {
+  addSessionVerb(group, REQUEUE, shell)
+  const example = 'lcm requeue session ls-0n4k2m7a8q1cd --reason "its worker is needed elsewhere"'
+  group.addHelpText('afterAll', `\nExamples:\n  ${example}`)
+}
+
 /** Teaches `retry` to take a session. */
-export function addSessionRetry(group: Command, shell: Shell): void {
+export const addSessionRetry = (group: Command, shell: Shell): void => addSessionVerb(group, RETRY, shell)
+
+function addSessionVerb(group: Command, verb: SessionVerb, shell: Shell): void {
   const noun = group
     .command('session <id>')
     .alias('sessions')
-    .description('start the lab of a session anew, where something went wrong with it')
+    .description(verb.summary)
     .option('--reason <text>', 'why, for those who ask later')
-    .action(async (id: string, options: RetryOptions, command: Command) =>
-      retry(id, options, invocation(command, shell)),
+    .action(async (id: string, options: VerbOptions, command: Command) =>
+      act(verb, id, options, invocation(command, shell)),
     )
   addSettleOptions(noun)
 }
 
-async function retry(id: string, options: RetryOptions, invoked: Invocation): Promise<void> {
+async function act(verb: SessionVerb, id: string, options: VerbOptions, invoked: Invocation): Promise<void> {
   const { signal } = invoked.shell
   const { client } = await invoked.connect()
   await findSession(client, id, signal)
-  const session = await client.call('retrySession', { params: { id }, body: { reason: options.reason }, signal })
-  return settle({ client, item: session, settling: SESSION_SETTLING, said: saidOf(session) }, options, invoked)
+  const session = await client.call(verb.route, { params: { id }, body: { reason: options.reason }, signal })
+  const settling = sessionSettling(await namesFor(options, client, signal))
+  return settle({ client, item: session, settling, said: verb.said(session) }, options, invoked)
 }
 
-const saidOf = ({ id, pipeline }: LabletSession): string =>
-  `the lab of session ${id} is started anew, attempt ${pipeline?.attempt ?? 1}`
+function retried({ id, status, pipeline }: LabletSession): string {
+  switch (status) {
+    case 'PENDING':
+      return `session ${id} is looked at anew; it waits for a place`
+    case 'SCHEDULED':
+      return `session ${id} is looked at anew; it waits for its time`
+    case 'READY':
+    case 'RUNNING':
+      return `the lab of session ${id} is started again; what its nodes have stored is kept`
+    default:
+      return `the lab of session ${id} is started anew, attempt ${pipeline?.attempt ?? 1}`
+  }
+}

@@ -74,7 +74,7 @@ export function defineRetry(group: Command, shell: Shell): void {
     `
 Examples:
   lcm retry worker metal-3 --wait              one that has FAILED
-  lcm retry session ls-0n4k2m7a8q1cd --wait    one whose lab does not come up`,
+  lcm retry session ls-0n4k2m7a8q1cd --wait    one whose lab does not come up, or was stopped`,
   )
 }
 

@@ -141,6 +141,12 @@ describe('create template', () => {
   })
 })
 
+it('prints a token with its secret for programs', async () => {
+  const { shell, out } = capturedShell()
+  expect(await run(['create', 'token', '--role', 'operator', '--name', 'ci', '-o', 'json'], shell)).toBe(0)
+  expect(JSON.parse(out())).toEqual({ id: 'tk-1', secret: 'lcm_secret' })
+})
+
 it('makes a token and prints its secret alone', async () => {
   const { shell, out, err } = capturedShell()
   expect(await run(['create', 'token', '--role', 'operator', '--name', 'ci'], shell)).toBe(0)

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { CreateTemplate } from '@lcm/contract/fleet-bodies'
-import type { BodyInput } from '@lcm/contract/routes'
+import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
 import { ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
 import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
-import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
+import { printOne, type ResourceView, TEMPLATE_VIEW } from '../resource-view.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
 import { WORKER_SETTLING } from '../worker-wait.ts'
-import { addCreateDefinition, addCreateSession } from './create-lablets.ts'
+import { addCreateDefinition } from './create-definition.ts'
 
 interface CreateWorkerOptions extends SettleOptions {
   readonly template: string
@@ -26,6 +26,7 @@ interface CreateTokenOptions {
   readonly name: string
   readonly role: Role
   readonly service?: ServiceName
+  readonly output?: Format
 }
 
 export function defineCreate(create: Command, shell: Shell): void {
@@ -46,13 +47,13 @@ export function defineCreate(create: Command, shell: Shell): void {
       createTemplate(options, invocation(command, shell)),
     )
   addCreateDefinition(create, shell)
-  addCreateSession(create, shell)
   create
     .command('token')
     .description('make a token; its secret is printed once')
     .requiredOption('--name <name>', 'who will use it')
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
     .addOption(new Option('--service <service>', 'for the role controller: whose').choices(SERVICES))
+    .addOption(formatOption())
     .action(async (options: CreateTokenOptions, command: Command) => createToken(options, invocation(command, shell)))
   create.addHelpText('afterAll', EXAMPLES)
 }
@@ -64,8 +65,6 @@ Examples:
   lcm create worker -t metal --region eu-west-1 --name metal-9 -o json
   lcm create template -f metal.yaml
   lcm create definition --file bgp-basics.yaml --max-minutes 120
-  lcm create session --definition bgp-basics --minutes 30 --wait
-  lcm create session -d bgp-basics --start 2026-01-31T09:00Z
   lcm create token --role operator --name ci`
 
 async function createWorker(options: CreateWorkerOptions, invoked: Invocation): Promise<void> {
@@ -87,12 +86,30 @@ async function createTemplate(options: CreateTemplateOptions, { shell, output, c
   if (!output.quiet) output.out(`template ${template.name} (${template.id}) is created`)
 }
 
-async function createToken({ name, role, service }: CreateTokenOptions, invoked: Invocation): Promise<void> {
+async function createToken(
+  { name, role, service, output: format }: CreateTokenOptions,
+  invoked: Invocation,
+): Promise<void> {
   const { client } = await invoked.connect()
   const body = { name, role, ...(service === undefined ? {} : { service }) }
   const token = await client.call('createToken', { body, signal: invoked.shell.signal })
+  if (format !== undefined) return printOne(TOKEN_VIEW, token, { output: invoked.output, format, nowMs: 0 })
   invoked.output.out(token.secret)
   invoked.output.note(`Keep it: it is shown this once. Its id is ${token.id}.`)
+}
+
+type NewToken = AnswerOf<'createToken'>
+
+/** Its secret is what it was made for. */
+const TOKEN_VIEW: ResourceView<NewToken> = {
+  nameOf: token => token.name,
+  columns: () => [
+    { title: 'NAME', text: token => token.name },
+    { title: 'ID', text: token => token.id },
+    { title: 'ROLE', text: token => token.role },
+    { title: 'SECRET', text: token => token.secret },
+  ],
+  whenEmpty: '',
 }
 
 async function readTemplate(file: string): Promise<BodyInput<'createTemplate'>> {

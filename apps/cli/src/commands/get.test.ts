@@ -84,6 +84,33 @@ it.each([
   expect(parse((await gotLablets(plural, '--all', '-o', 'yaml')).out()).items).toHaveLength(2)
 })
 
+it('calls workers by their names, also those that come later', async () => {
+  const { shell, api, clock, interrupt, outLines } = capturedShell()
+  api.put(aRunningWorker({ id: 'w-1', name: 'metal-1' }))
+  api.lablets.labs.put(aLab({ worker_id: 'w-1' }))
+  api.lablets.sessions.put(aReadySession({ worker_id: 'w-1' }))
+  expect(await run(['get', 'labs'], shell)).toBe(0)
+  expect(outLines().at(-1)).toContain('metal-1')
+  const done = run(['get', 'sessions', '--watch'], shell)
+  await api.stream(1)
+  expect(outLines().at(-1)).toContain('metal-1')
+  api.put(aRunningWorker({ id: 'w-2', name: 'metal-2' }))
+  api.lablets.sessions.change('ls-1', { worker_id: 'w-2' })
+  await clock.advance(0)
+  expect(outLines().at(-1)).toContain('metal-2')
+  interrupt()
+  expect(await done).toBe(0)
+})
+
+it('says how to see those that are over where there are no others', async () => {
+  const { shell, api, err } = capturedShell()
+  expect(await run(['get', 'sessions'], shell)).toBe(0)
+  expect(err()).toContain('book one with `lcm book DEFINITION`')
+  api.lablets.sessions.put(aSession({ status: 'ARCHIVED' }))
+  expect(await run(['get', 'sessions'], shell)).toBe(0)
+  expect(err()).toContain('there are no sessions but those that are over: `lcm get sessions --all` shows them')
+})
+
 it('shows one definition with its topology, one session, one lab', async () => {
   expect(parse((await gotLablets('definition', 'two-routers', '-o', 'yaml')).out())).toEqual(aDefinition())
   expect(JSON.parse((await gotLablets('session', 'ls-1', '-o', 'json')).out())).toEqual(aReadySession())

@@ -4,6 +4,7 @@ import { CliError, EXIT } from '../exit-code.ts'
 import { positionNow } from '../follow.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { DEFINITIONS, type Kind, LABS, SESSIONS, TEMPLATES, WORKERS } from '../kinds.ts'
+import { BY_ID, readWorkerNames, type WorkerNames } from '../lablets/worker-names.ts'
 import { printList, printOne, type Resource } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 import { type Watchable, watchList } from '../watch-list.ts'
@@ -15,10 +16,18 @@ interface GetOptions {
 }
 
 /** The part of a kind that these options ask for. */
-const watchableOf = <T extends Resource>(kind: Kind<T>, client: Client, { all = false }: GetOptions): Watchable<T> => ({
-  view: kind.view,
+const watchableOf = <T extends Resource>(
+  kind: Kind<T>,
+  client: Client,
+  { all = false }: GetOptions,
+  names: WorkerNames,
+): Watchable<T> => ({
+  view: kind.named?.(names) ?? kind.view,
   list: signal => kind.list(client, all, signal),
-  changed: kind.changed,
+  changed(event) {
+    names.learn(event)
+    return kind.changed(event)
+  },
   deleted: kind.deleted,
   shows: item => all || !kind.isHidden(item),
 })
@@ -65,15 +74,30 @@ async function getThings<T extends Resource>(
   const { client } = await connect()
   const { clock, signal } = shell
   const format = options.output
-  const watchable = watchableOf(kind, client, options)
+  const isNamed = kind.named !== undefined && format === 'table'
+  const watchable = watchableOf(kind, client, options, isNamed ? await readWorkerNames(client, signal) : BY_ID)
   if (idOrName === undefined) {
     if (options.watch) return watchList(watchable, { client, clock, signal, output, format })
     const { items } = await watchable.list(signal)
+    if (items.length === 0 && format === 'table' && (await areAllHidden(kind, client, signal, options)))
+      return output.note(
+        `there are no ${kind.plural} but those that are ${kind.hidden}: \`lcm get ${kind.plural} --all\` shows them`,
+      )
     return printList(watchable.view, items, { output, format, nowMs: clock.now() })
   }
   const item = await kind.find(client, idOrName, signal)
   if (options.watch) return watchList(onlyOne(watchable, kind, item, client), { client, clock, signal, output, format })
   return printOne(watchable.view, item, { output, format, nowMs: clock.now() })
+}
+
+/** Whether an empty list would not be empty with `--all`. */
+async function areAllHidden<T extends Resource>(
+  kind: Kind<T>,
+  client: Client,
+  signal: AbortSignal,
+  { all = false }: GetOptions,
+): Promise<boolean> {
+  return !all && kind.hidden !== null && (await kind.list(client, true, signal)).items.length > 0
 }
 
 /** The same list, narrowed to one thing that was found before. */

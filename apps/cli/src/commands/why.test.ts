@@ -1,9 +1,17 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { toInstant } from '@lcm/domain/instant'
+import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { anInstantiatingSession, aRunningWorker, aSession, aWorker, START_MS } from '../testing/samples.ts'
+import {
+  anInstantiatingSession,
+  aReadySession,
+  aRunningWorker,
+  aSession,
+  aWorker,
+  START_MS,
+} from '../testing/samples.ts'
 
 const at = (secondsAgo: number) => toInstant(START_MS - secondsAgo * 1000)
 const aDecision = (more: Partial<DecisionRecord>): DecisionRecord => ({
@@ -58,17 +66,17 @@ it('explains a boot: why, what is next, what was decided', async () => {
     'Why',
     '  It became STARTING because EC2 says running.',
     '  Then worker-controller decided to wait: CML answered 502.',
-    '    no  ready_answers is 1, and 3 is asked for',
+    '    no  ready answers: 1, at least 3 is asked for',
     '',
     'Wanted',
     '  RUNNING, by ann: class at nine; no policy changes that for another 1h',
     '',
     'Next',
-    '  wait, in 10s: CML answered 502',
+    '  waiting for EC2 to say running; looked at again in 10s',
     '',
     'Decisions, newest first',
     '  20s     wait                CML answered 502',
-    '  4m      record              EC2 says running -> PROVISIONING -> STARTING',
+    '  4m      noted               EC2 says running -> PROVISIONING -> STARTING',
   ])
 })
 
@@ -155,14 +163,19 @@ it('says what comes next of a session, what stands out and what can be done', as
   expect(failing).toContain('  its last error: tags: CML said no')
   expect(failing).toContain('  lcm retry session ls-1    start its lab anew')
   api.plan.length = 0
-  sessions.change('ls-1', { status: 'RUNNING', last_error: null })
+  const { pipeline } = aReadySession()
+  sessions.change('ls-1', { status: 'RUNNING', last_error: null, pipeline })
   const running = await why()
   expect(running).toContain('  nothing until its slot ends')
+  const since = toInstant(START_MS)
+  const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: 'somebody stopped it', since }
+  sessions.change('ls-1', { conditions: [stopped] })
+  expect(await why()).toContain('  lcm retry session ls-1    start its lab again')
   expect(running).toContain('  lcm extend session ls-1 --minutes 30    let it last longer')
   sessions.change('ls-1', { status: 'TERMINATED', last_error: 'worker_lost: metal-1 is TERMINATED' })
   const ended = await why()
   expect(ended).toContain('  nothing; TERMINATED is final')
-  expect(ended).toContain('  lcm create session --definition two-routers    book another')
+  expect(ended).toContain('  lcm book two-routers    book another')
 })
 
 it('gives programs what the API tells of a session', async () => {

@@ -2,6 +2,7 @@ import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { Command } from 'commander'
+import type { Reader } from '../explanation.ts'
 import { findWorker } from '../find.ts'
 import { invocation, wholeNumber } from '../invocation.ts'
 import { findSession } from '../lablets/find.ts'
@@ -16,12 +17,13 @@ const DECISIONS_MAX = 100
 interface WhyOptions {
   readonly limit: number
   readonly json?: boolean
+  readonly verbose?: boolean
 }
 
 interface Explanation {
   /** As the API tells it. */
   readonly told: object
-  lines(nowMs: number, colors: Colors): string[]
+  lines(reader: Reader, colors: Colors): string[]
 }
 
 interface Question {
@@ -51,14 +53,17 @@ function addNoun(why: Command, noun: string, explain: Explain, shell: Shell): vo
     .alias(`${noun}s`)
     .description(`why a ${noun} is where it is, what happens next and what you can do`)
     .option('-n, --limit <count>', 'how many decisions to show', wholeNumber(1, DECISIONS_MAX), DECISIONS)
+    .option('-v, --verbose', "every guard of a decision, also those that stood in nobody's way, and no text cut short")
     .option('--json', 'as the API tells it, for programs')
-    .action(async (idOrName: string, { limit, json = false }: WhyOptions, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const { told, lines } = await explain({ client, idOrName, limit, signal: shell.signal })
-      if (json) output.out(JSON.stringify(told, null, 2))
-      else lines(shell.clock.now(), output.colors).forEach(output.out)
-    })
+    .action(
+      async (idOrName: string, { limit, json = false, verbose: isVerbose = false }: WhyOptions, command: Command) => {
+        const { output, connect } = invocation(command, shell)
+        const { client } = await connect()
+        const { told, lines } = await explain({ client, idOrName, limit, signal: shell.signal })
+        if (json) output.out(JSON.stringify(told, null, 2))
+        else lines({ nowMs: shell.clock.now(), isVerbose }, output.colors).forEach(output.out)
+      },
+    )
 }
 
 const whyWorker: Explain = async ({ client, idOrName, limit, signal }) => {
@@ -66,7 +71,7 @@ const whyWorker: Explain = async ({ client, idOrName, limit, signal }) => {
   const call = { params: { id: worker.id }, query: { limit }, signal }
   const { items: decisions } = await client.call('getWorkerDecisions', call)
   const told = { worker, decisions, plan: await planOf(client, `worker:${worker.id}`, signal) }
-  return { told, lines: (nowMs, colors) => explainWorker(told, nowMs, colors) }
+  return { told, lines: (reader, colors) => explainWorker(told, reader, colors) }
 }
 
 const whySession: Explain = async ({ client, idOrName, limit, signal }) => {
@@ -74,7 +79,7 @@ const whySession: Explain = async ({ client, idOrName, limit, signal }) => {
   const call = { params: { id: session.id }, query: { limit }, signal }
   const { items: decisions } = await client.call('getSessionDecisions', call)
   const told = { session, decisions, plan: await planOf(client, `session:${session.id}`, signal) }
-  return { told, lines: (nowMs, colors) => explainSession(told, nowMs, colors) }
+  return { told, lines: (reader, colors) => explainSession(told, reader, colors) }
 }
 
 /** Whoever may not see the plan is still told the rest. */

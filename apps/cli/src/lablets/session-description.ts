@@ -1,12 +1,13 @@
 import { toMs } from '@lcm/domain/instant'
-import type { LabletSession, Pipeline, Step } from '@lcm/domain/session/lablet-session'
+import { isFinal, type LabletSession, type Pipeline, type Step } from '@lcm/domain/session/lablet-session'
 import { conditionLines, type Fact, factLines, historyLines, section } from '../description.ts'
 import { formatDuration } from '../duration.ts'
 import type { Colors } from '../output.ts'
 import { printable } from '../table.ts'
 import { ageOf } from '../worker-view.ts'
 import { needsOf } from './definition-view.ts'
-import { accessLines, distanceOf, inkOf, type NamedStep, statusOf, stepsOf, waitsFor } from './session-view.ts'
+import { accessLines, distanceOf, endOf, inkOf, type NamedStep, statusOf, stepsOf, waitsFor } from './session-view.ts'
+import { BY_ID } from './worker-names.ts'
 
 export interface DescribedSession {
   readonly session: LabletSession
@@ -30,7 +31,7 @@ export function describeSession(described: DescribedSession, nowMs: number, colo
 
 const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colors: Colors): readonly Fact[] => [
   ['status', `${inkOf(session.status, colors)(statusOf(session))} for ${ageOf(session.entered_status_at, nowMs)}`],
-  ['waits', printable(waitsFor(session))],
+  ['waits', printable(waitsFor(session, { ...BY_ID, of: id => workerLabel ?? id }))],
   ['error', session.last_error === null ? null : printable(session.last_error)],
   ['slot', slotOf(session, nowMs)],
   ['owner', printable(session.owner)],
@@ -44,10 +45,14 @@ const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colo
 ]
 
 /** From when to when, and how far away that is. */
-export function slotOf({ timeslot: { start, end } }: LabletSession, nowMs: number): string {
+export function slotOf(session: LabletSession, nowMs: number): string {
+  const { start, end } = session.timeslot
+  const over = endOf(session)
+  if (isFinal(session.status) && over < start)
+    return `${start} to ${end}, over ${distanceOf(over, nowMs)}, before it began`
   const begins = toMs(start) > nowMs ? 'begins' : 'began'
-  const ends = toMs(end) > nowMs ? 'ends' : 'ended'
-  return `${start} to ${end}, ${begins} ${distanceOf(start, nowMs)}, ${ends} ${distanceOf(end, nowMs)}`
+  const ends = toMs(over) > nowMs ? 'ends' : 'ended'
+  return `${start} to ${end}, ${begins} ${distanceOf(start, nowMs)}, ${ends} ${distanceOf(over, nowMs)}`
 }
 
 export const wantedBy = ({ desired_status, desired_by, desired_reason }: LabletSession): string =>

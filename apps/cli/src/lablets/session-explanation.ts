@@ -1,8 +1,8 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
-import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { isFinal, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { section } from '../description.ts'
-import { decisionLines, plannedText, reasonsOf } from '../explanation.ts'
+import { decisionLines, plannedText, type Reader, reasonsOf } from '../explanation.ts'
 import type { Colors } from '../output.ts'
 import { printable } from '../table.ts'
 import { ageOf } from '../worker-view.ts'
@@ -17,19 +17,20 @@ export interface ExplainedSession {
 }
 
 /** Why a session is where it is, what happens next, and what its reader can do about it. */
-export function explainSession(explained: ExplainedSession, nowMs: number, colors: Colors): string[] {
+export function explainSession(explained: ExplainedSession, reader: Reader, colors: Colors): string[] {
+  const { nowMs, isVerbose } = reader
   const { session, decisions, plan } = explained
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = inkOf(session.status, colors)(session.status)
   const name = `${session.id} of ${session.definition.name} ${session.definition.version}`
   return [
     `${colors.bold(printable(name))} is ${status}, for ${ageOf(session.entered_status_at, nowMs)} now.`,
-    ...part('Why', reasonsOf(session.state_history, decisions)),
+    ...part('Why', reasonsOf(session.state_history, decisions, reader)),
     ...part('Wanted', [`${wantedBy(session)}; ${slotOf(session, nowMs)}`]),
     ...part('Next', [nextOf(session, plan, nowMs)]),
     ...part('What stands out', obstaclesOf(session, nowMs)),
     ...part('What you can do', adviceFor(session)),
-    ...part('Decisions, newest first', decisionLines(decisions, nowMs)),
+    ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
   ]
 }
 
@@ -49,6 +50,9 @@ const obstaclesOf = (session: LabletSession, nowMs: number): string[] => [
     .map(({ type, message, since }) => `${type}, for ${ageOf(since, nowMs)}: ${message}`),
 ]
 
+const isLabStopped = ({ conditions }: LabletSession): boolean =>
+  conditions.some(({ type, status }) => type === LAB_STOPPED && status)
+
 function adviceFor(session: LabletSession): string[] {
   const { id, status, definition, last_error } = session
   switch (status) {
@@ -64,11 +68,12 @@ function adviceFor(session: LabletSession): string[] {
     case 'READY':
     case 'RUNNING':
       return [
+        ...(isLabStopped(session) ? [`lcm retry session ${id}    start its lab again`] : []),
         `lcm describe session ${id}    how to get in`,
         `lcm extend session ${id} --minutes 30    let it last longer`,
       ]
     case 'TERMINATED':
-      return last_error === null ? [] : [`lcm create session --definition ${definition.name}    book another`]
+      return last_error === null ? [] : [`lcm book ${definition.name}    book another`]
     default:
       return []
   }

@@ -33,6 +33,26 @@ it('shows sessions as a table', () => {
   ])
 })
 
+it('shows for what it waits in a few words, and a name where there is one', () => {
+  const waiting_reason = 'it waits for metal-2, which has room again when ls-7 ends'
+  expect(stageOf(aSession({ waiting_reason }))).toBe('it waits for metal-2, which…')
+  expect(stageOf(aSession({ waiting_reason: 'no worker yet' }))).toBe('no worker yet')
+  const names = { of: () => 'metal-1', learn: () => undefined }
+  expect(waitsFor(aSession({ status: 'SCHEDULED', worker_id: 'w-1' }), names)).toBe(
+    'it has a place on metal-1 and waits for its time',
+  )
+  expect(tableLines(sessionColumns(START_MS, plain, names), [aReadySession()])[1]).toContain(' metal-1 ')
+})
+
+it('that is over has ended, whatever its slot says', () => {
+  const over = { status: 'TERMINATED', entered_status_at: toInstant(START_MS + 60_000) } as const
+  const ended = (more: object) =>
+    tableLines(sessionColumns(START_MS + 120_000, plain), [aSession({ ...over, ...more })])[1] ?? ''
+  expect(ended({})).toMatch(/ 2m ago +1m ago /)
+  const [start, end] = [toInstant(START_MS + 600_000), toInstant(START_MS + 900_000)]
+  expect(ended({ timeslot: { start, end } })).toMatch(/ - +1m ago /)
+})
+
 it('says that it is to end before its time, until it has', () => {
   expect(statusOf(aReadySession({ desired_status: 'TERMINATED' }))).toBe('READY -> TERMINATED')
   expect(statusOf(aSession({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toBe('TERMINATED')

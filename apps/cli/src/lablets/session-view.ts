@@ -1,11 +1,18 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
-import type { LabletSession, Pipeline, SessionStatus, Step } from '@lcm/domain/session/lablet-session'
-import { UNTOUCHED } from '@lcm/domain/session/lablet-session'
+import {
+  isFinal,
+  type LabletSession,
+  type Pipeline,
+  type SessionStatus,
+  type Step,
+  UNTOUCHED,
+} from '@lcm/domain/session/lablet-session'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { formatDuration } from '../duration.ts'
 import type { Colors } from '../output.ts'
 import { type Column, tableLines } from '../table.ts'
 import { ageOf } from '../worker-view.ts'
+import { BY_ID } from './worker-names.ts'
 
 type Ink = 'green' | 'yellow' | 'blue' | 'gray' | 'magenta'
 
@@ -64,16 +71,16 @@ export function placeIn({ pipeline }: LabletSession): Place | null {
 const TAKEN_DOWN = 'its lab is taken down'
 
 /** What it waits for, as a sentence; empty when it waits for nothing. */
-export function waitsFor(session: LabletSession): string {
+export function waitsFor(session: LabletSession, names = BY_ID): string {
   switch (session.status) {
     case 'PENDING':
       return session.waiting_reason ?? 'waiting for a place'
     case 'SCHEDULED':
-      return session.waiting_reason ?? `it has a place on ${session.worker_id} and waits for its time`
+      return session.waiting_reason ?? `it has a place on ${names.of(session.worker_id ?? '')} and waits for its time`
     case 'INSTANTIATING':
       return stepText(session) ?? (session.pipeline === null ? 'its lab is about to be started' : 'its lab is up')
     case 'READY':
-      return 'its lab is up and waits for its slot'
+      return stepText(session) ?? 'its lab is up and waits for its slot'
     case 'EXPIRED':
       return 'its time is over'
     case 'STOPPING':
@@ -81,6 +88,7 @@ export function waitsFor(session: LabletSession): string {
     case 'STOPPED':
       return TAKEN_DOWN
     case 'RUNNING':
+      return stepText(session) ?? ''
     case 'ARCHIVED':
       return ''
     case 'TERMINATED':
@@ -108,20 +116,40 @@ function nodesUp({ status, output: { booted, nodes } }: NamedStep): string[] {
 
 /** The same in a word or two, for a table. */
 export function stageOf(session: LabletSession): string {
-  if (session.status !== 'INSTANTIATING' && session.status !== 'STOPPING') return ''
+  if (session.status === 'PENDING') return firstWords(session.waiting_reason ?? '')
+  if (session.status === 'EXPIRED' || session.status === 'STOPPED' || isFinal(session.status)) return ''
   const place = placeIn(session)
   return place === null ? '' : `${place.step.name} ${place.number}/${place.count}`
 }
 
-export const sessionColumns = (nowMs: number, colors: Colors): readonly Column<LabletSession>[] => [
+const STAGE_CHARS_MAX = 32
+
+/** As many of them as a table has room for. */
+function firstWords(text: string): string {
+  if (text.length <= STAGE_CHARS_MAX) return text
+  const cut = text.slice(0, STAGE_CHARS_MAX - 1)
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), STAGE_CHARS_MAX / 2)).trimEnd()}…`
+}
+
+/** When its time is over, or when it really was. */
+export const endOf = ({ status, timeslot, entered_status_at }: LabletSession): Instant =>
+  isFinal(status) && entered_status_at < timeslot.end ? entered_status_at : timeslot.end
+
+export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): readonly Column<LabletSession>[] => [
   { title: 'ID', text: session => session.id },
   { title: 'DEFINITION', text: ({ definition }) => `${definition.name} ${definition.version}` },
   { title: 'OWNER', text: session => session.owner },
   { title: 'STATUS', text: statusOf, paint: (text, session) => inkOf(session.status, colors)(text) },
   { title: 'STAGE', text: stageOf },
-  { title: 'WORKER', text: session => session.worker_id ?? '' },
-  { title: 'BEGINS', text: session => distanceOf(session.timeslot.start, nowMs) },
-  { title: 'ENDS', text: session => distanceOf(session.timeslot.end, nowMs) },
+  { title: 'WORKER', text: ({ worker_id }) => (worker_id === null ? '' : names.of(worker_id)) },
+  {
+    title: 'BEGINS',
+    text: session =>
+      isFinal(session.status) && endOf(session) < session.timeslot.start
+        ? ''
+        : distanceOf(session.timeslot.start, nowMs),
+  },
+  { title: 'ENDS', text: session => distanceOf(endOf(session), nowMs) },
   { title: 'AGE', text: session => ageOf(session.created_at, nowMs) },
 ]
 

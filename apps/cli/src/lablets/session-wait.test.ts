@@ -3,7 +3,8 @@ import { type LabletSession, SESSION_STATUSES } from '@lcm/domain/session/lablet
 import { expect, it } from 'vitest'
 import { aReadySession, aSession, START_MS } from '../testing/samples.ts'
 import type { Verdict } from '../wait.ts'
-import { judge, patienceFor, SESSION_SETTLING } from './session-wait.ts'
+import { judge, patienceFor, sessionSettling } from './session-wait.ts'
+import { BY_ID } from './worker-names.ts'
 
 const judged = (kind: Verdict['kind'], goal: LabletSession['desired_status']) =>
   SESSION_STATUSES.filter(status => judge(aSession({ status, desired_status: goal }), goal).kind === kind)
@@ -38,10 +39,10 @@ it('has patience until 45 minutes after the slot begins, as far as a timer reach
 })
 
 it('ends with the slot and the ways in, where there are any', () => {
-  const { sentence, lines } = SESSION_SETTLING.outcome(aReadySession(), '2m', START_MS - 600_000)
+  const { sentence, lines } = sessionSettling(BY_ID).outcome(aReadySession(), '2m', START_MS - 600_000)
   expect(sentence).toBe('session ls-1 is READY after 2m: it begins in 10m and ends in 1h10m')
   expect(lines).toHaveLength(3)
-  expect(SESSION_SETTLING.outcome(aReadySession({ access: [] }), '2m', START_MS)).toEqual({
+  expect(sessionSettling(BY_ID).outcome(aReadySession({ access: [] }), '2m', START_MS)).toEqual({
     sentence: 'session ls-1 is READY after 2m: it ends in 1h; its lab opens no ports',
     lines: [],
   })

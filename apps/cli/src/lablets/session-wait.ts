@@ -4,6 +4,7 @@ import { SESSIONS } from '../kinds.ts'
 import type { Settling } from '../settle.ts'
 import { impossible, reached, underWay, type Verdict, WAIT_MS_DEFAULT, type Waited } from '../wait.ts'
 import { accessLines, distanceOf, waitsFor } from './session-view.ts'
+import { BY_ID, type WorkerNames } from './worker-names.ts'
 
 type Goal = LabletSession['desired_status']
 
@@ -15,7 +16,7 @@ export function judge(session: LabletSession, goal: Goal): Verdict {
   switch (status) {
     case 'READY':
     case 'RUNNING':
-      return reached
+      return judgeUp(session)
     case 'PENDING':
     case 'SCHEDULED':
     case 'INSTANTIATING':
@@ -25,11 +26,19 @@ export function judge(session: LabletSession, goal: Goal): Verdict {
   }
 }
 
+/** Somebody may have asked for its lab to be started again. */
+function judgeUp({ pipeline }: LabletSession): Verdict {
+  const steps = pipeline?.name === 'instantiate' ? Object.entries(pipeline.steps) : []
+  const failed = steps.find(([, { status }]) => status === 'failed')
+  if (failed !== undefined) return impossible(`did not get its lab back: ${failed[0]}: ${failed[1].error}`)
+  return steps.every(([, { status }]) => status === 'completed' || status === 'skipped') ? reached : underWay
+}
+
 const endOf = ({ last_error, state_history }: LabletSession): string =>
   last_error ?? state_history.at(-1)?.because ?? 'no reason is recorded'
 
 /** A session, until its lab is up, or gone where it was cancelled. */
-export function waitedSession(start: LabletSession): Waited<LabletSession> {
+export function waitedSession(start: LabletSession, names = BY_ID): Waited<LabletSession> {
   const goal = start.desired_status
   return {
     start,
@@ -38,22 +47,25 @@ export function waitedSession(start: LabletSession): Waited<LabletSession> {
     handle: start.id,
     mayVanish: goal === 'TERMINATED',
     read: (client, signal) => client.call('getSession', { params: { id: start.id }, signal }),
-    changed: SESSIONS.changed,
+    changed(event) {
+      names.learn(event)
+      return SESSIONS.changed(event)
+    },
     deleted: SESSIONS.deleted,
     judge: session => judge(session, goal),
-    progressText,
+    progressText: session => progressText(session, names),
   }
 }
 
-function progressText(session: LabletSession): string {
-  const waits = waitsFor(session)
+function progressText(session: LabletSession, names: WorkerNames): string {
+  const waits = waitsFor(session, names)
   const more = waits === '' ? ` and will be ${session.desired_status}` : `: ${waits}`
   return `session ${session.id} is ${session.status}${more}`
 }
 
-export const SESSION_SETTLING: Settling<LabletSession> = {
-  view: SESSIONS.view,
-  waited: waitedSession,
+export const sessionSettling = (names: WorkerNames): Settling<LabletSession> => ({
+  view: SESSIONS.named?.(names) ?? SESSIONS.view,
+  waited: start => waitedSession(start, names),
   outcome(session, elapsed, nowMs) {
     const head = `session ${session.id} is ${session.status} after ${elapsed}`
     if (isFinal(session.status)) return { sentence: head, lines: [] }
@@ -63,7 +75,7 @@ export const SESSION_SETTLING: Settling<LabletSession> = {
     const doors = lines.length === 0 ? '; its lab opens no ports' : ''
     return { sentence: `${head}: ${begins}ends ${distanceOf(end, nowMs)}${doors}`, lines }
   },
-}
+})
 
 /** Timers can't be longer. */
 const PATIENCE_MS_MAX = 24 * 24 * 3_600_000

@@ -1,12 +1,12 @@
 import type { EventEnvelope } from '@lcm/contract/events'
-import { CreateDefinition, CreateSession } from '@lcm/contract/lablet-bodies'
+import { CreateDefinition, CreateSession, PutDefinition } from '@lcm/contract/lablet-bodies'
 import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { LAB_ACTIONS, type LabAction, type LabRecord } from '@lcm/domain/lablet/lab-record'
-import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
+import { type LabletDefinition, nextPatch } from '@lcm/domain/lablet/lablet-definition'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { newPipeline } from '@lcm/domain/session/pipeline'
+import { retryOf } from '@lcm/domain/session/retry'
 import { aDefinition, aSession, START_MS } from './samples.ts'
 
 interface Document {
@@ -130,12 +130,32 @@ function ofDefinitions({ definitions, sessions, preview }: Lablets, { method, id
   if (id === '') return ok(201, createDefinition(definitions, body))
   const definition = has(definitions.get(id), 'definition', id)
   if (verb === 'placement-preview') return ok(200, preview)
+  if (verb === 'sync') {
+    if (definition.source === 'inline') refuse('source_inline', `${definition.name} was given inline`)
+    return ok(202, definitions.change(id, { sync: { ...definition.sync, status: 'requested' } }))
+  }
   if (verb === 'deprecate') return ok(202, definitions.change(id, { status: 'DEPRECATED' }))
   if (method === 'GET') return ok(200, definition)
+  if (method === 'PUT') return ok(200, putDefinition(definitions, definition, body))
   if (sessions.all().some(each => each.definition.id === id && !isFinal(each.status)))
     refuse('definition_in_use', `a session needs ${definition.name}`)
   definitions.remove(id)
   return ok(204, null)
+}
+
+function putDefinition(
+  definitions: Lablets['definitions'],
+  current: LabletDefinition,
+  body: string | null,
+): LabletDefinition {
+  const { topology = current.topology, needs, port_template, ...changes } = PutDefinition.parse(JSON.parse(body ?? ''))
+  const said = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
+  if (current.status === 'DEPRECATED') refuse('definition_deprecated', `${current.name} is DEPRECATED`)
+  const kept = { needs: needs ?? current.needs, port_template: port_template ?? current.port_template }
+  const definition_version = nextPatch(current.definition_version)
+  const next = { ...current, ...said, ...kept, topology, definition_version, id: 'ld-2', version: 1 }
+  definitions.put(next)
+  return next
 }
 
 /** `broken` stands for YAML that is no lab. */
@@ -159,8 +179,13 @@ function ofSessions({ definitions, sessions }: Lablets, { method, id, verb, quer
   const session = has(sessions.get(id), 'session', id)
   if (verb === 'extend') return ok(202, extend(sessions, session, JSON.parse(body ?? '')))
   if (verb === 'retry') {
-    if (session.status !== 'INSTANTIATING') refuse('session_wrong_state', `it is ${session.status}`)
-    return ok(202, sessions.change(id, { pipeline: newPipeline('instantiate', 2), last_error: null }))
+    const retry = retryOf(session, AT)
+    if (retry.kind === 'refused') refuse('session_wrong_state', retry.because)
+    return ok(202, retry.kind === 'try' ? sessions.change(id, retry.changes) : session)
+  }
+  if (verb === 'requeue') {
+    if (session.status !== 'SCHEDULED') refuse('session_wrong_state', `it is ${session.status}`)
+    return ok(202, sessions.change(id, { status: 'PENDING', worker_id: null }))
   }
   if (method === 'GET') return ok(200, session)
   return ok(202, isFinal(session.status) ? session : sessions.change(id, { desired_status: 'TERMINATED' }))

@@ -64,6 +64,14 @@ function completed(before: Worker, changed: WorkerChange, request: WorkerWriter,
   return { document: worker, entries }
 }
 
+/** What is said of a failure is over with it; whoever tries again waits anew. */
+const OF_FAILURE: readonly string[] = [
+  CONDITION.failed,
+  CONDITION.stoppedAfterFailure,
+  CONDITION.overdue,
+  CONDITION.blocked,
+]
+
 function moved(before: Worker, worker: Worker, note: { at: Instant; because: string }): Worker {
   const { status: from } = before
   const { status: to } = worker
@@ -72,7 +80,7 @@ function moved(before: Worker, worker: Worker, note: { at: Instant; because: str
     throw new ProblemError('illegal_transition', `${from} can not become ${to}; from there it goes to ${allowed}`)
   }
   const history = [...before.state_history, { from, to, ...note }].slice(-STATE_HISTORY_MAX)
-  const conditions = from === 'FAILED' ? withoutCondition(worker.conditions, CONDITION.failed) : worker.conditions
+  const conditions = from === 'FAILED' ? OF_FAILURE.reduce(withoutCondition, worker.conditions) : worker.conditions
   // From what the change itself says: a person's retry begins to count anew.
   const failures = failuresAfter({ ...before, failures: worker.failures }, to)
   return { ...worker, conditions, failures, entered_status_at: note.at, state_history: history }

@@ -8,6 +8,9 @@ import type { Api, Request } from '../api.ts'
 import { newWorkerId, usableRegion } from './create-worker.ts'
 import { auditEntry, transitionEntry } from './entries.ts'
 
+/** More than there are records of one machine. */
+const TOLD_MAX = 100
+
 type ImportRequest = Request<object, unknown, BodyOf<'importWorker'>>
 
 /** A machine that was found. The same machine is recorded once, however often it is reported. */
@@ -20,7 +23,8 @@ export async function importWorker(api: Api, request: ImportRequest): Promise<{ 
   ]
   const result = await api.workers.insert(worker, entries)
   if (result.ok) return { worker, isNew: true }
-  const [known] = await api.workers.list({ where: { ec2_instance_id: request.body.ec2_instance_id }, limit: 1 })
+  const told = await api.workers.list({ where: { ec2_instance_id: request.body.ec2_instance_id }, limit: TOLD_MAX })
+  const known = told.find(each => each.status !== 'TERMINATED')
   if (known === undefined) throw new ProblemError('store_unavailable', 'the machine is being recorded; try again')
   return { worker: known, isNew: false }
 }

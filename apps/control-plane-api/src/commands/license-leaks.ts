@@ -7,7 +7,10 @@ import type { Api, Request } from '../api.ts'
 import { changeDocument } from './change.ts'
 import { auditEntry } from './entries.ts'
 
-/** One record per worker, however often it is reported. */
+/** More than one worker loses in its life. */
+const TOLD_MAX = 1000
+
+/** One open record per worker, however often it is reported. */
 export async function reportLicenseLeak(
   api: Api,
   { body, actor }: Request<object, unknown, BodyOf<'reportLicenseLeak'>>,
@@ -21,7 +24,8 @@ export async function reportLicenseLeak(
     auditEntry(actor, 'report', now, { after: { worker_id: body.worker_id } }),
   ])
   if (result.ok) return { leak, isNew: true }
-  const [known] = await api.leaks.list({ where: { worker_id: body.worker_id }, limit: 1 })
+  const told = await api.leaks.list({ where: { worker_id: body.worker_id }, limit: TOLD_MAX })
+  const known = told.find(each => each.resolved_at === null)
   if (known === undefined) throw new ProblemError('store_unavailable', 'the leak is being recorded; try again')
   return { leak: known, isNew: false }
 }

@@ -24,6 +24,7 @@ export async function reportStatus(api: Api, request: WorkerRequest<BodyOf<'repo
     refuseNewAttempt(worker, changes.launch)
     token = isOver ? worker.secret_refs.license_token : undefined
     const seen = { ...withChanges(worker, changes), fence: raisedFence(worker, request) }
+    refuseForgetting(worker, seen)
     const followed = consequenceOf(worker, isOver ? withRef(seen, 'license_token', null) : seen, settings, now)
     if (followed === null)
       throw new ProblemError('illegal_transition', `sessions live on ${worker.name}, and its drain has time left`)
@@ -57,6 +58,18 @@ function refuseNewAttempt(worker: Worker, launch: Worker['launch'] | undefined):
     throw new ProblemError('illegal_transition', `attempt ${launch.n} of ${worker.name} was never opened`)
   if (launch.state === 'open' && last.state !== 'open')
     throw new ProblemError('illegal_transition', `attempt ${launch.n} of ${worker.name} is closed`)
+}
+
+/** Whatever leads to a machine that is there, or may be, stays on record. */
+function refuseForgetting(before: Worker, after: Worker): void {
+  if (before.status === after.status) return
+  if (after.status === 'PENDING' && after.ec2_instance_id !== null)
+    throw new ProblemError(
+      'illegal_transition',
+      `${after.name} has ${after.ec2_instance_id}; a second one would follow`,
+    )
+  if (before.status === 'PENDING' && after.status === 'TERMINATED' && after.launch?.state === 'open')
+    throw new ProblemError('illegal_transition', `attempt ${after.launch.n} of ${after.name} may still show a machine`)
 }
 
 function isSame(one: LaunchAttempt, other: LaunchAttempt): boolean {

@@ -18,6 +18,7 @@ const REPORT = {
   watch: { healthy: true, age_seconds: 0.5 },
   last_sweep: null,
   plan: [],
+  problems: ['AWS refuses RunInstances in us-east-1'],
 }
 const WC = 'worker-controller'
 const beat = (instance: string, report: object = {}, service: ServiceName = WC, as: ServiceName = service) =>

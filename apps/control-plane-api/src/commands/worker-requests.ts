@@ -23,7 +23,7 @@ export function patchWorker(api: Api, request: WorkerRequest<BodyOf<'patchWorker
   })
 }
 
-/** The controller looks anew and takes the wish away. More often than every ten seconds would only cost calls. */
+/** Each controller looks anew at what is its own and takes its wish away. More often than every ten seconds would only cost calls. */
 export async function refreshWorker(api: Api, request: Reasoned): Promise<Worker> {
   const isTooSoon = await wasRefreshed(api, request.params.id)
   return changeWorker(api, request, (worker, now) => {
@@ -31,7 +31,7 @@ export async function refreshWorker(api: Api, request: Reasoned): Promise<Worker
     const last = worker.refresh_requested_at
     if (isTooSoon || (last !== null && toMs(now) - toMs(last) < REFRESH_MS_MIN)) return null
     const entries = [auditEntry(request.actor, 'refresh', now, { reason: request.body.reason })]
-    return { worker: { ...worker, refresh_requested_at: now }, entries }
+    return { worker: { ...worker, refresh_requested_at: now, labs_refresh_requested_at: now }, entries }
   })
 }
 

@@ -1,3 +1,4 @@
+import type { LabGraph } from '@lcm/contract/lablet-bodies'
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
@@ -25,10 +26,17 @@ export async function findDefinition(api: Api, id: string): Promise<StoredDefini
 }
 
 /** As it is once a change of versions that was cut short is finished. */
-export async function getDefinition(api: Api, id: string): Promise<LabletDefinition> {
-  const definition = await findDefinition(api, id)
-  if (definition.status === 'ACTIVE') await settleVersions(api, definition.name)
-  return shownDefinition(await findDefinition(api, id))
+export async function getDefinition(
+  api: Api,
+  id: string,
+  graphOf: (definition: LabletDefinition) => Promise<LabGraph | null>,
+): Promise<AnswerOf<'getDefinition'>> {
+  const found = await findDefinition(api, id)
+  if (found.status === 'ACTIVE') await settleVersions(api, found.name)
+  const stored = await findDefinition(api, id)
+  const { needs, port_template } = stored.given
+  const definition = shownDefinition(stored)
+  return { ...definition, given: { needs, port_template }, graph: await graphOf(definition) }
 }
 
 export async function listDefinitions(

@@ -6,10 +6,13 @@ import { toInstant } from '@lcm/domain/instant'
 import { type Change, type PositionedChange, StoreError } from '@lcm/store/store'
 import type { Api } from '../api.ts'
 import { type Followed, followChanges } from '../feed/follow-changes.ts'
+import { oncePer } from '../json-bytes.ts'
 import type { LiveNews } from '../live-news.ts'
+import { concernOf } from './concern.ts'
 import { summaryOf } from './definitions.ts'
-import { mayHear } from './may-hear.ts'
+import { seesAll, textFor } from './own-and-others.ts'
 import { settingsView } from './settings.ts'
+import { type Told, toldOf } from './told.ts'
 import { viewOf } from './workers.ts'
 
 /** Every stream is told the same text of a change, which is made once. */
@@ -28,13 +31,7 @@ export interface Follow {
   readonly signal: AbortSignal
 }
 
-interface Told {
-  readonly type: EventEnvelope['type']
-  readonly id: string
-  readonly text: string
-  /** Whose it is; null for what everybody may see. */
-  readonly owner: string | null
-}
+type DecisionEvent = Extract<EventEnvelope, { type: 'decision' }>
 
 export function eventStreams(api: Api, news: LiveNews): EventStreams {
   const texts = new Map<string, Promise<Told | null>>()
@@ -51,23 +48,32 @@ export function eventStreams(api: Api, news: LiveNews): EventStreams {
     return made
   }
 
+  /** Every stream is given the same decision, so that whom it concerns is asked once for all of them. */
+  const concern = oncePer((event: DecisionEvent) => concernOf(api, event.data.resource))
+
+  async function newsFor(event: EventEnvelope, actor: Actor): Promise<string | null> {
+    if (event.type !== 'decision' || seesAll(actor)) return textOfNews(event)
+    const { owner, own } = await concern(event)
+    if (owner !== null && !maySee(actor, owner)) return null
+    return textOfNews({ ...event, data: textFor(event.data, own) })
+  }
+
   async function saidOf(
     followed: Followed,
     events: readonly EventEnvelope[],
-    isWanted: (told: Told) => boolean,
+    { actor, isWanted }: { actor: Actor; isWanted: (event: Filtered) => boolean },
   ): Promise<string[]> {
-    const said = events.map(textOfNews)
+    const said: (string | null)[] = []
+    for (const event of events) if (isWanted(event)) said.push(await newsFor(event, actor))
     if (followed.kind === 'reset') said.push(signalText(api, 'reset'))
     const told = followed.kind === 'change' ? await textOf(followed.change) : null
-    if (told && isWanted(told)) said.push(told.text)
-    return said
+    if (told && isWanted(told)) said.push(await told.textFor(actor))
+    return said.filter(text => text !== null)
   }
 
   return {
     async *open({ after, query, actor, signal }) {
-      const isAsked = filterOf(query)
-      const isWanted = (event: Filtered) => isAsked(event) && mayBeTold(actor, event)
-      const mayHearOf = mayHear(api, actor)
+      const isWanted = filterOf(query)
       const subscription = news.subscribe()
       try {
         const from = after ?? (await api.feed.position())
@@ -84,8 +90,7 @@ export function eventStreams(api: Api, news: LiveNews): EventStreams {
           },
         }
         for await (const followed of followChanges(api.feed, from, options)) {
-          const news = await allowedOf(subscription.take().filter(isWanted), mayHearOf)
-          const said = await saidOf(followed, news, isWanted)
+          const said = await saidOf(followed, subscription.take(), { actor, isWanted })
           const isQuiet = said.length === 0 && silentMs() >= HEARTBEAT_MS
           for (const text of isQuiet ? [signalText(api, 'heartbeat')] : said) yield text
           if (said.length > 0 || isQuiet) spokeAt = api.clock.monotonic()
@@ -106,19 +111,6 @@ function filterOf({ types, id }: QueryOf<'events'>): (event: Filtered) => boolea
   return event => isType(event.type) && (id === undefined || isAbout(event, id))
 }
 
-async function allowedOf(
-  events: readonly EventEnvelope[],
-  mayHearOf: (resource: string) => Promise<boolean>,
-): Promise<EventEnvelope[]> {
-  const allowed: EventEnvelope[] = []
-  for (const event of events)
-    if (event.type !== 'decision' || (await mayHearOf(event.data.resource))) allowed.push(event)
-  return allowed
-}
-
-const mayBeTold = (actor: Actor, event: Filtered): boolean =>
-  !('owner' in event) || event.owner === null || maySee(actor, event.owner)
-
 const isAbout = (event: Filtered, id: string): boolean =>
   'data' in event && event.type === 'decision'
     ? event.data.resource.endsWith(`:${id}`)
@@ -133,15 +125,7 @@ function signalText(api: Api, type: 'heartbeat' | 'reset'): string {
 
 async function tellingOf(api: Api, change: PositionedChange): Promise<Told | null> {
   const event = await eventOf(api, change)
-  if (event === null) return null
-  const text = writeSse({ id: change.position, data: JSON.stringify(event) })
-  return { type: event.type, id: change.id, text, owner: ownerOf(event) }
-}
-
-/** Of a session that is gone nobody can tell whose it was, so that only those hear of it who see all. */
-function ownerOf(event: EventEnvelope): string | null {
-  if (event.type === 'session.deleted') return ''
-  return event.type === 'session.created' || event.type === 'session.updated' ? event.data.owner : null
+  return event && toldOf(api, event, change)
 }
 
 /**

@@ -132,6 +132,21 @@ describe('money', () => {
     expect((await summary()).cost).toMatchObject({ spent_usd: 5_000, saved_usd: 2_500 })
   })
 
+  it('is told by day, and the days add up to the whole', async () => {
+    const { id } = await fleet.running()
+    await hours(30)
+    await fleet.act(id, 'stop')
+    await fleet.moveTo(id, 'STOPPING')
+    const { cost } = await summary()
+    const sum = cost.by_day.reduce((total: number, day: { spent_usd: number }) => total + day.spent_usd, 0)
+    expect(cost.spent_usd).toBeGreaterThan(30 * 3.6)
+    expect(sum).toBeCloseTo(cost.spent_usd, 9)
+    expect(cost.by_day).toHaveLength(8)
+    expect(cost.by_day[0].day).toBe(cost.since.slice(0, 10))
+    expect(cost.by_day.at(-1).day).toBe(toInstant(fleet.clock.now()).slice(0, 10))
+    expect(cost.by_day.filter((day: { spent_usd: number }) => day.spent_usd > 0).length).toBeGreaterThan(1)
+  })
+
   it('refuses a moment that is none', async () => {
     expect((await fleet.send('GET', 'fleet/summary?since=monday')).status).toBe(400)
   })

@@ -5,6 +5,7 @@ import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../api.ts'
 import { STREAMS } from '../commands/entries.ts'
+import { spentByDay } from './spent-by-day.ts'
 import { allWorkers } from './workers.ts'
 
 const WEEK_MS = 7 * 86_400_000
@@ -31,6 +32,7 @@ export async function fleetSummary(api: Api, query: QueryOf<'getFleetSummary'>):
       per_hour_usd: sum(workers, worker => costOf(worker, now).per_hour_usd),
       since,
       ...spentOf(intervals.map(interval => within(interval, since))),
+      by_day: spentByDay(intervals, since, now),
     },
   }
 }

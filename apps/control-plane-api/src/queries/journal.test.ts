@@ -211,3 +211,28 @@ describe('pages', () => {
     })
   })
 })
+
+describe('the audit with scaling', () => {
+  it('has what policies did among what people did, in the same form', async () => {
+    const { id } = await fleet.running()
+    await fleet.act(id, 'stop')
+    const { items } = (await fleet.send('GET', 'audit?scaling=true', { as: 'operator' })).json
+    const bought = items.find((entry: { action: string }) => entry.action === 'provisioned')
+    expect(bought).toMatchObject({
+      resource: `worker:${id}`,
+      actor: { name: 'scaling', role: 'policy' },
+      before: {},
+      after: { instance_id: expect.stringMatching(/^i-/) },
+      reason: '',
+    })
+    expect(items[0]).toMatchObject({ action: 'stop', actor: { name: 'admin' } })
+    const ats = items.map((entry: Item) => entry.at)
+    expect(ats).toEqual(ats.toSorted().toReversed())
+  })
+
+  it('leaves it out unless asked', async () => {
+    await fleet.running()
+    const { items } = (await fleet.send('GET', 'audit')).json
+    expect(items.map((entry: { action: string }) => entry.action)).not.toContain('provisioned')
+  })
+})

@@ -1,11 +1,14 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
-import { AuditEntry, DecisionRecord } from '@lcm/domain/decision'
+import type { Actor } from '@lcm/domain/actor'
+import { AuditEntry, DecisionRecord, ScalingOutcome } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
 import { StateChange } from '@lcm/domain/worker/worker'
 import type { JournalEntry } from '@lcm/store/store'
+import { z } from 'zod'
 import type { Api, Request } from '../api.ts'
 import { STREAMS } from '../commands/entries.ts'
+import { ownOf, textFor } from './own-and-others.ts'
 import { getSession } from './sessions.ts'
 import { findWorker } from './workers.ts'
 
@@ -19,13 +22,13 @@ interface Paged {
 /** One page of what happened, newest first. The cursor is the last entry, so it stays good whatever happens next. */
 async function journalPage<T>(
   api: Api,
-  which: { stream: string; subject?: string | undefined },
+  which: { streams: readonly string[]; subject?: string | undefined },
   page: Paged,
   read: (entry: JournalEntry) => T,
 ): Promise<{ items: T[]; next_cursor: string | null; revision: string }> {
   const revision = await api.feed.position()
   const entries = await api.store.journal.query({
-    streams: [which.stream],
+    streams: which.streams,
     ...(which.subject === undefined ? {} : { subject: which.subject }),
     ...(page.from === undefined ? {} : { from: page.from }),
     ...(page.to === undefined ? {} : { to: page.to }),
@@ -51,24 +54,19 @@ const History = StateChange.extend({ id: AuditEntry.shape.id, by: AuditEntry.sha
 
 export async function workerHistory(
   api: Api,
-  id: string,
-  query: QueryOf<'getWorkerHistory'>,
+  { params: { id }, query, actor }: Request<{ id: string }, QueryOf<'getWorkerHistory'>, unknown>,
 ): Promise<AnswerOf<'getWorkerHistory'>> {
-  const which = { stream: STREAMS.transition, subject: `worker:${id}` }
+  const which = { streams: [STREAMS.transition], subject: `worker:${id}` }
   const read = (entry: JournalEntry) => History.parse({ ...entry.body, id: entry.id, at: entry.at })
-  return known(api, id, await journalPage(api, which, query, read))
+  return known(api, id, await shownTo(api, actor, journalPage(api, which, query, read)))
 }
 
 export async function workerDecisions(
   api: Api,
-  id: string,
-  query: QueryOf<'getWorkerDecisions'>,
+  { params: { id }, query, actor }: Request<{ id: string }, QueryOf<'getWorkerDecisions'>, unknown>,
 ): Promise<AnswerOf<'getWorkerDecisions'>> {
-  return known(
-    api,
-    id,
-    await journalPage(api, { stream: STREAMS.decision, subject: `worker:${id}` }, query, decisionOf),
-  )
+  const which = { streams: [STREAMS.decision], subject: `worker:${id}` }
+  return known(api, id, await shownTo(api, actor, journalPage(api, which, query, decisionOf)))
 }
 
 /** Only to those who may see the session. */
@@ -77,7 +75,19 @@ export async function sessionDecisions(
   { params, query, actor }: Request<{ id: string }, QueryOf<'getSessionDecisions'>, unknown>,
 ): Promise<AnswerOf<'getSessionDecisions'>> {
   const { id } = await getSession(api, params.id, actor)
-  return journalPage(api, { stream: STREAMS.decision, subject: `session:${id}` }, query, decisionOf)
+  const which = { streams: [STREAMS.decision], subject: `session:${id}` }
+  return shownTo(api, actor, journalPage(api, which, query, decisionOf))
+}
+
+/** Without the names of others' sessions. */
+async function shownTo<T extends object>(
+  api: Api,
+  actor: Actor,
+  page: ReturnType<typeof journalPage<T>>,
+): ReturnType<typeof journalPage<T>> {
+  const own = await ownOf(api, actor)
+  const { items, ...rest } = await page
+  return { ...rest, items: items.map(item => textFor(item, own)) }
 }
 
 /** What happened to a worker is told also when its record is gone. Of one that never was nothing is known. */
@@ -89,7 +99,29 @@ async function known<P extends { items: readonly unknown[] }>(api: Api, id: stri
 export const decisionOf = (entry: JournalEntry): DecisionRecord =>
   DecisionRecord.parse({ ...entry.body, id: entry.id, at: entry.at, resource: entry.subject })
 
-export const listAudit = (api: Api, query: QueryOf<'listAudit'>): Promise<AnswerOf<'listAudit'>> =>
-  journalPage(api, { stream: STREAMS.audit, subject: query.resource }, query, entry =>
-    AuditEntry.parse({ ...entry.body, id: entry.id, at: entry.at, resource: entry.subject }),
-  )
+export function listAudit(api: Api, query: QueryOf<'listAudit'>): Promise<AnswerOf<'listAudit'>> {
+  const streams = query.scaling ? [STREAMS.audit, STREAMS.scaling] : [STREAMS.audit]
+  const read = (entry: JournalEntry) => (entry.stream === STREAMS.scaling ? scalingOf(entry) : auditOf(entry))
+  return journalPage(api, { streams, subject: query.resource }, query, read)
+}
+
+const auditOf = (entry: JournalEntry): AuditEntry =>
+  AuditEntry.parse({ ...entry.body, id: entry.id, at: entry.at, resource: entry.subject })
+
+const ScalingBody = z.looseObject({ outcome: ScalingOutcome, because: z.string().default('') })
+
+/** In the same words: a policy is who did it, and what it came to is what was done. */
+function scalingOf(entry: JournalEntry): AuditEntry {
+  const { outcome, because, ...after } = ScalingBody.parse(entry.body)
+  const actor = { id: 'policy:scaling', name: 'scaling', role: 'policy' }
+  return {
+    id: entry.id,
+    at: entry.at,
+    actor,
+    action: outcome,
+    resource: entry.subject,
+    before: {},
+    after,
+    reason: because,
+  }
+}

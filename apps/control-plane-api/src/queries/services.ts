@@ -1,10 +1,12 @@
+import { maySee } from '@lcm/contract/access'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Actor, SERVICES } from '@lcm/domain/actor'
 import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api } from '../api.ts'
 import { isSilent } from '../commands/services.ts'
-import { mayHear } from './may-hear.ts'
+import { concernOf } from './concern.ts'
+import { seesAll, textFor } from './own-and-others.ts'
 
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
 
@@ -42,8 +44,12 @@ const leaderOf = (instances: readonly ServiceInstance[], epoch: number): Service
 export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFleetPlan'>> {
   const found = await servicesNow(api)
   const all = found.flatMap(({ service, leader }) => (leader?.plan ?? []).map(action => ({ service, ...action })))
-  const mayHearOf = mayHear(api, actor)
+  const at = toInstant(api.clock.now())
+  if (seesAll(actor)) return { at, items: all }
   const items: typeof all = []
-  for (const item of all) if (await mayHearOf(item.resource)) items.push(item)
-  return { at: toInstant(api.clock.now()), items }
+  for (const item of all) {
+    const { owner, own } = await concernOf(api, item.resource)
+    if (owner === null || maySee(actor, owner)) items.push(textFor(item, own))
+  }
+  return { at, items }
 }

@@ -1,5 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { labCountSeries } from '../commands/labs/lab-counts.ts'
 import { aFleet, type Fleet } from '../testing/a-fleet.ts'
 
 let fleet: Fleet
@@ -63,9 +64,29 @@ describe('a sample', () => {
         disk_write_bytes: null,
         nodes_count: null,
         cml_version: null,
+        system_info: null,
         system_health: null,
+        labs_count: null,
       },
     ])
+  })
+
+  it('says how many labs were there when it was taken', async () => {
+    const { id } = await fleet.running()
+    const start = fleet.clock.now()
+    const count = (minutes: number, labs: number) => ({
+      series: labCountSeries(id),
+      at: toInstant(start + minutes * 60_000),
+      body: { count: labs },
+    })
+    await fleet.store.series.append([count(1.5, 4), count(1.6, 5), count(3, 0), count(9, 7)])
+    for (let minute = 0; minute < 5; minute += 1) {
+      await measure(id, {})
+      await fleet.clock.advance(60_000)
+    }
+    const labs = (page: { items: { labs_count: number | null }[] }) => page.items.map(item => item.labs_count)
+    expect(labs(await metrics(id))).toEqual([0, 0, 5, null, null])
+    expect(labs(await metrics(id, `from=${toInstant(start + 4 * 60_000)}`))).toEqual([0])
   })
 
   it.each([{ cpu_utilization: 101 }, { nodes_count: -1 }, { collected_at: 'now' }, { colour: 'red' }])(

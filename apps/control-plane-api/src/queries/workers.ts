@@ -1,13 +1,15 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { Actor } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Query, Sample } from '@lcm/store/store'
-import type { Api } from '../api.ts'
+import type { Api, Request } from '../api.ts'
 import { labCountOf, labCountSeries } from '../commands/labs/lab-counts.ts'
 import { JsonBytes, jsonPage, oncePer } from '../json-bytes.ts'
+import { OWNS_NOTHING, type Own, ownOf, sessionsOfWorker, workerFor } from './own-and-others.ts'
 import { pageOf } from './page.ts'
 import { sampleOf } from './telemetry.ts'
 
@@ -30,13 +32,17 @@ export async function viewOf(api: Api, worker: Worker): Promise<WorkerView> {
   }
 }
 
-export const getWorker = async (api: Api, id: string): Promise<WorkerView> => viewOf(api, await findWorker(api, id))
+export async function getWorker(api: Api, id: string, actor: Actor): Promise<WorkerView> {
+  const worker = await findWorker(api, id)
+  return viewOf(api, workerFor(worker, await ownOf(api, actor)))
+}
 
 /** Made of what each worker and its sample were last time: to write the same JSON again would be most of the work. */
 export async function listWorkers(
   api: Api,
-  query: QueryOf<'listWorkers'>,
+  { query, actor }: Request<object, QueryOf<'listWorkers'>, unknown>,
 ): Promise<JsonBytes<AnswerOf<'listWorkers'>>> {
+  const own = await ownOf(api, actor)
   const { items, ...page } = await pageOf(api, api.workers, query, filterOf(query))
   const series = items.map(worker => `worker:${worker.id}`)
   const labs = items.map(worker => labCountSeries(worker.id))
@@ -49,14 +55,22 @@ export async function listWorkers(
   }
   return new JsonBytes(
     jsonPage(
-      items.map((worker, place) => [openJsonOf(worker), joined(worker, place)]),
+      items.map((worker, place) => [openJsonFor(worker, own), joined(worker, place)]),
       page,
     ),
   )
 }
 
 /** A worker's JSON without its closing brace. */
-const openJsonOf = oncePer((worker: Worker) => Buffer.from(JSON.stringify(worker).slice(0, -1)))
+const openJson = (worker: Worker) => Buffer.from(JSON.stringify(worker).slice(0, -1))
+const openJsonOf = oncePer(openJson)
+/** The same for everybody who has nothing on it. */
+const openJsonForOthers = oncePer((worker: Worker) => openJson(workerFor(worker, OWNS_NOTHING)))
+function openJsonFor(worker: Worker, own: Own | null): Buffer {
+  if (own === null) return openJsonOf(worker)
+  const isGuest = sessionsOfWorker(worker).some(id => own.sessions.has(id))
+  return isGuest ? openJson(workerFor(worker, own)) : openJsonForOthers(worker)
+}
 /** The fields that follow, up to those that change by themselves. */
 const openJsonOfSample = oncePer((sample: Sample) => `,${JSON.stringify(measured(sample)).slice(1, -1)}`)
 const WITHOUT_SAMPLE = `,${JSON.stringify(measured(undefined)).slice(1, -1)}`

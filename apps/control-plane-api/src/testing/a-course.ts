@@ -15,10 +15,14 @@ nodes:
     node_definition: iol-xe
     ram: 1024
     tags: [serial:5000]
+    x: 0
+    y: 0
   - id: n1
     label: r2
     node_definition: iol-xe
     ram: 1024
+    x: 200
+    y: 0
 links: []
 `
 
@@ -48,6 +52,7 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
     await fleet.report(id, version, { service_status: 'AVAILABLE' })
     return fleet.edit(id, worker => ({
       license: { ...worker.license, status: 'REGISTERED', product: 'CML_Enterprise' },
+      cml: { ...worker.cml, node_definitions: ['iol-xe'] },
       ...more,
     }))
   }

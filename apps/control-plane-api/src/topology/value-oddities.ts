@@ -14,18 +14,22 @@ export interface Oddity {
 /** What stores, parsers and labs differ over, or what grew beyond measure by references; null when there is nothing of it. */
 export function oddityIn(value: unknown, { depthMax, charsMax }: Limits): Oddity | null {
   let chars = 0
+  const around = new Set<object>()
   const walk = (each: unknown, path: readonly (string | number)[]): Oddity | null => {
     chars += typeof each === 'string' ? each.length : 1
     if (chars > charsMax) return { path, message: 'its references make it too long' }
     if (path.length > depthMax) return { path, message: 'nested too deeply' }
     if (typeof each === 'string') return oddText(each, path)
     if (typeof each !== 'object' || each === null) return null
+    if (around.has(each)) return { path, message: 'it refers to itself' }
+    around.add(each)
     for (const [key, child] of Object.entries(each)) {
       const place = [...path, Array.isArray(each) ? Number(key) : key]
       const odd =
         (key === '__proto__' ? { path, message: '__proto__ is not allowed' } : oddText(key, path)) ?? walk(child, place)
       if (odd !== null) return odd
     }
+    around.delete(each)
     return null
   }
   return walk(value, [])

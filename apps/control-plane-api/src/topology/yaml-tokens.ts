@@ -1,18 +1,56 @@
 import { type CST, Lexer, type LineCounter, Parser } from 'yaml'
 
-/** The tokens of a text, or where it is nested too deeply: what comes after that is never read. */
-export function tokensOf(
+/** What a text may hold before it is refused. It is read in slices of a fixed number of words, and whoever waits gets a turn between. */
+export interface TokenLimits {
+  readonly depthMax: number
+  readonly wordsMax: number
+  /** Lists and maps in brackets take longer to understand than anything else of their length. */
+  readonly bracketsMax: number
+  /** Text in quotes is understood character by character. */
+  readonly quotedCharsMax: number
+  /** Directives, documents and what fits nowhere; each of them costs far more than a word. */
+  readonly oddTokensMax: number
+}
+
+export interface Tokens {
+  readonly tokens: readonly CST.Token[]
+  readonly isLong: boolean
+  /** Where the text goes beyond a limit, and which; what comes after that is never read. */
+  readonly beyond: { readonly offset: number; readonly message: string } | null
+}
+
+/** So many words are read in one go, which takes a few milliseconds. */
+export const WORDS_PER_SLICE = 2_000
+
+/** What stands between documents, besides comments and empty lines. */
+const ODD: ReadonlySet<CST.Token['type']> = new Set(['directive', 'document', 'doc-end', 'error'])
+
+export async function tokensOf(
   text: string,
   lines: LineCounter,
-  depthMax: number,
-): { tokens: readonly CST.Token[]; tooDeepAt: number | null } {
+  limits: TokenLimits,
+  pause: () => Promise<void>,
+): Promise<Tokens> {
   const tokens: CST.Token[] = []
   const parser = new Parser(lines.addNewLine)
+  const beyond = (message: string): Tokens => ({ tokens, isLong: true, beyond: { offset: parser.offset, message } })
   lines.addNewLine(0)
-  for (const lexeme of new Lexer().lex(text)) {
-    tokens.push(...parser.next(lexeme))
-    if (parser.stack.length > depthMax) return { tokens: [], tooDeepAt: parser.offset }
+  let [words, brackets, quotedChars, oddTokens] = [0, 0, 0, 0]
+  for (const word of new Lexer().lex(text)) {
+    for (const token of parser.next(word)) {
+      tokens.push(token)
+      if (ODD.has(token.type)) oddTokens += 1
+    }
+    words += 1
+    if (word === '[' || word === '{') brackets += 1
+    if (word.startsWith('"') || word.startsWith("'")) quotedChars += word.length
+    if (parser.stack.length > limits.depthMax) return beyond('nested too deeply')
+    if (words > limits.wordsMax) return beyond(`more than ${limits.wordsMax} words and signs`)
+    if (brackets > limits.bracketsMax) return beyond(`more than ${limits.bracketsMax} brackets`)
+    if (quotedChars > limits.quotedCharsMax) return beyond(`more than ${limits.quotedCharsMax} characters in quotes`)
+    if (oddTokens > limits.oddTokensMax) return beyond('this is no single document')
+    if (words % WORDS_PER_SLICE === 0) await pause()
   }
   tokens.push(...parser.end())
-  return { tokens, tooDeepAt: null }
+  return { tokens, isLong: words > WORDS_PER_SLICE, beyond: null }
 }

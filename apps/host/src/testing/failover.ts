@@ -9,13 +9,17 @@ const PATIENCE_MS = 60_000
 const LOOK_EVERY_MS = 5
 
 /** Real processes are waited for by looking, for a bounded time. */
-export async function eventually<T>(what: string, look: () => Promise<T | null> | T | null): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | null> | T | null,
+  everyMs = LOOK_EVERY_MS,
+): Promise<T> {
   const deadline = systemClock.monotonic() + PATIENCE_MS
   for (;;) {
     const found = await look()
     if (found !== null) return found
     if (systemClock.monotonic() > deadline) throw new Error(`${what} did not happen within ${PATIENCE_MS} ms`)
-    await systemClock.sleep(LOOK_EVERY_MS)
+    await systemClock.sleep(everyMs)
   }
 }
 

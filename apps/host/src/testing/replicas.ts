@@ -1,7 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import type { Dispatch } from '@lcm/contract/wire'
@@ -10,7 +6,7 @@ import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-serve
 import { systemClock } from '@lcm/runtime/clock'
 import { type MongoServer, startMongo } from '@lcm/store/testing/mongo-server'
 import { type Gate, startGate } from './gate.ts'
-import { REGIONS, type ServiceProcess, startProcess } from './service-process.ts'
+import { type Household, openHousehold } from './household.ts'
 
 /** One process of the control plane. It keeps its address over a restart. */
 export interface Replica {
@@ -38,6 +34,8 @@ export interface Replicas {
   readonly both: readonly [Replica, Replica]
   readonly mongo: MongoServer
   readonly etcd: EtcdServer
+  /** Where further processes of theirs can be started. */
+  readonly household: Household
   /** A further replica that can be held back from the store and from etcd. The store must be ours. */
   startGated(name: string): Promise<{ replica: Replica; mongo: Gate; etcd: Gate }>
   /** Makes a new leader of the worker-controller known, and answers its epoch. */
@@ -47,17 +45,18 @@ export interface Replicas {
   close(): Promise<void>
 }
 
-interface Household {
-  readonly folder: string
-  readonly adminToken: string
-  readonly env: Readonly<Record<string, string>>
-  readonly processes: ServiceProcess[]
+interface Home extends Household {
   controllerToken: string
 }
 
 export async function openReplicas(): Promise<Replicas> {
   const [mongo, etcd] = await Promise.all([startMongo(), startEtcd()])
-  const household = openHousehold(mongo, etcd)
+  const store = new URL(mongo.uri)
+  store.pathname = `/${mongo.database()}`
+  const household: Home = {
+    ...openHousehold({ etcd: etcd.endpoints, store: () => store.href }),
+    controllerToken: '',
+  }
   const [a, b] = await Promise.all([startReplica(household, 'a'), startReplica(household, 'b')])
   const body = { name: 'wc', role: 'controller', service: 'worker-controller' } as const
   household.controllerToken = (await a.client.call('createToken', { body })).secret
@@ -69,8 +68,9 @@ export async function openReplicas(): Promise<Replicas> {
     both: [a, b],
     mongo,
     etcd,
+    household,
     async startGated(name) {
-      const { host, pathname } = new URL(household.env.LCM_STORE ?? '')
+      const { host, pathname } = store
       const gated = { mongo: await startGate(host), etcd: await startGate(etcd.endpoints[0] ?? '') }
       gates.push(gated.mongo, gated.etcd)
       const replica = await startReplica(household, name, {
@@ -86,41 +86,16 @@ export async function openReplicas(): Promise<Replicas> {
     },
     defects: () => household.processes.flatMap(each => each.log().match(/.*a request failed.*/g) ?? []),
     async close() {
-      for (const each of household.processes) each.signal('SIGKILL')
-      await Promise.all(household.processes.map(each => each.exited))
+      await household.close()
       for (const gate of gates) gate.close()
       await Promise.all([mongo.close(), etcd.close()])
-      rmSync(household.folder, { recursive: true, force: true })
     },
   }
 }
 
-function openHousehold(mongo: MongoServer, etcd: EtcdServer): Household {
-  const folder = mkdtempSync(join(tmpdir(), 'lcm-replicas-'))
-  const adminToken = randomBytes(16).toString('hex')
-  writeFileSync(join(folder, 'admin'), adminToken)
-  writeFileSync(join(folder, 'regions.yaml'), REGIONS)
-  const store = new URL(mongo.uri)
-  store.pathname = `/${mongo.database()}`
-  const env = {
-    LCM_STORE: store.href,
-    ETCD_ENDPOINTS: etcd.endpoints.join(','),
-    LCM_SECRET_KEY: randomBytes(32).toString('hex'),
-    LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: join(folder, 'admin'),
-    LCM_CLOUD: 'sim',
-    AWS_REGIONS_CONFIG_PATH: join(folder, 'regions.yaml'),
-    LCM_LOG_LEVEL: 'info',
-  }
-  return { folder, adminToken, env, processes: [], controllerToken: '' }
-}
-
-async function startReplica(household: Household, name: string, more: Record<string, string> = {}): Promise<Replica> {
-  const start = async (port: string) => {
-    const args = ['control-plane-api', '--port', port]
-    const started = await startProcess(name, args, { ...household.env, ...more })
-    household.processes.push(started)
-    return started
-  }
+async function startReplica(household: Home, name: string, more: Record<string, string> = {}): Promise<Replica> {
+  const start = (port: string) =>
+    household.start(name, ['control-plane-api', '--port', port], { ...household.apiEnv, ...more })
   let current = await start('0')
   const { url } = current
   const transport = httpTransport({ baseUrl: url, clock: systemClock })

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
@@ -18,17 +19,29 @@ export interface ServiceProcess {
 }
 
 /** Runs `lcm serve` as it was built; resolves when it listens. */
-export async function startProcess(
+export const startProcess = (
   name: string,
   args: readonly string[],
   env: Record<string, string>,
+): Promise<ServiceProcess> => startLcm(name, ['serve', ...args], { env, isAt: / listens on (http:\S+)/ })
+
+/** Runs `lcm sim`, so many times faster than life. Its seed is by chance: two of one seed would have the same addresses. */
+export const startSimulator = (speed: number): Promise<ServiceProcess> => {
+  const args = ['sim', '--port', '0', '--speed', String(speed), '--seed', String(randomInt(2 ** 32))]
+  return startLcm('sim', args, { env: {}, isAt: /AWS_ENDPOINT_URL=(http:\S+)/ })
+}
+
+async function startLcm(
+  name: string,
+  args: readonly string[],
+  { env, isAt }: { env: Record<string, string>; isAt: RegExp },
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [LCM, 'serve', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [LCM, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   const url = await new Promise<string>((resolve, reject) => {
     const hear = (text: Buffer) => {
       said += text.toString()
-      const listening = / listens on (http:\S+)/.exec(said)?.[1]
+      const listening = isAt.exec(said)?.[1]
       if (listening !== undefined) resolve(listening)
     }
     child.stdout.on('data', hear)

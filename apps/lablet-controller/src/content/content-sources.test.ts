@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { CloudError } from '@lcm/cloud/errors'
+import type { Objects } from '@lcm/cloud/objects'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contentSources, PACKAGE_BYTES_MAX } from './content-sources.ts'
@@ -11,6 +13,7 @@ let clock: ManualClock
 let home: string
 let asked: string[]
 let answers: Record<string, () => Response>
+let objects: Objects | null
 
 const answering: typeof fetch = async (input, init) => {
   const url = String(input)
@@ -20,13 +23,14 @@ const answering: typeof fetch = async (input, init) => {
   return new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
 }
 const read = (source: string, signal = never) =>
-  contentSources({ clock, folder: join(home, 'labs'), fetch: answering }).read(source, signal)
+  contentSources({ clock, folder: join(home, 'labs'), fetch: answering, objects }).read(source, signal)
 const redirect = (location: string) => () => new Response(null, { status: 302, headers: { location } })
 
 beforeEach(async () => {
   clock = manualClock()
   asked = []
   answers = {}
+  objects = { read: async ({ bucket, key }) => Buffer.from(`${bucket} ${key}`) }
   home = await mkdtemp(join(tmpdir(), 'lcm-content-'))
   await mkdir(join(home, 'labs'))
   await writeFile(join(home, 'labs', 'one.yaml'), 'one')
@@ -56,7 +60,7 @@ describe('file:', () => {
   })
 
   it('is not read at all where no folder is set up', async () => {
-    const none = contentSources({ clock, folder: null, fetch: answering })
+    const none = contentSources({ clock, folder: null, fetch: answering, objects })
     await expect(none.read('file:one.yaml', never)).rejects.toThrow('no folder is set up')
   })
 })
@@ -93,6 +97,23 @@ describe('https:', () => {
   })
 })
 
-it('s3: says what it needs', async () => {
-  await expect(read('s3://bucket/key.zip')).rejects.toThrow('S3 client of the AWS SDK, which is not installed')
+describe('s3:', () => {
+  const denied = new CloudError('auth', { code: 'AccessDenied', action: 'GetObject', message: 'Access Denied' })
+
+  it('is read from its bucket', async () => {
+    expect(String(await read('s3://labs/2026/bgp.zip'))).toBe('labs 2026/bgp.zip')
+  })
+
+  it.each([
+    ['s3://labs/secret', 'S3 did not give it out: GetObject: AccessDenied: Access Denied'],
+    ['s3://labs', 'the name of a bucket, a slash and a key'],
+  ])('%s says what is wrong', async (source, message) => {
+    objects = { read: async () => Promise.reject(denied) }
+    await expect(read(source)).rejects.toThrow(message)
+  })
+
+  it('is not read where there is no S3', async () => {
+    objects = null
+    await expect(read('s3://labs/bgp.zip')).rejects.toThrow('there is no S3 beside the simulated cloud')
+  })
 })

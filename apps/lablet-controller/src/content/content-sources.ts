@@ -1,6 +1,8 @@
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { CloudError } from '@lcm/cloud/errors'
+import { type Objects, objectPlaceOf } from '@lcm/cloud/objects'
 import { linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { ContentError } from './content-error.ts'
@@ -20,14 +22,15 @@ export interface ContentSourcesOptions {
   /** Files are read below this folder only; null: none are. */
   readonly folder: string | null
   readonly fetch: typeof globalThis.fetch
+  /** Whoever reads buckets; null: nobody does. */
+  readonly objects: Objects | null
 }
 
-export const contentSources = ({ clock, folder, fetch }: ContentSourcesOptions): ContentSources => ({
+export const contentSources = ({ clock, folder, fetch, objects }: ContentSourcesOptions): ContentSources => ({
   async read(source, signal) {
     if (source.startsWith('file:')) return readBelow(folder, source)
     if (source.startsWith('https:')) return readHttps({ clock, fetch }, source, signal)
-    if (source.startsWith('s3:'))
-      throw new ContentError('s3: needs the S3 client of the AWS SDK, which is not installed; use an https: address')
+    if (source.startsWith('s3:')) return readBucket(objects, source, signal)
     throw new ContentError('a source begins with file:, https:// or s3://')
   },
 })
@@ -67,6 +70,19 @@ function pathOf(source: string): string {
 }
 
 const tooLarge = () => new ContentError(`the package is larger than ${PACKAGE_BYTES_MAX} bytes`)
+
+async function readBucket(objects: Objects | null, source: string, signal: AbortSignal): Promise<Buffer> {
+  if (objects === null)
+    throw new ContentError('there is no S3 beside the simulated cloud; use a file: or https:// source')
+  const place = objectPlaceOf(source)
+  if (place === null) throw new ContentError('an s3 source is s3:// with the name of a bucket, a slash and a key')
+  try {
+    return await objects.read(place, PACKAGE_BYTES_MAX, signal)
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    throw new ContentError(`S3 did not give it out: ${error.message}`, { cause: error })
+  }
+}
 
 async function readHttps(
   { clock, fetch }: Pick<ContentSourcesOptions, 'clock' | 'fetch'>,

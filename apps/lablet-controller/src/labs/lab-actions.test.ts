@@ -43,6 +43,29 @@ describe('a scan', () => {
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
   })
 
+  it('says what nodes they have, and asks again only when something changed', async () => {
+    let asked = 0
+    const nodes: typeof world.labs.nodes = (...args) => {
+      asked += 1
+      return world.labs.nodes(...args)
+    }
+    aController(world, 'one', { labs: { ...world.labs, nodes } })
+    await world.clock.advance(65 * MINUTE_MS)
+    expect(record().nodes).toEqual([{ label: 'X', node_definition: 'alpine', state: 'DEFINED_ON_CORE' }])
+    expect(asked).toBe(1)
+    await world.labs.start(world.login(), labId, never)
+    await world.clock.advance(35 * MINUTE_MS)
+    expect(record().nodes).toMatchObject([{ state: 'BOOTED' }])
+    expect(asked).toBe(2)
+  })
+
+  it('that does not learn of nodes tells of their lab all the same', async () => {
+    const away = new CloudError('transient', { code: 'HTTP502', action: 'GET /nodes', message: 'bad gateway' })
+    aController(world, 'one', { labs: { ...world.labs, nodes: () => Promise.reject(away) } })
+    await world.clock.advance(MINUTE_MS)
+    expect(record()).toMatchObject({ title: 'theirs', nodes: [] })
+  })
+
   it('that fails says nothing of any lab', async () => {
     const away = new CloudError('transient', { code: 'HTTP502', action: 'GET /labs', message: 'bad gateway' })
     let isAway = false
@@ -56,11 +79,17 @@ describe('a scan', () => {
     expect(record().status).toBe('DEFINED')
   })
 
-  it('comes soon after somebody asked for a look at the worker', async () => {
+  it('comes soon after somebody asked for a look at the worker, also when others have looked since', async () => {
     const { controller } = aController(world, 'one')
     await world.clock.advance(5 * MINUTE_MS)
-    world.changeWorker({ refresh_requested_at: toInstant(world.clock.now()) })
+    world.changeWorker({ service_status: 'UNAVAILABLE', labs_refresh_requested_at: toInstant(world.clock.now()) })
     await world.clock.advance(2 * MINUTE_MS)
+    expect(controller.stats()).toMatchObject({ labs_scanned_count: 1 })
+    world.changeWorker({ service_status: 'AVAILABLE' })
+    await world.clock.advance(2 * MINUTE_MS)
+    expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
+    expect(world.worker().labs_refresh_requested_at).toBeNull()
+    await world.clock.advance(5 * MINUTE_MS)
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
   })
 })

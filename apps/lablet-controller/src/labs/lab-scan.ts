@@ -1,8 +1,11 @@
 import { pagesOf } from '@lcm/client/lists'
-import type { CmlLab } from '@lcm/cloud/cml-labs'
+import type { CmlLogin } from '@lcm/cloud/cml-access'
+import type { CmlLab, CmlNode } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
-import { toInstant, toMs } from '@lcm/domain/instant'
+import type { BodyInput } from '@lcm/contract/routes'
+import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import { NODES_MAX } from '@lcm/domain/lablet/topology'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -36,8 +39,7 @@ export function labScan(parts: LabScanParts): Reconciliation {
     if (!canServeLabs(worker)) return false
     const last = scanned.get(worker.id)
     if (last === undefined) return true
-    const isWanted = worker.refresh_requested_at !== null && toMs(worker.refresh_requested_at) > last.atMs
-    return isWanted || clock.now() - last.atMs >= config.labScanIntervalMs
+    return worker.labs_refresh_requested_at !== null || clock.now() - last.atMs >= config.labScanIntervalMs
   }
   return reconciliationHostedService<Worker>(
     {
@@ -77,7 +79,9 @@ async function scan(
   try {
     const login = await parts.logins.of(worker, worker.https_endpoint ?? '', signal)
     const labs = await parts.labs.list(login, signal)
-    const body = { worker_id: worker.id, began_at, is_complete: true, labs: labs.map(asDiscovered) }
+    const known = await labsOnRecord(parts.client, { worker_id: worker.id }, signal)
+    const sights = await sightsOf(parts, { login, signal, known }, labs)
+    const body = { worker_id: worker.id, began_at, is_complete: true, labs: sights }
     await guardedWrite(parts.election, () => parts.client.call('discoverLabs', { body, epoch, signal }))
     parts.counters.add('labs_scanned')
     const seen = { worker, labs, epoch, signal, ourName: login.username }
@@ -90,7 +94,46 @@ async function scan(
   }
 }
 
-const asDiscovered = (lab: CmlLab) => ({
+interface Looking {
+  readonly login: CmlLogin
+  readonly signal: AbortSignal
+  readonly known: readonly LabRecord[]
+}
+
+type Sight = BodyInput<'discoverLabs'>['labs'][number]
+
+/** More than this is left for the next look, or one request would grow too long. */
+const NODES_PER_LOOK_MAX = 10_000
+
+async function sightsOf(parts: LabScanParts, looking: Looking, labs: readonly CmlLab[]): Promise<Sight[]> {
+  const sights: Sight[] = []
+  let nodes = 0
+  for (const lab of labs) {
+    const sight = nodes < NODES_PER_LOOK_MAX ? await sightOf(parts, looking, lab) : asDiscovered(lab)
+    nodes += sight.nodes?.length ?? 0
+    sights.push(sight)
+  }
+  return sights
+}
+
+/** Its nodes are asked for only where they may have changed, since that is one more question for each lab. */
+async function sightOf({ labs }: LabScanParts, { login, signal, known }: Looking, lab: CmlLab): Promise<Sight> {
+  const record = known.find(({ lab_id }) => lab_id === lab.lab_id)
+  const isAsBefore = record?.raw_state === lab.state && record.nodes.length === Math.min(lab.node_count ?? 0, NODES_MAX)
+  const nodes = isAsBefore ? null : await nodesUnlessUnknown(labs.nodes(login, lab.lab_id, signal))
+  return { ...asDiscovered(lab), ...(nodes === null ? {} : { nodes: nodes.slice(0, NODES_MAX).map(asNode) }) }
+}
+
+/** Who can't be asked says nothing of its nodes, and no less of its lab. */
+const nodesUnlessUnknown = (asking: Promise<readonly CmlNode[]>): Promise<readonly CmlNode[] | null> =>
+  asking.catch((error: unknown) => {
+    if (error instanceof CloudError) return null
+    throw error
+  })
+
+const asNode = ({ label, node_definition, state }: CmlNode) => ({ label, node_definition, state })
+
+const asDiscovered = (lab: CmlLab): Sight => ({
   lab_id: lab.lab_id,
   title: lab.title.slice(0, 256),
   owner: lab.owner?.slice(0, 128) ?? null,

@@ -3,7 +3,7 @@ import type { SessionChanges } from '@lcm/domain/session/decide-session'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import { beforeLeaving } from './leave-worker.ts'
-import { type Deciding, labConditions, type Observed } from './observe.ts'
+import { type Deciding, followedAccess, labConditions, type Observed } from './observe.ts'
 import { runStep } from './run-step.ts'
 import type { SessionParts } from './session-parts.ts'
 import { type SessionLook, writeSession } from './session-write.ts'
@@ -18,7 +18,7 @@ export async function act(parts: SessionParts, look: SessionLook, deciding: Deci
     case 'nothing':
       return success(because)
     case 'wait':
-      await writeConditions(look, deciding.seen)
+      await writeSights(look, deciding.seen)
       return requeue(because, Math.min(Math.max(0, action.afterMs), LOOK_AGAIN_MS_MAX))
     case 'write':
       return write(parts, look, deciding, action.changes)
@@ -27,10 +27,16 @@ export async function act(parts: SessionParts, look: SessionLook, deciding: Deci
   }
 }
 
-async function writeConditions(look: SessionLook, { labState, nowMs }: Observed): Promise<void> {
+/** What became of its lab and of its worker's address while it waits. */
+async function writeSights(look: SessionLook, { labState, worker, nowMs }: Observed): Promise<void> {
   const conditions = labConditions(look.session, labState, toInstant(nowMs))
-  if (conditions === null) return
-  await writeSession(look, { conditions }, { action: 'condition', because: `CML says that its lab is ${labState}` })
+  const access = followedAccess(look.session, worker)
+  if (conditions === null && access === null) return
+  const said =
+    conditions === null
+      ? { action: 'access', because: 'its worker has another address' }
+      : { action: 'condition', because: `CML says that its lab is ${labState}` }
+  await writeSession(look, { ...(conditions && { conditions }), ...(access && { access }) }, said)
 }
 
 async function write(

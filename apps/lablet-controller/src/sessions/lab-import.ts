@@ -1,13 +1,35 @@
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import { withPorts } from '@lcm/domain/lablet/ports'
 import { Topology } from '@lcm/domain/lablet/topology'
-import { parse } from 'yaml'
+import { Composer, type CST, Lexer, Parser } from 'yaml'
 
-/** Entities that repeat themselves are refused long before this; it only bounds what one parse may cost. */
+/** What repeats itself is refused long before this, and so are keys that do; comparing all of them would only cost time. */
 const ALIASES_MAX = 100
+/** So many words are read in one go, which takes a few milliseconds. */
+const WORDS_PER_SLICE = 2_000
 
 /** The topology as CML imports it, with the ports that were given out. JSON is YAML too, and leaves nothing to quoting. */
-export function topologyToImport(definition: LabletDefinition, ports: Readonly<Record<string, number>>): string {
-  const parsed: unknown = parse(definition.topology ?? '', { maxAliasCount: ALIASES_MAX })
-  return JSON.stringify(withPorts(Topology.parse(parsed), definition.port_template, ports))
+export async function topologyToImport(
+  definition: LabletDefinition,
+  ports: Readonly<Record<string, number>>,
+  pause: () => Promise<void>,
+): Promise<string> {
+  return JSON.stringify(withPorts(await topologyOf(definition, pause), definition.port_template, ports))
+}
+
+/** The API has judged it. However long it is, others get their turns while it is read. */
+export async function topologyOf({ topology }: LabletDefinition, pause: () => Promise<void>): Promise<Topology> {
+  const text = topology ?? ''
+  const tokens: CST.Token[] = []
+  const parser = new Parser()
+  let words = 0
+  for (const word of new Lexer().lex(text)) {
+    for (const token of parser.next(word)) tokens.push(token)
+    words += 1
+    if (words % WORDS_PER_SLICE === 0) await pause()
+  }
+  tokens.push(...parser.end())
+  const [document] = [...new Composer({ uniqueKeys: false, stringKeys: true }).compose(tokens, true, text.length)]
+  if (words > WORDS_PER_SLICE) await pause()
+  return Topology.parse(document?.toJS({ maxAliasCount: ALIASES_MAX }))
 }

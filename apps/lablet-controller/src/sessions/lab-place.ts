@@ -7,7 +7,7 @@ import { isNotFound } from '../lab-hands.ts'
 import { fetchLab, labsOnRecord } from '../lab-records.ts'
 import { labTitle } from '../lab-titles.ts'
 import { isQuietState } from '../take-down.ts'
-import { completed, failed, type StepResult, type StepScene, skipped, unlessLate } from './step.ts'
+import { blockedUnlessLate, completed, failed, type StepResult, type StepScene, skipped } from './step.ts'
 
 /** Which lab it will be: the one that it has, one that somebody left behind, or a new one. */
 export async function resolveLab(scene: StepScene): Promise<StepResult> {
@@ -15,7 +15,7 @@ export async function resolveLab(scene: StepScene): Promise<StepResult> {
   if (own !== null)
     return own.pending_action === null
       ? completed({ record_id: own.id })
-      : unlessLate(scene, `an earlier lab of it is still to be removed (${own.pending_action.action})`)
+      : blockedUnlessLate(scene, `an earlier lab of it is still to be removed (${own.pending_action.action})`)
   const { lab_reuse } = await scene.definition()
   const left = lab_reuse ? await leftBehind(scene) : null
   return completed({ record_id: left?.id ?? null })

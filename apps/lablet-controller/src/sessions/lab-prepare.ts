@@ -58,7 +58,8 @@ async function importLab(scene: StepScene): Promise<StepResult> {
   const definition = await scene.definition()
   const title = labTitle(scene.session, definition)
   try {
-    const { lab_id } = await scene.hands.import({ title, topology: topologyToImport(definition, portsOf(scene)) })
+    const topology = await topologyToImport(definition, portsOf(scene), () => scene.clock.sleep(0))
+    const { lab_id } = await scene.hands.import({ title, topology })
     scene.counters.add('labs_imported')
     scene.labsChanged()
     await putOnRecord(scene, lab_id)

@@ -1,9 +1,13 @@
 import type { CmlNode } from '@lcm/cloud/cml-labs'
+import { bootSecondsOf } from '@lcm/domain/lablet/topology'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { BOOT_SECONDS } from '@lcm/domain/session/pipeline'
 import { isNotFound } from '../lab-hands.ts'
 import { type LabChanges, reportLab } from '../lab-records.ts'
 import { isQuietState } from '../take-down.ts'
-import { again, completed, failed, type StepResult, type StepScene, unlessLate } from './step.ts'
+import { topologyOf } from './lab-import.ts'
+import { hostOf } from './observe.ts'
+import { again, blockedUnlessLate, completed, failed, type StepResult, type StepScene, unlessLate } from './step.ts'
 
 const NODES_NAMED_MAX = 20
 
@@ -31,7 +35,8 @@ export const startLab = (scene: StepScene): Promise<StepResult> =>
     if (lab === null) return failed('its lab is gone', { definite: true })
     if (isQuietState(lab.state)) await scene.hands.start(labId)
     await report(scene, recordId, { status: 'STARTING' }, 'its session needs it')
-    return completed()
+    const topology = await topologyOf(await scene.definition(), () => scene.clock.sleep(0))
+    return completed({ [BOOT_SECONDS]: bootSecondsOf(topology) })
   })
 
 /** Whether every node came up. Progress is told by counts, and who is not up yet by name. */
@@ -61,13 +66,11 @@ const named = (nodes: readonly CmlNode[]): string => {
 export async function openDoors(scene: StepScene): Promise<StepResult> {
   const { port_template } = await scene.definition()
   const given = scene.session.pipeline?.steps.ports_alloc?.output ?? {}
-  const host = hostOf(scene.worker?.https_endpoint ?? null)
-  if (host === null) return again('its worker has no address')
+  const host = hostOf(scene.worker)
+  if (host === null) return blockedUnlessLate(scene, 'its worker has no address')
   const access = port_template.flatMap(({ name, node, protocol }): LabletSession['access'] => {
     const port = given[name]
     return typeof port === 'number' ? [{ name, node, protocol, host, port }] : []
   })
   return { ...completed({ doors: access.length }), access }
 }
-
-const hostOf = (endpoint: string | null): string | null => (endpoint === null ? null : new URL(endpoint).hostname)

@@ -1,6 +1,6 @@
 import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import type { SessionDecision, SessionSight } from '@lcm/domain/session/decide-session'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { LabHands } from '../lab-hands.ts'
 import { fetchLab, fetchWorker, labsOnRecord } from '../lab-records.ts'
@@ -51,8 +51,6 @@ export async function lookAtLab(
   return { isLabGone, labState: null }
 }
 
-const LAB_STOPPED = 'LabStopped'
-
 /** The conditions as they should be; null when they are. */
 export function labConditions(
   { conditions }: LabletSession,
@@ -67,3 +65,18 @@ export function labConditions(
   const stopped = { type: LAB_STOPPED, status: isStopped, reason: labState, message, since: now }
   return [...conditions.filter(({ type }) => type !== LAB_STOPPED), stopped]
 }
+
+/** Where people get in, as the worker is reached now; null when that is what the session says, or nobody knows. */
+export function followedAccess(
+  { status, access }: LabletSession,
+  worker: Worker | null,
+): LabletSession['access'] | null {
+  const host = hostOf(worker)
+  const isUp = status === 'READY' || status === 'RUNNING'
+  if (!isUp || host === null || access.every(door => door.host === host)) return null
+  return access.map(door => ({ ...door, host }))
+}
+
+/** The address of a worker itself; null while it has none. */
+export const hostOf = (worker: Worker | null): string | null =>
+  worker === null || worker.https_endpoint === null ? null : new URL(worker.https_endpoint).hostname

@@ -122,7 +122,7 @@ async function conclude(
   const now = toInstant(parts.clock.now())
   const after = concluded(pipeline, plan, outcome, now)
   if (after === null) {
-    const because = outcome.kind === 'again' ? outcome.because : ''
+    const because = 'because' in outcome ? outcome.because : ''
     const isNews = progress !== undefined && JSON.stringify(progress) !== JSON.stringify(step.output)
     if (isNews) {
       const told = { ...pipeline, steps: { ...pipeline.steps, [plan.name]: { ...step, output: progress } } }
@@ -135,7 +135,7 @@ async function conclude(
   const follows = next.kind === 'begin' && !isFailure ? next.step : null
   const told = follows === null ? after : begun(after, follows, now)
   const changes: ReportedChanges = { pipeline: told, ...(access === undefined ? {} : { access }) }
-  const because = isFailure ? outcome.error : `${plan.name} is ${outcome.kind}`
+  const because = isFailure ? outcome.error : 'because' in outcome ? outcome.because : `${plan.name} is ${outcome.kind}`
   await writeSession(look, changes, { action: plan.name, because, ...(version === undefined ? {} : { version }) })
   if (follows !== null) parts.memory.announced(look.session.id, runOf(told, follows))
   return requeue(`${plan.name}: ${because}`, 0)

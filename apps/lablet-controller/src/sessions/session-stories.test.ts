@@ -1,7 +1,8 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
-import { toMs } from '@lcm/domain/instant'
+import { toInstant, toMs } from '@lcm/domain/instant'
 import type { SessionStatus } from '@lcm/domain/session/lablet-session'
+import { retryOf } from '@lcm/domain/session/retry'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aController } from '../testing/a-controller.ts'
 import { aDefinition, type LabWorld, labWorld, MINUTE_MS, never, WORKER } from '../testing/lab-world.ts'
@@ -16,6 +17,13 @@ const define = (more: Parameters<typeof aDefinition>[1]) =>
 const theLab = async () => (await world.labsThere())[0]?.lab_id ?? ''
 const refused = (message: string) => new CloudError('invalid', { code: 'HTTP400', action: 'PUT', message })
 const withLabs = (more: Partial<CmlLabs>) => aController(world, 'one', { labs: { ...world.labs, ...more } })
+
+/** As the API would. */
+const retry = () => {
+  const wanted = retryOf(session(), toInstant(world.clock.now()))
+  if (wanted.kind !== 'try') throw new Error(JSON.stringify(wanted))
+  world.change('ls-1', wanted.changes)
+}
 
 beforeEach(async () => {
   world = await labWorld()
@@ -78,6 +86,47 @@ describe('what others do to a lab', () => {
     await world.labs.start(world.login(), await theLab(), never)
     await world.clock.advance(5 * MINUTE_MS)
     expect(session().conditions).toMatchObject([{ type: 'LabStopped', status: false }])
+  })
+
+  it('is undone when somebody asks for it: the lab is started as it was, and only once', async () => {
+    const lab = await theLab()
+    await world.labs.stop(world.login(), lab, never)
+    await world.clock.advance(2 * MINUTE_MS)
+    const access = session().access
+    retry()
+    await world.clock.advance(3 * MINUTE_MS)
+    expect(await world.labs.get(world.login(), lab, never)).toMatchObject({ state: 'STARTED' })
+    expect(session()).toMatchObject({ status: 'RUNNING', last_error: null, access })
+    expect(session().conditions).toMatchObject([{ type: 'LabStopped', status: false }])
+    expect([...world.api.labs.values()]).toMatchObject([{ status: 'BOOTED' }])
+    const { version } = session()
+    await world.clock.advance(5 * MINUTE_MS)
+    expect(session().version).toBe(version)
+    await world.clock.advance(20 * MINUTE_MS)
+    expect(session()).toMatchObject({ status: 'ARCHIVED', last_error: null })
+    expect(await world.labsThere()).toEqual([])
+  })
+
+  it('that can not be undone does not end the session', async () => {
+    await world.labs.stop(world.login(), await theLab(), never)
+    world.faults({ never_boot: ['R2'] })
+    await world.clock.advance(2 * MINUTE_MS)
+    retry()
+    await world.clock.advance(10 * MINUTE_MS)
+    expect(session()).toMatchObject({ status: 'RUNNING', pipeline: { steps: { converged: { status: 'failed' } } } })
+    await world.clock.advance(30 * MINUTE_MS)
+    expect(session()).toMatchObject({ status: 'ARCHIVED', last_error: null })
+    expect(world.worker()).toMatchObject({ reservations: {}, ports: {} })
+  })
+
+  it('is left as it is when its session ends before it was undone', async () => {
+    await world.labs.stop(world.login(), await theLab(), never)
+    await world.clock.advance(2 * MINUTE_MS)
+    retry()
+    world.change('ls-1', { desired_status: 'TERMINATED' })
+    await world.clock.advance(5 * MINUTE_MS)
+    expect(session().status).toBe('TERMINATED')
+    expect(await world.labsThere()).toEqual([])
   })
 
   it('ends the session when they remove it', async () => {
@@ -172,6 +221,28 @@ describe('a lab that does not come up', () => {
     expect(world.worker().reservations).toEqual({})
   })
 
+  it('says for whom it waits while its worker does not serve, and goes on without having lost a try', async () => {
+    withLabs({ isConverged: async () => false })
+    world.book('ls-1')
+    await world.clock.advance(MINUTE_MS)
+    world.changeWorker({ service_status: 'UNAVAILABLE' })
+    await world.clock.advance(MINUTE_MS)
+    expect(session().pipeline?.steps.converged).toMatchObject({
+      status: 'blocked',
+      attempts: 0,
+      error: `${world.worker().name} does not serve`,
+    })
+    const { version } = session()
+    await world.clock.advance(5 * MINUTE_MS)
+    expect(session().version).toBe(version)
+    world.changeWorker({ service_status: 'AVAILABLE' })
+    await world.clock.advance(8_000)
+    expect(session().pipeline).toMatchObject({
+      attempt: 1,
+      steps: { converged: { status: 'running', attempts: 1, error: null } },
+    })
+  })
+
   it('goes on where it was when CML was away for a while', async () => {
     let isAway = false
     const gone = new CloudError('transient', { code: 'HTTP502', action: 'GET', message: 'bad gateway' })
@@ -188,6 +259,24 @@ describe('a lab that does not come up', () => {
 })
 
 describe('a lab that can not be taken down', () => {
+  it('says for whom it waits while its worker does not serve', async () => {
+    aController(world, 'one')
+    world.book('ls-1')
+    await world.clock.advance(10 * MINUTE_MS)
+    world.changeWorker({ status: 'STARTING', service_status: 'UNAVAILABLE' })
+    world.change('ls-1', { desired_status: 'TERMINATED' })
+    await world.clock.advance(2 * MINUTE_MS)
+    expect(session().pipeline?.steps.stop).toMatchObject({
+      status: 'blocked',
+      error: `${world.worker().name} does not serve`,
+    })
+    world.changeWorker({ status: 'RUNNING', service_status: 'AVAILABLE' })
+    await world.clock.advance(5 * MINUTE_MS)
+    expect(session()).toMatchObject({ status: 'TERMINATED', last_error: null })
+    expect(session().pipeline?.steps.stop).toMatchObject({ status: 'completed', error: null })
+    expect(await world.labsThere()).toEqual([])
+  })
+
   it('is said to be in error, and keeps its room until it is seen stopped', async () => {
     withLabs({ stop: async () => Promise.reject(refused('not today')) })
     world.book('ls-1')

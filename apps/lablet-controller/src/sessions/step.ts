@@ -53,9 +53,15 @@ export const failed = (error: string, { definite }: { definite: boolean }): Step
 })
 
 /** Counted as a failure once it takes too long; how often that may happen is bounded. */
-export function unlessLate({ clock, step, plan, session }: StepScene, because: string): StepResult {
+export const unlessLate = (scene: StepScene, because: string): StepResult => orLate(scene, again(because), because)
+
+/** The same for what is not in the hands of the step. */
+export const blockedUnlessLate = (scene: StepScene, because: string): StepResult =>
+  orLate(scene, { outcome: { kind: 'blocked', because: because.slice(0, 1000) } }, because)
+
+function orLate({ clock, step, plan, session }: StepScene, inTime: StepResult, because: string): StepResult {
   const elapsedMs = clock.now() - toMs(step.started_at ?? session.updated_at)
   return elapsedMs <= plan.timeoutMs
-    ? again(because)
+    ? inTime
     : failed(`after ${Math.round(elapsedMs / 60_000)} min: ${because}`, { definite: false })
 }

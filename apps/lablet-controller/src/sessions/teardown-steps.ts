@@ -5,7 +5,16 @@ import { guardedWrite } from '../guarded-write.ts'
 import { reportLab } from '../lab-records.ts'
 import { isOurs } from '../lab-titles.ts'
 import { type Depth, takeDown } from '../take-down.ts'
-import { completed, failed, type RunStep, type StepResult, type StepScene, skipped, unlessLate } from './step.ts'
+import {
+  blockedUnlessLate,
+  completed,
+  failed,
+  type RunStep,
+  type StepResult,
+  type StepScene,
+  skipped,
+  unlessLate,
+} from './step.ts'
 
 export const TEARDOWN: Readonly<Record<string, RunStep>> = {
   stop: takeLabDown('stop', 'STOPPED'),
@@ -30,7 +39,7 @@ function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
     if (lab === null) return completed({ why: 'it is not there' })
     const waitsFor = await takeDown(scene.hands, lab, { depth, asked: scene.asked })
     if (waitsFor !== null) return unlessLate(scene, waitsFor)
-    await report(scene, record, reached, 'its session is over')
+    await report(scene, record, reached, BECAUSE_OVER)
     return completed()
   }
 }
@@ -38,7 +47,7 @@ function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
 function notServing(scene: StepScene): StepResult {
   const lost = workerLost(scene.worker, scene.clock.now())
   return lost === null
-    ? unlessLate(scene, `${scene.worker?.name ?? 'its worker'} does not serve`)
+    ? blockedUnlessLate(scene, `${scene.worker?.name ?? 'its worker'} does not serve`)
     : failed(lost, { definite: true })
 }
 
@@ -58,6 +67,8 @@ async function deleteLab(scene: StepScene): Promise<StepResult> {
   const isKept = (await scene.definition()).lab_reuse && session.last_error === null
   const labs = await labsOf(scene, record)
   const superfluous = labs.filter(lab => !(isKept && lab.lab_id === record.lab_id))
+  // Else a scan that comes before the end of this step would take the lab for lost.
+  if (superfluous.some(({ lab_id }) => lab_id === record.lab_id)) await report(scene, record, 'DELETING', BECAUSE_OVER)
   const waitsFor: string[] = []
   for (const lab of superfluous) {
     const waits = await takeDown(hands, lab, { depth: 'delete', asked: scene.asked })
@@ -70,9 +81,11 @@ async function deleteLab(scene: StepScene): Promise<StepResult> {
     return unlessLate(scene, waitsFor.join(', '))
   }
   if (isKept && labs.length > 0) return skipped('its lab is kept for the next one')
-  await report(scene, record, 'DELETED', 'its session is over')
+  await report(scene, record, 'DELETED', BECAUSE_OVER)
   return completed()
 }
+
+const BECAUSE_OVER = 'its session is over'
 
 const report = (scene: StepScene, record: LabRecord, status: LabStatus, because: string) =>
   reportLab(scene, record.id, { changes: { status }, action: scene.plan.name, because })

@@ -2,7 +2,7 @@ import type { RouteName } from '@lcm/contract/routes'
 import type { ApiResponse } from '@lcm/contract/wire'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { toInstant } from '@lcm/domain/instant'
-import { isMissing, LabRecord, statusOfLab } from '@lcm/domain/lablet/lab-record'
+import { LabRecord, statusOfLab, statusOfMissing } from '@lcm/domain/lablet/lab-record'
 import { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import { allocatePorts } from '@lcm/domain/lablet/ports'
 import { canMoveSession, isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
@@ -155,7 +155,7 @@ const aLabRecord = ({ clock }: Pick<FakeState, 'clock'>, id: string, worker_id: 
     ...{ id, version: 0, created_at: now, updated_at: now, worker_id, lab_id: null, title: '', owner: null },
     ...{ source: 'DISCOVERY', definition_id: null, status: 'DEFINED', raw_state: null, node_count: 0, link_count: 0 },
     ...{ nodes: [], ports: {}, session_id: null, pending_action: null, last_error: null, runs: [], fence: {} },
-    ...{ first_seen_at: now, last_seen_at: now },
+    ...{ first_seen_at: now, last_seen_at: now, applied_keys: [] },
   }
 }
 
@@ -186,7 +186,7 @@ function discoverLabs(state: FakeState, { body }: Received): ApiResponse {
   const seen = (Array.isArray(body.labs) ? body.labs : []).map(fieldsOf)
   const lab_ids = new Set(seen.map(lab => text(lab.lab_id)))
   const known = [...state.labs.values()].filter(lab => lab.worker_id === worker_id)
-  for (const { lab_id, title, state: raw } of seen) {
+  for (const { lab_id, title, state: raw, node_count, nodes } of seen) {
     const before = known.find(lab => lab.lab_id === lab_id)
     const blank = aLabRecord(state, newId(state), worker_id)
     const now = toInstant(state.clock.now())
@@ -194,12 +194,21 @@ function discoverLabs(state: FakeState, { body }: Received): ApiResponse {
       ...(before ?? { ...blank, title: text(title) }),
       lab_id: text(lab_id),
       raw_state: text(raw),
+      node_count: Number(node_count),
+      nodes: Array.isArray(nodes) ? nodes : (before?.nodes ?? []),
       status: statusOfLab(text(raw), before?.status ?? null),
       last_seen_at: now,
     })
   }
-  const scan = { worker_id, began_at: text(body.began_at), is_complete: body.is_complete === true, lab_ids }
-  for (const lab of known) if (isMissing(lab, scan)) saveLab(state, { ...lab, status: 'ORPHANED' })
+  const scan = { began_at: text(body.began_at), is_complete: body.is_complete === true, isAwaited: true }
+  for (const lab of known) {
+    const status = statusOfMissing(lab, { ...scan, isSeen: lab.lab_id !== null && lab_ids.has(lab.lab_id) })
+    if (status !== null) saveLab(state, { ...lab, status, pending_action: null })
+  }
+  const worker = state.workers.get(worker_id)
+  const asked = worker?.labs_refresh_requested_at ?? null
+  if (worker !== undefined && asked !== null && scan.is_complete && asked < scan.began_at)
+    saveWorker(state, { ...worker, labs_refresh_requested_at: null })
   return json(200, { created: 0, updated: 0, orphaned: 0 })
 }
 

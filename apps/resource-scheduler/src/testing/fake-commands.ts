@@ -65,7 +65,8 @@ export function resumeWorker(state: State, { id }: Received): ApiResponse {
   const worker = state.workers.get(id)
   if (worker === undefined) return problem(404, 'not_found')
   if (worker.desired_by === 'a person') return problem(409, 'worker_held')
-  const resumed = saveWorker(state, { ...worker, desired_status: 'RUNNING' })
+  const pause = { ...worker.pause, reason: null, by: null, last_resumed_at: state.now() }
+  const resumed = saveWorker(state, { ...worker, desired_status: 'RUNNING', pause })
   return json(200, asView(resumed))
 }
 

@@ -11,6 +11,7 @@ export const anObservation = (more: Partial<Observation> = {}): Observation => (
   launch: null,
   isSurveyDue: false,
   nodeDefinitions: null,
+  metricsSilentSince: null,
   ...more,
 })
 

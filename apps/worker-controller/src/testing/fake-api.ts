@@ -2,7 +2,8 @@ import { UnreachableError } from '@lcm/client/api-error'
 import { apiClient, type Client } from '@lcm/client/client'
 import type { RouteName } from '@lcm/contract/routes'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
-import { toInstant } from '@lcm/domain/instant'
+import { permitOrphan } from '@lcm/domain/fleet/orphans'
+import { type Instant, toInstant } from '@lcm/domain/instant'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
@@ -33,6 +34,8 @@ export interface FakeApi {
 
 interface State extends Pick<FakeApi, 'workers' | 'templates' | 'settings' | 'secrets' | 'verdicts'> {
   now(): number
+  /** Of orphans, by instance id. */
+  readonly terminations: Map<string, Instant>
 }
 type Answering = (state: State, call: Received) => ApiResponse
 
@@ -44,6 +47,7 @@ export function fakeApi(clock: Pick<Clock, 'now'> = { now: () => 0 }): FakeApi {
     settings: new Map(),
     secrets: new Map(),
     verdicts: new Map(),
+    terminations: new Map(),
   }
   const received: Received[] = []
   const refusals = new Map<RouteName, ApiResponse[]>()
@@ -102,6 +106,8 @@ const ANSWERS: Partial<Record<RouteName, Answering>> = {
     return json(200, { verdict, because: 'so it was judged', guards: [], worker: workers.get(id) ?? null })
   },
   importWorker: importFound,
+  stopWorkerLabs: () => json(200, { stopping: 1 }),
+  permitOrphanTermination: permitOrphanOf,
   reportLicenseLeak: () => json(201, { id: 'll-1' }),
   recordDecisions: () => NO_CONTENT,
 }
@@ -132,6 +138,14 @@ function write({ workers, now }: State, { id, ifMatch }: Received, change: (work
   const changed = { ...next, entered_status_at, version: worker.version + 1 }
   workers.set(id, changed)
   return json(200, asView(changed))
+}
+
+function permitOrphanOf({ workers, terminations, now }: State, { body }: Received): ApiResponse {
+  const fleet = [...workers.values()].filter(each => each.status !== 'TERMINATED' && each.ec2_instance_id !== null)
+  const scaling = { orphan_terminations: Object.fromEntries(terminations), held_since: null }
+  const permit = permitOrphan(String(body.ec2_instance_id), scaling, fleet.length, toInstant(now()))
+  for (const [id, at] of Object.entries(permit.terminations)) terminations.set(id, at)
+  return json(200, { granted: permit.granted, because: permit.because })
 }
 
 function importFound({ workers }: State, { body }: Received): ApiResponse {

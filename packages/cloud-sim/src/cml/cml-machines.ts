@@ -9,7 +9,7 @@ import { answerTo } from './api/dispatch.ts'
 import { systemInformation } from './api/system.ts'
 import { type CmlIdentity, selfSigned } from './certificate.ts'
 import { type CmlAnswer, type CmlRequest, refusal } from './exchange.ts'
-import { CML_PRESETS } from './faults.ts'
+import { CML_PRESETS, type CmlFaults } from './faults.ts'
 import { hostOf } from './hosts.ts'
 import type { CmlLab } from './labs/lab.ts'
 import { afterOutage, labsChangeAtMs } from './labs/node-life.ts'
@@ -44,6 +44,8 @@ export interface CmlMachines {
   changesAtMs(instanceId: string): number | null
   /** Who holds which licence, also for machines that are long gone. */
   smartAccount(): readonly Seat[]
+  /** How the server misbehaves otherwise than the preset says. */
+  faultChangesOf(instanceId: string): Partial<CmlFaults>
   /** The server at this instant, or null when the machine is not there. */
   sceneOf(instanceId: string): Scene | null
   /** Does something on a server behind its API's back, durable when it returns. */
@@ -55,7 +57,12 @@ const SHA256_HEX_CHARS = 64
 export function cmlMachinesOf(world: World): CmlMachines {
   const stored = cmlStoredIn(world)
   const sceneOf = scenes(world, stored)
-  const stageOf = (instanceId: string) => stageIn(world, instanceId)
+  const faultChangesOf = (instanceId: string) => stored.server(instanceId)?.fault_changes ?? {}
+  const stageOf = (instanceId: string) => {
+    const isCut = faultChangesOf(instanceId).network === 'cut'
+    const stage = stageIn(world, instanceId)
+    return isCut && stage !== 'NOTHING' ? 'TCP' : stage
+  }
   const labsOf = (instanceId: string) => sceneOf(instanceId)?.labs ?? []
   const fingerprintOf = (instanceId: string) =>
     world.identities.get(instanceId)?.sha256 ??
@@ -82,6 +89,7 @@ export function cmlMachinesOf(world: World): CmlMachines {
     nodePortsChangeAtMs: instanceId => portsChangeAtMs(labsOf(instanceId), world.now()),
     changesAtMs: instanceId => changesAtMs(sceneOf(instanceId)),
     smartAccount: () => stored.seats().filter(seat => seat.from_ms <= world.now()),
+    faultChangesOf,
     sceneOf,
     act,
   }
@@ -168,7 +176,7 @@ function scenes(world: World, stored: CmlStored): (instanceId: string) => Scene 
       nowMs,
       speed: world.speed,
       instance,
-      address: view.public_ip ?? '',
+      address: view.public_ip ?? view.private_ip ?? '',
       host: hostOf(instance.instance_type),
       isBooted: view.stage === 'READY',
       version,

@@ -63,6 +63,19 @@ describe('behind the back of a CML server', () => {
     expect(act('GET', '')?.body).toMatchObject({ stage: 'READY', nodes: { quota: 5, started: 1 } })
   })
 
+  it('the network to it is cut, while its labs go on', async () => {
+    const { act, ask, model, id } = await open()
+    act('POST', '/start-lab', { username: 'ann' })
+    act('PATCH', '/faults', { network: 'cut' })
+    expect(model.cml.stageOf(id)).toBe('TCP')
+    expect(ask('GET', '/authok').status).toBe(502)
+    expect(act('GET', '')?.body).toMatchObject({ nodes: { started: 1 } })
+    expect(model.cml.faultChangesOf(id)).toEqual({ network: 'cut' })
+    act('DELETE', '/faults')
+    expect(ask('GET', '/authok').status).toBe(200)
+    expect(model.cml.faultChangesOf(id)).toEqual({})
+  })
+
   it('memory that is free again lets waiting nodes start', async () => {
     const { act, model, id } = await open()
     act('PATCH', '/faults', { ram_taken_mib: 190 * 1024 })

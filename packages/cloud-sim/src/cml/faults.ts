@@ -11,6 +11,8 @@ export interface CmlFaults {
   readonly logins_per_minute: number
   /** Every n-th call is answered 500 and has no effect; 0 never. */
   readonly fail_one_in: number
+  /** Cut: connections end before anybody answers, to the server as to its nodes, while its labs go on. */
+  readonly network: 'reached' | 'cut'
   /** Labels or definitions of nodes that start but never finish to boot. */
   readonly never_boot: readonly string[]
   readonly boot_time_factor: number
@@ -36,6 +38,7 @@ export const NO_FAULTS: CmlFaults = {
   session_lifetime_factor: 1,
   logins_per_minute: 60,
   fail_one_in: 0,
+  network: 'reached',
   never_boot: [],
   boot_time_factor: 1,
   kvm_vmx_enabled: null,
@@ -75,6 +78,7 @@ export const faultsPatch: Check<Partial<CmlFaults>> = object<object, CmlFaults>(
     session_lifetime_factor: number(0, MUCH),
     logins_per_minute: integer(0, MUCH),
     fail_one_in: integer(0, MUCH),
+    network: oneOf('reached', 'cut'),
     never_boot: listOf(text(250, 1)),
     boot_time_factor: number(0, MUCH),
     kvm_vmx_enabled: nullable(flag),

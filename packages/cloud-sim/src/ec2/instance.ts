@@ -46,6 +46,8 @@ export interface SimInstance {
   readonly before?: readonly Before[]
   readonly disable_api_termination?: boolean
   readonly disable_api_stop?: boolean
+  /** False: it is reached by its private address only. */
+  readonly has_public_address?: boolean
   /** The last time that it was rebooted without being stopped. */
   readonly rebooted_at_ms?: number
   readonly event?: ScheduledEvent
@@ -75,7 +77,7 @@ export interface MachineView {
   readonly state_reason: StateReason | null
   readonly public_ip: string | null
   readonly private_ip: string | null
-  /** Where its CML is served, while it has a public address. */
+  /** Where its CML is served, while it has an address to be reached by. */
   readonly endpoint: string | null
   readonly stage: CmlStage
   readonly tags: Readonly<Record<string, string>>
@@ -93,7 +95,7 @@ export function viewOf(instance: SimInstance, atMs: number, addressing: Addressi
     state: moment.state,
     state_from_ms: moment.from_ms,
     state_reason: moment.reason,
-    public_ip: endpoint === null ? null : address.host,
+    public_ip: endpoint === null || instance.has_public_address === false ? null : address.host,
     private_ip: isDead(moment.state) ? null : address.host,
     endpoint,
     stage: moment.state === 'running' ? momentAt(instance.boot, atMs).stage : 'NOTHING',

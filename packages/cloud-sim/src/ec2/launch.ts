@@ -25,6 +25,8 @@ export interface RunRequest {
   /** Shows the tags to the machine itself, which not every key allows. */
   readonly metadata_tags?: boolean
   readonly nested_virtualization: boolean
+  /** As the subnet says, which gives one, unless it is false. */
+  readonly has_public_address?: boolean
   readonly tags: Tags
   /** All parameters but the token as text; two requests are the same launch only if these are equal. */
   readonly canonical: string
@@ -144,6 +146,7 @@ function newInstance(world: World, region: string, { request, subnet, n }: Launc
     fades_at_ms: null,
     disable_api_termination: request.disable_api_termination ?? false,
     disable_api_stop: request.disable_api_stop ?? false,
+    ...(request.has_public_address === false ? { has_public_address: false } : {}),
     ...startPlan(world, { number, instance_type: request.instance_type, start_count: 1 }, n),
   }
 }

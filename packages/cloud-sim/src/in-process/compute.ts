@@ -36,7 +36,7 @@ export function simCompute(model: SimModel): Compute {
     async power(region, act, ids, signal) {
       const outcome = new Map<string, string | CloudError>()
       const call: PowerCall = some => answered(ACTION_OF[act], signal, () => statesOf(changed(ec2, region, act, some)))
-      await powerEach(ids, call, (id, answer) => outcome.set(id, answer))
+      await powerEach(ids, call, (id, answer) => outcome.set(id, answer), signal)
       return outcome
     },
   }
@@ -114,6 +114,7 @@ function launched(ec2: Ec2, region: string, { client_token, parameters, user_dat
     client_token,
     count: 1,
     nested_virtualization: parameters.nested_virtualization,
+    has_public_address: parameters.associate_public_ip ?? true,
     tags: parameters.tags,
     canonical: JSON.stringify([canonicalOf(parameters), user_data]),
   }

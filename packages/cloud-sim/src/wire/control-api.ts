@@ -139,7 +139,7 @@ const info = (model: SimModel) => ({
   instance_count: model.machines().length,
 })
 
-const machineBody = ({ isServed }: ControlApiOptions, machine: MachineView) => ({
+const machineBody = ({ model, isServed }: ControlApiOptions, machine: MachineView) => ({
   instance_id: machine.instance.instance_id,
   region: machine.instance.region,
   availability_zone: machine.instance.availability_zone,
@@ -153,6 +153,7 @@ const machineBody = ({ isServed }: ControlApiOptions, machine: MachineView) => (
   disable_api_stop: machine.instance.disable_api_stop ?? false,
   retires_at: retiresAt(machine),
   tags: machine.tags,
+  cml_faults: model.cml.faultChangesOf(machine.instance.instance_id),
 })
 
 function retiresAt({ instance: { event } }: MachineView): string | null {

@@ -126,6 +126,28 @@ describe('attributes', () => {
   })
 })
 
+it('a machine has a public address unless its interface is to have none, and one subnet', () => {
+  const ImageId = model.machines()[0]?.instance.image_id ?? ''
+  const form = { ImageId, InstanceType: 'c5.metal', MinCount: '1', MaxCount: '1' }
+  const placed = (associate: string) => ({
+    ...form,
+    'NetworkInterface.1.SubnetId': SIM_PLACE.subnet_id,
+    'NetworkInterface.1.AssociatePublicIpAddress': associate,
+  })
+  for (const associate of ['true', 'false']) call('RunInstances', placed(associate))
+  clock.jumpWallClock(3 * MINUTE)
+  const [open, closed] = model.machines().slice(-2)
+  expect([open?.public_ip, closed?.public_ip, closed?.instance.subnet_id]).toEqual([
+    open?.private_ip,
+    null,
+    SIM_PLACE.subnet_id,
+  ])
+  expect(closed?.private_ip).toMatch(/^\d/)
+  expect(() => call('RunInstances', { ...placed('true'), SubnetId: SIM_PLACE.subnet_id })).toThrow(
+    'instance-level subnet',
+  )
+})
+
 it('hibernation is refused, and tags that a machine could not read of itself', () => {
   expect(() => call('StopInstances', { ...named(id), Hibernate: 'true' })).toThrow('hibernation')
   const form = {

@@ -134,7 +134,7 @@ function runRequest(query: Ec2Query): RunRequest {
   return {
     image_id: required(query, 'ImageId'),
     instance_type: required(query, 'InstanceType'),
-    subnet_id: query.text('SubnetId'),
+    ...networkIn(query),
     client_token: query.text('ClientToken'),
     count,
     min_count: query.number('MinCount') ?? count,
@@ -147,6 +147,17 @@ function runRequest(query: Ec2Query): RunRequest {
     canonical: query.canonical(),
   }
 }
+
+/** A subnet is named in one place: with the interface where something is said of its address. */
+function networkIn(query: Ec2Query): Pick<RunRequest, 'subnet_id' | 'has_public_address'> {
+  const subnet_id = query.text('SubnetId')
+  const ofInterface = query.text('NetworkInterface.1.SubnetId')
+  if (subnet_id !== null && ofInterface !== null) throw new Ec2Refusal('InvalidParameterCombination', TWO_SUBNETS)
+  const has_public_address = query.text('NetworkInterface.1.AssociatePublicIpAddress') !== 'false'
+  return { subnet_id: subnet_id ?? ofInterface, has_public_address }
+}
+
+const TWO_SUBNETS = 'Network interfaces and an instance-level subnet ID may not be specified on the same request'
 
 function instanceTags(query: Ec2Query): Tags {
   let tags: Tags = {}

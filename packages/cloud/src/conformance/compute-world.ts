@@ -75,6 +75,7 @@ async function launchParameters({ compute, place }: OpenCompute): Promise<Launch
     image_id: image?.image_id ?? '',
     instance_type: place.instance_type,
     subnet_id: place.subnet_id,
+    associate_public_ip: null,
     security_group_ids: [],
     key_name: null,
     root_device: '/dev/sda1',

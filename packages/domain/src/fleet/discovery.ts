@@ -1,6 +1,6 @@
 import { toMs } from '../instant.ts'
 import { isDead } from '../worker/facts.ts'
-import { type Instance, TAG } from '../worker/instance.ts'
+import { EC2_STATES, type Instance, TAG } from '../worker/instance.ts'
 import type { Worker } from '../worker/worker.ts'
 
 /** Before that a machine may be one of ours whose record is just being written. */
@@ -46,6 +46,8 @@ export function judgeFound(instance: Instance, known: KnownWorkers, rules: Disco
   if (recorded !== undefined && recorded.status !== 'TERMINATED') return ignore(`it is ${recorded.name}`)
   if (fleet === rules.fleet) return judgeOurs(instance, known, recorded)
   if (!isWanted(instance, rules)) return ignore('it is not marked to be managed')
+  // It would be recorded as stopped, and then kept so.
+  if (!EC2_STATES.some(state => state === instance.state)) return ignore(`EC2 says ${instance.state}`)
   if (!rules.importEnabled) return ignore('machines are not imported automatically')
   if (nowMs - toMs(instance.launched_at) < IMPORT_AGE_MS) return ignore('it is too young to be judged')
   return { kind: 'import', instance }

@@ -21,6 +21,8 @@ export const FleetScaling = z.object({
     z.string(),
     z.object({ key: z.string(), count: z.int(), worker_ids: z.array(z.string()), at: Instant }),
   ),
+  /** By instance id: machines that no record stood for, and when it was allowed to terminate them. */
+  orphan_terminations: z.record(z.string(), Instant).default({}),
   /** Nothing automatic is done until every worker has been looked at since then; null in ordinary times. */
   held_since: Instant.nullable(),
   fence: Fence.default({}),
@@ -35,6 +37,7 @@ export const newFleetScaling = (now: Instant): FleetScaling => ({
   last_scale_down_at: null,
   stop_permits: {},
   flights: {},
+  orphan_terminations: {},
   held_since: null,
   fence: {},
 })

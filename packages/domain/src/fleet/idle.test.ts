@@ -151,7 +151,7 @@ describe('every guard stands alone in the way', () => {
     const all = { worker: { protected: true, wanted_by: ['ls-1'] }, settings: { min_workers: 9 } }
     expect(decide(all).verdict).toEqual({
       kind: 'skipped_not_eligible',
-      because: 'protected is true, wanted false',
+      because: 'it is protected',
     })
     expect(decide({ ...all, evidence: null }).verdict).toEqual({
       kind: 'skipped_not_idle',

@@ -71,13 +71,19 @@ function referenceMs(worker: Worker, evidence: IdleEvidence | null): number {
   return Math.max(...moments.flatMap(moment => (moment === null ? [] : [toMs(moment)])))
 }
 
+const OFF_FOR_ALL = 'off for all'
+
 function eligibility(worker: Worker, evidence: IdleEvidence | null, settings: SettingValues, nowMs: number): Guard[] {
   const resumed = worker.pause.last_resumed_at
   const snoozedMs = resumed === null ? 0 : toMs(resumed) + settings.idle_snooze_seconds * 1000 - nowMs
   const heldMs = worker.desired_until === null ? 0 : toMs(worker.desired_until) - nowMs
   const keptAwake = settings.idle_running_nodes === 'keep' ? (evidence?.running_nodes ?? 'unknown') : 0
   return [
-    guard('idle_detection_enabled', settings.idle_detection_enabled && worker.idle_detection_enabled, true),
+    guard(
+      'idle_detection_enabled',
+      settings.idle_detection_enabled ? worker.idle_detection_enabled : OFF_FOR_ALL,
+      true,
+    ),
     guard('idle_action', effectiveIdleAction(settings), wantedAction(settings)),
     guard('status', worker.status, 'RUNNING'),
     guard('protected', worker.protected, false),
@@ -121,8 +127,36 @@ function room(settings: SettingValues, fleet: FleetCounts, nowMs: number): Guard
   ]
 }
 
+const counted = (count: Guard['value'], one: string, many: string): string => `${count} ${count === 1 ? one : many}`
+const spanOf = (seconds: Guard['value']): string =>
+  Number(seconds) < 120 ? `${seconds} s` : `${Math.floor(Number(seconds) / 60)} min`
+
+/** Why a worker is spared, by the guard that failed, for somebody who expected it to be stopped. */
+const WORDS: Readonly<Record<string, (failed: Guard) => string>> = {
+  idle_seconds: ({ value, limit }) =>
+    `it was last used or started ${spanOf(value)} ago, and counts as idle after ${spanOf(limit)}`,
+  idle_detection_enabled: ({ value }) => `idle detection is off for ${value === OFF_FOR_ALL ? 'all' : 'it'}`,
+  idle_action: ({ limit }) =>
+    limit === 'drain'
+      ? 'idle workers are to be drained, and scale_down_enabled is off'
+      : 'idle workers are to be left alone (idle_action is none)',
+  status: ({ value }) => `it is ${value}`,
+  protected: () => 'it is protected',
+  draining: () => 'it is being drained',
+  sessions: ({ value }) => `${counted(value, 'session lives', 'sessions live')} on it`,
+  wanted_by: ({ value }) => `${counted(value, 'session waits', 'sessions wait')} for it`,
+  running_nodes_kept: ({ value }) =>
+    `${counted(value, 'node runs', 'nodes run')} on it, and idle_running_nodes is keep`,
+  snoozed_seconds: ({ value }) => `it was started again and is left alone for another ${value} s`,
+  held_by_person_seconds: ({ value }) => `a person wants it so for another ${value} s`,
+  fleet_held: () => 'the fleet is held until every worker has been looked at',
+  running_workers: ({ value, limit }) => `${counted(value, 'worker runs', 'workers run')}, and min_workers is ${limit}`,
+  seconds_since_scale_down: ({ value, limit }) =>
+    `the last automatic stop was ${value} s ago, and ${limit} s must pass`,
+}
+
 function skipped(failed: Guard, evidence: IdleEvidence | null): IdleVerdict {
-  const because = `${failed.name} is ${failed.value}, wanted ${failed.limit}`
+  const because = WORDS[failed.name]?.(failed) ?? `${failed.name} is ${failed.value}, and ${failed.limit} is asked for`
   switch (failed.name) {
     case 'already_paused':
       return { kind: 'skipped_auto_pause', because: 'it is not wanted running any more' }

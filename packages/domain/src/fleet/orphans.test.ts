@@ -2,13 +2,14 @@ import { anInstance } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../instant.ts'
 import { allowedLosses, mayLose } from './brake.ts'
-import { decideOrphan, type OrphanMemory } from './orphans.ts'
+import { decideOrphan, type OrphanMemory, permitOrphan } from './orphans.ts'
 
 const NOW = Date.parse('2026-01-02T04:00:00Z')
-const REPORT = { settings: { orphan_action: 'report' }, fleetSize: 10 } as const
-const TERMINATE = { settings: { orphan_action: 'terminate' }, fleetSize: 10 } as const
-const NEW: OrphanMemory = { markedAt: new Map(), terminations: [] }
-const SEEN: OrphanMemory = { markedAt: new Map([['i-1', NOW - 300_000]]), terminations: [] }
+const REPORT = { orphan_action: 'report' } as const
+const TERMINATE = { orphan_action: 'terminate' } as const
+const NEW: OrphanMemory = { markedAt: new Map() }
+const SEEN: OrphanMemory = { markedAt: new Map([['i-1', NOW - 300_000]]) }
+const agoMs = (ms: number) => toInstant(NOW - ms)
 const orphan = (more = {}) => ({ instance: anInstance(more), because: 'no record stands for it' })
 
 describe('a machine of ours without a record', () => {
@@ -25,14 +26,35 @@ describe('a machine of ours without a record', () => {
     expect(decideOrphan(orphan({ launched_at: toInstant(NOW - 60_000) }), SEEN, TERMINATE, NOW).action).toBe('hold')
     expect(decideOrphan(orphan({ tags: { 'lcm:keep': '' } }), SEEN, TERMINATE, NOW).action).toBe('report')
   })
+})
 
-  it('is not destroyed together with many others', () => {
-    const two = { ...SEEN, terminations: [NOW - 2_000, NOW - 1_000] }
-    const held = decideOrphan(orphan(), two, TERMINATE, NOW)
-    expect(held).toMatchObject({ action: 'hold' })
-    expect(held.because).toContain('no more than 2 of 10')
-    const old = { ...SEEN, terminations: [NOW - 3_600_000, NOW - 1_000] }
-    expect(decideOrphan(orphan(), old, TERMINATE, NOW).action).toBe('terminate')
+describe('a permit to terminate one', () => {
+  const permit = (orphan_terminations: Readonly<Record<string, string>>, more: { held_since?: string } = {}) =>
+    permitOrphan('i-1', { orphan_terminations, held_since: null, ...more }, 10, toInstant(NOW))
+
+  it('is given while few have gone within the hour, and remembered', () => {
+    expect(permit({ 'i-2': agoMs(1_000) })).toMatchObject({
+      granted: true,
+      terminations: { 'i-1': toInstant(NOW), 'i-2': agoMs(1_000) },
+    })
+  })
+
+  it('is refused where many have, and given once that is an hour ago', () => {
+    const refused = permit({ 'i-2': agoMs(2_000), 'i-3': agoMs(1_000) })
+    expect(refused.granted).toBe(false)
+    expect(refused.because).toContain('no more than 2 of 10')
+    expect(Object.keys(refused.terminations)).toEqual(['i-2', 'i-3'])
+    const later = permit({ 'i-2': agoMs(3_600_000), 'i-3': agoMs(1_000) })
+    expect([later.granted, Object.keys(later.terminations)]).toEqual([true, ['i-3', 'i-1']])
+  })
+
+  it('is given again for the same machine, and counts once', () => {
+    const both = { 'i-1': agoMs(2_000), 'i-2': agoMs(1_000) }
+    expect(permit(both)).toMatchObject({ granted: true, terminations: both })
+  })
+
+  it('is refused while the fleet is held: what the store says may be old', () => {
+    expect(permit({}, { held_since: agoMs(1_000) }).granted).toBe(false)
   })
 })
 

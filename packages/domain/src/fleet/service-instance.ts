@@ -9,6 +9,8 @@ export const PlannedAction = z.object({
 })
 export type PlannedAction = z.infer<typeof PlannedAction>
 export const PLAN_MAX = 1000
+export const PROBLEMS_MAX = 50
+export const PROBLEM_CHARS_MAX = 1000
 
 /** What one process of a service says of itself. */
 export const InstanceReport = z.strictObject({
@@ -23,6 +25,8 @@ export const InstanceReport = z.strictObject({
   watch: z.object({ healthy: z.boolean(), age_seconds: z.number().nonnegative().nullable() }),
   last_sweep: Instant.nullable(),
   plan: z.array(PlannedAction).max(PLAN_MAX),
+  /** What keeps it from its work, each in a sentence. */
+  problems: z.array(z.string().max(PROBLEM_CHARS_MAX)).max(PROBLEMS_MAX).default([]),
 })
 export type InstanceReport = z.infer<typeof InstanceReport>
 

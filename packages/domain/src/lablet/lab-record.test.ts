@@ -2,13 +2,14 @@ import { aLabRecord } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import {
   isGone,
-  isMissing,
   isQuiet,
   LAB_STATUSES,
+  type LabAction,
   LabRecord,
   type LabScan,
   type LabStatus,
   statusOfLab,
+  statusOfMissing,
 } from './lab-record.ts'
 
 const cases: readonly [string, LabStatus | null, LabStatus][] = [
@@ -56,30 +57,31 @@ it('is a document that its own schema takes', () => {
 
 describe('D-23: a scan', () => {
   const record = aLabRecord({ last_seen_at: '2026-01-02T03:00:00.000Z' })
-  const scan = (more: Partial<LabScan> = {}): LabScan => ({
-    worker_id: 'w-1',
-    began_at: '2026-01-02T04:00:00.000Z',
-    is_complete: true,
-    lab_ids: new Set(['lab-2']),
-    ...more,
-  })
+  const scan: LabScan = { began_at: '2026-01-02T04:00:00.000Z', is_complete: true, isSeen: false, isAwaited: false }
 
-  it('shows that a lab is gone which it lists no longer', () => {
-    expect(isMissing(record, scan())).toBe(true)
-    expect(isMissing(record, scan({ lab_ids: new Set() }))).toBe(true)
+  it.each<[string, Partial<LabRecord>, 'DELETED' | 'ORPHANED']>([
+    ['that nobody removed', {}, 'ORPHANED'],
+    ['that was never imported, and that nobody is about to import', { lab_id: null }, 'ORPHANED'],
+    ['whose removal was under way', { status: 'DELETING' }, 'DELETED'],
+    ['that was to be removed', { pending_action: pending('delete') }, 'DELETED'],
+    ['that was to be stopped', { pending_action: pending('stop') }, 'ORPHANED'],
+  ])('shows that a lab is gone: one %s', (_, more, expected) => {
+    expect(statusOfMissing({ ...record, ...more }, scan)).toBe(expected)
   })
 
   it.each<[string, Partial<LabRecord>, Partial<LabScan>]>([
-    ['that lists it', {}, { lab_ids: new Set(['lab-1']) }],
-    ['that failed half-way', {}, { is_complete: false, lab_ids: new Set() }],
-    ['of another worker', {}, { worker_id: 'w-2' }],
+    ['that lists it', {}, { isSeen: true }],
+    ['that failed half-way', {}, { is_complete: false }],
     ['that began before the lab was last seen', { last_seen_at: '2026-01-02T04:00:01.000Z' }, {}],
     ['that began in the moment in which it was last seen', { last_seen_at: '2026-01-02T04:00:00.000Z' }, {}],
-    ['of a lab that is not imported yet', { lab_id: null }, {}],
-    ['of a lab whose removal is under way', { status: 'DELETING' }, {}],
+    ['of a lab that is about to be imported', { lab_id: null }, { isAwaited: true }],
     ['of a lab that is known to be gone', { status: 'DELETED' }, {}],
-    ['that shows it again', { status: 'ORPHANED' }, {}],
+    ['of a lab that was lost before', { status: 'ORPHANED' }, {}],
   ])('says nothing of a lab: one %s', (_, more, scanned) => {
-    expect(isMissing({ ...record, ...more }, scan(scanned))).toBe(false)
+    expect(statusOfMissing({ ...record, ...more }, { ...scan, ...scanned })).toBeNull()
   })
 })
+
+function pending(action: LabAction): LabRecord['pending_action'] {
+  return { action, by: 'op', at: '2026-01-02T03:00:00.000Z', attempts: 0, error: null }
+}

@@ -60,6 +60,8 @@ export const LabRecord = z.object({
   runs: z.array(LabRun).max(LAB_RUNS_MAX),
   first_seen_at: Instant,
   last_seen_at: Instant,
+  /** Hashes of the last requests that changed it, so that a repeated one is known. */
+  applied_keys: z.array(z.string()).max(20).default([]),
   fence: Fence.default({}),
 })
 export type LabRecord = z.infer<typeof LabRecord>
@@ -92,22 +94,28 @@ export const isGone = (status: LabStatus): boolean => status === 'DELETED'
 export const isQuiet = (status: LabStatus): boolean =>
   status === 'STOPPED' || status === 'WIPED' || status === 'DEFINED' || status === 'DELETED' || status === 'ORPHANED'
 
-/** One look at all labs of a worker. */
+/** One look at all labs of a worker, as far as it concerns one that is on record. */
 export interface LabScan {
-  readonly worker_id: string
   readonly began_at: Instant
   /** Whether every lab was listed and read. */
   readonly is_complete: boolean
-  readonly lab_ids: ReadonlySet<string>
+  /** Whether the lab was among them. */
+  readonly isSeen: boolean
+  /** Whether a session is about to import it, so that it need not be there yet. */
+  readonly isAwaited: boolean
 }
 
-/** Whether a scan shows that this lab is gone. One that was last seen after the scan began may only have missed it. */
-export const isMissing = (record: LabRecord, scan: LabScan): boolean =>
-  scan.is_complete &&
-  record.worker_id === scan.worker_id &&
-  record.lab_id !== null &&
-  !scan.lab_ids.has(record.lab_id) &&
-  record.last_seen_at < scan.began_at &&
-  record.status !== 'DELETED' &&
-  record.status !== 'DELETING' &&
-  record.status !== 'ORPHANED'
+/** Whether something was learned of a lab since the look began: then the look is old news. */
+export const isOldNews = (scan: Pick<LabScan, 'began_at'>, { last_seen_at }: LabRecord): boolean =>
+  scan.began_at <= last_seen_at
+
+/**
+ * What becomes of a lab that a look did not show: gone as it was meant to be, or lost. Null where the look says nothing of it.
+ * A removal that nobody could confirm is confirmed by this.
+ */
+export function statusOfMissing(lab: LabRecord, scan: LabScan): 'DELETED' | 'ORPHANED' | null {
+  if (!scan.is_complete || scan.isSeen || isOldNews(scan, lab)) return null
+  if (lab.status === 'DELETED' || lab.status === 'ORPHANED') return null
+  if (lab.lab_id === null && scan.isAwaited) return null
+  return lab.status === 'DELETING' || lab.pending_action?.action === 'delete' ? 'DELETED' : 'ORPHANED'
+}

@@ -11,7 +11,7 @@ export const DefinitionVersion = z
   .regex(/^(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$/, 'a version such as 1.0.0')
 const CmlVersion = z.string().regex(/^\d+\.\d+(\.\d+)?$/, 'a version such as 2.9')
 
-export const TOPOLOGY_CHARS_MAX = 2 * 1024 * 1024
+export const TOPOLOGY_CHARS_MAX = 1024 * 1024
 
 /** No two of the same name: ports are known by it. */
 const PortTemplate = z

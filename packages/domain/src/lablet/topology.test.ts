@@ -1,7 +1,7 @@
 import { aTopology } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { NODE_NEEDS } from './node-needs.ts'
-import { NODES_MAX, needsOf, nodeDefinitionsOf, TOPOLOGY_VERSIONS, Topology } from './topology.ts'
+import { bootSecondsOf, NODES_MAX, needsOf, nodeDefinitionsOf, TOPOLOGY_VERSIONS, Topology } from './topology.ts'
 
 const interfaces = (count: number) =>
   Array.from({ length: count }, (_, n) => ({ id: `i${n}`, label: `port${n}`, slot: n, type: 'physical' }))
@@ -39,8 +39,8 @@ describe('a topology', () => {
     Topology.safeParse(lab).error?.issues.map(issue => [issue.path.join('.'), issue.message])
 
   it('is refused when a newer CML wrote it', () => {
-    expect(refused({ ...CAMPUS, lab: { version: '0.3.1' } })).toEqual([
-      ['lab.version', 'one of 0.0.1, 0.0.2, 0.0.3, 0.0.4, 0.0.5, 0.1.0, 0.2.0, 0.2.1, 0.2.2, 0.3.0'],
+    expect(refused({ ...CAMPUS, lab: { version: '0.4.0' } })).toEqual([
+      ['lab.version', 'one of 0.0.1, 0.0.2, 0.0.3, 0.0.4, 0.0.5, 0.1.0, 0.2.0, 0.2.1, 0.2.2, 0.3.0, 0.3.1'],
     ])
   })
 
@@ -135,4 +135,15 @@ describe('needs', () => {
 it('names each kind of node once, in order', () => {
   const lab = aTopology([{ node_definition: 'iosv' }, { node_definition: 'alpine' }, { node_definition: 'iosv' }])
   expect(nodeDefinitionsOf(lab)).toEqual(['alpine', 'iosv'])
+})
+
+describe('the time to boot', () => {
+  it.each([
+    ['is that of the slowest kind', [{}, { node_definition: 'iosxrv9000' }, { node_definition: 'frr' }], 1000],
+    ['is longer where a CPU is shared out', [{ node_definition: 'ise', cpu_limit: 40 }], 9000],
+    ['takes 0 for nothing said', [{ node_definition: 'ise', cpu_limit: 0 }], 3600],
+    ['is guessed for a kind that nobody knows', [{ node_definition: 'my-own-router' }], 300],
+  ])('%s', (_, nodes, seconds) => {
+    expect(bootSecondsOf(aTopology(nodes))).toBe(seconds)
+  })
 })

@@ -12,6 +12,7 @@ const Node = z.looseObject({
   ram: z.number().int().min(0).max(1_048_576).nullish(),
   data_volume: z.number().int().min(0).max(4096).nullish(),
   boot_disk_size: z.number().int().min(0).max(4096).nullish(),
+  cpu_limit: z.number().nullish(),
   tags: z.array(Tag).max(100).nullish(),
   interfaces: z.array(z.looseObject({ id: z.string() })).nullish(),
 })
@@ -19,7 +20,7 @@ export type TopologyNode = z.infer<typeof Node>
 
 const Link = z.looseObject({ id: z.string(), n1: z.string(), n2: z.string(), i1: z.string(), i2: z.string() })
 
-/** What CML releases up to ours write. A newer one may hold what older servers refuse. */
+/** What CML releases up to 2.10 write. What that one added is refused by older servers. */
 export const TOPOLOGY_VERSIONS = [
   '0.0.1',
   '0.0.2',
@@ -31,10 +32,11 @@ export const TOPOLOGY_VERSIONS = [
   '0.2.1',
   '0.2.2',
   '0.3.0',
+  '0.3.1',
 ] as const
 export const NODES_MAX = 300
 
-/** A CML lab as its file says it, in the parts that we depend on; CML itself judges the rest at the import. */
+/** A CML lab as its file says it, in the parts that we depend on; `judgeLabFile` judges the rest when it is new. */
 export const Topology = z
   .looseObject({
     lab: z.looseObject({
@@ -79,7 +81,7 @@ export type LabNeeds = z.infer<typeof LabNeeds>
 
 /** A lab's own files, logs and overlays beside the disks that nodes ask for. */
 const STORAGE_GB_PER_NODE = 1
-const UNKNOWN_NEEDS = { cpus: 1, ram_mib: 2048, counts: true }
+const UNKNOWN_NEEDS = { cpus: 1, ram_mib: 2048, boot_s: 300, counts: true }
 
 /** Sums of what its nodes ask for, or what their definitions do by default. Switches and connectors run nothing. */
 export function needsOf(topology: Topology): LabNeeds {
@@ -94,6 +96,15 @@ export function needsOf(topology: Topology): LabNeeds {
   }
   return { cpu_cores: cpus, memory_gb: Math.ceil((ramMib / 1024) * 100) / 100, storage_gb: disk, node_count: nodes }
 }
+
+/** How long CML waits for its slowest node to boot: as its kind says, and longer where its share of a CPU is limited. */
+export const bootSecondsOf = ({ nodes }: Topology): number =>
+  Math.max(
+    ...nodes.map(({ node_definition, cpu_limit }) => {
+      const { boot_s } = NODE_NEEDS.get(node_definition) ?? UNKNOWN_NEEDS
+      return Math.ceil((boot_s * 100) / Math.max(20, cpu_limit || 100))
+    }),
+  )
 
 export const nodeDefinitionsOf = (topology: Topology): string[] =>
   [...new Set(topology.nodes.map(node => node.node_definition))].sort()

@@ -249,8 +249,11 @@ describe('a session that is INSTANTIATING', () => {
     expect(nextStatus(decide({}, { worker: lost, nowMs: END }))).toBe('STOPPING')
   })
 
-  it('waits while its worker is away for a moment', () => {
-    expect(decide({}, { worker: { ...worker, service_status: 'UNAVAILABLE' } }).action.kind).toBe('wait')
+  it('waits while its worker is away for a moment, and its next step says so', () => {
+    const away = { worker: { ...worker, service_status: 'UNAVAILABLE' as const } }
+    const pipeline = changesOf(decide({}, away))?.pipeline
+    expect(pipeline?.steps.lab_resolve).toMatchObject({ status: 'blocked', error: 'metal-1 does not serve' })
+    expect(decide({ pipeline: pipeline ?? null }, away).action.kind).toBe('wait')
   })
 
   it('is taken down as failed when its time is over first', () => {

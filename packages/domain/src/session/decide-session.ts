@@ -2,7 +2,7 @@ import { type Instant, toMs } from '../instant.ts'
 import type { BootCondition } from '../worker/boot.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { LabletSession, Pipeline, SessionStatus } from './lablet-session.ts'
-import { type NextStep, newPipeline, nextStep } from './pipeline.ts'
+import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
 
 const MINUTE_MS = 60_000
 /** Whoever is away for longer than this is lost. */
@@ -144,13 +144,21 @@ function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionS
       { status: 'PENDING', worker_id: null, pipeline: null, waiting_reason: lost },
       `${lost}; it is placed anew`,
     )
-  if (!canStartLabs(worker)) return wait(LOOK_AGAIN_MS, notServing(worker))
   const { pipeline } = session
+  if (!canStartLabs(worker)) return heldUp(pipeline, notServing(worker), nowMs)
   if (pipeline === null || pipeline.name !== 'instantiate')
     return write({ pipeline: newPipeline('instantiate', 1) }, 'its lab is started')
   const next = nextStep(pipeline, nowMs)
   if (next.kind === 'done') return write({ status: 'READY', last_error: null }, 'its lab is up')
   return next.kind === 'failed' ? tryAgain(session, pipeline, next, nowMs) : stepOf(next)
+}
+
+/** Its next step says for what it waits. */
+function heldUp(pipeline: Pipeline | null, because: string, nowMs: number): SessionDecision {
+  const next = pipeline === null ? null : nextStep(pipeline, nowMs)
+  const isStep = next !== null && next.kind !== 'done' && next.kind !== 'failed'
+  const held = pipeline !== null && isStep ? blocked(pipeline, next.step, because) : null
+  return held === null ? wait(LOOK_AGAIN_MS, because) : write({ pipeline: held }, because)
 }
 
 const stepOf = (next: Exclude<NextStep, { kind: 'done' }>): SessionDecision =>
@@ -187,10 +195,19 @@ function decideUp(session: LabletSession, { worker, isLabGone, nowMs }: SessionS
   if (isLabGone) return stopping(session, 'its lab is gone', 'lab_lost: somebody removed its lab')
   const isEarly = session.status === 'READY'
   if (isEarly && startsInMs <= 0) return write({ status: 'RUNNING' }, 'its slot has begun')
-  return wait(
-    Math.min(isEarly ? startsInMs : endsInMs, lostInMs(worker, nowMs)),
-    isEarly ? 'waits for its slot' : 'in use',
-  )
+  const untilMs = Math.min(isEarly ? startsInMs : endsInMs, lostInMs(worker, nowMs))
+  const restart = decideRestart(session, worker, nowMs)
+  if (restart === null) return wait(untilMs, isEarly ? 'waits for its slot' : 'in use')
+  const { action, because } = restart
+  return action.kind === 'wait' ? wait(Math.min(untilMs, action.afterMs), because) : restart
+}
+
+/** Somebody asked for its lab to be started again. If that fails the session goes on, and he may ask once more. */
+function decideRestart({ pipeline }: LabletSession, worker: Worker | null, nowMs: number): SessionDecision | null {
+  if (pipeline === null || pipeline.name !== 'instantiate') return null
+  const next = nextStep(pipeline, nowMs)
+  if (next.kind === 'done' || next.kind === 'failed') return null
+  return canStartLabs(worker) ? stepOf(next) : heldUp(pipeline, notServing(worker), nowMs)
 }
 
 const stopping = (session: LabletSession, because: string, last_error: string | null): SessionDecision =>
@@ -206,12 +223,13 @@ const stopping = (session: LabletSession, because: string, last_error: string | 
 
 /** Whoever has no pipeline never had a lab. */
 function decideExpired(session: LabletSession, { nowMs }: SessionSight): SessionDecision {
-  const { pipeline, lab_record_id } = session
+  const { pipeline, lab_record_id, state_history } = session
   if (pipeline === null && lab_record_id === null)
     return isUnwanted(session)
       ? write({ status: 'TERMINATED' }, cancelled(session))
       : write({ status: 'TERMINATED', last_error: NEVER_STARTED }, NEVER_STARTED)
-  const wasUp = pipeline !== null && nextStep(pipeline, nowMs).kind === 'done'
+  const wasReady = state_history.some(({ to }) => to === 'READY')
+  const wasUp = wasReady || (pipeline !== null && nextStep(pipeline, nowMs).kind === 'done')
   return stopping(session, 'its time is over', wasUp ? null : NEVER_READY)
 }
 

@@ -84,6 +84,8 @@ export const Access = z.object({
 })
 
 export const SESSION_HISTORY_MAX = 50
+/** The condition that somebody stopped its lab while it was in use. */
+export const LAB_STOPPED = 'LabStopped'
 
 /** Somebody's lab for a while. */
 export const LabletSession = z.object({

@@ -3,6 +3,7 @@ import { toInstant } from '../instant.ts'
 import { PIPELINES, type Pipeline, STEP_STATES, type Step, UNTOUCHED } from './lablet-session.ts'
 import {
   begun,
+  blocked,
   concluded,
   type NextStep,
   newPipeline,
@@ -155,6 +156,18 @@ describe('a step that takes too long', () => {
     })
   })
 
+  it('has as much time as the slowest node of its lab, and never less than any lab', () => {
+    const limitOf = (boot_s: number) => {
+      const done: Step = { ...UNTOUCHED, status: 'completed' }
+      const before = Object.fromEntries(PIPELINE_STEPS.instantiate.slice(0, 4).map(({ name }) => [name, done]))
+      const steps = { ...before, lab_start: { ...done, output: { boot_s } } }
+      const next = nextStep({ name: 'instantiate', attempt: 1, steps }, START)
+      return next.kind === 'begin' && next.step.name === 'converged' ? next.step.timeoutMs / MINUTE : null
+    }
+    expect(limitOf(60)).toBe(30)
+    expect(limitOf(3600)).toBe(75)
+  })
+
   it('is left behind when the pipeline can do without it', () => {
     expect(kindAt(7, 2, { isOptional: true })).toEqual(['begin', 'b'])
   })
@@ -171,5 +184,39 @@ it('goes on without an optional step that failed, and not without any other', ()
     kind: 'failed',
     step: { name: 'b' },
     error: 'no',
+  })
+})
+
+describe('a step that is blocked', () => {
+  const [plan] = PIPELINE_STEPS.instantiate
+  if (plan === undefined) throw new Error('a pipeline without steps')
+  const fresh = newPipeline('instantiate', 1)
+  const stepOf = (pipeline: Pipeline | null) => pipeline?.steps[plan.name]
+  const because = 'metal-1 does not serve'
+
+  it('before it began loses no try and no time, and says why once', () => {
+    const running = begun(fresh, plan, toInstant(START))
+    const held = blocked(running, plan, because)
+    expect(stepOf(held)).toMatchObject({ status: 'blocked', attempts: 0, started_at: null, error: because })
+    expect(held && blocked(held, plan, because)).toBeNull()
+    const later = START + 24 * 60 * MINUTE
+    expect(held && nextStep(held, later)).toMatchObject({ kind: 'begin', step: plan })
+    expect(stepOf(held && begun(held, plan, toInstant(later)))).toMatchObject({
+      status: 'running',
+      attempts: 1,
+      error: null,
+    })
+  })
+
+  it('after it began goes on where it was, and is bounded like any other', () => {
+    const running = begun(fresh, plan, toInstant(START))
+    const held = concluded(running, plan, { kind: 'blocked', because }, toInstant(START))
+    expect(stepOf(held)).toMatchObject({ status: 'blocked', attempts: 1, error: because })
+    if (held === null) throw new Error('nothing was written')
+    expect(concluded(held, plan, { kind: 'blocked', because }, toInstant(START))).toBeNull()
+    expect(nextStep(held, START + MINUTE).kind).toBe('carry_out')
+    const again = concluded(held, plan, { kind: 'again', because: '' }, toInstant(START))
+    expect(stepOf(again)).toEqual(stepOf(running))
+    expect(nextStep(held, START + plan.timeoutMs + 2 * MINUTE).kind).toBe('begin')
   })
 })

@@ -50,7 +50,20 @@ export type NextStep =
   | { readonly kind: 'done' }
 
 export const nextStep = ({ name, steps }: Pipeline, nowMs: number): NextStep =>
-  nextOf(PIPELINE_STEPS[name], steps, nowMs)
+  nextOf(plansWith(PIPELINE_STEPS[name], steps), steps, nowMs)
+
+/** What `lab_start` found out: how long CML waits for the slowest node of the lab. */
+export const BOOT_SECONDS = 'boot_s'
+/** Nodes wait for each other's CPUs before they boot at all. */
+const QUEUE_MS = 15 * MINUTE_MS
+
+/** The steps, with as much time for a lab to come up as its nodes may take. */
+function plansWith(plans: readonly StepPlan[], steps: Pipeline['steps']): readonly StepPlan[] {
+  const boot = steps.lab_start?.output[BOOT_SECONDS]
+  if (typeof boot !== 'number') return plans
+  const timeoutMs = boot * 1000 + QUEUE_MS
+  return plans.map(plan => (plan.name === 'converged' && plan.timeoutMs < timeoutMs ? { ...plan, timeoutMs } : plan))
+}
 
 /** What comes next. A step that was not reached is still pending: only what completed, or was skipped on purpose, is behind us. */
 export function nextOf(plans: readonly StepPlan[], steps: Pipeline['steps'], nowMs: number): NextStep {
@@ -62,7 +75,7 @@ export function nextOf(plans: readonly StepPlan[], steps: Pipeline['steps'], now
       if (plan.isOptional === true) continue
       return { kind: 'failed', step: plan, error }
     }
-    if (step.status === 'running' && !isLate(step, plan, nowMs)) return { kind: 'carry_out', step: plan }
+    if (isUnderWay(step) && !isLate(step, plan, nowMs)) return { kind: 'carry_out', step: plan }
     const afterMs = restMs(step, nowMs)
     return afterMs > 0 ? { kind: 'rest', step: plan, afterMs } : { kind: 'begin', step: plan }
   }
@@ -80,7 +93,11 @@ function failureOf(step: Step, plan: StepPlan, nowMs: number): string | null {
 const JUDGE_MS = MINUTE_MS
 
 const isLate = (step: Step, plan: StepPlan, nowMs: number): boolean =>
-  step.status === 'running' && step.started_at !== null && nowMs - toMs(step.started_at) > plan.timeoutMs + JUDGE_MS
+  isUnderWay(step) && step.started_at !== null && nowMs - toMs(step.started_at) > plan.timeoutMs + JUDGE_MS
+
+/** What was blocked before it began has not begun. */
+const isUnderWay = ({ status, started_at }: Step): boolean =>
+  status === 'running' || (status === 'blocked' && started_at !== null)
 
 /** Longer after every try, so that a server that stumbles is not given up within seconds. */
 const REST_MS = 10_000
@@ -93,13 +110,36 @@ export type StepOutcome =
   | { readonly kind: 'completed' | 'skipped'; readonly output?: Step['output'] }
   /** It is under way, or nobody could say: look again. */
   | { readonly kind: 'again'; readonly because: string }
+  /** It can't go on before something else has happened, which is not in its own hands. Its time runs on. */
+  | { readonly kind: 'blocked'; readonly because: string }
   /** It went wrong and may be tried again; `definite` when that would be of no use. */
   | { readonly kind: 'failed'; readonly error: string; readonly definite: boolean }
 
 export const begun = (pipeline: Pipeline, { name }: StepPlan, now: Instant): Pipeline => {
   const step = pipeline.steps[name] ?? UNTOUCHED
-  const running: Step = { ...step, status: 'running', attempts: step.attempts + 1, started_at: now, ended_at: null }
+  const error = step.status === 'blocked' ? null : step.error
+  const attempts = step.attempts + 1
+  const running: Step = { ...step, status: 'running', attempts, started_at: now, ended_at: null, error }
   return { ...pipeline, steps: { ...pipeline.steps, [name]: running } }
+}
+
+/**
+ * The pipeline with a step that can't even begin before something else has happened. No try of it is lost and its time does not
+ * run; null when it says so already.
+ */
+export function blocked(pipeline: Pipeline, { name }: StepPlan, because: string): Pipeline | null {
+  const step = pipeline.steps[name] ?? UNTOUCHED
+  if (step.status === 'blocked' && step.started_at === null && step.error === because) return null
+  const attempts = isUnderWay(step) ? Math.max(0, step.attempts - 1) : step.attempts
+  const held: Step = { ...step, status: 'blocked', attempts, started_at: null, ended_at: null, error: because }
+  return { ...pipeline, steps: { ...pipeline.steps, [name]: held } }
+}
+
+/** The pipeline with this step and all after it still to be done, and those before it as they are. */
+export function startedOver(pipeline: Pipeline, from: string): Pipeline {
+  const plans = PIPELINE_STEPS[pipeline.name]
+  const anew = plans.slice(plans.findIndex(({ name }) => name === from)).map(({ name }) => [name, UNTOUCHED])
+  return { ...pipeline, attempt: pipeline.attempt + 1, steps: { ...pipeline.steps, ...Object.fromEntries(anew) } }
 }
 
 /** The pipeline with what the step came to; null when there is nothing to write. */
@@ -108,7 +148,10 @@ export function concluded(pipeline: Pipeline, plan: StepPlan, outcome: StepOutco
   const put = (changed: Step): Pipeline => ({ ...pipeline, steps: { ...pipeline.steps, [plan.name]: changed } })
   switch (outcome.kind) {
     case 'again':
-      return null
+      return step.status === 'blocked' ? put({ ...step, status: 'running', error: null }) : null
+    case 'blocked':
+      if (step.status === 'blocked' && step.error === outcome.because) return null
+      return put({ ...step, status: 'blocked', error: outcome.because })
     case 'completed':
     case 'skipped':
       return put({ ...step, status: outcome.kind, ended_at: now, error: null, output: outcome.output ?? step.output })

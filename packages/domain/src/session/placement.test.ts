@@ -64,6 +64,18 @@ describe('a worker is refused', () => {
     ['capacity', '1001 GB of disk are needed, and 1000 are free', {}, needing({ storage_gb: 1001 })],
     ['capacity', '201 nodes are needed, and 200 are free', {}, needing({ node_count: 201 })],
     [
+      'capacity',
+      '6 nodes are needed, and 5 are free: without a licence only 5 nodes run',
+      { license: license('CML_Enterprise', 'REGISTERING') },
+      needing({ node_count: 6 }),
+    ],
+    [
+      'capacity',
+      '21 nodes are needed, and 20 are free: with CML_Personal only 20 nodes run',
+      { license: license('CML_Personal', 'REGISTERED') },
+      needing({ node_count: 21 }),
+    ],
+    [
       'cml_version',
       'it has CML 2.9.0, and 2.10 or later is needed',
       {},
@@ -92,6 +104,12 @@ describe('a worker is refused', () => {
       'it lacks a, b, c, d, e and 2 more',
       { cml: cml('2.9.0', ['alpine']) },
       demand({ node_definitions: [...'abcdefg'] }),
+    ],
+    [
+      'node_definitions',
+      'its node definitions are not known yet',
+      { cml: cml('2.9.0', []) },
+      demand({ node_definitions: ['external_connector', 'iosv'] }),
     ],
     ['ports', '2 ports are needed, and 1 are free', { ports: portsUsed(5999) }, demand({ ports: 2 })],
   ])('for its %s: %s', (category, because, more, wanted) => {
@@ -128,7 +146,7 @@ describe('a worker is taken', () => {
     ['that is just large enough', {}, needing({ memory_gb: 192, cpu_cores: 48, storage_gb: 1000, node_count: 200 })],
     ['that has one of the licences', {}, demand({ license_affinity: ['CML_Personal', 'CML_Enterprise'] })],
     ['that has a version between', { cml: cml('2.9.1+build.7') }, demand({ cml_version: { min: '2.9', max: '2.9' } })],
-    ['that did not say what nodes it knows', {}, demand({ node_definitions: ['iosv'] })],
+    ['unread, if it needs nothing but what every CML has', {}, demand({ node_definitions: ['unmanaged_switch'] })],
     ['that knows all nodes', { cml: cml('2.9.0', ['iosv', 'asav']) }, demand({ node_definitions: ['iosv'] })],
     ['with just enough ports', { ports: portsUsed(5998) }, demand({ ports: 2 })],
     ['that did not say its version, if none is asked for', { cml: cml(null) }, demand()],

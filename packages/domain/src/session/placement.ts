@@ -1,7 +1,7 @@
 import type { LabletDefinition } from '../lablet/lablet-definition.ts'
 import type { LabNeeds } from '../lablet/topology.ts'
 import type { Worker } from '../worker/worker.ts'
-import { freeOn, type Room, roomOf, rounded, scoreOf } from './room.ts'
+import { freeOn, type Room, roomOf, rounded, scoreOf, whyFewNodes } from './room.ts'
 
 /** What is to be placed. */
 export interface Demand {
@@ -108,14 +108,15 @@ function refusedByCapacity({ needs }: Demand, { worker, free }: Room): Reason | 
     shortOf('GB of memory', needs.memory_gb, free.memory_gb) ??
     shortOf('cpu cores', needs.cpu_cores, free.cpu_cores) ??
     shortOf('GB of disk', needs.storage_gb, free.storage_gb) ??
-    shortOf('nodes', needs.node_count, free.nodes)
+    shortOf('nodes', needs.node_count, free.nodes, whyFewNodes(worker))
   )
 }
 
-const shortOf = (what: string, needed: number, free: number): Reason | null =>
-  needed <= free
-    ? null
-    : reason('capacity', `${needed} ${what} are needed, and ${Math.max(0, Math.round(free * 100) / 100)} are free`)
+function shortOf(what: string, needed: number, free: number, why = ''): Reason | null {
+  if (needed <= free) return null
+  const left = Math.max(0, Math.round(free * 100) / 100)
+  return reason('capacity', `${needed} ${what} are needed, and ${left} are free${why}`)
+}
 
 function refusedByCml({ cml_version: { min, max }, node_definitions }: Demand, room: Room): Reason | null {
   const { version, node_definitions: known } = room.worker.cml
@@ -128,9 +129,20 @@ function refusedByCml({ cml_version: { min, max }, node_definitions }: Demand, r
     if (max !== null && compareVersions(version, max) > 0)
       return reason('cml_version', `it has CML ${version}, and ${max} or earlier is needed`)
   }
-  const missing = known.length === 0 ? [] : node_definitions.filter(each => !known.includes(each))
+  const asked = node_definitions.filter(each => !BUILT_IN.has(each))
+  if (!isRead(room.worker))
+    return asked.length === 0 || room.isExpected
+      ? null
+      : reason('node_definitions', 'its node definitions are not known yet')
+  const missing = asked.filter(each => !known.includes(each))
   return missing.length === 0 ? null : reason('node_definitions', `it lacks ${named(missing)}`)
 }
+
+/** What needs no image, and is in every CML. */
+const BUILT_IN: ReadonlySet<string> = new Set(['external_connector', 'unmanaged_switch'])
+
+/** Whether it has said which nodes it knows: what it lacks would be found out by a learner at the start of a slot. */
+export const isRead = ({ cml }: Worker): boolean => cml.node_definitions.length > 0
 
 const NAMED_MAX = 5
 const named = (names: readonly string[]): string =>

@@ -61,6 +61,16 @@ export function nodesMax(worker: Worker): number {
   return Math.min(declared, LICENSED_NODES[worker.license.product ?? ''] ?? declared)
 }
 
+/** Words for what its licence, and not its size, keeps it from. */
+export function whyFewNodes(worker: Worker): string {
+  const [most, declared] = [nodesMax(worker), worker.capacity.declared?.max_nodes ?? 0]
+  if (most === declared) return ''
+  const { status, product } = worker.license
+  return status === 'REGISTERED'
+    ? `: with ${product} only ${most} nodes run`
+    : `: without a licence only ${most} nodes run`
+}
+
 export function freeOn(worker: Worker): Omit<Free, 'ports'> {
   const { declared, reserved } = worker.capacity
   return {

@@ -468,7 +468,11 @@ describe('buying', () => {
     const needs = { ...gb(1), node_count: 21 }
     const templates = [{ ...METAL, license_product: 'CML_Personal' }]
     expect(schedule(world({ sessions: [booked('a', 1, { needs })], templates }))).toMatchObject([
-      { forGood: true, because: 'no template can hold it: of metal, 21 nodes are needed, and 20 are free' },
+      {
+        forGood: true,
+        because:
+          'no template can hold it: of metal, 21 nodes are needed, and 20 are free: with CML_Personal only 20 nodes run',
+      },
     ])
   })
 

@@ -95,7 +95,10 @@ const byStart = (a: LabletSession, b: LabletSession): number =>
   compare(a.timeslot.start, b.timeslot.start) || compare(a.created_at, b.created_at) || compare(a.id, b.id)
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const fullest = ({ worker }: Room): string => `${worker.name} has room, and is the fullest that has`
+const fullest = ({ worker, score }: Room): string =>
+  score > 0
+    ? `${worker.name} has room, and is the fullest that has`
+    : `${worker.name} has room, and all that have are empty`
 
 /** By session id: who has room on record for it. */
 function holdersOf(workers: readonly Worker[]): Map<string, Worker> {

@@ -1,7 +1,8 @@
 import { toMs } from '../instant.ts'
 import type { Worker } from '../worker/worker.ts'
 import { bootLeadMs } from './boot-lead.ts'
-import { refusalOf } from './placement.ts'
+import { WORKER_LOST_MS, workerLost } from './decide-session.ts'
+import { isRead, refusalOf } from './placement.ts'
 import { expectedRoom, type Free, type Room } from './room.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling.ts'
 import { countedSessions, type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
@@ -21,7 +22,7 @@ export function withoutRoom(
   const waits: SchedulingStep[] = []
   const left: Waiting[] = []
   const workers = [...rooms.values()].map(({ worker }) => worker)
-  const coming = expected(workers.filter(isOnItsWay))
+  const coming = expected(workers.filter(worker => isOnItsWay(worker, input.nowMs)))
   const asleep = expected(workers.filter(isResumable))
   const later = new Map(rooms)
   const ends = new Map(input.sessions.map(({ id, timeslot }) => [id, toMs(timeslot.end)]))
@@ -49,31 +50,49 @@ export function withoutRoom(
   return { waits, left }
 }
 
-/** Wanted, and not of full use yet. A machine that waits for its licence counts: another one would wait for one too. */
-function isOnItsWay(worker: Worker): boolean {
+/** Starts and stops that take longer than this wait for something else, such as capacity that EC2 has not. */
+const POWER_MS_MAX = 30 * 60_000
+
+/**
+ * Wanted, and not of full use yet. What is lost, or does not start, is waited for no longer: another one may well come. A machine
+ * that waits for its licence, or to be asked what nodes it knows, counts: another one would wait for that too.
+ */
+function isOnItsWay(worker: Worker, nowMs: number): boolean {
   if (worker.desired_status !== 'RUNNING') return false
+  const forMs = nowMs - toMs(worker.entered_status_at)
   switch (worker.status) {
     case 'RUNNING':
-      return worker.service_status !== 'AVAILABLE' || isUnlicensed(worker)
+      return worker.service_status === 'AVAILABLE'
+        ? isUnlicensed(worker) || (!isRead(worker) && isLicensed(worker))
+        : workerLost(worker, nowMs) === null
     case 'PENDING':
     case 'PROVISIONING':
+      return true
     case 'STARTING':
     case 'STOPPING':
+      return forMs < POWER_MS_MAX
     case 'STOPPED':
+      return Math.min(forMs, nowMs - resumedMs(worker)) < WORKER_LOST_MS
     case 'UNKNOWN':
-      return true
+      return forMs < WORKER_LOST_MS
     default:
       return false
   }
 }
 
+/** When somebody or something last wanted it to run again. */
+const resumedMs = ({ pause, created_at }: Worker): number => toMs(pause.last_resumed_at ?? created_at)
+
 const isUnlicensed = ({ license }: Worker): boolean =>
   license.product !== null && license.status !== 'REGISTERED' && license.pending_operation !== 'deregister'
 
-const stageOf = (worker: Worker): string =>
-  worker.status === 'RUNNING' && worker.service_status === 'AVAILABLE'
-    ? `whose licence is ${worker.license.status}`
-    : 'which is on its way'
+/** As far as it is meant to be. */
+const isLicensed = ({ license }: Worker): boolean => license.product === null || license.status === 'REGISTERED'
+
+function stageOf(worker: Worker): string {
+  if (worker.status !== 'RUNNING' || worker.service_status !== 'AVAILABLE') return 'which is on its way'
+  return isUnlicensed(worker) ? `whose licence is ${worker.license.status}` : 'whose node definitions are not known yet'
+}
 
 /** Stopped by a policy. A stop by hand holds until a person starts it. */
 const isResumable = ({ status, desired_status, pause }: Worker): boolean =>

@@ -33,7 +33,8 @@ export const WorkerTemplateSpec = z.strictObject({
   nested_virtualization: z.boolean().default(false),
   /** Subnets by region; they win over the region's own list. */
   subnets: z.record(z.string(), z.array(z.string()).min(1)).default({}),
-  associate_public_ip: z.boolean().default(true),
+  /** Whether machines get a public address; null leaves it to the subnet. */
+  associate_public_ip: z.boolean().nullable().default(null),
   license_product: z.string().max(64).nullable().default(null),
   /** How long a drain waits for sessions before it stops the worker under them. */
   drain_timeout_seconds: z

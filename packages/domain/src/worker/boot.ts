@@ -51,6 +51,14 @@ export function bootStage(conditions: readonly Condition[]): string | null {
   return missing === undefined ? null : BOOT_WAITS[missing]
 }
 
+/** How far a boot has come, what it waits for, and what the server let us see of what is in the way. */
+export function bootWords(reached: number, detail: string): string {
+  const missing = BOOT_CONDITIONS[reached]
+  if (missing === undefined) return 'CML is ready and must stay so for a moment'
+  const words = `its boot is at stage ${reached + 1} of ${BOOT_CONDITIONS.length}, ${BOOT_WAITS[missing]}`
+  return detail === '' ? words : `${words}: ${detail}`
+}
+
 export const holds = (conditions: readonly Condition[], type: string): boolean =>
   conditions.some(condition => condition.type === type && condition.status)
 

@@ -24,7 +24,8 @@ export function consequenceOf(
 ): Consequence | null {
   const isWantedRunning = before.desired_status === 'RUNNING'
   if (before.status === 'DRAINING' && isLeaving(after) && before.drain !== null && isWantedRunning) {
-    if (drainIsOver(before, before.drain, toMs(now)) === null) return null
+    if (drainIsOver(before, before.drain, toMs(now)) === null)
+      return lostItsMachine(before, after) ? { worker: after, outcome: null } : null
     const { by, reason, then } = before.drain
     const worker = { ...wanted(after, then, { by, reason }), drain: null }
     return { worker: by === POLICY.idle ? paused(worker, POLICY.idle, now) : worker, outcome: 'drained' }
@@ -41,6 +42,9 @@ export function consequenceOf(
   return { worker: after, outcome: null }
 }
 
+/** Its machine was seen dying: that ends no drain, and nobody can refuse it. */
+const lostItsMachine = (before: Worker, after: Worker): boolean =>
+  before.https_endpoint !== null && after.https_endpoint === null
 const isLeaving = ({ status }: Worker): boolean => status === 'STOPPING' || status === 'TERMINATING'
 const wasUp = ({ status }: Worker): boolean => status === 'RUNNING' || status === 'DRAINING' || status === 'STARTING'
 

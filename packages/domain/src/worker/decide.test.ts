@@ -64,6 +64,7 @@ const licensing = (registration: string, authorization: string): LicenseSight =>
   authorization,
   failure: null,
   udi: 'udi-1',
+  hostname: null,
   product: null,
 })
 const cmlAt = (stage: CmlSight['stage'], ready_streak = 0): CmlSight => ({
@@ -80,6 +81,7 @@ const seeing = (sight: Ec2Sight, cml: CmlSight | null = null): Observation => ({
   launch: null,
   isSurveyDue: false,
   nodeDefinitions: null,
+  metricsSilentSince: null,
 })
 const decide = (worker: Worker, sight: Ec2Sight, cml: CmlSight | null = null, nowMs = soon): Decision =>
   decideWorker(worker, seeing(sight, cml), WORKER_POLICY, nowMs)
@@ -124,6 +126,7 @@ describe('over every status, intent and sight', () => {
       license: each.license,
       isSurveyDue: true,
       nodeDefinitions: null,
+      metricsSilentSince: null,
     }
     return { ...each, decision: decideWorker(each.worker, observed, WORKER_POLICY, each.nowMs) }
   })

@@ -1,6 +1,6 @@
 import { assert } from '../assert.ts'
 import { toMs } from '../instant.ts'
-import { bootDiffers, bootReached, withBoot, withCondition } from './boot.ts'
+import { bootDiffers, bootReached, bootWords, holds, withBoot, withCondition, withoutCondition } from './boot.ts'
 import { announce, type Decision, nothing, perform, wait, write } from './decision.ts'
 import { decideDraining } from './drain.ts'
 import { factsOf, isEmpty } from './facts.ts'
@@ -12,15 +12,16 @@ import { decideLicense, decideRelease } from './license-operation.ts'
 import { statusOfEc2State } from './lifecycle.ts'
 import { ageOf, type CmlSight, lookAgain, type Observation, type Seen, type WorkerPolicy } from './observation.ts'
 import { isForeign, ownershipConditions } from './ownership.ts'
-import { decideDying, decideGone, decideTermination } from './termination.ts'
-import { CONDITION, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
+import { decideFreshness, withoutStaleness } from './stale-metrics.ts'
+import { deathWords, decideDying, decideGone, decideTermination } from './termination.ts'
+import { CONDITION, type Condition, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
 
 /**
  * What to do with a worker, from what is wanted and what was seen. Total: every status, intent and EC2 state has an answer.
  * What is wanted is looked at before anything else, so nobody who changes their mind waits for a boot to finish.
  */
 export function decideWorker(worker: Worker, observed: Observation, policy: WorkerPolicy, nowMs: number): Decision {
-  const decision = decide(worker, observed, policy, nowMs)
+  const decision = withoutStaleness(worker, decide(worker, observed, policy, nowMs))
   return worker.refresh_requested_at === null ? decision : refreshed(decision, observed)
 }
 
@@ -74,21 +75,23 @@ function decideDead(seen: Seen): Decision | null {
   const { worker, instance, policy, nowMs } = seen
   const name = `${instance.instance_id} is ${instance.state}`
   const why = instance.state_reason === null ? name : `${name} (${instance.state_reason})`
-  if (instance.state === 'terminated') return decideTerminated(worker, why)
+  if (instance.state === 'terminated') return decideTerminated(seen, why)
   if (instance.state === 'shutting-down') {
     const neverRan = worker.status === 'PROVISIONING' && worker.desired_status === 'RUNNING'
-    return neverRan ? wait(lookAgain(worker, policy, nowMs), why) : decideDying(seen, why)
+    return neverRan ? wait(lookAgain(worker, policy, nowMs), why) : decideDying(seen, deathWords(worker, instance))
   }
   if (EC2_STATES.some(state => state === instance.state)) return null
+  // Whoever wants it gone need not wait until EC2 makes sense.
+  if (worker.desired_status === 'TERMINATED') return null
   if (worker.status === 'UNKNOWN') return wait(policy.lookAgainMsMax, why)
   return write({ status: 'UNKNOWN' }, policy.lookAgainMsMax, why)
 }
 
 /** A launch that died before it ever ran is a failed attempt, not the end of the worker. */
-function decideTerminated(worker: Worker, why: string): Decision {
+function decideTerminated({ worker, instance }: Seen, why: string): Decision {
   const { launch } = worker
   if (worker.status !== 'PROVISIONING' || worker.desired_status !== 'RUNNING' || launch === null) {
-    return decideGone(worker, why)
+    return decideGone(worker, deathWords(worker, instance))
   }
   const spent: LaunchAttempt = { ...launch, state: 'spent', error: why }
   return announce({ status: 'PENDING', ec2_instance_id: null, launch: spent }, `${why} before it ever ran`)
@@ -156,12 +159,15 @@ function decideRun(seen: Seen): Decision {
       return decideFailed(seen)
     case 'STARTING':
       if (instance.state === 'stopped') return perform({ kind: 'start' }, wanted(worker))
+      if (holds(worker.conditions, CONDITION.blocked))
+        return announce({ conditions: unblocked(worker) }, `EC2 has room for it again and says ${instance.state}`)
       if (instance.state === 'running') return decideBoot(seen)
       return overdue(seen, policy.startingMsMax) ?? wait(lookAgain(worker, policy, nowMs), `EC2 says ${instance.state}`)
     case 'RUNNING':
       if (instance.state === 'stopping') return decideStoppingByOthers(seen)
       return instance.state === 'running' ? decideRunning(seen) : announce(truth(seen), `EC2 says ${instance.state}`)
     case 'DRAINING':
+      if (instance.state === 'stopping') return decideStoppingByOthers(seen)
       return instance.state === 'running' ? decideDrain(seen) : announce(truth(seen), `EC2 says ${instance.state}`)
     case 'STOPPED':
       if (instance.state === 'stopped')
@@ -216,10 +222,10 @@ function decideBoot(seen: Seen): Decision {
   }
   const late = overdue(seen, policy.startingMsMax)
   if (late) return late
-  if (!isEmpty(changes))
-    return write(changes, policy.probeIntervalMs, cml.detail === '' ? `CML reached ${cml.stage}` : cml.detail)
+  const because = bootWords(bootReached(cml.stage), cml.detail)
+  if (!isEmpty(changes)) return write(changes, policy.probeIntervalMs, because)
   const streak = { name: 'ready_answers', value: cml.ready_streak, limit: policy.readyAnswers, passed: false }
-  return wait(policy.probeIntervalMs, cml.detail === '' ? 'CML must stay ready' : cml.detail, [streak])
+  return wait(policy.probeIntervalMs, because, [streak])
 }
 
 function bootChanges({ worker, nowMs }: Seen, cml: CmlSight): WorkerChanges {
@@ -255,7 +261,7 @@ function decideRunning(seen: Seen): Decision {
   if (worker.drain !== null) return announce({ status: 'DRAINING' }, `${worker.drain.by} asked for a drain`)
   const drift = factsOf(worker, instance, policy.cmlAddress)
   if (!isEmpty(drift)) return announce(drift, `EC2 shows another ${Object.keys(drift).join(', ')}`)
-  return decideService(seen) ?? decideInside(seen) ?? decideSurvey(seen)
+  return decideService(seen) ?? decideFreshness(seen) ?? decideInside(seen) ?? decideSurvey(seen)
 }
 
 /** What CML says to those who may ask: its licence, and what labs can be made of. One write for both. */
@@ -293,20 +299,23 @@ function decideService(seen: Seen): Decision | null {
   }
   if (cml.ready_streak >= policy.readyAnswers)
     return announce({ ...changes, service_status: 'AVAILABLE' }, 'CML is ready')
-  if (!isEmpty(changes)) return write(changes, policy.probeIntervalMs, `CML reached ${cml.stage}`)
-  return wait(policy.probeIntervalMs, cml.detail === '' ? 'CML must stay ready' : cml.detail)
+  const because = bootWords(bootReached(cml.stage), cml.detail)
+  return isEmpty(changes) ? wait(policy.probeIntervalMs, because) : write(changes, policy.probeIntervalMs, because)
 }
+
+const unblocked = (worker: Worker): Condition[] => withoutCondition(worker.conditions, CONDITION.blocked)
 
 /** What EC2 shows, as a status of ours with what goes with it. A machine found running still has to show its CML. */
 function truth({ worker, instance, policy, nowMs }: Seen): WorkerChanges {
   const hasRunBefore = worker.state_history.some(change => change.to === 'STARTING')
-  const status = statusOfEc2State(instance.state, hasRunBefore || worker.status !== 'PROVISIONING')
+  const mayBeFirst = worker.status === 'PROVISIONING' || worker.status === 'UNKNOWN'
+  const status = statusOfEc2State(instance.state, hasRunBefore || !mayBeFirst)
   const running = status === 'RUNNING' || status === 'STARTING'
   return {
     ...factsOf(worker, instance, policy.cmlAddress),
     status,
     service_status: running ? 'STARTING' : 'UNAVAILABLE',
-    conditions: withBoot(worker.conditions, instance.state === 'running' ? 1 : 0, nowMs),
+    conditions: withBoot(unblocked(worker), instance.state === 'running' ? 1 : 0, nowMs),
   }
 }
 

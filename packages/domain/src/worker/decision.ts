@@ -20,6 +20,8 @@ export type WorkerAction =
   | { readonly kind: 'deregister_license' }
   /** The licence goes down with its machine: somebody has to know. Then `changes` are written. */
   | { readonly kind: 'record_leak'; readonly changes: WorkerChanges }
+  /** Have its labs stopped, since CML keeps its licence while they run. Who looks after labs does it; nobody waits for it. */
+  | { readonly kind: 'stop_labs'; readonly afterMs: number }
   /** Have its CML visited, and what people did on it sent to where idleness is judged. Nobody waits for it. */
   | { readonly kind: 'survey' }
 

@@ -29,6 +29,7 @@ const decide = (drained: Worker, state = 'running') =>
       launch: null,
       isSurveyDue: true,
       nodeDefinitions: null,
+      metricsSilentSince: null,
     },
     WORKER_POLICY,
     NOW,

@@ -25,6 +25,7 @@ const seeing = (instance: Partial<Instance>, license: Observation['license'] = n
   launch: null,
   isSurveyDue: false,
   nodeDefinitions: null,
+  metricsSilentSince: null,
 })
 const licensed = (registration: string): Observation['license'] => ({
   kind: 'seen',
@@ -32,6 +33,7 @@ const licensed = (registration: string): Observation['license'] => ({
   authorization: '',
   failure: null,
   udi: null,
+  hostname: null,
   product: null,
 })
 

@@ -24,7 +24,7 @@ const NO_MACHINE: Ec2Sight = { kind: 'absent', confirmed: true, because: 'nothin
 const decide = (worker: Worker, ec2: Ec2Sight, minutes = 1, launch: LaunchInputs | null = null) =>
   decideWorker(
     worker,
-    { ec2, cml: null, license: null, launch, isSurveyDue: false, nodeDefinitions: null },
+    { ec2, cml: null, license: null, launch, isSurveyDue: false, nodeDefinitions: null, metricsSilentSince: null },
     WORKER_POLICY,
     toMs(ENTERED) + minutes * MINUTE_MS,
   )

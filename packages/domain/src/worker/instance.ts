@@ -27,6 +27,8 @@ export const LaunchParameters = z.object({
   image_id: z.string(),
   instance_type: z.string(),
   subnet_id: z.string(),
+  /** Null leaves it to the subnet. */
+  associate_public_ip: z.boolean().nullable().default(null),
   security_group_ids: z.array(z.string()),
   key_name: z.string().nullable(),
   root_device: z.string(),

@@ -30,12 +30,25 @@ const decide = (
 ): Decision =>
   decideWorker(
     worker,
-    { ec2: sight, cml: null, license: null, launch, isSurveyDue: false, nodeDefinitions: null },
+    {
+      ec2: sight,
+      cml: null,
+      license: null,
+      launch,
+      isSurveyDue: false,
+      nodeDefinitions: null,
+      metricsSilentSince: null,
+    },
     { ...WORKER_POLICY, fleet: 'fleet-1' },
     nowMs,
   )
 
 describe('launching exactly once', () => {
+  it.each([true, false, null])('asks for a public address as its template says: %s', associate_public_ip => {
+    const { action } = decide(aWorker(), NOTHING_THERE, inputs({ template: aTemplate({ associate_public_ip }) }))
+    expect(action).toMatchObject({ kind: 'open_attempt', parameters: { associate_public_ip } })
+  })
+
   it('stores the attempt, fully rendered, before it asks the cloud', () => {
     const { action } = decide(aWorker({ tags: { owner: 'me', 'lcm:fleet': 'stolen' } }))
     expect(action).toEqual({
@@ -45,6 +58,7 @@ describe('launching exactly once', () => {
         image_id: 'ami-7',
         instance_type: 'm5zn.metal',
         subnet_id: 'subnet-a',
+        associate_public_ip: null,
         security_group_ids: ['sg-1'],
         key_name: 'k',
         root_device: '/dev/xvda',
@@ -136,7 +150,7 @@ describe('launching exactly once', () => {
       template: aTemplate({ instance_types: ['c5.metal'], subnets: { 'us-east-1': ['subnet-t'] } }),
     })
     const refused = at(['c5.metal', 'subnet-t'])
-    expect(decide(refused, NOTHING_THERE, one).action).toMatchObject({ kind: 'wait', afterMs: 179_000 })
+    expect(decide(refused, NOTHING_THERE, one).action).toMatchObject({ kind: 'write', afterMs: 179_000 })
     expect(placeOf(decide(refused, NOTHING_THERE, one, NOW + 180_000))).toEqual(['c5.metal', 'subnet-t'])
   })
 
@@ -248,6 +262,8 @@ describe('judging what the cloud said', () => {
         changes: { conditions: [{ type: 'LaunchBlocked', reason: 'Code' }] },
       })
     }
+    expect(judge('quota').action).toMatchObject({ afterMs: 5 * 60_000 })
+    expect(judge('auth').action).toMatchObject({ afterMs: 60_000 })
   })
 
   it('fails what can never succeed', () => {

@@ -72,11 +72,16 @@ function decideNextAttempt(worker: Worker, inputs: LaunchInputs | null, policy: 
   const n = (worker.launch?.n ?? 0) + 1
   const offers = offeringsOf(ready.template, ready.region, worker.aws_region)
   const pausedMs = pauseAfter(worker.launch, offers.length, policy, nowMs)
+  if (pausedMs > 0 && worker.launch?.state === 'refused')
+    return waitForRoom(worker, offers, pausedMs, { policy, nowMs })
   if (pausedMs > 0) return wait(pausedMs, `pausing before the next attempt: ${worker.launch?.error ?? 'it died'}`)
   if (offers.length === 0)
     return waitForInputs(worker, `no subnet is configured in ${worker.aws_region}`, policy, nowMs)
   const offer = nextOffer(offers, worker.launch, ready.scarce, nowMs)
-  if (offer === null) return waitForRoom(worker, offers, ready.scarce, { policy, nowMs })
+  if (offer === null) {
+    const freeAtMs = Math.min(...offers.map(each => ready.scarce.get(offerKey(each)) ?? nowMs))
+    return waitForRoom(worker, offers, Math.max(policy.lookAgainMs, freeAtMs - nowMs), { policy, nowMs })
+  }
   const parameters = render(worker, ready, { ...offer, fleet: policy.fleet })
   return perform({ kind: 'open_attempt', n, parameters }, `attempt ${n}: ${offer.instance_type} in ${offer.subnet_id}`)
 }
@@ -102,8 +107,10 @@ function readyInputs(worker: Worker, inputs: LaunchInputs | null): ReadyInputs |
 function waitForInputs(worker: Worker, missing: string, policy: WorkerPolicy, nowMs: number): Decision {
   const said = worker.conditions.find(each => each.type === CONDITION.blocked && each.reason === 'InputMissing')
   if (said === undefined || nowMs - toMs(said.since) < policy.inputsWaitMs) {
+    // Its time begins with it, however long something else was waited for before.
+    const conditions = said === undefined ? withoutCondition(worker.conditions, CONDITION.blocked) : worker.conditions
     return hold(
-      worker,
+      { ...worker, conditions },
       { type: CONDITION.blocked, reason: 'InputMissing', message: missing },
       policy.lookAgainMsMax,
       nowMs,
@@ -136,13 +143,28 @@ function nextOffer(
 function waitForRoom(
   worker: Worker,
   offers: readonly Offer[],
-  scarce: LaunchInputs['scarce'],
+  afterMs: number,
   { policy, nowMs }: { policy: WorkerPolicy; nowMs: number },
 ): Decision {
-  const freeAtMs = Math.min(...offers.map(offer => scarce.get(offerKey(offer)) ?? nowMs))
-  const message = `no room anywhere: ${worker.launch?.error ?? 'every place refused others'}`
-  const afterMs = Math.max(policy.lookAgainMs, freeAtMs - nowMs)
+  const listed = (names: readonly string[]) => [...new Set(names)].join(', ')
+  const where = `${listed(offers.map(each => each.instance_type))} in ${listed(offers.map(each => each.subnet_id))}`
+  const message = `no room for ${where}; ${askedAgain(policy)}`
   return hold(worker, { type: CONDITION.blocked, reason: 'NoCapacity', message }, afterMs, nowMs)
+}
+
+const askedAgain = ({ capacityPauseMs }: WorkerPolicy): string =>
+  `asked again every ${Math.round(capacityPauseMs / 60_000)} min`
+
+/** A stopped machine starts where its disk is or nowhere; for metal that may take hours, and it is nobody's fault. */
+export function judgeStart(
+  worker: Worker,
+  code: string,
+  { policy, nowMs }: { policy: WorkerPolicy; nowMs: number },
+): Decision {
+  const where = worker.availability_zone ?? worker.aws_region
+  const what = `${worker.instance_type ?? 'it'} in ${where}, where its disk is (${code})`
+  const message = `no room to start ${what}; ${askedAgain(policy)}`
+  return hold(worker, { type: CONDITION.blocked, reason: 'NoCapacity', message }, policy.capacityPauseMs, nowMs)
 }
 
 export const offerKey = (offer: { readonly instance_type: string; readonly subnet_id: string }): string =>
@@ -168,6 +190,7 @@ function render(
   return {
     instance_type,
     subnet_id,
+    associate_public_ip: template.associate_public_ip,
     image_id: inputs.image.image_id,
     root_device: inputs.image.root_device,
     security_group_ids: region.security_group_ids,
@@ -199,6 +222,11 @@ export type LaunchOutcome =
   | { readonly kind: 'launched'; readonly instance: Instance }
   | { readonly kind: 'refused'; readonly errorClass: string; readonly code: string; readonly message: string }
 
+/** A refusal may end in a thousand characters for whoever has the right to decode them. */
+const REFUSAL_CHARS_MAX = 300
+const refusedAccount = (said: string): string =>
+  `AWS refuses the launch to this account: ${said.slice(0, REFUSAL_CHARS_MAX)}`
+
 /** What to write after a launch was tried. The attempt stays open while it may have had an effect. */
 export function judgeLaunch(
   worker: Worker,
@@ -214,8 +242,11 @@ export function judgeLaunch(
   }
   const because = outcome.message
   switch (outcome.errorClass) {
-    case 'capacity':
-      return announce({ launch: { ...attempt, state: 'refused', error: because } }, because)
+    case 'capacity': {
+      const { instance_type, subnet_id } = attempt.parameters
+      const words = `no room for ${instance_type} in ${subnet_id} (${outcome.code})`
+      return announce({ launch: { ...attempt, state: 'refused', error: because } }, words)
+    }
     case 'attempt_spent':
       return spend(attempt, because)
     case 'attempt_mismatch':
@@ -225,8 +256,8 @@ export function judgeLaunch(
     case 'auth':
       return hold(
         worker,
-        { type: CONDITION.blocked, reason: outcome.code, message: because },
-        2 * at.policy.lookAgainMsMax,
+        { type: CONDITION.blocked, reason: outcome.code, message: refusedAccount(because) },
+        outcome.errorClass === 'quota' ? at.policy.quotaPauseMs : at.policy.authPauseMs,
         at.nowMs,
       )
     case 'invalid':

@@ -30,6 +30,7 @@ const says = (registration: string, authorization = 'INIT', more: object = {}): 
   authorization,
   failure: null,
   udi: 'udi-1',
+  hostname: null,
   product: 'CML_Enterprise',
   ...more,
 })
@@ -44,6 +45,7 @@ const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, 
       launch: null,
       isSurveyDue: false,
       nodeDefinitions: null,
+      metricsSilentSince: null,
     },
     policy,
     ENTERED + afterMs,
@@ -64,6 +66,19 @@ describe('registering', () => {
     expect(decide(begun, LICENSED).action).toMatchObject({
       changes: { license: { status: 'REGISTERED', pending_operation: null, operation_started_at: null, udi: 'udi-1' } },
     })
+  })
+
+  it('keeps the name by which the Smart Account knows the server, and an older one while CML says none', () => {
+    const named = (hostname: string | null) => says('NOT_REGISTERED', 'INIT', { hostname })
+    expect(decide(asked, named('cml-7')).action).toMatchObject({ changes: { license: { hostname: 'cml-7' } } })
+    expect(decide(begun, says('COMPLETED', 'IN_COMPLIANCE', { hostname: 'cml-7' })).action).toMatchObject({
+      changes: { license: { hostname: 'cml-7' } },
+    })
+    const idle = withLicense({ udi: 'udi-1', hostname: null })
+    expect(decide(idle, named('cml-7')).action).toMatchObject({ changes: { license: { hostname: 'cml-7' } } })
+    const known = withLicense({ udi: 'udi-1', hostname: 'cml-7' })
+    expect(decide(known, named('cml-7')).action.kind).toBe('nothing')
+    expect(decide(known, named(null)).action.kind).toBe('nothing')
   })
 
   it('is over when a leader before us has done it, but not when the product is another', () => {
@@ -108,7 +123,7 @@ it('gives a licence back when asked to', () => {
 
 describe('what CML made of a request', () => {
   const judge = (outcome: LicenseOutcome, worker = withLicense({ pending_operation: 'register' })) =>
-    judgeLicense(worker, outcome, WORKER_POLICY).action
+    judgeLicense(worker, outcome, { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }).action
 
   it('ends an operation only when it is definite', () => {
     expect(judge({ kind: 'taken' }).kind).toBe('wait')
@@ -159,7 +174,9 @@ describe('fleets with fewer licences than workers', () => {
 
   it('release a licence before the machine stops, and ask for it again after the next start', () => {
     expect(decide(stopping, LICENSED, 1_000, release).action.kind).toBe('deregister_license')
-    expect(judgeLicense(stopping, { kind: 'returned' }, release).action).toMatchObject({
+    expect(
+      judgeLicense(stopping, { kind: 'returned' }, { policy: release, instance: anInstance(), nowMs: ENTERED }).action,
+    ).toMatchObject({
       changes: { license: { status: 'UNREGISTERED', pending_operation: 'register' } },
     })
     expect(decide(stopping, says('NOT_REGISTERED'), 1_000, release).action).toMatchObject({

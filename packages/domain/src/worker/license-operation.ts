@@ -1,8 +1,11 @@
 import { toInstant, toMs } from '../instant.ts'
+import { withCondition } from './boot.ts'
 import { announce, type Decision, perform, wait } from './decision.ts'
+import { factsOf, isEmpty } from './facts.ts'
+import type { Instance } from './instance.ts'
 import { ageOf, type LicenseSight, type Seen, type WorkerPolicy } from './observation.ts'
 import type { License } from './parts.ts'
-import type { Worker, WorkerChanges } from './worker.ts'
+import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
 
 type SeenLicense = Extract<LicenseSight, { kind: 'seen' }>
 
@@ -35,11 +38,18 @@ export const holdsNothing = (sight: SeenLicense): boolean => isUnregistered(sigh
 function noticedChanges(worker: Worker, sight: SeenLicense): WorkerChanges | null {
   const { license } = worker
   const status = isLicensed(sight) ? 'REGISTERED' : isUnregistered(sight) ? 'UNREGISTERED' : license.status
-  const udi = sight.udi ?? license.udi
+  const known = identityIn(sight)
+  const isKnown = Object.entries(known).every(([name, value]) => license[name as keyof typeof known] === value)
   // A failure stays on show until somebody tries again.
   const shown = license.status === 'FAILED' && status === 'UNREGISTERED' ? 'FAILED' : status
-  return shown === license.status && udi === license.udi ? null : { license: { status: shown, udi } }
+  return shown === license.status && isKnown ? null : { license: { status: shown, ...known } }
 }
+
+/** By what the Smart Account knows this server, as far as CML says it: what it once said is kept. */
+export const identityIn = ({ udi, hostname }: SeenLicense): Partial<Pick<License, 'udi' | 'hostname'>> => ({
+  ...(udi === null ? {} : { udi }),
+  ...(hostname === null ? {} : { hostname }),
+})
 
 /** Re-reads first, so that a new leader takes over whatever the last one has begun. */
 function decideRegister(seen: Seen, sight: SeenLicense): Decision {
@@ -74,18 +84,15 @@ function decideDeregister({ worker, nowMs }: Seen, sight: SeenLicense): Decision
 }
 
 const begun = (status: License['status'], sight: SeenLicense, nowMs: number): Decision =>
-  announce(
-    { license: { status, operation_started_at: toInstant(nowMs), ...(sight.udi === null ? {} : { udi: sight.udi }) } },
-    `${status} begins`,
-  )
+  announce({ license: { status, operation_started_at: toInstant(nowMs), ...identityIn(sight) } }, `${status} begins`)
 
 function over(
   result: { status: License['status']; last_error: string | null },
   sight: SeenLicense,
   because: string,
 ): Decision {
-  const udi = sight.udi === null ? {} : { udi: sight.udi }
-  return announce({ license: { ...result, ...udi, pending_operation: null, operation_started_at: null } }, because)
+  const ended = { ...result, ...identityIn(sight), pending_operation: null, operation_started_at: null }
+  return announce({ license: ended }, because)
 }
 
 /** What CML made of a request. Classes as in the cloud package's taxonomy. */
@@ -93,8 +100,15 @@ export type LicenseOutcome =
   | { readonly kind: 'taken' | 'returned' | 'left_behind' | 'not_registered' }
   | { readonly kind: 'refused'; readonly errorClass: string; readonly message: string }
 
+/** By what an outcome is judged: the rules, and the machine as it was when CML was asked. */
+export interface Judging {
+  readonly policy: WorkerPolicy
+  readonly instance: Instance
+  readonly nowMs: number
+}
+
 /** What to do after CML was asked. Only a definite refusal ends an operation; whoever does not answer is asked again. */
-export function judgeLicense(worker: Worker, outcome: LicenseOutcome, policy: WorkerPolicy): Decision {
+export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judging): Decision {
   // One that is released for a stop is registered again after the next start.
   const pending_operation = worker.status === 'STOPPING' ? 'register' : null
   const ended = (status: License['status'], last_error: string | null): WorkerChanges => ({
@@ -116,8 +130,28 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, policy: Wo
     case 'refused':
       if (outcome.errorClass === 'invalid' && worker.license.pending_operation !== null)
         return announce(ended('FAILED', outcome.message), outcome.message)
-      return wait(outcome.errorClass === 'state' ? policy.lookAgainMsMax : POLL_MS, outcome.message)
+      if (outcome.errorClass !== 'state') return wait(POLL_MS, outcome.message)
+      if (worker.status === 'TERMINATING') return decideRefusedReturn(worker, outcome.message, at)
+      return wait(at.policy.lookAgainMsMax, outcome.message)
   }
+}
+
+/**
+ * CML keeps its licence, most likely because labs run. It must be seen to serve, or nobody could stop them; then that is asked
+ * for at every refusal, since more labs may have shown up.
+ */
+function decideRefusedReturn(worker: Worker, message: string, { policy, instance, nowMs }: Judging): Decision {
+  const condition = { type: CONDITION.returningLicense, status: true, reason: 'LabsRun', message }
+  const said = worker.conditions.find(each => each.type === condition.type)
+  const changes: WorkerChanges = {
+    ...factsOf(worker, instance, policy.cmlAddress),
+    ...(worker.service_status === 'AVAILABLE' ? {} : { service_status: 'AVAILABLE' }),
+    ...(said?.reason === condition.reason && said.message === message
+      ? {}
+      : { conditions: withCondition(worker.conditions, condition, nowMs) }),
+  }
+  if (!isEmpty(changes)) return announce(changes, message)
+  return perform({ kind: 'stop_labs', afterMs: policy.lookAgainMsMax }, message)
 }
 
 /** A licence that is given back before the machine stops, where there are fewer of them than workers. Null: nothing to do. */

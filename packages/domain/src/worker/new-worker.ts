@@ -40,6 +40,7 @@ export const blankWorker = (id: string, now: Instant): Worker => ({
   state_history: [{ from: null, to: 'PENDING', at: now, because: 'created' }],
   failures: 0,
   refresh_requested_at: null,
+  labs_refresh_requested_at: null,
   drain: null,
   license: NO_LICENSE,
   capacity: { declared: null, reserved: NOTHING_RESERVED },

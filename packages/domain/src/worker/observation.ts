@@ -45,6 +45,7 @@ export type LicenseSight =
       readonly authorization: string
       readonly failure: string | null
       readonly udi: string | null
+      readonly hostname: string | null
       readonly product: string | null
     }
   | { readonly kind: 'unknown'; readonly because: string }
@@ -61,6 +62,8 @@ export interface Observation {
   readonly isSurveyDue: boolean
   /** What labs on it may be made of, sorted; null when nobody asked, or CML did not answer. */
   readonly nodeDefinitions: readonly string[] | null
+  /** Since when nothing was measured of it, if that is too long; null while it is measured. */
+  readonly metricsSilentSince: number | null
 }
 
 /** A machine that was found, with everything that a decision about it needs. */
@@ -93,6 +96,9 @@ export interface WorkerPolicy {
   readonly readyAnswers: number
   /** How long an offering without capacity is left alone once all have been tried. */
   readonly capacityPauseMs: number
+  /** How long a launch waits that AWS refuses to this account: because of a quota, or because of who asks. */
+  readonly quotaPauseMs: number
+  readonly authPauseMs: number
   /** How long a launch waits for its template, region or image before the worker fails. */
   readonly inputsWaitMs: number
   readonly provisioningMsMax: number
@@ -121,6 +127,8 @@ export const WORKER_POLICY: WorkerPolicy = {
   probeIntervalMs: 10_000,
   readyAnswers: 3,
   capacityPauseMs: 3 * MINUTE_MS,
+  quotaPauseMs: 5 * MINUTE_MS,
+  authPauseMs: MINUTE_MS,
   inputsWaitMs: 10 * MINUTE_MS,
   provisioningMsMax: 15 * MINUTE_MS,
   startingMsMax: 30 * MINUTE_MS,

@@ -1,4 +1,5 @@
-import { withCondition, withoutCondition } from './boot.ts'
+import { toMs } from '../instant.ts'
+import { holds, withCondition, withoutCondition } from './boot.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Seen, WorkerPolicy } from './observation.ts'
 import { CONDITION, type Condition, type Worker } from './worker.ts'
@@ -16,13 +17,33 @@ export function isOurs(worker: Worker, instance: Instance, policy: WorkerPolicy)
 }
 
 /** The conditions with what is to be said of the machine's marks; null when that is said already. */
-export function ownershipConditions({ worker, instance, policy, nowMs }: Seen): Condition[] | null {
+export function ownershipConditions(seen: Seen): Condition[] | null {
+  const { conditions } = seen.worker
+  const next = settled(seen, marked(seen, conditions))
+  return next === conditions ? null : [...next]
+}
+
+function marked({ worker, instance, policy, nowMs }: Seen, conditions: readonly Condition[]): readonly Condition[] {
   const message = messageOf(worker, instance, policy)
-  const said = worker.conditions.find(each => each.type === CONDITION.tagsChanged)
-  if (message === null) return said === undefined ? null : withoutCondition(worker.conditions, CONDITION.tagsChanged)
-  if (said?.message === message) return null
+  const said = conditions.find(each => each.type === CONDITION.tagsChanged)
+  if (message === null) return said === undefined ? conditions : withoutCondition(conditions, CONDITION.tagsChanged)
+  if (said?.message === message) return conditions
   const condition = { type: CONDITION.tagsChanged, status: true, reason: 'TagsChanged', message }
-  return withCondition(worker.conditions, condition, nowMs)
+  return withCondition(conditions, condition, nowMs)
+}
+
+/** It was left alone, and need not be any longer. The condition stays, since it tells from when on time counts. */
+function settled({ worker, instance, policy, nowMs }: Seen, conditions: readonly Condition[]): readonly Condition[] {
+  const isStillLeftAlone = worker.desired_status === 'TERMINATED' && !isOurs(worker, instance, policy)
+  if (isStillLeftAlone || !holds(conditions, CONDITION.notOurs)) return conditions
+  const message = `${instance.instance_id} may be changed by this fleet again`
+  return withCondition(conditions, { type: CONDITION.notOurs, status: false, reason: 'Ours', message }, nowMs)
+}
+
+/** For how long it has been ours to act in this status: while its machine was left alone nothing could be late. */
+export function oursForMs({ entered_status_at, conditions }: Worker, nowMs: number): number {
+  const settledAt = conditions.find(each => each.type === CONDITION.notOurs && !each.status)?.since
+  return nowMs - Math.max(toMs(entered_status_at), settledAt === undefined ? 0 : toMs(settledAt))
 }
 
 function messageOf(worker: Worker, instance: Instance, policy: WorkerPolicy): string | null {

@@ -39,6 +39,8 @@ export const License = z.object({
   pending_operation: z.enum(['register', 'deregister']).nullable(),
   operation_started_at: Instant.nullable(),
   udi: z.string().nullable(),
+  /** The name that goes with it, for whoever looks for it at the Smart Account. */
+  hostname: z.string().nullable().default(null),
   last_error: z.string().nullable(),
 })
 export type License = z.infer<typeof License>
@@ -48,6 +50,7 @@ export const LicenseChanges = z.strictObject({
   pending_operation: shape.pending_operation.exactOptional(),
   operation_started_at: shape.operation_started_at.exactOptional(),
   udi: shape.udi.exactOptional(),
+  hostname: z.string().max(200).nullable().exactOptional(),
   last_error: shape.last_error.exactOptional(),
 })
 export const NO_LICENSE: License = {
@@ -56,6 +59,7 @@ export const NO_LICENSE: License = {
   pending_operation: null,
   operation_started_at: null,
   udi: null,
+  hostname: null,
   last_error: null,
 }
 

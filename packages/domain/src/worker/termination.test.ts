@@ -2,10 +2,11 @@ import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
+import type { Decision } from './decision.ts'
 import { judgeLicense } from './license-operation.ts'
 import { type Ec2Sight, type LicenseSight, type Observation, WORKER_POLICY } from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
-import type { Worker } from './worker.ts'
+import { type Worker, withChanges } from './worker.ts'
 
 const ENTERED = toMs(aWorker().entered_status_at)
 const HOUR_MS = 3_600_000
@@ -25,6 +26,7 @@ const licensed = (registration: string): LicenseSight => ({
   authorization: 'IN_COMPLIANCE',
   failure: null,
   udi: 'udi-1',
+  hostname: null,
   product: null,
 })
 const SILENT: LicenseSight = { kind: 'unknown', because: 'CML did not answer' }
@@ -35,6 +37,7 @@ const seeing = (ec2: Ec2Sight, license: LicenseSight | null = null): Observation
   launch: null,
   isSurveyDue: false,
   nodeDefinitions: null,
+  metricsSilentSince: null,
 })
 const machine = (state: string, tags = anInstance().tags): Ec2Sight => ({
   kind: 'instance',
@@ -45,6 +48,17 @@ const decide = (
   observed: Observation,
   { policy = WORKER_POLICY, afterMs = 1_000 }: { policy?: typeof WORKER_POLICY; afterMs?: number } = {},
 ) => decideWorker(worker, observed, policy, ENTERED + afterMs)
+
+const judgedAt = (afterMs: number) => ({
+  policy: WORKER_POLICY,
+  instance: anInstance({ state: 'running' }),
+  nowMs: ENTERED + afterMs,
+})
+
+/** The worker with what the decision writes of it. */
+function written(worker: Worker, { action }: Decision): Worker {
+  return action.kind === 'write' ? withChanges(worker, action.changes) : worker
+}
 
 describe('a licence is never lost in silence', () => {
   it('is given back before its machine is destroyed, and the machine goes once CML has confirmed it', () => {
@@ -80,10 +94,29 @@ describe('a licence is never lost in silence', () => {
   })
 
   it('is believed to be given back only when a later look confirms it', () => {
-    expect(judgeLicense(condemned(), { kind: 'returned' }, WORKER_POLICY).action).toEqual({
+    expect(judgeLicense(condemned(), { kind: 'returned' }, judgedAt(1_000)).action).toEqual({
       kind: 'wait',
       afterMs: 5_000,
     })
+  })
+
+  it('that is refused because labs run is told of, and then somebody is asked to stop them', () => {
+    const refused = { kind: 'refused', errorClass: 'state', message: 'labs are running' } as const
+    const silent = condemned({ service_status: 'UNAVAILABLE' })
+    const told = judgeLicense(silent, refused, judgedAt(1_000))
+    expect(told.action).toMatchObject({
+      kind: 'write',
+      afterMs: 0,
+      changes: {
+        service_status: 'AVAILABLE',
+        https_endpoint: 'https://127.64.0.1',
+        conditions: [{ type: 'ReturningLicense', status: true, reason: 'LabsRun', message: 'labs are running' }],
+      },
+    })
+    const again = judgeLicense(written(silent, told), refused, judgedAt(2_000))
+    expect(again).toMatchObject({ action: { kind: 'stop_labs' }, because: 'labs are running' })
+    const running = { ...written(silent, told), status: 'RUNNING' as const }
+    expect(judgeLicense(running, refused, judgedAt(2_000)).action.kind, 'nobody said that they may go').toBe('wait')
   })
 
   it('keeps the machine while CML does not answer, and says so', () => {
@@ -129,6 +162,35 @@ describe('what is not ours is left alone', () => {
     const back = decide(told, seeing(machine('running')))
     expect(back.action).toMatchObject({ changes: { conditions: [] } })
     expect(decide(bare, seeing(machine('running'))).action.kind).toBe('terminate')
+  })
+
+  it('has all its time to give a licence back once it is ours again, however long that took', () => {
+    const bareTags = machine('running', {})
+    let worker = condemned()
+    for (const afterMs of [1_000, 2_000])
+      worker = written(worker, decide(worker, seeing(bareTags, licensed('COMPLETED')), { afterMs }))
+    expect(worker.conditions).toMatchObject([{ type: 'TagsChanged' }, { type: 'NotOurs', status: true }])
+    const backMs = 5 * HOUR_MS
+    const back = decide(worker, seeing(machine('running'), SILENT), { afterMs: backMs })
+    expect(back.action).toMatchObject({ kind: 'write', changes: { conditions: [{ type: 'NotOurs', status: false }] } })
+    worker = written(worker, back)
+    const after = (afterMs: number) =>
+      decide(worker, seeing(machine('running'), licensed('COMPLETED')), { afterMs: backMs + afterMs }).action.kind
+    expect(after(1_000)).toBe('deregister_license')
+    expect(after(2 * HOUR_MS)).toBe('deregister_license')
+    expect(after(2 * HOUR_MS + 1)).toBe('record_leak')
+    const bareAgain = { ...worker, license: NO_LICENSE }
+    const late = decide(bareAgain, seeing(machine('running')), { afterMs: backMs + 1_000 })
+    expect(late.action.kind, 'EC2 was not asked before').toBe('terminate')
+  })
+
+  it('is not said to be somebody else’s any longer when the other mark is gone', () => {
+    const run = condemned({ status: 'RUNNING', desired_status: 'RUNNING' })
+    const foreign = machine('running', { 'lcm:fleet': 'theirs' })
+    const told = written(run, decide(run, seeing(foreign)))
+    expect(decide(told, seeing(machine('running'))).action).toMatchObject({
+      changes: { conditions: [{ type: 'NotOurs', status: false }] },
+    })
   })
 
   it('is neither stopped, started nor terminated when it is marked as of another fleet', () => {

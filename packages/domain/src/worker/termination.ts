@@ -1,9 +1,10 @@
 import { withCondition } from './boot.ts'
 import { announce, type Decision, perform, wait, write } from './decision.ts'
 import { hold } from './hold.ts'
-import { holdsLicense, holdsNothing, leakLicense } from './license-operation.ts'
-import { ageOf, lookAgain, type Seen } from './observation.ts'
-import { isOurs } from './ownership.ts'
+import type { Instance } from './instance.ts'
+import { holdsLicense, holdsNothing, identityIn, leakLicense } from './license-operation.ts'
+import { lookAgain, type Seen } from './observation.ts'
+import { isOurs, oursForMs } from './ownership.ts'
 import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
 
 /** What is left of a worker whose machine dies or is gone. */
@@ -13,6 +14,20 @@ export const gone = (status: 'TERMINATING' | 'TERMINATED'): WorkerChanges => ({
   public_ip: null,
   https_endpoint: null,
 })
+
+/** Who ended a machine, as far as EC2 tells, for somebody who did not expect it. */
+export function deathWords(worker: Worker, { instance_id, state, state_reason }: Instance): string {
+  const isOver = state === 'terminated'
+  if (worker.desired_status === 'TERMINATED') return `EC2 confirmed that ${instance_id} is ${state}`
+  const lost = isOver ? '; its disk is gone' : ''
+  if (state_reason === 'Client.UserInitiatedShutdown')
+    return `somebody outside LCM ${isOver ? 'terminated' : 'terminates'} ${instance_id}${lost}`
+  if (state_reason === 'Client.InstanceInitiatedShutdown')
+    return `${instance_id} shut itself down and ${isOver ? 'was' : 'is being'} terminated${lost}`
+  if (state_reason?.startsWith('Server.'))
+    return `AWS ${isOver ? 'terminated' : 'terminates'} ${instance_id} (${state_reason})${lost}`
+  return `${instance_id} ${isOver ? 'was' : 'is being'} terminated, which nobody here asked for${lost}`
+}
 
 /** The machine is gone: nothing can give its licence back any more, so that is recorded before anything else. */
 export const decideGone = (worker: Worker, because: string): Decision =>
@@ -38,16 +53,15 @@ export function decideTermination(seen: Seen, because: string): Decision {
 /** Registered behind our back: written down first, so that it is given back or recorded as any other. */
 function decideFoundLicense({ worker, license, policy, nowMs }: Seen): Decision | null {
   if (license?.kind !== 'seen' || holdsNothing(license)) return null
-  const isOnRecord = ageOf(worker, nowMs) > policy.returnLicenseMsMax && worker.license.last_error !== null
+  const isOnRecord = oursForMs(worker, nowMs) > policy.returnLicenseMsMax && worker.license.last_error !== null
   if (isOnRecord) return null
-  const udi = license.udi ?? worker.license.udi
-  return announce({ license: { status: 'REGISTERED', udi } }, `CML says ${license.registration}`)
+  return announce({ license: { status: 'REGISTERED', ...identityIn(license) } }, `CML says ${license.registration}`)
 }
 
 /** A licence is given back before its machine goes, or it is on record that it was not. */
 function decideReturn(seen: Seen): Decision {
   const { worker, instance, policy, license, nowMs } = seen
-  if (ageOf(worker, nowMs) > policy.returnLicenseMsMax)
+  if (oursForMs(worker, nowMs) > policy.returnLicenseMsMax)
     return leakLicense(`its licence could not be given back within ${policy.returnLicenseMsMax / 3_600_000} h`)
   const waiting = (message: string): Decision =>
     hold(
@@ -78,7 +92,7 @@ function decideDestruction(seen: Seen, because: string): Decision {
   // To give a licence back may take hours, which is not EC2's fault.
   const allowedMs = policy.terminatingMsMax + (mayHaveHeldLicense(worker) ? policy.returnLicenseMsMax : 0)
   const isSaid = worker.conditions.some(each => each.type === CONDITION.overdue && each.status)
-  if (ageOf(worker, nowMs) <= allowedMs || isSaid) return perform({ kind: 'terminate' }, because)
+  if (oursForMs(worker, nowMs) <= allowedMs || isSaid) return perform({ kind: 'terminate' }, because)
   const message = `EC2 has not terminated it within ${policy.terminatingMsMax / 60_000} min`
   const condition = { type: CONDITION.overdue, status: true, reason: 'Terminating', message }
   return announce({ conditions: withCondition(worker.conditions, condition, nowMs) }, message)

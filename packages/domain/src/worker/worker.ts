@@ -68,6 +68,8 @@ export const CONDITION = {
   tagsChanged: 'TagsChanged',
   /** What keeps a worker from going that holds a licence. */
   returningLicense: 'ReturningLicense',
+  /** It runs, and nothing was measured of it for too long. */
+  metricsStale: 'MetricsStale',
   /** EC2 takes longer than it should. */
   overdue: 'Overdue',
 } as const
@@ -151,6 +153,8 @@ export const Worker = z.object({
   /** How often it has failed since it last ran, or since a person asked for a retry. */
   failures: z.int().nonnegative().default(0),
   refresh_requested_at: Instant.nullable().default(null),
+  /** The part of that wish which is over once all its labs were listed. */
+  labs_refresh_requested_at: Instant.nullable().default(null),
   drain: Drain.nullable().default(null),
   license: License.default(NO_LICENSE),
   capacity: WorkerCapacity.default({ declared: null, reserved: NOTHING_RESERVED }),

@@ -1,13 +1,15 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
+import { oldestCmlFor } from '@lcm/domain/lablet/lab-file'
 import { portsOf } from '@lcm/domain/lablet/ports'
-import { needsOf, nodeDefinitionsOf, type Topology } from '@lcm/domain/lablet/topology'
+import { needsOf, nodeDefinitionsOf } from '@lcm/domain/lablet/topology'
+import type { Api } from '../../api.ts'
 import type { StoredDefinition } from '../../kinds.ts'
-import { gistOf, readTopology } from '../../topology/read-topology.ts'
+import { gistOf, readTopology, type TopologyRead } from '../../topology/read-topology.ts'
 
 const NO_NEEDS = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, node_count: 0 }
 
-export type DefinitionBody = BodyOf<'putDefinition'>
+export type DefinitionBody = Omit<BodyOf<'createDefinition'>, 'name'>
 type Spec = Omit<DefinitionBody, 'topology'>
 
 /** What a definition says of itself, as far as that follows from what its author said. */
@@ -17,7 +19,7 @@ export type Content = Pick<
 >
 
 /** A good topology gives a whole definition; where it is still to be fetched, one that waits for it. */
-export function contentOf(body: DefinitionBody): Content {
+export async function contentOf(api: Api, body: DefinitionBody): Promise<Content> {
   const { topology, ...spec } = body
   const given = { needs: spec.needs !== null, port_template: spec.port_template !== null }
   const waiting: Content = {
@@ -35,7 +37,45 @@ export function contentOf(body: DefinitionBody): Content {
     const message = 'say a topology, or where to fetch it from, not both'
     throw new ProblemError('validation_failed', `body.topology: ${message}`, [{ path: 'body.topology', message }])
   }
-  return withTopology(waiting, topology ?? '')
+  return withTopology(api, waiting, topology ?? '')
+}
+
+/**
+ * What a definition says with these changes. A topology comes with where it is from: who says one of the two anew says both, and
+ * what was fetched before is kept where neither is said.
+ */
+export async function changedContent(
+  api: Api,
+  current: StoredDefinition,
+  changes: BodyOf<'putDefinition'>,
+): Promise<Content> {
+  const spec = changedSpec(current, changes)
+  const { source, topology } = changes
+  if (source === undefined && topology === undefined) {
+    if (current.topology === null) return contentOf(api, { ...spec, source: current.source })
+    return {
+      ...(await contentOf(api, { ...spec, source: 'inline', topology: current.topology })),
+      source: current.source,
+    }
+  }
+  return contentOf(api, { ...spec, source: source ?? 'inline', ...(topology === undefined ? {} : { topology }) })
+}
+
+/** What follows from the topology by itself is not said, so that it follows from the next one too. */
+function changedSpec(current: StoredDefinition, changes: BodyOf<'putDefinition'>): Omit<Spec, 'source'> {
+  const { given } = current
+  const or = <T>(said: T | undefined, kept: T): T => (said === undefined ? kept : said)
+  return {
+    title: or(changes.title, current.title),
+    description: or(changes.description, current.description),
+    needs: or(changes.needs, given.needs ? current.needs : null),
+    cml_version: or(changes.cml_version, current.cml_version),
+    license_affinity: or(changes.license_affinity, current.license_affinity),
+    port_template: or(changes.port_template, given.port_template ? current.port_template : null),
+    max_duration_minutes: or(changes.max_duration_minutes, current.max_duration_minutes),
+    boot_lead_minutes: or(changes.boot_lead_minutes, current.boot_lead_minutes),
+    lab_reuse: or(changes.lab_reuse, current.lab_reuse),
+  }
 }
 
 /** Everybody may read where a topology comes from. */
@@ -45,23 +85,27 @@ function refuseCredentials(source: string): void {
   throw new ProblemError('validation_failed', `body.source: ${message}`, [{ path: 'body.source', message }])
 }
 
+/** Everybody else gets a turn. */
+export const turnsOf =
+  ({ clock }: Api) =>
+  () =>
+    clock.sleep(0)
+
 /** Refuses what is no lab, with the lines. */
-export function withTopology<T extends Content>(content: T, text: string): T {
-  const reading = readTopology(text)
+async function withTopology<T extends Content>(api: Api, content: T, text: string): Promise<T> {
+  const reading = await readTopology(text, turnsOf(api))
   if (!reading.ok) throw new ProblemError('topology_invalid', gistOf(reading.errors), [...reading.errors])
-  return filled(content, text, { topology: reading.topology, sha256: reading.sha256 })
+  return withReading(content, text, reading)
 }
 
-function filled<T extends Content>(
-  content: T,
-  text: string,
-  { topology, sha256 }: { topology: Topology; sha256: string },
-): T {
+export function withReading<T extends Content>(content: T, text: string, { topology, sha256 }: TopologyRead): T {
   const { needs, port_template } = content.given
   return {
     ...content,
     topology: text,
     topology_sha256: sha256,
+    title: content.title || (topology.lab.title ?? ''),
+    cml_version: { ...content.cml_version, min: content.cml_version.min ?? oldestCmlFor(topology) },
     node_definitions_required: nodeDefinitionsOf(topology),
     needs: needs ? content.needs : needsOf(topology),
     port_template: port_template ? content.port_template : portsOf(topology),

@@ -46,8 +46,8 @@ describe('a definition with an inline topology', () => {
       status: 422,
       json: {
         code: 'topology_invalid',
-        detail: 'line 10: nodes.1: label r1 is that of node 0 too',
-        errors: [{ path: 'body.topology.nodes.1', line: 10 }],
+        detail: 'line 12: nodes.1: label r1 is that of node 0 too',
+        errors: [{ path: 'body.topology.nodes.1', line: 12 }],
       },
     })
     expect(await all()).toEqual([])
@@ -68,8 +68,8 @@ describe('a definition with an inline topology', () => {
     expect(await course.define()).toMatchObject({ code: 'already_exists' })
   })
 
-  it('may be as long as two million characters', async () => {
-    const topology = `${TOPOLOGY}# ${'x'.repeat(2 * 1024 * 1024 - TOPOLOGY.length - 2)}`
+  it('may be as long as a million characters', async () => {
+    const topology = `${TOPOLOGY}# ${'x'.repeat(1024 * 1024 - TOPOLOGY.length - 2)}`
     expect(await course.define({ topology })).toMatchObject({ status: 'ACTIVE' })
     expect(await course.define({ name: 'long', topology: `${topology}x` })).toMatchObject({ code: 'validation_failed' })
   })
@@ -96,6 +96,33 @@ describe('an ACTIVE definition', () => {
       updated_at: expect.any(String),
     })
     expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE'])
+  })
+
+  it('keeps in its next version what was not said anew', async () => {
+    const cml_version = { min: '2.8', max: '2.10' }
+    const needs = { cpu_cores: 9, memory_gb: 9, storage_gb: 9, node_count: 2 }
+    const all = { lab_reuse: true, boot_lead_minutes: 7, max_duration_minutes: 30, description: 'long', title: 'BGP' }
+    const first = await course.define({ ...all, cml_version, needs, license_affinity: ['CML_Enterprise'] })
+    const { json } = await put(first.id, { max_duration_minutes: 45 })
+    const { topology, port_template } = first
+    expect(json).toMatchObject({ ...all, cml_version, needs, topology, port_template, max_duration_minutes: 45 })
+    expect(json).toMatchObject({ definition_version: '1.0.1', status: 'ACTIVE', source: 'inline' })
+  })
+
+  it('has needs that follow from its next topology, unless somebody said them', async () => {
+    const { id } = await course.define()
+    const { json } = await put(id, { topology: TOPOLOGY.replaceAll('ram: 1024', 'ram: 4096') })
+    expect(json.needs.memory_gb).toBe(8)
+  })
+
+  it('is called as its lab is, unless somebody said a title', async () => {
+    expect((await course.define()).title).toBe('two routers')
+    expect((await course.define({ name: 'other', title: 'Mine' })).title).toBe('Mine')
+  })
+
+  it('is for servers that know all that its lab has', async () => {
+    const topology = TOPOLOGY.replace('0.3.0', '0.3.1')
+    expect((await course.define({ topology })).cml_version).toEqual({ min: '2.10', max: null })
   })
 
   it('that is put as it was stays alone', async () => {

@@ -8,7 +8,7 @@ import type { StoredDefinition } from '../../kinds.ts'
 import { findDefinition, newestFirst, versionsOf } from '../../queries/definitions.ts'
 import { changeDocument, refuseStale } from '../change.ts'
 import { auditEntry } from '../entries.ts'
-import { type Content, contentOf, isSameContent } from './definition-content.ts'
+import { type Content, changedContent, contentOf, isSameContent } from './definition-content.ts'
 import { settleVersions } from './versions.ts'
 
 type DefinitionRequest<B = unknown> = Request<{ id: string }, unknown, B>
@@ -24,7 +24,7 @@ export async function createDefinition(
   const made = once === null ? null : await api.definitions.get(once.resourceId)
   if (made !== null) return made
   const { name, ...rest } = body
-  const content = contentOf(rest)
+  const content = await contentOf(api, rest)
   if ((await versionsOf(api, name)).length > 0) throw taken(name)
   const definition = newVersion(api, content, {
     id: once?.resourceId ?? newId(api),
@@ -39,8 +39,7 @@ export async function createDefinition(
   return stored
 }
 
-const taken = (name: string) =>
-  new ProblemError('already_exists', `there is a definition ${name} already; PUT it to make its next version`)
+const taken = (name: string) => new ProblemError('already_exists', `there is a definition ${name} already`)
 
 export const newId = (api: Api): string => makeId('ld', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
 
@@ -82,7 +81,7 @@ export async function putDefinition(
   request: DefinitionRequest<BodyOf<'putDefinition'>>,
 ): Promise<StoredDefinition> {
   const current = await findDefinition(api, request.params.id)
-  const content = contentOf(request.body)
+  const content = await changedContent(api, current, request.body)
   const successor = (await versionsOf(api, current.name)).find(each => each.replaces === current.id)
   // The same request a second time finds what the first one made.
   if (successor !== undefined && isSameContent(successor, content)) {

@@ -4,11 +4,11 @@ import type { Instant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../api.ts'
 import type { StoredDefinition } from '../../kinds.ts'
 import { findDefinition, versionsOf } from '../../queries/definitions.ts'
-import { gistOf, readTopology, sha256 } from '../../topology/read-topology.ts'
+import { gistOf, readTopology, type TopologyRead } from '../../topology/read-topology.ts'
 import { changeDocument, refuseStale } from '../change.ts'
 import { raisedFence } from '../change-worker.ts'
 import { auditEntry } from '../entries.ts'
-import { withTopology } from './definition-content.ts'
+import { turnsOf, withReading } from './definition-content.ts'
 import { nextVersion } from './definitions.ts'
 import { settleVersions } from './versions.ts'
 
@@ -39,14 +39,14 @@ export async function recordSync(api: Api, request: SyncRequest): Promise<Stored
   const current = await findDefinition(api, request.params.id)
   raisedFence(current, request)
   if ('error' in result) return concluded(api, request, { status: 'failed', error: result.error })
-  const reading = readTopology(result.topology)
+  const reading = await readTopology(result.topology, turnsOf(api))
   if (!reading.ok) return concluded(api, request, { status: 'failed', error: gistOf(reading.errors).slice(0, 1000) })
   const { package_sha256 } = result
   const isKnown = current.sync.package_sha256 === package_sha256 || current.topology_sha256 === reading.sha256
-  if (current.status === 'ACTIVE' && !isKnown) return succeeded(api, request, current)
+  if (current.status === 'ACTIVE' && !isKnown) return succeeded(api, request, current, reading)
   const written = await concluded(api, request, { status: 'success', error: null }, definition =>
     definition.status === 'PENDING_SYNC'
-      ? { ...withTopology(definition, result.topology), status: 'ACTIVE' }
+      ? { ...withReading(definition, result.topology, reading), status: 'ACTIVE' }
       : definition,
   )
   await settleVersions(api, written.name)
@@ -86,13 +86,17 @@ function syncOf(
 const gist = ({ status, sync, topology_sha256 }: StoredDefinition) => ({ status, sync: sync.status, topology_sha256 })
 
 /** The new version first: whatever happens between the two writes, one of them can be booked. */
-async function succeeded(api: Api, request: SyncRequest, current: StoredDefinition): Promise<StoredDefinition> {
+async function succeeded(
+  api: Api,
+  request: SyncRequest,
+  current: StoredDefinition,
+  reading: TopologyRead,
+): Promise<StoredDefinition> {
   const { result } = request.body
   const topology = 'topology' in result ? result.topology : ''
-  const hash = sha256(topology)
   const versions = await versionsOf(api, current.name)
-  const earlier = versions.find(each => each.replaces === current.id && each.topology_sha256 === hash)
-  const made = earlier ?? (await nextVersion(api, request, current, withTopology(current, topology)))
+  const earlier = versions.find(each => each.replaces === current.id && each.topology_sha256 === reading.sha256)
+  const made = earlier ?? (await nextVersion(api, request, current, withReading(current, topology, reading)))
   await concluded(api, request, { status: 'success', error: null })
   await settleVersions(api, current.name)
   return concluded(api, { ...request, params: { id: made.id } }, { status: 'success', error: null })

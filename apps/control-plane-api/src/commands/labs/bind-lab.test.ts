@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course } from '../../testing/a-course.ts'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
 import { crash } from '../../testing/interrupted-store.ts'
 
 let course: Course
@@ -70,6 +70,16 @@ it('takes the place of what a look at the worker found meanwhile', async () => {
   await course.scan(workerId, [{ lab_id: 'cml-1', title: 'another title' }])
   const { json } = await course.bind(id, { lab_id: 'cml-1' })
   expect(await labs()).toMatchObject([{ id: json.id, session_id: id, lab_id: 'cml-1' }])
+})
+
+it('says how many nodes and links it will have, before anybody has seen it', async () => {
+  const link = 'links:\n  - { id: l0, n1: n2, n2: n2, i1: i0, i2: i1 }\n'
+  const interfaces = 'interfaces: [{ id: i0, type: physical }, { id: i1, type: physical }]'
+  const nodes = `  - { id: n2, label: sw, node_definition: unmanaged_switch, x: 0, y: 0, ${interfaces} }\n`
+  await course.define({ topology: TOPOLOGY.replace('links: []\n', nodes + link) })
+  const { id, needs } = await course.placed(workerId, 'INSTANTIATING')
+  expect(needs.node_count).toBe(2)
+  expect((await course.bind(id)).json).toMatchObject({ node_count: 3, link_count: 1 })
 })
 
 describe('a lab that is to be used again', () => {

@@ -9,7 +9,9 @@ import type { Api } from '../../api.ts'
 import { isLabUsable } from '../../kinds.ts'
 import { everyPage } from '../../queries/every-page.ts'
 import { findSession } from '../../queries/sessions.ts'
+import { readTopology } from '../../topology/read-topology.ts'
 import { raisedFence } from '../change-worker.ts'
+import { turnsOf } from '../definitions/definition-content.ts'
 import { transitionEntry } from '../entries.ts'
 import { changeSession, isAt, type SessionRequest } from '../sessions/change-session.ts'
 import { settleSession } from '../sessions/settle.ts'
@@ -92,7 +94,7 @@ async function recorded(api: Api, request: BindRequest, session: Bound, n: numbe
     title,
     source: 'IMPORT',
     definition_id: session.definition.id,
-    node_count: session.needs.node_count,
+    ...(await sizeOf(api, session)),
     session_id: session.id,
     first_seen_at: now,
     last_seen_at: now,
@@ -107,6 +109,14 @@ async function recorded(api: Api, request: BindRequest, session: Bound, n: numbe
   throw new ProblemError('lab_in_use', `session ${session.id} has another lab, or another record has that one`)
 }
 
+/** What CML will count once it is imported. */
+async function sizeOf(api: Api, session: Bound): Promise<Pick<LabRecord, 'node_count' | 'link_count'>> {
+  const text = (await api.definitions.get(session.definition.id))?.topology ?? ''
+  const reading = await readTopology(text, turnsOf(api))
+  if (!reading.ok) return { node_count: session.needs.node_count, link_count: 0 }
+  return { node_count: reading.topology.nodes.length, link_count: reading.topology.links.length }
+}
+
 /** A lab of which nothing is known. */
 export const EMPTY = {
   version: 1,
@@ -119,6 +129,7 @@ export const EMPTY = {
   pending_action: null,
   last_error: null,
   runs: [],
+  applied_keys: [],
 } satisfies Partial<LabRecord>
 
 /** A session that has gone elsewhere meanwhile does not want it any more. */

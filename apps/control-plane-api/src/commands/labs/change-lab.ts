@@ -1,12 +1,13 @@
 import type { Instant } from '@lcm/domain/instant'
 import { LAB_RUNS_MAX, type LabRecord, type LabStatus } from '@lcm/domain/lablet/lab-record'
+import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../api.ts'
-import { type Changed, changeDocument } from '../change.ts'
+import { type Changed, changeDocument, refuseStale } from '../change.ts'
 import { transitionEntry } from '../entries.ts'
 
 export type LabRequest<B = unknown> = Request<{ id: string }, unknown, B>
-export type LabWriter = Pick<LabRequest, 'params' | 'actor' | 'ifMatch'>
+export type LabWriter = Pick<LabRequest, 'params' | 'actor' | 'ifMatch' | 'once'>
 
 export interface LabChange {
   readonly lab: LabRecord
@@ -14,27 +15,32 @@ export interface LabChange {
   readonly because?: string
 }
 
-/** Every change of a lab record goes through here, so that its runs and the journal follow its status. */
+/** Every change of a lab record goes through here: its runs and the journal follow its status, and no request is done twice. */
 export function changeLab(
   api: Api,
-  { params, actor, ifMatch }: LabWriter,
+  writer: LabWriter,
   change: (lab: LabRecord, now: Instant) => LabChange | null,
 ): Promise<LabRecord> {
-  const target = { collection: api.labs, id: params.id, noun: 'lab' }
-  return changeDocument(target, api.clock, ifMatch, (current, now) => {
+  const target = { collection: api.labs, id: writer.params.id, noun: 'lab' }
+  return changeDocument(target, api.clock, null, (current, now) => {
+    // First, since a request that was carried out has made its own If-Match stale.
+    if (writer.once !== null && current.applied_keys.includes(writer.once.key)) return null
+    refuseStale(current, writer.ifMatch)
     const changed = change(current, now)
-    return changed === null ? null : completed(current, changed, actor.name, now)
+    return changed === null ? null : completed(current, changed, writer, now)
   })
 }
 
 function completed(
   before: LabRecord,
-  { lab, entries = [], because = '' }: LabChange,
-  by: string,
+  { lab: changed, entries = [], because = '' }: LabChange,
+  { actor, once }: LabWriter,
   now: Instant,
 ): Changed<LabRecord> {
+  const lab =
+    once === null ? changed : { ...changed, applied_keys: [...changed.applied_keys, once.key].slice(-APPLIED_KEYS_MAX) }
   if (lab.status === before.status) return { document: lab, entries }
-  const move = transitionEntry({ from: before.status, to: lab.status, at: now, because }, by)
+  const move = transitionEntry({ from: before.status, to: lab.status, at: now, because }, actor.name)
   return {
     document: { ...lab, runs: runsAfter(before, lab, { at: now, reason: because }) },
     entries: [...entries, move],

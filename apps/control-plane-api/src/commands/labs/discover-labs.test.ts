@@ -46,6 +46,14 @@ it('follows what it sees', async () => {
   expect(await course.journal('transition', `lab_record:${lab.id}`)).toHaveLength(2)
 })
 
+it('knows the nodes of a lab as they were last told', async () => {
+  const nodes = [{ label: 'r1', node_definition: 'iosv', state: 'BOOTED' }]
+  await look([{ lab_id: 'a', nodes }])
+  expect((await labs())[0].nodes).toEqual(nodes)
+  await look([{ lab_id: 'a', title: 'new' }])
+  expect((await labs())[0]).toMatchObject({ title: 'new', nodes })
+})
+
 describe('a lab that is not seen', () => {
   beforeEach(() => look([{ lab_id: 'a' }]))
 
@@ -197,4 +205,23 @@ it('goes with the record of its worker', async () => {
   await course.clock.advance(31 * 86_400_000)
   await course.fenced('POST', 'workers/cleanup', {}, { by: 'resource-scheduler' })
   expect(await labs('include_deleted=true')).toEqual([])
+})
+
+describe('a refresh of the worker', () => {
+  const isAwaited = async () => (await course.get(workerId)).labs_refresh_requested_at !== null
+
+  it('is awaited until a complete look that began after it', async () => {
+    const before = new Date(course.clock.now()).toISOString()
+    await course.clock.advance(1_000)
+    await course.act(workerId, 'refresh')
+    expect(await isAwaited()).toBe(true)
+    const { version } = await course.get(workerId)
+    await course.report(workerId, version, { refresh_requested_at: null })
+    expect(await isAwaited()).toBe(true)
+    await look([], { began_at: before })
+    await look([], { is_complete: false })
+    expect(await isAwaited()).toBe(true)
+    await look([])
+    expect(await isAwaited()).toBe(false)
+  })
 })

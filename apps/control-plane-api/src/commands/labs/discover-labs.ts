@@ -1,12 +1,12 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
-import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
-import { type LabRecord, statusOfLab } from '@lcm/domain/lablet/lab-record'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { isOldNews, type LabRecord, type LabScan, statusOfLab, statusOfMissing } from '@lcm/domain/lablet/lab-record'
 import type { Api, Request } from '../../api.ts'
 import { isLabGone } from '../../kinds.ts'
 import { everyPage } from '../../queries/every-page.ts'
 import { findWorker } from '../../queries/workers.ts'
-import { raisedFence } from '../change-worker.ts'
+import { changeWorker, raisedFence } from '../change-worker.ts'
 import { transitionEntry } from '../entries.ts'
 import { isAt } from '../sessions/change-session.ts'
 import { EMPTY } from './bind-lab.ts'
@@ -23,7 +23,7 @@ const SEEN_MS = 3_600_000
 
 /** What one look at all labs of a worker showed. Only a complete one says anything of labs that are not in it. */
 export async function discoverLabs(api: Api, request: DiscoverRequest): Promise<AnswerOf<'discoverLabs'>> {
-  const { worker_id, labs, is_complete } = request.body
+  const { worker_id, labs, began_at, is_complete } = request.body
   await findWorker(api, worker_id)
   const counts = { created: 0, updated: 0, orphaned: 0 }
   const known = await everyPage(api.labs, { where: { worker_id } })
@@ -39,9 +39,24 @@ export async function discoverLabs(api: Api, request: DiscoverRequest): Promise<
       counts.updated += await seenAgain(api, request, lab, sight)
     }
   }
-  if (is_complete) for (const lab of known) if (!seen.has(lab.id)) counts.orphaned += await missed(api, request, lab)
+  for (const lab of known) {
+    const scan = { began_at, is_complete, isSeen: seen.has(lab.id), isAwaited: false }
+    if (statusOfMissing(lab, scan) !== null) counts.orphaned += await missed(api, request, lab, scan)
+  }
   await countLabs(api, worker_id)
+  if (is_complete) await takeWishAway(api, request)
   return counts
+}
+
+/** Somebody asked for this look. Who asked since it began waits for the next. */
+async function takeWishAway(api: Api, request: DiscoverRequest): Promise<void> {
+  const { worker_id, began_at } = request.body
+  const writer = { ...request, params: { id: worker_id }, ifMatch: null, once: null }
+  await changeWorker(api, writer, worker => {
+    const asked = worker.labs_refresh_requested_at
+    if (asked === null || asked >= began_at) return null
+    return { worker: { ...worker, labs_refresh_requested_at: null, fence: raisedFence(worker, request) } }
+  })
 }
 
 async function found(api: Api, { body, actor, fence }: DiscoverRequest, sight: Sight): Promise<number> {
@@ -64,24 +79,22 @@ async function found(api: Api, { body, actor, fence }: DiscoverRequest, sight: S
   return (await api.labs.insert(lab, [transitionEntry(move, actor.name)])).ok ? 1 : 0
 }
 
-const factsOf = ({ state, ...sight }: Sight, before: LabRecord['status'] | null) => ({
+const factsOf = ({ state, nodes, ...sight }: Sight, before: LabRecord['status'] | null) => ({
   ...sight,
+  ...(nodes === undefined ? {} : { nodes }),
   raw_state: state,
   status: statusOfLab(state, before),
 })
 
-/** Whether something was learned of the lab since the look began: then the look is old news. */
-const isOlder = (began: Instant, lab: LabRecord): boolean => began <= lab.last_seen_at
-
 async function seenAgain(api: Api, request: DiscoverRequest, lab: LabRecord, sight: Sight): Promise<number> {
   const { began_at } = request.body
-  if (isOlder(began_at, lab)) return 0
+  if (isOldNews(request.body, lab)) return 0
   let isChanged = false
   const target = { ...request, params: { id: lab.id }, ifMatch: null }
   const isOwn = await isOwnLab(api, lab)
   const changed = await changeLab(api, target, (current, now) => {
     isChanged = false
-    if (isOlder(began_at, current)) return null
+    if (isOldNews(request.body, current)) return null
     const facts = factsOf(sight, current.status)
     const next = unlessRival({ ...current, ...facts }, isOwn, now)
     isChanged = JSON.stringify(next) !== JSON.stringify(current)
@@ -92,16 +105,13 @@ async function seenAgain(api: Api, request: DiscoverRequest, lab: LabRecord, sig
   return isChanged ? 1 : 0
 }
 
-/** Gone, unless it is only about to be imported. A delete that nobody could confirm is confirmed by this. */
-async function missed(api: Api, request: DiscoverRequest, lab: LabRecord): Promise<number> {
-  const { began_at } = request.body
-  if (isLabGone(lab) || isOlder(began_at, lab) || (lab.lab_id === null && (await isAwaited(api, lab)))) return 0
+async function missed(api: Api, request: DiscoverRequest, lab: LabRecord, scan: LabScan): Promise<number> {
+  const isAwaited = lab.lab_id === null && (await isAboutToBeImported(api, lab))
   let isMarked = false
   const changed = await changeLab(api, { ...request, params: { id: lab.id }, ifMatch: null }, current => {
-    isMarked = !isLabGone(current) && !isOlder(began_at, current)
-    if (!isMarked) return null
-    const isDeleted = current.status === 'DELETING' || current.pending_action?.action === 'delete'
-    const status = isDeleted ? ('DELETED' as const) : ('ORPHANED' as const)
+    const status = statusOfMissing(current, { ...scan, isAwaited })
+    isMarked = status !== null
+    if (status === null) return null
     const gone = { ...current, status, pending_action: null, fence: raisedFence(current, request) }
     return { lab: gone, because: 'a complete look did not find it' }
   })
@@ -109,7 +119,7 @@ async function missed(api: Api, request: DiscoverRequest, lab: LabRecord): Promi
   return isMarked ? 1 : 0
 }
 
-async function isAwaited(api: Api, lab: LabRecord): Promise<boolean> {
+async function isAboutToBeImported(api: Api, lab: LabRecord): Promise<boolean> {
   const session = lab.session_id === null ? null : await api.sessions.get(lab.session_id)
   return isAt(session, lab.worker_id)
 }

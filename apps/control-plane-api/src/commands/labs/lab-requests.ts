@@ -24,7 +24,10 @@ export async function askOfLab(
     // A session that claimed it since we looked has changed the record, whoever it is.
     const isUsed = session !== null && !isFinal(session.status)
     if (lab.session_id !== session_id || isUsed)
-      throw new ProblemError('lab_in_use', `session ${lab.session_id} uses ${lab.title}; cancel that instead`)
+      throw new ProblemError(
+        'lab_in_use',
+        `session ${lab.session_id} uses ${lab.title}; ${action === 'start' ? 'retry' : 'cancel'} that instead`,
+      )
     const pending_action = { action, by: request.actor.name, at: now, attempts: 0, error: null }
     const entry = auditEntry(request.actor, action, now, { reason: request.body.reason })
     return { lab: { ...lab, pending_action }, entries: [entry] }

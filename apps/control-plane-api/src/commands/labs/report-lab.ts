@@ -18,8 +18,9 @@ export async function reportLab(api: Api, request: LabRequest<BodyOf<'reportLab'
   let wasGone = false
   const reported = await changeLab(api, request, (lab, now) => {
     wasGone = isLabGone(lab)
+    const seen = { ...lab, ...changes, last_seen_at: now, fence: raisedFence(lab, request) }
     return {
-      lab: unlessRival({ ...lab, ...changes, last_seen_at: now, fence: raisedFence(lab, request) }, isOwn, now),
+      lab: unlessRival(isLabGone(seen) ? { ...seen, pending_action: null } : seen, isOwn, now),
       entries: [decisionEntry(decision, { service: request.actor.service ?? '', epoch: request.epoch }, now)],
       because: decision.because,
     }

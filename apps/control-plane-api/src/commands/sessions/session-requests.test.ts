@@ -1,5 +1,7 @@
 import type { Role } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
+import { LAB_STOPPED, UNTOUCHED } from '@lcm/domain/session/lablet-session'
+import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/a-course.ts'
 import { crash } from '../../testing/interrupted-store.ts'
@@ -95,7 +97,11 @@ describe('extending', () => {
     for (let n = 0; n < 2; n++) await course.send('POST', `lablet-sessions/${id}/extend`, request)
     const end = toInstant(Date.parse(timeslot.end) + 20 * 60_000)
     expect((await course.session(id)).timeslot).toEqual({ ...timeslot, end })
-    expect((await act(id, 'extend', { minutes: 11 })).json.code).toBe('timeslot_invalid')
+    const said = 'it would last 61 min, and bgp may last 60 min: it can be extended by 10 min'
+    expect((await act(id, 'extend', { minutes: 11 })).json).toMatchObject({ code: 'timeslot_invalid', detail: said })
+    await act(id, 'extend', { minutes: 10 })
+    const { detail } = (await act(id, 'extend', { minutes: 1 })).json
+    expect(detail).toMatch(/: it lasts as long as it may already$/)
   })
 
   it('is refused when it is over', async () => {
@@ -147,7 +153,41 @@ describe('retrying', () => {
     })
   })
 
-  it('is for sessions whose lab is being started', async () => {
-    expect((await act((await course.book()).id, 'retry')).json.code).toBe('session_wrong_state')
+  it.each(['PENDING', 'SCHEDULED'])('has a %s one looked at anew, once per request', async status => {
+    const worker = await course.serving()
+    const { id, version } = status === 'PENDING' ? await course.book() : await course.placed(worker.id)
+    const request = { as: 'user', headers: { 'idempotency-key': 'k' }, json: { reason: 'now' } } as const
+    for (let n = 0; n < 2; n++) {
+      const answer = await course.send('POST', `lablet-sessions/${id}/retry`, request)
+      expect(answer).toMatchObject({ status: 202, json: { status, version: version + 1 } })
+    }
+    const entries = await course.journal('audit', `session:${id}`)
+    expect(entries.map(({ body }) => body)).toContainEqual(expect.objectContaining({ action: 'retry', reason: 'now' }))
+  })
+
+  it('starts a lab again that somebody stopped, and keeps what it holds', async () => {
+    const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING', 'READY', 'RUNNING')
+    const refused = await act(id, 'retry')
+    expect(refused).toMatchObject({ status: 409, json: { code: 'session_wrong_state' } })
+    expect(refused.json.detail).toContain('its lab runs')
+    const steps = Object.fromEntries(
+      PIPELINE_STEPS.instantiate.map(({ name }) => [name, { ...UNTOUCHED, status: 'completed' }]),
+    )
+    const since = toInstant(course.clock.now())
+    const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: '', since }
+    await course.say(id, { conditions: [stopped], pipeline: { name: 'instantiate', attempt: 1, steps } })
+    const { json } = await act(id, 'retry')
+    expect(json).toMatchObject({ status: 'RUNNING', pipeline: { attempt: 2 } })
+    expect(json.pipeline.steps).toMatchObject({ tags: { status: 'completed' }, lab_start: { status: 'pending' } })
+    expect((await act(id, 'retry')).json.version).toBe(json.version)
+  })
+
+  it('says what to do where there is nothing to retry', async () => {
+    const { id } = await course.book()
+    await cancel(id)
+    expect((await act(id, 'retry')).json).toMatchObject({
+      code: 'session_wrong_state',
+      detail: 'it is TERMINATED; book another one',
+    })
   })
 })

@@ -2,7 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { newPipeline } from '@lcm/domain/session/pipeline'
+import { retryOf } from '@lcm/domain/session/retry'
 import type { Api } from '../../api.ts'
 import { findSession, refuseStranger } from '../../queries/sessions.ts'
 import { auditEntry } from '../entries.ts'
@@ -48,13 +48,20 @@ export async function extendSession(
     const timeslot = { start, end: toInstant(toMs(end) + body.minutes * MINUTE_MS) }
     const minutes = (toMs(timeslot.end) - toMs(start)) / MINUTE_MS
     if (minutes > longest)
-      throw invalid(`it would last ${Math.ceil(minutes)} min, and ${definition.name} may last ${longest} min`)
+      throw invalid(
+        `it would last ${Math.ceil(minutes)} min, and ${definition.name} may last ${longest} min: ${leftOf(longest, session)}`,
+      )
     const extended = { ...session, timeslot }
     return {
       session: extended,
       entries: [auditEntry(actor, 'extend', now, { before: wish(session), after: wish(extended) })],
     }
   })
+}
+
+function leftOf(longest: number, { timeslot }: LabletSession): string {
+  const left = Math.floor(longest - (toMs(timeslot.end) - toMs(timeslot.start)) / MINUTE_MS)
+  return left > 0 ? `it can be extended by ${left} min` : 'it lasts as long as it may already'
 }
 
 const OVER: ReadonlySet<LabletSession['status']> = new Set(['STOPPING', 'STOPPED', 'EXPIRED', 'ARCHIVED', 'TERMINATED'])
@@ -91,19 +98,15 @@ function refuseUnwanted(session: LabletSession, needed: LabletSession['status'])
   if (session.desired_status === 'TERMINATED') throw new ProblemError('session_wrong_state', 'it was cancelled')
 }
 
-/** A new try of the whole, where something has gone wrong. What its steps did before they find by themselves. */
+/** Where there is nothing to change, its new version alone has those look at it who can do something. */
 export function retrySession(api: Api, request: SessionRequest<BodyOf<'retrySession'>>): Promise<LabletSession> {
   const { actor, body } = request
   return changeSession(api, request.params.id, request, (session, now) => {
     refuseStranger(session, actor)
-    refuseUnwanted(session, 'INSTANTIATING')
-    const { pipeline } = session
-    const steps = Object.values(pipeline?.steps ?? {})
-    const hasFailed = session.last_error !== null || steps.some(step => step.status === 'failed' || step.error !== null)
-    if (!hasFailed) throw new ProblemError('session_wrong_state', 'nothing has gone wrong with its lab yet')
-    return {
-      session: { ...session, pipeline: newPipeline('instantiate', (pipeline?.attempt ?? 0) + 1), last_error: null },
-      entries: [auditEntry(actor, 'retry', now, { reason: body.reason })],
-    }
+    const retry = retryOf(session, now)
+    if (retry.kind === 'refused') throw new ProblemError('session_wrong_state', retry.because)
+    if (retry.kind === 'under_way') return null
+    const entries = [auditEntry(actor, 'retry', now, { reason: body.reason })]
+    return { session: { ...session, ...retry.changes }, entries }
   })
 }

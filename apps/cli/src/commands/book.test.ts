@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aDefinition, anInstantiatingSession, aReadySession, aRunningWorker } from '../testing/samples.ts'
+
+function course() {
+  const captured = capturedShell()
+  const { definitions, sessions } = captured.api.lablets
+  const book = (...args: string[]) => run(['book', ...args], captured.shell)
+  return { ...captured, definitions, sessions, book }
+}
+
+describe('book', () => {
+  const booked = () => {
+    const all = course()
+    all.definitions.put(aDefinition())
+    return all
+  }
+
+  it('books, and says until when', async () => {
+    const { book, api, out } = booked()
+    expect(await book('two-routers', '--for', '30m')).toBe(0)
+    expect(api.bodies).toEqual([{ definition: 'two-routers', duration_minutes: 30 }])
+    expect(out()).toBe(
+      'session ls-9 of two-routers 1.0.0 is booked ' +
+        'from 2026-01-01T00:00:00.000Z to 2026-01-01T00:30:00.000Z, ends in 30m\n',
+    )
+  })
+
+  it('takes a time of any zone and spells it as the API does', async () => {
+    const { book, api } = booked()
+    const said = ['--start', '2026-01-31T09:00+02:00', '--reservation', 'R-1', '-o', 'name']
+    expect(await book('two-routers', ...said)).toBe(0)
+    expect(api.bodies).toEqual([
+      { definition: 'two-routers', start: '2026-01-31T07:00:00.000Z', reservation_id: 'R-1' },
+    ])
+  })
+
+  it.each([
+    ['--start', 'tomorrow'],
+    ['--start', '2026-02-31'],
+    ['--for', '0m'],
+    ['--for', '90s'],
+  ])('calls %s %s a wrong use', async (...said) => {
+    const { book, api } = booked()
+    expect(await book('two-routers', ...said)).toBe(2)
+    expect(api.requests).toEqual([])
+  })
+
+  it('waits by steps and ends with the ways in', async () => {
+    const { book, api, clock, sessions, outLines, errLines } = booked()
+    const done = book('two-routers', '--wait')
+    await api.stream(1)
+    sessions.change('ls-9', { waiting_reason: 'waits for metal-2' })
+    api.put(aRunningWorker({ id: 'w-2', name: 'metal-2' }))
+    sessions.change('ls-9', { status: 'SCHEDULED', worker_id: 'w-2', waiting_reason: null })
+    await clock.advance(20_000)
+    const { status, pipeline, worker_id } = anInstantiatingSession(4)
+    sessions.change('ls-9', { status, pipeline, worker_id })
+    await clock.advance(40_000)
+    sessions.change('ls-9', { status: 'RUNNING', access: aReadySession().access, pipeline: aReadySession().pipeline })
+    expect(await done).toBe(0)
+    expect(errLines().slice(1)).toEqual([
+      '    0s  session ls-9 is PENDING: waiting for a place',
+      '    0s  session ls-9 is PENDING: waits for metal-2',
+      '    0s  session ls-9 is SCHEDULED: it has a place on metal-2 and waits for its time',
+      '   20s  session ls-9 is INSTANTIATING: step 5 of 7, lab_start',
+    ])
+    expect(outLines()).toEqual([
+      'session ls-9 is RUNNING after 1m: it ends in 59m',
+      'NAME         NODE   PROTOCOL   ADDRESS',
+      'r1_serial    r1     serial     203.0.113.7:2000',
+      'web_tcp_80   web    tcp        203.0.113.7:2001',
+    ])
+  })
+
+  it('prints the ways in alone when quiet, and the session once for programs', async () => {
+    const quiet = booked()
+    const done = quiet.book('two-routers', '--wait', '-q')
+    await quiet.api.stream(1)
+    quiet.sessions.change('ls-9', aReadySession({ id: 'ls-9' }))
+    expect(await done).toBe(0)
+    expect([quiet.outLines().length, quiet.err()]).toEqual([3, ''])
+    const json = booked()
+    const printed = json.book('two-routers', '--wait', '-o', 'json')
+    await json.api.stream(1)
+    json.sessions.change('ls-9', aReadySession({ id: 'ls-9' }))
+    expect(await printed).toBe(0)
+    expect(JSON.parse(json.out()).status).toBe('READY')
+  })
+
+  it('exits with 1 and the reason when it does not come up', async () => {
+    const { book, api, sessions, err } = booked()
+    const done = book('two-routers', '--wait')
+    await api.stream(1)
+    sessions.change('ls-9', { status: 'STOPPING', last_error: 'converged: r1 never booted' })
+    expect(await done).toBe(1)
+    expect(err()).toContain(
+      'session ls-9 is STOPPING: converged: r1 never booted; `lcm describe session ls-9` says more',
+    )
+  })
+
+  it('takes a record that is gone for a failure', async () => {
+    const { book, api, sessions, err } = booked()
+    const done = book('two-routers', '--wait')
+    await api.stream(1)
+    sessions.remove('ls-9')
+    expect(await done).toBe(1)
+    expect(err()).toContain('session ls-9 is gone: somebody removed its record')
+  })
+
+  it('has patience until after its start, or as long as told', async () => {
+    const { book, api, clock, err } = booked()
+    const later = ['--start', '2026-01-01T02:00Z', '--wait']
+    const patient = book('two-routers', ...later)
+    await api.stream(1)
+    await clock.advance(160 * 60_000)
+    expect(err()).not.toContain('still so')
+    await clock.advance(5 * 60_000)
+    expect(await patient).toBe(1)
+    const brief = book('two-routers', ...later, '--timeout', '5m')
+    await api.stream(2)
+    await clock.advance(5 * 60_000)
+    expect(await brief).toBe(1)
+    expect(err()).toContain('still so after 5m: it goes on without you, follow it with `lcm describe session ls-9`')
+  })
+
+  it('exits with 3 for a definition that is not there, with 1 for one that can not be booked', async () => {
+    const { book, definitions, errLines } = booked()
+    expect(await book('none')).toBe(3)
+    definitions.change('ld-1', { status: 'DEPRECATED' })
+    expect(await book('two-routers')).toBe(1)
+    expect(errLines()).toEqual([
+      'error: there is no such definition: `lcm get definitions` lists them',
+      'error: two-routers 1.0.0 is DEPRECATED: only an ACTIVE definition can be booked, `lcm get definitions` lists them',
+    ])
+  })
+})

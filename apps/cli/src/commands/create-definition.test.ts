@@ -1,0 +1,67 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aDefinition } from '../testing/samples.ts'
+
+function course() {
+  const captured = capturedShell()
+  const { definitions } = captured.api.lablets
+  const create = (...args: string[]) => run(['create', ...args], captured.shell)
+  return { ...captured, definitions, create }
+}
+
+describe('create definition', () => {
+  let dir = ''
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'lcm-cli-'))
+  })
+  afterEach(() => rm(dir, { recursive: true }))
+
+  const file = async (text = 'lab: {}', name = 'BGP basics.yaml') => {
+    const path = join(dir, name)
+    await writeFile(path, text)
+    return path
+  }
+
+  it('takes the topology as it is, and its name from the file', async () => {
+    const { create, api, out } = course()
+    expect(await create('definition', '--file', await file())).toBe(0)
+    expect(api.bodies).toEqual([{ name: 'bgp-basics', topology: 'lab: {}' }])
+    expect(out()).toBe('definition bgp-basics 1.0.0 (ld-9) is ACTIVE: 2 CPU, 4 GB, 2 nodes, 0 ports\n')
+  })
+
+  it('takes a name, a title and how long a session may last', async () => {
+    const { create, api, out } = course()
+    const said = ['--name', 'bgp', '--title', 'BGP', '--max-minutes', '120']
+    expect(await create('definition', '-f', await file(), ...said, '-o', 'name')).toBe(0)
+    expect(api.bodies).toEqual([{ name: 'bgp', topology: 'lab: {}', title: 'BGP', max_duration_minutes: 120 }])
+    expect(out()).toBe('bgp\n')
+  })
+
+  it('prints what is wrong with a topology, one line each', async () => {
+    const { create, errLines } = course()
+    expect(await create('definition', '--file', await file('broken'))).toBe(1)
+    expect(errLines()).toEqual([
+      'error: this is no lab that CML could import: mend these lines and repeat',
+      '  line 3: nodes.0: no label',
+      '  line 9: no links',
+    ])
+  })
+
+  it('exits with 4 when the name is taken, with 2 without a name, with 1 without a file', async () => {
+    const { create, definitions, err, api } = course()
+    definitions.put(aDefinition({ name: 'bgp' }))
+    expect(await create('definition', '--file', await file(), '--name', 'bgp')).toBe(4)
+    const asked = api.requests.length
+    expect(await create('definition', '--file', await file('lab: {}', '---.yaml'))).toBe(2)
+    expect(err()).toContain('give one with --name')
+    expect(await create('definition', '--file', await file(' \n'))).toBe(1)
+    expect(err()).toContain('BGP basics.yaml is empty: give the YAML of a lab')
+    expect(await create('definition', '--file', '/nowhere.yaml')).toBe(1)
+    expect(err()).toContain("/nowhere.yaml can't be read (ENOENT)")
+    expect(api.requests).toHaveLength(asked)
+  })
+})

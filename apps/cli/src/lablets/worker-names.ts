@@ -1,0 +1,37 @@
+import { ApiError } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import { readList } from '@lcm/client/lists'
+import type { EventEnvelope } from '@lcm/contract/events'
+
+/** What people call workers. Who is not known, or may not be seen, is called by its id. */
+export interface WorkerNames {
+  of(id: string): string
+  /** Takes note of workers that events tell of. */
+  learn(event: EventEnvelope): void
+}
+
+export const BY_ID: WorkerNames = { of: id => id, learn: () => undefined }
+
+export async function readWorkerNames(client: Client, signal: AbortSignal): Promise<WorkerNames> {
+  const names = new Map<string, string>()
+  const query = { include_terminated: true }
+  try {
+    const { items } = await readList(page => client.call('listWorkers', { query: { ...page, ...query }, signal }))
+    for (const { id, name } of items) names.set(id, name)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+  }
+  return {
+    of: id => names.get(id) ?? id,
+    learn(event) {
+      if (event.type === 'worker.created' || event.type === 'worker.updated') names.set(event.id, event.data.name)
+    },
+  }
+}
+
+/** Names are asked for only by who waits, and so has time to read them. */
+export const namesFor = async (
+  { wait = false }: { readonly wait?: boolean },
+  client: Client,
+  signal: AbortSignal,
+): Promise<WorkerNames> => (wait ? readWorkerNames(client, signal) : BY_ID)

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { readTopology } from './read-topology.ts'
+
+const NODE = 'id: n0, label: r1, node_definition: iosv, x: 0, y: 0'
+const INTERFACE = 'interfaces: [{id: i0, type: physical}]'
+const OTHER = NODE.replace('n0', 'n1').replace('r1', 'r2')
+const lab = ({ node = NODE, link = '', more = '' }) => {
+  const links = link === '' ? '  []' : `  - {${link}}`
+  return `lab: {version: 0.3.0}\nnodes:\n  - {${node}, ${INTERFACE}}\n  - {${OTHER}, ${INTERFACE}}\nlinks:\n${links}\n${more}`
+}
+const linesOf = async (text: string) => {
+  const reading = await readTopology(text, async () => undefined)
+  return reading.ok ? [] : reading.errors.map(({ line, path }) => [line, path.replace('body.topology.', '')])
+}
+
+it('a lab that CML takes is taken', async () => {
+  expect(await linesOf(lab({ link: 'id: l0, n1: n0, i1: i0, n2: n1, i2: i0' }))).toEqual([])
+})
+
+/** CML refuses each of these at the import, which is when a learner waits for it and a machine may have been bought. */
+describe('what CML would refuse is refused at once, with its line', () => {
+  it.each([
+    ['a node without a place', { node: 'id: n0, label: r1, node_definition: iosv' }, 3],
+    ['a member that no node has', { node: `${NODE}, surprise: 1` }, 3],
+    ['a place that is no number', { node: `${NODE.replace('x: 0', 'x: left')}` }, 3],
+    ['a link to an interface that is not there', { link: 'id: l0, n1: n0, i1: i9, n2: n1, i2: i0' }, 6],
+    ['something beside lab, nodes and links', { more: 'extra: 1\n' }, 7],
+  ])('%s', async (_, parts, line) => {
+    expect((await linesOf(lab(parts))).map(([at]) => at)).toContain(line)
+  })
+})
+
+it('a name that nobody knows is told where it stands, and what is missing where it should', async () => {
+  const text = `lab:
+  version: 0.3.0
+nodes:
+  - id: n0
+    label: r1
+    surprise:
+      - 1
+    node_definition: iosv
+    x: 0
+links: []
+`
+  const reading = await readTopology(text, async () => undefined)
+  expect(reading.ok ? [] : reading.errors).toEqual([
+    { line: 4, path: 'body.topology.nodes.0.y', message: 'it is missing, a number' },
+    { line: 6, path: 'body.topology.nodes.0.surprise', message: 'CML knows nothing of this name here' },
+  ])
+})

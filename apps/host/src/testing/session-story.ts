@@ -1,0 +1,154 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { systemClock } from '@lcm/runtime/clock'
+import { expect, it } from 'vitest'
+import { CONTROLLERS, inTime, type SessionCluster } from './session-cluster.ts'
+
+const TWO_ROUTERS = fileURLToPath(new URL('../../../../examples/labs/two-routers.yaml', import.meta.url))
+const GREETING_MS_MAX = 5_000
+const LIMIT_MS = 120_000
+
+/** One who books labs on a cluster that has a worker for them. */
+export interface Learner {
+  readonly workerId: string
+  readonly instanceId: string
+  worker(): Promise<WorkerView>
+  session(id: string): Promise<LabletSession>
+  book(): Promise<LabletSession>
+  until(id: string, what: string, holds: (session: LabletSession) => boolean): Promise<LabletSession>
+  /** Cancels, and waits for its end. */
+  cancel(id: string): Promise<LabletSession>
+  /** How many labs the CML has that were made for the session. */
+  labsOf(id: string): Promise<number>
+}
+
+/** Defines the lab that is shipped, makes a worker, and waits until it serves. */
+export async function enrolled({ client, labsOn }: SessionCluster): Promise<Learner> {
+  const topology = readFileSync(TWO_ROUTERS, 'utf8')
+  await client.call('createDefinition', { body: { name: 'two-routers', topology } })
+  const { id: workerId } = await client.call('createWorker', { body: { template_name: 'metal', name: 'metal-1' } })
+  const worker = () => client.call('getWorker', { params: { id: workerId } })
+  const session = (id: string) => client.call('getSession', { params: { id } })
+  const serving = await inTime('a worker that serves', async () => {
+    const now = await worker()
+    return now.status === 'RUNNING' && now.service_status === 'AVAILABLE' ? now : null
+  })
+  const instanceId = serving.ec2_instance_id ?? ''
+  const until: Learner['until'] = (id, what, holds) =>
+    inTime(`${what} of ${id}`, async () => {
+      const now = await session(id)
+      return holds(now) ? now : null
+    })
+  return {
+    workerId,
+    instanceId,
+    worker,
+    session,
+    book: () => client.call('createSession', { body: { definition: 'two-routers', duration_minutes: 30 } }),
+    until,
+    async cancel(id) {
+      await client.call('cancelSession', { params: { id } })
+      return until(id, 'end', ({ status }) => status === 'TERMINATED')
+    },
+    labsOf: async id => (await labsOn(instanceId)).filter(({ title }) => title.endsWith(` ${id}`)).length,
+  }
+}
+
+export const isRunning = ({ status }: LabletSession): boolean => status === 'RUNNING'
+
+/** What a person reads first who connects to each of the session's access lines. */
+export const greetings = ({ access }: LabletSession): Promise<string[]> =>
+  Promise.all(
+    access.map(async ({ host, port }) => {
+      const socket = connect({ host, port })
+      const giveUp = new AbortController()
+      const cancel = systemClock.after(GREETING_MS_MAX, () => giveUp.abort())
+      try {
+        const [text] = await once(socket, 'data', { signal: giveUp.signal })
+        return String(text)
+      } finally {
+        cancel()
+        socket.destroy()
+      }
+    }),
+  )
+
+/** By protocol: the tag of the node that asks CML for it. */
+const TAGS: Readonly<Record<string, string>> = { serial: 'serial', tcp: 'pat' }
+
+/** Every access line leads to its own node in the session's own lab. */
+export async function expectAccess(session: LabletSession): Promise<void> {
+  const lines = session.access.map(({ node, protocol }) => `${node} ${protocol}`)
+  expect(lines.toSorted()).toEqual(['r1 serial', 'r2 serial', 'r2 tcp'])
+  const heard = await greetings(session)
+  for (const [index, { node, protocol }] of session.access.entries())
+    expect(heard[index]).toMatch(new RegExp(`^${TAGS[protocol]} of node '${node}' in lab '.* ${session.id}'`))
+}
+
+/** The story of sessions, for every store that keeps them. `killMore` ends what else is to be ended in the middle. */
+export function sessionStories(
+  place: () => { cluster: SessionCluster; learner: Learner },
+  killMore: () => Promise<unknown> = async () => undefined,
+): void {
+  it('gives a learner a lab that answers, for longer when asked, and takes all of it back', {
+    timeout: LIMIT_MS,
+  }, async () => {
+    const { cluster, learner } = place()
+    const booked = await learner.book()
+    const running = await learner.until(booked.id, 'start', isRunning)
+    await expectAccess(running)
+    expect(await learner.labsOf(booked.id)).toBe(1)
+    expect(Object.keys((await learner.worker()).reservations)).toEqual([booked.id])
+
+    const extended = await cluster.client.call('extendSession', { params: { id: booked.id }, body: { minutes: 15 } })
+    const minutes = (Date.parse(extended.timeslot.end) - Date.parse(booked.timeslot.end)) / 60_000
+    expect(minutes).toBe(15)
+
+    const ended = await learner.cancel(booked.id)
+    expect(ended).toMatchObject({ last_error: null })
+    expect(ended.state_history.map(({ to }) => to)).toEqual([
+      ...['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'TERMINATED'],
+    ])
+    await expectNothingLeft(learner, booked.id)
+    await expect(greetings(running)).rejects.toThrow()
+  })
+
+  it('goes on while the leader of every controller is killed in the middle, and makes one lab', {
+    timeout: LIMIT_MS,
+  }, async () => {
+    const { cluster, learner } = place()
+    const { id } = await learner.book()
+    const [first] = await Promise.all([
+      learner.until(id, 'start', isRunning),
+      cluster.startStandby('lablet-controller'),
+    ])
+    const leaders = await Promise.all(CONTROLLERS.map(cluster.leaderOf))
+    const second = await learner.book()
+    await learner.until(second.id, 'making', ({ status }) => status === 'INSTANTIATING')
+    const kills = leaders.map(leader => cluster.end(leader, 'SIGKILL'))
+    await Promise.all([...kills, killMore()])
+    await inTime('a lab', async () => ((await learner.labsOf(second.id)) > 0 ? true : null))
+    await cluster.end(await cluster.leaderOf('lablet-controller'), 'SIGKILL')
+
+    const made = await learner.until(second.id, 'start', isRunning)
+    await expectAccess(made)
+    expect(made.state_history.map(({ to }) => to)).toEqual([
+      ...['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING'],
+    ])
+    expect([await learner.labsOf(first.id), await learner.labsOf(second.id)]).toEqual([1, 1])
+    await expectAccess(await learner.session(first.id))
+    const standbys = CONTROLLERS.map(cluster.startStandby)
+    await Promise.all([...standbys, learner.cancel(first.id), learner.cancel(second.id)])
+    await expectNothingLeft(learner, first.id, second.id)
+  })
+}
+
+/** Neither labs of the sessions on the CML, nor room or ports in the worker's ledger. */
+async function expectNothingLeft(learner: Learner, ...ids: readonly string[]): Promise<void> {
+  for (const id of ids) expect(await learner.labsOf(id)).toBe(0)
+  expect(await learner.worker()).toMatchObject({ reservations: {}, ports: {} })
+}

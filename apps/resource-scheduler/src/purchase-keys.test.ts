@@ -1,0 +1,67 @@
+import { UnreachableError } from '@lcm/client/api-error'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aSession, atMinutes } from './testing/a-booking.ts'
+import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const LONG = { start: atMinutes(0), end: atMinutes(600) }
+
+let rig: SchedulerRig
+let keys: unknown[]
+let isLost: boolean
+
+/** Whoever asks for workers hears nothing while `isLost`, and nobody can tell whether the API did. */
+beforeEach(() => {
+  rig = schedulerRig()
+  keys = []
+  isLost = true
+  rig.api.faults.beforeAnswer(({ name, body }) => {
+    if (name !== 'scaleUp') return
+    keys.push(body.key)
+    if (isLost) throw new UnreachableError('no answer came')
+  })
+  rig.put(...['s-3', 's-1', 's-2'].map(id => aSession({ id, timeslot: LONG })))
+})
+
+const bought = () => [...rig.api.workers.values()].filter(({ origin }) => origin === 'SCALE_UP')
+
+describe('D-18: a flight whose answer did not come', () => {
+  it('is asked for by the same key again, so that it is bought once', async () => {
+    rig.begin()
+    await rig.runFor(2 * MINUTE_MS)
+    expect(keys.length).toBeGreaterThan(1)
+    isLost = false
+    await rig.runFor(MINUTE_MS)
+    expect(new Set(keys).size).toBe(1)
+    expect(bought()).toHaveLength(1)
+  })
+
+  it('is asked for by the same key also by the next leader', async () => {
+    rig.begin('one')
+    await rig.runFor(10 * SECOND_MS)
+    const asked = keys.length
+    rig.coordination.faults.crash('one')
+    rig.begin('two')
+    await rig.runFor(MINUTE_MS)
+    expect(keys.length).toBeGreaterThan(asked)
+    expect(asked).toBeGreaterThan(0)
+    expect(new Set(keys).size).toBe(1)
+  })
+})
+
+it('other sessions ask by another key, and the same ones again only when what was bought for them is over', async () => {
+  isLost = false
+  rig.begin()
+  await rig.runFor(MINUTE_MS)
+  const [first] = keys
+  for (const worker of bought()) rig.putWorker({ ...worker, status: 'FAILED' })
+  await rig.runFor(10 * MINUTE_MS)
+  expect(bought()).toHaveLength(2)
+  expect(new Set(keys).size).toBe(2)
+  for (const worker of bought()) rig.putWorker({ ...worker, status: 'FAILED' })
+  rig.put(aSession({ id: 's-4', timeslot: LONG }))
+  await rig.runFor(10 * MINUTE_MS)
+  expect(keys.at(-1)).not.toBe(first)
+  expect(new Set(keys).size).toBe(3)
+})

@@ -1,0 +1,14 @@
+import { anInstance } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { toMs } from '../instant.ts'
+import { judgeFound, knownWorkers } from './discovery.ts'
+
+it('does not take in a machine in a state that EC2 never documented: it would be recorded as stopped, and kept so', () => {
+  const rules = { fleet: 'lcm', tag: { key: 'cml-managed', value: 'true' }, imageIds: null, importEnabled: true }
+  const judge = (state: string) => {
+    const instance = anInstance({ state, tags: { 'cml-managed': 'true' } })
+    return judgeFound(instance, knownWorkers([]), rules, toMs(instance.launched_at) + 600_000).kind
+  }
+  expect(judge('rebooting')).toBe('ignore')
+  expect(['pending', 'running', 'stopping', 'stopped'].map(judge)).toEqual(Array(4).fill('import'))
+})

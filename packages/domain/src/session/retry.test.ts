@@ -1,0 +1,76 @@
+import { aSession } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { LAB_STOPPED, type LabletSession, type Pipeline } from './lablet-session.ts'
+import { begun, blocked, concluded, newPipeline, PIPELINE_STEPS } from './pipeline.ts'
+import { retryOf } from './retry.ts'
+
+const NOW = '2026-01-02T03:30:00.000Z'
+const [FIRST, SECOND] = PIPELINE_STEPS.instantiate
+if (FIRST === undefined || SECOND === undefined) throw new Error('a pipeline without steps')
+
+const fresh = newPipeline('instantiate', 1)
+const failed = concluded(begun(fresh, FIRST, NOW), FIRST, { kind: 'failed', error: 'no', definite: false }, NOW)
+const whole: Pipeline = {
+  ...fresh,
+  steps: Object.fromEntries(
+    Object.entries(fresh.steps).map(([name, step]) => [name, { ...step, status: 'completed', output: { of: name } }]),
+  ),
+}
+const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: 'somebody stopped it', since: NOW }
+
+const outcome = (more: Partial<LabletSession>) => {
+  const retry = retryOf(aSession(more), NOW)
+  return retry.kind === 'refused' ? retry.because : retry.kind
+}
+
+it.each<[string, Partial<LabletSession>, RegExp]>([
+  ['one that waits for a place', { status: 'PENDING', waiting_reason: 'no room' }, /^try$/],
+  ['one that waits for its slot or its worker', { status: 'SCHEDULED' }, /^try$/],
+  ['one whose step failed', { status: 'INSTANTIATING', pipeline: failed }, /^try$/],
+  ['one whose try before failed', { status: 'INSTANTIATING', pipeline: fresh, last_error: 'bind: no' }, /^try$/],
+  [
+    'one that is being started',
+    { status: 'INSTANTIATING', pipeline: fresh },
+    /nothing has gone wrong .* being started/,
+  ],
+  [
+    'one that is held up',
+    { status: 'INSTANTIATING', pipeline: blocked(fresh, FIRST, 'metal-1 does not serve') },
+    /^metal-1 does not serve; it goes on by itself/,
+  ],
+  ['one whose lab was stopped', { status: 'RUNNING', pipeline: whole, conditions: [stopped] }, /^try$/],
+  ['one whose lab was stopped early', { status: 'READY', pipeline: whole, conditions: [stopped] }, /^try$/],
+  ['one whose lab runs', { status: 'RUNNING', pipeline: whole }, /its lab runs.* cancel it and book another/],
+  [
+    'one whose lab runs again',
+    { status: 'RUNNING', pipeline: whole, conditions: [{ ...stopped, status: false }] },
+    /its lab runs/,
+  ],
+  ['one whose lab is started again', { status: 'RUNNING', pipeline: begun(fresh, FIRST, NOW) }, /^under_way$/],
+  ['one that is being taken down', { status: 'STOPPING' }, /it is STOPPING.* taken down; book another one/],
+  ['one that ended', { status: 'ARCHIVED' }, /^it is ARCHIVED; book another one/],
+  ['one that was cancelled', { status: 'SCHEDULED', desired_status: 'TERMINATED' }, /^it was cancelled; book/],
+  ['one whose time is over', { timeslot: { start: NOW, end: NOW } }, /^its time was over at .*; book another one/],
+])('%s', (_, more, expected) => {
+  expect(outcome(more)).toMatch(expected)
+})
+
+it('begins all of a start anew', () => {
+  const retry = retryOf(aSession({ status: 'INSTANTIATING', pipeline: failed, last_error: 'no' }), NOW)
+  expect(retry).toEqual({ kind: 'try', changes: { pipeline: newPipeline('instantiate', 2), last_error: null } })
+})
+
+it('starts a lab that was stopped, and does not touch what it has stored', () => {
+  const retry = retryOf(aSession({ status: 'RUNNING', pipeline: whole, conditions: [stopped] }), NOW)
+  const steps = retry.kind === 'try' ? retry.changes.pipeline?.steps : {}
+  expect(Object.entries(steps ?? {}).map(([name, { status }]) => `${name} ${status}`)).toEqual([
+    'lab_resolve completed',
+    'bind completed',
+    'ports_alloc completed',
+    'tags completed',
+    'lab_start pending',
+    'converged pending',
+    'mark_ready pending',
+  ])
+  expect(steps?.ports_alloc?.output).toEqual({ of: 'ports_alloc' })
+})

@@ -1,0 +1,100 @@
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import { decideWorker } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { judgeStart } from './launch.ts'
+import { type Ec2Sight, type LaunchInputs, type Observation, WORKER_POLICY } from './observation.ts'
+import { CONDITION, type Worker } from './worker.ts'
+
+const ENTERED = aWorker().entered_status_at
+const MINUTE_MS = 60_000
+const later = (minutes: number): number => toMs(ENTERED) + minutes * MINUTE_MS
+
+const onMachine = (more: Partial<Worker> = {}): Worker =>
+  aWorker({ status: 'RUNNING', ec2_instance_id: 'i-1', launch: anAttempt(), ...more })
+const machine = (state: string): Ec2Sight => ({ kind: 'instance', instance: anInstance({ state }) })
+const decide = (worker: Worker, ec2: Ec2Sight, minutes = 1, more: Partial<Observation> = {}): Decision =>
+  decideWorker(
+    worker,
+    {
+      ec2,
+      cml: null,
+      license: null,
+      launch: null,
+      isSurveyDue: false,
+      nodeDefinitions: null,
+      metricsSilentSince: null,
+      ...more,
+    },
+    WORKER_POLICY,
+    later(minutes),
+  )
+const changesOf = ({ action }: Decision) => (action.kind === 'write' ? action.changes : {})
+const named = (type: string, since = ENTERED, reason = 'X') => ({ type, status: true, reason, message: '', since })
+
+describe('what a worker is made from is waited for, each time anew', () => {
+  const NOTHING: Ec2Sight = { kind: 'absent', confirmed: true, because: 'nothing was launched' }
+  const gone: LaunchInputs = { template: null, region: null, image: null, scarce: new Map(), problem: null }
+
+  it('also after an hour of waiting for room', () => {
+    const waited = aWorker({ conditions: [named(CONDITION.blocked, ENTERED, 'NoCapacity')] })
+    const first = decide(waited, NOTHING, 60, { launch: gone })
+    expect(changesOf(first)).toMatchObject({ conditions: [{ reason: 'InputMissing', since: toInstant(later(60)) }] })
+    const told = { ...waited, ...changesOf(first) } as Worker
+    expect(changesOf(decide(told, NOTHING, 61, { launch: gone })).status).toBeUndefined()
+    expect(changesOf(decide(told, NOTHING, 70, { launch: gone })).status).toBe('FAILED')
+  })
+})
+
+describe('a state that EC2 never documented', () => {
+  it.each(['UNKNOWN', 'RUNNING', 'STOPPED', 'FAILED'] as const)(
+    'is no reason to keep a %s worker that is to go',
+    status => {
+      expect(changesOf(decide(onMachine({ status, desired_status: 'TERMINATED' }), machine('odd'))).status).toBe(
+        'TERMINATING',
+      )
+    },
+  )
+
+  it('is no reason not to terminate', () => {
+    const ending = onMachine({ status: 'TERMINATING', desired_status: 'TERMINATED' })
+    expect(decide(ending, machine('odd')).action.kind).toBe('terminate')
+  })
+
+  it('is nothing to be stopped by', () => {
+    for (const status of ['RUNNING', 'STOPPING', 'STOPPED'] as const)
+      expect(changesOf(decide(onMachine({ status, desired_status: 'STOPPED' }), machine('odd'))).status).toBe('UNKNOWN')
+  })
+
+  it('leads back to PROVISIONING where nothing ever ran', () => {
+    const neverRan = onMachine({ status: 'UNKNOWN', state_history: [] })
+    expect(changesOf(decide(neverRan, machine('pending'))).status).toBe('PROVISIONING')
+  })
+})
+
+describe('a start that finds no room', () => {
+  const starting = onMachine({ status: 'STARTING', instance_type: 'm5zn.metal', availability_zone: 'us-east-1a' })
+  const refused = judgeStart(starting, 'InsufficientInstanceCapacity', { policy: WORKER_POLICY, nowMs: later(1) })
+
+  it('is said once, in words, and tried again slowly', () => {
+    expect(changesOf(refused).conditions).toMatchObject([{ type: 'LaunchBlocked', reason: 'NoCapacity', status: true }])
+    expect(refused.because).toMatch(/no room .*m5zn\.metal in us-east-1a/)
+    expect(refused.action).toMatchObject({ afterMs: WORKER_POLICY.capacityPauseMs })
+    const told = { ...starting, ...changesOf(refused) } as Worker
+    const again = judgeStart(told, 'InsufficientInstanceCapacity', { policy: WORKER_POLICY, nowMs: later(4) })
+    expect(again.action).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.capacityPauseMs })
+    expect(decide(told, machine('stopped')).action.kind).toBe('start')
+  })
+
+  it.each(['pending', 'running', 'stopping'])('is over when EC2 says %s', state => {
+    const told = { ...starting, ...changesOf(refused) } as Worker
+    expect(changesOf(decide(told, machine(state))).conditions).toEqual([])
+  })
+
+  it('is over when nobody wants it started any more', () => {
+    const told = { ...starting, ...changesOf(refused), desired_status: 'STOPPED' } as Worker
+    const { conditions = [] } = changesOf(decide(told, machine('stopped')))
+    expect(conditions.map(({ type }) => type)).not.toContain('LaunchBlocked')
+  })
+})

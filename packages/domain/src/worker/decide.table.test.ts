@@ -1,0 +1,325 @@
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import { decideWorker } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { type Ec2Sight, type LicenseSight, type Observation, WORKER_POLICY } from './observation.ts'
+import { NO_LICENSE } from './parts.ts'
+import type { Worker } from './worker.ts'
+
+const ENTERED = aWorker().entered_status_at
+const SOON = toMs(ENTERED) + 10_000
+
+/** A worker with a machine, recorded exactly as `anInstance` shows it. */
+const onMachine = (more: Partial<Worker> = {}): Worker =>
+  aWorker({
+    status: 'RUNNING',
+    service_status: 'AVAILABLE',
+    ec2_instance_id: 'i-1',
+    launch: anAttempt(),
+    instance_type: 'm5zn.metal',
+    ami_id: 'ami-1',
+    availability_zone: 'us-east-1a',
+    public_ip: '127.64.0.1',
+    private_ip: '127.64.0.1',
+    https_endpoint: 'https://127.64.0.1',
+    ...more,
+  })
+const ec2 = (state: string): Ec2Sight => ({
+  kind: 'instance',
+  instance: anInstance({ state, ...(state === 'running' ? {} : { public_ip: null }) }),
+})
+const GONE: Ec2Sight = { kind: 'absent', confirmed: true, because: 'gone' }
+const LICENSED: LicenseSight = {
+  kind: 'seen',
+  registration: 'COMPLETED',
+  authorization: 'IN_COMPLIANCE',
+  failure: null,
+  udi: 'udi-1',
+  hostname: null,
+  product: null,
+}
+const UNLICENSED: LicenseSight = { ...LICENSED, registration: 'NOT_REGISTERED', authorization: 'INIT' }
+const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
+
+const decide = (worker: Worker, sight: Ec2Sight, more: Partial<Observation> = {}): Decision =>
+  decideWorker(
+    worker,
+    {
+      ec2: sight,
+      cml: null,
+      license: null,
+      launch: null,
+      isSurveyDue: false,
+      nodeDefinitions: null,
+      metricsSilentSince: null,
+      ...more,
+    },
+    WORKER_POLICY,
+    SOON,
+  )
+
+type Seeing = readonly [Ec2Sight, Partial<Observation>?]
+
+/** What is done, in one word: the status that is moved to, else the act. */
+function doneBy({ action }: Decision): string {
+  return action.kind === 'write' ? (action.changes.status ?? 'write') : action.kind
+}
+
+/** What comes of it when every announcement is taken, one look after the other, until the cloud is changed or nothing is left. */
+function pathOf(worker: Worker, sight: Ec2Sight, more: Partial<Observation> = {}): string {
+  const path: string[] = []
+  let now = worker
+  for (let looks = 0; looks < 5; looks += 1) {
+    const decision = decide(now, sight, more)
+    path.push(doneBy(decision))
+    if (decision.action.kind !== 'write') break
+    now = {
+      ...now,
+      ...decision.action.changes,
+      cml: now.cml,
+      license: { ...now.license, ...decision.action.changes.license },
+    }
+    if (decision.action.afterMs !== 0) break
+  }
+  return path.join(' ')
+}
+
+describe('the examples of a reconciliation', () => {
+  it.each<[string, string, Worker, Seeing]>([
+    [
+      'RUNNING is wanted, EC2 stopped',
+      'STARTING start',
+      onMachine({ status: 'STOPPED', public_ip: null, https_endpoint: null }),
+      [ec2('stopped')],
+    ],
+    [
+      'RUNNING is wanted, CML unlicensed, a registration pending',
+      'write register_license',
+      onMachine({ license: { ...NO_LICENSE, pending_operation: 'register' } }),
+      [ec2('running'), { license: UNLICENSED }],
+    ],
+    [
+      'RUNNING is wanted, CML unlicensed, nothing pending',
+      'write nothing',
+      onMachine(),
+      [ec2('running'), { license: UNLICENSED }],
+    ],
+    [
+      'RUNNING is wanted, CML licensed',
+      'nothing',
+      onMachine({ license: REGISTERED }),
+      [ec2('running'), { license: LICENSED }],
+    ],
+    ['STOPPED is wanted, EC2 running', 'STOPPING stop', onMachine({ desired_status: 'STOPPED' }), [ec2('running')]],
+    [
+      'TERMINATED is wanted, EC2 running',
+      'TERMINATING terminate',
+      onMachine({ desired_status: 'TERMINATED' }),
+      [ec2('running')],
+    ],
+    [
+      'TERMINATED is wanted, EC2 stopped',
+      'TERMINATING terminate',
+      onMachine({ status: 'STOPPED', desired_status: 'TERMINATED' }),
+      [ec2('stopped')],
+    ],
+    ['RUNNING is wanted, the machine is gone: never a twin', 'TERMINATED', onMachine(), [GONE]],
+  ])('%s: %s', (_, path, worker, [sight, more]) => {
+    expect(pathOf(worker, sight, more)).toBe(path)
+  })
+})
+
+describe('what EC2 shows, as a status', () => {
+  const before = [{ from: 'PROVISIONING', to: 'STARTING', at: ENTERED, because: '' } as const]
+
+  it.each([
+    ['pending', 'STARTING'],
+    ['running', 'RUNNING'],
+    ['stopping', 'STOPPING'],
+    ['stopped', 'STOPPED'],
+    ['shutting-down', 'TERMINATING'],
+    ['terminated', 'TERMINATED'],
+    ['hibernating', 'wait'],
+  ])('%s of a worker that has run and is UNKNOWN: %s', (state, done) => {
+    expect(doneBy(decide(onMachine({ status: 'UNKNOWN', state_history: [...before] }), ec2(state)))).toBe(done)
+  })
+
+  it.each([
+    ['pending', 'STARTING'],
+    ['running', 'nothing'],
+    ['stopping', 'write'],
+    ['stopped', 'STOPPED'],
+    ['shutting-down', 'TERMINATING'],
+    ['terminated', 'TERMINATED'],
+    ['hibernating', 'UNKNOWN'],
+  ])('%s of a RUNNING worker: %s', (state, done) => {
+    expect(doneBy(decide(onMachine(), ec2(state)))).toBe(done)
+  })
+})
+
+describe('readiness', () => {
+  it.each([
+    ['running', 'STARTING'],
+    ['pending', 'wait'],
+    ['stopped', 'STOPPED'],
+    ['shutting-down', 'wait'],
+    ['terminated', 'PENDING'],
+  ])('PROVISIONING, EC2 %s: %s', (state, done) => {
+    expect(doneBy(decide(onMachine({ status: 'PROVISIONING' }), ec2(state)))).toBe(done)
+  })
+
+  it('PROVISIONING, and nothing was ever made: PENDING', () => {
+    expect(doneBy(decide(aWorker({ status: 'PROVISIONING' }), GONE))).toBe('PENDING')
+  })
+
+  it.each([
+    ['stopped', 'start'],
+    ['stopping', 'wait'],
+    ['pending', 'wait'],
+    ['shutting-down', 'TERMINATING'],
+    ['terminated', 'TERMINATED'],
+  ])('STARTING, EC2 %s: %s', (state, done) => {
+    expect(doneBy(decide(onMachine({ status: 'STARTING' }), ec2(state)))).toBe(done)
+  })
+})
+
+describe('the way down', () => {
+  const stopping = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+
+  it.each<[string, Worker, Ec2Sight, string]>([
+    ['without a machine', aWorker({ status: 'STOPPING', desired_status: 'STOPPED' }), GONE, 'STOPPED'],
+    ['its machine gone: its disk is gone too', stopping, GONE, 'TERMINATED'],
+    ['EC2 stopped', stopping, ec2('stopped'), 'STOPPED'],
+    ['EC2 running', stopping, ec2('running'), 'stop'],
+    ['EC2 stopping', stopping, ec2('stopping'), 'wait'],
+    ['EC2 pending', stopping, ec2('pending'), 'wait'],
+    ['EC2 shutting-down', stopping, ec2('shutting-down'), 'TERMINATING'],
+    ['EC2 terminated', stopping, ec2('terminated'), 'TERMINATED'],
+  ])('STOPPING, %s', (_, worker, sight, done) => {
+    expect(doneBy(decide(worker, sight))).toBe(done)
+  })
+
+  it.each<[string, Ec2Sight, string]>([
+    ['EC2 running, a session lives', ec2('running'), 'wait'],
+    ['EC2 stopping: others do that', ec2('stopping'), 'write'],
+    ['EC2 shutting-down', ec2('shutting-down'), 'TERMINATING'],
+    ['EC2 stopped', ec2('stopped'), 'STOPPED'],
+    ['EC2 pending again', ec2('pending'), 'STARTING'],
+    ['EC2 terminated', ec2('terminated'), 'TERMINATED'],
+    ['its machine gone', GONE, 'TERMINATED'],
+  ])('DRAINING, %s', (_, sight, done) => {
+    const session = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: ENTERED }
+    const deadline = toInstant(SOON + 3_600_000)
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    const drain = { requested_at: ENTERED, by: 'ann', reason: '', then: 'STOPPED', deadline } as const
+    const worker = onMachine({ status: 'DRAINING', drain, reservations: { 'ls-1': session } })
+    expect(doneBy(decide(worker, sight))).toBe(done)
+  })
+})
+
+describe('the way out', () => {
+  const ending = onMachine({ status: 'TERMINATING', desired_status: 'TERMINATED' })
+
+  it.each<[string, Worker, Ec2Sight, string]>([
+    ['without a machine', aWorker({ status: 'TERMINATING', desired_status: 'TERMINATED' }), GONE, 'TERMINATED'],
+    ['its machine gone', ending, GONE, 'TERMINATED'],
+    ['EC2 terminated', ending, ec2('terminated'), 'TERMINATED'],
+    ['EC2 shutting-down', ending, ec2('shutting-down'), 'wait'],
+    ['EC2 running', ending, ec2('running'), 'terminate'],
+    ['EC2 pending', ending, ec2('pending'), 'terminate'],
+    ['EC2 stopping', ending, ec2('stopping'), 'terminate'],
+    ['EC2 stopped', ending, ec2('stopped'), 'terminate'],
+  ])('TERMINATING, %s', (_, worker, sight, done) => {
+    expect(doneBy(decide(worker, sight))).toBe(done)
+  })
+
+  it('is not believed to be over on one miss', () => {
+    expect(doneBy(decide(ending, { kind: 'absent', confirmed: false, because: 'missed once' }))).toBe('wait')
+  })
+})
+
+describe('RUNNING: the checks, each before those below it', () => {
+  const pending = { ...NO_LICENSE, pending_operation: 'register' } as const
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  const drain: Worker['drain'] = { requested_at: ENTERED, by: 'ann', reason: '', then: 'STOPPED', deadline: ENTERED }
+  const everythingDue = { license: UNLICENSED, isSurveyDue: true } as const
+  const moved: Ec2Sight = { kind: 'instance', instance: anInstance({ public_ip: '127.64.0.9' }) }
+  const silent = { stage: 'TCP', ready_streak: 0, version: null, certificate_sha256: null, detail: 'refused' } as const
+
+  it.each<[string, string, Worker, Seeing]>([
+    [
+      '1 TERMINATED is wanted',
+      'TERMINATING',
+      onMachine({ desired_status: 'TERMINATED', drain, license: pending }),
+      [moved, { ...everythingDue, cml: silent }],
+    ],
+    [
+      '1 STOPPED is wanted',
+      'STOPPING',
+      onMachine({ desired_status: 'STOPPED', drain, license: pending }),
+      [moved, { ...everythingDue, cml: silent }],
+    ],
+    [
+      '1 a drain is asked for',
+      'DRAINING',
+      onMachine({ drain, license: pending }),
+      [moved, { ...everythingDue, cml: silent }],
+    ],
+    [
+      '2 its address changed',
+      'write public_ip',
+      onMachine({ license: pending }),
+      [moved, { ...everythingDue, cml: silent }],
+    ],
+    [
+      '3 its CML is silent',
+      'write service_status',
+      onMachine({ license: pending }),
+      [ec2('running'), { ...everythingDue, cml: silent }],
+    ],
+    [
+      '4 a licence operation is pending',
+      'write license',
+      onMachine({ license: pending }),
+      [ec2('running'), everythingDue],
+    ],
+    ['5 an idle check is due', 'survey', onMachine(), [ec2('running'), { isSurveyDue: true }]],
+    ['6 nothing is left: scaling down follows from the check', 'nothing', onMachine(), [ec2('running')]],
+  ])('%s', (_, done, worker, [sight, more]) => {
+    const { action } = decide(worker, sight, more)
+    const named = action.kind === 'write' ? (action.changes.status ?? `write ${firstOf(action.changes)}`) : action.kind
+    expect(named).toBe(done)
+  })
+})
+
+/** Of the fields that tell the checks apart. */
+const firstOf = (changes: object): string =>
+  ['public_ip', 'service_status', 'license'].find(name => name in changes) ?? Object.keys(changes).join()
+
+describe('the sweep of a new leader, of a worker on record as STOPPED', () => {
+  const stopped = (more: Partial<Worker> = {}) =>
+    onMachine({ status: 'STOPPED', service_status: 'UNAVAILABLE', public_ip: null, https_endpoint: null, ...more })
+
+  it.each<[string, string, Worker, Ec2Sight]>([
+    ['EC2 terminated', 'TERMINATED', stopped({ desired_status: 'STOPPED' }), ec2('terminated')],
+    ['its machine gone', 'TERMINATED', stopped({ desired_status: 'STOPPED' }), GONE],
+    ['EC2 running, STOPPED is wanted', 'RUNNING STOPPING stop', stopped({ desired_status: 'STOPPED' }), ec2('running')],
+    ['EC2 stopped, RUNNING is wanted', 'STARTING start', stopped(), ec2('stopped')],
+    [
+      'EC2 stopped, TERMINATED is wanted',
+      'TERMINATING terminate',
+      stopped({ desired_status: 'TERMINATED' }),
+      ec2('stopped'),
+    ],
+    ['EC2 stopped, as wanted', 'nothing', stopped({ desired_status: 'STOPPED' }), ec2('stopped')],
+    ['EC2 unknown', 'wait', stopped({ desired_status: 'STOPPED' }), { kind: 'unknown', because: 'EC2 did not answer' }],
+  ])('%s: %s', (_, path, worker, sight) => {
+    expect(pathOf(worker, sight)).toBe(path)
+  })
+
+  it('EC2 running, as wanted: RUNNING at once, and of use once its CML is ready', () => {
+    const { action } = decide(stopped(), ec2('running'))
+    expect(action).toMatchObject({ changes: { status: 'RUNNING', service_status: 'STARTING' } })
+  })
+})

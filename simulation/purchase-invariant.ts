@@ -1,0 +1,54 @@
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+
+/** Nodes that run without a licence. */
+const FREE_NODES = 5
+const ON_THE_WAY: readonly Worker['status'][] = ['PENDING', 'PROVISIONING', 'STARTING']
+
+/**
+ * Pending work of size S never buys more workers than packing S needs: not by one flight, and not by a second one while the
+ * first is on its way. A flight is known by the moment that all its workers have in common.
+ */
+export function overbought(
+  worker: Worker,
+  workers: Iterable<Worker>,
+  sessions: ReadonlyMap<string, LabletSession>,
+): string[] {
+  if (worker.origin !== 'SCALE_UP' || worker.wanted_by.length === 0) return []
+  const others = [...workers].filter(
+    each => each.id !== worker.id && placeOf(each) === placeOf(worker) && each.origin === 'SCALE_UP' && isNew(each),
+  )
+  const rivals = others.filter(({ created_at, wanted_by }) => created_at !== worker.created_at && wanted_by.length > 0)
+  const count = 1 + others.filter(({ created_at }) => created_at === worker.created_at).length
+  const most = neededAtMost(worker, sessions)
+  return [
+    ...(rivals.length > 0 ? [`${worker.name} is bought while ${rivals.map(({ name }) => name)} are on their way`] : []),
+    ...(count > most ? [`${count} ${placeOf(worker)} are bought for what needs at most ${most}`] : []),
+  ]
+}
+
+const placeOf = ({ template_name, aws_region }: Worker): string => `${template_name}/${aws_region}`
+/** On its way ever since it was bought: whoever failed or was stopped in between is rightly replaced. */
+const isNew = ({ state_history }: Worker): boolean => state_history.every(({ to }) => ON_THE_WAY.includes(to))
+
+/**
+ * What first fit may need at the worst, told from sizes alone. Of any two of its machines the second holds what did not fit into
+ * the first, so that both together hold more than one machine of something: n machines hold more than n/2 - 1 of all together.
+ * Ports are left out: a worker has thousands.
+ */
+function neededAtMost({ wanted_by, capacity, license }: Worker, sessions: ReadonlyMap<string, LabletSession>): number {
+  const { declared } = capacity
+  const wanted = wanted_by.flatMap(id => sessions.get(id)?.needs ?? [])
+  if (declared === null || wanted.length < wanted_by.length) return Number.POSITIVE_INFINITY
+  const nodes = license.product === null ? Math.min(FREE_NODES, declared.max_nodes) : declared.max_nodes
+  const shares = [
+    sum(wanted.map(each => each.cpu_cores)) / declared.cpu_cores,
+    sum(wanted.map(each => each.memory_gb)) / declared.memory_gb,
+    sum(wanted.map(each => each.storage_gb)) / declared.storage_gb,
+    sum(wanted.map(each => each.node_count)) / nodes,
+  ]
+  if (shares.every(share => share <= 1)) return 1
+  return Math.min(wanted.length, Math.floor(2 * sum(shares)) + 1)
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { aClass, type Class } from '../a-class.ts'
+import { LICENSE } from '../people.ts'
+import { MINUTE_MS } from '../world.ts'
+
+/** A class on one worker that holds a licence. */
+async function licensedClass(seed: number): Promise<Class & { id: string; machine: string }> {
+  const story = await aClass(seed)
+  const { world, ask, hand } = story
+  const { id } = await ask.createAndRun('metal-1', { license: LICENSE })
+  await world.untilTrue('a licence', () => world.workers()[0]?.license.status === 'REGISTERED')
+  return { ...story, id, machine: await hand.machineOf(id) }
+}
+
+/** It is gone with all that ran on it, and gave its licence back before. */
+async function goneInOrder({ world, ask, hand, id }: Awaited<ReturnType<typeof licensedClass>>): Promise<void> {
+  await world.until(id, 'TERMINATED', 10 * MINUTE_MS)
+  expect(hand.seats()).toEqual([])
+  expect(await ask.leaks()).toEqual([])
+  expect(world.liveMachines()).toBe(0)
+  const acts = world.mutations.map(({ act }) => act)
+  expect(acts.lastIndexOf('deregister')).toBeLessThan(acts.indexOf('terminate'))
+}
+
+describe('a worker that is terminated while labs keep its licence', () => {
+  it('has the lab of a session stopped first', async () => {
+    const story = await licensedClass(121)
+    const { world, learner, id, over } = story
+    const session = await learner.book('two', { duration_minutes: 60 })
+    await learner.until(session.id, 'RUNNING')
+    await world.client.call('terminateWorker', { params: { id }, body: { force: true } })
+    await goneInOrder(story)
+    const ended = await learner.until(session.id, 'TERMINATED')
+    expect(ended.last_error).toMatch(/^worker_lost: /)
+    await over()
+  })
+
+  it('has labs stopped that somebody started by hand, once they are found', async () => {
+    const story = await licensedClass(122)
+    const { world, ask, hand, id, machine, over } = story
+    hand.onCml(machine, 'POST start-lab', { username: 'ada' })
+    await ask.terminate(id)
+    await world.untilTrue('a word of it', () => {
+      const { conditions = [] } = world.workers()[0] ?? {}
+      return conditions.some(({ type, reason }) => type === 'ReturningLicense' && reason === 'LabsRun')
+    })
+    expect(world.liveMachines()).toBe(1)
+    await goneInOrder(story)
+    await over()
+  })
+
+  it('has them stopped also when its CML was away for a while before', async () => {
+    const story = await licensedClass(123)
+    const { world, ask, hand, id, machine, over } = story
+    hand.onCml(machine, 'POST start-lab', { username: 'ada' })
+    world.ways.isCmlCut = true
+    await world.untilTrue('silence', () => world.workers()[0]?.service_status === 'UNAVAILABLE')
+    await ask.terminate(id)
+    await world.runFor(5 * MINUTE_MS)
+    world.ways.isCmlCut = false
+    await goneInOrder(story)
+    await over()
+  })
+})
