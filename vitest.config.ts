@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['{packages,apps,simulation,examples,tools}/**/*.test.{ts,tsx}'],
+    exclude: ['**/node_modules/**', '**/*.browser.test.ts'],
     isolate: false,
     testTimeout: 30_000,
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },

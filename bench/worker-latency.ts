@@ -8,6 +8,8 @@ import { runningLcm, until } from './product/running-lcm.ts'
 
 const WISHES = 100
 const BAR_P99_MS = 100
+/** Made first and not counted: the first of each kind runs code that was never run before. */
+const WARM_UPS = 4
 /** Long enough for everything to come to rest; changes of one worker within half a second are taken together. */
 const REST_MS = 1_000
 
@@ -27,7 +29,7 @@ async function requests(): Promise<readonly Asked[]> {
 }
 
 const took: number[] = []
-for (let wish = 0; wish < WISHES; wish += 1) {
+for (let wish = 0; wish < WARM_UPS + WISHES; wish += 1) {
   const id = workers[(wish >> 1) % workers.length]?.id ?? ''
   const isStop = wish % 2 === 0
   const [settled, action] = isStop ? (['RUNNING', 'StopInstances'] as const) : (['STOPPED', 'StartInstances'] as const)
@@ -45,7 +47,7 @@ for (let wish = 0; wish < WISHES; wish += 1) {
 }
 await lcm.stop()
 
-const { p50, p99, max } = quantilesOf(took)
+const { p50, p99, max } = quantilesOf(took.slice(WARM_UPS))
 console.log(`${WISHES} wishes, one after another; ${loadNow()}`)
 console.log(`  wish to EC2   p50 ${p50} ms   p99 ${p99} ms   max ${max} ms   (bar p99 <= ${BAR_P99_MS} ms)`)
 conclude('worker-latency', { wishes: WISHES, p50, p99, max }, p99 <= BAR_P99_MS)

@@ -51,6 +51,7 @@ const [cml, metrics] = [cmlSystemClient({ clock }), awsMetrics({ clock, endpoint
 
 /** A controller that leads from its start; like after a failover when there was one before. */
 function startController(name: string) {
+  const stop = new AbortController()
   const coordination = localCoordination({ clock, firstEpoch: () => epoch++ })
   const controller = composeWorkerController({
     client: apiClient(transport, { token: secret }),
@@ -68,9 +69,9 @@ function startController(name: string) {
       policy: WORKER_POLICY,
       reconcileIntervalMs: CYCLE_MS,
     },
+    ending: stop.signal,
     problems: () => [],
   })
-  const stop = new AbortController()
   const ended = host(controller.services, stop.signal)
   return {
     health: () => controller.face.health(),

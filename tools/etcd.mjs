@@ -1,84 +1,16 @@
-// Finds a real etcd for the suites that need one; as root on Debian and its like it installs it. Plain Node.
-import { spawn } from 'node:child_process'
-import { accessSync, constants, existsSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+// Finds a real etcd for the suites that need one. Plain Node.
+import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-
-const APT_GET = '/usr/bin/apt-get'
-/** Asked by Debian's packages before they start a service; 101 forbids it. */
-const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
-const HOW_TO_GET_IT =
-  'etcd is not on the PATH; install etcd-server (Debian, Ubuntu), or put the binary from github.com/etcd-io/etcd/releases there.'
-const INSTALL_TIMEOUT_MS = 5 * 60_000
-const TAIL_LINES = 10
+import { ensureProgram } from './debian.mjs'
 
 /** Resolves with the path of `etcd`. Rejects with one sentence that says how to get it. */
-export async function ensureEtcd() {
-  const found = findEtcd()
-  if (found) return found
-  if (!existsSync(APT_GET) || process.getuid?.() !== 0) throw new Error(HOW_TO_GET_IT)
-  await withoutServiceStarts(install)
-  const installed = findEtcd()
-  if (installed) return installed
-  throw new Error(
-    'apt-get installed etcd-server, yet there is no etcd on the PATH; look for it with dpkg -L etcd-server.',
-  )
-}
-
-function findEtcd() {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin']
-  return folders
-    .filter(Boolean)
-    .map(folder => join(folder, 'etcd'))
-    .find(isExecutable)
-}
-
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-async function install() {
-  const args = ['-qq', '-y', '-o', 'DPkg::Lock::Timeout=120', '--no-install-recommends', 'install', 'etcd-server']
-  if ((await quietly(APT_GET, args)).code === 0) return
-  // The package lists of a fresh machine are empty or old.
-  await quietly(APT_GET, ['-qq', 'update'])
-  const { code, output } = await quietly(APT_GET, args)
-  if (code === 0) return
-  const tail = output.trimEnd().split('\n').slice(-TAIL_LINES)
-  throw new Error(
-    `apt-get install etcd-server failed; the last lines it printed:\n${tail.map(line => `  ${line}`).join('\n')}`,
-  )
-}
-
-/** The package would start an etcd of its own and start it again with the machine: the tests start theirs. */
-async function withoutServiceStarts(work) {
-  const isOurs = !existsSync(SERVICE_POLICY)
-  if (isOurs) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
-  try {
-    await work()
-  } finally {
-    if (isOurs) rmSync(SERVICE_POLICY, { force: true })
-  }
-  if (existsSync('/run/systemd/system')) await quietly('systemctl', ['disable', '--now', 'etcd'])
-}
-
-function quietly(command, args) {
-  return new Promise(resolve => {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: INSTALL_TIMEOUT_MS })
-    let output = ''
-    const collect = chunk => {
-      output += chunk
-    }
-    child.stdout.setEncoding('utf8').on('data', collect)
-    child.stderr.setEncoding('utf8').on('data', collect)
-    child.on('error', error => resolve({ code: 1, output: error.message }))
-    child.on('close', code => resolve({ code: code ?? 1, output }))
+export function ensureEtcd() {
+  return ensureProgram({
+    program: 'etcd',
+    debianPackage: 'etcd-server',
+    service: 'etcd',
+    howToGetIt:
+      'etcd is not on the PATH; install etcd-server (Debian, Ubuntu), or put the binary from github.com/etcd-io/etcd/releases there.',
   })
 }
 

@@ -1,11 +1,12 @@
 // `npm test`: set up, then lint, types and every suite. Ends with one line, `N passed, N failed`.
+import { ensureChromium } from './chromium.mjs'
 import { ensureEtcd } from './etcd.mjs'
 import { binOf, ensureReady, run } from './setup.mjs'
 import { concluded, INTEROP_SUITES, runSuites, seconds } from './suites.mjs'
 
 /** Suites that talk to servers which are not ours to install with npm. */
 const SERVER_SUITES = ['**/*.etcd.test.ts', '**/*.e2e.test.ts']
-const TYPE_PROJECTS = ['tsconfig.json', 'apps/console/tsconfig.json']
+const TYPE_PROJECTS = ['tsconfig.json', 'apps/console/tsconfig.json', 'apps/console/e2e/tsconfig.json']
 
 const startedAt = Date.now()
 const args = process.argv.slice(2)
@@ -14,12 +15,12 @@ const passedOn = args.filter(arg => arg !== '--unit')
 
 await ensureReady()
 if (!unitOnly) {
-  await ensureEtcd().catch(error => {
+  await ensureServers().catch(error => {
     console.error(`${error.message} Or run what needs no server: npm run test:unit`)
     process.exit(1)
   })
 }
-concluded([await lint(), await types(), await suites()], startedAt)
+concluded([await lint(), await types(), await suites(), ...(await browserSuites())], startedAt)
 
 async function lint() {
   return check('lint', [[binOf('@biomejs/biome', 'biome'), 'check', '.']])
@@ -41,6 +42,18 @@ async function check(title, commands) {
   for (const { output } of failed) console.log(output.trimEnd())
   console.log(`${failed.length === 0 ? 'ok' : 'FAILED'}  ${title} (${seconds(checkedAt)})`)
   return failed.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }
+}
+
+/** One after the other: apt-get does one thing at a time. */
+async function ensureServers() {
+  await ensureEtcd()
+  await ensureChromium()
+}
+
+/** The console in a real browser; with arguments for vitest only what they name is asked for. */
+async function browserSuites() {
+  if (unitOnly || passedOn.length > 0) return []
+  return [await runSuites('browser', ['--config', 'vitest.browser.config.ts'])]
 }
 
 function suites() {

@@ -80,6 +80,7 @@ export const sampleOf = (index: number, nowMs: number): WorkerSample => ({
   disk_write_bytes: null,
   nodes_count: index % 60,
   cml_version: '2.9.0',
+  system_info: null,
   system_health: { valid: true, controller: true, computes: 1, licensing: 'COMPLETED' },
 })
 

@@ -13,10 +13,10 @@ export interface Connection {
   close(): void
 }
 
-export function requestText(method: string, path: string, body?: object): Buffer {
+export function requestText(method: string, path: string, body?: object, token = TOKEN): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body)
   const about = body === undefined ? '' : `content-type: application/json\r\ncontent-length: ${text.length}\r\n`
-  const head = `${method} /api/v1/${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${TOKEN}\r\n${about}\r\n`
+  const head = `${method} /api/v1/${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\n${about}\r\n`
   return Buffer.from(head + text)
 }
 

@@ -9,6 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** On the disk of the checkout, not in a folder that may be in memory. */
 const SCRATCH = join(ROOT, '.cache', 'bench')
 export const TOKEN = 'a-token-of-the-bench'
+export const CONTROLLER_TOKEN = `${TOKEN}-of-a-controller`
 
 /** A folder that is gone when the process ends. */
 export function scratchFolder(): string {
@@ -26,7 +27,8 @@ export interface Served {
 }
 
 /** The embedded control plane in a process of its own, so that whoever measures does not take its time. */
-export const startApi = (folder: string, store: string): Promise<Served> => start(folder, 'serve', [store, TOKEN])
+export const startApi = (folder: string, store: string, consoleDir?: string): Promise<Served> =>
+  start(folder, 'serve', [store, TOKEN, ...(consoleDir === undefined ? [] : [consoleDir])])
 export const startBare = (folder: string): Promise<Served> => start(folder, 'bare', [])
 
 async function start(folder: string, name: string, args: readonly string[]): Promise<Served> {

@@ -6,8 +6,11 @@ import { systemClock } from '@lcm/runtime/clock'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { seededRandom } from '@lcm/testkit/seeded-random'
 
-/** The embedded control plane alone, as a process of its own: `serve FILE TOKEN`. Says where it listens, and what it takes. */
-const [, , file = '', token = ''] = process.argv
+/**
+ * The embedded control plane alone, as a process of its own: `serve FILE TOKEN [CONSOLE]`. Says where it listens, and what it
+ * takes. A worker-controller may come with the token `<TOKEN>-of-a-controller`.
+ */
+const [, , file = '', token = '', consoleDir = null] = process.argv
 const random = seededRandom(7)
 const stop = new AbortController()
 const store = openSqliteStore(file, { gather: setImmediate })
@@ -23,13 +26,15 @@ const plane = controlPlane({
   limits: { requestsPerSecond: Number.POSITIVE_INFINITY, burst: Number.POSITIVE_INFINITY },
 })
 plane.access.grant(token, { id: 'admin', name: 'admin', role: 'admin', service: null })
+const controller = { id: 'controller', name: 'controller', role: 'controller', service: 'worker-controller' } as const
+plane.access.grant(`${token}-of-a-controller`, controller)
 const server = await startServer({
   dispatch: plane.dispatch,
   clock: systemClock,
   host: '127.0.0.1',
   port: 0,
   hostnames: ['127.0.0.1'],
-  consoleDir: null,
+  consoleDir,
 })
 process.on('message', () => process.send?.({ cpuMs: (process.cpuUsage().user + process.cpuUsage().system) / 1000 }))
 process.once('SIGTERM', () => stop.abort())

@@ -1,22 +1,26 @@
 import type { Client } from '@lcm/client/client'
-import type { BodyInput } from '@lcm/contract/routes'
-import type { Worker } from '@lcm/domain/worker/worker'
 import { batch, effect, type ReadonlySignal, signal } from '@preact/signals'
-import type { Collection } from './collection.ts'
+import type { Versioned } from './collection.ts'
+import type { Collections, LiveKind } from './live-state.ts'
 import type { Notices } from './notices.ts'
 import { failureText } from './wording.ts'
 
-export type Verb = 'start' | 'stop' | 'terminate'
-
-const ROUTE_OF_VERB = { start: 'startWorker', stop: 'stopWorker', terminate: 'terminateWorker' } as const
+/** What is asked to do something. */
+export interface Subject {
+  readonly kind: LiveKind
+  readonly id: string
+  readonly name: string
+}
 
 interface Ask {
-  readonly verb: Verb
+  readonly kind: LiveKind
+  readonly verb: string
   /** The version that the answer promised; null while there is no answer. */
   readonly version: number | null
 }
 
 interface Creation {
+  readonly kind: LiveKind
   readonly id: string
   readonly name: string
 }
@@ -26,23 +30,33 @@ interface Creation {
  * an ask is over when the event stream shows the promised version, or when it was refused.
  */
 export interface Asks {
-  /** What this worker has been asked to do; null when nothing is outstanding. */
-  verbOf(worker: Worker): Verb | null
+  /** What this has been asked to do; null when nothing is outstanding. */
+  verbOf(id: string): string | null
   readonly creations: ReadonlySignal<readonly Creation[]>
-  ask(worker: Worker, verb: Verb): Promise<void>
+  /**
+   * Answers whether it was taken; a refusal is told to the person. `verb` completes "Could not …", such as `stop`.
+   * Whoever deals with a refusal in another way takes it by answering true to it.
+   */
+  ask(
+    subject: Subject,
+    verb: string,
+    send: (client: Client) => Promise<{ readonly version: number }>,
+    isDealtWith?: (refusal: unknown) => boolean,
+  ): Promise<boolean>
   /** Rejects when refused, so that the form can say so. */
-  create(body: BodyInput<'createWorker'>): Promise<void>
+  create(kind: LiveKind, name: string, send: (client: Client) => Promise<{ readonly id: string }>): Promise<string>
 }
 
 export interface AskDeps {
   readonly client: Client
-  readonly workers: Collection<Worker>
+  readonly live: Collections
   readonly notices: Notices
 }
 
-export function asksOf({ client, workers, notices }: AskDeps): Asks {
+export function asksOf({ client, live, notices }: AskDeps): Asks {
   const open = signal<ReadonlyMap<string, Ask>>(new Map())
   const creations = signal<readonly Creation[]>([])
+  const held = (kind: LiveKind, id: string): Versioned | undefined => live[kind].get(id)
 
   const set = (id: string, ask: Ask | null) => {
     const next = new Map(open.value)
@@ -52,34 +66,37 @@ export function asksOf({ client, workers, notices }: AskDeps): Asks {
   }
 
   effect(() => {
-    const held = workers.all()
+    const seen = [...open.value].filter(([id, ask]) => isSeen(ask, held(ask.kind, id)))
+    const missing = creations.value.filter(({ kind, id }) => held(kind, id) === undefined)
     batch(() => {
-      for (const [id, ask] of open.value) if (isSeen(ask, held.get(id))) set(id, null)
-      if (creations.value.some(({ id }) => held.has(id)))
-        creations.value = creations.value.filter(({ id }) => !held.has(id))
+      for (const [id] of seen) set(id, null)
+      if (missing.length < creations.value.length) creations.value = missing
     })
   })
 
   return {
-    verbOf: ({ id }) => open.value.get(id)?.verb ?? null,
+    verbOf: id => open.value.get(id)?.verb ?? null,
     creations,
-    async ask({ id, name }, verb) {
-      set(id, { verb, version: null })
+    async ask({ kind, id, name }, verb, send, isDealtWith = () => false) {
+      set(id, { kind, verb, version: null })
       try {
-        const promised = await client.call(ROUTE_OF_VERB[verb], { params: { id }, body: {} })
-        set(id, { verb, version: promised.version })
+        const promised = await send(client)
+        set(id, { kind, verb, version: promised.version })
+        return true
       } catch (error) {
         set(id, null)
-        notices.tell('refused', `Could not ${verb} ${name}`, failureText(error))
+        if (!isDealtWith(error)) notices.tell('refused', `Could not ${verb} ${name}`, failureText(error))
+        return false
       }
     },
-    async create(body) {
-      const { id, name } = await client.call('createWorker', { body })
-      creations.value = [...creations.value, { id, name }]
+    async create(kind, name, send) {
+      const { id } = await send(client)
+      if (held(kind, id) === undefined) creations.value = [...creations.value, { kind, id, name }]
+      return id
     },
   }
 }
 
-/** Only workers that are held are asked, so one that is missing has gone since. */
-const isSeen = ({ version }: Ask, held: Worker | undefined): boolean =>
+/** Only what is held is asked, so what is missing has gone since. */
+const isSeen = ({ version }: Ask, held: Versioned | undefined): boolean =>
   version !== null && (held === undefined || held.version >= version)

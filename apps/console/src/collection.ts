@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-interface Versioned {
+export interface Versioned {
   readonly id: string
   readonly version: number
 }

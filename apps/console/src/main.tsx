@@ -3,14 +3,14 @@ import './no-eval.ts'
 import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { assert } from '@lcm/domain/assert'
-import { signal } from '@preact/signals'
-import { options, render } from 'preact'
+import { computed, signal } from '@preact/signals'
+import { options, render, type VNode } from 'preact'
 import { asksOf } from './asks.ts'
 import { browserClock, ticking } from './browser-clock.ts'
 import { liveState } from './live-state.ts'
 import { noticeBoard } from './notices.ts'
 import { App } from './parts/app.tsx'
-import { ConsoleContext, type ConsoleParts, type OpenDialog } from './parts/wiring.ts'
+import { ConsoleContext, type ConsoleParts } from './parts/wiring.ts'
 import { hashRouter } from './router.ts'
 import { liveStream } from './stream.ts'
 import { themeChoice } from './theme.ts'
@@ -22,15 +22,18 @@ const transport = httpTransport({ baseUrl: location.origin, clock: browserClock 
 const state = liveState()
 const stream = liveStream({ transport, clock: browserClock, state })
 const notices = noticeBoard(browserClock)
+const client = apiClient(transport)
+const ticks = ticking(browserClock)
 const parts: ConsoleParts = {
+  client,
   state,
   stream,
   notices,
-  asks: asksOf({ client: apiClient(transport), workers: state.workers, notices }),
+  asks: asksOf({ client, live: state.live, notices }),
   router: hashRouter(window),
   themeChoice: themeChoice(document.documentElement, () => localStorage),
-  dialog: signal<OpenDialog | null>(null),
-  nowMs: ticking(browserClock),
+  dialog: signal<VNode | null>(null),
+  nowMs: computed(() => ticks.value + state.clockSkewMs.value),
   async logOut() {
     const { ok } = await fetch('/logout', { method: 'POST' }).catch(() => ({ ok: false }))
     if (ok) location.reload()
@@ -48,4 +51,6 @@ render(
 )
 
 window.addEventListener('online', stream.retryNow)
+// Whoever comes back to the tab may have signed in elsewhere, or woken the machine.
+window.addEventListener('focus', stream.retryNow)
 stream.run(new AbortController().signal)

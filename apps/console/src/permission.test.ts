@@ -8,6 +8,7 @@ const infoFor = (role: Role): Info => ({
   profile: 'embedded',
   cloud: 'sim',
   regions: [],
+  sim_control: null,
   actor: { id: 'somebody', name: 'somebody', role },
 })
 

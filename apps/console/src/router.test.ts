@@ -1,24 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { NO_FILTER, parseHash, workerHash, workersHash } from './router.ts'
+import { LIST_PAGES, pageHash, parseHash, sessionHash, workerHash } from './router.ts'
 
 describe('addresses', () => {
-  it('begin at the workers', () => {
-    for (const hash of ['', '#', '#/', '#/workers', '#/workers/'])
-      expect(parseHash(hash)).toEqual({ page: 'workers', filter: NO_FILTER })
+  it('begin at the overview', () => {
+    for (const hash of ['', '#', '#/', '#/overview', '#/overview/'])
+      expect(parseHash(hash)).toEqual({ page: 'overview', query: {} })
   })
 
-  it('keep a filter through a round trip', () => {
-    const filter = { statuses: ['RUNNING', 'FAILED'], text: 'a&b=c #1' } as const
-    expect(parseHash(workersHash(filter))).toEqual({ page: 'workers', filter })
+  it('lead to every page', () => {
+    for (const page of LIST_PAGES) expect(parseHash(pageHash(page))).toEqual({ page, query: {} })
   })
 
-  it('drop statuses that do not exist', () => {
-    expect(parseHash('#/workers?status=FAILED,NONSENSE')).toMatchObject({ filter: { statuses: ['FAILED'] } })
+  it('keep what was asked for through a round trip, without what is empty', () => {
+    const hash = pageHash('workers', { status: 'RUNNING,FAILED', q: 'a&b=c #1?', sort: '' })
+    expect(parseHash(hash)).toEqual({ page: 'workers', query: { status: 'RUNNING,FAILED', q: 'a&b=c #1?' } })
   })
 
-  it('lead to one worker, whatever its id', () => {
-    expect(parseHash(workerHash('w-1/…'))).toEqual({ page: 'worker', id: 'w-1/…' })
-    expect(parseHash('#/workers/%E0%A4%A')).toEqual({ page: 'worker', id: '%E0%A4%A' })
+  it('lead to one thing, whatever its id', () => {
+    expect(parseHash(workerHash('w-1/…'))).toEqual({ page: 'worker', id: 'w-1/…', query: {} })
+    expect(parseHash(sessionHash('ls-1'))).toEqual({ page: 'session', id: 'ls-1', query: {} })
+    expect(parseHash('#/workers/%E0%A4%A')).toMatchObject({ page: 'worker', id: '%E0%A4%A' })
   })
 
   it('take a login link that did not work', () => {
@@ -27,6 +28,7 @@ describe('addresses', () => {
 
   it('that lead nowhere are known to', () => {
     expect(parseHash('#/nowhere/1')).toEqual({ page: 'unknown', path: 'nowhere/1' })
-    expect(parseHash('#/workers/w-1/more')).toMatchObject({ page: 'unknown' })
+    for (const hash of ['#/workers/w-1/more', '#/labs/lr-1', '#/toString/x', '#/constructor'])
+      expect(parseHash(hash)).toMatchObject({ page: 'unknown' })
   })
 })

@@ -1,45 +1,55 @@
-import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import { type ReadonlySignal, signal } from '@preact/signals'
 
-export interface WorkerFilter {
-  /** Empty means: all that are not TERMINATED. */
-  readonly statuses: readonly WorkerStatus[]
-  readonly text: string
-}
+/** Pages that list something, and pages that show one thing. `#/workers?status=FAILED`, `#/workers/w-…`. */
+export const LIST_PAGES = [
+  'overview',
+  'workers',
+  'sessions',
+  'definitions',
+  'labs',
+  'controllers',
+  'chaos',
+  'audit',
+  'settings',
+] as const
+export type ListPage = (typeof LIST_PAGES)[number]
+const DETAIL_OF = { workers: 'worker', sessions: 'session', definitions: 'definition' } as const
+export type DetailPage = (typeof DETAIL_OF)[keyof typeof DETAIL_OF]
+
+export type Query = Readonly<Record<string, string>>
 
 export type Route =
-  | { readonly page: 'workers'; readonly filter: WorkerFilter }
-  | { readonly page: 'worker'; readonly id: string }
+  | { readonly page: ListPage; readonly query: Query }
+  | { readonly page: DetailPage; readonly id: string; readonly query: Query }
   /** Where the API sends whoever comes with a login link that does not work. */
   | { readonly page: 'login-failed' }
   | { readonly page: 'unknown'; readonly path: string }
 
-export const NO_FILTER: WorkerFilter = { statuses: [], text: '' }
-
-/** Everything that can be looked at has an address: `#/workers?status=FAILED&q=metal`, `#/workers/w-…`. */
+/** Everything that can be looked at has an address. */
 export function parseHash(hash: string): Route {
-  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
-  const [head = '', id, ...rest] = path.split('/').filter(part => part !== '')
-  if (head === '' || (head === 'workers' && id === undefined)) return { page: 'workers', filter: parseFilter(query) }
-  if (head === 'workers' && id !== undefined && rest.length === 0) return { page: 'worker', id: decoded(id) }
+  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2)
+  const [head = 'overview', id, ...rest] = path.split('/').filter(part => part !== '')
+  const query = Object.fromEntries(new URLSearchParams(search))
   if (path === 'login-failed') return { page: 'login-failed' }
+  if (id === undefined && isOneOf(LIST_PAGES, head)) return { page: head, query }
+  if (id !== undefined && rest.length === 0 && Object.hasOwn(DETAIL_OF, head))
+    return { page: DETAIL_OF[head as keyof typeof DETAIL_OF], id: decoded(id), query }
   return { page: 'unknown', path }
 }
 
-export function workersHash(filter: WorkerFilter = NO_FILTER): string {
-  const query = new URLSearchParams()
-  if (filter.statuses.length > 0) query.set('status', filter.statuses.join(','))
-  if (filter.text !== '') query.set('q', filter.text)
-  return query.size > 0 ? `#/workers?${query}` : '#/workers'
+const isOneOf = <T extends string>(all: readonly T[], text: string): text is T =>
+  all.some(candidate => candidate === text)
+
+/** What is empty is not named. */
+export function pageHash(page: ListPage, query: Query = {}): string {
+  const named = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''))
+  return `#/${page}${named.size > 0 ? `?${named}` : ''}`
 }
 
-export const workerHash = (id: string): string => `#/workers/${encodeURIComponent(id)}`
-
-function parseFilter(query: string): WorkerFilter {
-  const params = new URLSearchParams(query)
-  const named = new Set(params.get('status')?.split(','))
-  return { statuses: WORKER_STATUSES.filter(status => named.has(status)), text: params.get('q') ?? '' }
-}
+const detailHash = (page: keyof typeof DETAIL_OF) => (id: string) => `#/${page}/${encodeURIComponent(id)}`
+export const workerHash = detailHash('workers')
+export const sessionHash = detailHash('sessions')
+export const definitionHash = detailHash('definitions')
 
 /** A broken escape in a typed address is just an id that nothing has. */
 function decoded(part: string): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rowWindow } from './row-window.ts'
+import { rowWindow, steppedPx } from './row-window.ts'
 
 describe('the rows that exist', () => {
   it('are all of them in a short list', () => {
@@ -14,6 +14,14 @@ describe('the rows that exist', () => {
       expect(first).toBeLessThanOrEqual(firstSeen)
       expect(end).toBeGreaterThanOrEqual(Math.min(10_000, firstSeen + 17))
       expect(end - first).toBeLessThan(40)
+    }
+  })
+
+  it('cover the viewport between two steps, too', () => {
+    for (let scrolledPx = 0; scrolledPx < 2_000; scrolledPx += 7) {
+      const { first, end } = rowWindow(10_000, 50, steppedPx(scrolledPx, 50), 800)
+      expect(first * 50).toBeLessThanOrEqual(scrolledPx)
+      expect(end * 50).toBeGreaterThanOrEqual(scrolledPx + 800)
     }
   })
 })

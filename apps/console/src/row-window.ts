@@ -1,5 +1,12 @@
 /** Rows kept ready above and below what is seen, so that scrolling shows no gaps. */
-const SPARE_ROWS = 8
+const SPARE_ROWS = 5
+
+/** Each step lays the whole table out anew, so there are few of them; spare rows cover what a step leaves out. */
+const STEP_ROWS = 4
+
+/** How far a list counts as scrolled: only whole steps render anything. */
+export const steppedPx = (scrolledPx: number, rowPx: number): number =>
+  Math.floor(Math.max(0, scrolledPx) / (STEP_ROWS * rowPx)) * STEP_ROWS * rowPx
 
 export interface RowWindow {
   readonly first: number

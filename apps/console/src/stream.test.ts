@@ -1,9 +1,10 @@
-import { aTemplate, aWorker } from '@lcm/testkit/builders'
+import { aSession, aTemplate, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { effect } from '@preact/signals'
 import { afterEach, describe, expect, it } from 'vitest'
 import { liveState } from './live-state.ts'
 import { liveStream } from './stream.ts'
+import { aDecision } from './testing/a-decision.ts'
 import { FakeApi } from './testing/fake-api.ts'
 
 const stopped: AbortController[] = []
@@ -23,26 +24,62 @@ async function openConsole(prepare: (api: FakeApi) => void = () => undefined) {
   stopped.push(stop)
   const ended = stream.run(stop.signal)
   await clock.advance(0)
-  return { api, clock, state, stream, stop, ended, connection: () => state.connection.value }
+  const serverNow = () => clock.now() + state.clockSkewMs.value
+  return { api, clock, state, stream, stop, ended, serverNow, connection: () => state.connection.value }
 }
 
 const versions = (state: ReturnType<typeof liveState>) =>
-  Object.fromEntries([...state.workers.all()].map(([id, worker]) => [id, worker.version]))
+  Object.fromEntries([...state.live.worker.all()].map(([id, worker]) => [id, worker.version]))
 
 describe('reading and following', () => {
   it('reads every page, with terminated workers, and is live from the first list on', async () => {
     const { api, state, connection } = await openConsole(each => each.templates.push(aTemplate()))
     expect(versions(state)).toEqual({ 'w-1': 5, 'w-2': 5, 'w-3': 5 })
-    expect([...state.templates.all().keys()]).toEqual(['wt-1'])
+    expect([...state.live.template.all().keys()]).toEqual(['wt-1'])
     expect(state.info.value?.cloud).toBe('sim')
     expect(api.requests).toEqual([
       'GET /info',
       'GET /workers?limit=250&include_terminated=true',
       'GET /workers?limit=250&cursor=2&include_terminated=true',
       'GET /worker-templates?limit=250',
+      'GET /lablet-definitions?limit=250',
+      'GET /lablet-sessions?limit=250',
+      'GET /lab-records?limit=250',
     ])
     expect(api.openedAfter).toEqual(['100'])
     expect(connection()).toEqual({ state: 'live' })
+  })
+
+  it('keeps every kind, takes measurements and passes on news', async () => {
+    const { api, clock, state } = await openConsole()
+    const at = '2026-01-02T03:04:05.000Z'
+    const heard = state.news.count('settings')
+    api.announce({ type: 'session.created', id: 'ls-1', version: 1, at, data: aSession({ id: 'ls-1', version: 1 }) })
+    api.announce({ type: 'session.updated', id: 'ls-2', version: 4, at, data: aSession({ id: 'ls-2', version: 4 }) })
+    api.announce({ type: 'session.deleted', id: 'ls-2', version: 5, at, data: null })
+    api.say({
+      type: 'metrics.batch',
+      at,
+      data: [{ worker_id: 'w-1', sample: { collected_at: at, cpu_utilization: 40 } }],
+    })
+    api.say({ type: 'settings.updated', id: 'settings', version: 2, at, data: {} })
+    api.say({ type: 'decision', id: 'd-1', at, data: aDecision({ id: 'd-1' }) })
+    api.say({ type: 'something.new', id: 'x', version: 1, at, data: {} })
+    await clock.advance(0)
+    expect([...state.live.session.all().keys()]).toEqual(['ls-1'])
+    expect(state.samples.of('w-1').cpu).toEqual([40])
+    expect(state.news.count('settings')).toBe(heard + 1)
+    expect(state.decisions.all().map(({ id }) => id)).toEqual(['d-1'])
+  })
+
+  it('says once that it is live, not with every event', async () => {
+    const { api, clock, state } = await openConsole()
+    const told: string[] = []
+    const unsubscribe = state.connection.subscribe(connection => told.push(connection.state))
+    api.put(aWorker({ id: 'w-2', version: 6 }))
+    await clock.advance(0)
+    unsubscribe()
+    expect(told).toEqual(['live'])
   })
 
   it('shows what changes', async () => {
@@ -52,7 +89,7 @@ describe('reading and following', () => {
     api.remove('w-3', 6)
     await clock.advance(0)
     expect(versions(state)).toEqual({ 'w-1': 5, 'w-2': 6, 'w-4': 1 })
-    expect(state.workers.get('w-2')?.status).toBe('RUNNING')
+    expect(state.live.worker.get('w-2')?.status).toBe('RUNNING')
   })
 
   it('never lets older data overwrite newer', async () => {
@@ -64,7 +101,7 @@ describe('reading and following', () => {
     api.say({ type: 'worker.updated', id: 'w-3', version: 5, data: aWorker({ id: 'w-3', version: 5 }) }, '104')
     await clock.advance(0)
     expect(versions(state)).toEqual({ 'w-1': 5, 'w-2': 5 })
-    expect(state.workers.get('w-1')?.status).toBe('PENDING')
+    expect(state.live.worker.get('w-1')?.status).toBe('PENDING')
   })
 
   it('passes over kinds of events that it does not know', async () => {
@@ -72,7 +109,7 @@ describe('reading and following', () => {
     api.say({ type: 'session.created', id: 'ls-1', version: 1, data: {} }, '101')
     api.put(aWorker({ id: 'w-1', version: 6 }))
     await clock.advance(0)
-    expect(state.workers.get('w-1')?.version).toBe(6)
+    expect(state.live.worker.get('w-1')?.version).toBe(6)
     expect(connection()).toEqual({ state: 'live' })
   })
 
@@ -97,7 +134,7 @@ describe('reading and following', () => {
 
 describe('a broken stream', () => {
   it('is resumed after a second from where it broke, without a new list', async () => {
-    const { api, clock, connection } = await openConsole()
+    const { api, clock, connection, serverNow } = await openConsole()
     api.put(aWorker({ id: 'w-1', version: 6 }))
     await clock.advance(0)
     const requests = api.requests.length
@@ -106,7 +143,7 @@ describe('a broken stream', () => {
     expect(connection()).toEqual({
       state: 'reconnecting',
       because: 'the event stream ended',
-      retryAtMs: clock.now() + 1_000,
+      retryAtMs: serverNow() + 1_000,
     })
     await clock.advance(1_000)
     expect(api.openedAfter).toEqual(['100', '101'])
@@ -125,14 +162,14 @@ describe('a broken stream', () => {
   })
 
   it('is retried after 1, 2, 4, 8, 10 and 10 s', async () => {
-    const { api, clock, connection } = await openConsole()
+    const { api, clock, connection, serverNow } = await openConsole()
     const waits: number[] = []
     api.mode = 'down'
     api.breakStream()
     for (let attempt = 0; attempt < 6; attempt++) {
       await clock.advance(0)
       const now = connection()
-      const waitMs = 'retryAtMs' in now ? now.retryAtMs - clock.now() : 0
+      const waitMs = 'retryAtMs' in now ? now.retryAtMs - serverNow() : 0
       waits.push(waitMs / 1000)
       await clock.advance(waitMs)
     }
@@ -158,7 +195,7 @@ describe('without a stream', () => {
     expect(connection()).toMatchObject({ state: 'reconnecting', because: 'too many event streams are open' })
     api.workers.set('w-1', aWorker({ id: 'w-1', version: 8 }))
     await clock.advance(8_000)
-    expect(state.workers.get('w-1')?.version).toBe(8)
+    expect(state.live.worker.get('w-1')?.version).toBe(8)
     expect(connection()).toMatchObject({ state: 'polling', because: 'too many event streams are open' })
     api.mode = 'up'
     await clock.advance(10_000)
@@ -202,7 +239,7 @@ describe('without a stream', () => {
     api.mode = 'up'
     await clock.advance(1_000)
     expect(connection()).toEqual({ state: 'live' })
-    expect(state.workers.all().size).toBe(3)
+    expect(state.live.worker.all().size).toBe(3)
   })
 })
 

@@ -1,11 +1,15 @@
 import { ApiError } from '@lcm/client/api-error'
 import { apiClient, type Client, type PositionedEvent } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { type PageRequest, readList } from '@lcm/client/lists'
 import { eventsUnlessSilent } from '@lcm/client/live-events'
+import type { RouteName } from '@lcm/contract/routes'
 import type { Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 import { batch } from '@preact/signals'
-import type { Connection, LiveState } from './live-state.ts'
+import type { Collection, Versioned } from './collection.ts'
+import { type Collections, type Connection, LIVE_KINDS, type LiveKind, type LiveState } from './live-state.ts'
+import { isAllowed } from './permission.ts'
+import { type ServerClock, serverClock } from './server-clock.ts'
 
 /** Heartbeats come every 15 s: after two missed ones the stream is dead, whatever the socket says. */
 const SILENCE_MS_MAX = 40_000
@@ -30,6 +34,10 @@ export interface LiveStream {
   retryNow(): void
 }
 
+interface Attempting extends StreamDeps {
+  readonly server: ServerClock
+}
+
 interface Progress {
   /** Where to resume; null when everything has to be read first. */
   position: string | null
@@ -45,6 +53,7 @@ class StreamBroken extends Error {
 
 export function liveStream(deps: StreamDeps): LiveStream {
   const { clock, state } = deps
+  const server = serverClock(clock, state.clockSkewMs)
   let waiting = new AbortController()
 
   return {
@@ -54,12 +63,12 @@ export function liveStream(deps: StreamDeps): LiveStream {
       const stopWaiting = () => waiting.abort()
       signal.addEventListener('abort', stopWaiting)
       while (!signal.aborted) {
-        const error: unknown = await connect(deps, progress, signal).catch(reason => reason)
+        const error: unknown = await connect({ ...deps, server }, progress, signal).catch(reason => reason)
         if (signal.aborted) break
         const waitMs = noteFailure(progress, error)
         state.connection.value = isSignedOut(error)
           ? { state: 'signed-out' }
-          : brokenConnection(progress, clock.now() + waitMs)
+          : brokenConnection(progress, server.now() + waitMs)
         waiting = new AbortController()
         await clock.sleep(waitMs, waiting.signal)
       }
@@ -90,56 +99,84 @@ function brokenConnection(progress: Progress, retryAtMs: number): Connection {
 }
 
 /** One attempt: read everything if need be, then follow. It always ends by rejecting with the reason. */
-async function connect(deps: StreamDeps, progress: Progress, signal: AbortSignal): Promise<never> {
-  const { state, clock } = deps
-  const client = apiClient(deps.transport)
+async function connect(deps: Attempting, progress: Progress, signal: AbortSignal): Promise<never> {
+  const { state, clock, server } = deps
+  const client = apiClient(server.listening(deps.transport))
   progress.doing = 'resuming'
   if (progress.position === null || isPolling(progress)) {
     progress.doing = 'listing'
     progress.position = await readAll(client, state, signal)
-    state.heardAtMs.value = clock.now()
+    state.heardAtMs.value = server.now()
     progress.doing = 'following'
   }
-  if (isPolling(progress)) state.connection.value = brokenConnection(progress, clock.now())
+  if (isPolling(progress)) state.connection.value = brokenConnection(progress, server.now())
   const follow = { after: progress.position, signal }
   const silence = { clock, firstMs: FIRST_MESSAGE_MS_MAX, betweenMs: SILENCE_MS_MAX }
   for await (const message of eventsUnlessSilent(client, follow, silence)) take(message, deps, progress)
   throw new StreamBroken('the event stream ended')
 }
 
-function take({ position, event }: PositionedEvent, { state, clock }: StreamDeps, progress: Progress): void {
+function take({ position, event }: PositionedEvent, { state, server }: Attempting, progress: Progress): void {
   progress.failures = 0
   if (event.type === 'reset') {
     progress.position = null
     throw new StreamBroken('too much happened meanwhile: reading everything again')
   }
   batch(() => {
-    state.connection.value = { state: 'live' }
-    state.heardAtMs.value = clock.now()
+    // Said once: whoever reads anew when the connection comes back would otherwise do so with every event.
+    if (state.connection.peek().state !== 'live') state.connection.value = { state: 'live' }
+    if (event.type === 'heartbeat') server.hear(event.at)
+    state.heardAtMs.value = server.now()
     apply(event, state)
   })
   if (position !== null) progress.position = position
 }
 
 /** Passes over kinds that it does not know: the server may be newer than this page. */
-function apply(event: PositionedEvent['event'], { workers, templates }: LiveState): void {
-  if (event.type === 'worker.created' || event.type === 'worker.updated') workers.put(event.data)
-  else if (event.type === 'worker.deleted') workers.remove(event.id, event.version)
-  else if (event.type === 'template.created' || event.type === 'template.updated') templates.put(event.data)
-  else if (event.type === 'template.deleted') templates.remove(event.id, event.version)
+function apply(event: PositionedEvent['event'], { live, samples, news, decisions }: LiveState): void {
+  const kind = LIVE_KINDS.find(each => event.type.startsWith(`${each}.`))
+  if (event.type === 'metrics.batch') samples.take(event.data)
+  else if (event.type === 'decision') {
+    news.tell(event.data.resource)
+    decisions.take(event.data)
+  } else if (event.type === 'settings.updated' || event.type === 'settings.created') news.tell('settings')
+  else if (kind !== undefined && 'version' in event) change(keptOf(live, kind), event)
+  if (event.type === 'worker.deleted') samples.forget(event.id)
 }
+
+interface Change extends Versioned {
+  readonly data: object | null
+}
+
+function change(kept: Collection<Versioned>, { id, version, data }: Change): void {
+  if (data === null) kept.remove(id, version)
+  else kept.put(data as Versioned)
+}
+
+/** The contract says what comes for which kind; here it only matters that it has a version. */
+const keptOf = (live: Collections, kind: LiveKind) => live[kind] as Collection<never> as Collection<Versioned>
+
+const LISTS = {
+  worker: 'listWorkers',
+  template: 'listTemplates',
+  definition: 'listDefinitions',
+  session: 'listSessions',
+  lab: 'listLabs',
+} as const satisfies Record<LiveKind, RouteName>
 
 /** Answers the position of the first list: events from there on cover whatever changed while the rest was read. */
 async function readAll(client: Client, state: LiveState, signal: AbortSignal): Promise<string> {
   const info = await client.call('info', { signal })
-  const workers = await readList(page =>
-    client.call('listWorkers', { query: { ...page, include_terminated: true }, signal }),
-  )
-  const templates = await readList(page => client.call('listTemplates', { query: page, signal }))
+  const lists: { kind: LiveKind; items: Versioned[]; revision: string }[] = []
+  for (const kind of LIVE_KINDS.filter(each => isAllowed(info, LISTS[each]))) {
+    const more = kind === 'worker' ? { include_terminated: true } : {}
+    const read = (page: PageRequest): Promise<{ items: Versioned[]; next_cursor: string | null; revision: string }> =>
+      client.call(LISTS[kind], { query: { ...page, ...more }, signal })
+    lists.push({ kind, ...(await readList(read)) })
+  }
   batch(() => {
-    state.workers.replaceBy(workers.items)
-    state.templates.replaceBy(templates.items)
+    for (const { kind, items } of lists) keptOf(state.live, kind).replaceBy(items)
     state.info.value = info
   })
-  return workers.revision
+  return lists[0]?.revision ?? ''
 }

@@ -1,7 +1,7 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
 import { ProblemError } from '@lcm/contract/problems'
 import { describe, expect, it } from 'vitest'
-import { countText, durationText, failureText, usdText } from './wording.ts'
+import { countText, durationText, failureText, readFailureText, usdText } from './wording.ts'
 
 describe('words', () => {
   it('say how long in two units', () => {
@@ -19,5 +19,7 @@ describe('words', () => {
     expect(failureText(refused)).toBe('metal-1 is protected')
     expect(failureText(new UnreachableError('no answer'))).toContain('may or may not')
     expect(failureText('odd')).toBe('odd')
+    expect(readFailureText(new UnreachableError('no answer'))).toBe('LCM does not answer')
+    expect(readFailureText(refused)).toBe('metal-1 is protected')
   })
 })

@@ -43,3 +43,7 @@ export function failureText(error: unknown): string {
     return 'LCM did not answer, so this may or may not have been taken. What the page shows is what is known.'
   return error instanceof Error ? error.message : String(error)
 }
+
+/** Nothing is at stake where something was only to be read. */
+export const readFailureText = (error: unknown): string =>
+  error instanceof UnreachableError ? 'LCM does not answer' : failureText(error)

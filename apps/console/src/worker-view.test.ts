@@ -2,8 +2,7 @@ import { toMs } from '@lcm/domain/instant'
 import { withBoot } from '@lcm/domain/worker/boot'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { NO_FILTER } from './router.ts'
-import { bootStages, bootText, historyOf, inOrder, matches, noteOf, otherConditions, summaryOf } from './worker-view.ts'
+import { bootStages, bootText, historyOf, noteOf, otherConditions, summaryOf } from './worker-view.ts'
 
 const bootedTo = (reached: number) => withBoot([], reached, toMs('2026-01-02T03:04:05.000Z'))
 
@@ -69,17 +68,5 @@ describe('the fleet', () => {
 
   it('costs what its machines cost while they run', () => {
     expect(summaryOf(fleet)).toMatchObject({ present: 3, running: 1, usdPerHour: 4.5 })
-  })
-
-  it('is in the order that people count in', () => {
-    expect(inOrder(fleet).map(worker => worker.name)).toEqual(['gone', 'metal-1', 'Metal-9', 'metal-10'])
-  })
-
-  it('hides what is gone unless it is asked for', () => {
-    const shown = (filter: typeof NO_FILTER) => fleet.filter(worker => matches(worker, filter)).map(({ id }) => id)
-    expect(shown(NO_FILTER)).toEqual(['w-1', 'w-2', 'w-3'])
-    expect(shown({ statuses: ['TERMINATED', 'STOPPED'], text: '' })).toEqual(['w-3', 'w-4'])
-    expect(shown({ statuses: [], text: ' METAL-1' })).toEqual(['w-1', 'w-3'])
-    expect(shown({ statuses: [], text: 'w-2' })).toEqual(['w-2'])
   })
 })

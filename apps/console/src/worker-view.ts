@@ -1,24 +1,6 @@
 import type { Instant } from '@lcm/domain/instant'
 import { BOOT_CONDITIONS, type BootCondition, bootStage, holds } from '@lcm/domain/worker/boot'
 import type { Condition, ServiceStatus, StateChange, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
-import type { WorkerFilter } from './router.ts'
-
-export type Tone = 'green' | 'orange' | 'blue' | 'red' | 'grey' | 'violet'
-
-const TONES: Readonly<Record<WorkerStatus, Tone>> = {
-  PENDING: 'orange',
-  PROVISIONING: 'orange',
-  STARTING: 'orange',
-  RUNNING: 'green',
-  DRAINING: 'blue',
-  STOPPING: 'blue',
-  STOPPED: 'grey',
-  TERMINATING: 'red',
-  TERMINATED: 'grey',
-  FAILED: 'red',
-  UNKNOWN: 'violet',
-}
-export const toneOf = (status: WorkerStatus): Tone => TONES[status]
 
 export const isBooting = (worker: Worker): boolean => worker.status === 'PROVISIONING' || worker.status === 'STARTING'
 
@@ -111,17 +93,3 @@ export function summaryOf(workers: Iterable<Worker>): FleetSummary {
   }
   return { byStatus, present, running: byStatus.get('RUNNING') ?? 0, usdPerHour }
 }
-
-/** The search covers names and, for those who paste one, ids. */
-export function matches(worker: Worker, filter: WorkerFilter): boolean {
-  const isWanted =
-    filter.statuses.length === 0 ? worker.status !== 'TERMINATED' : filter.statuses.includes(worker.status)
-  const text = filter.text.trim().toLowerCase()
-  return isWanted && (worker.name.toLowerCase().includes(text) || worker.id.includes(text))
-}
-
-const byName = new Intl.Collator('en', { numeric: true })
-
-/** By name, so that rows stay where they are while their statuses change. */
-export const inOrder = (workers: readonly Worker[]): Worker[] =>
-  workers.toSorted((a, b) => byName.compare(a.name, b.name) || byName.compare(a.id, b.id))

@@ -1,13 +1,22 @@
+import type { ComponentType, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { WorkerPage } from '../pages/worker-page.tsx'
-import { WorkersPage } from '../pages/workers-page.tsx'
-import type { Route } from '../router.ts'
+import { AuditPage } from '../pages/audit/audit-page.tsx'
+import { ChaosPage } from '../pages/chaos/chaos-page.tsx'
+import { ControllersPage } from '../pages/controllers/controllers-page.tsx'
+import { DefinitionPage } from '../pages/definitions/definition-page.tsx'
+import { DefinitionsPage } from '../pages/definitions/definitions-page.tsx'
+import { LabsPage } from '../pages/labs/labs-page.tsx'
+import { OverviewPage } from '../pages/overview/overview-page.tsx'
+import { SessionPage } from '../pages/sessions/session-page.tsx'
+import { SessionsPage } from '../pages/sessions/sessions-page.tsx'
+import { SettingsPage } from '../pages/settings/settings-page.tsx'
+import { WorkerPage } from '../pages/worker/worker-page.tsx'
+import { WorkersPage } from '../pages/workers/workers-page.tsx'
+import type { DetailPage, ListPage, Query, Route } from '../router.ts'
 import { ConnectionBanner } from './connection-badge.tsx'
-import { CreateDialog } from './create-dialog.tsx'
 import { NoticeList } from './notice-list.tsx'
 import { Loading, LoginFailed, NotFound, SignedOut, Unreachable } from './page-states.tsx'
-import { TerminateDialog } from './terminate-dialog.tsx'
-import { TopBar } from './top-bar.tsx'
+import { PAGE_NAMES, TopBar } from './top-bar.tsx'
 import { type ConsoleParts, useConsole } from './wiring.ts'
 
 export function App() {
@@ -15,10 +24,12 @@ export function App() {
   const main = useRef<HTMLElement>(null)
   const route = parts.router.route.value
   const title = titleOf(route, parts)
+  const address = addressOf(route)
+  const dialog = useDialogOf(address)
   useEffect(() => {
     document.title = `${title} · LCM`
   }, [title])
-  useFocusOnArrival(addressOf(route), main)
+  useFocusOnArrival(address, main)
   return (
     <>
       <TopBar onSkip={() => main.current?.focus()} />
@@ -26,7 +37,7 @@ export function App() {
         <ConnectionBanner />
         <Page route={route} />
       </main>
-      <Dialogs />
+      {dialog}
       <NoticeList />
     </>
   )
@@ -38,45 +49,91 @@ function Page({ route }: { route: Route }) {
   if (route.page === 'login-failed') return <LoginFailed />
   if (connection.state === 'signed-out') return <SignedOut />
   if (state.info.value === null) return 'because' in connection ? <Unreachable {...connection} /> : <Loading />
-  switch (route.page) {
-    case 'workers':
-      return <WorkersPage filter={route.filter} />
-    case 'worker':
-      return <WorkerPage id={route.id} />
-    case 'unknown':
-      return (
-        <NotFound title="No such page">
-          <p>
-            There is nothing at <code>#/{route.path}</code>.
-          </p>
-        </NotFound>
-      )
+  if (route.page === 'unknown') return <NoSuchPage path={route.path} />
+  if ('id' in route) {
+    const Detail = DETAILS[route.page]
+    return <Detail key={route.id} id={route.id} />
   }
+  const List = LISTS[route.page]
+  return <List query={route.query} />
 }
 
-function Dialogs() {
-  const { dialog } = useConsole()
-  const open = dialog.value
-  if (open === null) return null
-  return open.kind === 'create' ? <CreateDialog /> : <TerminateDialog id={open.id} />
+type ListProps = { readonly query: Query }
+
+const LISTS: Readonly<Record<ListPage, ComponentType<ListProps>>> = {
+  overview: OverviewPage,
+  workers: WorkersPage,
+  sessions: SessionsPage,
+  definitions: DefinitionsPage,
+  labs: LabsPage,
+  controllers: ControllersPage,
+  chaos: ChaosPage,
+  audit: AuditPage,
+  settings: SettingsPage,
+}
+const DETAILS: Readonly<Record<DetailPage, ComponentType<{ readonly id: string }>>> = {
+  worker: WorkerPage,
+  session: SessionPage,
+  definition: DefinitionPage,
 }
 
-const TITLES = { workers: 'Workers', 'login-failed': 'Sign in', unknown: 'Not found' } as const
+const NoSuchPage = ({ path }: { path: string }) => (
+  <NotFound title="No such page">
+    <p>
+      There is nothing at <code>#/{path}</code>.
+    </p>
+  </NotFound>
+)
 
 function titleOf(route: Route, { state }: ConsoleParts): string {
-  if (route.page === 'worker') return state.workers.get(route.id)?.name ?? route.id
-  return TITLES[route.page]
+  if (route.page === 'login-failed') return 'Sign in'
+  if (route.page === 'unknown') return 'Not found'
+  if (!('id' in route)) return PAGE_NAMES[route.page]
+  const { worker, definition } = state.live
+  if (route.page === 'worker') return worker.get(route.id)?.name ?? route.id
+  if (route.page === 'definition') return definition.get(route.id)?.name ?? route.id
+  return route.id
 }
 
-const addressOf = (route: Route): string => (route.page === 'worker' ? `worker ${route.id}` : route.page)
+const addressOf = (route: Route): string => ('id' in route ? `${route.page} ${route.id}` : route.page)
+
+/** A dialog belongs to the page that it was opened on: whoever goes elsewhere leaves it behind. */
+function useDialogOf(address: string): VNode | null {
+  const { dialog } = useConsole()
+  const opened = useRef({ shown: dialog.value, address })
+  if (opened.current.shown !== dialog.value) opened.current = { shown: dialog.value, address }
+  const isLeft = opened.current.address !== address
+  useEffect(() => {
+    if (isLeft) dialog.value = null
+  }, [isLeft, dialog])
+  return isLeft ? null : dialog.value
+}
 
 /** A new page is announced by moving the focus to its heading, but not while the first one loads. */
 function useFocusOnArrival(address: string, main: { current: HTMLElement | null }): void {
   const previous = useRef(address)
   useEffect(() => {
-    if (previous.current === address) return
+    if (previous.current === address || main.current === null) return
     previous.current = address
     window.scrollTo(0, 0)
-    main.current?.querySelector<HTMLElement>('h1')?.focus()
+    return keepOnHeading(main.current)
   }, [address, main])
+}
+
+/** A page may first say that it reads: the focus goes on to the heading that takes the place of that, unless it was moved. */
+function keepOnHeading(main: HTMLElement): () => void {
+  const focusHeading = () => {
+    const heading = main.querySelector<HTMLElement>('h1')
+    heading?.focus()
+    return heading
+  }
+  let focused = focusHeading()
+  const watcher = new MutationObserver(() => {
+    if (document.activeElement === focused) return
+    const isGone = focused === null || !focused.isConnected
+    if (isGone && document.activeElement === document.body) focused = focusHeading()
+    else watcher.disconnect()
+  })
+  watcher.observe(main, { childList: true, subtree: true })
+  return () => watcher.disconnect()
 }

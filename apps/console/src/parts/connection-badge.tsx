@@ -1,6 +1,6 @@
 import type { Connection } from '../live-state.ts'
+import type { Tone } from '../status-look.ts'
 import { durationText, timeText } from '../wording.ts'
-import type { Tone } from '../worker-view.ts'
 import { type IconName, NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
 
@@ -43,7 +43,7 @@ export function ConnectionBanner() {
     <div class={`banner tone-${LOOKS[connection.state].tone}`}>
       <p>
         {connection.state === 'polling' ? (
-          <>No live events ({connection.because}). The list is read again now and then. </>
+          <>No live events ({connection.because}). Lists are read again every few seconds. </>
         ) : (
           <>No connection: {connection.because}. </>
         )}
@@ -68,7 +68,7 @@ export function RetryCountdown({ retryAtMs }: { retryAtMs: number }) {
   const leftMs = retryAtMs - nowMs.value
   return (
     <span class="number" aria-hidden="true">
-      {leftMs > 0 ? `Next try in ${durationText(leftMs + 999)}.` : 'Trying…'}
+      {leftMs > 0 ? `Next try in ${durationText(Math.max(1_000, leftMs))}.` : 'Trying…'}
     </span>
   )
 }

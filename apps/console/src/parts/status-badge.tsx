@@ -1,8 +1,9 @@
-import type { DesiredStatus, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
-import { differsFromDesired, toneOf } from '../worker-view.ts'
+import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
+import { type Status, toneOf } from '../status-look.ts'
+import { differsFromDesired } from '../worker-view.ts'
 import { NamedIcon, StatusIcon } from './icons.tsx'
 
-export const StatusBadge = ({ status }: { status: WorkerStatus }) => (
+export const StatusBadge = ({ status }: { status: Status }) => (
   <span class={`badge tone-${toneOf(status)}`}>
     <StatusIcon status={status} />
     {status}

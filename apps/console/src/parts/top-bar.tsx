@@ -1,29 +1,51 @@
-import type { Route } from '../router.ts'
+import type { Info } from '../live-state.ts'
+import { isAllowed } from '../permission.ts'
+import { LIST_PAGES, type ListPage, pageHash, type Route } from '../router.ts'
 import { THEMES, type Theme } from '../theme.ts'
 import { ConnectionBadge } from './connection-badge.tsx'
 import { NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
 
-/** One entry per page of the console, in the order in which they are shown. */
-const NAVIGATION: readonly { label: string; href: string; pages: readonly Route['page'][] }[] = [
-  { label: 'Workers', href: '#/workers', pages: ['workers', 'worker'] },
-]
+/** In the order in which they are shown. */
+export const PAGE_NAMES: Readonly<Record<ListPage, string>> = {
+  overview: 'Overview',
+  workers: 'Workers',
+  sessions: 'Sessions',
+  definitions: 'Definitions',
+  labs: 'Labs',
+  controllers: 'Controllers',
+  chaos: 'Chaos',
+  audit: 'Audit',
+  settings: 'Settings',
+}
+
+/** A page that this person, or this cloud, has nothing to see on is not offered. */
+function isOffered(page: ListPage, info: Info | null): boolean {
+  if (page === 'chaos') return info !== null && info.sim_control !== null && info.actor.role === 'admin'
+  if (page === 'audit') return isAllowed(info, 'listAudit')
+  if (page === 'labs') return isAllowed(info, 'listLabs')
+  if (page === 'settings') return isAllowed(info, 'getSettings')
+  return true
+}
+
+/** A page about one thing belongs to the list that it is on. */
+const listOf = (route: Route): string => ('id' in route ? `${route.page}s` : route.page)
 
 export function TopBar({ onSkip }: { onSkip: () => void }) {
-  const { router } = useConsole()
+  const { router, state } = useConsole()
   return (
     <header class="top-bar">
       <button type="button" class="button skip" onClick={onSkip}>
         Skip to content
       </button>
-      <a class="brand" href="#/workers">
+      <a class="brand" href="#/overview">
         <img src="./favicon.svg" alt="" width="24" height="24" />
         <span class="brand-name">Lablet Cloud Manager</span>
       </a>
       <nav aria-label="Pages">
-        {NAVIGATION.map(({ label, href, pages }) => (
-          <a key={href} href={href} aria-current={pages.includes(router.route.value.page) ? 'page' : undefined}>
-            {label}
+        {LIST_PAGES.filter(page => isOffered(page, state.info.value)).map(page => (
+          <a key={page} href={pageHash(page)} aria-current={listOf(router.route.value) === page ? 'page' : undefined}>
+            {PAGE_NAMES[page]}
           </a>
         ))}
       </nav>

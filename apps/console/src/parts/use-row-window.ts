@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { type RowWindow, rowWindow } from '../row-window.ts'
+import { type RowWindow, rowWindow, steppedPx } from '../row-window.ts'
 
 const ROW_PX_GUESS = 52
 
@@ -10,10 +10,10 @@ export function useRowWindow(count: number) {
   const place = useSignal({ rowPx: ROW_PX_GUESS, scrolledPx: 0 })
   useLayoutEffect(() => {
     const measure = () => {
-      const rowPx = table.current?.querySelector('.worker-row')?.getBoundingClientRect().height ?? ROW_PX_GUESS
+      const rowPx =
+        table.current?.querySelector('tbody:not(.spacer) > tr')?.getBoundingClientRect().height ?? ROW_PX_GUESS
       const top = (table.current?.getBoundingClientRect().top ?? 0) + (table.current?.tHead?.offsetHeight ?? 0)
-      // Whole steps of rows only: scrolling within a row renders nothing.
-      const scrolledPx = Math.floor(Math.max(0, -top) / rowPx) * rowPx
+      const scrolledPx = steppedPx(-top, rowPx)
       if (rowPx !== place.peek().rowPx || scrolledPx !== place.peek().scrolledPx) place.value = { rowPx, scrolledPx }
     }
     measure()

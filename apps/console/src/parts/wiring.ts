@@ -1,6 +1,7 @@
+import type { Client } from '@lcm/client/client'
 import { assert } from '@lcm/domain/assert'
 import type { ReadonlySignal, Signal } from '@preact/signals'
-import { createContext } from 'preact'
+import { createContext, type VNode } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Asks } from '../asks.ts'
 import type { LiveState } from '../live-state.ts'
@@ -9,18 +10,18 @@ import type { Router } from '../router.ts'
 import type { LiveStream } from '../stream.ts'
 import type { ThemeChoice } from '../theme.ts'
 
-/** The dialog on top of the page. It outlives the row that opened it: rows come and go with every event. */
-export type OpenDialog = { readonly kind: 'create' } | { readonly kind: 'terminate'; readonly id: string }
-
 /** What main.tsx puts together and every page and part may use. */
 export interface ConsoleParts {
+  readonly client: Client
   readonly state: LiveState
   readonly stream: LiveStream
   readonly asks: Asks
   readonly notices: Notices
   readonly router: Router
   readonly themeChoice: ThemeChoice
-  readonly dialog: Signal<OpenDialog | null>
+  /** What is on top of the page. It outlives the row that opened it: rows come and go with every event. */
+  readonly dialog: Signal<VNode | null>
+  /** The server's time, so that ages and countdowns are right on a browser whose clock is not. */
   readonly nowMs: ReadonlySignal<number>
   /** Ends the session of this browser and begins the page anew. */
   logOut(): Promise<void>

@@ -75,6 +75,7 @@ export class FakeApi {
     const revision = String(this.#position)
     if (url.pathname === '/info') return json(200, this.#info())
     if (url.pathname === '/worker-templates') return json(200, { items: this.templates, next_cursor: null, revision })
+    if (url.pathname !== '/workers') return json(200, { items: [], next_cursor: null, revision })
     const from = Number(url.searchParams.get('cursor') ?? 0)
     const items = [...this.workers.values()].slice(from, from + PAGE_ITEMS)
     const next = from + PAGE_ITEMS < this.workers.size ? String(from + PAGE_ITEMS) : null
@@ -83,7 +84,7 @@ export class FakeApi {
 
   #info() {
     const actor = { name: 'somebody', role: this.role }
-    return { version: '0.1.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], actor }
+    return { version: '0.1.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], sim_control: null, actor }
   }
 
   /** Promises the next version but does not announce it: that is for the test to do. */

@@ -1,9 +1,10 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { toMs } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { ComponentChildren } from 'preact'
-import { momentText } from '../wording.ts'
+import { momentText } from '../../wording.ts'
 
-export function WorkerFacts({ worker }: { worker: Worker }) {
+export function WorkerFacts({ worker }: { worker: WorkerView }) {
   return (
     <section class="card facts" aria-labelledby="facts-title">
       <h2 id="facts-title">Facts</h2>
@@ -19,11 +20,17 @@ export function WorkerFacts({ worker }: { worker: Worker }) {
         <Fact name="CML version">{worker.cml.version}</Fact>
         <Fact name="Certificate">{worker.cml.certificate_sha256}</Fact>
         <Fact name="Service">{worker.service_status}</Fact>
+        <Fact name="Health">{healthText(worker.system_health)}</Fact>
         <Fact name="Launch">{worker.launch && launchText(worker.launch)}</Fact>
         <Fact name="Origin">{worker.origin}</Fact>
         <Fact name="Created">{momentText(toMs(worker.created_at))}</Fact>
         <Fact name="Updated">{momentText(toMs(worker.updated_at))}</Fact>
         <Fact name="Version">{worker.version}</Fact>
+        {Object.entries(worker.labels).map(([key, value]) => (
+          <Fact key={key} name={`Label ${key}`}>
+            {value}
+          </Fact>
+        ))}
         {Object.entries(worker.tags).map(([key, value]) => (
           <Fact key={key} name={`Tag ${key}`}>
             {value}
@@ -33,6 +40,12 @@ export function WorkerFacts({ worker }: { worker: Worker }) {
     </section>
   )
 }
+
+const healthText = (health: WorkerView['system_health']): string | null =>
+  health &&
+  Object.entries(health)
+    .map(([part, state]) => `${part}: ${state}`)
+    .join(', ')
 
 const launchText = ({ n, state, error }: NonNullable<Worker['launch']>): string =>
   `attempt ${n}, ${state}${error === null ? '' : `: ${error}`}`
@@ -47,7 +60,7 @@ function endpointOf({ https_endpoint: endpoint }: Worker): ComponentChildren {
   )
 }
 
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
   <div class="fact">
     <dt>{name}</dt>
     <dd>{children ?? <span class="muted">none</span>}</dd>

@@ -1,30 +1,47 @@
-import { type Instant, toMs } from '@lcm/domain/instant'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { Instant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { Age } from '../parts/age.tsx'
-import { NamedIcon } from '../parts/icons.tsx'
-import { NotFound } from '../parts/page-states.tsx'
-import { RawJson } from '../parts/raw-json.tsx'
-import { StatusBadge, WorkerStatusBadge } from '../parts/status-badge.tsx'
-import { useConsole } from '../parts/wiring.ts'
-import { WorkerActions } from '../parts/worker-actions.tsx'
-import { WorkerFacts } from '../parts/worker-facts.tsx'
-import { dayAndTimeText, durationText, usdText } from '../wording.ts'
-import { bootStages, historyOf, otherConditions, type Stage } from '../worker-view.ts'
+import { Age } from '../../parts/age.tsx'
+import { NamedIcon } from '../../parts/icons.tsx'
+import { NotFound } from '../../parts/page-states.tsx'
+import { RawJson } from '../../parts/raw-json.tsx'
+import { WorkerStatusBadge } from '../../parts/status-badge.tsx'
+import { WhyPanel } from '../../parts/why-panel.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { usdText } from '../../wording.ts'
+import { bootStages, otherConditions, type Stage } from '../../worker-view.ts'
+import { PageActions } from '../workers/worker-actions.tsx'
+import { ActivityCard } from './activity-card.tsx'
+import { ChartsCard } from './charts-card.tsx'
+import { LedgerCard } from './ledger-card.tsx'
+import { LicenseCard } from './license-card.tsx'
+import { LifecycleCard } from './lifecycle-card.tsx'
+import { WorkerFacts } from './worker-facts.tsx'
 
 export function WorkerPage({ id }: { id: string }) {
   const { state } = useConsole()
-  const worker = state.workers.get(id)
+  const worker = state.live.worker.get(id)
   if (!worker) return <NoSuchWorker id={id} />
   return (
     <section class="page worker">
       <WorkerHead worker={worker} />
       <div class="worker-columns">
         <div>
+          <LifecycleCard worker={worker} />
+          <ChartsCard id={id} />
+          <WhyPanel
+            resource={`worker:${id}`}
+            read={(client, query, signal) => client.call('getWorkerDecisions', { params: { id }, query, signal })}
+          />
+        </div>
+        <div>
           <Boot worker={worker} />
           <Conditions worker={worker} />
-          <History worker={worker} />
+          <LedgerCard worker={worker} />
+          <LicenseCard worker={worker} />
+          <ActivityCard worker={worker} />
+          <WorkerFacts worker={worker} />
         </div>
-        <WorkerFacts worker={worker} />
       </div>
       <RawJson value={worker} />
     </section>
@@ -39,7 +56,7 @@ const NoSuchWorker = ({ id }: { id: string }) => (
   </NotFound>
 )
 
-const WorkerHead = ({ worker }: { worker: Worker }) => (
+const WorkerHead = ({ worker }: { worker: WorkerView }) => (
   <header class="worker-head">
     <nav aria-label="Breadcrumb">
       <a href="#/workers">Workers</a> <span aria-hidden="true">/</span> <span class="mono">{worker.id}</span>
@@ -47,23 +64,27 @@ const WorkerHead = ({ worker }: { worker: Worker }) => (
     <h1 tabIndex={-1}>
       {worker.name}
       {worker.protected && (
-        <span class="protected">
+        <span class="mark">
           <NamedIcon name="lock" /> protected
         </span>
       )}
+      {worker.cordoned && <span class="mark word">cordoned</span>}
     </h1>
-    <WorkerActions worker={worker} />
+    <PageActions worker={worker} />
     <p class="worker-line">
       <WorkerStatusBadge worker={worker} />
       <span>
         for <Age since={worker.entered_status_at} />
       </span>
-      <span class="number">{usdText(worker.cost_per_hour_usd)}/h</span>
+      <span class="number">
+        {usdText(worker.cost_per_hour_usd)}/h, {usdText(worker.cost.spent_usd)} so far
+      </span>
       <span>{worker.aws_region}</span>
     </p>
     <p class="muted">
       Wanted {worker.desired_status} by {worker.desired_by}
       {worker.desired_reason !== '' && `: ${worker.desired_reason}`}
+      {worker.drain !== null && `. Drains for ${worker.drain.by}, then ${worker.drain.then}`}
     </p>
   </header>
 )
@@ -122,33 +143,6 @@ function Conditions({ worker }: { worker: Worker }) {
           </li>
         ))}
       </ul>
-    </section>
-  )
-}
-
-function History({ worker }: { worker: Worker }) {
-  const { nowMs } = useConsole()
-  const history = historyOf(worker)
-  return (
-    <section class="card" aria-labelledby="history-title">
-      <h2 id="history-title">State history</h2>
-      <ol class="history">
-        {history.map((change, index) => {
-          const next = history[index - 1]
-          return (
-            <li key={`${change.at} ${change.to}`}>
-              <StatusBadge status={change.to} />
-              <span class="number history-for">
-                {durationText((next ? toMs(next.at) : nowMs.value) - toMs(change.at))}
-              </span>
-              <span class="history-because">{change.because}</span>
-              <time class="muted number" dateTime={change.at}>
-                {dayAndTimeText(toMs(change.at))}
-              </time>
-            </li>
-          )
-        })}
-      </ol>
     </section>
   )
 }

@@ -1,5 +1,6 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import { bootStages, bootText } from '../worker-view.ts'
+import { Age } from '../../parts/age.tsx'
+import { bootStages, bootText } from '../../worker-view.ts'
 
 /** The boot in one line: a bar of stages and what it waits for. */
 export function BootProgress({ worker }: { worker: Worker }) {
@@ -16,7 +17,7 @@ export function BootProgress({ worker }: { worker: Worker }) {
         <span class="number">
           {passed}/{stages.length}
         </span>
-        <span class="sr-only"> boot stages passed,</span> {bootText(worker)}
+        <span class="sr-only"> boot stages passed</span> in <Age since={worker.entered_status_at} />, {bootText(worker)}
       </span>
     </span>
   )

@@ -1,9 +1,9 @@
-import { ApiError } from '@lcm/client/api-error'
+import type { BodyInput } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type Signal, useSignal } from '@preact/signals'
-import { failureText, usdText } from '../wording.ts'
-import { Modal, Refusal } from './modal.tsx'
-import { useConsole } from './wiring.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { usdText } from '../../wording.ts'
 
 interface Draft {
   readonly template: Signal<string>
@@ -12,73 +12,32 @@ interface Draft {
 }
 
 export function CreateDialog() {
-  const { state, asks, dialog } = useConsole()
-  const templates = [...state.templates.all().values()].toSorted((a, b) => a.name.localeCompare(b.name))
+  const { state, asks } = useConsole()
+  const templates = [...state.live.template.all().values()].toSorted((a, b) => a.name.localeCompare(b.name))
   const draft: Draft = {
     template: useSignal(templates.find(template => template.enabled)?.name ?? ''),
     region: useSignal(state.info.value?.regions[0] ?? ''),
     name: useSignal(''),
   }
-  const isSending = useSignal(false)
-  const refusal = useSignal<unknown>(null)
-  const close = () => {
-    dialog.value = null
-  }
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    if (isSending.value) return
-    isSending.value = true
-    refusal.value = null
-    try {
-      await asks.create(bodyOf(draft))
-      close()
-    } catch (error) {
-      refusal.value = error
-    } finally {
-      isSending.value = false
-    }
+  const create = () => {
+    const body = bodyOf(draft)
+    return asks.create('worker', body.name ?? body.template_name, client => client.call('createWorker', { body }))
   }
   return (
-    <Modal title="New worker" onClose={close}>
-      <form class="modal-body" onSubmit={submit}>
-        <TemplateField templates={templates} chosen={draft.template} />
-        <RegionField regions={state.info.value?.regions ?? []} chosen={draft.region} />
-        <NameField name={draft.name} />
-        {refusal.value !== null && <RefusalOf error={refusal.value} />}
-        <footer class="modal-foot">
-          <button type="button" class="button" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" disabled={draft.template.value === ''}>
-            {isSending.value ? 'Asking…' : 'Create worker'}
-          </button>
-        </footer>
-      </form>
-    </Modal>
+    <FormDialog title="New worker" verb="Create worker" isComplete={draft.template.value !== ''} send={create}>
+      <TemplateField templates={templates} chosen={draft.template} />
+      <RegionField regions={state.info.value?.regions ?? []} chosen={draft.region} />
+      <NameField name={draft.name} />
+    </FormDialog>
   )
 }
 
 /** What was left empty is for the server to choose. */
-const bodyOf = ({ template, region, name }: Draft) => ({
+const bodyOf = ({ template, region, name }: Draft): BodyInput<'createWorker'> => ({
   template_name: template.value,
   ...(region.value === '' ? {} : { aws_region: region.value }),
   ...(name.value.trim() === '' ? {} : { name: name.value.trim() }),
 })
-
-const RefusalOf = ({ error }: { error: unknown }) => (
-  <Refusal>
-    {failureText(error)}
-    {error instanceof ApiError && error.problem.errors && (
-      <ul>
-        {error.problem.errors.map(each => (
-          <li key={each.path}>
-            <code>{each.path}</code> {each.message}
-          </li>
-        ))}
-      </ul>
-    )}
-  </Refusal>
-)
 
 function TemplateField({ templates, chosen }: { templates: WorkerTemplate[]; chosen: Signal<string> }) {
   if (templates.length === 0)

@@ -1,64 +1,54 @@
-import { useSignal } from '@preact/signals'
-import { Modal } from './modal.tsx'
-import { WorkerStatusBadge } from './status-badge.tsx'
-import { useConsole } from './wiring.ts'
+import { isProblem } from '@lcm/client/api-error'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { WorkerStatusBadge } from '../../parts/status-badge.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { askWorker } from './ask-worker.ts'
+import { ForceDialog } from './force-dialog.tsx'
+import { OfWorker } from './worker-dialog.tsx'
 
 export function TerminateDialog({ id }: { id: string }) {
-  const { state, asks, dialog } = useConsole()
-  const typed = useSignal('')
-  const worker = state.workers.get(id)
-  const close = () => {
-    dialog.value = null
-  }
-  if (!worker) return <Gone onClose={close} />
-
-  const isConfirmed = typed.value === worker.name
-  const submit = (event: Event) => {
-    event.preventDefault()
-    if (!isConfirmed) return
-    asks.ask(worker, 'terminate')
-    close()
+  const { asks, dialog } = useConsole()
+  const offerForce = (refusal: unknown) => {
+    if (!isProblem(refusal, 'worker_has_sessions')) return false
+    dialog.value = <ForceDialog id={id} act="terminate" />
+    return true
   }
   return (
-    <Modal title={`Terminate ${worker.name}?`} onClose={close}>
-      <form class="modal-body" onSubmit={submit}>
-        <p>
-          Its machine and disk are destroyed, with every lab on them. <strong>This can't be undone.</strong> To keep the
-          disk, stop it instead.
-        </p>
-        <p class="muted">
-          <WorkerStatusBadge worker={worker} /> in {worker.aws_region}
-        </p>
-        <label class="field">
-          <span>
-            Type <code>{worker.name}</code> to confirm
-          </span>
-          <input
-            type="text"
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck={false}
-            value={typed}
-            onInput={event => {
-              typed.value = event.currentTarget.value
-            }}
-          />
-        </label>
-        <footer class="modal-foot">
-          <button type="button" class="button" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="button danger solid" disabled={!isConfirmed}>
-            Terminate
-          </button>
-        </footer>
-      </form>
-    </Modal>
+    <OfWorker id={id}>
+      {worker => (
+        <ConfirmDialog
+          title={`Terminate ${worker.name}?`}
+          verb="Terminate"
+          typed={worker.name}
+          onConfirm={() => askWorker(asks, worker, 'terminate', { isDealtWith: offerForce })}
+        >
+          <p>
+            Its machine and disk are destroyed, with every lab on them. <strong>This can't be undone.</strong> To keep
+            the disk, stop it instead.
+          </p>
+          <p class="muted">
+            <WorkerStatusBadge worker={worker} /> in {worker.aws_region}
+          </p>
+        </ConfirmDialog>
+      )}
+    </OfWorker>
   )
 }
 
-const Gone = ({ onClose }: { onClose: () => void }) => (
-  <Modal title="Nothing to terminate" onClose={onClose}>
-    <p class="modal-body">This worker's record has been removed meanwhile.</p>
-  </Modal>
-)
+export function RemoveDialog({ id }: { id: string }) {
+  const { asks } = useConsole()
+  return (
+    <OfWorker id={id}>
+      {worker => (
+        <ConfirmDialog
+          title={`Remove the record of ${worker.name}?`}
+          verb="Remove"
+          typed={null}
+          onConfirm={() => askWorker(asks, worker, 'remove')}
+        >
+          <p>Its machine is gone already. What is known of it goes too; the audit log keeps what people did.</p>
+        </ConfirmDialog>
+      )}
+    </OfWorker>
+  )
+}

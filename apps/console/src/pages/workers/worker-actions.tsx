@@ -1,56 +1,100 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Verb } from '../asks.ts'
-import { isAllowed } from '../permission.ts'
-import { useConsole } from './wiring.ts'
+import { NamedIcon } from '../../parts/icons.tsx'
+import { Menu } from '../../parts/menu.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { isAllowed } from '../../permission.ts'
+import { useWorkerActs } from './use-worker-acts.tsx'
+import { ACT_WORDS, type Offer, offersOf, type WorkerAct } from './worker-acts.ts'
 
-const VERB_LABELS: Readonly<Record<Verb, string>> = { start: 'Start', stop: 'Stop', terminate: 'Terminate' }
+const isDanger = (act: WorkerAct): boolean => act === 'terminate' || act === 'remove'
 
-/** A worker wanted TERMINATED can't be wanted otherwise any more, so then only the past choice is shown. */
-export function WorkerActions({ worker }: { worker: Worker }) {
-  const { state, asks, dialog } = useConsole()
-  if (worker.status === 'TERMINATED' || !isAllowed(state.info.value, 'terminateWorker')) return null
-  const turn: Verb = worker.desired_status === 'RUNNING' ? 'stop' : 'start'
-  const confirm = () => {
-    dialog.value = { kind: 'terminate', id: worker.id }
-  }
+/** In a row there is room for one; the rest is a press away. */
+export function RowActions({ worker }: { worker: Worker }) {
+  const { state } = useConsole()
+  if (!isAllowed(state.info.value, 'terminateWorker')) return null
+  const [first, ...rest] = offersOf(worker)
   return (
     <span class="actions">
-      {worker.desired_status !== 'TERMINATED' && (
-        <VerbButton key="turn" worker={worker} verb={turn} bar={null} onPress={() => asks.ask(worker, turn)} />
-      )}
-      <VerbButton key="end" worker={worker} verb="terminate" bar={terminateBar(worker)} onPress={confirm} />
+      {first && <ActButton worker={worker} offer={first} />}
+      {rest.length > 0 && <MoreButton worker={worker} offers={rest} />}
     </span>
   )
 }
 
-function terminateBar(worker: Worker): string | null {
-  if (worker.desired_status === 'TERMINATED') return 'It is on its way out'
-  return worker.protected ? 'It is protected: remove the protection first' : null
-}
+const ON_THE_PAGE: readonly WorkerAct[] = [
+  'start',
+  'stop',
+  'drain',
+  'cancel-drain',
+  'retry',
+  'refresh',
+  'terminate',
+  'remove',
+]
 
-interface VerbButtonProps {
-  readonly worker: Worker
-  readonly verb: Verb
-  /** Why it can't be pressed; null when it can. */
-  readonly bar: string | null
-  readonly onPress: () => void
+export function PageActions({ worker }: { worker: Worker }) {
+  const { state } = useConsole()
+  if (!isAllowed(state.info.value, 'terminateWorker')) return null
+  const offers = offersOf(worker)
+  const rest = offers.filter(({ act }) => !ON_THE_PAGE.includes(act))
+  return (
+    <span class="actions">
+      {offers
+        .filter(({ act }) => ON_THE_PAGE.includes(act))
+        .map(offer => (
+          <ActButton key={offer.act} worker={worker} offer={offer} />
+        ))}
+      {rest.length > 0 && <MoreButton worker={worker} offers={rest} />}
+    </span>
+  )
 }
 
 /** A barred button keeps the keyboard's focus, which `disabled` would throw away. */
-function VerbButton({ worker, verb, bar, onPress }: VerbButtonProps) {
+function ActButton({ worker, offer: { act, bar } }: { worker: Worker; offer: Offer }) {
   const { asks } = useConsole()
-  const asked = asks.verbOf(worker)
+  const begin = useWorkerActs()
+  const { label, verb, help } = ACT_WORDS[act]
+  const asked = asks.verbOf(worker.id)
   const isBarred = bar !== null || asked !== null
   return (
     <button
       type="button"
-      class={`button small ${verb === 'terminate' ? 'danger' : ''} ${asked === verb ? 'asked' : ''}`}
+      class={`button small ${isDanger(act) ? 'danger' : ''} ${asked === verb ? 'asked' : ''}`}
       aria-disabled={isBarred}
-      title={bar ?? undefined}
-      onClick={() => !isBarred && onPress()}
+      aria-label={`${asked === verb ? 'Asked to' : ''} ${label} ${worker.name}`.trim()}
+      title={bar ?? help}
+      onClick={() => !isBarred && begin(worker, act)}
     >
-      {asked === verb ? 'Asked…' : VERB_LABELS[verb]}
-      <span class="sr-only"> {worker.name}</span>
+      {asked === verb ? 'Asked…' : label}
+    </button>
+  )
+}
+
+function MoreButton({ worker, offers }: { worker: Worker; offers: readonly Offer[] }) {
+  const { asks, dialog } = useConsole()
+  const begin = useWorkerActs()
+  const asked = asks.verbOf(worker.id)
+  const isAsked = offers.some(({ act }) => ACT_WORDS[act].verb === asked)
+  const open = (anchor: Element) => {
+    const items = offers.map(({ act, bar }) => ({
+      key: act,
+      ...ACT_WORDS[act],
+      isDanger: isDanger(act),
+      bar: bar ?? (asks.verbOf(worker.id) === null ? null : 'Something else was asked of it just now'),
+      onPick: () => begin(worker, act),
+    }))
+    dialog.value = <Menu label={`Actions for ${worker.name}`} anchor={anchor} items={items} />
+  }
+  return (
+    <button
+      type="button"
+      class="button small icon-only more"
+      aria-haspopup="dialog"
+      aria-label={`${isAsked ? `Asked to ${asked}` : 'More actions for'} ${worker.name}`}
+      title={isAsked ? `Asked to ${asked} it…` : 'More actions'}
+      onClick={event => open(event.currentTarget)}
+    >
+      <NamedIcon name={isAsked ? 'waiting' : 'more'} />
     </button>
   )
 }

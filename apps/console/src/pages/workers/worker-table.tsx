@@ -1,40 +1,132 @@
-import { toMs } from '@lcm/domain/instant'
-import type { Worker } from '@lcm/domain/worker/worker'
-import { workerHash } from '../router.ts'
-import { usdText } from '../wording.ts'
-import { isBooting, isSpending, noteOf } from '../worker-view.ts'
-import { Age } from './age.tsx'
-import { BootProgress } from './boot-progress.tsx'
-import { NamedIcon } from './icons.tsx'
-import { WorkerStatusBadge } from './status-badge.tsx'
-import { useRowWindow } from './use-row-window.ts'
-import { useConsole } from './wiring.ts'
-import { WorkerActions } from './worker-actions.tsx'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { Signal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { NamedIcon } from '../../parts/icons.tsx'
+import { useRowWindow } from '../../parts/use-row-window.ts'
+import { type RowSlots, rowSlots } from './row-slots.ts'
+import { allToggled, type Selection, toggled, withRange } from './selection.ts'
+import { pressed, type Sort, type SortColumn } from './worker-order.ts'
+import { WorkerRow } from './worker-row.tsx'
 
-const COLUMNS = ['Worker', 'Status', 'For', 'Doing', 'Machine', 'Cost', 'Actions'] as const
+const COLUMNS: readonly (readonly [column: SortColumn, title: string])[] = [
+  ['name', 'Worker'],
+  ['status', 'Status'],
+  ['stage', 'Stage'],
+  ['region', 'Region'],
+  ['type', 'Type'],
+  ['cpu', 'CPU'],
+  ['memory', 'Memory'],
+  ['labs', 'Labs'],
+  ['sessions', 'Sessions'],
+  ['idle', 'Idle for'],
+  ['cost', 'Cost'],
+]
+/** And those for ticks and actions. */
+const COLUMN_COUNT = COLUMNS.length + 2
+
+interface TableProps {
+  readonly workers: readonly WorkerView[]
+  readonly sort: Sort
+  readonly onSort: (sort: Sort) => void
+  /** Null for those who may only look. */
+  readonly selection: Signal<Selection> | null
+}
 
 /** Only the rows near the viewport exist, so that ten thousand are as quick as ten. */
-export function WorkerTable({ workers }: { workers: readonly Worker[] }) {
+export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   const { table, first, end, rowPx } = useRowWindow(workers.length)
+  const newest = useRef(workers)
+  newest.current = workers
+  const slots = useRef<RowSlots | null>(null)
+  slots.current ??= rowSlots()
+  const shown = workers.slice(first, end)
+  const keys = slots.current.of(shown.map(({ id }) => id))
+  const tick = useRef(tickerOf(selection, newest)).current
   return (
-    <table ref={table} class="workers" aria-rowcount={workers.length + 1}>
+    <table ref={table} class="workers" aria-rowcount={workers.length + 1} aria-label="Workers">
       <thead>
         <tr>
-          {COLUMNS.map(column => (
-            <th key={column} scope="col" class={`col-${column.toLowerCase()}`}>
-              {column === 'Actions' ? <span class="sr-only">{column}</span> : column}
-            </th>
+          <th scope="col" class="col-tick">
+            {selection && <TickAll workers={workers} selection={selection} />}
+          </th>
+          {COLUMNS.map(([column, title]) => (
+            <ColumnHead key={column} column={column} title={title} sort={sort} onSort={onSort} />
           ))}
+          <th scope="col" class="col-actions">
+            <span class="sr-only">Actions</span>
+          </th>
         </tr>
       </thead>
       <Spacer heightPx={first * rowPx} />
       <tbody>
-        {workers.slice(first, end).map((worker, index) => (
-          <WorkerRow key={worker.id} worker={worker} rowIndex={first + index + 2} />
+        {shown.map((worker, index) => (
+          <WorkerRow
+            key={keys[index]}
+            worker={worker}
+            rowIndex={first + index + 2}
+            selection={selection}
+            onTick={tick}
+          />
         ))}
       </tbody>
       <Spacer heightPx={(workers.length - end) * rowPx} />
     </table>
+  )
+}
+
+/** Ticks one or, with the shift key, all since the last one. */
+function tickerOf(selection: Signal<Selection> | null, newest: { readonly current: readonly WorkerView[] }) {
+  let last: string | null = null
+  return (id: string, isRange: boolean) => {
+    if (selection === null) return
+    const before = selection.peek()
+    const ids = () => newest.current.map(worker => worker.id)
+    selection.value = isRange ? withRange(before, ids(), last, id) : toggled(before, id)
+    last = id
+  }
+}
+
+interface ColumnHeadProps {
+  readonly column: SortColumn
+  readonly title: string
+  readonly sort: Sort
+  readonly onSort: (sort: Sort) => void
+}
+
+function ColumnHead({ column, title, sort, onSort }: ColumnHeadProps) {
+  const isSorted = sort.by === column
+  return (
+    <th
+      scope="col"
+      class={`col-${column}`}
+      aria-sort={isSorted ? (sort.isDown ? 'descending' : 'ascending') : undefined}
+    >
+      <button type="button" class="sort" onClick={() => onSort(pressed(sort, column))}>
+        {title}
+        {isSorted && <NamedIcon name={sort.isDown ? 'down' : 'up'} />}
+      </button>
+    </th>
+  )
+}
+
+function TickAll({ workers, selection }: { workers: readonly WorkerView[]; selection: Signal<Selection> }) {
+  const ticked = workers.reduce((count, { id }) => count + (selection.value.has(id) ? 1 : 0), 0)
+  const toggle = () => {
+    selection.value = allToggled(
+      selection.peek(),
+      workers.map(({ id }) => id),
+    )
+  }
+  return (
+    <label class="tick">
+      <input
+        type="checkbox"
+        checked={ticked > 0 && ticked === workers.length}
+        indeterminate={ticked > 0 && ticked < workers.length}
+        onChange={toggle}
+      />
+      <span class="sr-only">All workers</span>
+    </label>
   )
 }
 
@@ -43,52 +135,8 @@ const Spacer = ({ heightPx }: { heightPx: number }) => (
   <tbody class="spacer" aria-hidden="true">
     {heightPx > 0 && (
       <tr>
-        <td colSpan={COLUMNS.length} style={{ height: `${heightPx}px` }} />
+        <td colSpan={COLUMN_COUNT} style={{ height: `${heightPx}px` }} />
       </tr>
     )}
   </tbody>
-)
-
-const FRESH_MS = 3_000
-
-function WorkerRow({ worker, rowIndex }: { worker: Worker; rowIndex: number }) {
-  const { nowMs } = useConsole()
-  const isFresh = nowMs.peek() - toMs(worker.entered_status_at) < FRESH_MS
-  return (
-    <tr class={`worker-row ${isFresh ? 'fresh' : ''}`} aria-rowindex={rowIndex} data-status={worker.status}>
-      <th scope="row" class="col-worker">
-        <a href={workerHash(worker.id)}>{worker.name}</a>
-        {worker.protected && <Protected />}
-        <span class="sub mono">{worker.id}</span>
-      </th>
-      <td class="col-status">
-        <WorkerStatusBadge worker={worker} />
-      </td>
-      <td class="col-for">
-        <Age since={worker.entered_status_at} />
-      </td>
-      <td class="col-doing">{isBooting(worker) ? <BootProgress worker={worker} /> : <Note text={noteOf(worker)} />}</td>
-      <td class="col-machine">
-        <span class="machine-type">{worker.instance_type ?? worker.template_name}</span>
-        <span class="sub">{worker.aws_region}</span>
-      </td>
-      <td class={`col-cost number ${isSpending(worker) ? '' : 'muted'}`}>{usdText(worker.cost_per_hour_usd)}/h</td>
-      <td class="col-actions">
-        <WorkerActions worker={worker} />
-      </td>
-    </tr>
-  )
-}
-
-const Note = ({ text }: { text: string }) => (
-  <span class="note" title={text}>
-    {text}
-  </span>
-)
-
-const Protected = () => (
-  <span class="protected" title="Protected">
-    <NamedIcon name="lock" />
-    <span class="sr-only">protected</span>
-  </span>
 )

@@ -1,25 +1,48 @@
-import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
-import { NamedIcon, StatusIcon } from '../parts/icons.tsx'
-import { PageState } from '../parts/page-states.tsx'
-import { useConsole } from '../parts/wiring.ts'
-import { WorkerTable } from '../parts/worker-table.tsx'
-import { isAllowed } from '../permission.ts'
-import { NO_FILTER, type WorkerFilter, workersHash } from '../router.ts'
-import { countText, usdText } from '../wording.ts'
-import { type FleetSummary, inOrder, matches, summaryOf, toneOf } from '../worker-view.ts'
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { NamedIcon } from '../../parts/icons.tsx'
+import { PageState } from '../../parts/page-states.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { isAllowed } from '../../permission.ts'
+import type { Query } from '../../router.ts'
+import { countText, usdText } from '../../wording.ts'
+import { type FleetSummary, summaryOf } from '../../worker-view.ts'
+import { BulkBar } from './bulk-bar.tsx'
+import { CreateDialog } from './create-dialog.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import type { Selection } from './selection.ts'
+import { useFleet } from './use-fleet.ts'
+import { filterOf, matcherOf, NO_FILTER, workersHash } from './worker-filter.ts'
+import { type WorkerOrder, workerOrder } from './worker-order.ts'
+import { WorkerTable } from './worker-table.tsx'
 
-export function WorkersPage({ filter }: { filter: WorkerFilter }) {
-  const { state } = useConsole()
-  const workers = [...state.workers.all().values()]
-  const summary = summaryOf(workers)
+export function WorkersPage({ query }: { query: Query }) {
+  const { state, router } = useConsole()
+  const order = useRef<WorkerOrder | null>(null)
+  const selection = useSignal<Selection>(new Set())
+  const filter = filterOf(query)
+  const workers = useFleet()
   if (workers.length === 0) return <NoWorkers />
-  const shown = inOrder(workers.filter(worker => matches(worker, filter)))
+  const summary = summaryOf(workers)
+  order.current ??= workerOrder()
+  const shown = order.current.sorted(workers.filter(matcherOf(filter)), filter.sort, state.samples.of)
+  const mayAct = isAllowed(state.info.value, 'terminateWorker')
   return (
     <section class="page">
       <Headline summary={summary} />
-      <FilterBar filter={filter} summary={summary} />
+      <FilterBar filter={filter} summary={summary} workers={workers} />
       <Creations />
-      {shown.length > 0 ? <WorkerTable workers={shown} /> : <NoMatch />}
+      {shown.length > 0 ? (
+        <WorkerTable
+          workers={shown}
+          sort={filter.sort}
+          onSort={sort => router.replace(workersHash({ ...filter, sort }))}
+          selection={mayAct ? selection : null}
+        />
+      ) : (
+        <NoMatch />
+      )}
+      {mayAct && <BulkBar workers={shown} selection={selection} />}
     </section>
   )
 }
@@ -48,61 +71,11 @@ function NewWorkerButton() {
       type="button"
       class="button primary"
       onClick={() => {
-        dialog.value = { kind: 'create' }
+        dialog.value = <CreateDialog />
       }}
     >
       <NamedIcon name="plus" />
       New worker
-    </button>
-  )
-}
-
-function FilterBar({ filter, summary }: { filter: WorkerFilter; summary: FleetSummary }) {
-  const { router } = useConsole()
-  const chips = WORKER_STATUSES.filter(status => summary.byStatus.has(status) || filter.statuses.includes(status))
-  return (
-    <search class="filters">
-      <fieldset class="chips">
-        <legend class="sr-only">Filter by status</legend>
-        <button
-          type="button"
-          class="chip"
-          aria-pressed={filter.statuses.length === 0}
-          onClick={() => router.replace(workersHash({ ...filter, statuses: [] }))}
-        >
-          All <span class="number">{summary.present}</span>
-        </button>
-        {chips.map(status => (
-          <StatusChip key={status} status={status} filter={filter} count={summary.byStatus.get(status) ?? 0} />
-        ))}
-      </fieldset>
-      <label class="search">
-        <NamedIcon name="search" />
-        <span class="sr-only">Search by name</span>
-        <input
-          type="search"
-          placeholder="Search by name"
-          value={filter.text}
-          onInput={event => router.replace(workersHash({ ...filter, text: event.currentTarget.value }))}
-        />
-      </label>
-    </search>
-  )
-}
-
-function StatusChip({ status, filter, count }: { status: WorkerStatus; filter: WorkerFilter; count: number }) {
-  const { router } = useConsole()
-  const isPressed = filter.statuses.includes(status)
-  const statuses = isPressed ? filter.statuses.filter(each => each !== status) : [...filter.statuses, status]
-  return (
-    <button
-      type="button"
-      class={`chip tone-${toneOf(status)}`}
-      aria-pressed={isPressed}
-      onClick={() => router.replace(workersHash({ ...filter, statuses }))}
-    >
-      <StatusIcon status={status} />
-      {status} <span class="number">{count}</span>
     </button>
   )
 }
@@ -112,14 +85,16 @@ function Creations() {
   const { asks } = useConsole()
   return (
     <div aria-live="polite">
-      {asks.creations.value.map(creation => (
-        <p key={creation.id} class="creation">
-          <NamedIcon name="waiting" />
-          <span>
-            Asked for <strong>{creation.name}</strong>…
-          </span>
-        </p>
-      ))}
+      {asks.creations.value
+        .filter(({ kind }) => kind === 'worker')
+        .map(creation => (
+          <p key={creation.id} class="creation">
+            <NamedIcon name="waiting" />
+            <span>
+              Asked for <strong>{creation.name}</strong>…
+            </span>
+          </p>
+        ))}
     </div>
   )
 }

@@ -1,0 +1,60 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { browserTests, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+
+const { open, api } = browserTests()
+
+const NAME = 'audit-e2e <b>bold</b>'
+let id = ''
+beforeAll(async () => {
+  id = (await api().call('createWorker', { body: { template_name: 'metal', name: NAME } })).id
+  await api().call('stopWorker', { params: { id }, body: { reason: 'because of the audit test' } })
+})
+
+const label = (text: string) => api().call('patchWorker', { params: { id }, body: { labels: { step: text } } })
+
+describe('the audit', () => {
+  it('tells who did what to which thing and why, as it happens', async () => {
+    const { page } = await open({ at: `#/audit?resource=worker:${id}` })
+    const row = page.locator('tbody tr', { hasText: 'because of the audit test' })
+    await row.getByText('stop', { exact: true }).waitFor()
+    expect(await row.innerText()).toMatch(/desired_status\s+RUNNING\s+became\s+STOPPED/)
+    await label('one')
+    await page.locator('tbody tr').first().getByText('{"step":"one"}').waitFor()
+    await screenshot(page, 'audit-worker-light')
+    await row.getByRole('link', { name: NAME, exact: true }).click()
+    await page.waitForURL(url => url.hash === `#/workers/${id}`)
+  })
+
+  it('is searched, and told apart by who did it', async () => {
+    const { page } = await open({ at: '#/audit' })
+    await page.getByLabel('Search the audit').fill('because of the audit')
+    await page.locator('tbody tr', { hasText: 'because of the audit test' }).waitFor()
+    expect(await page.locator('tbody tr').count()).toBe(1)
+    await page.getByRole('button', { name: 'Policies and controllers' }).click()
+    await page.getByText('No entry that was read so far matches.').waitFor()
+    expect(page.url()).toContain('by=system')
+    await page.getByRole('button', { name: 'Show all' }).click()
+    await page.locator('tbody tr', { hasText: 'provisioned' }).first().waitFor()
+    expect(await seriousViolations(page)).toEqual([])
+    await page
+      .locator('tbody tr', { hasText: NAME })
+      .first()
+      .getByRole('link', { name: /^worker\s?: only/ })
+      .click()
+    await page.getByRole('button', { name: `Only worker ${NAME}` }).click()
+    await page.waitForURL(url => url.hash === '#/audit')
+  })
+
+  it('goes back in pages, on a phone too', async () => {
+    for (let n = 0; n < 60; n += 10)
+      await Promise.all(Array.from({ length: 10 }, (_, more) => label(`page ${n + more}`)))
+    const { page } = await open({ at: `#/audit?resource=worker:${id}`, viewport: PHONE, theme: 'dark' })
+    await page.getByText('50 entries read so far').waitFor()
+    await screenshot(page, 'audit-phone-dark')
+    await page.getByRole('button', { name: 'Older entries' }).click()
+    await page.locator('tbody tr', { hasText: 'because of the audit test' }).waitFor()
+    await label('the newest')
+    await page.locator('tbody tr').first().getByText('"the newest"').waitFor()
+    expect(await page.locator('tbody tr').count()).toBeGreaterThan(60)
+  })
+})

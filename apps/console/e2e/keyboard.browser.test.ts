@@ -1,0 +1,172 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { browserTests, screenshot, seriousViolations } from './testing/browser.ts'
+import { ownWorkers } from './testing/own-workers.ts'
+
+const { open, api } = browserTests()
+const own = ownWorkers(api)
+const PAGES = ['overview', 'workers', 'sessions', 'definitions', 'labs', 'controllers', 'chaos', 'audit', 'settings']
+
+const press = async (page: Page, ...keys: string[]) => {
+  for (const key of keys) await page.keyboard.press(key)
+}
+
+interface Stop {
+  /** What it is called, or else what it looks like in the document. */
+  readonly name: string
+  readonly isSeen: boolean
+}
+
+/** Where the focus is, and whether it can be seen there. */
+const focused = (page: Page): Promise<Stop> =>
+  page.evaluate(() => {
+    const element = document.activeElement ?? document.body
+    const marks = [element, element.parentElement, element.closest('label')]
+    const isMarked = marks.some(each => {
+      const { outlineStyle, outlineWidth } = each ? getComputedStyle(each) : { outlineStyle: 'none', outlineWidth: '0' }
+      return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2
+    })
+    const { width, height } = element.getBoundingClientRect()
+    const label = element.closest('label')?.textContent
+    const text = (element.getAttribute('aria-label') ?? label ?? element.textContent ?? '').trim()
+    const name = element === document.body ? 'body' : text || element.outerHTML.slice(0, 120)
+    return { name, isSeen: isMarked && width > 0 && height > 0 }
+  })
+
+const STOPS_MAX = 80
+
+/** Everything that Tab comes to, from the top of the page to its end. */
+async function walk(page: Page): Promise<Stop[]> {
+  const stops: Stop[] = []
+  while (stops.length < STOPS_MAX) {
+    await page.keyboard.press('Tab')
+    const stop = await focused(page)
+    if (stop.name === 'body' || (stops.length > 0 && stop.name === stops[0]?.name)) break
+    stops.push(stop)
+  }
+  return stops
+}
+
+async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  for (let stop = 0; stop < STOPS_MAX; stop += 1) {
+    const now = await focused(page)
+    if (typeof name === 'string' ? now.name === name : name.test(now.name)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab never comes to ${name}`)
+}
+
+beforeAll(() => Promise.all([own.serving('keys-one'), own.make('keys-three')]))
+
+describe('the keyboard', () => {
+  it.each(PAGES)('comes to everything on %s, and the focus is seen everywhere', async name => {
+    const { page } = await open({ at: `#/${name}` })
+    const stops = await walk(page)
+    expect(stops.slice(0, 3).map(stop => stop.name)).toEqual(['Skip to content', 'Lablet Cloud Manager', 'Overview'])
+    expect(stops.filter(stop => !stop.isSeen)).toEqual([])
+    const buttons = await page.locator('main button:visible, main a[href]:visible').count()
+    expect(stops.length).toBeGreaterThanOrEqual(Math.min(STOPS_MAX, buttons))
+  })
+
+  it('skips the navigation, and goes to pages whose heading then has the focus', async () => {
+    const { page } = await open({ at: '#/workers' })
+    await press(page, 'Tab')
+    await screenshot(page, 'keyboard-skip-light')
+    await press(page, 'Enter')
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN')
+    await press(page, 'Tab')
+    expect((await focused(page)).name).toBe('New worker')
+    await page.getByRole('link', { name: 'Definitions' }).focus()
+    await press(page, 'Shift+Tab', 'Enter')
+    await page.locator('h1:focus', { hasText: /sessions/i }).waitFor()
+    expect(await page.title()).toBe('Sessions · LCM')
+    await page.goBack()
+    await page.locator('h1:focus', { hasText: 'Workers' }).waitFor()
+    expect(await page.title()).toBe('Workers · LCM')
+  })
+
+  it('stays on the heading of a page that shows something else first', async () => {
+    const { page } = await open({ at: '#/settings' })
+    const none = JSON.stringify({ items: [], next_cursor: null, revision: '1' })
+    await page.route('**/api/v1/lablet-sessions?*', async route => {
+      // Those that are over are read by the page itself, when it has a heading already.
+      if (route.request().url().includes('status=')) await page.locator('h1:focus', { hasText: 'Sessions' }).waitFor()
+      await route.fulfill({ contentType: 'application/json', body: none })
+    })
+    await page.route('**/api/v1/events', () => undefined)
+    await page.reload()
+    await page.locator('.setting').first().waitFor()
+    await page.getByRole('link', { name: 'Sessions' }).click()
+    await page.locator('h1:focus', { hasText: 'No sessions yet' }).waitFor()
+  })
+
+  it('opens, fills and sends a form, and Escape leads back', async () => {
+    const { page } = await open({ at: '#/workers?q=keys-' })
+    const opener = page.getByRole('button', { name: 'New worker' })
+    await tabTo(page, 'New worker')
+    await press(page, 'Enter')
+    await page.getByRole('dialog', { name: 'New worker' }).waitFor()
+    await press(page, 'Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await opener.evaluate(each => each === document.activeElement)).toBe(true)
+    await press(page, 'Enter')
+    await page.locator('dialog input[type=radio]:focus').waitFor()
+    await tabTo(page, /^Name/)
+    await page.keyboard.type('keys-two')
+    await press(page, 'Enter')
+    await page.getByRole('row').filter({ hasText: 'keys-two' }).waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await opener.evaluate(each => each === document.activeElement)).toBe(true)
+  })
+
+  it('goes through rows and menus to an act that has to be confirmed by typing', async () => {
+    const { page } = await open({ at: '#/workers?q=keys-three' })
+    await tabTo(page, 'More actions for keys-three')
+    await press(page, 'Enter')
+    await page.getByRole('dialog', { name: 'Actions for keys-three' }).waitFor()
+    expect(await seriousViolations(page)).toEqual([])
+    await press(page, 'Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect((await focused(page)).name).toBe('More actions for keys-three')
+    await press(page, 'Enter', 'ArrowUp')
+    while (!(await focused(page)).name.startsWith('Terminate…')) await press(page, 'ArrowUp')
+    await press(page, 'Enter')
+    await page.locator('dialog input[type=text]:focus').waitFor()
+    await page.keyboard.type('keys-thre')
+    await press(page, 'Enter')
+    await page.getByRole('dialog', { name: /keys-three/ }).waitFor()
+    await page.keyboard.type('e')
+    await page.getByRole('dialog').getByRole('button', { name: 'Terminate', disabled: false }).waitFor()
+    await press(page, 'Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByText('No worker matches.').waitFor()
+  })
+
+  it('leaves a dialog behind that belongs to another page', async () => {
+    const { page } = await open({ at: '#/sessions' })
+    await page.getByRole('link', { name: 'Workers' }).click()
+    await page.getByRole('button', { name: 'New worker' }).click()
+    await page.getByRole('dialog').waitFor()
+    await page.goBack()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.locator('h1:focus', { hasText: /sessions/i }).waitFor()
+    await page.goForward()
+    await page.getByRole('button', { name: 'New worker' }).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
+  it('hears of refusals, and puts them away', async () => {
+    const { page } = await open({ at: '#/workers?q=keys-one' })
+    const refusal = { type: 'about:blank', title: 'No', status: 409, code: 'worker_protected', detail: 'Not this one.' }
+    await page.route('**/api/v1/workers/*/stop', route =>
+      route.fulfill({ status: 409, contentType: 'application/problem+json', body: JSON.stringify(refusal) }),
+    )
+    await tabTo(page, 'Stop keys-one')
+    await press(page, 'Enter')
+    const notice = page.locator('[aria-live=polite]', { hasText: 'Could not stop keys-one' })
+    await notice.getByText('Not this one.').waitFor()
+    await tabTo(page, 'Dismiss')
+    await press(page, 'Enter')
+    await page.getByText('Not this one.').waitFor({ state: 'detached' })
+  })
+})

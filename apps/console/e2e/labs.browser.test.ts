@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest'
+import { browserTests, screenshot } from './testing/browser.ts'
+import { TWO_ROUTERS } from './testing/labs.ts'
+
+const { open, api } = browserTests()
+
+it('leaves the lab of a session to its session, and starts, stops, wipes and deletes one of nobody’s', async () => {
+  const body = { name: 'labs-e2e', topology: TWO_ROUTERS, lab_reuse: true }
+  const { id: definition } = await api().call('createDefinition', { body })
+  const { id } = await api().call('createSession', { body: { definition } })
+  const { page } = await open({ at: `#/labs?q=${id}` })
+  const row = page.locator('.lab-row')
+  await row.getByRole('link', { name: 'labs-e2e' }).waitFor()
+  await row.getByText('BOOTED', { exact: true }).waitFor()
+  const stop = row.getByRole('button', { name: /^Stop/ })
+  expect(await stop.getAttribute('aria-disabled')).toBe('true')
+  expect(await stop.getAttribute('title')).toContain('cancel that instead')
+  await screenshot(page, 'labs-bound-light')
+  await api().call('cancelSession', { params: { id } })
+
+  await row.getByText('unbound').waitFor()
+  await row.getByText('WIPED', { exact: true }).waitFor()
+  await row.getByRole('button', { name: /^Start/ }).click()
+  await row.getByText('BOOTED', { exact: true }).waitFor()
+  await stop.click()
+  await row.getByText('STOPPED', { exact: true }).waitFor()
+  const confirmed = async (act: string) => {
+    await row.getByRole('button', { name: new RegExp(`^${act}`) }).click()
+    const dialog = page.getByRole('dialog')
+    const button = dialog.getByRole('button', { name: act, exact: true })
+    expect(await button.isDisabled()).toBe(true)
+    await dialog.getByLabel('Type').fill(await dialog.locator('code').innerText())
+    await button.click()
+  }
+  await confirmed('Wipe')
+  await row.getByText('WIPED', { exact: true }).waitFor()
+  await confirmed('Delete')
+  await page.getByRole('heading', { name: 'No labs on any worker' }).or(page.getByText('No lab matches.')).waitFor()
+})
+
+it('offers nothing to those who may not', async () => {
+  const { page } = await open({ at: '#/labs', role: 'user' })
+  expect(await page.getByRole('button', { name: /^(Stop|Delete)/ }).count()).toBe(0)
+})

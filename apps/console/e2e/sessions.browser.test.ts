@@ -1,0 +1,232 @@
+import { readFileSync } from 'node:fs'
+import { toInstant } from '@lcm/domain/instant'
+import { systemClock } from '@lcm/runtime/clock'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+
+const { open, api } = browserTests()
+
+const TOPOLOGY = readFileSync('examples/labs/two-routers.yaml', 'utf8')
+const LAB = 'sessions-e2e'
+const HUGE = 'sessions-e2e-huge'
+const MINUTE_MS = 60_000
+const HOSTILE = '<img src=x onerror=alert(1)>'
+
+const book = (definition: string, startInMinutes = 0, minutes = 30) => {
+  const start = startInMinutes === 0 ? {} : { start: toInstant(systemClock.now() + startInMinutes * MINUTE_MS) }
+  return api().call('createSession', { body: { definition, duration_minutes: minutes, ...start } })
+}
+/** Comes with a token of their own instead of the cookie. */
+async function openAsUser(at: string) {
+  const { page } = await open()
+  const { secret } = await api().call('createToken', { body: { name: `user-${systemClock.now()}`, role: 'user' } })
+  await page.context().clearCookies()
+  await page.setExtraHTTPHeaders({ authorization: `Bearer ${secret}` })
+  await page.goto(`${inject('product').url}/${at}`)
+  await page.reload()
+  return { page, secret }
+}
+const rowOf = (page: Page, id: string) => page.locator(`tr[data-session="${id}"]`)
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+
+let served = ''
+
+beforeAll(async () => {
+  const topology = TOPOLOGY.replace('pat:8080:80', 'pat:2222:22')
+  await api().call('createDefinition', { body: { name: LAB, topology, max_duration_minutes: 120 } })
+  const needs = { cpu_cores: 2, memory_gb: 90_000, storage_gb: 1, node_count: 2 }
+  await api().call('createDefinition', { body: { name: HUGE, topology, needs } })
+  const body = { definition: LAB, duration_minutes: 30, reservation_id: HOSTILE }
+  served = (await api().call('createSession', { body })).id
+})
+
+describe('sessions', () => {
+  it('are booked with a look at where they would be placed', async () => {
+    const { page } = await open({ at: `#/sessions?definition=${LAB}` })
+    await button(page, 'Book a session').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Definition').selectOption({ label: `${LAB} 1.0.0 · 2 cpu, 1 GB` })
+    await dialog.getByText('It would have a place at once').waitFor()
+    await dialog.getByLabel('Minutes', { exact: true }).fill('121')
+    await dialog.getByText('Say between 1 and 120 minutes.').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Book' }).isDisabled()).toBe(true)
+    await dialog.getByRole('button', { name: '60 minutes' }).click()
+    await dialog.getByLabel('At', { exact: true }).check()
+    await dialog.getByLabel('Date and time').waitFor()
+    await screenshot(page, 'sessions-book-light')
+    expect(await seriousViolations(page)).toEqual([])
+    const before = await page.locator('tbody tr.session-row').count()
+    await dialog.getByRole('button', { name: 'Book' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.locator('tbody tr.session-row').nth(before).waitFor()
+  })
+
+  it('are extended, placed anew and cancelled', async () => {
+    const { id } = await book(LAB, 30)
+    const { page } = await open({ at: `#/sessions?q=${id}` })
+    const row = rowOf(page, id)
+    await row.getByText('SCHEDULED').waitFor()
+    const bar = page.locator(`.bar[href="#/sessions/${id}"]`)
+    expect(await bar.getAttribute('aria-label')).toMatch(/^sessions-e2e 1\.0\.0, SCHEDULED, .+–.+, on .+, owner you/)
+
+    await row.getByRole('button', { name: 'Extend' }).click()
+    await page.getByRole('dialog').getByLabel('Minutes more').fill('15')
+    await page.getByRole('dialog').getByRole('button', { name: 'Extend', exact: true }).click()
+    await expect
+      .poll(async () => (await api().call('getSession', { params: { id } })).timeslot)
+      .toSatisfy(({ start, end }) => Date.parse(end) - Date.parse(start) === 45 * MINUTE_MS)
+
+    await row.getByRole('button', { name: 'Requeue' }).click()
+    await expect
+      .poll(async () => (await api().call('getSession', { params: { id } })).state_history.map(each => each.because))
+      .toContain('admin asked for another place')
+    await row.getByText('SCHEDULED').waitFor()
+
+    await row.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+    await row.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel session' }).click()
+    await page.getByText('No session matches.').waitFor()
+    await button(page, /^TERMINATED/).click()
+    await row.getByText('admin cancelled it').waitFor()
+    expect(page.url()).toContain(`status=TERMINATED&q=${id}`)
+  })
+
+  it('that wait say why, and are tried again on request', async () => {
+    const { id } = await book(HUGE)
+    const { page } = await open({ at: `#/sessions?definition=${HUGE}` })
+    await rowOf(page, id)
+      .getByText(/memory/)
+      .waitFor()
+    await page
+      .getByRole('list', { name: 'Sessions without a worker' })
+      .getByRole('link', { name: HUGE })
+      .first()
+      .focus()
+    await page.keyboard.press('Enter')
+    await page.locator('.callout', { hasText: /Waiting .*memory/ }).waitFor()
+    const { version } = await api().call('getSession', { params: { id } })
+    await button(page, /^Retry/).click()
+    await expect.poll(async () => (await api().call('getSession', { params: { id } })).version).toBeGreaterThan(version)
+    await api().call('cancelSession', { params: { id } })
+    await page.locator('.session-line').getByText('TERMINATED').waitFor()
+  })
+
+  it('are found by filters and times that are in the address', async () => {
+    const { page } = await open({ at: `#/sessions?definition=${LAB}` })
+    await button(page, '7d').click()
+    await button(page, 'Mine').click()
+    await page.getByLabel('Search sessions').fill(served)
+    await rowOf(page, served).waitFor()
+    expect(page.url()).toMatch(new RegExp(`#/sessions\\?mine=yes&definition=${LAB}&q=${served}&range=7d$`))
+    await page.locator(`.bar[href="#/sessions/${served}"]`).waitFor()
+    await page.getByRole('link', { name: 'Later' }).click()
+    await page.locator(`.bar[href="#/sessions/${served}"]`).waitFor({ state: 'detached' })
+    expect(page.url()).toMatch(/&at=20\d\d-/)
+    await page.reload()
+    await rowOf(page, served).waitFor()
+    await page.getByRole('link', { name: 'Now', exact: true }).click()
+    await page.locator(`.bar[href="#/sessions/${served}"]`).waitFor()
+    await page.getByLabel('Search sessions').fill('nothing like it')
+    await button(page, 'Show all').click()
+    await rowOf(page, served).waitFor()
+  })
+
+  it('of others are neither seen nor touched', async () => {
+    const { page, secret } = await openAsUser(`#/sessions/${served}`)
+    await page.getByRole('heading', { name: 'No such session' }).waitFor()
+    await page.getByRole('link', { name: 'All sessions' }).click()
+    await button(page, 'Book a session').waitFor()
+    expect(await rowOf(page, served).count()).toBe(0)
+    expect(await button(page, 'Mine').count()).toBe(0)
+    const theirs = clientOf({ ...inject('product'), token: secret })
+    const { id } = await theirs.call('createSession', { body: { definition: HUGE, duration_minutes: 10 } })
+    await rowOf(page, id).getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel session' }).click()
+    await page.getByText('No session matches.').waitFor()
+  })
+})
+
+describe('a session', () => {
+  it('shows its slot, its steps, how to get in, its past and why', async () => {
+    const { page } = await open({ at: `#/sessions/${served}` })
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const steps = page.locator('.step')
+    await page.locator('.step.completed[data-step="mark_ready"]').waitFor()
+    expect(await steps.count()).toBe(7)
+    const doors = page.locator('.door-line')
+    expect(await doors.allTextContents()).toEqual([
+      expect.stringMatching(/^telnet \S+ \d+$/),
+      expect.stringMatching(/^telnet \S+ \d+$/),
+      expect.stringMatching(/^ssh \S+ -p \d+$/),
+    ])
+    await button(page, /^Copy ssh/).click()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await doors.last().textContent())
+    await page.locator('.slot-now').waitFor()
+    await page.getByText(/^ends in/).waitFor()
+    await page.locator('.session-history').getByText('admin booked it').waitFor()
+    await page.locator('.decision').first().waitFor()
+    await page.getByText(HOSTILE).waitFor()
+    expect(await page.locator('img[src="x"]').count()).toBe(0)
+    await button(page, 'Dismiss').click()
+    for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE }))
+      for (const theme of ['light', 'dark'] as const) {
+        await page.setViewportSize(viewport)
+        await page.emulateMedia({ colorScheme: theme })
+        await screenshot(page, `session-${device}-${theme}`)
+        expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
+        if ((device === 'phone') === (theme === 'dark')) expect(await seriousViolations(page)).toEqual([])
+      }
+  })
+})
+
+it('a thousand sessions on two hundred workers scroll smoothly', async () => {
+  const { page } = await open({ at: '#/overview' })
+  await crowd(page)
+  await page.goto(`${new URL(page.url()).origin}/#/sessions`)
+  await page.reload()
+  await expect.poll(() => page.locator('.bar').count()).toBe(1000)
+  await screenshot(page, 'sessions-crowd-light')
+  const cpuMs = await mainThread(page)
+  const beforeMs = await cpuMs()
+  await page.evaluate(async frames => {
+    const box = document.querySelector('.timeline-box')
+    for (let n = 0; n < frames; n++) {
+      box?.scrollBy(0, 40)
+      await new Promise(requestAnimationFrame)
+    }
+  }, FRAMES)
+  expect(((await cpuMs()) - beforeMs) / FRAMES).toBeLessThan(25)
+})
+
+const FRAMES = 60
+
+/** What the page has computed so far. Unlike the time between frames it does not grow when the machine is busy otherwise. */
+async function mainThread(page: Page): Promise<() => Promise<number>> {
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
+  return async () => {
+    const { metrics } = await cdp.send('Performance.getMetrics')
+    return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN)
+  }
+}
+
+/** The lists as if the fleet were that large. */
+async function crowd(page: Page): Promise<void> {
+  const { items, revision } = await api().call('listWorkers', {})
+  const [worker] = items
+  const session = await api().call('getSession', { params: { id: served } })
+  const workers = Array.from({ length: 200 }, (_, n) => ({ ...worker, id: `w-${n}`, name: `crowd-${n}` }))
+  const statuses = ['RUNNING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'STOPPING']
+  const sessions = Array.from({ length: 1000 }, (_, n) => {
+    const startMs = systemClock.now() + ((n % 19) - 3) * 30 * MINUTE_MS
+    const timeslot = { start: toInstant(startMs), end: toInstant(startMs + ((n % 4) + 1) * 30 * MINUTE_MS) }
+    return { ...session, id: `ls-${n}`, worker_id: `w-${n % 200}`, status: statuses[n % 5], timeslot }
+  })
+  const listed = (all: readonly unknown[]) => ({ items: all, next_cursor: null, revision })
+  await page.route('**/api/v1/workers?*', route => route.fulfill({ json: listed(workers) }))
+  await page.route('**/api/v1/lablet-sessions?*', route =>
+    route.fulfill({ json: listed(route.request().url().includes('status=') ? [] : sessions) }),
+  )
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Between browser and product: a proxy that can cut or hold what passes. */
+export interface Gate {
+  readonly url: string
+  /** Cuts every event stream and lets no new one through, until it is opened again. Everything else passes. */
+  cutEvents(): void
+  openEvents(): void
+  close(): Promise<void>
+}
+
+export async function gateTo(productUrl: string): Promise<Gate> {
+  const target = new URL(productUrl)
+  const streams = new Set<ServerResponse>()
+  let isCut = false
+  const pass = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const isStream = incoming.url?.startsWith('/api/v1/events') === true
+    if (isStream && isCut) return void outgoing.destroy()
+    if (isStream) streams.add(outgoing)
+    const { method, url: path, headers } = incoming
+    const onward = request({ host: target.hostname, port: target.port, method, path, headers }, answer => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    onward.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => {
+      streams.delete(outgoing)
+      onward.destroy()
+    })
+    incoming.pipe(onward)
+  }
+  const server = createServer(pass).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    cutEvents() {
+      isCut = true
+      for (const stream of streams) stream.destroy()
+    },
+    openEvents() {
+      isCut = false
+    },
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

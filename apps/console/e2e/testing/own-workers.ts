@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import type { Client } from '@lcm/client/client'
+import type { BodyInput } from '@lcm/contract/routes'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { systemClock } from '@lcm/runtime/clock'
+
+export const HOSTILE = '<img src=x onerror=alert(1)>'
+
+const LIMIT_MS = 45_000
+/** The smallest of the first fleet: it boots soonest. */
+const TEMPLATE = 'nested'
+
+/** Workers that a file of tests makes for itself, since all files share one product. */
+export function ownWorkers(api: () => Client) {
+  async function until(id: string, isSo: (worker: WorkerView) => boolean): Promise<WorkerView> {
+    const startedMs = systemClock.monotonic()
+    for (;;) {
+      const worker = await api().call('getWorker', { params: { id } })
+      if (isSo(worker)) return worker
+      if (systemClock.monotonic() - startedMs > LIMIT_MS)
+        throw new Error(`${worker.name} is still ${worker.status}, ${worker.license.status}`)
+      await systemClock.sleep(50)
+    }
+  }
+  const isServing = ({ status, service_status }: WorkerView) => status === 'RUNNING' && service_status === 'AVAILABLE'
+  const make = (name: string, more: Partial<BodyInput<'createWorker'>> = {}) =>
+    api().call('createWorker', { body: { template_name: TEMPLATE, name, ...more } })
+  return {
+    until,
+    make,
+    serving: async (name: string) => until((await make(name)).id, isServing),
+    /** With a session that can live nowhere else, because nothing else has that licence. */
+    async withSession(name: string, product: string): Promise<{ worker: WorkerView; sessionId: string }> {
+      const license = { product, token: 'a-token-of-the-tests' }
+      const { id } = await make(name, { license })
+      await until(id, worker => isServing(worker) && worker.license.status === 'REGISTERED')
+      const topology = readFileSync('examples/labs/two-routers.yaml', 'utf8')
+      const definition = `${name}-lab`
+      await api().call('createDefinition', { body: { name: definition, topology, license_affinity: [product] } })
+      const session = await api().call('createSession', { body: { definition, duration_minutes: 60 } })
+      const worker = await until(
+        id,
+        ({ reservations, ports }) => session.id in reservations && Object.keys(ports).length > 0,
+      )
+      return { worker, sessionId: session.id }
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import {
+  actionText,
+  auditHash,
+  changesOf,
+  type Entry,
+  filterOf,
+  matches,
+  NO_FILTER,
+  withNewest,
+  withOlder,
+} from './audit-log.ts'
+
+const entry = (n: number, more: Partial<Entry> = {}): Entry => ({
+  id: `e-${n}`,
+  at: `2026-01-02T03:04:${String(n).padStart(2, '0')}.000Z`,
+  actor: { id: 'admin', name: 'admin', role: 'admin' },
+  action: 'stop',
+  resource: 'worker:w-1',
+  before: {},
+  after: {},
+  reason: '',
+  ...more,
+})
+const page = (next_cursor: string | null, ...ns: number[]) => ({ items: ns.map(n => entry(n)), next_cursor })
+const ids = ({ entries }: { entries: readonly Entry[] }) => entries.map(({ id }) => id)
+
+describe('what is held', () => {
+  const held = withOlder(withNewest({ entries: [], cursor: null }, page('c4', 5, 4)), page('c2', 3, 2))
+
+  it('grows at its end by older pages', () => {
+    expect([ids(held), held.cursor]).toEqual([['e-5', 'e-4', 'e-3', 'e-2'], 'c2'])
+  })
+
+  it('grows at its top by what is new, and keeps where older ones are read on', () => {
+    const next = withNewest(held, page('c5', 6, 5))
+    expect([ids(next), next.cursor]).toEqual([['e-6', 'e-5', 'e-4', 'e-3', 'e-2'], 'c2'])
+  })
+
+  it('is the very same while nothing is new, so that nothing renders', () => {
+    expect(withNewest(held, page('c4', 5, 4))).toBe(held)
+  })
+
+  it('lets older ones go rather than hide a gap', () => {
+    const next = withNewest(held, page('c8', 9, 8))
+    expect([ids(next), next.cursor]).toEqual([['e-9', 'e-8'], 'c8'])
+  })
+
+  it('takes in what was written late at its place', () => {
+    expect(ids(withNewest(withNewest({ entries: [], cursor: null }, page('c', 5, 3)), page('c', 5, 4, 3)))).toEqual([
+      'e-5',
+      'e-4',
+      'e-3',
+    ])
+  })
+})
+
+describe('the filter', () => {
+  const nameOf = () => 'metal-1'
+  const has = (more: Partial<Entry>, filter: object) => matches(entry(1, more), { ...NO_FILTER, ...filter }, nameOf)
+
+  it('finds text in who, what, the name of the thing, the reason and the changes', () => {
+    const after = { desired_status: 'STOPPED' }
+    for (const text of ['ADMIN', 'stop', 'w-1', 'metal', 'maintenance', 'desired'])
+      expect(has({ after, reason: 'maintenance' }, { text })).toBe(true)
+    expect(has({ after }, { text: 'elephant' })).toBe(false)
+  })
+
+  it('tells people from policies and controllers', () => {
+    const policy = { actor: { id: 'policy:scaling', name: 'scaling', role: 'policy' } }
+    const house = { actor: { id: 'control-plane-api', name: 'control-plane-api', role: 'admin' } }
+    expect([{}, policy, house].map(more => has(more, { who: 'people' }))).toEqual([true, false, false])
+    expect([{}, policy, house].map(more => has(more, { who: 'system' }))).toEqual([false, true, true])
+  })
+
+  it('has an address', () => {
+    const filter = { text: 'a b', who: 'people' as const, resource: 'worker:w-1' }
+    const hash = auditHash(filter)
+    expect(filterOf(Object.fromEntries(new URLSearchParams(hash.split('?')[1])))).toEqual(filter)
+    expect(auditHash(NO_FILTER)).toBe('#/audit')
+    expect(filterOf({ by: 'nobody' })).toEqual(NO_FILTER)
+  })
+})
+
+describe('an entry', () => {
+  it('says what changed, and shortens what is long', () => {
+    const changes = changesOf(
+      entry(1, { before: { a: 1, b: 'x' }, after: { a: null, c: { d: 'e'.repeat(500) }, f: '' } }),
+    )
+    expect(changes.slice(0, 2)).toEqual([
+      { name: 'a', before: '1', after: 'null' },
+      { name: 'b', before: 'x', after: null },
+    ])
+    expect(changes[2]).toMatchObject({ before: null, after: expect.stringMatching(/^\{"d":"e{114}…$/) })
+    expect(changes[3]?.after).toBe('""')
+  })
+
+  it('says it in words', () => {
+    expect(actionText('scale_up_accepted')).toBe('scale up accepted')
+    expect(actionText('cancel-drain')).toBe('cancel drain')
+  })
+})

@@ -1,0 +1,119 @@
+import { NamedIcon } from '../../parts/icons.tsx'
+import { PageState } from '../../parts/page-states.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { isAllowed } from '../../permission.ts'
+import type { Query } from '../../router.ts'
+import { type AuditFilter, auditHash, filterOf, matches, NO_FILTER, WHO, type Who } from './audit-log.ts'
+import { AuditTable } from './audit-table.tsx'
+import { thingOf } from './audited-thing.ts'
+import { useAudit } from './use-audit.ts'
+
+export function AuditPage({ query }: { query: Query }) {
+  const { state } = useConsole()
+  return isAllowed(state.info.value, 'listAudit') ? <Audit filter={filterOf(query)} /> : <NotAllowed />
+}
+
+const NotAllowed = () => (
+  <PageState icon="lock" title="Not for your role">
+    <p>The audit is for administrators and operators.</p>
+  </PageState>
+)
+
+function Audit({ filter }: { filter: AuditFilter }) {
+  const { live } = useConsole().state
+  const audit = useAudit(filter.resource)
+  const nameOf = (resource: string) => thingOf(resource, live).name
+  const shown = audit.entries.filter(entry => matches(entry, filter, nameOf))
+  return (
+    <section class="page audit">
+      <header class="audit-head">
+        <h1 tabIndex={-1}>Audit</h1>
+        <p class="muted">Who did what, and when. New entries come by themselves.</p>
+      </header>
+      <Filters filter={filter} />
+      {audit.error !== null && <p class="refusal tone-red">The audit could not be read: {audit.error}</p>}
+      {!audit.isKnown && audit.error === null && <Bones />}
+      {shown.length > 0 && <AuditTable entries={shown} filter={filter} />}
+      {audit.isKnown && shown.length === 0 && <NoEntry isFiltered={audit.entries.length > 0} />}
+      {audit.isKnown && <Foot audit={audit} shownCount={shown.length} />}
+    </section>
+  )
+}
+
+const Bones = () => (
+  <div class="loading" aria-busy="true">
+    {[0, 1, 2, 3].map(row => (
+      <span key={row} class="bone row" />
+    ))}
+  </div>
+)
+
+const WHO_NAMES: Readonly<Record<Who, string>> = { all: 'All', people: 'People', system: 'Policies and controllers' }
+
+function Filters({ filter }: { filter: AuditFilter }) {
+  const { router } = useConsole()
+  const set = (more: Partial<AuditFilter>) => router.replace(auditHash({ ...filter, ...more }))
+  return (
+    <search class="filters">
+      <fieldset class="chips">
+        <legend class="sr-only">Filter by who did it</legend>
+        {WHO.map(who => (
+          <button key={who} type="button" class="chip" aria-pressed={filter.who === who} onClick={() => set({ who })}>
+            {WHO_NAMES[who]}
+          </button>
+        ))}
+        {filter.resource !== '' && <ResourceChip resource={filter.resource} onClear={() => set({ resource: '' })} />}
+      </fieldset>
+      <label class="search">
+        <NamedIcon name="search" />
+        <span class="sr-only">Search the audit</span>
+        <input
+          type="search"
+          placeholder="Who, what, why"
+          value={filter.text}
+          onInput={event => set({ text: event.currentTarget.value })}
+        />
+      </label>
+    </search>
+  )
+}
+
+function ResourceChip({ resource, onClear }: { resource: string; onClear: () => void }) {
+  const { live } = useConsole().state
+  const { kind, name } = thingOf(resource, live)
+  return (
+    <button type="button" class="chip" aria-pressed="true" onClick={onClear}>
+      Only {kind} {name}
+      <NamedIcon name="close" />
+      <span class="sr-only">, show everything again</span>
+    </button>
+  )
+}
+
+function NoEntry({ isFiltered }: { isFiltered: boolean }) {
+  const { router } = useConsole()
+  if (!isFiltered) return <p class="no-match">Nothing is on record here.</p>
+  return (
+    <div class="no-match">
+      <p>No entry that was read so far matches.</p>
+      <button type="button" class="button" onClick={() => router.replace(auditHash(NO_FILTER))}>
+        Show all
+      </button>
+    </div>
+  )
+}
+
+const Foot = ({ audit, shownCount }: { audit: ReturnType<typeof useAudit>; shownCount: number }) => (
+  <footer class="audit-foot">
+    <p class="muted number">
+      {shownCount < audit.entries.length && `${shownCount} of `}
+      {audit.entries.length === 1 ? '1 entry' : `${audit.entries.length} entries`}
+      {audit.cursor === null ? ', that is all' : ' read so far'}
+    </p>
+    {audit.cursor !== null && (
+      <button type="button" class="button" aria-disabled={audit.isReadingOlder} onClick={audit.readOlder}>
+        {audit.isReadingOlder ? 'Reading…' : 'Older entries'}
+      </button>
+    )}
+  </footer>
+)

@@ -1,0 +1,49 @@
+import { PageState } from '../../parts/page-states.tsx'
+import { useRead } from '../../parts/use-read.ts'
+import { useConsole } from '../../parts/wiring.ts'
+import type { Query } from '../../router.ts'
+import { FeedCard } from './feed-card.tsx'
+import { JournalCard } from './journal-card.tsx'
+import { MachinesCard } from './machines-card.tsx'
+import { useSim } from './use-sim.ts'
+import { WeatherCard } from './weather-card.tsx'
+
+export function ChaosPage(_: { query: Query }) {
+  const { state } = useConsole()
+  const info = state.info.value
+  const base = info?.actor.role === 'admin' ? info.sim_control : null
+  return base === null ? <NoChaos /> : <Chaos base={base} />
+}
+
+const EVERY_MS = 1_000
+
+function Chaos({ base }: { base: string }) {
+  const sim = useSim(base)
+  const faults = useRead('faults', (_client, signal) => sim.client.faults(signal), { everyMs: EVERY_MS })
+  return (
+    <section class="page chaos">
+      <header class="headline">
+        <div>
+          <h1 tabIndex={-1}>Chaos</h1>
+          <p class="muted">Break the simulated cloud behind LCM's back, and watch it heal.</p>
+        </div>
+      </header>
+      <div class="chaos-columns">
+        <div>
+          <MachinesCard sim={sim} />
+          <WeatherCard sim={sim} faults={faults} />
+          <JournalCard sim={sim} />
+        </div>
+        <FeedCard deeds={sim.deeds} />
+      </div>
+    </section>
+  )
+}
+
+const NoChaos = () => (
+  <PageState icon="flask" title="There is nothing to break here">
+    <p>
+      Chaos is for the simulated cloud, and for admins: <code>lcm up --cloud sim</code> runs one.
+    </p>
+  </PageState>
+)

@@ -1,0 +1,67 @@
+import type { DecisionRecord } from '@lcm/domain/decision'
+import { NamedIcon } from '../../parts/icons.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { timeText } from '../../wording.ts'
+import { thingOf } from '../audit/audited-thing.ts'
+import { type Deed, feedOf } from './machine-view.ts'
+
+const SHOWN_MAX = 60
+
+/** What was done here, and what LCM made of it: cause and effect in one list. */
+export function FeedCard({ deeds }: { deeds: readonly Deed[] }) {
+  const { state } = useConsole()
+  const feed = feedOf(deeds, state.decisions.all()).slice(0, SHOWN_MAX)
+  return (
+    <section class="card feed" aria-labelledby="feed-title">
+      <h2 id="feed-title">
+        What LCM decides <span class="muted">live</span>
+      </h2>
+      {feed.length === 0 ? (
+        <p class="muted">Nothing since this page was opened: all is as it is wanted. Stop a machine and look here.</p>
+      ) : (
+        <ScrollBox label="What LCM decides">
+          <ol class="feed-list">
+            {feed.map(item =>
+              'deed' in item ? (
+                <DeedLine key={item.deed.id} deed={item.deed} />
+              ) : (
+                <DecisionLine key={item.decision.id} atMs={item.atMs} decision={item.decision} />
+              ),
+            )}
+          </ol>
+        </ScrollBox>
+      )}
+    </section>
+  )
+}
+
+const DeedLine = ({ deed: { atMs, text } }: { deed: Deed }) => (
+  <li class="feed-line deed">
+    <time class="number">{timeText(atMs)}</time>
+    <p>
+      <NamedIcon name="flask" />
+      <span>
+        <strong>You</strong> {text}
+      </span>
+    </p>
+  </li>
+)
+
+function DecisionLine({ atMs, decision }: { atMs: number; decision: DecisionRecord }) {
+  const { state } = useConsole()
+  const { kind, name, href } = thingOf(decision.resource, state.live)
+  return (
+    <li class="feed-line">
+      <time class="number">{timeText(atMs)}</time>
+      <p>
+        <code class="decision-action">{decision.action}</code> <span class="muted">{kind}</span>{' '}
+        {href === null ? name : <a href={href}>{name}</a>}
+      </p>
+      <p class="feed-because">{decision.because}</p>
+      {decision.outcome !== '' && decision.outcome !== decision.because && (
+        <p class="feed-because muted">{decision.outcome}</p>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,77 @@
+import { toMs } from '@lcm/domain/instant'
+import { useSignal } from '@preact/signals'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { useRead } from '../../parts/use-read.ts'
+import { timeText } from '../../wording.ts'
+import { isFailed } from './machine-view.ts'
+import type { JournalEntry } from './sim-client.ts'
+import type { Sim } from './use-sim.ts'
+
+const EVERY_MS = 2_000
+const READ_MAX = 500
+const SHOWN_MAX = 60
+
+/** What AWS was asked, as AWS saw it. */
+export function JournalCard({ sim }: { sim: Sim }) {
+  const isFailedOnly = useSignal(false)
+  const requests = useRead('requests', (_client, signal) => sim.client.requests(READ_MAX, signal), {
+    everyMs: EVERY_MS,
+  })
+  const calls = (requests.value ?? []).filter(call => !isFailedOnly.value || isFailed(call)).slice(0, SHOWN_MAX)
+  return (
+    <section class="card journal" aria-labelledby="journal-title">
+      <header>
+        <h2 id="journal-title">
+          Request journal <span class="muted">what AWS was asked</span>
+        </h2>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isFailedOnly.value}
+            onChange={event => {
+              isFailedOnly.value = event.currentTarget.checked
+            }}
+          />
+          <span>Only what failed</span>
+        </label>
+      </header>
+      {requests.error !== null && (
+        <p class="read-failed" role="alert">
+          Could not ask the simulated cloud: {requests.error}
+        </p>
+      )}
+      {requests.value !== null && calls.length === 0 && <p class="muted">No such call yet.</p>}
+      {calls.length > 0 && <Calls calls={calls} />}
+    </section>
+  )
+}
+
+const Calls = ({ calls }: { calls: readonly JournalEntry[] }) => (
+  <ScrollBox label="Request journal">
+    <table class="calls">
+      <thead>
+        <tr>
+          <th scope="col">At</th>
+          <th scope="col">Call</th>
+          <th scope="col">Region</th>
+          <th scope="col">Answer</th>
+          <th scope="col">About</th>
+        </tr>
+      </thead>
+      <tbody>
+        {calls.map((call, index) => (
+          <tr key={`${call.at} ${call.invocation_id} ${call.attempt} ${index}`} class={isFailed(call) ? 'failed' : ''}>
+            <td class="number">{timeText(toMs(call.at))}</td>
+            <th scope="row">{call.action}</th>
+            <td>{call.region}</td>
+            <td class="number">
+              {call.status} {call.code}
+              {call.fault !== null && <span class="trouble tone-red">{call.fault.replaceAll('_', ' ')}</span>}
+            </td>
+            <td class="mono">{call.instance_ids.join(', ')}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </ScrollBox>
+)

@@ -1,0 +1,123 @@
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { NamedIcon } from '../../parts/icons.tsx'
+import { Menu, type MenuItem } from '../../parts/menu.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { actsOn, cmlTroubles, nameOf, type Pair } from './machine-view.ts'
+import type { CmlFaults, MachineAct } from './sim-client.ts'
+import type { Sim } from './use-sim.ts'
+
+interface ActionProps {
+  readonly pair: Pair
+  readonly sim: Sim
+}
+
+const PAST: Readonly<Record<MachineAct, string>> = {
+  start: 'started',
+  stop: 'stopped',
+  reboot: 'rebooted',
+  terminate: 'terminated',
+}
+const LABELS: Readonly<Record<MachineAct, string>> = {
+  start: 'Start',
+  stop: 'Stop',
+  reboot: 'Reboot',
+  terminate: 'Terminate…',
+}
+
+export function MachineActions({ pair, sim }: ActionProps) {
+  const { dialog } = useConsole()
+  const name = nameOf(pair)
+  const acts = actsOn(pair.machine)
+  return (
+    <span class="actions">
+      {acts.map(act => (
+        <button
+          key={act}
+          type="button"
+          class={`button small ${act === 'terminate' ? 'danger' : ''}`}
+          onClick={() => {
+            if (act === 'terminate') dialog.value = <TerminateDialog pair={pair} sim={sim} />
+            else actOn(sim, pair, act)
+          }}
+        >
+          {LABELS[act]}
+          <span class="sr-only"> {name} behind LCM's back</span>
+        </button>
+      ))}
+      {pair.machine.state === 'running' && (
+        <button
+          type="button"
+          class="button small"
+          aria-haspopup="dialog"
+          onClick={event => {
+            dialog.value = <Menu label={`CML of ${name}`} anchor={event.currentTarget} items={cmlItems(sim, pair)} />
+          }}
+        >
+          CML <NamedIcon name="more" />
+          <span class="sr-only"> of {name}</span>
+        </button>
+      )}
+    </span>
+  )
+}
+
+const actOn = (sim: Sim, pair: Pair, act: MachineAct) =>
+  sim.act(`${PAST[act]} ${nameOf(pair)} behind LCM's back`, client => client.act(pair.machine.instance_id, act))
+
+function cmlItems(sim: Sim, pair: Pair): MenuItem[] {
+  const { instance_id, cml_faults } = pair.machine
+  const name = nameOf(pair)
+  const broken = (key: string, words: { label: string; help: string; text: string }, faults: CmlFaults): MenuItem => ({
+    key,
+    label: words.label,
+    help: words.help,
+    isDanger: false,
+    bar: null,
+    onPick: () => sim.act(`${words.text} ${name}`, client => client.breakCml(instance_id, faults)),
+  })
+  return [
+    broken(
+      'fail',
+      { label: 'Answer 500', help: 'To every call', text: 'let every call fail at the CML of' },
+      { fail_one_in: 1 },
+    ),
+    broken('cut', { label: 'Cut the network', help: 'Its labs go on', text: 'cut the network to' }, { network: 'cut' }),
+    broken(
+      'expire',
+      { label: 'Expire tokens early', help: 'Sessions last seconds', text: 'let tokens expire at the CML of' },
+      { session_lifetime_factor: 0.0001 },
+    ),
+    {
+      key: 'forget',
+      label: 'Forget all sessions',
+      help: 'Whoever is logged in is out',
+      isDanger: false,
+      bar: null,
+      onPick: () => sim.act(`ended all sessions at the CML of ${name}`, client => client.forgetSessions(instance_id)),
+    },
+    {
+      key: 'heal',
+      label: 'Heal CML',
+      help: 'All as the preset has it',
+      isDanger: false,
+      bar: cmlTroubles(cml_faults).length === 0 ? 'Nothing is wrong with it' : null,
+      onPick: () => sim.act(`healed the CML of ${name}`, client => client.healCml(instance_id)),
+    },
+  ]
+}
+
+function TerminateDialog({ pair, sim }: ActionProps) {
+  return (
+    <ConfirmDialog
+      title={`Terminate ${nameOf(pair)} behind LCM's back?`}
+      verb="Terminate"
+      typed={null}
+      onConfirm={() => actOn(sim, pair, 'terminate')}
+    >
+      <p>
+        The simulated machine <code>{pair.machine.instance_id}</code> and its disk go, with every lab on them, as if
+        somebody had done it in the AWS console.
+      </p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest'
+import { simClient } from './sim-client.ts'
+
+const signal = new AbortController().signal
+
+it('asks the control API by its own words', async () => {
+  const sent: string[] = []
+  const sim = simClient('/sim/v1', async (url, { method, body }) => {
+    sent.push([method, url, body].filter(Boolean).join(' '))
+    return Response.json({ items: ['old', 'new'] })
+  })
+  expect(await sim.requests(2, signal)).toEqual(['new', 'old'])
+  await sim.machines(signal)
+  await sim.act('i-1', 'stop')
+  await sim.usePreset('hostile')
+  await sim.script('RunInstances', 2, { fault: 'lost_answer' })
+  await sim.reset()
+  await sim.breakCml('i-1', { network: 'cut' })
+  await sim.healCml('i-1')
+  await sim.forgetSessions('i-1')
+  expect(sent).toEqual([
+    'GET /sim/v1/requests?limit=2',
+    'GET /sim/v1/instances',
+    'POST /sim/v1/instances/i-1/stop',
+    'PATCH /sim/v1/faults {"preset":"hostile"}',
+    'POST /sim/v1/faults/next {"action":"RunInstances","times":2,"fault":"lost_answer"}',
+    'POST /sim/v1/faults/reset',
+    'PATCH /sim/v1/instances/i-1/cml/faults {"network":"cut"}',
+    'DELETE /sim/v1/instances/i-1/cml/faults',
+    'POST /sim/v1/instances/i-1/cml/forget-sessions',
+  ])
+})
+
+it.each([
+  [Response.json({ code: 'x', message: 'it is stopped' }, { status: 409 }), 'it is stopped'],
+  [Response.json({ detail: 'sign in' }, { status: 401 }), 'sign in'],
+  [new Response('<html>', { status: 502 }), 'the simulator answered 502'],
+])('a refusal is told in its words', async (response, words) => {
+  await expect(simClient('', async () => response).machines(signal)).rejects.toThrow(words)
+})

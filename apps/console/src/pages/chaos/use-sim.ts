@@ -1,0 +1,33 @@
+import { useSignal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
+import { useConsole } from '../../parts/wiring.ts'
+import { failureText } from '../../wording.ts'
+import type { Deed } from './machine-view.ts'
+import { type SimClient, simClient } from './sim-client.ts'
+
+export interface Sim {
+  readonly client: SimClient
+  /** What was done on this page, the newest first. */
+  readonly deeds: readonly Deed[]
+  /** Does something to the simulated cloud and notes it as `text`; a refusal is told. */
+  act(text: string, send: (client: SimClient) => Promise<unknown>): Promise<void>
+}
+
+export function useSim(base: string): Sim {
+  const { notices, nowMs } = useConsole()
+  const client = useMemo(() => simClient(base, (url, init) => fetch(url, init)), [base])
+  const deeds = useSignal<readonly Deed[]>([])
+  return {
+    client,
+    deeds: deeds.value,
+    async act(text, send) {
+      const deed: Deed = { id: `deed ${deeds.value.length}`, atMs: nowMs.peek(), text }
+      try {
+        await send(client)
+        deeds.value = [deed, ...deeds.value]
+      } catch (error) {
+        notices.tell('refused', `The simulated cloud refused: ${text}`, failureText(error))
+      }
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import type { Client } from '@lcm/client/client'
+import type { Asks } from '../../asks.ts'
+import type { Info } from '../../live-state.ts'
+import { isAllowed } from '../../permission.ts'
+import type { Definition } from './definition-groups.ts'
+
+export const DEFINITION_ACTS = ['preview', 'edit', 'sync', 'deprecate', 'delete'] as const
+export type DefinitionAct = (typeof DEFINITION_ACTS)[number]
+
+interface ActWords {
+  readonly label: string
+  /** Completes "Could not …", before the definition's name. */
+  readonly verb: string
+  readonly help: string
+}
+
+export const ACT_WORDS: Readonly<Record<DefinitionAct, ActWords>> = {
+  preview: { label: 'Preview…', verb: 'preview', help: 'Where a session of it would be placed now' },
+  edit: { label: 'New version…', verb: 'change', help: 'Says it anew; what is booked keeps the old one' },
+  sync: { label: 'Sync', verb: 'sync', help: 'Fetches its topology again' },
+  deprecate: { label: 'Deprecate…', verb: 'deprecate', help: 'Nobody can book it any more' },
+  delete: { label: 'Delete…', verb: 'delete', help: 'Forgets that it ever was' },
+}
+
+/** What may be asked of it now, by whom. */
+export function actsOf(definition: Definition, info: Info | null): DefinitionAct[] {
+  const { status, source } = definition
+  const isOver = status === 'DEPRECATED'
+  const isAuthor = isAllowed(info, 'putDefinition')
+  return [
+    'preview' as const,
+    ...(isAuthor && !isOver ? (['edit'] as const) : []),
+    ...(isAuthor && !isOver && source !== 'inline' ? (['sync'] as const) : []),
+    ...(isAuthor && !isOver ? (['deprecate'] as const) : []),
+    ...(isAuthor && isOver ? (['delete'] as const) : []),
+  ]
+}
+
+/** What needs nothing but the definition. */
+export const askDefinition = (
+  asks: Asks,
+  definition: Definition,
+  act: 'sync' | 'deprecate' | 'delete',
+): Promise<boolean> =>
+  asks.ask({ kind: 'definition', id: definition.id, name: fullName(definition) }, ACT_WORDS[act].verb, client =>
+    sent(client, definition, act),
+  )
+
+export const fullName = ({ name, definition_version }: Definition): string => `${name} ${definition_version}`
+
+async function sent(client: Client, { id, version }: Definition, act: 'sync' | 'deprecate' | 'delete') {
+  const params = { id }
+  if (act === 'sync') return client.call('syncDefinition', { params, body: {} })
+  if (act === 'deprecate') return client.call('deprecateDefinition', { params, body: {} })
+  await client.call('deleteDefinition', { params })
+  // What is removed has no next version: the ask is over when it has gone.
+  return { version: version + 1 }
+}

@@ -1,0 +1,96 @@
+import { ApiError } from '@lcm/client/api-error'
+import { aDefinition } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import {
+  bodyOf,
+  draftOf,
+  EMPTY_DRAFT,
+  gutterOf,
+  isComplete,
+  nameFromFile,
+  rangeOfLine,
+  wrongLines,
+} from './definition-draft.ts'
+
+const before = {
+  ...aDefinition({
+    name: 'bgp',
+    title: 'Old',
+    license_affinity: ['CML_Enterprise'],
+    boot_lead_minutes: 5,
+    description: 'Two routers',
+  }),
+  topology: 'lab: {}\n',
+  graph: null,
+  given: { needs: true, port_template: false },
+}
+
+describe('a draft', () => {
+  it('begins as the definition is, and keeps what the form does not ask for', () => {
+    const draft = { ...draftOf(before), title: 'New ' }
+    expect(draft).toMatchObject({ name: 'bgp', from: 'text', topology: 'lab: {}\n', minutes: '60', reuse: false })
+    expect(bodyOf(draft, before)).toEqual({
+      title: 'New',
+      description: 'Two routers',
+      source: 'inline',
+      topology: 'lab: {}\n',
+      cml_version: { min: null, max: null },
+      license_affinity: ['CML_Enterprise'],
+      boot_lead_minutes: 5,
+      max_duration_minutes: 60,
+      lab_reuse: false,
+      needs: before.needs,
+    })
+  })
+
+  it('names an address instead of a text', () => {
+    const draft = { ...EMPTY_DRAFT, name: 'x', from: 'address', source: ' https://example.org/x.yaml' } as const
+    expect(bodyOf(draft, null)).toEqual({
+      title: '',
+      source: 'https://example.org/x.yaml',
+      max_duration_minutes: 60,
+      lab_reuse: false,
+    })
+    expect(draftOf({ ...before, source: 's3://b/x' })).toMatchObject({ from: 'address', source: 's3://b/x' })
+  })
+
+  it('is complete with a name, a number of minutes and a topology', () => {
+    const whole = { ...EMPTY_DRAFT, name: 'x', topology: 'lab:' }
+    expect(isComplete(whole)).toBe(true)
+    for (const part of [{ name: '' }, { topology: ' \n' }, { minutes: 'soon' }, { from: 'address' as const }])
+      expect(isComplete({ ...whole, ...part })).toBe(false)
+  })
+})
+
+it.each([
+  ['My Lab (2).yaml', 'my-lab-2'],
+  ['bgp.yml', 'bgp'],
+  ['---', ''],
+])('%s suggests the name %j', (file, name) => expect(nameFromFile(file)).toBe(name))
+
+describe('a line that is wrong', () => {
+  it('is told by the refusal', () => {
+    const problem = { type: '', title: '', status: 422, detail: '', code: 'topology_invalid' }
+    const errors = [
+      { path: 'body.topology.nodes.1', message: 'twice', line: 10 },
+      { path: 'body.name', message: 'no name' },
+    ]
+    expect([...wrongLines(new ApiError({ ...problem, errors }))]).toEqual([[10, 'twice']])
+    expect(wrongLines(new Error('gone')).size).toBe(0)
+  })
+
+  it('is found in the text, also when it is the last, or beyond it', () => {
+    const text = 'one\ntwo\nthree'
+    const lineOf = (line: number) => text.slice(...rangeOfLine(text, line))
+    expect([1, 2, 3, 9].map(lineOf)).toEqual(['one', 'two', 'three', 'three'])
+  })
+
+  it('stands out among the numbers', () => {
+    expect(gutterOf('a\nb\nc\nd', new Set([3]))).toEqual([
+      { text: '1\n2\n', isWrong: false },
+      { text: '3\n', isWrong: true },
+      { text: '4\n', isWrong: false },
+    ])
+    expect(gutterOf('', new Set([1]))).toEqual([{ text: '1\n', isWrong: true }])
+  })
+})

@@ -1,0 +1,120 @@
+import { ApiError } from '@lcm/client/api-error'
+import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
+
+/** What somebody fills in to define a lab, as text: what is empty is left to the API. */
+export interface DefinitionDraft {
+  readonly name: string
+  readonly title: string
+  readonly from: 'text' | 'address'
+  readonly topology: string
+  readonly source: string
+  readonly minutes: string
+  readonly reuse: boolean
+}
+
+export const EMPTY_DRAFT: DefinitionDraft = {
+  name: '',
+  title: '',
+  from: 'text',
+  topology: '',
+  source: '',
+  minutes: '60',
+  reuse: false,
+}
+
+type Known = AnswerOf<'getDefinition'>
+
+export const draftOf = ({
+  name,
+  title,
+  source,
+  topology,
+  max_duration_minutes,
+  lab_reuse,
+}: Known): DefinitionDraft => ({
+  name,
+  title,
+  from: source === 'inline' ? 'text' : 'address',
+  topology: topology ?? '',
+  source: source === 'inline' ? '' : source,
+  minutes: String(max_duration_minutes),
+  reuse: lab_reuse,
+})
+
+export const isComplete = ({ name, from, topology, source, minutes }: DefinitionDraft): boolean =>
+  name !== '' && /^\d+$/.test(minutes) && (from === 'text' ? topology.trim() !== '' : source.trim() !== '')
+
+type Body = BodyInput<'putDefinition'>
+
+/** All fields: what the form does not ask for is as it was, and what followed from the topology follows from the new one. */
+export function bodyOf(draft: DefinitionDraft, before: Known | null): Body {
+  const { title, from, topology, source, minutes, reuse } = draft
+  return {
+    ...(before === null ? {} : kept(before)),
+    title: title.trim(),
+    max_duration_minutes: Number(minutes),
+    lab_reuse: reuse,
+    ...(from === 'text' ? { source: 'inline', topology } : { source: source.trim() }),
+  }
+}
+
+const kept = (before: Known): Body => {
+  const { description, cml_version, license_affinity, boot_lead_minutes, needs, port_template, given } = before
+  return {
+    description,
+    cml_version,
+    license_affinity,
+    boot_lead_minutes,
+    ...(given.needs ? { needs } : {}),
+    ...(given.port_template ? { port_template } : {}),
+  }
+}
+
+const NAME_CHARS_MAX = 63
+
+/** A name that a file suggests: `My Lab (2).yaml` is my-lab-2. */
+export const nameFromFile = (file: string): string =>
+  file
+    .toLowerCase()
+    .replace(/\.ya?ml$/, '')
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, NAME_CHARS_MAX)
+
+/** Lines of the topology that the API found wrong, each with what it says of it. */
+export function wrongLines(refusal: unknown): ReadonlyMap<number, string> {
+  const errors = refusal instanceof ApiError ? (refusal.problem.errors ?? []) : []
+  return new Map(errors.flatMap(({ line, message }) => (line === undefined ? [] : [[line, message]])))
+}
+
+/** Where a line is in a text, from its first character to its last. */
+export function rangeOfLine(text: string, line: number): readonly [number, number] {
+  let from = 0
+  for (let n = 1; n < line; n += 1) {
+    const next = text.indexOf('\n', from)
+    if (next < 0) break
+    from = next + 1
+  }
+  const end = text.indexOf('\n', from)
+  return [from, end < 0 ? text.length : end]
+}
+
+export interface GutterPart {
+  readonly text: string
+  readonly isWrong: boolean
+}
+
+/** Line numbers in as few pieces as there are wrong lines: a file may have sixty thousand lines. */
+export function gutterOf(text: string, wrong: ReadonlySet<number>): GutterPart[] {
+  const count = text.split('\n').length
+  const parts: GutterPart[] = []
+  let pending: string[] = []
+  for (let line = 1; line <= count; line += 1) {
+    if (!wrong.has(line)) pending.push(`${line}\n`)
+    else {
+      parts.push({ text: pending.join(''), isWrong: false }, { text: `${line}\n`, isWrong: true })
+      pending = []
+    }
+  }
+  return [...parts, { text: pending.join(''), isWrong: false }].filter(part => part.text !== '')
+}

@@ -1,0 +1,140 @@
+import dagre from '@dagrejs/dagre'
+import type { LabGraph } from '@lcm/contract/lablet-bodies'
+
+export interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+export interface DrawnNode extends Point {
+  readonly id: string
+  readonly label: string
+  readonly node_definition: string
+  /** Around the point. */
+  readonly width: number
+  readonly height: number
+}
+
+export interface DrawnLink {
+  readonly key: string
+  readonly label: string
+  /** From one node's edge to the other's. */
+  readonly points: readonly Point[]
+}
+
+export interface Drawing {
+  readonly width: number
+  readonly height: number
+  readonly nodes: readonly DrawnNode[]
+  readonly links: readonly DrawnLink[]
+}
+
+const NODE_HEIGHT = 46
+const NODE_WIDTH_MIN = 96
+const NODE_WIDTH_MAX = 190
+const CHAR_WIDTH = 7.4
+const PADDING = 26
+const MARGIN = 16
+
+/** Labels longer than this are cut where they are drawn. */
+export const LABEL_CHARS_MAX = Math.floor((NODE_WIDTH_MAX - PADDING) / CHAR_WIDTH)
+
+export const cut = (text: string): string =>
+  text.length <= LABEL_CHARS_MAX ? text : `${text.slice(0, LABEL_CHARS_MAX - 1)}…`
+
+const widthOf = (text: string): number =>
+  Math.min(NODE_WIDTH_MAX, Math.max(NODE_WIDTH_MIN, text.length * CHAR_WIDTH + PADDING))
+
+/** Beyond, finding good layers takes seconds in which the page stands still. */
+const LAYERED_LINKS_MAX = 160
+
+/** The same lab is drawn the same way. */
+export const drawingOf = (graph: LabGraph): Drawing =>
+  graph.links.length > LAYERED_LINKS_MAX ? gridOf(graph) : layersOf(graph)
+
+/** Nodes in layers, with few crossings. */
+function layersOf({ nodes, links }: LabGraph): Drawing {
+  const graph = new dagre.graphlib.Graph({ multigraph: true })
+  graph.setGraph({ rankdir: 'TB', nodesep: 36, ranksep: 64, edgesep: 18, marginx: MARGIN, marginy: MARGIN })
+  for (const { id, label, node_definition } of nodes) {
+    const width = Math.max(widthOf(label), widthOf(node_definition))
+    graph.setNode(id, { width, height: NODE_HEIGHT })
+  }
+  for (const [index, { a, b }] of links.entries()) graph.setEdge(a, b, {}, keyOf(index))
+  dagre.layout(graph)
+  const { width = 0, height = 0 } = graph.graph()
+  return {
+    width,
+    height,
+    nodes: nodes.map(node => ({ ...node, ...placeOf(graph.node(node.id)) })),
+    links: links.map(({ a, b, label }, index) => {
+      const { points = [] } = graph.edge(a, b, keyOf(index)) as { points?: Point[] }
+      return { key: keyOf(index), label, points: points.map(({ x, y }) => ({ x, y })) }
+    }),
+  }
+}
+
+const GRID_GAP = 40
+/** Screens are wider than high. */
+const GRID_RATIO = 1.6
+
+/** Nodes in rows, neighbours near each other, with straight links from middle to middle. */
+function gridOf({ nodes, links }: LabGraph): Drawing {
+  const columns = Math.max(1, Math.ceil(Math.sqrt(nodes.length * GRID_RATIO * (NODE_HEIGHT / NODE_WIDTH_MAX))))
+  const cell = { width: NODE_WIDTH_MAX + GRID_GAP, height: NODE_HEIGHT + GRID_GAP }
+  const places = new Map<string, DrawnNode>()
+  for (const [index, node] of neighboursNear({ nodes, links }).entries()) {
+    const [row, column] = [Math.floor(index / columns), index % columns]
+    const width = Math.max(widthOf(node.label), widthOf(node.node_definition))
+    const at = { x: MARGIN + (column + 0.5) * cell.width, y: MARGIN + (row + 0.5) * cell.height }
+    places.set(node.id, { ...node, ...at, width, height: NODE_HEIGHT })
+  }
+  const pointOf = (id: string): Point => {
+    const { x, y } = places.get(id) ?? { x: 0, y: 0 }
+    return { x, y }
+  }
+  return {
+    width: 2 * MARGIN + Math.min(columns, nodes.length) * cell.width,
+    height: 2 * MARGIN + Math.ceil(nodes.length / columns) * cell.height,
+    nodes: [...places.values()],
+    links: links.map(({ a, b, label }, index) => ({ key: keyOf(index), label, points: [pointOf(a), pointOf(b)] })),
+  }
+}
+
+/** Each node soon after one that it is joined with. */
+function neighboursNear({ nodes, links }: LabGraph): LabGraph['nodes'] {
+  const joined = new Map<string, string[]>(nodes.map(({ id }) => [id, []]))
+  for (const { a, b } of links) {
+    joined.get(a)?.push(b)
+    joined.get(b)?.push(a)
+  }
+  const seen = new Set<string>()
+  for (const { id } of nodes) {
+    seen.add(id)
+    // A set that grows is walked to its end, so that neighbours of neighbours follow.
+    for (const next of seen) for (const neighbour of joined.get(next) ?? []) seen.add(neighbour)
+  }
+  const byId = new Map(nodes.map(node => [node.id, node]))
+  return [...seen].flatMap(id => byId.get(id) ?? [])
+}
+
+const keyOf = (index: number): string => `link ${index}`
+
+const placeOf = ({ x = 0, y = 0, width = 0, height = 0 }: Partial<Point & { width: number; height: number }>) => ({
+  x,
+  y,
+  width,
+  height,
+})
+
+/** A line through all points, rounded at those between. */
+export function pathOf(points: readonly Point[]): string {
+  const [first, ...rest] = points
+  if (first === undefined) return ''
+  const last = rest.at(-1)
+  const curves = rest.slice(0, -1).map((corner, index) => {
+    const next = rest[index + 1] ?? corner
+    return `Q${corner.x} ${corner.y} ${(corner.x + next.x) / 2} ${(corner.y + next.y) / 2}`
+  })
+  return [`M${first.x} ${first.y}`, ...curves, ...(last === undefined ? [] : [`L${last.x} ${last.y}`])].join('')
+}

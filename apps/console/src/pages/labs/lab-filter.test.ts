@@ -1,0 +1,53 @@
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import { aLabRecord } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { filterOf, inOrder, labsHash, matches, NO_FILTER } from './lab-filter.ts'
+
+/** A lab of nobody's that runs. */
+const aLab = (changes: Partial<LabRecord> = {}) =>
+  aLabRecord({ title: 'somebody else', owner: 'ann', lab_id: 'b3f5', source: 'DISCOVERY', ...changes })
+
+const PENDING = { action: 'stop', by: 'ann', at: '2026-01-02T03:04:05.000Z', attempts: 0, error: null } as const
+
+describe('labs', () => {
+  it('are found by title, id, owner and worker', () => {
+    const found = (text: string) => matches(aLab(), { ...NO_FILTER, text }, 'metal-1')
+    expect(['SOMEbody', 'lr-1', 'b3f5', 'ann', 'metal'].map(found)).toEqual([true, true, true, true, true])
+    expect(found('bob')).toBe(false)
+  })
+
+  it('are narrowed by status, worker and whether a session has them', () => {
+    const is = (changes: object) => matches(aLab({ session_id: 'ls-1' }), { ...NO_FILTER, ...changes }, '')
+    expect([is({ statuses: ['BOOTED'] }), is({ statuses: ['WIPED'] })]).toEqual([true, false])
+    expect([is({ workerId: 'w-1' }), is({ workerId: 'w-2' })]).toEqual([true, false])
+    expect([is({ isBound: true }), is({ isBound: false })]).toEqual([true, false])
+  })
+
+  it('that were deleted are shown to those alone who ask', () => {
+    const deleted = aLab({ status: 'DELETED' })
+    expect(matches(deleted, NO_FILTER, '')).toBe(false)
+    expect(matches(deleted, { ...NO_FILTER, statuses: ['DELETED'] }, '')).toBe(true)
+  })
+
+  it('come with trouble first, then what waits, then by title', () => {
+    const labs = [
+      aLab({ id: 'c', title: 'b' }),
+      aLab({ id: 'd', title: 'a' }),
+      aLab({ id: 'b', title: 'z', pending_action: PENDING }),
+      aLab({ id: 'a', title: 'z', pending_action: { ...PENDING, error: 'no' } }),
+    ]
+    expect(inOrder(labs).map(({ id }) => id)).toEqual(['a', 'b', 'd', 'c'])
+  })
+
+  it('have an address that says what is looked for', () => {
+    const hash = labsHash({ text: 'x', statuses: ['BOOTED', 'ERROR'], workerId: 'w-1', isBound: false })
+    expect(hash).toBe('#/labs?q=x&status=BOOTED%2CERROR&worker=w-1&bound=no')
+    expect(filterOf({ q: 'x', status: 'BOOTED,ERROR,no', worker: 'w-1', bound: 'no' })).toEqual({
+      text: 'x',
+      statuses: ['BOOTED', 'ERROR'],
+      workerId: 'w-1',
+      isBound: false,
+    })
+    expect(filterOf({})).toEqual(NO_FILTER)
+  })
+})

@@ -1,0 +1,49 @@
+import { LAB_STATUSES, type LabRecord, type LabStatus } from '@lcm/domain/lablet/lab-record'
+import { pageHash, type Query } from '../../router.ts'
+
+export interface LabFilter {
+  readonly text: string
+  readonly statuses: readonly LabStatus[]
+  readonly workerId: string
+  /** Whether a session has it; null for either. */
+  readonly isBound: boolean | null
+}
+
+export const NO_FILTER: LabFilter = { text: '', statuses: [], workerId: '', isBound: null }
+
+export function filterOf(query: Query): LabFilter {
+  const named = (query.status ?? '').split(',')
+  return {
+    text: query.q ?? '',
+    statuses: LAB_STATUSES.filter(status => named.includes(status)),
+    workerId: query.worker ?? '',
+    isBound: query.bound === 'yes' ? true : query.bound === 'no' ? false : null,
+  }
+}
+
+export const labsHash = ({ text, statuses, workerId, isBound }: LabFilter): string =>
+  pageHash('labs', {
+    q: text,
+    status: statuses.join(','),
+    worker: workerId,
+    bound: isBound === null ? '' : isBound ? 'yes' : 'no',
+  })
+
+/** What was deleted is gone: it is shown to those alone who ask for it. */
+export function matches(lab: LabRecord, filter: LabFilter, workerName: string): boolean {
+  const { text, statuses, workerId, isBound } = filter
+  if (statuses.length === 0 ? lab.status === 'DELETED' : !statuses.includes(lab.status)) return false
+  if (workerId !== '' && lab.worker_id !== workerId) return false
+  if (isBound !== null && (lab.session_id !== null) !== isBound) return false
+  const known = [lab.title, lab.id, lab.lab_id, lab.owner, lab.session_id, workerName]
+  return known.join('\n').toLowerCase().includes(text.trim().toLowerCase())
+}
+
+/** What waits for something, or failed, comes first; then by title. */
+export const inOrder = (labs: readonly LabRecord[]): LabRecord[] =>
+  labs.toSorted((a, b) => rankOf(a) - rankOf(b) || a.title.localeCompare(b.title) || a.id.localeCompare(b.id))
+
+const rankOf = ({ status, pending_action, last_error }: LabRecord): number => {
+  if (status === 'ERROR' || pending_action?.error != null || last_error !== null) return 0
+  return pending_action === null ? 2 : 1
+}

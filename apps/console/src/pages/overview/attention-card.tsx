@@ -1,0 +1,149 @@
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { useSignal } from '@preact/signals'
+import { Age } from '../../parts/age.tsx'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { NamedIcon, StatusIcon } from '../../parts/icons.tsx'
+import { type Read, useRead } from '../../parts/use-read.ts'
+import { useConsole } from '../../parts/wiring.ts'
+import { isAllowed } from '../../permission.ts'
+import { failureText } from '../../wording.ts'
+import { type Attention, type AttentionGroup, attentionOf, groupsOf } from './attention.ts'
+
+const READ_EVERY_MS = 10_000
+
+interface AttentionProps {
+  readonly workers: readonly Worker[]
+  readonly sessions: readonly LabletSession[]
+  readonly nowMs: number
+}
+
+export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
+  const { live } = useConsole().state
+  const every = { everyMs: READ_EVERY_MS }
+  const services = useRead('services', (client, signal) => client.call('listServices', { signal }), every)
+  const leaks = useRead('leaks', (client, signal) => client.call('listLicenseLeaks', { signal }), every)
+  const items = attentionOf({
+    workers,
+    sessions,
+    definitions: live.definition.all().values(),
+    labs: live.lab.all().values(),
+    services: services.value?.items ?? null,
+    leaks: leaks.value?.items ?? [],
+    nowMs,
+  })
+  const isKnown = services.value !== null && leaks.value !== null
+  return (
+    <section class={`card attention ${items.length > 0 ? 'some' : ''}`} aria-labelledby="attention-title">
+      <header class="attention-head">
+        <h2 id="attention-title">
+          Needs attention {items.length > 0 && <span class="number attention-count">{items.length}</span>}
+        </h2>
+        {items.length === 0 && isKnown && <AllWell />}
+        {items.length === 0 && !isKnown && services.error === null && leaks.error === null && (
+          <p class="muted">Looking…</p>
+        )}
+        <Unread reads={[services, leaks]} />
+      </header>
+      {items.length > 0 && (
+        <ul class="attention-list">
+          {groupsOf(items).map(group => (
+            <Group key={group.what} group={group} onResolved={leaks.again} />
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+const AllWell = () => (
+  <p class="all-well tone-green">
+    <StatusIcon status="RUNNING" />
+    All is well: nothing failed, nothing is stuck, nobody waits.
+  </p>
+)
+
+/** What could not be read must not pass for all being well. */
+function Unread({ reads }: { reads: readonly Read<unknown>[] }) {
+  const error = reads.find(read => read.error !== null)?.error ?? null
+  if (error === null) return null
+  return <p class="muted">Controllers and licences could not be read: {error}</p>
+}
+
+const Group = ({ group, onResolved }: { group: AttentionGroup; onResolved: () => void }) => (
+  <>
+    {group.shown.map(item => (
+      <Item key={item.key} item={item} onResolved={onResolved} />
+    ))}
+    {group.moreCount > 0 && (
+      <li class="attention-more">
+        <a href={group.moreHref}>
+          {group.moreCount} more: {group.what}
+        </a>
+      </li>
+    )}
+  </>
+)
+
+const Item = ({ item, onResolved }: { item: Attention; onResolved: () => void }) => (
+  <li class={`attention-item tone-${item.urgency === 'alarm' ? 'red' : 'orange'}`}>
+    <span class="attention-what">
+      <StatusIcon status={item.urgency === 'alarm' ? 'FAILED' : 'PENDING'} />
+      {item.what}
+    </span>
+    <a class="attention-name" href={item.href}>
+      {item.name}
+    </a>
+    <span class="attention-text">{item.text}</span>
+    <span class="attention-end muted">
+      {item.since !== null && <Age since={item.since} />}
+      {item.leak !== null && <ResolveButton leak={item.leak} onResolved={onResolved} />}
+    </span>
+  </li>
+)
+
+/** A leak stays listed until the API has said that it is resolved. */
+function ResolveButton({ leak, onResolved }: { leak: LicenseLeak; onResolved: () => void }) {
+  const { state, client, dialog, notices } = useConsole()
+  const isAsked = useSignal(false)
+  if (!isAllowed(state.info.value, 'resolveLicenseLeak')) return null
+  const resolve = async () => {
+    isAsked.value = true
+    try {
+      await client.call('resolveLicenseLeak', { params: { id: leak.id }, body: {} })
+      onResolved()
+    } catch (error) {
+      notices.tell('refused', `Could not resolve the leak of ${leak.worker_name}`, failureText(error))
+      isAsked.value = false
+    }
+  }
+  const confirm = () => {
+    dialog.value = <ResolveDialog leak={leak} onConfirm={resolve} />
+  }
+  return (
+    <button type="button" class={`button small ${isAsked.value ? 'asked' : ''}`} onClick={confirm}>
+      {isAsked.value ? (
+        'Asked…'
+      ) : (
+        <>
+          <NamedIcon name="check" />
+          Resolve
+        </>
+      )}
+      <span class="sr-only"> {leak.worker_name}</span>
+    </button>
+  )
+}
+
+const ResolveDialog = ({ leak, onConfirm }: { leak: LicenseLeak; onConfirm: () => void }) => (
+  <ConfirmDialog title="Is this licence dealt with?" verb="It is dealt with" typed={null} onConfirm={onConfirm}>
+    <p>
+      The machine of <strong>{leak.worker_name}</strong> went away with its licence: {leak.reason}. Give it back at your
+      licensing account first, then say so here.
+    </p>
+    <p class="muted">
+      {[leak.product, leak.hostname, leak.udi].filter(Boolean).join(' · ') || 'Nothing more is known of it.'}
+    </p>
+  </ConfirmDialog>
+)

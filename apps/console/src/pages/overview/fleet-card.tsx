@@ -1,0 +1,40 @@
+import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
+import { StatusIcon } from '../../parts/icons.tsx'
+import { pageHash } from '../../router.ts'
+import { toneOf } from '../../status-look.ts'
+import type { FleetSummary } from '../../worker-view.ts'
+
+/** Those that are gone are no part of the fleet. */
+const SHOWN = WORKER_STATUSES.filter(status => status !== 'TERMINATED')
+
+export function FleetCard({ summary }: { summary: FleetSummary }) {
+  const counts = SHOWN.flatMap(status => {
+    const count = summary.byStatus.get(status) ?? 0
+    return count === 0 ? [] : [{ status, count }]
+  })
+  return (
+    <section class="card" aria-labelledby="fleet-title">
+      <h2 id="fleet-title">Fleet</h2>
+      <p class="key-figure number">
+        {summary.present} <span class="muted">{summary.present === 1 ? 'worker' : 'workers'}</span>
+      </p>
+      <div class="fleet-bar" aria-hidden="true">
+        {counts.map(({ status, count }) => (
+          <span key={status} class={`fleet-part tone-${toneOf(status)}`} style={{ flexGrow: count }} />
+        ))}
+      </div>
+      <ul class="fleet-counts">
+        {counts.map(({ status, count }) => (
+          <li key={status}>
+            <a class={`fleet-count tone-${toneOf(status)}`} href={pageHash('workers', { status })}>
+              <StatusIcon status={status} />
+              <span>{status}</span>
+              <span class="number">{count}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {counts.length === 0 && <p class="muted">No worker is there.</p>}
+    </section>
+  )
+}

@@ -1,0 +1,52 @@
+import { useComputed } from '@preact/signals'
+import { useConsole } from '../../parts/wiring.ts'
+import type { Query } from '../../router.ts'
+import { countText } from '../../wording.ts'
+import { type FleetSummary, summaryOf } from '../../worker-view.ts'
+import { AttentionCard } from './attention-card.tsx'
+import { CapacityCard } from './capacity-card.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { FleetCard } from './fleet-card.tsx'
+import { MoneyCard } from './money-card.tsx'
+import { TodayCard } from './today-card.tsx'
+
+const STEP_MS = 5_000
+
+export function OverviewPage(_: { query: Query }) {
+  const { state, nowMs } = useConsole()
+  const { live } = state
+  const workers = [...live.worker.all().values()]
+  const sessions = [...live.session.all().values()]
+  // In steps: what follows from the time here does not change by the second.
+  const steps = useComputed(() => Math.floor(nowMs.value / STEP_MS) * STEP_MS)
+  const summary = summaryOf(workers)
+  // Those that are gone are held, too: nothing has ever been here, so there are no numbers to show.
+  const isNew = workers.length === 0 && sessions.length === 0
+  return (
+    <section class="page overview">
+      <header class="overview-head">
+        <h1 tabIndex={-1}>Overview</h1>
+        <p class="muted">
+          {isNew
+            ? 'Welcome. Nothing runs here yet.'
+            : headText(summary, sessions.filter(session => session.status === 'RUNNING').length)}
+        </p>
+      </header>
+      <FirstSteps hasWorker={summary.present > 0} hasDefinition={live.definition.all().size > 0} />
+      <AttentionCard workers={workers} sessions={sessions} nowMs={steps.value} />
+      {!isNew && (
+        <>
+          <div class="overview-cards">
+            <FleetCard summary={summary} />
+            <CapacityCard workers={workers} />
+            <MoneyCard usdPerHour={summary.usdPerHour} nowMs={steps.value} />
+          </div>
+          <TodayCard sessions={sessions} nowMs={steps.value} />
+        </>
+      )}
+    </section>
+  )
+}
+
+const headText = ({ present, running }: FleetSummary, sessionCount: number): string =>
+  `${countText(present, 'worker')}, ${running} running · ${countText(sessionCount, 'session')} in use now`

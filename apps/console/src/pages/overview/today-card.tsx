@@ -1,0 +1,97 @@
+import { toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { useEffect, useRef } from 'preact/hooks'
+import { StatusIcon } from '../../parts/icons.tsx'
+import { pageHash, sessionHash } from '../../router.ts'
+import { toneOf } from '../../status-look.ts'
+import { type Bar, type Day, dayOf, placeOf, todayOf } from './today.ts'
+
+const HOURS = [0, 3, 6, 9, 12, 15, 18, 21, 24]
+const LANE_PX = 28
+
+export function TodayCard({ sessions, nowMs }: { sessions: readonly LabletSession[]; nowMs: number }) {
+  const day = dayOf(nowMs)
+  const { bars, laneCount, counts } = todayOf(sessions, day)
+  const isEmpty = bars.length === 0
+  const box = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // Where the day does not fit, what is now is in the middle.
+    const shown = box.current
+    if (shown !== null && !isEmpty) shown.scrollLeft = placeOf(nowMs, day) * shown.scrollWidth - shown.clientWidth / 2
+  }, [isEmpty])
+  return (
+    <section class="card today" aria-labelledby="today-title">
+      <header class="today-head">
+        <h2 id="today-title">Sessions today</h2>
+        <ul class="today-counts">
+          {counts.map(({ status, count }) => (
+            <li key={status}>
+              <a class={`fleet-count tone-${toneOf(status)}`} href={pageHash('sessions', { status })}>
+                <StatusIcon status={status} />
+                <span>{status}</span>
+                <span class="number">{count}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+        <a class="today-all" href={pageHash('sessions')}>
+          All sessions
+        </a>
+      </header>
+      {isEmpty ? (
+        <p class="muted">No session is booked for today.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        <section ref={box} class="today-scroll" tabIndex={0} aria-label="Timeline of today">
+          <Timeline bars={bars} laneCount={laneCount} day={day} nowMs={nowMs} />
+        </section>
+      )}
+    </section>
+  )
+}
+
+interface TimelineProps {
+  readonly bars: readonly Bar[]
+  readonly laneCount: number
+  readonly day: Day
+  readonly nowMs: number
+}
+
+const Timeline = ({ bars, laneCount, day, nowMs }: TimelineProps) => (
+  <div class="today-line">
+    <div class="today-field">
+      <div class="today-hours number" aria-hidden="true">
+        {HOURS.map(hour => (
+          <span key={hour} style={{ left: percent(hour / 24) }}>
+            {String(hour).padStart(2, '0')}
+          </span>
+        ))}
+      </div>
+      <ul class="today-lanes" style={{ height: `${laneCount * LANE_PX}px` }}>
+        {bars.map(bar => (
+          <TimelineBar key={bar.session.id} bar={bar} />
+        ))}
+      </ul>
+      <span class="today-now" aria-hidden="true" style={{ left: percent(placeOf(nowMs, day)) }} />
+    </div>
+  </div>
+)
+
+const percent = (share: number): string => `${share * 100}%`
+
+function TimelineBar({ bar: { session, lane, left, width } }: { bar: Bar }) {
+  const { status, definition, timeslot, owner } = session
+  const text = `${definition.name}, ${status}, ${slotText(timeslot)}, ${owner}`
+  return (
+    <li style={{ left: percent(left), width: percent(width), top: `${lane * LANE_PX}px` }}>
+      <a class={`today-bar tone-${toneOf(status)}`} href={sessionHash(session.id)} title={text} aria-label={text}>
+        <StatusIcon status={status} />
+        <span>{definition.name}</span>
+      </a>
+    </li>
+  )
+}
+
+const hourAndMinute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const slotText = ({ start, end }: LabletSession['timeslot']): string =>
+  `${hourAndMinute.format(toMs(start))} to ${hourAndMinute.format(toMs(end))}`

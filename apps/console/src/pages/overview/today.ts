@@ -1,0 +1,69 @@
+import { toMs } from '@lcm/domain/instant'
+import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
+
+export interface Day {
+  readonly startMs: number
+  readonly endMs: number
+}
+
+/** The day of the person who looks, which may have 23 or 25 hours. */
+export function dayOf(nowMs: number): Day {
+  const start = new Date(nowMs)
+  start.setHours(0, 0, 0, 0)
+  const end = new Date(start)
+  end.setDate(end.getDate() + 1)
+  return { startMs: start.getTime(), endMs: end.getTime() }
+}
+
+/** Where on the day a moment is: 0 at its beginning, 1 at its end. */
+export const placeOf = (ms: number, { startMs, endMs }: Day): number =>
+  Math.min(1, Math.max(0, (ms - startMs) / (endMs - startMs)))
+
+export interface Bar {
+  readonly session: LabletSession
+  /** From above, first is 0. */
+  readonly lane: number
+  readonly left: number
+  readonly width: number
+}
+
+export interface Today {
+  readonly bars: readonly Bar[]
+  readonly laneCount: number
+  /** In the order in which a session passes through them. */
+  readonly counts: readonly { readonly status: SessionStatus; readonly count: number }[]
+}
+
+/** Narrower than this nobody can see, or hit, a bar. */
+const WIDTH_MIN = 0.012
+const GAP = 0.002
+
+/** Sessions of the day in as few lanes as they need. */
+export function todayOf(sessions: Iterable<LabletSession>, day: Day): Today {
+  const found = [...sessions]
+    .map(session => ({ session, startMs: toMs(session.timeslot.start), endMs: endOf(session) }))
+    .filter(({ startMs, endMs }) => endMs > startMs && startMs < day.endMs && endMs > day.startMs)
+    .toSorted((a, b) => a.startMs - b.startMs || a.session.id.localeCompare(b.session.id))
+  const laneEnds: number[] = []
+  const bars = found.map(({ session, startMs, endMs }) => {
+    const left = Math.min(placeOf(startMs, day), 1 - WIDTH_MIN)
+    const width = Math.max(WIDTH_MIN, placeOf(endMs, day) - left)
+    const free = laneEnds.findIndex(end => end <= left)
+    const lane = free === -1 ? laneEnds.length : free
+    laneEnds[lane] = left + width + GAP
+    return { session, lane, left, width }
+  })
+  return { bars, laneCount: laneEnds.length, counts: countsOf(bars) }
+}
+
+/** What is over may have been over early, or before it began. */
+function endOf({ status, timeslot, entered_status_at }: LabletSession): number {
+  return isFinal(status) ? Math.min(toMs(timeslot.end), toMs(entered_status_at)) : toMs(timeslot.end)
+}
+
+function countsOf(bars: readonly Bar[]): Today['counts'] {
+  return SESSION_STATUSES.flatMap(status => {
+    const count = bars.filter(({ session }) => session.status === status).length
+    return count === 0 ? [] : [{ status, count }]
+  })
+}

@@ -1,0 +1,41 @@
+import type { BodyInput } from '@lcm/contract/routes'
+import { toInstant } from '@lcm/domain/instant'
+
+export interface BookingDraft {
+  readonly definitionId: string
+  /** What a field for a date and a time gives: local time; null for now. */
+  readonly start: string | null
+  readonly minutes: number | null
+}
+
+/** The API takes what began a moment ago; a form should not offer it. */
+const PAST_MS_MAX = 60_000
+
+/** Why it can't be sent yet; null when it can. */
+export function bookingFault(
+  { definitionId, start, minutes }: BookingDraft,
+  max: number,
+  nowMs: number,
+): string | null {
+  if (definitionId === '') return 'Choose a definition'
+  if (minutes === null || minutes < 1 || minutes > max) return `Say between 1 and ${max} minutes`
+  if (start === null) return null
+  const startMs = Date.parse(start)
+  if (Number.isNaN(startMs)) return 'Say when it begins'
+  return startMs < nowMs - PAST_MS_MAX ? 'That is past' : null
+}
+
+export const bookingBody = ({ definitionId, start, minutes }: BookingDraft): BodyInput<'createSession'> => ({
+  definition: definitionId,
+  ...(start === null ? {} : { start: toInstant(Date.parse(start)) }),
+  ...(minutes === null ? {} : { duration_minutes: minutes }),
+})
+
+const twoDigits = (value: number) => String(value).padStart(2, '0')
+
+/** A moment as a field for a date and a time wants it: local, to the minute. */
+export function localMinute(ms: number): string {
+  const at = new Date(ms)
+  const day = `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}`
+  return `${day}T${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}`
+}

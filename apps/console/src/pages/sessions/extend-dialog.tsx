@@ -1,0 +1,42 @@
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { useSignal } from '@preact/signals'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { GoneDialog } from './gone-dialog.tsx'
+import { MinutesField } from './minutes-field.tsx'
+import { minutesLeft } from './session-acts.ts'
+import { askExtend } from './session-verbs.ts'
+import { slotText } from './session-view.ts'
+
+const DEFAULT_MINUTES = 30
+
+export function ExtendDialog({ id }: { id: string }) {
+  const { state, asks } = useConsole()
+  const session = state.live.session.get(id)
+  const longest = state.live.definition.get(session?.definition.id ?? '')?.max_duration_minutes ?? null
+  const left = session ? minutesLeft(session, longest) : 0
+  const minutes = useSignal<number | null>(Math.min(DEFAULT_MINUTES, left))
+  if (!session) return <GoneDialog title="Nothing to extend" />
+  const { start, end } = session.timeslot
+  const more = minutes.value
+  const isGood = more !== null && more >= 1 && more <= left
+  return (
+    <FormDialog
+      title={`Extend the session of ${session.definition.name}`}
+      verb="Extend"
+      isComplete={isGood}
+      send={async () => more !== null && askExtend(asks, session, more)}
+    >
+      <MinutesField minutes={minutes} max={left} label="Minutes more" />
+      <p class="muted">
+        {isGood ? (
+          <>
+            New slot: <strong>{slotText({ start, end: toInstant(toMs(end) + more * 60_000) })}</strong>
+          </>
+        ) : (
+          <>Slot: {slotText(session.timeslot)}</>
+        )}
+      </p>
+    </FormDialog>
+  )
+}

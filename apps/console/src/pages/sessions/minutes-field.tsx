@@ -1,0 +1,59 @@
+import type { Signal } from '@preact/signals'
+import { useId } from 'preact/hooks'
+
+interface MinutesProps {
+  /** Null while what is typed is no number. */
+  readonly minutes: Signal<number | null>
+  readonly max: number
+  readonly label: string
+}
+
+const PRESETS = [15, 30, 60, 120, 240]
+
+/** The longest is always offered, as people often want just that. */
+export function MinutesField({ minutes, max, label }: MinutesProps) {
+  const note = useId()
+  const field = useId()
+  const presets = [...PRESETS.filter(each => each < max), max]
+  const isGood = minutes.value !== null && minutes.value >= 1 && minutes.value <= max
+  return (
+    <div class="field">
+      <label for={field}>{label}</label>
+      <span class="minutes">
+        <input
+          id={field}
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={max}
+          step={1}
+          required
+          aria-describedby={note}
+          aria-invalid={!isGood}
+          value={minutes.value ?? ''}
+          onInput={event => {
+            const typed = event.currentTarget.valueAsNumber
+            minutes.value = Number.isInteger(typed) ? typed : null
+          }}
+        />
+        {presets.map(preset => (
+          <button
+            key={preset}
+            type="button"
+            class="chip"
+            aria-pressed={minutes.value === preset}
+            onClick={() => {
+              minutes.value = preset
+            }}
+          >
+            {preset === max ? `${preset} max` : preset}
+            <span class="sr-only"> minutes</span>
+          </button>
+        ))}
+      </span>
+      <span id={note} class="muted">
+        At most {max} min
+      </span>
+    </div>
+  )
+}

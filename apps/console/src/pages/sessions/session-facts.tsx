@@ -1,0 +1,83 @@
+import { toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { ComponentChildren } from 'preact'
+import { Age } from '../../parts/age.tsx'
+import { StatusBadge } from '../../parts/status-badge.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { dayAndTimeText, durationText, momentText } from '../../wording.ts'
+
+export function SessionFacts({ session }: { session: LabletSession }) {
+  const { needs, desired_status, desired_by, desired_reason } = session
+  return (
+    <section class="card facts" aria-labelledby="facts-title">
+      <h2 id="facts-title">Facts</h2>
+      <dl>
+        <Fact name="Wanted">
+          {desired_status} by {desired_by}
+          {desired_reason !== '' && `: ${desired_reason}`}
+        </Fact>
+        <Fact name="Owner">{session.owner}</Fact>
+        <Fact name="Needs">
+          {needs.cpu_cores} cpu, {needs.memory_gb} GB memory, {needs.storage_gb} GB disk, {needs.node_count} nodes
+        </Fact>
+        <Fact name="Worker">{session.worker_id}</Fact>
+        <Fact name="Lab record">{session.lab_record_id}</Fact>
+        <Fact name="Reservation">{session.reservation_id}</Fact>
+        <Fact name="Booked">{momentText(toMs(session.created_at))}</Fact>
+        <Fact name="Updated">{momentText(toMs(session.updated_at))}</Fact>
+        <Fact name="Version">{session.version}</Fact>
+      </dl>
+    </section>
+  )
+}
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div class="fact">
+    <dt>{name}</dt>
+    <dd>{children ?? <span class="muted">none</span>}</dd>
+  </div>
+)
+
+export function SessionConditions({ session }: { session: LabletSession }) {
+  const { conditions } = session
+  if (conditions.length === 0) return null
+  return (
+    <section class="card" aria-labelledby="conditions-title">
+      <h2 id="conditions-title">Conditions</h2>
+      <ul class="conditions">
+        {conditions.map(condition => (
+          <li key={condition.type}>
+            <strong>{condition.type}</strong> is {condition.status ? 'true' : 'false'} for{' '}
+            <Age since={condition.since} />
+            <span class="muted">{condition.message || condition.reason}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+export function SessionHistory({ session }: { session: LabletSession }) {
+  const { nowMs } = useConsole()
+  const history = session.state_history.toReversed()
+  return (
+    <section class="card" aria-labelledby="history-title">
+      <h2 id="history-title">History</h2>
+      <ol class="session-history">
+        {history.map((change, index) => {
+          const next = history[index - 1]
+          return (
+            <li key={`${change.at} ${change.to}`}>
+              <StatusBadge status={change.to} />
+              <span class="number">{durationText((next ? toMs(next.at) : nowMs.value) - toMs(change.at))}</span>
+              <span class="session-because">{change.because}</span>
+              <time class="muted number" dateTime={change.at}>
+                {dayAndTimeText(toMs(change.at))}
+              </time>
+            </li>
+          )
+        })}
+      </ol>
+    </section>
+  )
+}

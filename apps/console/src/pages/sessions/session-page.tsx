@@ -1,0 +1,124 @@
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { Age } from '../../parts/age.tsx'
+import { PageState } from '../../parts/page-states.tsx'
+import { RawJson } from '../../parts/raw-json.tsx'
+import { WhyPanel } from '../../parts/why-panel.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { definitionHash, pageHash, workerHash } from '../../router.ts'
+import { AccessCard } from './access-card.tsx'
+import { SessionActions } from './session-actions.tsx'
+import { SessionBadge } from './session-badge.tsx'
+import { SessionConditions, SessionFacts, SessionHistory } from './session-facts.tsx'
+import { doingText, isWaiting, ownerText } from './session-view.ts'
+import { SlotCard } from './slot-card.tsx'
+import { StepsCard } from './steps-card.tsx'
+import { useSession } from './use-sessions.ts'
+
+export function SessionPage({ id }: { id: string }) {
+  const { session, error, again } = useSession(id)
+  if (session === null) return error === null ? <Reading /> : <NoSuchSession id={id} error={error} onRetry={again} />
+  return (
+    <section class="page session">
+      <SessionHead session={session} />
+      <Callouts session={session} />
+      <SlotCard session={session} />
+      <div class="session-columns">
+        <div>
+          <AccessCard session={session} />
+          <StepsCard session={session} />
+          <SessionConditions session={session} />
+          <SessionHistory session={session} />
+        </div>
+        <div>
+          <SessionFacts session={session} />
+          <WhyPanel
+            resource={`session:${id}`}
+            read={(client, query, signal) => client.call('getSessionDecisions', { params: { id }, query, signal })}
+          />
+        </div>
+      </div>
+      <RawJson value={session} />
+    </section>
+  )
+}
+
+const Reading = () => (
+  <section class="loading" aria-busy="true">
+    <h1 class="sr-only" tabIndex={-1}>
+      Reading the session…
+    </h1>
+    <span class="bone title" />
+    <span class="bone row" />
+    <span class="bone row" />
+  </section>
+)
+
+const NoSuchSession = ({ id, error, onRetry }: { id: string; error: string; onRetry: () => void }) => (
+  <PageState icon="search" title="No such session">
+    <p>
+      Session <code>{id}</code> can't be shown: {error}.
+    </p>
+    <p class="muted">Sessions that are over are forgotten after a while, and others' sessions are not shown.</p>
+    <span class="actions">
+      <a class="button primary" href={pageHash('sessions')}>
+        All sessions
+      </a>
+      <button type="button" class="button" onClick={onRetry}>
+        Try again
+      </button>
+    </span>
+  </PageState>
+)
+
+function SessionHead({ session }: { session: LabletSession }) {
+  const { state } = useConsole()
+  const { definition, worker_id, lab_record_id } = session
+  return (
+    <header class="session-head">
+      <nav aria-label="Breadcrumb">
+        <a href={pageHash('sessions')}>Sessions</a> <span aria-hidden="true">/</span>{' '}
+        <span class="mono">{session.id}</span>
+      </nav>
+      <h1 tabIndex={-1}>
+        {definition.name} <span class="muted">{definition.version}</span>
+      </h1>
+      <SessionActions session={session} place="page" />
+      <p class="session-line">
+        <SessionBadge session={session} />
+        <span>
+          for <Age since={session.entered_status_at} />
+        </span>
+        <span>
+          <span class="muted">owner</span> {ownerText(session, state.info.value?.actor)}
+        </span>
+        {worker_id !== null && (
+          <span>
+            <span class="muted">on</span>{' '}
+            <a href={workerHash(worker_id)}>{state.live.worker.get(worker_id)?.name ?? worker_id}</a>
+          </span>
+        )}
+        {lab_record_id !== null && <a href={pageHash('labs', { q: lab_record_id })}>Lab</a>}
+        <a href={definitionHash(definition.id)}>Definition</a>
+      </p>
+    </header>
+  )
+}
+
+/** What its reader has to know first: what it waits for, and what has gone wrong, in full. */
+function Callouts({ session }: { session: LabletSession }) {
+  const { last_error } = session
+  return (
+    <>
+      {isWaiting(session) && (
+        <p class="callout tone-orange">
+          <strong>Waiting</strong> {doingText(session)}
+        </p>
+      )}
+      {last_error !== null && (
+        <p class="callout tone-red">
+          <strong>Last error</strong> {last_error}
+        </p>
+      )}
+    </>
+  )
+}

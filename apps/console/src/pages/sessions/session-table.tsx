@@ -1,0 +1,88 @@
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { useRowWindow } from '../../parts/use-row-window.ts'
+import { useConsole } from '../../parts/wiring.ts'
+import { sessionHash, workerHash } from '../../router.ts'
+import { SessionActions } from './session-actions.tsx'
+import { SessionBadge } from './session-badge.tsx'
+import { doingText, isWaiting, ownerText, slotNote, slotText } from './session-view.ts'
+
+const COLUMNS = ['Session', 'Status', 'Slot', 'Owner', 'Worker', 'Doing', 'Actions'] as const
+
+/** Only the rows near the viewport exist, so that a thousand are as quick as ten. */
+export function SessionTable({ sessions }: { sessions: readonly LabletSession[] }) {
+  const { table, first, end, rowPx } = useRowWindow(sessions.length)
+  return (
+    <table ref={table} class="workers sessions" aria-rowcount={sessions.length + 1} aria-labelledby="table-title">
+      <thead>
+        <tr>
+          {COLUMNS.map(column => (
+            <th key={column} scope="col" class={`col-${column.toLowerCase()}`}>
+              {column === 'Actions' ? <span class="sr-only">{column}</span> : column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <Spacer heightPx={first * rowPx} />
+      <tbody>
+        {sessions.slice(first, end).map((session, index) => (
+          <SessionRow key={session.id} session={session} rowIndex={first + index + 2} />
+        ))}
+      </tbody>
+      <Spacer heightPx={(sessions.length - end) * rowPx} />
+    </table>
+  )
+}
+
+/** Stands for the rows that are not there. */
+const Spacer = ({ heightPx }: { heightPx: number }) => (
+  <tbody class="spacer" aria-hidden="true">
+    {heightPx > 0 && (
+      <tr>
+        <td colSpan={COLUMNS.length} style={{ height: `${heightPx}px` }} />
+      </tr>
+    )}
+  </tbody>
+)
+
+function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: number }) {
+  const { state } = useConsole()
+  const { definition, worker_id } = session
+  const doing = doingText(session)
+  return (
+    <tr class="session-row" aria-rowindex={rowIndex} data-session={session.id} data-status={session.status}>
+      <th scope="row" class="col-session">
+        <a href={sessionHash(session.id)}>{definition.name}</a> <span class="muted">{definition.version}</span>
+        <span class="sub mono">{session.id}</span>
+      </th>
+      <td class="col-status">
+        <SessionBadge session={session} />
+      </td>
+      <td class="col-slot number">
+        {slotText(session.timeslot)}
+        <SlotNote session={session} />
+      </td>
+      <td class="col-owner">{ownerText(session, state.info.value?.actor)}</td>
+      <td class="col-worker">
+        {worker_id === null ? (
+          <span class="muted">none</span>
+        ) : (
+          <a href={workerHash(worker_id)}>{state.live.worker.get(worker_id)?.name ?? worker_id}</a>
+        )}
+      </td>
+      <td class="col-doing">
+        <span class={`doing ${isWaiting(session) ? 'waits' : ''}`} title={doing}>
+          {doing}
+        </span>
+      </td>
+      <td class="col-actions">
+        <SessionActions session={session} place="row" />
+      </td>
+    </tr>
+  )
+}
+
+/** Apart from the rest of the row, since it alone changes every second. */
+function SlotNote({ session }: { session: LabletSession }) {
+  const { nowMs } = useConsole()
+  return <span class="sub">{slotNote(session, nowMs.value)}</span>
+}

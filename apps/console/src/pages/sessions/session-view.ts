@@ -1,0 +1,150 @@
+import { type Instant, toMs } from '@lcm/domain/instant'
+import {
+  isFinal,
+  type LabletSession,
+  type Pipeline,
+  type SessionStatus,
+  type Step,
+  UNTOUCHED,
+} from '@lcm/domain/session/lablet-session'
+import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
+import type { Info } from '../../live-state.ts'
+import { durationText } from '../../wording.ts'
+
+/** `in 12m 03s`, or `3m 10s ago`. */
+export function distanceText(instant: Instant, nowMs: number): string {
+  const ms = toMs(instant) - nowMs
+  return ms > 0 ? `in ${durationText(ms)}` : `${durationText(-ms)} ago`
+}
+
+const slotFormat = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+})
+
+/** Putting it into words is slow, and a thousand bars ask for it whenever anything changes. */
+const slotTexts = new WeakMap<LabletSession['timeslot'], string>()
+
+/** The day is said once where both ends are on it. */
+export function slotText(timeslot: LabletSession['timeslot']): string {
+  const known = slotTexts.get(timeslot)
+  if (known !== undefined) return known
+  const text = slotFormat.formatRange(toMs(timeslot.start), toMs(timeslot.end))
+  slotTexts.set(timeslot, text)
+  return text
+}
+
+/** What comes next in its slot: that it begins, that it ends, or that it is over. */
+export function slotNote({ status, timeslot, entered_status_at }: LabletSession, nowMs: number): string {
+  if (isFinal(status)) return `over ${distanceText(entered_status_at, nowMs)}`
+  if (toMs(timeslot.start) > nowMs) return `begins ${distanceText(timeslot.start, nowMs)}`
+  return `${toMs(timeslot.end) > nowMs ? 'ends' : 'ended'} ${distanceText(timeslot.end, nowMs)}`
+}
+
+/** Owners are known by an id. Who wants it still is whoever booked it, and has a name. */
+export function ownerText({ owner, desired_status, desired_by }: LabletSession, me: Info['actor'] | undefined): string {
+  if (owner === me?.id) return 'you'
+  return desired_status === 'RUNNING' ? desired_by : owner
+}
+
+/** A cancelled session is on its way out, whatever it does right now. */
+export const isCancelled = ({ desired_status, status }: LabletSession): boolean =>
+  desired_status === 'TERMINATED' && !isFinal(status)
+
+export interface NamedStep extends Step {
+  readonly id: string
+  readonly name: string
+}
+
+const STEP_NAMES: Readonly<Record<string, string>> = {
+  lab_resolve: 'Find or import the lab',
+  bind: 'Put the lab on record',
+  ports_alloc: 'Allocate ports',
+  tags: 'Tag the nodes',
+  lab_start: 'Start the lab',
+  converged: 'Wait for all nodes',
+  mark_ready: 'Open the doors',
+  stop: 'Stop the lab',
+  wipe: 'Wipe the nodes',
+  delete: 'Remove the lab',
+  release: 'Give back room and ports',
+  archive: 'Archive',
+}
+
+/** In the order in which they are carried out. */
+export const stepsOf = ({ name, steps }: Pipeline): NamedStep[] =>
+  PIPELINE_STEPS[name].map(({ name: id }) => ({ ...(steps[id] ?? UNTOUCHED), id, name: STEP_NAMES[id] ?? id }))
+
+const isBehind = ({ status }: Step): boolean => status === 'completed' || status === 'skipped'
+
+/** How far it is, in a line; null when it has no steps, or they are all behind it. */
+export function stepText({ pipeline }: LabletSession): string | null {
+  const steps = pipeline === null ? [] : stepsOf(pipeline)
+  const at = steps.findIndex(step => !isBehind(step))
+  const step = steps[at]
+  if (step === undefined) return null
+  const attempt = (pipeline?.attempt ?? 1) > 1 ? [`attempt ${pipeline?.attempt}`] : []
+  const parts = [`${at + 1}/${steps.length} ${step.name}`, ...attempt, ...notesOf(step)]
+  return parts.join(', ')
+}
+
+/** What there is to say of a step besides its name, its state and its time. */
+export function notesOf({ status, attempts, output, error }: Step): string[] {
+  const isRunning = status === 'running'
+  const { booted, nodes, waits_for } = output
+  return [
+    ...(attempts > 1 ? [`try ${attempts}`] : []),
+    ...(isRunning && typeof booted === 'number' ? [`${booted} of ${nodes} nodes are up`] : []),
+    ...(isRunning && typeof waits_for === 'string' && waits_for !== '' ? [`waits for ${waits_for}`] : []),
+    ...(error === null ? [] : [error]),
+  ]
+}
+
+/** How long it took, or has taken so far; null when it has not begun. */
+export function stepMs({ status, started_at, ended_at }: Step, nowMs: number): number | null {
+  if (started_at === null || status === 'pending') return null
+  return (ended_at === null ? nowMs : toMs(ended_at)) - toMs(started_at)
+}
+
+/** What it waits for, or what became of it; empty when there is nothing to say. */
+export function doingText(session: LabletSession): string {
+  const { status, waiting_reason, last_error } = session
+  switch (status) {
+    case 'PENDING':
+      return waiting_reason ?? 'waits for a place'
+    case 'SCHEDULED':
+      return waiting_reason ?? 'has a place and waits for its time'
+    case 'INSTANTIATING':
+      return stepText(session) ?? 'its lab is about to be started'
+    case 'READY':
+      return stepText(session) ?? 'its lab is up and waits for its slot'
+    case 'RUNNING':
+      return stepText(session) ?? 'its lab is in use'
+    case 'STOPPING':
+    case 'STOPPED':
+      return stepText(session) ?? 'its lab is taken down'
+    case 'EXPIRED':
+      return 'its time is over'
+    case 'ARCHIVED':
+    case 'TERMINATED':
+      return last_error ?? session.state_history.at(-1)?.because ?? ''
+  }
+}
+
+export const isWaiting = ({ status }: { status: SessionStatus }): boolean => status === 'PENDING'
+
+/** Instants sort as text, and quicker than by any rule of a language. */
+export const byStart = (a: LabletSession, b: LabletSession): number =>
+  compared(a.timeslot.start, b.timeslot.start) || compared(a.id, b.id)
+
+const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** What begins first comes first; what is over comes after, newest first. */
+export const inOrder = (sessions: readonly LabletSession[]): LabletSession[] =>
+  sessions.toSorted((a, b) => {
+    const [isAOver, isBOver] = [isFinal(a.status), isFinal(b.status)]
+    if (isAOver !== isBOver) return isAOver ? 1 : -1
+    return isAOver ? -byStart(a, b) : byStart(a, b)
+  })

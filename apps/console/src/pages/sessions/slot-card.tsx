@@ -1,0 +1,70 @@
+import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
+import { toMs } from '@lcm/domain/instant'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { useRead } from '../../parts/use-read.ts'
+import { useConsole } from '../../parts/wiring.ts'
+import { toneOf } from '../../status-look.ts'
+import { dayAndTimeText, durationText } from '../../wording.ts'
+import { slotNote } from './session-view.ts'
+import { leadOf, slotScale } from './slot-bar.ts'
+
+export function SlotCard({ session }: { session: LabletSession }) {
+  const { state } = useConsole()
+  const settings = useRead('settings', (client, signal) => client.call('getSettings', { signal }), {
+    newsOf: 'settings',
+  })
+  const lead = settings.value?.settings.boot_lead_minutes?.value
+  const worker = state.live.worker.get(session.worker_id ?? '')
+  const leadMs = leadOf(
+    session,
+    state.live.definition.get(session.definition.id),
+    { boot_lead_minutes: typeof lead === 'number' ? lead : SETTING_DEFAULTS.boot_lead_minutes },
+    worker?.service_status === 'AVAILABLE',
+  )
+  const { start, end } = session.timeslot
+  return (
+    <section class={`card slot tone-${toneOf(session.status)}`} aria-labelledby="slot-title">
+      <h2 id="slot-title">Slot</h2>
+      <SlotNote session={session} />
+      <SlotScaleBar session={session} leadMs={leadMs} />
+      <p class="slot-ends number">
+        {leadMs > 0 && (
+          <span class="muted">
+            lab boots <time dateTime={start}>{dayAndTimeText(toMs(start) - leadMs)}</time> ({durationText(leadMs)}{' '}
+            before)
+          </span>
+        )}
+        <span>
+          begins <time dateTime={start}>{dayAndTimeText(toMs(start))}</time>
+        </span>
+        <span>
+          ends <time dateTime={end}>{dayAndTimeText(toMs(end))}</time>
+        </span>
+        <span class="muted">{durationText(toMs(end) - toMs(start))} long</span>
+      </p>
+    </section>
+  )
+}
+
+function SlotNote({ session }: { session: LabletSession }) {
+  const { nowMs } = useConsole()
+  return <p class="slot-note number">{slotNote(session, nowMs.value)}</p>
+}
+
+/** The text beside it says the same. */
+function SlotScaleBar({ session, leadMs }: { session: LabletSession; leadMs: number }) {
+  const { nowMs } = useConsole()
+  const { slotLeft, now } = slotScale(session, leadMs, nowMs.value)
+  const passed = now === null ? (isFinal(session.status) ? 1 : 0) : now
+  return (
+    <div class="slot-bar" aria-hidden="true">
+      <span class="slot-lead" style={{ width: `${100 * slotLeft}%` }} />
+      <span class="slot-body" style={{ left: `${100 * slotLeft}%` }} />
+      <span
+        class="slot-passed"
+        style={{ left: `${100 * slotLeft}%`, width: `${100 * Math.max(0, passed - slotLeft)}%` }}
+      />
+      {now !== null && <span class="slot-now" style={{ left: `${100 * now}%` }} />}
+    </div>
+  )
+}

@@ -1,0 +1,87 @@
+import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
+import { ROLES, SERVICES } from '@lcm/domain/actor'
+import { type Signal, useSignal } from '@preact/signals'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { EXPIRIES, expiryAt } from './token-expiry.ts'
+
+const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
+
+interface Draft {
+  readonly name: Signal<string>
+  readonly role: Signal<string>
+  readonly service: Signal<string>
+  readonly expiry: Signal<string>
+}
+
+export function NewTokenDialog({ onMade }: { onMade: (token: AnswerOf<'createToken'>) => void }) {
+  const { client, nowMs } = useConsole()
+  const draft: Draft = {
+    name: useSignal(''),
+    role: useSignal('operator'),
+    service: useSignal<string>(CONTROLLERS[0] ?? ''),
+    expiry: useSignal('in 90 days'),
+  }
+  return (
+    <FormDialog
+      title="New token"
+      verb="Make token"
+      isComplete={draft.name.value.trim() !== ''}
+      send={async () => onMade(await client.call('createToken', { body: bodyOf(draft, nowMs.peek()) }))}
+    >
+      <label class="field">
+        <span>Name</span>
+        <input
+          type="text"
+          maxLength={64}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="what it is for"
+          value={draft.name}
+          onInput={event => {
+            draft.name.value = event.currentTarget.value
+          }}
+        />
+      </label>
+      <Choice label="Role" chosen={draft.role} options={ROLES} />
+      {draft.role.value === 'controller' && <Choice label="Service" chosen={draft.service} options={CONTROLLERS} />}
+      <Choice label="Expires" chosen={draft.expiry} options={EXPIRIES.map(({ name }) => name)} />
+    </FormDialog>
+  )
+}
+
+function bodyOf({ name, role, service, expiry }: Draft, nowMs: number): BodyInput<'createToken'> {
+  const expires_at = expiryAt(expiry.value, nowMs)
+  const chosen = ROLES.find(each => each === role.value) ?? 'user'
+  const of = chosen === 'controller' ? SERVICES.find(each => each === service.value) : undefined
+  return {
+    name: name.value.trim(),
+    role: chosen,
+    ...(of === undefined ? {} : { service: of }),
+    ...(expires_at === null ? {} : { expires_at }),
+  }
+}
+
+interface ChoiceProps {
+  readonly label: string
+  readonly chosen: Signal<string>
+  readonly options: readonly string[]
+}
+
+const Choice = ({ label, chosen, options }: ChoiceProps) => (
+  <label class="field">
+    <span>{label}</span>
+    <select
+      value={chosen}
+      onChange={event => {
+        chosen.value = event.currentTarget.value
+      }}
+    >
+      {options.map(option => (
+        <option key={option} value={option}>
+          {option}
+        </option>
+      ))}
+    </select>
+  </label>
+)

@@ -1,0 +1,151 @@
+import { ApiError } from '@lcm/client/api-error'
+import type { AnswerOf } from '@lcm/contract/routes'
+import type { SettingName } from '@lcm/domain/fleet/settings'
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { Refusal } from '../../parts/modal.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { isAllowed } from '../../permission.ts'
+import { failureText } from '../../wording.ts'
+import { choicesOf, SETTING_NOTES } from './setting-notes.ts'
+import { draftOf, patchOf, type SettingValue, SOURCE_TEXTS, sameAs, typedValue, valueText } from './setting-values.ts'
+
+type SettingsView = AnswerOf<'getSettings'>
+type Setting = SettingsView['settings'][string]
+
+interface RowProps {
+  readonly name: SettingName
+  readonly setting: Setting
+  readonly version: number
+  readonly onSaved: (view: SettingsView) => void
+  readonly onRefused: () => void
+}
+
+export function SettingRow(props: RowProps) {
+  const { name, setting } = props
+  const { state } = useConsole()
+  const isEdited = useSignal(false)
+  const edit = useRef<HTMLButtonElement>(null)
+  const { title, text } = SETTING_NOTES[name]
+  const close = () => {
+    isEdited.value = false
+    // The button is there again after the next rendering.
+    requestAnimationFrame(() => edit.current?.focus())
+  }
+  return (
+    <div class="setting">
+      <div class="setting-about">
+        <h3 id={`setting-${name}`}>{title}</h3>
+        <p class="muted">{text}</p>
+        <code>{name}</code>
+      </div>
+      {isEdited.value ? (
+        <Editor {...props} onClose={close} />
+      ) : (
+        <div class="setting-now">
+          <p class="setting-value number">{valueText(name, setting.value)}</p>
+          <p class="muted setting-same">{sameAs(name, draftOf(setting.value))}</p>
+          <span class={`setting-source ${setting.source}`}>{SOURCE_TEXTS[setting.source]}</span>
+          {isAllowed(state.info.value, 'patchSettings') && (
+            <button
+              ref={edit}
+              type="button"
+              class="button small"
+              onClick={() => {
+                isEdited.value = true
+              }}
+            >
+              Edit<span class="sr-only"> {title}</span>
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProps & { onClose: () => void }) {
+  const { client, notices } = useConsole()
+  const draft = useSignal(draftOf(setting.value))
+  const isSending = useSignal(false)
+  const refusal = useSignal<string | null>(null)
+  const send = async (value: SettingValue | null) => {
+    if (isSending.peek()) return
+    isSending.value = true
+    refusal.value = null
+    try {
+      onSaved(await client.call('patchSettings', { body: patchOf(name, value), ifMatch: version }))
+      notices.tell('done', `${SETTING_NOTES[name].title} is saved`)
+      onClose()
+    } catch (error) {
+      refusal.value = refusalText(error)
+      onRefused()
+    } finally {
+      isSending.value = false
+    }
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    // What is typed now, which may be newer than what was last rendered.
+    const value = typedValue(name, draft.peek())
+    if (value !== null) send(value)
+  }
+  return (
+    <form class="setting-edit" onSubmit={submit} onKeyDown={event => event.key === 'Escape' && onClose()}>
+      <ValueField name={name} draft={draft} />
+      <div class="setting-buttons">
+        <button type="submit" class="button small primary" disabled={typedValue(name, draft.value) === null}>
+          {isSending.value ? 'Saving…' : 'Save'}
+        </button>
+        <button type="button" class="button small" onClick={onClose}>
+          Cancel
+        </button>
+        {setting.source === 'given' && (
+          <button type="button" class="button small" onClick={() => send(null)}>
+            Reset
+          </button>
+        )}
+      </div>
+      {refusal.value !== null && <Refusal>{refusal.value}</Refusal>}
+    </form>
+  )
+}
+
+/** What is wrong with the value, without where in the request it was. */
+const refusalText = (error: unknown): string =>
+  error instanceof ApiError && error.problem.errors?.[0] ? error.problem.errors[0].message : failureText(error)
+
+function ValueField({ name, draft }: { name: SettingName; draft: Signal<string> }) {
+  const field = useRef<HTMLInputElement & HTMLSelectElement>(null)
+  useEffect(() => field.current?.focus(), [])
+  const choices = choicesOf(name)
+  const onInput = (event: { currentTarget: { value: string } }) => {
+    draft.value = event.currentTarget.value
+  }
+  if (choices !== null)
+    return (
+      <select ref={field} aria-labelledby={`setting-${name}`} value={draft} onChange={onInput}>
+        {choices.map(choice => (
+          <option key={choice} value={choice}>
+            {choice}
+          </option>
+        ))}
+      </select>
+    )
+  return (
+    <label class="setting-number">
+      <input
+        ref={field}
+        type="text"
+        inputMode="numeric"
+        autocomplete="off"
+        aria-labelledby={`setting-${name}`}
+        value={draft}
+        onInput={onInput}
+      />
+      <span class="muted">
+        {SETTING_NOTES[name].unit} {sameAs(name, draft.value) && `= ${sameAs(name, draft.value)}`}
+      </span>
+    </label>
+  )
+}

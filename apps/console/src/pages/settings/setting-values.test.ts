@@ -1,0 +1,52 @@
+import { SETTING_DEFAULTS, SettingsPatch, SettingValues } from '@lcm/domain/fleet/settings'
+import { describe, expect, it } from 'vitest'
+import { choicesOf, SETTING_GROUPS, SETTING_NOTES } from './setting-notes.ts'
+import { draftOf, patchOf, sameAs, typedValue, valueText } from './setting-values.ts'
+
+const NAMES = SettingValues.keyof().options
+
+describe('every setting', () => {
+  it('is shown once, with a sentence', () => {
+    expect(SETTING_GROUPS.flatMap(group => group.names).toSorted()).toEqual(NAMES.toSorted())
+    for (const name of NAMES) expect(SETTING_NOTES[name].text).toMatch(/^\w.*\.$/)
+  })
+
+  it('that is a number has a unit, and every other has choices', () => {
+    for (const name of NAMES) {
+      const isNumber = typeof SETTING_DEFAULTS[name] === 'number'
+      expect([name, SETTING_NOTES[name].unit !== undefined]).toEqual([name, isNumber])
+      expect([name, choicesOf(name) === null]).toEqual([name, isNumber])
+    }
+  })
+
+  it('comes back from what is typed as it was, in a patch that the API takes', () => {
+    for (const name of NAMES) {
+      const value = typedValue(name, draftOf(SETTING_DEFAULTS[name]))
+      expect([name, value]).toEqual([name, SETTING_DEFAULTS[name]])
+      expect(SettingsPatch.safeParse(patchOf(name, value)).success).toBe(true)
+      expect(SettingsPatch.safeParse(patchOf(name, null)).success).toBe(true)
+    }
+  })
+})
+
+describe('what is typed', () => {
+  it('is never sent as null, which would reset it', () => {
+    for (const draft of ['', '  ', 'soon', '1e999']) expect(typedValue('min_workers', draft)).toBeNull()
+    expect(typedValue('min_workers', '-3')).toBe(-3)
+    expect(typedValue('min_workers', '0')).toBe(0)
+  })
+
+  it('is told in larger units too', () => {
+    expect(sameAs('idle_timeout_seconds', '5400')).toBe('1h 30m')
+    expect(sameAs('boot_lead_minutes', '20')).toBe('')
+    expect(sameAs('boot_lead_minutes', '90')).toBe('1h 30m')
+    expect(sameAs('idle_timeout_seconds', '')).toBe('')
+    expect(sameAs('min_workers', '100')).toBe('')
+  })
+})
+
+it('reads as words', () => {
+  expect(valueText('idle_detection_enabled', true)).toBe('on')
+  expect(valueText('idle_timeout_seconds', 60)).toBe('60 seconds')
+  expect(valueText('idle_action', 'pause')).toBe('pause')
+})

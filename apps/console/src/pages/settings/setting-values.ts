@@ -1,0 +1,46 @@
+import type { BodyInput } from '@lcm/contract/routes'
+import type { SettingName, SettingSource } from '@lcm/domain/fleet/settings'
+import { durationText } from '../../wording.ts'
+import { choicesOf, SETTING_NOTES, type Unit } from './setting-notes.ts'
+
+export type SettingValue = boolean | number | string
+
+const UNIT_MS: Readonly<Partial<Record<Unit, number>>> = { seconds: 1_000, minutes: 60_000 }
+
+/** As it is typed or chosen. */
+export const draftOf = (value: SettingValue): string =>
+  typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)
+
+/** As it is read: `3600 seconds`, and what that comes to. */
+export function valueText(name: SettingName, value: SettingValue): string {
+  const { unit } = SETTING_NOTES[name]
+  return unit === undefined ? draftOf(value) : `${draftOf(value)} ${unit}`
+}
+
+/** What a number of small units comes to in larger ones; empty where that says nothing new. */
+export function sameAs(name: SettingName, draft: string): string {
+  const { unit } = SETTING_NOTES[name]
+  const unitMs = unit === undefined ? undefined : UNIT_MS[unit]
+  const amount = Number(draft)
+  if (unitMs === undefined || draft.trim() === '' || !Number.isFinite(amount) || amount * unitMs < 60_000) return ''
+  return unit === 'minutes' && amount < 60 ? '' : durationText(amount * unitMs)
+}
+
+/** What to send for what was typed; null for what can not be sent at all. Whether it may be is for the API to say. */
+export function typedValue(name: SettingName, draft: string): SettingValue | null {
+  const choices = choicesOf(name)
+  if (choices?.[0] === 'on') return draft === 'on'
+  if (choices !== null) return draft
+  const amount = Number(draft)
+  return draft.trim() === '' || !Number.isFinite(amount) ? null : amount
+}
+
+/** Null takes it back to what the environment says, or the default. */
+export const patchOf = (name: SettingName, value: SettingValue | null): BodyInput<'patchSettings'> =>
+  ({ [name]: value }) as BodyInput<'patchSettings'>
+
+export const SOURCE_TEXTS: Readonly<Record<SettingSource, string>> = {
+  given: 'set here',
+  environment: 'environment',
+  default: 'default',
+}

@@ -1,0 +1,89 @@
+import type { AnswerOf } from '@lcm/contract/routes'
+import { toMs } from '@lcm/domain/instant'
+import { useSignal } from '@preact/signals'
+import { useRead } from '../../parts/use-read.ts'
+import { useConsole } from '../../parts/wiring.ts'
+import { isAllowed } from '../../permission.ts'
+import type { Query } from '../../router.ts'
+import { momentText } from '../../wording.ts'
+import { SETTING_GROUPS, type SettingGroup } from './setting-notes.ts'
+import { SettingRow } from './setting-row.tsx'
+import { TokensCard } from './tokens-card.tsx'
+
+type SettingsView = AnswerOf<'getSettings'>
+
+export function SettingsPage(_: { query: Query }) {
+  const { state } = useConsole()
+  const read = useRead('settings', (client, signal) => client.call('getSettings', { signal }), { newsOf: 'settings' })
+  // The answer to a change may come before the news of it.
+  const answered = useSignal<SettingsView | null>(null)
+  const shown = newerOf(read.value, answered.value)
+  const mayEdit = isAllowed(state.info.value, 'patchSettings')
+  return (
+    <section class="page settings">
+      <header class="settings-head">
+        <h1 tabIndex={-1}>Settings</h1>
+        <p class="muted">
+          {mayEdit ? 'They hold at once, without a restart.' : 'Only administrators can change them.'}{' '}
+          {shown?.updated_at && `Last changed ${momentText(toMs(shown.updated_at))}.`}
+        </p>
+      </header>
+      {shown === null && read.error === null && <div class="bone settings-bone" aria-busy="true" />}
+      {read.error !== null && (
+        <div class="refusal tone-red settings-error">
+          The settings could not be read: {read.error}
+          <button type="button" class="button small" onClick={read.again}>
+            Retry
+          </button>
+        </div>
+      )}
+      {shown !== null &&
+        SETTING_GROUPS.map(group => (
+          <GroupCard
+            key={group.title}
+            group={group}
+            view={shown}
+            onSaved={view => {
+              answered.value = view
+            }}
+            onRefused={read.again}
+          />
+        ))}
+      {isAllowed(state.info.value, 'listTokens') && <TokensCard />}
+    </section>
+  )
+}
+
+const newerOf = (a: SettingsView | null, b: SettingsView | null): SettingsView | null =>
+  (a?.version ?? -1) >= (b?.version ?? -1) ? a : b
+
+interface GroupProps {
+  readonly group: SettingGroup
+  readonly view: SettingsView
+  readonly onSaved: (view: SettingsView) => void
+  readonly onRefused: () => void
+}
+
+function GroupCard({ group, view, onSaved, onRefused }: GroupProps) {
+  const titleId = `settings-${group.title.toLowerCase().replaceAll(' ', '-')}`
+  return (
+    <section class="card setting-group" aria-labelledby={titleId}>
+      <h2 id={titleId}>{group.title}</h2>
+      {group.names.map(name => {
+        const setting = view.settings[name]
+        return (
+          setting && (
+            <SettingRow
+              key={name}
+              name={name}
+              setting={setting}
+              version={view.version}
+              onSaved={onSaved}
+              onRefused={onRefused}
+            />
+          )
+        )
+      })}
+    </section>
+  )
+}

@@ -1,0 +1,136 @@
+import type { AnswerOf } from '@lcm/contract/routes'
+import { toMs } from '@lcm/domain/instant'
+import type { Token } from '@lcm/domain/token'
+import { useSignal } from '@preact/signals'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { NamedIcon } from '../../parts/icons.tsx'
+import { useRead } from '../../parts/use-read.ts'
+import { useConsole } from '../../parts/wiring.ts'
+import { failureText, momentText } from '../../wording.ts'
+import { NewSecret } from './new-secret.tsx'
+import { NewTokenDialog } from './new-token-dialog.tsx'
+import { inOrder, isOver } from './token-expiry.ts'
+
+const READ_EVERY_MS = 30_000
+
+export function TokensCard() {
+  const { dialog, nowMs } = useConsole()
+  const read = useRead('tokens', (client, signal) => client.call('listTokens', { query: { limit: 1000 }, signal }), {
+    everyMs: READ_EVERY_MS,
+  })
+  const made = useSignal<AnswerOf<'createToken'> | null>(null)
+  const onMade = (token: AnswerOf<'createToken'>) => {
+    made.value = token
+    read.again()
+  }
+  const open = () => {
+    dialog.value = <NewTokenDialog onMade={onMade} />
+  }
+  const tokens = inOrder(read.value?.items ?? [], nowMs.value)
+  return (
+    <section class="card tokens" aria-labelledby="tokens-title">
+      <header class="tokens-head">
+        <h2 id="tokens-title">Tokens</h2>
+        <p class="muted">Keys to the API, for programs and for people without an account.</p>
+        <button type="button" class="button small" onClick={open}>
+          <NamedIcon name="plus" />
+          New token
+        </button>
+      </header>
+      {made.value !== null && (
+        <NewSecret
+          key={made.value.id}
+          token={made.value}
+          onDone={() => {
+            made.value = null
+          }}
+        />
+      )}
+      {read.error !== null && <p class="muted">The tokens could not be read: {read.error}</p>}
+      {read.value !== null && tokens.length === 0 && <p class="muted">There is none yet.</p>}
+      {tokens.length > 0 && (
+        <ul class="token-list">
+          {tokens.map(token => (
+            <TokenRow key={token.id} token={token} onRevoked={read.again} />
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function TokenRow({ token, onRevoked }: { token: Token; onRevoked: () => void }) {
+  const { nowMs } = useConsole()
+  const hasEnded = isOver(token, nowMs.value)
+  return (
+    <li class={`token ${hasEnded ? 'over' : ''}`}>
+      <span class="token-name">
+        {token.name}
+        <span class="sub mono">{token.id}</span>
+      </span>
+      <span>
+        {token.role}
+        {token.service !== null && <span class="sub">{token.service}</span>}
+      </span>
+      <span class="muted" title={momentText(toMs(token.created_at))}>
+        Made {dayText.format(toMs(token.created_at))}
+      </span>
+      <span class="muted" title={token.expires_at === null ? undefined : momentText(toMs(token.expires_at))}>
+        {expiryText(token, hasEnded)}
+      </span>
+      <RevokeButton token={token} onRevoked={onRevoked} />
+    </li>
+  )
+}
+
+const dayText = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+
+function expiryText({ expires_at }: Token, hasEnded: boolean): string {
+  if (expires_at === null) return 'Never expires'
+  return `${hasEnded ? 'Expired' : 'Expires'} ${dayText.format(toMs(expires_at))}`
+}
+
+/** A token stays listed until the API has said that it is gone. */
+function RevokeButton({ token, onRevoked }: { token: Token; onRevoked: () => void }) {
+  const { client, dialog, notices } = useConsole()
+  const isAsked = useSignal(false)
+  const revoke = async () => {
+    isAsked.value = true
+    try {
+      await client.call('deleteToken', { params: { id: token.id } })
+      notices.tell('done', `${token.name} is revoked`)
+    } catch (error) {
+      isAsked.value = false
+      notices.tell('refused', `Could not revoke ${token.name}`, failureText(error))
+    }
+    onRevoked()
+  }
+  const confirm = () => {
+    dialog.value = <RevokeDialog token={token} onConfirm={revoke} />
+  }
+  return (
+    <button
+      type="button"
+      class={`button small danger ${isAsked.value ? 'asked' : ''}`}
+      aria-disabled={isAsked.value}
+      onClick={() => !isAsked.value && confirm()}
+    >
+      {isAsked.value ? 'Asked…' : 'Revoke'}
+      <span class="sr-only"> {token.name}</span>
+    </button>
+  )
+}
+
+function RevokeDialog({ token, onConfirm }: { token: Token; onConfirm: () => void }) {
+  const { state } = useConsole()
+  return (
+    <ConfirmDialog title={`Revoke ${token.name}?`} verb="Revoke" typed={token.name} onConfirm={onConfirm}>
+      <p>Whoever uses this token is refused from now on. This can't be undone: a new one has a new secret.</p>
+      {state.info.value?.actor.id === `token:${token.id}` && (
+        <p>
+          <strong>You are signed in by this very token, so you will be signed out.</strong>
+        </p>
+      )}
+    </ConfirmDialog>
+  )
+}

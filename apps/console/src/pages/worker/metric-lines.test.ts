@@ -1,0 +1,36 @@
+import { toInstant } from '@lcm/domain/instant'
+import { expect, it } from 'vitest'
+import { type Metric, metricLines, rangeOf } from './metric-lines.ts'
+
+const sampleAt = (minute: number, more: Partial<Metric> = {}): Metric => ({
+  collected_at: toInstant(minute * 60_000),
+  cpu_utilization: null,
+  memory_utilization: null,
+  disk_utilization: null,
+  network_in_bytes: null,
+  network_out_bytes: null,
+  disk_read_bytes: null,
+  disk_write_bytes: null,
+  nodes_count: null,
+  cml_version: null,
+  system_health: null,
+  system_info: null,
+  labs_count: null,
+  ...more,
+})
+
+it('is oldest first, with gaps where nothing is known', () => {
+  const lines = metricLines([sampleAt(2, { cpu_utilization: 40, labs_count: 3 }), sampleAt(1)])
+  expect(lines).toMatchObject({ atMs: [60_000, 120_000], cpu: [null, 40], labs: [null, 3], memory: [null, null] })
+})
+
+it('averages what a chart has no room for', () => {
+  const week = Array.from({ length: 3600 }, (_, n) => sampleAt(3600 - n, { cpu_utilization: n < 1800 ? 100 : 0 }))
+  const { atMs, cpu } = metricLines(week)
+  expect([atMs.length, cpu[0], cpu.at(-1)]).toEqual([360, 0, 100])
+  expect(atMs.at(-1)).toBe(3600 * 60_000)
+})
+
+it('is of the last hour unless said', () => {
+  expect([rangeOf(undefined), rangeOf('7d'), rangeOf('century')]).toEqual(['1h', '7d', '1h'])
+})

@@ -1,0 +1,58 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { useSignal } from '@preact/signals'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { Refusal } from '../../parts/modal.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { askByForm } from './ask-worker.ts'
+import { labelsOf, labelsText } from './labels.ts'
+import { OfWorker } from './worker-dialog.tsx'
+
+export const EditDialog = ({ id }: { id: string }) => (
+  <OfWorker id={id}>{worker => <EditOf worker={worker} />}</OfWorker>
+)
+
+function EditOf({ worker }: { worker: WorkerView }) {
+  const { asks } = useConsole()
+  const name = useSignal(worker.name)
+  const labels = useSignal(labelsText(worker.labels))
+  const { labels: read, wrong } = labelsOf(labels.value)
+  const body = { name: name.value.trim(), labels: read }
+  return (
+    <FormDialog
+      title={`Name and labels of ${worker.name}`}
+      verb="Save"
+      isComplete={body.name !== '' && wrong.length === 0}
+      send={() =>
+        askByForm(asks, worker, 'change', client => client.call('patchWorker', { params: { id: worker.id }, body }))
+      }
+    >
+      <label class="field">
+        <span>Name</span>
+        <input
+          type="text"
+          maxLength={128}
+          autocomplete="off"
+          spellcheck={false}
+          value={name}
+          onInput={event => {
+            name.value = event.currentTarget.value
+          }}
+        />
+      </label>
+      <label class="field">
+        <span>
+          Labels <span class="muted">name=value, one a line</span>
+        </span>
+        <textarea
+          rows={4}
+          spellcheck={false}
+          value={labels}
+          onInput={event => {
+            labels.value = event.currentTarget.value
+          }}
+        />
+      </label>
+      {wrong.length > 0 && <Refusal>Not a label: {wrong.join(', ')}</Refusal>}
+    </FormDialog>
+  )
+}

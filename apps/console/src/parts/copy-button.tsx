@@ -1,0 +1,22 @@
+import { failureText } from '../wording.ts'
+import { NamedIcon } from './icons.tsx'
+import { useConsole } from './wiring.ts'
+
+/** `what` completes "Copy …" for those who can't see what the button stands beside. */
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const { notices } = useConsole()
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      notices.tell('done', 'Copied', text)
+    } catch (error) {
+      notices.tell('refused', 'Could not copy', failureText(error))
+    }
+  }
+  return (
+    <button type="button" class="button small copy" onClick={copy}>
+      <NamedIcon name="copy" />
+      Copy<span class="sr-only"> {what}</span>
+    </button>
+  )
+}

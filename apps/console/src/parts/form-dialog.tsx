@@ -1,0 +1,72 @@
+import { ApiError } from '@lcm/client/api-error'
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { failureText } from '../wording.ts'
+import { Modal, Refusal } from './modal.tsx'
+import { useConsole } from './wiring.ts'
+
+interface FormProps {
+  readonly title: string
+  /** What the button says, such as `Create worker`. */
+  readonly verb: string
+  readonly isComplete: boolean
+  /** Rejects when refused; the form then stays, with what was typed, and says why. */
+  readonly send: () => Promise<unknown>
+  readonly children: ComponentChildren
+}
+
+/** A form that closes when the API has taken what it sends. */
+export function FormDialog({ title, verb, isComplete, send, children }: FormProps) {
+  const { dialog } = useConsole()
+  const isSending = useSignal(false)
+  const refusal = useSignal<unknown>(null)
+  const close = () => {
+    dialog.value = null
+  }
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (isSending.value || !isComplete) return
+    isSending.value = true
+    refusal.value = null
+    try {
+      await send()
+      close()
+    } catch (error) {
+      refusal.value = error
+    } finally {
+      isSending.value = false
+    }
+  }
+  return (
+    <Modal title={title} onClose={close}>
+      <form class="modal-body" onSubmit={submit}>
+        {children}
+        {refusal.value !== null && <RefusalOf error={refusal.value} />}
+        <footer class="modal-foot">
+          <button type="button" class="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" disabled={!isComplete}>
+            {isSending.value ? 'Asking…' : verb}
+          </button>
+        </footer>
+      </form>
+    </Modal>
+  )
+}
+
+/** Why the API said no, with what is wrong where. */
+const RefusalOf = ({ error }: { error: unknown }) => (
+  <Refusal>
+    {failureText(error)}
+    {error instanceof ApiError && error.problem.errors && (
+      <ul>
+        {error.problem.errors.map(each => (
+          <li key={`${each.path} ${each.message}`}>
+            <code>{each.line === undefined ? each.path : `line ${each.line}`}</code> {each.message}
+          </li>
+        ))}
+      </ul>
+    )}
+  </Refusal>
+)

@@ -1,0 +1,60 @@
+import type { Client } from '@lcm/client/client'
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { readFailureText } from '../wording.ts'
+import { useConsole } from './wiring.ts'
+
+/** What was read on demand: the newest answer stays while the next one is awaited, or fails. */
+export interface Read<T> {
+  readonly value: T | null
+  /** Why the newest attempt failed, while it has. */
+  readonly error: string | null
+  again(): void
+}
+
+interface ReadOptions {
+  /** Read again so often; never unless said. */
+  readonly everyMs?: number
+  /** Read again when there is news of this; see LiveState.news. */
+  readonly newsOf?: string
+}
+
+/**
+ * Reads what no collection holds. It is read anew when `key` changes, on news, after so long, and when the connection comes
+ * back. An answer that was overtaken by a later question is thrown away.
+ */
+export function useRead<T>(
+  key: string,
+  read: (client: Client, signal: AbortSignal) => Promise<T>,
+  { everyMs, newsOf }: ReadOptions = {},
+): Read<T> {
+  const { client, state, nowMs } = useConsole()
+  const held = useSignal<{ key: string; value: T | null; error: string | null }>({ key, value: null, error: null })
+  const wish = useSignal(0)
+  const newest = useRef(read)
+  newest.current = read
+  const turn = useComputed(() => (everyMs === undefined ? 0 : Math.floor(nowMs.value / everyMs)))
+  const asked = useSignal(key)
+  asked.value = key
+  useSignalEffect(() => {
+    wish.value
+    turn.value
+    const current = asked.value
+    if (newsOf !== undefined) state.news.count(newsOf)
+    if (state.connection.value.state === 'signed-out') return
+    const asking = new AbortController()
+    newest.current(client, asking.signal).then(
+      value => {
+        if (!asking.signal.aborted) held.value = { key: current, value, error: null }
+      },
+      error => {
+        if (asking.signal.aborted) return
+        const kept = held.peek().key === current ? held.peek().value : null
+        held.value = { key: current, value: kept, error: readFailureText(error) }
+      },
+    )
+    return () => asking.abort()
+  })
+  const { value, error } = held.value.key === key ? held.value : { value: null, error: null }
+  return { value, error, again: () => wish.value++ }
+}

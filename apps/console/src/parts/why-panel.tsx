@@ -1,0 +1,151 @@
+import type { Client } from '@lcm/client/client'
+import type { DecisionRecord } from '@lcm/domain/decision'
+import { toMs } from '@lcm/domain/instant'
+import { useSignal } from '@preact/signals'
+import { dayAndTimeText, durationText } from '../wording.ts'
+import { Age } from './age.tsx'
+import { NamedIcon } from './icons.tsx'
+import { useRead } from './use-read.ts'
+
+const PAGE = 8
+const LIMIT_MAX = 1000
+
+interface DecisionPage {
+  readonly items: readonly DecisionRecord[]
+  readonly next_cursor: string | null
+}
+
+interface WhyProps {
+  /** Whose decisions, as decisions name it: `worker:w-1`. */
+  readonly resource: string
+  readonly read: (client: Client, query: { limit: number }, signal: AbortSignal) => Promise<DecisionPage>
+}
+
+/** What controllers decided about one thing, newest first: why, what they had seen, and which limits they looked at. */
+export function WhyPanel({ resource, read }: WhyProps) {
+  const limit = useSignal(PAGE)
+  const why = useRead(resource, (client, signal) => read(client, { limit: limit.value }, signal), { newsOf: resource })
+  const items = why.value?.items ?? []
+  return (
+    <section class="card why" aria-labelledby="why-title">
+      <h2 id="why-title">Why</h2>
+      {why.error !== null && <WhyFailed error={why.error} onRetry={why.again} />}
+      {why.value === null && why.error === null && <p class="muted">Reading the decisions…</p>}
+      {why.value !== null && items.length === 0 && <p class="muted">Nothing was decided about it yet.</p>}
+      <ol class="why-chain">
+        {items.map((decision, index) => (
+          <Decision key={decision.id} decision={decision} isNewest={index === 0} />
+        ))}
+      </ol>
+      {why.value?.next_cursor != null && limit.value < LIMIT_MAX && (
+        <button
+          type="button"
+          class="button small"
+          onClick={() => {
+            limit.value = Math.min(LIMIT_MAX, limit.value * 3)
+          }}
+        >
+          Show more<span class="sr-only"> decisions</span>
+        </button>
+      )}
+    </section>
+  )
+}
+
+const WhyFailed = ({ error, onRetry }: { error: string; onRetry: () => void }) => (
+  <p class="read-failed" role="alert">
+    Could not read the decisions: {error}{' '}
+    <button type="button" class="button small" onClick={onRetry}>
+      Try again
+    </button>
+  </p>
+)
+
+function Decision({ decision, isNewest }: { decision: DecisionRecord; isNewest: boolean }) {
+  const { at, action, because, outcome, service } = decision
+  return (
+    <li class="decision">
+      <p class="decision-head">
+        <code class="decision-action">{action}</code>
+        <span class="muted">
+          <Age since={at} /> ago
+        </span>
+      </p>
+      <p class="decision-because">{because}</p>
+      {outcome !== '' && outcome !== because && (
+        <p class="decision-outcome">
+          <NamedIcon name="arrow" />
+          <span class="sr-only">Outcome: </span>
+          {outcome}
+        </p>
+      )}
+      <Guards guards={decision.guards} />
+      <details open={isNewest && decision.guards.length === 0 && Object.keys(decision.seen).length < 6}>
+        <summary>
+          What was seen <span class="muted">by {service}</span>
+        </summary>
+        <Seen decision={decision} />
+      </details>
+    </li>
+  )
+}
+
+const valueText = (value: string | number | boolean | null): string => (value === null ? 'unknown' : String(value))
+const wordsOf = (name: string): string => name.replaceAll('_', ' ')
+
+/** What held it back is told in full; what passed, only as far as there is room. */
+const PASSED_SHOWN_MAX = 3
+
+function Guards({ guards }: { guards: DecisionRecord['guards'] }) {
+  const passed = guards.filter(guard => guard.passed)
+  const isFolded = passed.length > PASSED_SHOWN_MAX
+  return (
+    <>
+      <GuardList guards={isFolded ? guards.filter(guard => !guard.passed) : guards} />
+      {isFolded && (
+        <details>
+          <summary>{passed.length} guards passed</summary>
+          <GuardList guards={passed} />
+        </details>
+      )}
+    </>
+  )
+}
+
+/** Told by a mark and a word, never by colour alone. */
+const GuardList = ({ guards }: { guards: DecisionRecord['guards'] }) =>
+  guards.length === 0 ? null : (
+    <ul class="guards">
+      {guards.map(({ name, value, limit, passed }) => (
+        <li key={name} class={passed ? 'passed' : 'held'}>
+          <NamedIcon name={passed ? 'check' : 'close'} />
+          <span>{wordsOf(name)}</span>
+          <span class="number">
+            {valueText(value)} <span class="muted">limit {valueText(limit)}</span>
+          </span>
+          <span class="guard-verdict">{passed ? 'passed' : 'not passed'}</span>
+        </li>
+      ))}
+    </ul>
+  )
+
+function Seen({ decision }: { decision: DecisionRecord }) {
+  const { at, cause, epoch, duration_ms, seen } = decision
+  const facts = [
+    ...Object.entries(seen).map(([name, value]) => [wordsOf(name), valueText(value)] as const),
+    ['cause', cause === '' ? 'unknown' : cause] as const,
+    ['term', String(epoch)] as const,
+    ['took', duration_ms < 1000 ? `${Math.round(duration_ms)} ms` : durationText(duration_ms)] as const,
+    ['at', dayAndTimeText(toMs(at))] as const,
+  ]
+  return (
+    <dl class="seen">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

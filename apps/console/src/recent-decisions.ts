@@ -1,0 +1,22 @@
+import type { DecisionRecord } from '@lcm/domain/decision'
+import { signal } from '@preact/signals'
+
+/** What controllers decided since the page was opened, the newest first. The rest is in the journal. */
+export interface RecentDecisions {
+  /** Reading it in a component or effect subscribes to it. */
+  all(): readonly DecisionRecord[]
+  take(decision: DecisionRecord): void
+}
+
+const KEPT_MAX = 200
+
+export function recentDecisions(): RecentDecisions {
+  const kept = signal<readonly DecisionRecord[]>([])
+  return {
+    all: () => kept.value,
+    take(decision) {
+      if (kept.peek().some(({ id }) => id === decision.id)) return
+      kept.value = [decision, ...kept.peek()].slice(0, KEPT_MAX)
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import type { WorkerSample as Sample } from '@lcm/contract/worker-bodies'
+import { signal } from '@preact/signals'
+
+export type { Sample }
+
+/** Enough for a small picture: an hour at one a minute. */
+const KEPT = 60
+
+/** Whole percents, oldest first; null where a source said nothing. */
+export interface Usage {
+  readonly cpu: readonly (number | null)[]
+  readonly memory: readonly (number | null)[]
+}
+
+/**
+ * How busy each worker was lately. Only what a small picture needs is kept: whole samples of ten thousand workers would be most
+ * of the tab's memory.
+ */
+export interface Samples {
+  of(workerId: string): Usage
+  take(batch: readonly { readonly worker_id: string; readonly sample: Sample }[]): void
+  forget(workerId: string): void
+}
+
+interface Held {
+  cpu: (number | null)[]
+  memory: (number | null)[]
+  newestAt: string
+}
+
+const NOTHING: Usage = { cpu: [], memory: [] }
+
+export function samples(): Samples {
+  const held = new Map<string, Held>()
+  const changes = signal(0)
+  return {
+    of(workerId) {
+      changes.value
+      return held.get(workerId) ?? NOTHING
+    },
+    take(batch) {
+      for (const { worker_id: id, sample } of batch) {
+        const kept = held.get(id) ?? { cpu: [], memory: [], newestAt: '' }
+        held.set(id, kept)
+        takeNewest(kept, sample)
+      }
+      if (batch.length > 0) changes.value++
+    },
+    forget(workerId) {
+      if (held.delete(workerId)) changes.value++
+    },
+  }
+}
+
+/** The same sample may be told twice, and one that is late is not worth reordering for. */
+function takeNewest(held: Held, { collected_at, cpu_utilization, memory_utilization }: Sample): void {
+  if (held.newestAt >= collected_at) return
+  held.newestAt = collected_at
+  held.cpu.push(whole(cpu_utilization))
+  held.memory.push(whole(memory_utilization))
+  if (held.cpu.length > KEPT) held.cpu.shift()
+  if (held.memory.length > KEPT) held.memory.shift()
+}
+
+const whole = (share: number | null): number | null => (share === null ? null : Math.round(share))
