@@ -5,6 +5,8 @@ export default defineConfig({
     include: ['{packages,apps,simulation,examples,tools}/**/*.test.{ts,tsx}'],
     exclude: ['**/node_modules/**', '**/*.browser.test.ts'],
     isolate: false,
+    // Much of it waits for other processes: no core is left to itself.
+    maxWorkers: '100%',
     testTimeout: 30_000,
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     reporters: ['default'],

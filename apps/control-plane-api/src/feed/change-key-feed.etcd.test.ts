@@ -70,6 +70,14 @@ async function readUntil(feed: ChangeFeed, from: string, id: string): Promise<Po
   return read
 }
 
+/** What a replica that has to read it back tells first: that may take it a second look where the machine is slow. */
+async function firstAfter(feed: ChangeFeed, position: string, count: number): Promise<readonly PositionedChange[]> {
+  const deadline = systemClock.monotonic() + PATIENCE_MS
+  let told = await changesAfter(feed, position, 3)
+  while (told.length < count && systemClock.monotonic() < deadline) told = await changesAfter(feed, position, 3)
+  return told
+}
+
 /** Publishes and removes; shares its resources with whoever writes beside it. */
 async function writeMuch(keys: ChangeKeys, count: number): Promise<void> {
   for (let turn = 1; turn <= count; turn += 1) {
@@ -108,7 +116,7 @@ it('tells the same at the same position on every replica, to whoever comes from 
     const next = all.slice(index + 1, index + 4)
     expect(await changesAfter(one, position, 3)).toEqual(next)
     if (index % 25 === 0 || index > all.length - 25) expect(await changesAfter(other, position, 3)).toEqual(next)
-    if (index % 25 === 0) expect(await changesAfter(late, position, 3)).toEqual(next)
+    if (index % 25 === 0) expect(await firstAfter(late, position, next.length)).toEqual(next)
   }
 })
 
