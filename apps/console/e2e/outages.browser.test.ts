@@ -22,6 +22,12 @@ const shortTime = (ms: number) => minuteText.format(ms).slice(0, '00:00'.length)
 const mark = (page: Page) => page.evaluate(() => Object.assign(window, { isSamePage: true }))
 const isMarked = (page: Page) => page.evaluate(() => 'isSamePage' in window)
 
+declare global {
+  interface Window {
+    namesSeen: string[]
+  }
+}
+
 /** Every name that the worker on the page had there since, in order. */
 async function watchNames(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(() => {
@@ -31,9 +37,9 @@ async function watchNames(page: Page): Promise<() => Promise<string[]>> {
       if (text.startsWith('renamed') && seen.at(-1) !== text) seen.push(text)
     }
     new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true })
-    Object.assign(window, { namesSeen: seen })
+    window.namesSeen = seen
   })
-  return () => page.evaluate(() => (window as unknown as { namesSeen: string[] }).namesSeen)
+  return () => page.evaluate(() => window.namesSeen)
 }
 
 async function withOwnProduct(test: (product: Product, restart: () => Promise<Product>) => Promise<void>) {
@@ -159,7 +165,7 @@ describe('a browser whose clock is two hours fast', () => {
       await page.goto(`${product.url}/#/workers/${id}`)
       await page.reload()
       await badge(page, 'Live').waitFor()
-      const offMs = (await page.evaluate(() => Date.now())) - systemClock.now()
+      const offMs = (await page.evaluate<number>('+new Date')) - systemClock.now()
       expect(Math.round(offMs / HOUR_MS)).toBe(2)
       const ages = page.locator('main time')
       await ages

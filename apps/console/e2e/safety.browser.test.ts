@@ -41,14 +41,19 @@ beforeAll(async () => {
   things = await hostileThings()
 })
 
+declare global {
+  interface Window {
+    tellViolation(text: string): void
+  }
+}
+
 /** What the content security policy refused, over the life of the page. */
 async function violations(page: Page): Promise<() => Promise<string[]>> {
   const found: string[] = []
   await page.exposeFunction('tellViolation', (text: string) => found.push(text))
   await page.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
-      const { tellViolation } = window as unknown as { tellViolation: (text: string) => void }
-      tellViolation(`${violatedDirective} ${blockedURI}`)
+      window.tellViolation(`${violatedDirective} ${blockedURI}`)
     })
   })
   return async () => found

@@ -66,7 +66,7 @@ const STATUS_SHAPES: Readonly<Record<StatusShape, Draw>> = {
 }
 
 /** For what has no status but is told apart in the same way. */
-export const ShapeIcon = ({ shape }: { shape: StatusShape }) => <Icon>{STATUS_SHAPES[shape]}</Icon>
+export const ShapeIcon = ({ shape }: { shape: StatusShape }) => <Icon>{STATUS_SHAPES[shape]()}</Icon>
 
 export const StatusIcon = ({ status }: { status: Status }) => <Icon>{STATUS_SHAPES[lookOf(status).shape]()}</Icon>
 

@@ -70,7 +70,7 @@ function Group({ group: { name, current, others }, isOpen }: { group: Definition
 const OtherVersion = ({ definition }: { definition: Definition }) => (
   <tr class="definition-row other">
     <th scope="row" class="col-definition">
-      <span class="sub">{definition.name}</span>
+      <span class="sub other-name">{definition.name}</span>
     </th>
     <td class="col-version">
       <a class="number" href={definitionHash(definition.id)}>

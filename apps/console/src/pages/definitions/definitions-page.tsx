@@ -97,16 +97,18 @@ function FilterBar({ filter, groups }: { filter: DefinitionFilter; groups: reado
           </button>
         ))}
       </fieldset>
-      <label class="search">
-        <NamedIcon name="search" />
-        <span class="sr-only">Search definitions</span>
-        <input
-          type="search"
-          placeholder="Name, title, node…"
-          value={filter.text}
-          onInput={event => choose({ text: event.currentTarget.value })}
-        />
-      </label>
+      <span class="filter-picks">
+        <label class="search">
+          <NamedIcon name="search" />
+          <span class="sr-only">Search definitions</span>
+          <input
+            type="search"
+            placeholder="Name, title, node…"
+            value={filter.text}
+            onInput={event => choose({ text: event.currentTarget.value })}
+          />
+        </label>
+      </span>
     </search>
   )
 }

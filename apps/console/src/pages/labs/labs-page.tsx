@@ -148,7 +148,7 @@ function NoMatch() {
 }
 
 const NoLabs = () => (
-  <PageState icon="flask" title="No labs on any worker">
+  <PageState icon="flask" title="No labs to see">
     <p>
       Labs come with sessions: <a href="#/sessions">book one</a>. What people make on CML themselves is found too, every
       half hour.

@@ -21,7 +21,7 @@ const UseRow = ({ use }: { use: Use }) => (
     <dd class="number">
       {useText(use)} <span class="muted use-percent">{percentText(use)}</span>
     </dd>
-    <dd class="use-bar" aria-hidden="true">
+    <dd class="capacity-bar" aria-hidden="true">
       <span style={{ width: `${use.share * 100}%` }} />
     </dd>
   </div>

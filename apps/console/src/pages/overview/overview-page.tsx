@@ -3,6 +3,7 @@ import { useConsole } from '../../parts/wiring.ts'
 import type { Query } from '../../router.ts'
 import { countText } from '../../wording.ts'
 import { type FleetSummary, summaryOf } from '../../worker-view.ts'
+import { useSessions } from '../sessions/use-sessions.ts'
 import { AttentionCard } from './attention-card.tsx'
 import { CapacityCard } from './capacity-card.tsx'
 import { FirstSteps } from './first-steps.tsx'
@@ -17,11 +18,12 @@ export function OverviewPage(_: { query: Query }) {
   const { live } = state
   const workers = [...live.worker.all().values()]
   const sessions = [...live.session.all().values()]
+  const withPast = useSessions().all
   // In steps: what follows from the time here does not change by the second.
   const steps = useComputed(() => Math.floor(nowMs.value / STEP_MS) * STEP_MS)
   const summary = summaryOf(workers)
   // Those that are gone are held, too: nothing has ever been here, so there are no numbers to show.
-  const isNew = workers.length === 0 && sessions.length === 0
+  const isNew = workers.length === 0 && withPast.length === 0
   return (
     <section class="page overview">
       <header class="overview-head">
@@ -41,7 +43,7 @@ export function OverviewPage(_: { query: Query }) {
             <CapacityCard workers={workers} />
             <MoneyCard usdPerHour={summary.usdPerHour} nowMs={steps.value} />
           </div>
-          <TodayCard sessions={sessions} nowMs={steps.value} />
+          <TodayCard sessions={withPast} nowMs={steps.value} />
         </>
       )}
     </section>

@@ -4,6 +4,7 @@ import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { sessionHash } from '../../router.ts'
 import { dayAndTimeText } from '../../wording.ts'
+import { ownerText } from '../sessions/session-view.ts'
 
 /** What the worker holds for whom. */
 export const LedgerCard = ({ worker }: { worker: WorkerView }) => (
@@ -76,7 +77,7 @@ function Reservations({ worker }: { worker: WorkerView }) {
               {session && <StatusBadge status={session.status} />}
             </span>
             <span class="muted">
-              {session && `${session.owner}, `}
+              {session && `${ownerText(session, state.info.value?.actor)}, `}
               {amountText(reservation.cpu_cores)} cores, {amountText(reservation.memory_gb)} GB, {reservation.nodes}{' '}
               nodes since {dayAndTimeText(toMs(reservation.since))}
             </span>

@@ -1,0 +1,114 @@
+// `npm run screenshots`: pictures of the console for the docs, of a small fleet on the simulated cloud.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+import { ensureChromium } from './chromium.mjs'
+import { caller, fillFleet, until } from './demo-fleet.mjs'
+import { inventPast } from './demo-past.mjs'
+import { ensureReady, root } from './setup.mjs'
+
+const IMAGES = join(root, 'docs', 'images')
+const VIEWPORT = { width: 1440, height: 900 }
+const KB_MAX = 300
+/** What is shown in both lights. */
+const IN_THE_DARK = new Set(['overview', 'worker', 'sessions'])
+/** Slow enough that a machine that boots is still seen to. */
+const SPEED = '120'
+
+await ensureReady()
+const executablePath = await ensureChromium()
+const data = mkdtempSync(join(tmpdir(), 'lcm-screenshots-'))
+const { child, link } = await startProduct()
+const url = new URL(link).origin
+const token = readFileSync(join(data, 'admin-token'), 'utf8').trim()
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+try {
+  mkdirSync(IMAGES, { recursive: true })
+  const { api, shown } = await fillFleet(url, token)
+  await takeAll(api, shown)
+} finally {
+  await browser.close()
+  const gone = once(child, 'exit')
+  child.kill('SIGTERM')
+  await gone
+  rmSync(data, { recursive: true, force: true })
+}
+
+async function startProduct() {
+  const args = [join(root, 'dist', 'lcm.mjs'), 'up', '--data', data, '--port', '0', '--sim-port', '0', '--speed', SPEED]
+  const started = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  const found = await new Promise((resolve, reject) => {
+    started.stdout.setEncoding('utf8').on('data', text => {
+      said += text
+      const address = /(http:\/\/\S+\/login\?code=\S+)/.exec(said)?.[1]
+      if (address !== undefined) resolve(address)
+    })
+    started.on('exit', code => reject(new Error(`lcm up ended with ${code}: ${said}`)))
+  })
+  return { child: started, link: found }
+}
+
+async function takeAll(api, shown) {
+  const { items } = await api('GET', '/lablet-definitions')
+  const { items: sessions } = await api('GET', '/lablet-sessions')
+  const running = sessions.find(({ definition, status }) => definition.name === 'campus' && status !== 'PENDING')
+  const definition = items.find(({ name }) => name === 'campus')
+  const page = await signedInPage()
+  await api('POST', '/workers', { name: 'metal-new', template_name: 'metal', aws_region: 'us-east-1' })
+  const pictures = [
+    { name: 'overview', at: 'overview', ready: '.today-bar, .today a' },
+    { name: 'workers', at: 'workers', ready: '.worker-row' },
+    { name: 'worker', at: `workers/${shown}`, ready: '.uplot' },
+    { name: 'sessions', at: 'sessions', ready: '.bar' },
+    { name: 'session', at: `sessions/${running.id}`, ready: 'main h2' },
+    { name: 'definition', at: `definitions/${definition.id}`, ready: 'main svg' },
+    { name: 'controllers', at: 'controllers', ready: 'main h2' },
+  ]
+  for (const picture of pictures) await take(page, picture)
+  await stir(page)
+  await take(page, { name: 'chaos', at: 'chaos', ready: '.machines tr' })
+}
+
+async function signedInPage() {
+  const settings = { viewport: VIEWPORT, deviceScaleFactor: 1, reducedMotion: 'reduce', locale: 'en-US' }
+  const context = await browser.newContext(settings)
+  await inventPast(context)
+  const page = await context.newPage()
+  const { url: path } = await caller(url, token)('POST', '/login-links', {})
+  await page.goto(new URL(path, url).href)
+  return page
+}
+
+async function take(page, { name, at, ready }) {
+  await page.goto(`${url}/#/${at}`)
+  await page.locator(ready).first().waitFor()
+  await until(`the picture of ${name}`, () =>
+    page
+      .locator('[aria-busy=true]')
+      .count()
+      .then(count => count === 0),
+  )
+  await page.waitForLoadState('networkidle', { timeout: 1_000 }).catch(() => undefined)
+  for (const colorScheme of IN_THE_DARK.has(name) ? ['light', 'dark'] : ['light']) {
+    await page.emulateMedia({ colorScheme })
+    const path = join(IMAGES, `${name}${colorScheme === 'dark' ? '-dark' : ''}.png`)
+    await page.screenshot({ path, animations: 'disabled' })
+    const kb = Math.ceil(statSync(path).size / 1024)
+    if (kb > KB_MAX) throw new Error(`${path} has ${kb} KB, and ${KB_MAX} are enough`)
+    console.log(`${path} ${kb} KB`)
+  }
+}
+
+/** A machine is stopped behind LCM's back, another one's CML is cut off: the page of chaos tells how that heals. */
+async function stir(page) {
+  await page.goto(`${url}/#/chaos`)
+  await page.getByRole('button', { name: 'Stop metal-1' }).click()
+  await page.getByRole('button', { name: 'CML of classroom-a' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cut the network' }).click()
+  await page.locator('.machines tr', { hasText: 'metal-1' }).getByRole('button', { name: 'Look now' }).first().click()
+  await page.locator('.feed .feed-line:not(.deed)').first().waitFor()
+}
