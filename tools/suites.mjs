@@ -2,18 +2,19 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { binOf, cache, root } from './setup.mjs'
+import { binOf, cache, root, run } from './setup.mjs'
 
 /** Suites of judges that are not ours: `npm run test:interop` hears them. */
 export const INTEROP_SUITES = ['**/*.mongo.test.ts', '**/*.moto.test.ts']
 
-/** Resolves with `{ passed, failed }`; the output is shown as it comes. */
-export async function runSuites(name, args) {
+/** Resolves with `{ passed, failed }`; the output is shown as it comes, or at the end where another run is shown meanwhile. */
+export async function runSuites(name, args, { isShownLater = false } = {}) {
   const report = join(cache, `${name}.json`)
   mkdirSync(cache, { recursive: true })
   rmSync(report, { force: true })
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const code = await watched([binOf('vitest'), 'run', ...reporters, ...args])
+  const command = [binOf('vitest'), 'run', ...reporters, ...args]
+  const code = isShownLater ? await shownLater(command) : await watched(command)
   const { passed, failed } = readReport(report)
   // A run can fail with no failing test: a file that can't be loaded, an unhandled error, a crash.
   return { passed, failed: code === 0 ? failed : Math.max(1, failed) }
@@ -42,6 +43,12 @@ function watched(command) {
     child.on('error', reject)
     child.on('close', code => resolve(code ?? 1))
   })
+}
+
+async function shownLater(command) {
+  const { code, output } = await run(process.execPath, command)
+  process.stdout.write(output)
+  return code
 }
 
 /** The last line of every run, and its exit code. */

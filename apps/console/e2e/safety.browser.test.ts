@@ -27,7 +27,7 @@ async function hostileThings(): Promise<string[]> {
   )
   const body = { name: 'safety', title: HOSTILE, description: HOSTILE, topology }
   const definition = await api().call('createDefinition', { body })
-  const booking = { definition: definition.id, duration_minutes: 30, reservation_id: HOSTILE }
+  const booking = { definition: definition.id, duration_minutes: 30, reservation_id: `${HOSTILE} safety` }
   const session = await api().call('createSession', { body: booking })
   await api().call('createToken', { body: { name: HOSTILE, role: 'user' } })
   return [`workers/${id}`, `definitions/${definition.id}`, `sessions/${session.id}`]

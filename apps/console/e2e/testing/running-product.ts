@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
+import { chromium } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
 
 const LCM = fileURLToPath(new URL('../../../../dist/lcm.mjs', import.meta.url))
@@ -53,18 +54,23 @@ export async function startProduct(options: { port?: string; data?: string } = {
 declare module 'vitest' {
   export interface ProvidedContext {
     product: { readonly url: string; readonly token: string }
-    /** Where the browser is. */
-    chromium: string
+    /** Where the browser that all files share can be reached. */
+    browser: string
   }
 }
 
-/** Before all files: one product whose first fleet serves. */
+/** Before all files: one browser, and one product whose first fleet serves. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  project.provide('chromium', execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim())
+  const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim()
+  const browser = await chromium.launchServer({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   const product = await startProduct()
   await fleetThatServes(product)
+  project.provide('browser', browser.wsEndpoint())
   project.provide('product', { url: product.url, token: product.token })
-  return product.stop
+  return async () => {
+    await browser.close()
+    await product.stop()
+  }
 }
 
 const FLEET_LIMIT_MS = 60_000
