@@ -8,7 +8,7 @@ const { open, api } = browserTests()
 
 const LAB = 'overview-e2e'
 const HUGE = 'overview-e2e-huge'
-const LEAKED = '<img src=x onerror=alert(1)>'
+const LEAKED = '<img src=x onerror=alert(3)>'
 const MINUTE_MS = 60_000
 /** A product that was just started has no week behind it. */
 const WEEK = [
