@@ -5,6 +5,8 @@ import { conclude, loadNow, quantilesOf } from './api/figures.ts'
 import { runningLcm, until } from './product/running-lcm.ts'
 
 const SESSIONS = 100
+/** Made first and not counted: the first waits until a CML that has just come up has said which nodes it knows. */
+const WARM_UPS = 2
 const BAR_P99_MS = 200
 const REST_MS = 500
 const TOPOLOGY = `lab:
@@ -24,7 +26,7 @@ const lcm = await runningLcm(39_437)
 const { client } = lcm
 await client.call('createDefinition', { body: { name: 'one-host', topology: TOPOLOGY } })
 const took: number[] = []
-for (let n = 0; n < SESSIONS; n += 1) {
+for (let n = 0; n < WARM_UPS + SESSIONS; n += 1) {
   await systemClock.sleep(REST_MS)
   const { id } = await client.call('createSession', { body: { definition: 'one-host', duration_minutes: 30 } })
   const moments = await until('a place', async () => {
@@ -42,7 +44,7 @@ for (let n = 0; n < SESSIONS; n += 1) {
 }
 await lcm.stop()
 
-const { p50, p99, max } = quantilesOf(took)
+const { p50, p99, max } = quantilesOf(took.slice(WARM_UPS))
 console.log(`${SESSIONS} sessions, one after another; ${loadNow()}`)
 console.log(`  booked to placed   p50 ${p50} ms   p99 ${p99} ms   max ${max} ms   (bar p99 <= ${BAR_P99_MS} ms)`)
 conclude('session-latency', { sessions: SESSIONS, p50, p99, max }, p99 <= BAR_P99_MS)
