@@ -84,13 +84,24 @@ const works = {
   scrolling: () => scroll(page, SECONDS, PIXELS_PER_FRAME),
   filtering: () => filter(page),
 }
-const rows: { name: string; cpu: number; p50: number; p95: number; p99: number; max: number; frames: number }[] = []
+const rows: {
+  name: string
+  cpu: number
+  p50: number
+  p95: number
+  p99: number
+  max: number
+  frames: number
+  tabMb: number
+}[] = []
 for (const [name, work] of Object.entries(works)) {
   const { times, cpuMs } = await framesDuring(page, work)
   const p95 = rounded(quantile(sorted(times), 0.95), 2)
-  rows.push({ name, cpu: rounded(cpuMs), ...quantilesOf(times), p95, frames: times.length })
+  const { tabMb } = await memoryOfTab(browser, page)
+  rows.push({ name, cpu: rounded(cpuMs), ...quantilesOf(times), p95, frames: times.length, tabMb })
 }
-const memory = await memoryOfTab(browser, page)
+const { heapMb } = await memoryOfTab(browser, page)
+const tabMb = Math.max(...rows.map(row => row.tabMb))
 const changes = load.changes()
 await load.stop()
 await browser.close()
@@ -102,23 +113,25 @@ const kb = bundleKb()
 console.log(
   `${WORKERS} workers, ${CHANGES_PER_SECOND} changes/s, ${Math.round(SAMPLES_PER_SECOND)} samples/s; ${loadNow()}`,
 )
-for (const { name, cpu, p50, p95, p99, max, frames } of rows) {
+for (const { name, cpu, p50, p95, p99, max, frames, tabMb: held } of rows) {
   const times = `p50 ${p50} ms   p95 ${p95} ms   p99 ${p99} ms   max ${max} ms`
-  console.log(`  ${name.padEnd(13)} ${cpu} ms of CPU a frame; from frame to frame ${times}   (${frames} frames)`)
+  console.log(
+    `  ${name.padEnd(13)} ${cpu} ms of CPU a frame; from frame to frame ${times}   (${frames} frames), then ${held} MB`,
+  )
 }
 console.log(
   `  (bars ${BARS.frameCpuMs} ms of CPU, p50 <= ${BARS.frameP50Ms} ms, p95 <= ${BARS.frameP95Ms} ms; ${changes} changes)`,
 )
-console.log(`  tab           ${memory.tabMb} MB   (bar <= ${BARS.tabMb} MB; of it JavaScript ${memory.heapMb} MB)`)
+console.log(`  tab           ${tabMb} MB at most   (bar <= ${BARS.tabMb} MB; JavaScript ${heapMb} MB at the end)`)
 console.log(`  first paint   ${paint} ms   (bar <= ${BARS.firstPaintMs} ms; all workers listed after ${listed} ms)`)
 console.log(`  bundle        ${kb} KB gzipped   (bar <= ${BARS.bundleKb} KB)`)
 const met =
   rows.every(({ cpu, p50, p95 }) => cpu <= BARS.frameCpuMs && p50 <= BARS.frameP50Ms && p95 <= BARS.frameP95Ms) &&
-  memory.tabMb <= BARS.tabMb &&
+  tabMb <= BARS.tabMb &&
   paint <= BARS.firstPaintMs &&
   kb <= BARS.bundleKb
 conclude(
   'console',
-  { workers: WORKERS, rows, ...memory, paint_ms: paint, listed_ms: listed, bundle_kb: kb, changes },
+  { workers: WORKERS, rows, tabMb, heapMb, paint_ms: paint, listed_ms: listed, bundle_kb: kb, changes },
   met,
 )

@@ -7,13 +7,14 @@ import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentMeter } from '@lcm/runtime'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
+import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type ActParts, act } from './act.ts'
 import { counters } from './counters.ts'
 import { type Observer, observer } from './observe.ts'
 import { regionSnapshots } from './region-snapshots.ts'
 import type { Look } from './report.ts'
-import { aLook, anObservation, resignations } from './testing/a-look.ts'
+import { aLook, resignations } from './testing/a-look.ts'
 import {
   aConfig,
   BOOTED_MS,

@@ -4,10 +4,11 @@ import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import { silentMeter } from '@lcm/runtime'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { counters } from './counters.ts'
 import { announceAttempt, noteOf, type ReportParts, report } from './report.ts'
-import { aLook, anObservation, resignations } from './testing/a-look.ts'
+import { aLook, resignations } from './testing/a-look.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 
 let api: FakeApi

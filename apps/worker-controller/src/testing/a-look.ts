@@ -1,19 +1,7 @@
-import type { Observation } from '@lcm/domain/worker/observation'
 import { type Election, silentLogger } from '@lcm/runtime'
-import { anInstance } from '@lcm/testkit/builders'
+import { anObservation } from '@lcm/testkit/observations'
 import type { Look } from '../report.ts'
 import { never } from './simulated-fleet.ts'
-
-export const anObservation = (more: Partial<Observation> = {}): Observation => ({
-  ec2: { kind: 'instance', instance: anInstance() },
-  cml: null,
-  license: null,
-  launch: null,
-  isSurveyDue: false,
-  nodeDefinitions: null,
-  metricsSilentSince: null,
-  ...more,
-})
 
 /** One look of a leader in its third term. */
 export const aLook = (more: Partial<Look> = {}): Look => ({

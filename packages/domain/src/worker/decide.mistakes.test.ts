@@ -1,4 +1,5 @@
-import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/builders'
+import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
@@ -11,25 +12,9 @@ const ENTERED = aWorker().entered_status_at
 const MINUTE_MS = 60_000
 const later = (minutes: number): number => toMs(ENTERED) + minutes * MINUTE_MS
 
-const onMachine = (more: Partial<Worker> = {}): Worker =>
-  aWorker({ status: 'RUNNING', ec2_instance_id: 'i-1', launch: anAttempt(), ...more })
-const machine = (state: string): Ec2Sight => ({ kind: 'instance', instance: anInstance({ state }) })
+const machine = (state: string): Ec2Sight => aMachineSight({ state })
 const decide = (worker: Worker, ec2: Ec2Sight, minutes = 1, more: Partial<Observation> = {}): Decision =>
-  decideWorker(
-    worker,
-    {
-      ec2,
-      cml: null,
-      license: null,
-      launch: null,
-      isSurveyDue: false,
-      nodeDefinitions: null,
-      metricsSilentSince: null,
-      ...more,
-    },
-    WORKER_POLICY,
-    later(minutes),
-  )
+  decideWorker(worker, anObservation({ ec2, ...more }), WORKER_POLICY, later(minutes))
 const changesOf = ({ action }: Decision) => (action.kind === 'write' ? action.changes : {})
 const named = (type: string, since = ENTERED, reason = 'X') => ({ type, status: true, reason, message: '', since })
 
@@ -74,7 +59,7 @@ describe('a state that EC2 never documented', () => {
 })
 
 describe('a start that finds no room', () => {
-  const starting = onMachine({ status: 'STARTING', instance_type: 'm5zn.metal', availability_zone: 'us-east-1a' })
+  const starting = onMachine({ status: 'STARTING' })
   const refused = judgeStart(starting, 'InsufficientInstanceCapacity', { policy: WORKER_POLICY, nowMs: later(1) })
 
   it('is said once, in words, and tried again slowly', () => {

@@ -1,63 +1,24 @@
-import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { anInstance, aWorker } from '@lcm/testkit/builders'
+import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision.ts'
-import { type Ec2Sight, type LicenseSight, type Observation, WORKER_POLICY } from './observation.ts'
+import { type Ec2Sight, type Observation, WORKER_POLICY } from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
 import type { Worker } from './worker.ts'
 
 const ENTERED = aWorker().entered_status_at
 const SOON = toMs(ENTERED) + 10_000
 
-/** A worker with a machine, recorded exactly as `anInstance` shows it. */
-const onMachine = (more: Partial<Worker> = {}): Worker =>
-  aWorker({
-    status: 'RUNNING',
-    service_status: 'AVAILABLE',
-    ec2_instance_id: 'i-1',
-    launch: anAttempt(),
-    instance_type: 'm5zn.metal',
-    ami_id: 'ami-1',
-    availability_zone: 'us-east-1a',
-    public_ip: '127.64.0.1',
-    private_ip: '127.64.0.1',
-    https_endpoint: 'https://127.64.0.1',
-    ...more,
-  })
-const ec2 = (state: string): Ec2Sight => ({
-  kind: 'instance',
-  instance: anInstance({ state, ...(state === 'running' ? {} : { public_ip: null }) }),
-})
+const ec2 = (state: string): Ec2Sight => aMachineSight({ state, ...(state === 'running' ? {} : { public_ip: null }) })
 const GONE: Ec2Sight = { kind: 'absent', confirmed: true, because: 'gone' }
-const LICENSED: LicenseSight = {
-  kind: 'seen',
-  registration: 'COMPLETED',
-  authorization: 'IN_COMPLIANCE',
-  failure: null,
-  udi: 'udi-1',
-  hostname: null,
-  product: null,
-}
-const UNLICENSED: LicenseSight = { ...LICENSED, registration: 'NOT_REGISTERED', authorization: 'INIT' }
+const LICENSED = aLicenseSight()
+const UNLICENSED = aLicenseSight({ registration: 'NOT_REGISTERED', authorization: 'INIT' })
 const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
 
 const decide = (worker: Worker, sight: Ec2Sight, more: Partial<Observation> = {}): Decision =>
-  decideWorker(
-    worker,
-    {
-      ec2: sight,
-      cml: null,
-      license: null,
-      launch: null,
-      isSurveyDue: false,
-      nodeDefinitions: null,
-      metricsSilentSince: null,
-      ...more,
-    },
-    WORKER_POLICY,
-    SOON,
-  )
+  decideWorker(worker, anObservation({ ec2: sight, ...more }), WORKER_POLICY, SOON)
 
 type Seeing = readonly [Ec2Sight, Partial<Observation>?]
 

@@ -1,4 +1,5 @@
 import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { withBoot } from './boot.ts'
@@ -6,14 +7,7 @@ import { decideWorker, needsAttention } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { EC2_STATES } from './instance.ts'
 import { canMove } from './lifecycle.ts'
-import {
-  type CmlSight,
-  type Ec2Sight,
-  type LicenseSight,
-  lookAgain,
-  type Observation,
-  WORKER_POLICY,
-} from './observation.ts'
+import { type CmlSight, type Ec2Sight, type LicenseSight, lookAgain, WORKER_POLICY } from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
 import { DesiredStatus, WORKER_STATUSES, Worker, WorkerChanges, withChanges } from './worker.ts'
 
@@ -21,26 +15,7 @@ const ENTERED = aWorker().entered_status_at
 const soon = toMs(ENTERED) + 10_000
 const minutesLater = (minutes: number) => toMs(ENTERED) + minutes * 60_000
 
-/** A worker with a machine, recorded exactly as `anInstance` shows it. */
-const onMachine = (more: Partial<Worker> = {}): Worker =>
-  aWorker({
-    status: 'RUNNING',
-    service_status: 'AVAILABLE',
-    ec2_instance_id: 'i-1',
-    launch: anAttempt(),
-    instance_type: 'm5zn.metal',
-    ami_id: 'ami-1',
-    availability_zone: 'us-east-1a',
-    public_ip: '127.64.0.1',
-    private_ip: '127.64.0.1',
-    https_endpoint: 'https://127.64.0.1',
-    ...more,
-  })
-
-const ec2 = (state: string): Ec2Sight => ({
-  kind: 'instance',
-  instance: anInstance({ state, ...(state === 'running' ? {} : { public_ip: null }) }),
-})
+const ec2 = (state: string): Ec2Sight => aMachineSight({ state, ...(state === 'running' ? {} : { public_ip: null }) })
 const UNKNOWN: Ec2Sight = { kind: 'unknown', because: 'EC2 did not answer' }
 const ABSENT: Ec2Sight = { kind: 'absent', confirmed: true, because: 'gone' }
 const MISSED: Ec2Sight = { kind: 'absent', confirmed: false, because: 'not seen for 5 s' }
@@ -58,15 +33,6 @@ const GIVEN_UP: Worker['conditions'] = [
   { type: 'InstanceStopped', status: false, reason: 'Failed', message: '', since: ENTERED },
 ]
 const NO_ANSWER: LicenseSight = { kind: 'unknown', because: 'CML did not answer' }
-const licensing = (registration: string, authorization: string): LicenseSight => ({
-  kind: 'seen',
-  registration,
-  authorization,
-  failure: null,
-  udi: 'udi-1',
-  hostname: null,
-  product: null,
-})
 const cmlAt = (stage: CmlSight['stage'], ready_streak = 0): CmlSight => ({
   stage,
   ready_streak,
@@ -74,24 +40,16 @@ const cmlAt = (stage: CmlSight['stage'], ready_streak = 0): CmlSight => ({
   certificate_sha256: stage === 'NOTHING' || stage === 'TCP' ? null : 'ab'.repeat(32),
   detail: '',
 })
-const seeing = (sight: Ec2Sight, cml: CmlSight | null = null): Observation => ({
-  ec2: sight,
-  cml,
-  license: null,
-  launch: null,
-  isSurveyDue: false,
-  nodeDefinitions: null,
-  metricsSilentSince: null,
-})
 const decide = (worker: Worker, sight: Ec2Sight, cml: CmlSight | null = null, nowMs = soon): Decision =>
-  decideWorker(worker, seeing(sight, cml), WORKER_POLICY, nowMs)
+  decideWorker(worker, anObservation({ ec2: sight, cml }), WORKER_POLICY, nowMs)
 const movesTo = (decision: Decision) => (decision.action.kind === 'write' ? decision.action.changes.status : undefined)
 
 describe('over every status, intent and sight', () => {
   const sights: readonly Ec2Sight[] = [...[...EC2_STATES, 'rebooting'].map(ec2), UNKNOWN, ABSENT, MISSED]
   const cmls = [null, cmlAt('NOTHING'), cmlAt('API'), cmlAt('READY', 1), cmlAt('READY', 3)]
   const times = [soon, minutesLater(60)]
-  const licenses = [null, licensing('NOT_REGISTERED', 'INIT'), licensing('COMPLETED', 'IN_COMPLIANCE'), NO_ANSWER]
+  const unlicensed = aLicenseSight({ registration: 'NOT_REGISTERED', authorization: 'INIT' })
+  const licenses = [null, unlicensed, aLicenseSight(), NO_ANSWER]
   const workers = WORKER_STATUSES.flatMap(status =>
     DesiredStatus.options.flatMap(desired_status => [
       onMachine({ status, desired_status }),
@@ -121,13 +79,8 @@ describe('over every status, intent and sight', () => {
     ),
   )
   const decided = cases.map(each => {
-    const observed = {
-      ...seeing(each.sight, each.cml),
-      license: each.license,
-      isSurveyDue: true,
-      nodeDefinitions: null,
-      metricsSilentSince: null,
-    }
+    const { cml, license } = each
+    const observed = anObservation({ ec2: each.sight, cml, license, isSurveyDue: true })
     return { ...each, decision: decideWorker(each.worker, observed, WORKER_POLICY, each.nowMs) }
   })
 

@@ -1,4 +1,5 @@
-import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
@@ -20,20 +21,7 @@ const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: EN
 const worker = (more: Partial<Worker>): Worker =>
   aWorker({ status: 'DRAINING', service_status: 'AVAILABLE', ec2_instance_id: 'i-1', launch: anAttempt(), ...more })
 const decide = (drained: Worker, state = 'running') =>
-  decideWorker(
-    drained,
-    {
-      ec2: { kind: 'instance', instance: anInstance({ state }) },
-      cml: null,
-      license: null,
-      launch: null,
-      isSurveyDue: true,
-      nodeDefinitions: null,
-      metricsSilentSince: null,
-    },
-    WORKER_POLICY,
-    NOW,
-  )
+  decideWorker(drained, anObservation({ ec2: aMachineSight({ state }), isSurveyDue: true }), WORKER_POLICY, NOW)
 
 describe('a drain', () => {
   it('is announced by the status before anything else is looked at', () => {

@@ -1,4 +1,5 @@
-import { anInstance, aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/builders'
+import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { expect, it } from 'vitest'
 import { driftOf } from './drift.ts'
 import type { Instance } from './instance.ts'
@@ -6,36 +7,9 @@ import { type Observation, WORKER_POLICY } from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
 import type { Worker } from './worker.ts'
 
-const onMachine = (more: Partial<Worker> = {}): Worker =>
-  aWorker({
-    status: 'RUNNING',
-    ec2_instance_id: 'i-1',
-    instance_type: 'm5zn.metal',
-    ami_id: 'ami-1',
-    availability_zone: 'us-east-1a',
-    public_ip: '127.64.0.1',
-    private_ip: '127.64.0.1',
-    https_endpoint: 'https://127.64.0.1',
-    ...more,
-  })
-const seeing = (instance: Partial<Instance>, license: Observation['license'] = null): Observation => ({
-  ec2: { kind: 'instance', instance: anInstance(instance) },
-  cml: null,
-  license,
-  launch: null,
-  isSurveyDue: false,
-  nodeDefinitions: null,
-  metricsSilentSince: null,
-})
-const licensed = (registration: string): Observation['license'] => ({
-  kind: 'seen',
-  registration,
-  authorization: '',
-  failure: null,
-  udi: null,
-  hostname: null,
-  product: null,
-})
+const seeing = (instance: Partial<Instance>, license: Observation['license'] = null): Observation =>
+  anObservation({ ec2: aMachineSight(instance), license })
+const licensed = (registration: string) => aLicenseSight({ registration })
 
 it.each<[string, Worker, Observation, string | null]>([
   ['nothing', onMachine(), seeing({}), null],

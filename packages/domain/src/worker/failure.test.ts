@@ -1,4 +1,5 @@
-import { anAttempt, anInstance, aTemplate, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, aTemplate, aWorker } from '@lcm/testkit/builders'
+import { aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
@@ -19,15 +20,10 @@ const failed = (more: Partial<Worker> = {}): Worker =>
     conditions: because('timeout'),
     ...more,
   })
-const machine = (state: string): Ec2Sight => ({ kind: 'instance', instance: anInstance({ state }) })
+const machine = (state: string): Ec2Sight => aMachineSight({ state })
 const NO_MACHINE: Ec2Sight = { kind: 'absent', confirmed: true, because: 'nothing was launched' }
 const decide = (worker: Worker, ec2: Ec2Sight, minutes = 1, launch: LaunchInputs | null = null) =>
-  decideWorker(
-    worker,
-    { ec2, cml: null, license: null, launch, isSurveyDue: false, nodeDefinitions: null, metricsSilentSince: null },
-    WORKER_POLICY,
-    toMs(ENTERED) + minutes * MINUTE_MS,
-  )
+  decideWorker(worker, anObservation({ ec2, launch }), WORKER_POLICY, toMs(ENTERED) + minutes * MINUTE_MS)
 
 describe('a failure that may pass', () => {
   it.each([

@@ -1,4 +1,5 @@
 import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
+import { aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
@@ -28,20 +29,7 @@ const decide = (
   launch: LaunchInputs | null = inputs(),
   nowMs = NOW,
 ): Decision =>
-  decideWorker(
-    worker,
-    {
-      ec2: sight,
-      cml: null,
-      license: null,
-      launch,
-      isSurveyDue: false,
-      nodeDefinitions: null,
-      metricsSilentSince: null,
-    },
-    { ...WORKER_POLICY, fleet: 'fleet-1' },
-    nowMs,
-  )
+  decideWorker(worker, anObservation({ ec2: sight, launch }), { ...WORKER_POLICY, fleet: 'fleet-1' }, nowMs)
 
 describe('launching exactly once', () => {
   it.each([true, false, null])('asks for a public address as its template says: %s', associate_public_ip => {
@@ -89,7 +77,7 @@ describe('launching exactly once', () => {
 
   it('adopts the machine that an earlier life launched', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
-    const { action } = decide(open, { kind: 'instance', instance: anInstance({ state: 'pending' }) })
+    const { action } = decide(open, aMachineSight({ state: 'pending' }))
     expect(action).toMatchObject({
       changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1', launch: { n: 1, state: 'launched' } },
     })
@@ -97,7 +85,7 @@ describe('launching exactly once', () => {
 
   it('closes an attempt whose machine is dead and opens the next one, elsewhere', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
-    const dead = decide(open, { kind: 'instance', instance: anInstance({ state: 'terminated' }) })
+    const dead = decide(open, aMachineSight({ state: 'terminated' }))
     expect(dead.action).toMatchObject({ changes: { launch: { n: 1, state: 'spent' } }, afterMs: 0 })
     const spent = aWorker({ launch: anAttempt({ n: 1, state: 'spent' }) })
     expect(decide(spent).action.kind, 'not at once: the next might die too').toBe('wait')
@@ -180,7 +168,7 @@ describe('a launch that nobody wants any more', () => {
   })
 
   it('records a machine that shows up, so that it can be terminated', () => {
-    const found = decide(unwanted(anAttempt({ state: 'open' })), { kind: 'instance', instance: anInstance() })
+    const found = decide(unwanted(anAttempt({ state: 'open' })), aMachineSight())
     expect(found.action).toMatchObject({ changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1' } })
   })
 

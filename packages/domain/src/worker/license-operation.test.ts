@@ -1,4 +1,5 @@
-import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { anInstance, aWorker } from '@lcm/testkit/builders'
+import { aLicenseSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
@@ -10,46 +11,12 @@ import type { Worker } from './worker.ts'
 const ENTERED = toMs(aWorker().entered_status_at)
 const STARTED = toInstant(ENTERED + 10_000)
 const withLicense = (license: Partial<Worker['license']>, more: Partial<Worker> = {}): Worker =>
-  aWorker({
-    status: 'RUNNING',
-    service_status: 'AVAILABLE',
-    ec2_instance_id: 'i-1',
-    launch: anAttempt(),
-    instance_type: 'm5zn.metal',
-    ami_id: 'ami-1',
-    availability_zone: 'us-east-1a',
-    public_ip: '127.64.0.1',
-    private_ip: '127.64.0.1',
-    https_endpoint: 'https://127.64.0.1',
-    license: { ...NO_LICENSE, ...license },
-    ...more,
-  })
-const says = (registration: string, authorization = 'INIT', more: object = {}): LicenseSight => ({
-  kind: 'seen',
-  registration,
-  authorization,
-  failure: null,
-  udi: 'udi-1',
-  hostname: null,
-  product: 'CML_Enterprise',
-  ...more,
-})
+  onMachine({ license: { ...NO_LICENSE, ...license }, ...more })
+const says = (registration: string, authorization = 'INIT', more: object = {}): LicenseSight =>
+  aLicenseSight({ registration, authorization, product: 'CML_Enterprise', ...more })
 const LICENSED = says('COMPLETED', 'IN_COMPLIANCE')
 const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, policy = WORKER_POLICY) =>
-  decideWorker(
-    worker,
-    {
-      ec2: { kind: 'instance', instance: anInstance() },
-      cml: null,
-      license,
-      launch: null,
-      isSurveyDue: false,
-      nodeDefinitions: null,
-      metricsSilentSince: null,
-    },
-    policy,
-    ENTERED + afterMs,
-  )
+  decideWorker(worker, anObservation({ license }), policy, ENTERED + afterMs)
 
 describe('registering', () => {
   const asked = withLicense({ product: 'CML_Enterprise', pending_operation: 'register' })

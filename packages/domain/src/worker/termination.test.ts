@@ -1,4 +1,5 @@
 import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { aLicenseSight, aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
@@ -20,29 +21,10 @@ const condemned = (more: Partial<Worker> = {}): Worker =>
     license: REGISTERED,
     ...more,
   })
-const licensed = (registration: string): LicenseSight => ({
-  kind: 'seen',
-  registration,
-  authorization: 'IN_COMPLIANCE',
-  failure: null,
-  udi: 'udi-1',
-  hostname: null,
-  product: null,
-})
+const licensed = (registration: string): LicenseSight => aLicenseSight({ registration })
 const SILENT: LicenseSight = { kind: 'unknown', because: 'CML did not answer' }
-const seeing = (ec2: Ec2Sight, license: LicenseSight | null = null): Observation => ({
-  ec2,
-  cml: null,
-  license,
-  launch: null,
-  isSurveyDue: false,
-  nodeDefinitions: null,
-  metricsSilentSince: null,
-})
-const machine = (state: string, tags = anInstance().tags): Ec2Sight => ({
-  kind: 'instance',
-  instance: anInstance({ state, tags }),
-})
+const seeing = (ec2: Ec2Sight, license: LicenseSight | null = null): Observation => anObservation({ ec2, license })
+const machine = (state: string, tags = anInstance().tags): Ec2Sight => aMachineSight({ state, tags })
 const decide = (
   worker: Worker,
   observed: Observation,

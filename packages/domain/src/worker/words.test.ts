@@ -1,4 +1,5 @@
-import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
+import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
+import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
@@ -9,33 +10,7 @@ import type { Worker } from './worker.ts'
 const NOW = toMs(aWorker().entered_status_at) + 60_000
 const AWS_TEXT = 'We currently do not have sufficient m5zn.metal capacity in the Availability Zone you requested.'
 const decide = (worker: Worker, more: Partial<Observation> = {}) =>
-  decideWorker(
-    worker,
-    {
-      ec2: { kind: 'instance', instance: anInstance() },
-      cml: null,
-      license: null,
-      launch: null,
-      isSurveyDue: false,
-      nodeDefinitions: null,
-      metricsSilentSince: null,
-      ...more,
-    },
-    WORKER_POLICY,
-    NOW,
-  )
-const onMachine = (more: Partial<Worker>): Worker =>
-  aWorker({
-    ec2_instance_id: 'i-1',
-    launch: anAttempt(),
-    instance_type: 'm5zn.metal',
-    ami_id: 'ami-1',
-    availability_zone: 'us-east-1a',
-    public_ip: '127.64.0.1',
-    private_ip: '127.64.0.1',
-    https_endpoint: 'https://127.64.0.1',
-    ...more,
-  })
+  decideWorker(worker, anObservation(more), WORKER_POLICY, NOW)
 
 describe('a launch without room', () => {
   const refused = anAttempt({ state: 'refused', error: `RunInstances: InsufficientInstanceCapacity: ${AWS_TEXT}` })
@@ -125,8 +100,8 @@ describe('a boot', () => {
 
 describe('a machine that dies behind our back', () => {
   const dying = (state: string, state_reason: string | null, more: Partial<Worker> = {}) =>
-    decide(onMachine({ status: 'RUNNING', service_status: 'AVAILABLE', ...more }), {
-      ec2: { kind: 'instance', instance: anInstance({ state, state_reason }) },
+    decide(onMachine(more), {
+      ec2: aMachineSight({ state, state_reason }),
     }).because
 
   it.each([

@@ -1,0 +1,51 @@
+import type { Instance } from '@lcm/domain/worker/instance'
+import type { Ec2Sight, LicenseSight, Observation } from '@lcm/domain/worker/observation'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { anAttempt, anInstance, aWorker } from './builders.ts'
+
+/** A running worker, recorded exactly as `anInstance` shows its machine: a look at it finds nothing to do. */
+export const onMachine = (more: Partial<Worker> = {}): Worker =>
+  aWorker({
+    status: 'RUNNING',
+    service_status: 'AVAILABLE',
+    ec2_instance_id: 'i-1',
+    launch: anAttempt(),
+    instance_type: 'm5zn.metal',
+    ami_id: 'ami-1',
+    availability_zone: 'us-east-1a',
+    public_ip: '127.64.0.1',
+    private_ip: '127.64.0.1',
+    https_endpoint: 'https://127.64.0.1',
+    ...more,
+  })
+
+export const aMachineSight = (more: Partial<Instance> = {}): Ec2Sight => ({
+  kind: 'instance',
+  instance: anInstance(more),
+})
+
+/** A server that is registered, and says nothing else of itself. */
+export const aLicenseSight = (
+  more: Partial<Extract<LicenseSight, { kind: 'seen' }>> = {},
+): Extract<LicenseSight, { kind: 'seen' }> => ({
+  kind: 'seen',
+  registration: 'COMPLETED',
+  authorization: 'IN_COMPLIANCE',
+  failure: null,
+  udi: 'udi-1',
+  hostname: null,
+  product: null,
+  ...more,
+})
+
+/** A look at a machine that runs, and at nothing else. */
+export const anObservation = (more: Partial<Observation> = {}): Observation => ({
+  ec2: aMachineSight(),
+  cml: null,
+  license: null,
+  launch: null,
+  isSurveyDue: false,
+  nodeDefinitions: null,
+  metricsSilentSince: null,
+  ...more,
+})
