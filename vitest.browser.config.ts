@@ -8,6 +8,8 @@ export default defineConfig({
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A busy machine draws late: what is expected is waited for as long as playwright's locators wait.
+    expect: { poll: { timeout: 30_000 } },
     reporters: ['default'],
   },
 })

@@ -3,7 +3,7 @@ import { mayCall } from '@lcm/contract/access'
 import { API_PREFIX, ROUTES } from '@lcm/contract/routes'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { browserTests, clientOf, type Role } from './testing/browser.ts'
+import { browserTests, clientOf, type Role, visit } from './testing/browser.ts'
 import { ownWorkers } from './testing/own-workers.ts'
 
 const { open, api } = browserTests()
@@ -100,8 +100,7 @@ describe.each(['operator', 'author', 'user'] as const)('for somebody of the role
     const things = [`workers/${workerId}`, `definitions/${definitionId}`, `sessions/${session.id}`]
     let pressed = 0
     for (const at of [...PAGES, ...things]) {
-      await page.goto(`${product.url}/#/${at}`)
-      await page.locator('main h1').first().waitFor()
+      await visit(page, `${product.url}/#/${at}`)
       pressed += await pressEverything(page)
     }
     expect({ refused, offered: changes.filter(asked => refusedBy(role, asked)) }).toEqual({ refused: [], offered: [] })

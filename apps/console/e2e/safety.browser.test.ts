@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { browserTests } from './testing/browser.ts'
+import { browserTests, visit } from './testing/browser.ts'
 import { ownWorkers } from './testing/own-workers.ts'
 
 const { open, api } = browserTests()
@@ -72,10 +72,8 @@ describe('every page', () => {
       void dialog.dismiss()
     })
     const refused = await violations(page)
-    await page.reload()
     for (const name of [...PAGES, ...things]) {
-      await page.goto(`${inject('product').url}/#/${name}`)
-      await page.locator('main h1').first().waitFor()
+      await visit(page, `${inject('product').url}/#/${name}`)
       if (SHOWN_ON.includes(name)) await page.locator('main').getByText(HOSTILE).first().waitFor()
       if (things.includes(name)) await page.locator('main').getByText(HOSTILE, { exact: false }).first().waitFor()
       expect({ name, images: await page.locator('main img').count() }).toEqual({ name, images: 0 })

@@ -70,9 +70,15 @@ async function openPage(browser: Browser, options: OpenOptions): Promise<Opened>
     if (message.type() === 'error' && !isExpected) complaints.push(`console: ${message.text()}`)
   })
   await context.addCookies(await signedIn(browser, role === 'admin' ? product : await placeFor(product, role)))
-  await page.goto(`${product.url}/${at}`)
-  await page.locator('main h1').first().waitFor()
+  await visit(page, `${product.url}/${at}`)
   return { page, complaints }
+}
+
+/** Loads the console anew, for another address alone keeps the old page for a moment, and waits until it shows no bones. */
+export async function visit(page: Page, url: string): Promise<void> {
+  await page.goto('about:blank')
+  await page.goto(url)
+  await page.locator('main:not(:has([aria-busy=true])) h1').first().waitFor()
 }
 
 type Cookies = Parameters<BrowserContext['addCookies']>[0]

@@ -2,7 +2,7 @@ import type { LabGraph } from '@lcm/contract/lablet-bodies'
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { countText } from '../../wording.ts'
-import { cut, type DrawnLink, type DrawnNode, drawingOf, pathOf } from './graph-layout.ts'
+import { cut, type Drawing, type DrawnLink, type DrawnNode, drawingOf, pathOf } from './graph-layout.ts'
 import { fitted, moved, type Size, type View, viewByKey, ZOOM_STEP, zoomed } from './graph-view.ts'
 
 /** The lab as a picture to move around in, and as a list for those who can't see it. */
@@ -11,6 +11,7 @@ export function TopologyGraph({ graph }: { graph: LabGraph }) {
   const box = useRef<HTMLDivElement>(null)
   const size = useSignal<Size>({ width: 0, height: 0 })
   const chosen = useSignal<View | null>(null)
+  const isMeasured = size.value.width > 0
   const fit = fitted(drawing, size.value)
   const view = chosen.value ?? fit
   useBoxSize(box, size)
@@ -38,20 +39,24 @@ export function TopologyGraph({ graph }: { graph: LabGraph }) {
         onPointerDown={event => drag(event, view, chosen)}
       >
         <svg role="img" aria-label={sumOf(graph)} width="100%" height="100%">
-          <g transform={`translate(${view.x} ${view.y}) scale(${view.scale})`}>
-            {drawing.links.map(link => (
-              <LinkLine key={link.key} link={link} />
-            ))}
-            {drawing.nodes.map(node => (
-              <NodeBox key={node.id} node={node} />
-            ))}
-          </g>
+          {isMeasured && <Drawn drawing={drawing} view={view} />}
         </svg>
       </div>
       <ZoomButtons press={press} />
     </figure>
   )
 }
+
+const Drawn = ({ drawing, view }: { drawing: Drawing; view: View }) => (
+  <g transform={`translate(${view.x} ${view.y}) scale(${view.scale})`}>
+    {drawing.links.map(link => (
+      <LinkLine key={link.key} link={link} />
+    ))}
+    {drawing.nodes.map(node => (
+      <NodeBox key={node.id} node={node} />
+    ))}
+  </g>
+)
 
 export const sumOf = ({ nodes, links }: LabGraph): string =>
   `${countText(nodes.length, 'node')}, ${countText(links.length, 'link')}`
