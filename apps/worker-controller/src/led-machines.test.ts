@@ -1,5 +1,4 @@
 import type { Compute } from '@lcm/cloud/compute'
-import { powerEach } from '@lcm/cloud/compute-power'
 import { CloudError } from '@lcm/cloud/errors'
 import { NotLeadingError } from '@lcm/cloud/fenced'
 import { simCompute } from '@lcm/cloud-sim/compute'
@@ -52,16 +51,11 @@ describe('the machines of a leader', () => {
     const asked: number[] = []
     const compute: Compute = {
       ...simCompute(model),
-      async power(_region, _act, ids, signal) {
-        const outcome = new Map<string, string | CloudError>()
-        const call = async (some: readonly string[]) => {
-          asked.push(some.length)
-          if (asked.length === 2) await election.resign()
-          if (some.length > 1) throw new CloudError('state', { code: 'S', action: 'StopInstances', message: 'not now' })
-          return new Map(some.map(id => [id, 'stopping']))
-        }
-        await powerEach(ids, call, (id, answer) => void outcome.set(id, answer), signal)
-        return outcome
+      async power(_region, _act, ids) {
+        asked.push(ids.length)
+        if (asked.length === 2) await election.resign()
+        if (ids.length > 1) throw new CloudError('state', { code: 'S', action: 'StopInstances', message: 'not now' })
+        return new Map(ids.map(id => [id, 'stopping']))
       },
     }
     const { machines, election: led } = ledMachines({ compute, clock, election })

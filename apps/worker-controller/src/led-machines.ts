@@ -20,7 +20,7 @@ export function ledMachines<E extends Election>(parts: {
   let current: Leadership | null = null
   const fenced = fencedCompute(parts.compute, () => current?.isHeld() ?? false)
   return {
-    machines: gathered(account.guard(rateLimited(fenced, { clock }))),
+    machines: account.guard(gathered(rateLimited(fenced, { clock }))),
     account,
     election: {
       ...election,

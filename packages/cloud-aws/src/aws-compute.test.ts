@@ -47,7 +47,8 @@ describe('the AWS adapter', () => {
     const calls: AwsCall[] = []
     const { compute, close } = await openWire(call => calls.push(call))
     await compute.list('us-west-2', { client_token: 'none' }, signal())
-    await compute.power('us-west-2', 'terminate', ['i-0123456789abcdef0'], signal())
+    const terminating = compute.power('us-west-2', 'terminate', ['i-0123456789abcdef0'], signal())
+    await expect(terminating).rejects.toMatchObject({ errorClass: 'not_found' })
     await close()
     expect(calls).toMatchObject([
       { region: 'us-west-2', action: 'DescribeInstances', status: 200, code: null },

@@ -33,10 +33,8 @@ export function awsCompute(options: AwsOptions): Compute & { close(): void } {
     newestImage: (region, wanted, signal) => imaging(region, signal, ec2 => newestImage(ec2, wanted)),
     imageIds: (region, pattern, signal) => imaging(region, signal, ec2 => imageIds(ec2, pattern)),
     launch: (region, request, signal) => launching(region, signal, ec2 => launch(ec2, request)),
-    power(region, act, ids, signal) {
-      const powering = calling('mutate', POWER_ACTIONS[act])
-      return powerInstances(act, ids, call => powering(region, signal, call), signal)
-    },
+    power: (region, act, ids, signal) =>
+      calling('mutate', POWER_ACTIONS[act])(region, signal, ec2 => powerInstances(ec2, act, ids)),
     close: clients.close,
   }
 }

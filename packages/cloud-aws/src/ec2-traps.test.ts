@@ -1,4 +1,5 @@
-import type { Compute } from '@lcm/cloud/compute'
+import type { Compute, PowerAct } from '@lcm/cloud/compute'
+import { powerEach } from '@lcm/cloud/compute-power'
 import type { CloudError } from '@lcm/cloud/errors'
 import { gathered } from '@lcm/cloud/gathered'
 import { rateLimited } from '@lcm/cloud/rate-limited'
@@ -33,6 +34,8 @@ async function ec2ThatAnswers(script: Script) {
 }
 
 const list = (compute: Compute) => compute.list(REGION, { client_token: 't' }, never)
+const each = (compute: Compute, act: PowerAct, ids: readonly string[]) =>
+  powerEach(ids, some => compute.power(REGION, act, some, never))
 const launch = (compute: Compute) =>
   compute.launch(REGION, { client_token: 'token-1', parameters: someLaunchParameters(), user_data: null }, never)
 const classOf = (outcome: string | CloudError | undefined) =>
@@ -123,7 +126,7 @@ describe('the traps of EC2', () => {
         ? { status: 400, body: errorXml('InvalidInstanceID.NotFound', "The instance ID 'i-0b' does not exist") }
         : { body: changesXml(askedFor(body), 'stopping') },
     )
-    const outcome = await compute.power(REGION, 'stop', ['i-0a', 'i-0b', 'i-0c'], never)
+    const outcome = await each(compute, 'stop', ['i-0a', 'i-0b', 'i-0c'])
     expect(['i-0a', 'i-0b', 'i-0c'].map(id => classOf(outcome.get(id)))).toEqual(['stopping', 'not_found', 'stopping'])
     expect(bodies).toHaveLength(2)
   })
@@ -140,7 +143,7 @@ describe('the traps of EC2', () => {
       if (isRefused) return { status: 400, body: errorXml('OperationNotPermitted', message) }
       return { body: changesXml(askedFor(body), 'shutting-down') }
     })
-    const outcome = await compute.power(REGION, 'terminate', ['i-0a', 'i-0b', 'i-0c', 'i-0d'], never)
+    const outcome = await each(compute, 'terminate', ['i-0a', 'i-0b', 'i-0c', 'i-0d'])
     expect([...outcome].map(([id, each]) => [id, classOf(each)]).sort()).toEqual([
       ['i-0a', 'shutting-down'],
       ['i-0b', 'protected'],
@@ -155,9 +158,7 @@ describe('the traps of EC2', () => {
       status: 400,
       body: errorXml('InvalidInstanceID.NotFound', "The instance ID 'i-1' does not exist"),
     }))
-    expect((await compute.power(REGION, 'terminate', ['i-1'], never)).get('i-1')).toMatchObject({
-      errorClass: 'not_found',
-    })
+    await expect(compute.power(REGION, 'terminate', ['i-1'], never)).rejects.toMatchObject({ errorClass: 'not_found' })
     expect(await compute.describe(REGION, ['i-1'], never)).toEqual({ found: [], missing: ['i-1'] })
   })
 

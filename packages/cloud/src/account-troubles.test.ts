@@ -2,8 +2,8 @@ import { anInstance, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type AccountTroubles, accountTroubles } from './account-troubles.ts'
-import type { Compute } from './compute.ts'
 import { CloudError, type CloudErrorClass } from './errors.ts'
+import type { Machines } from './gathered.ts'
 import type { MachineMetrics } from './metrics.ts'
 
 const MINUTE_MS = 60_000
@@ -11,7 +11,7 @@ const never = new AbortController().signal
 
 let clock: ReturnType<typeof manualClock>
 let troubles: AccountTroubles
-let compute: Compute
+let machines: Machines
 let metrics: MachineMetrics
 let sent: string[]
 let failure: CloudError | null
@@ -24,11 +24,12 @@ const answer = async <T>(name: string, value: T): Promise<T> => {
   return value
 }
 const launch = (type = 'm5zn.metal', region = 'us-east-1') =>
-  compute.launch(
+  machines.launch(
     region,
     { client_token: 't', parameters: { ...someLaunchParameters(), instance_type: type }, user_data: null },
     never,
   )
+const stop = (id: string) => machines.power('us-east-1', 'stop', id, never)
 const failed = (call: Promise<unknown>) =>
   call.then(
     () => null,
@@ -40,16 +41,13 @@ beforeEach(() => {
   sent = []
   failure = null
   troubles = accountTroubles(clock)
-  compute = troubles.guard({
+  machines = troubles.guard({
     list: () => answer('list', []),
-    describe: () => answer('describe', { found: [], missing: [] }),
+    look: () => answer('look', null),
     newestImage: () => answer('newestImage', null),
     imageIds: () => answer('imageIds', []),
     launch: () => answer('launch', anInstance()),
-    power: async (_, act, ids) => {
-      sent.push(act)
-      return new Map(ids.map(id => [id, failure ?? 'stopping']))
-    },
+    power: (_, act) => answer(act, 'stopping'),
   })
   metrics = troubles.guardMetrics({ latest: () => answer('latest', new Map()) })
 })
@@ -83,8 +81,8 @@ describe('a quota that is used up', () => {
     failure = null
     await launch('c5.metal')
     await launch('m5zn.metal', 'eu-west-1')
-    await compute.list('us-east-1', { client_token: 't' }, never)
-    expect(await compute.power('us-east-1', 'stop', ['i-1'], never)).toEqual(new Map([['i-1', 'stopping']]))
+    await machines.list('us-east-1', { client_token: 't' }, never)
+    expect(await stop('i-1')).toBe('stopping')
     expect(sent).toHaveLength(5)
     expect(troubles.problems()).toHaveLength(1)
   })
@@ -94,7 +92,7 @@ describe('credentials that are refused', () => {
   it('are tried again after 1, 2, 4 and then every 5 minutes', async () => {
     failure = error('auth', 'ExpiredToken', 'DescribeInstances')
     for (let minute = 0; minute < 20; minute += 1) {
-      expect(await failed(compute.describe('us-east-1', ['i-1'], never))).toBe(failure)
+      expect(await failed(machines.look('us-east-1', 'i-1', never))).toBe(failure)
       await clock.advance(MINUTE_MS)
     }
     // At 0, 1, 3, 7, 12 and 17.
@@ -102,19 +100,15 @@ describe('credentials that are refused', () => {
     expect(troubles.problems()).toMatchObject([expect.stringContaining('DescribeInstances in us-east-1')])
   })
 
-  it('are an answer of every machine of a batch, and one that is taken ends the trouble', async () => {
+  it('are the answer of every machine that was asked for, and one that is taken ends the trouble', async () => {
     failure = error('auth', 'UnauthorizedOperation', 'StopInstances')
-    await compute.power('us-east-1', 'stop', ['i-2', 'i-3'], never)
-    expect(await compute.power('us-east-1', 'stop', ['i-2', 'i-3'], never)).toEqual(
-      new Map([
-        ['i-2', failure],
-        ['i-3', failure],
-      ]),
-    )
-    expect(sent).toEqual(['stop'])
+    const both = () => Promise.all([failed(stop('i-2')), failed(stop('i-3'))])
+    await both()
+    expect(await both()).toEqual([failure, failure])
+    expect(sent).toEqual(['stop', 'stop'])
     failure = null
     await clock.advance(MINUTE_MS)
-    await compute.power('us-east-1', 'stop', ['i-2'], never)
+    await stop('i-2')
     expect(troubles.problems()).toEqual([])
   })
 
@@ -127,24 +121,18 @@ describe('credentials that are refused', () => {
 })
 
 describe('a machine that may not be stopped', () => {
-  const stop = (...ids: string[]) => compute.power('us-east-1', 'stop', ids, never)
-
   it('holds up no other: it may be the only one', async () => {
-    failure = error('auth', 'UnauthorizedOperation', 'StopInstances')
-    await stop('i-1')
-    const refusal = failure
+    const refusal = error('auth', 'UnauthorizedOperation', 'StopInstances')
+    failure = refusal
+    await failed(stop('i-1'))
     failure = null
-    expect(await stop('i-1', 'i-2')).toEqual(
-      new Map<string, unknown>([
-        ['i-1', refusal],
-        ['i-2', 'stopping'],
-      ]),
-    )
+    expect(await failed(stop('i-1'))).toBe(refusal)
+    expect(await stop('i-2')).toBe('stopping')
   })
 
   it('is one problem, however many there are', async () => {
     failure = error('auth', 'UnauthorizedOperation', 'StopInstances')
-    await stop('i-1', 'i-2', 'i-3')
+    await Promise.all(['i-1', 'i-2', 'i-3'].map(id => failed(stop(id))))
     expect(troubles.problems()).toEqual([expect.stringContaining('StopInstances in us-east-1')])
   })
 })

@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Compute, PowerOutcome } from './compute.ts'
 import { CloudError, type CloudErrorClass } from './errors.ts'
+import type { Machines } from './gathered.ts'
 import type { MachineMetrics } from './metrics.ts'
 
 const MINUTE_MS = 60_000
@@ -21,7 +21,7 @@ const WORDS_MAX = 300
  * same refusal, and nothing is sent.
  */
 export interface AccountTroubles {
-  guard(compute: Compute): Compute
+  guard(machines: Machines): Machines
   guardMetrics(metrics: MachineMetrics): MachineMetrics
   /** One sentence for each. */
   problems(): readonly string[]
@@ -124,30 +124,20 @@ export function accountTroubles(clock: Clock): AccountTroubles {
   }
 
   return {
-    guard: compute => ({
+    guard: machines => ({
       list: (region, filter, signal) =>
-        asking({ call: 'describe', region }, () => compute.list(region, filter, signal)),
-      describe: (region, ids, signal) =>
-        asking({ call: 'describe', region }, () => compute.describe(region, ids, signal)),
+        asking({ call: 'describe', region }, () => machines.list(region, filter, signal)),
+      look: (region, id, signal) => asking({ call: 'describe', region }, () => machines.look(region, id, signal)),
       newestImage: (region, wanted, signal) =>
-        asking({ call: 'images', region }, () => compute.newestImage(region, wanted, signal)),
+        asking({ call: 'images', region }, () => machines.newestImage(region, wanted, signal)),
       imageIds: (region, pattern, signal) =>
-        asking({ call: 'images', region }, () => compute.imageIds(region, pattern, signal)),
+        asking({ call: 'images', region }, () => machines.imageIds(region, pattern, signal)),
       launch: (region, request, signal) =>
         asking({ call: 'launch', region, type: request.parameters.instance_type }, () =>
-          compute.launch(region, request, signal),
+          machines.launch(region, request, signal),
         ),
-      async power(region, act, ids, signal): Promise<PowerOutcome> {
-        const held = ids.flatMap(id => {
-          const refusal = refusals.of({ call: act, region, id })
-          return refusal === null ? [] : [[id, refusal] as const]
-        })
-        const refused = new Map(held)
-        const rest = ids.filter(id => !refused.has(id))
-        const outcome = rest.length === 0 ? new Map() : await compute.power(region, act, rest, signal)
-        for (const [id, each] of outcome) refusals.heard({ call: act, region, id }, each)
-        return new Map([...refused, ...outcome])
-      },
+      power: (region, act, id, signal) =>
+        asking({ call: act, region, id }, () => machines.power(region, act, id, signal)),
     }),
     guardMetrics: metrics => ({
       latest: (region, ids, signal) => asking({ call: 'measure', region }, () => metrics.latest(region, ids, signal)),

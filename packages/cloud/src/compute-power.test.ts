@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PowerOutcome } from './compute.ts'
-import { powerEach } from './compute-power.ts'
+import { type PowerOutcome, powerEach } from './compute-power.ts'
 import { CloudError, type CloudErrorClass } from './errors.ts'
 
 const refusal = (errorClass: CloudErrorClass, message = 'no') =>
@@ -12,17 +11,13 @@ function cloudWith(bad: readonly string[], refuse: (hit: readonly string[]) => C
   const calls: (readonly string[])[] = []
   return {
     calls,
-    async power(instanceIds: readonly string[]): Promise<PowerOutcome> {
-      const outcome = new Map<string, string | CloudError>()
-      const call = async (asked: readonly string[]) => {
+    power: (instanceIds: readonly string[]): Promise<PowerOutcome> =>
+      powerEach(instanceIds, async asked => {
         calls.push(asked)
         const hit = asked.filter(id => bad.includes(id))
         if (hit.length > 0) throw refuse(hit)
         return new Map(asked.map(id => [id, 'stopping']))
-      }
-      await powerEach(instanceIds, call, (id, answer) => outcome.set(id, answer), new AbortController().signal)
-      return outcome
-    },
+      }),
   }
 }
 
@@ -70,13 +65,7 @@ describe('changing many machines', () => {
   })
 
   it('leaves the outcome open for a machine that the answer is silent of', async () => {
-    const outcome = new Map<string, string | CloudError>()
-    await powerEach(
-      ['i-1', 'i-2'],
-      async () => new Map([['i-2', 'stopped']]),
-      (id, each) => outcome.set(id, each),
-      new AbortController().signal,
-    )
+    const outcome = await powerEach(['i-1', 'i-2'], async () => new Map([['i-2', 'stopped']]))
     expect(outcome.get('i-1')).toMatchObject({ errorClass: 'transient', code: 'MalformedAnswer' })
     expect(outcome.get('i-2')).toBe('stopped')
   })

@@ -1,9 +1,10 @@
-import { IDS_PER_CALL } from './compute.ts'
+import { IDS_PER_CALL, type PowerStates } from './compute.ts'
 import { CloudError, type CloudErrorClass } from './errors.ts'
-import { askPermit } from './permits.ts'
 
-/** One call of the cloud: the state that it named of each machine. Fails with a CloudError when it refused the whole call. */
-export type PowerCall = (instanceIds: readonly string[]) => Promise<ReadonlyMap<string, string>>
+type PowerCall = (instanceIds: readonly string[]) => Promise<PowerStates>
+
+/** Of each machine the state that the cloud named, or why it was not changed; with `transient` it may have been. */
+export type PowerOutcome = ReadonlyMap<string, string | CloudError>
 
 /** Such a refusal may be about one machine only. After any other nothing is known of the whole call. */
 const ABOUT_ONE_MACHINE: readonly CloudErrorClass[] = [
@@ -18,37 +19,32 @@ const ABOUT_ONE_MACHINE: readonly CloudErrorClass[] = [
 /**
  * Changes many machines in as few calls as it takes to tell the good from the bad. EC2 refuses a whole call for one of its
  * machines, though it may have changed some of the others: the machines that it names are left out and the rest is asked for
- * again, and if it names none, halves are. `onAnswer` is called once for every id. Before each call it is asked anew whether
- * whoever gave this signal still permits it.
+ * again, and if it names none, halves are.
  */
-export async function powerEach(
-  instanceIds: readonly string[],
-  call: PowerCall,
-  onAnswer: (id: string, outcome: string | CloudError) => void,
-  signal: AbortSignal,
-): Promise<void> {
+export async function powerEach(instanceIds: readonly string[], call: PowerCall): Promise<PowerOutcome> {
+  const outcome = new Map<string, string | CloudError>()
   let batches = chunksOf([...new Set(instanceIds)], IDS_PER_CALL.power)
   for (let batch = batches[0]; batch; batch = batches[0]) {
-    askPermit(signal)
     const answer = await answerOf(call, batch)
     const rest = batches.slice(1)
     if (!(answer instanceof CloudError)) {
-      for (const id of batch) onAnswer(id, answer.get(id) ?? unmentioned(id))
+      for (const id of batch) outcome.set(id, answer.get(id) ?? unmentioned(id))
       batches = rest
       continue
     }
     if (!ABOUT_ONE_MACHINE.includes(answer.errorClass)) {
-      for (const id of batches.flat()) onAnswer(id, answer)
-      return
+      for (const id of batches.flat()) outcome.set(id, answer)
+      return outcome
     }
     const refused = refusedOf(batch, answer)
-    for (const id of refused) onAnswer(id, answer)
+    for (const id of refused) outcome.set(id, answer)
     const left = batch.filter(id => !refused.includes(id))
     batches = [...(refused.length > 0 ? chunksOf(left, batch.length) : halvesOf(left)), ...rest]
   }
+  return outcome
 }
 
-async function answerOf(call: PowerCall, ids: readonly string[]): Promise<ReadonlyMap<string, string> | CloudError> {
+async function answerOf(call: PowerCall, ids: readonly string[]): Promise<PowerStates | CloudError> {
   try {
     return await call(ids)
   } catch (error) {

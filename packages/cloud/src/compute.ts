@@ -1,5 +1,4 @@
 import type { Instance, LaunchParameters } from '@lcm/domain/worker/instance'
-import type { CloudError } from './errors.ts'
 
 /** All given parts must hold. An empty filter would list foreign machines, so one part is required. */
 export type InstanceFilter =
@@ -40,17 +39,17 @@ export interface Compute {
    */
   launch(region: string, request: LaunchRequest, signal: AbortSignal): Promise<Instance>
   /**
-   * Starts a change of each machine: for each id the state that the cloud named, or why not. One machine that refuses does
-   * not hold up the others. What the cloud did not take as a whole is the answer of every id that it was asked for, and
-   * with `transient` it may still have happened. Repeating does no harm.
+   * Starts a change of these machines, of which one request can name no more than `IDS_PER_CALL.power`: the state that the
+   * cloud named of each. One machine that can't be changed may make it refuse the whole request, though it may have changed
+   * others by then; `powerEach` tells them apart. Repeating does no harm.
    */
-  power(region: string, act: PowerAct, instanceIds: readonly string[], signal: AbortSignal): Promise<PowerOutcome>
+  power(region: string, act: PowerAct, instanceIds: readonly string[], signal: AbortSignal): Promise<PowerStates>
 }
 
 /** `force_stop` pulls the plug. Only for a machine that would not stop. */
 export type PowerAct = 'start' | 'stop' | 'force_stop' | 'terminate'
 
-export type PowerOutcome = ReadonlyMap<string, string | CloudError>
+export type PowerStates = ReadonlyMap<string, string>
 
 /** How many ids one request of the cloud may name: more are asked for in turns. */
 export const IDS_PER_CALL = { describe: 200, power: 50 } as const

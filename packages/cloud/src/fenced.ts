@@ -1,5 +1,4 @@
 import type { Compute } from './compute.ts'
-import { withPermit } from './permits.ts'
 
 /** Leadership was lost between the decision and the act; nothing was sent. */
 export class NotLeadingError extends Error {
@@ -22,13 +21,7 @@ export function fencedCompute(compute: Compute, isHeld: () => boolean): Compute 
     },
     async power(region, act, instanceIds, signal) {
       check(act)
-      // One call may take several requests, and a term may end between two of them.
-      const fenced = withPermit(signal, () => check(act))
-      try {
-        return await compute.power(region, act, instanceIds, fenced.signal)
-      } finally {
-        fenced.unlink()
-      }
+      return compute.power(region, act, instanceIds, signal)
     },
   }
 }

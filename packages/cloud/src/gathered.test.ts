@@ -1,7 +1,7 @@
 import type { Instance } from '@lcm/domain/worker/instance'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import type { Compute, PowerOutcome } from './compute.ts'
+import type { Compute } from './compute.ts'
 import { CloudError } from './errors.ts'
 import { gathered } from './gathered.ts'
 
@@ -39,7 +39,7 @@ function cloudByHand() {
   const calls: Call[] = []
   const asked = <Answer>(what: string, ids: readonly string[], signal: AbortSignal, answer: () => Answer) =>
     new Promise<Answer>((resolve, reject) => {
-      calls.push({ what, ids, signal, finish: () => resolve(answer()), fail: reject })
+      calls.push({ what, ids, signal, finish: () => resolve(Promise.resolve().then(answer)), fail: reject })
     })
   const none = () => Promise.reject(new Error('not asked for here'))
   const compute: Compute = {
@@ -53,8 +53,9 @@ function cloudByHand() {
         return { found, missing: ids.filter(id => id === 'i-none') }
       }),
     power: (region, act, ids, signal) =>
-      asked(`${act} ${region}`, ids, signal, (): PowerOutcome => {
-        return new Map(ids.map(id => [id, id === 'i-bad' ? refusal('state') : `${id} changes`]))
+      asked(`${act} ${region}`, ids, signal, () => {
+        if (ids.includes('i-bad')) throw refusal('state')
+        return new Map(ids.map(id => [id, `${id} changes`]))
       }),
   }
   return { calls, machines: gathered(compute) }
@@ -132,8 +133,10 @@ describe('changes of single machines', () => {
     const [bad, good] = ['i-bad', 'i-2'].map(id => machines.power(REGION, 'stop', id, never))
     calls[0]?.finish()
     await first
-    await settle()
-    calls[1]?.finish()
+    for (const n of [1, 2, 3]) {
+      await settle()
+      calls[n]?.finish()
+    }
     await expect(bad).rejects.toMatchObject({ errorClass: 'state' })
     expect(await good).toBe('i-2 changes')
   })

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { type Compute, IDS_PER_CALL, type PowerAct } from './compute.ts'
+import { powerEach } from './compute-power.ts'
 import { CloudError } from './errors.ts'
 
 /** What a reconciler of one machine needs: it asks for its own, and whoever asks at the same time shares a call. */
@@ -53,7 +54,7 @@ const lookAt =
 const powering =
   (compute: Compute, region: string, act: PowerAct): Asking<string> =>
   (ids, signal) =>
-    compute.power(region, act, ids, signal)
+    powerEach(ids, some => compute.power(region, act, some, signal))
 
 interface Line<Answer> {
   ask(id: string, signal: AbortSignal): Promise<Answer>

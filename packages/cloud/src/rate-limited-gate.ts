@@ -16,8 +16,6 @@ export interface Passing<Action extends string> {
   readonly action: Action
   readonly resources: number
   readonly signal: AbortSignal
-  /** Whether an answer says that the cloud wants less of this. */
-  readonly isThrottled?: (answer: unknown) => boolean
 }
 
 export interface GateOptions<Action extends string> {
@@ -89,7 +87,7 @@ export function openGate<Action extends string>(options: GateOptions<Action>): G
       const judge = (throttled: boolean) => pace(lane, throttled, { sentMs, nowMs: clock.monotonic() })
       try {
         const answer = await call()
-        judge(request.isThrottled?.(answer) ?? false)
+        judge(false)
         return answer
       } catch (error) {
         if (isThrottle(error)) judge(true)
@@ -143,7 +141,7 @@ function pace(lane: Lane, throttled: boolean, { sentMs, nowMs }: { sentMs: numbe
   lane.pausedUntilMs = nowMs + lane.pauseMs
 }
 
-export const isThrottle = (error: unknown): boolean => error instanceof CloudError && error.errorClass === 'throttled'
+const isThrottle = (error: unknown): boolean => error instanceof CloudError && error.errorClass === 'throttled'
 
 interface Queue {
   readonly clock: Clock

@@ -1,7 +1,6 @@
 import type { Clock } from '@lcm/runtime/clock'
-import { type Compute, type DescribeResult, IDS_PER_CALL, LISTED_PER_CALL, type PowerOutcome } from './compute.ts'
+import { type Compute, type DescribeResult, IDS_PER_CALL, LISTED_PER_CALL } from './compute.ts'
 import { chunksOf } from './compute-power.ts'
-import { CloudError } from './errors.ts'
 import {
   CHANGE_LIMITS,
   LIMIT_OF_ACT,
@@ -9,7 +8,7 @@ import {
   type LimitedRead,
   READ_LIMITS,
 } from './rate-limited-actions.ts'
-import { type Gate, isThrottle, openGate } from './rate-limited-gate.ts'
+import { type Gate, openGate } from './rate-limited-gate.ts'
 
 export interface RateLimitedOptions {
   readonly clock: Clock
@@ -61,14 +60,10 @@ export function rateLimited(compute: Compute, { clock }: RateLimitedOptions): Co
       regionOf(name).changes.pass({ action: 'launch', resources: 1, signal }, () =>
         compute.launch(name, request, signal),
       ),
-    async power(name, act, ids, signal) {
-      const { changes } = regionOf(name)
-      const parts = chunksOf([...new Set(ids)], IDS_PER_CALL.power).map(part => {
-        const request = { action: LIMIT_OF_ACT[act], resources: part.length, signal, isThrottled }
-        return settled(part, () => changes.pass(request, () => compute.power(name, act, part, signal)))
-      })
-      return new Map((await Promise.all(parts)).flatMap(outcome => [...outcome]))
-    },
+    power: (name, act, ids, signal) =>
+      regionOf(name).changes.pass({ action: LIMIT_OF_ACT[act], resources: ids.length, signal }, () =>
+        compute.power(name, act, ids, signal),
+      ),
   }
 }
 
@@ -86,15 +81,3 @@ const joined = (parts: readonly DescribeResult[]): DescribeResult => ({
   found: parts.flatMap(part => part.found),
   missing: parts.flatMap(part => part.missing),
 })
-
-const isThrottled = (answer: unknown): boolean => answer instanceof Map && [...answer.values()].some(isThrottle)
-
-/** A call that failed as a whole is the answer of every machine that it was about. */
-async function settled(ids: readonly string[], call: () => Promise<PowerOutcome>): Promise<PowerOutcome> {
-  try {
-    return await call()
-  } catch (error) {
-    if (error instanceof CloudError) return new Map(ids.map(id => [id, error]))
-    throw error
-  }
-}

@@ -1,7 +1,6 @@
 import { classifyAwsCode, refuseDeadMachine } from '@lcm/cloud/aws-errors'
 import { awsFilters } from '@lcm/cloud/aws-filters'
 import type { Compute, DescribeResult, Image, LaunchRequest, PowerAct } from '@lcm/cloud/compute'
-import { type PowerCall, powerEach } from '@lcm/cloud/compute-power'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Ec2 } from '../ec2/ec2.ts'
@@ -33,12 +32,8 @@ export function simCompute(model: SimModel): Compute {
         return ec2.describeImages(region, query).items.map(image => image.image_id)
       }),
     launch: (region, request, signal) => answered('RunInstances', signal, () => launched(ec2, region, request)),
-    async power(region, act, ids, signal) {
-      const outcome = new Map<string, string | CloudError>()
-      const call: PowerCall = some => answered(ACTION_OF[act], signal, () => statesOf(changed(ec2, region, act, some)))
-      await powerEach(ids, call, (id, answer) => outcome.set(id, answer), signal)
-      return outcome
-    },
+    power: (region, act, ids, signal) =>
+      answered(ACTION_OF[act], signal, () => statesOf(changed(ec2, region, act, ids))),
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { PowerAct } from '../compute.ts'
+import { powerEach } from '../compute-power.ts'
 import { failsAs, MINUTE, SECOND, signal, UNKNOWN_ID, type World } from './compute-world.ts'
 
 /** More than fit into one call. */
@@ -56,7 +57,7 @@ export function power({ cloud, launchRunning, look }: World): void {
 
 function powerOf(cloud: World['cloud']) {
   const each = (act: PowerAct, ids: readonly string[]) =>
-    cloud().compute.power(cloud().place.region, act, ids, signal())
+    powerEach(ids, some => cloud().compute.power(cloud().place.region, act, some, signal()))
   const one = async (act: PowerAct, id: string): Promise<string> => {
     const outcome = (await each(act, [id])).get(id)
     if (typeof outcome === 'string') return outcome
