@@ -1,54 +1,97 @@
 import type { Command } from 'commander'
 
-export const SHELLS = ['bash', 'zsh'] as const
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type ShellName = (typeof SHELLS)[number]
 
-const flagsOf = (command: Command): string[] => command.options.flatMap(option => option.long ?? [])
+/** The hidden command that every script asks. It must be quick, and silent when it knows nothing. */
+export const COMPLETE = '__complete'
 
-/** The arms of a `case` over the chain of commands so far. Behind a command without further ones anything may stand. */
-function casesOf(command: Command, chain = ''): string[] {
-  const nested = command.commands.flatMap(each => [each.name(), ...each.aliases()].map(name => [name, each] as const))
-  const choices = [...nested.map(([name]) => name), ...flagsOf(command)].join(' ')
-  return [
-    `    '${chain}'${nested.length === 0 ? '*' : ''}) choices='${choices}' ;;`,
-    ...nested.flatMap(([name, each]) => casesOf(each, `${chain} ${name}`)),
-  ]
+/** What can stand where the person types: words of ours, and kinds of things whose names only the API knows. */
+export interface Offer {
+  readonly words: readonly string[]
+  /** Such as `worker`; null where nothing of the kind is asked for. */
+  readonly noun: string | null
 }
 
-interface Dialect {
-  /** The words before the one that is being typed. */
-  readonly before: string
-  /** Offers `$choices`. */
-  readonly offer: string
-  readonly register: string
+const NOTHING: Offer = { words: [], noun: null }
+
+/** What may follow these words, of which the last is being typed. */
+export function offerFor(program: Command, typed: readonly string[]): Offer {
+  const before = typed.slice(0, -1)
+  const current = typed.at(-1) ?? ''
+  const { command, operands, pending } = walked(program, before)
+  if (pending !== null) return { words: pending.choices, noun: nounOf(pending.name) }
+  if (current.startsWith('-')) return { words: flagsOf(command, program), noun: null }
+  const nested = command.commands.filter(each => !each.name().startsWith('__'))
+  if (nested.length > 0) return { words: nested.flatMap(each => [each.name(), ...each.aliases()]), noun: null }
+  const at = Math.min(operands, command.registeredArguments.length - 1)
+  const argument = command.registeredArguments[at]
+  if (argument === undefined || (operands > at && !argument.variadic)) return NOTHING
+  return { words: argument.argChoices ?? [], noun: nounOf(argument.name(), command.name()) }
 }
 
-const DIALECTS: Readonly<Record<ShellName, Dialect>> = {
-  bash: {
-    before: `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`,
-    offer: `COMPREPLY=($(compgen -W "$choices" -- "\${COMP_WORDS[COMP_CWORD]}"))`,
-    register: 'complete -F _lcm lcm',
-  },
-  zsh: {
-    before: `"\${(@)words[2,CURRENT-1]}"`,
-    offer: `compadd -- \${=choices}`,
-    register: 'compdef _lcm lcm',
-  },
+interface Walked {
+  readonly command: Command
+  /** How many arguments were given already. */
+  readonly operands: number
+  /** The option whose value comes next. */
+  readonly pending: { readonly name: string; readonly choices: readonly string[] } | null
 }
 
-/** A script that makes a shell complete the commands and options of `program`. */
-export function completionScript(program: Command, shell: ShellName): string {
-  const { before, offer, register } = DIALECTS[shell]
-  return `_lcm() {
-  local word chain='' choices=''
-  for word in ${before}; do
-    [[ $word == -* ]] || chain+=" $word"
-  done
-  case "$chain" in
-${casesOf(program).join('\n')}
-  esac
-  choices+=' ${flagsOf(program).join(' ')}'
-  ${offer}
+function walked(program: Command, words: readonly string[]): Walked {
+  let at: Walked = { command: program, operands: 0, pending: null }
+  for (const word of words) at = stepped(program, at, word)
+  return at
 }
-${register}`
+
+function stepped(program: Command, { command, operands, pending }: Walked, word: string): Walked {
+  if (pending !== null) return { command, operands, pending: null }
+  if (word.startsWith('-')) {
+    const option = [...command.options, ...program.options].find(each => each.long === word || each.short === word)
+    const takes = option !== undefined && (option.required || option.optional)
+    return { command, operands, pending: takes ? { name: option.name(), choices: option.argChoices ?? [] } : null }
+  }
+  const next = command.commands.find(each => each.name() === word || each.aliases().includes(word))
+  return next === undefined
+    ? { command, operands: operands + 1, pending: null }
+    : { command: next, operands: 0, pending: null }
 }
+
+const flagsOf = (command: Command, program: Command): string[] => [
+  ...new Set(
+    [...command.options, ...program.options].filter(option => !option.hidden).flatMap(option => option.long ?? []),
+  ),
+  '--help',
+]
+
+const NOUNS = ['worker', 'template', 'definition', 'session', 'lab', 'service', 'leak', 'token']
+
+/** `get workers [id]` asks for a worker, `book <definition>` for a definition, `--template` for a template. */
+function nounOf(name: string, command = ''): string | null {
+  const singular = (word: string) => NOUNS.find(noun => word === noun || word === `${noun}s`) ?? null
+  return singular(name) ?? (name === 'id' || name === 'name' ? singular(command) : null)
+}
+
+const SCRIPTS: Readonly<Record<ShellName, string>> = {
+  bash: `_lcm() {
+  local IFS=$'\\n' words
+  words=$(lcm ${COMPLETE} -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _lcm lcm`,
+  zsh: `_lcm() {
+  local -a offered
+  offered=("\${(@f)$(lcm ${COMPLETE} -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  offered=("\${(@)offered:#}")
+  if (( \${#offered} )); then compadd -- "\${(@)offered}"; else _files; fi
+}
+compdef _lcm lcm`,
+  fish: `function __lcm_offers
+  set -l typed (commandline -opc) (commandline -ct)
+  lcm ${COMPLETE} -- $typed[2..-1] 2>/dev/null
+end
+complete -c lcm -a '(__lcm_offers)'`,
+}
+
+/** A script that makes a shell ask `lcm` itself what may follow, so that it also knows the names of things. */
+export const completionScript = (shell: ShellName): string => SCRIPTS[shell]

@@ -23,6 +23,8 @@ export interface Target {
 
 export interface Connection {
   readonly client: Client
+  /** For what is no part of the contract; says who asks. */
+  readonly dispatch: Dispatch
   readonly url: string
 }
 
@@ -102,7 +104,13 @@ async function readIfThere(path: string): Promise<string | null> {
 export async function connect(options: ConnectionOptions, shell: Shell): Promise<Connection> {
   const target = await findTarget(options, shell.env)
   const transport = explained(await shell.transport(target.url), target)
-  return { client: apiClient(transport, target.token === null ? {} : { token: target.token }), url: target.url }
+  const { url, token } = target
+  const named = token === null ? {} : { authorization: `Bearer ${token}` }
+  return {
+    client: apiClient(transport, token === null ? {} : { token }),
+    dispatch: request => transport({ ...request, headers: { ...named, ...request.headers } }),
+    url,
+  }
 }
 
 /** The same transport, whose failures say what to do next. */

@@ -14,12 +14,12 @@ const PATTERN = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/
 /** Timers beyond this would overflow, and nobody waits for that long. */
 const DURATION_MS_MAX = 24 * DAY_MS
 
-/** Reads `90s`, `5m` or `1h30m`. Null when the text is none, or is nothing, or is longer than 24 days. */
-export function parseDuration(text: string): number | null {
+/** Reads `90s`, `5m` or `1h30m`. Null when the text is none, or is nothing, or is longer than that. */
+export function parseDuration(text: string, msMax = DURATION_MS_MAX): number | null {
   const parts = PATTERN.exec(text)
   if (parts === null) return null
   const ms = UNITS.reduce((sum, [, unitMs], index) => sum + Number(parts[index + 1] ?? 0) * unitMs, 0)
-  return ms > 0 && ms <= DURATION_MS_MAX ? ms : null
+  return ms > 0 && ms <= msMax ? ms : null
 }
 
 /** The two largest units that count: `12s`, `4m12s`, `3h4m`, `2d3h`. */

@@ -74,7 +74,7 @@ const lowered = (text: string): string =>
   /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 
 const WORDS: Readonly<Record<string, string>> = { write: 'noted', nothing: 'leave it', survey: 'visit' }
-const wordsOf = (action: string): string =>
+export const wordsOf = (action: string): string =>
   isSkip(action) ? 'not paused yet' : (WORDS[action] ?? action.replaceAll('_', ' '))
 
 /** What a controller is about to do, and when. */

@@ -33,7 +33,7 @@ it('says what to do at a command line, where the API can not know', () => {
     failureOf(new ApiError(new ProblemError(code, detail).toProblem('/workers'))).sentence
   expect(sentence('forbidden', 'eve is user.')).toBe('eve is user: ask an admin to do it, or for a role that may')
   expect(sentence('unauthenticated', 'send a header')).toMatch(/^LCM does not know who you are: .* --token/)
-  expect(sentence('worker_protected', 'unprotect it first')).toBe('unprotect it first')
+  expect(sentence('worker_terminating', 'create a new one')).toBe('create a new one')
 })
 
 it('takes our own sentences as they are', () => {

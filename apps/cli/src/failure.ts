@@ -14,6 +14,9 @@ const OWN_WORDS: Readonly<Record<string, string>> = {
   template_not_found: 'there is no such template: `lcm get templates` lists them',
   definition_not_found: 'there is no such definition: `lcm get definitions` lists them',
   topology_invalid: 'this is no lab that CML could import: mend these lines and repeat',
+  worker_protected: 'this worker is protected: take that off with `lcm unprotect worker ID`, then repeat',
+  worker_has_sessions:
+    'sessions live on this worker: let them end with `lcm drain worker ID`, or repeat with --force to end them now',
   too_many_clients: 'LCM has too many event streams open: close another --watch or console, then repeat',
 }
 
@@ -22,6 +25,7 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   forbidden: 'ask an admin to do it, or for a role that may',
   already_exists: 'choose another, or change the one that is there',
   definition_not_active: 'only an ACTIVE definition can be booked, `lcm get definitions` lists them',
+  worker_not_running: 'stop or terminate it as it is',
   unknown: 'check that --url is the address of an LCM',
 }
 

@@ -1,11 +1,12 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
 import type { EventEnvelope } from '@lcm/contract/events'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { isGone, type LabRecord } from '@lcm/domain/lablet/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { findTemplate, findWorker } from './find.ts'
+import { findTemplate, findWorker, notThere } from './find.ts'
 import type { DefinitionSummary } from './lablets/definition-view.ts'
 import { findDefinition, findLab, findSession } from './lablets/find.ts'
 import { labColumns } from './lablets/lab-view.ts'
@@ -14,12 +15,15 @@ import type { WorkerNames } from './lablets/worker-names.ts'
 import {
   DEFINITION_VIEW,
   LAB_VIEW,
+  LEAK_VIEW,
   type Resource,
   type ResourceView,
+  SERVICE_VIEW,
   SESSION_VIEW,
   TEMPLATE_VIEW,
   WORKER_VIEW,
 } from './resource-view.ts'
+import { isOtherService, readServices, type ServiceRecord } from './services/service-view.ts'
 import type { Listing } from './watch-list.ts'
 
 /** A kind of things, as commands find, list and follow them. */
@@ -34,6 +38,9 @@ export interface Kind<T extends Resource> {
   isHidden(item: T): boolean
   find(client: Client, idOrName: string, signal: AbortSignal): Promise<T>
   list(client: Client, all: boolean, signal: AbortSignal): Promise<Listing<T>>
+  /** Where no event tells of changes: how often the list is read again, and whether a change is worth telling. */
+  readonly everyMs?: number
+  differs?(before: T, after: T): boolean
   /** The thing in an event, if it is one of these. */
   changed(event: EventEnvelope): T | null
   /** The id in an event, if it says that one of these is gone. */
@@ -106,4 +113,47 @@ export const LABS: Kind<LabRecord> = {
     readList(page => client.call('listLabs', { query: { ...page, include_deleted: all }, signal })),
   changed: event => (event.type === 'lab.created' || event.type === 'lab.updated' ? event.data : null),
   deleted: event => (event.type === 'lab.deleted' ? event.id : null),
+}
+
+/** As often as services say how they are. */
+const HEARD_EVERY_MS = 5_000
+const LEAKS_EVERY_MS = 15_000
+
+export const SERVICES: Kind<ServiceRecord> = {
+  plural: 'services',
+  singular: 'service',
+  view: SERVICE_VIEW,
+  hidden: null,
+  isHidden: () => false,
+  async find(client, name, signal) {
+    const found = (await readServices(client, signal)).find(({ service }) => service === name)
+    if (found === undefined) throw notThere('service', name, 'lcm get services')
+    return found
+  },
+  list: async (client, _, signal) => ({ items: await readServices(client, signal), revision: '' }),
+  everyMs: HEARD_EVERY_MS,
+  differs: isOtherService,
+  changed: () => null,
+  deleted: () => null,
+}
+
+export const LEAKS: Kind<LicenseLeak> = {
+  plural: 'leaks',
+  singular: 'leak',
+  view: LEAK_VIEW,
+  hidden: 'resolved',
+  isHidden: leak => leak.resolved_at !== null,
+  async find(client, id, signal) {
+    const { items } = await LEAKS.list(client, true, signal)
+    const found = items.find(leak => leak.id === id)
+    if (found === undefined) throw notThere('leak', id, 'lcm get leaks --all')
+    return found
+  },
+  async list(client, all, signal) {
+    const { items, revision } = await readList(query => client.call('listLicenseLeaks', { query, signal }))
+    return { items: items.filter(leak => all || !LEAKS.isHidden(leak)), revision }
+  },
+  everyMs: LEAKS_EVERY_MS,
+  changed: () => null,
+  deleted: () => null,
 }

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { systemClock } from '@lcm/runtime/clock'
 import { EXIT } from './exit-code.ts'
+import { keysOf } from './keyboard.ts'
 import { processSink } from './output.ts'
 import { run } from './program.ts'
 import type { Host, Shell } from './shell.ts'
@@ -13,7 +14,12 @@ process.on('SIGINT', () => {
   if (interrupt.signal.aborted) process.exit(EXIT.interrupted)
   interrupt.abort()
 })
-process.on('SIGTERM', () => interrupt.abort())
+const hurry = new AbortController()
+process.on('SIGTERM', () => {
+  if (hurry.signal.aborted) process.exit(EXIT.interrupted)
+  if (interrupt.signal.aborted) hurry.abort()
+  interrupt.abort()
+})
 
 /** One line from the keyboard; null when the input ends or the person interrupts. */
 async function readLine(): Promise<string | null> {
@@ -26,6 +32,12 @@ async function readLine(): Promise<string | null> {
     // Else an open terminal keeps the process alive when everything is said.
     process.stdin.unref()
   }
+}
+
+async function readInput(): Promise<string> {
+  let text = ''
+  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk
+  return text
 }
 
 async function loadHost(): Promise<Host> {
@@ -47,14 +59,22 @@ const shell: Shell = {
   env: process.env,
   clock: systemClock,
   signal: interrupt.signal,
+  hurry: hurry.signal,
   stdout: processSink(process.stdout, leave),
   stderr: processSink(process.stderr, leave),
   readLine: process.stdin.isTTY ? readLine : null,
+  keys: process.stdin.isTTY ? keysOf(process.stdin) : null,
+  readInput: process.stdin.isTTY ? null : readInput,
   async transport(baseUrl) {
     const { httpTransport } = await import('@lcm/client/http-transport')
     return httpTransport({ baseUrl, clock: systemClock })
   },
   loadHost,
+  loadExamination: () => import('@lcm/host/examination'),
+  async probeDisk(path) {
+    const { probeDisk } = await import('./doctor/probe-machine.ts')
+    return probeDisk(path)
+  },
 }
 
 // Not a top-level await: chunks of the bundle import this one, and would wait for it while it waits for them.

@@ -3,7 +3,7 @@ import { liveArea, makeOutput, type Sink } from './output.ts'
 
 function captured(isTty: boolean) {
   const written: string[] = []
-  const sink: Sink = { write: text => written.push(text), isTty, rows: 24 }
+  const sink: Sink = { write: text => written.push(text), isTty, rows: 24, columns: 80 }
   return { sink, text: () => written.join('') }
 }
 

@@ -7,6 +7,8 @@ export interface Sink {
   write(text: string): void
   readonly isTty: boolean
   readonly rows: number
+  /** How wide it is; 0 where that is not known. */
+  readonly columns: number
 }
 
 export interface OutputOptions {
@@ -68,11 +70,14 @@ export function processSink(stream: NodeJS.WriteStream, onReaderGone: () => void
     get rows() {
       return stream.rows ?? 0
     },
+    get columns() {
+      return stream.columns ?? 0
+    },
   }
 }
 
-const NO_WRAP = '\u001b[?7l'
-const WRAP = '\u001b[?7h'
+export const NO_WRAP = '\u001b[?7l'
+export const WRAP = '\u001b[?7h'
 const CLEAR_BELOW = '\u001b[0J'
 
 export interface LiveArea {

@@ -1,6 +1,7 @@
 import { UnreachableError } from '@lcm/client/api-error'
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import { COMPLETE } from './completion.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
 import { failureOf } from './failure.ts'
 import { addGlobalOptions, type GlobalOptions, outputFor } from './global-options.ts'
@@ -11,6 +12,8 @@ type Define = (command: Command, shell: Shell, whole: () => Promise<Command>) =>
 interface Group {
   readonly name: string
   readonly summary: string
+  /** For programs, not for people. */
+  readonly isHidden?: boolean
   /** Loaded only when it is used, so that `lcm --version` need not read the whole product. */
   load(): Promise<Define>
 }
@@ -32,13 +35,18 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/sim.ts')).defineSim,
   },
   {
+    name: 'chaos',
+    summary: 'harm the simulated cloud behind the back of LCM, and watch it heal',
+    load: async () => (await import('./commands/chaos.ts')).defineChaos,
+  },
+  {
     name: 'get',
-    summary: 'list workers, templates, definitions, sessions or labs, or show one',
+    summary: 'list workers, templates, definitions, sessions, labs, services or leaks, or show one',
     load: async () => (await import('./commands/get.ts')).defineGet,
   },
   {
     name: 'describe',
-    summary: 'show all there is to know about a worker, definition, session or lab',
+    summary: 'show all there is to know about a worker, definition, session, lab or service',
     load: async () => (await import('./commands/describe.ts')).defineDescribe,
   },
   {
@@ -47,9 +55,29 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/why.ts')).defineWhy,
   },
   {
+    name: 'plan',
+    summary: 'what every controller would do now, without doing it',
+    load: async () => (await import('./commands/plan.ts')).definePlan,
+  },
+  {
+    name: 'top',
+    summary: 'the fleet, live: how busy each worker is and what it costs',
+    load: async () => (await import('./commands/top.ts')).defineTop,
+  },
+  {
+    name: 'cost',
+    summary: 'what the fleet has cost, what for, and what pausing saved',
+    load: async () => (await import('./commands/cost.ts')).defineCost,
+  },
+  {
     name: 'create',
     summary: 'ask for a worker, add a template or a definition, make a token',
     load: async () => (await import('./commands/create.ts')).defineCreate,
+  },
+  {
+    name: 'apply',
+    summary: 'make templates, definitions and workers as files say they are to be',
+    load: async () => (await import('./commands/apply.ts')).defineApply,
   },
   {
     name: 'book',
@@ -67,14 +95,49 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/act.ts')).defineStop,
   },
   {
+    name: 'drain',
+    summary: 'give a worker no new sessions, and stop or terminate it when it is empty',
+    load: async () => (await import('./commands/drain.ts')).defineDrain,
+  },
+  {
     name: 'terminate',
     summary: 'want a worker gone for good',
     load: async () => (await import('./commands/act.ts')).defineTerminate,
   },
   {
+    name: 'protect',
+    summary: 'let nobody terminate a worker',
+    load: async () => (await import('./commands/protect.ts')).defineProtect,
+  },
+  {
+    name: 'unprotect',
+    summary: 'let a worker be terminated again',
+    load: async () => (await import('./commands/protect.ts')).defineUnprotect,
+  },
+  {
+    name: 'cordon',
+    summary: 'give a worker no new sessions',
+    load: async () => (await import('./commands/protect.ts')).defineCordon,
+  },
+  {
+    name: 'uncordon',
+    summary: 'give a worker sessions again',
+    load: async () => (await import('./commands/protect.ts')).defineUncordon,
+  },
+  {
     name: 'retry',
     summary: 'try again what failed of a worker or a session',
     load: async () => (await import('./commands/act.ts')).defineRetry,
+  },
+  {
+    name: 'license',
+    summary: 'register the licence of a worker, or give it back',
+    load: async () => (await import('./commands/license.ts')).defineLicense,
+  },
+  {
+    name: 'resolve',
+    summary: 'say that a leaked licence has been dealt with',
+    load: async () => (await import('./commands/resolve.ts')).defineResolve,
   },
   {
     name: 'preview',
@@ -103,8 +166,18 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'edit',
-    summary: 'say a definition anew, as its next version',
+    summary: 'say a definition anew, as its next version, or a template',
     load: async () => (await import('./commands/edit.ts')).defineEdit,
+  },
+  {
+    name: 'enable',
+    summary: 'let new workers be made from a template',
+    load: async () => (await import('./commands/switch-template.ts')).defineEnable,
+  },
+  {
+    name: 'disable',
+    summary: 'let no new workers be made from a template',
+    load: async () => (await import('./commands/switch-template.ts')).defineDisable,
   },
   {
     name: 'sync',
@@ -118,7 +191,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'delete',
-    summary: 'remove the record of a TERMINATED worker, a definition or a lab',
+    summary: 'remove the record of a TERMINATED worker, a definition, a lab, a template or a token',
     load: async () => (await import('./commands/delete.ts')).defineDelete,
   },
   {
@@ -127,9 +200,19 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/events.ts')).defineEvents,
   },
   {
+    name: 'audit',
+    summary: 'who did what, newest first',
+    load: async () => (await import('./commands/audit.ts')).defineAudit,
+  },
+  {
     name: 'open',
     summary: 'print a link that logs a browser into the console',
     load: async () => (await import('./commands/open.ts')).defineOpen,
+  },
+  {
+    name: 'doctor',
+    summary: 'find out what is wrong with this LCM and what it needs, and what to do about it',
+    load: async () => (await import('./commands/doctor.ts')).defineDoctor,
   },
   {
     name: 'backup',
@@ -151,7 +234,22 @@ const GROUPS: readonly Group[] = [
     summary: 'print a script that completes commands in your shell',
     load: async () => (await import('./commands/completion.ts')).defineCompletion,
   },
+  {
+    name: COMPLETE,
+    summary: 'what a shell may offer',
+    isHidden: true,
+    load: async () => (await import('./commands/completion.ts')).defineComplete,
+  },
+  {
+    name: '__reference',
+    summary: 'the page of the documentation about all of these',
+    isHidden: true,
+    load: async () => (await import('./commands/reference.ts')).referenceOf(HIDDEN),
+  },
 ]
+
+/** For programs, not for people. */
+const HIDDEN: ReadonlySet<string> = new Set(GROUPS.flatMap(({ name, isHidden }) => (isHidden ? [name] : [])))
 
 const EXAMPLES = `
 Examples:
@@ -159,6 +257,7 @@ Examples:
   lcm create worker --template metal --wait    a new CML server, ready to use
   lcm get workers --watch                      the fleet, live
   lcm why worker metal-3                       why it is where it is
+  lcm top                                      who is busy, and what it costs
   lcm create definition --file bgp.yaml        a lab that people can book
   lcm book bgp --wait                          book it now, and get the ways in
 
@@ -198,7 +297,8 @@ function makeProgram(shell: Shell): Command {
     .showHelpAfterError('Add --help to see how it is used.')
     .addHelpText('after', EXAMPLES)
   addGlobalOptions(program)
-  for (const { name, summary } of GROUPS) program.command(name).description(summary).helpCommand(false)
+  for (const { name, summary, isHidden: hidden = false } of GROUPS)
+    program.command(name, { hidden }).description(summary).helpCommand(false)
   const whole = async () => {
     const fresh = makeProgram(shell)
     for (const command of fresh.commands) await define(command, shell, whole)

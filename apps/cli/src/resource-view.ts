@@ -1,3 +1,4 @@
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -7,6 +8,8 @@ import { type DefinitionSummary, definitionColumns } from './lablets/definition-
 import { labColumns } from './lablets/lab-view.ts'
 import { sessionColumns } from './lablets/session-view.ts'
 import type { Colors, Output } from './output.ts'
+import { leakColumns } from './services/leak-view.ts'
+import { type ServiceRecord, serviceColumns } from './services/service-view.ts'
 import { type Column, printable, tableLines } from './table.ts'
 import { templateColumns } from './template-view.ts'
 import { workerColumns } from './worker-view.ts'
@@ -55,6 +58,18 @@ export const LAB_VIEW: ResourceView<LabRecord> = {
   whenEmpty: 'there are no labs: sessions make them, and those of others are found within half an hour',
 }
 
+export const SERVICE_VIEW: ResourceView<ServiceRecord> = {
+  nameOf: ({ service }) => service,
+  columns: serviceColumns,
+  whenEmpty: 'there are no services: this LCM knows of no controllers',
+}
+
+export const LEAK_VIEW: ResourceView<LicenseLeak> = {
+  nameOf: leak => leak.id,
+  columns: leakColumns,
+  whenEmpty: 'there are no leaks: every licence was given back before its machine went',
+}
+
 export interface Printing {
   readonly output: Output
   readonly format: Format
@@ -83,7 +98,7 @@ export async function printOne<T extends Resource>(view: ResourceView<T>, item: 
   return printList(view, [item], printing)
 }
 
-async function toYaml(value: unknown): Promise<string> {
+export async function toYaml(value: unknown): Promise<string> {
   const { stringify } = await import('yaml')
   return stringify(value).trimEnd()
 }

@@ -3,9 +3,11 @@ export interface Column<T> {
   readonly text: (item: T) => string
   /** Colours the text of a cell. It never changes its width. */
   readonly paint?: (text: string, item: T) => string
+  /** Numbers stand at the right, so that they can be compared. */
+  readonly isNumber?: boolean
 }
 
-const GAP = '   '
+export const GAP = '   '
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g
@@ -33,8 +35,13 @@ export const columnWidths = <T>(
 const line = (cells: readonly string[]): string => cells.join(GAP).trimEnd()
 const padding = (text: string, width = 0): string => ' '.repeat(Math.max(0, width - widthOf(text)))
 
+function placed<T>({ isNumber = false }: Column<T>, cell: { text: string; painted: string }, width = 0): string {
+  const room = padding(cell.text, width)
+  return isNumber ? room + cell.painted : cell.painted + room
+}
+
 export const titleLine = <T>(columns: readonly Column<T>[], widths: readonly number[]): string =>
-  line(columns.map(({ title }, at) => title + padding(title, widths[at])))
+  line(columns.map((column, at) => placed(column, { text: column.title, painted: column.title }, widths[at])))
 
 /** One aligned line per item. Empty cells show a dash. */
 export const rowLines = <T>(columns: readonly Column<T>[], items: readonly T[], widths: readonly number[]): string[] =>
@@ -42,7 +49,7 @@ export const rowLines = <T>(columns: readonly Column<T>[], items: readonly T[], 
     line(
       columns.map((column, at) => {
         const text = cellOf(column, item)
-        return (column.paint?.(text, item) ?? text) + padding(text, widths[at])
+        return placed(column, { text, painted: column.paint?.(text, item) ?? text }, widths[at])
       }),
     ),
   )

@@ -2,7 +2,7 @@ import type { Client } from '@lcm/client/client'
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { Clock } from '@lcm/runtime/clock'
 import { isPassing } from './exit-code.ts'
-import { follow } from './follow.ts'
+import { follow, type Notice } from './follow.ts'
 import type { Format } from './invocation.ts'
 import { liveArea, type Output } from './output.ts'
 import { changeText, type Resource, type ResourceView } from './resource-view.ts'
@@ -22,6 +22,10 @@ export interface Watchable<T extends Resource> {
   changed(event: EventEnvelope): T | null
   /** The id in an event, if it says that one of these is gone. */
   deleted(event: EventEnvelope): string | null
+  /** Where no event tells of changes: how often the list is read again. */
+  readonly everyMs?: number | undefined
+  /** Whether that is worth telling; by version unless said. What is shown on a screen is always the newest. */
+  differs?(before: T, after: T): boolean
   /** Whether a list of now would show it. */
   shows(item: T): boolean
 }
@@ -58,7 +62,7 @@ export async function watchList<T extends Resource>(watchable: Watchable<T>, opt
   await audience.begin(first.items)
   try {
     let isFresh = true
-    for await (const notice of follow({ ...options, after: first.revision })) {
+    for await (const notice of noticesOf(watchable, options, first.revision)) {
       if (notice.kind === 'event') await apply(watchable, picture, notice.event)
       else if (notice.kind === 'look' && !isFresh) await reread(watchable, picture, options.signal)
       isFresh = false
@@ -68,13 +72,26 @@ export async function watchList<T extends Resource>(watchable: Watchable<T>, opt
   }
 }
 
+const noticesOf = <T extends Resource>(
+  { everyMs }: Watchable<T>,
+  options: WatchOptions,
+  after: string,
+): AsyncGenerator<Notice> => (everyMs === undefined ? follow({ ...options, after }) : looks(everyMs, options))
+
+async function* looks(everyMs: number, { clock, signal }: WatchOptions): AsyncGenerator<Notice> {
+  while (!signal.aborted) {
+    yield { kind: 'look' }
+    await clock.sleep(everyMs, signal)
+  }
+}
+
 async function reread<T extends Resource>(watchable: Watchable<T>, picture: Picture<T>, signal: AbortSignal) {
   try {
     const { items } = await watchable.list(signal)
     picture.audience.unreachable(false)
     const listed = new Set(items.map(item => item.id))
     for (const id of [...picture.known.keys()]) if (!listed.has(id)) picture.known.delete(id)
-    for (const item of items) await keep(picture, item)
+    for (const item of items) await keep(watchable, picture, item)
   } catch (error) {
     if (!isPassing(error)) throw error
     if (!signal.aborted) picture.audience.unreachable(true)
@@ -87,16 +104,20 @@ async function apply<T extends Resource>(watchable: Watchable<T>, picture: Pictu
   if (gone !== null) known.delete(gone)
   const item = watchable.changed(event)
   if (item === null) return
-  if (watchable.shows(item) || known.has(item.id)) await keep(picture, item)
+  if (watchable.shows(item) || known.has(item.id)) await keep(watchable, picture, item)
   if (!watchable.shows(item)) known.delete(item.id)
 }
 
-/** Older news never replaces newer. */
-async function keep<T extends Resource>({ known, audience }: Picture<T>, item: T): Promise<void> {
-  if ((known.get(item.id)?.version ?? 0) >= item.version) return
+/** Older news never replaces newer; what was just read is the newest there is. */
+async function keep<T extends Resource>(watchable: Watchable<T>, { known, audience }: Picture<T>, item: T) {
+  const before = known.get(item.id)
+  const { everyMs, differs = isOtherVersion } = watchable
+  if (before !== undefined && everyMs === undefined && before.version >= item.version) return
   known.set(item.id, item)
-  await audience.changed(item)
+  if (before === undefined || differs(before, item)) await audience.changed(item)
 }
+
+const isOtherVersion = (before: Resource, after: Resource): boolean => before.version !== after.version
 
 const FRAME_MS = 500
 /** For the titles, a line about what is not shown and one about the API. */

@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { withBoot, withCondition } from '@lcm/domain/worker/boot'
 import picocolors from 'picocolors'
 import { expect, it } from 'vitest'
-import { aLaunch, aWorker, START_MS } from './testing/samples.ts'
+import { aLaunch, aRunningWorker, aWorker, START_MS } from './testing/samples.ts'
 import { describeWorker } from './worker-description.ts'
 
 const plain = picocolors.createColors(false)
@@ -72,4 +72,32 @@ it('tells the whole story of a worker that boots', () => {
 it('leaves out what there is nothing to say about', () => {
   const lines = describeWorker(aWorker({ state_history: [] }), START_MS, plain)
   expect(lines.filter(line => /Boot|Conditions|Launch|History|endpoint|machine|tags/.test(line))).toEqual([])
+})
+
+it('says who a drain waits for, and how its licence is', () => {
+  const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
+  const worker = aRunningWorker({
+    status: 'DRAINING',
+    cordoned: true,
+    reservations: { 'ls-1': reservation },
+    drain: {
+      requested_at: '2026-01-01T00:00:00.000Z',
+      by: 'ann',
+      reason: '',
+      // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+      then: 'STOPPED',
+      deadline: '2026-01-01T01:00:00.000Z',
+    },
+    license: {
+      ...aRunningWorker().license,
+      product: 'CML_Enterprise',
+      pending_operation: 'register',
+      last_error: 'nobody answers',
+    },
+  })
+  const text = describeWorker(worker, START_MS, plain).join('\n')
+  expect(text).toMatch(/drain +waiting for session ls-1 to end, for 1h at most/)
+  expect(text).toMatch(/sessions +ls-1/)
+  expect(text).toMatch(/licence +UNREGISTERED, CML_Enterprise, asked to register, nobody answers/)
+  expect(text).toMatch(/cordoned +yes/)
 })

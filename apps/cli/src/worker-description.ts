@@ -1,5 +1,6 @@
 import type { Condition, LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
 import { conditionLines, type Fact, factLines, historyLines, section } from './description.ts'
+import { drainText } from './drain-wait.ts'
 import type { Colors } from './output.ts'
 import { printable } from './table.ts'
 import { ageOf, inkOf, isBootStage, statusOf, waitsFor } from './worker-view.ts'
@@ -26,6 +27,8 @@ const factsOf = (worker: Worker, nowMs: number, colors: Colors): readonly Fact[]
   ['status', `${inkOf(worker.status, colors)(statusOf(worker))} for ${ageOf(worker.entered_status_at, nowMs)}`],
   ['waits', printable(waitsFor(worker))],
   ['wanted', printable(wantedBy(worker))],
+  ['drain', worker.drain === null ? null : drainText(worker, worker.drain, nowMs)],
+  ['sessions', Object.keys(worker.reservations).join(', ')],
   ['service', worker.service_status],
   ['endpoint', worker.https_endpoint],
   ['addresses', [worker.public_ip, worker.private_ip].filter(address => address !== null).join(', ')],
@@ -33,7 +36,9 @@ const factsOf = (worker: Worker, nowMs: number, colors: Colors): readonly Fact[]
   ['place', worker.availability_zone ?? worker.aws_region],
   ['template', `${worker.template_name}, ${worker.cost_per_hour_usd.toFixed(2)} USD an hour`],
   ['cml', worker.cml.version],
+  ['licence', printable(licenseOf(worker))],
   ['protected', worker.protected ? 'yes' : 'no'],
+  ['cordoned', worker.cordoned ? 'yes' : null],
   ['tags', tagsOf(worker)],
   ['created', `${ageOf(worker.created_at, nowMs)} ago (${worker.origin})`],
   ['version', String(worker.version)],
@@ -41,6 +46,12 @@ const factsOf = (worker: Worker, nowMs: number, colors: Colors): readonly Fact[]
 
 const wantedBy = ({ desired_status, desired_by, desired_reason }: Worker): string =>
   `${desired_status} by ${desired_by}${desired_reason === '' ? '' : `: ${desired_reason}`}`
+
+function licenseOf({ license: { status, product, pending_operation, last_error } }: Worker): string {
+  if (status === 'UNREGISTERED' && product === null && pending_operation === null) return ''
+  const asked = pending_operation === null ? null : `asked to ${pending_operation}`
+  return [status, product, asked, last_error].filter(part => part !== null).join(', ')
+}
 
 const machineOf = (worker: Worker): string =>
   [worker.ec2_instance_id, worker.instance_type, worker.ami_id].filter(part => part !== null).join(', ')

@@ -25,7 +25,7 @@ const INK_BY_STATUS: Readonly<Record<WorkerStatus, Ink>> = {
 export const inkOf = (status: WorkerStatus, colors: Colors) => colors[INK_BY_STATUS[status]]
 
 /** Where it is, and where it should be if that is somewhere else. */
-export const statusOf = (worker: Worker): string =>
+export const statusOf = (worker: Pick<Worker, 'status'> & { readonly desired_status: string }): string =>
   worker.status === worker.desired_status ? worker.status : `${worker.status} -> ${worker.desired_status}`
 
 export const addressOf = (worker: Worker): string => worker.public_ip ?? worker.private_ip ?? ''

@@ -19,10 +19,12 @@ import { withDeadline } from './deadline.ts'
 import { dispatcher } from './dispatch.ts'
 import { extraRoutes, type ProcessFace } from './extra-routes.ts'
 import { changeKeyFeed } from './feed/change-key-feed.ts'
+import { fleetMetrics } from './fleet-metrics.ts'
 import { handlers } from './handlers.ts'
 import { housekeeping } from './housekeeping.ts'
 import { onlyOnce } from './idempotency.ts'
 import { liveNews } from './live-news.ts'
+import { countedStreams } from './queries/counted-streams.ts'
 import { eventStreams } from './queries/events.ts'
 import { findToken, getToken } from './queries/tokens.ts'
 import { sealing } from './sealing.ts'
@@ -69,15 +71,23 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
     getToken: id => getToken(api, id),
   })
   const news = liveNews(api, log)
+  const events = countedStreams(eventStreams(api, news))
   const backup = parts.backup ?? refuseBackup
   const simControl = parts.process.simulator === undefined ? null : SIM_CONTROL_PATH
   return {
     dispatch: dispatcher({
-      handlers: handlers({ api, access, events: eventStreams(api, news), backup, simControl }),
+      handlers: handlers({ api, access, events, backup, simControl }),
       access,
       clock: parts.clock,
       log,
-      extra: extraRoutes({ ...parts, access, version: parts.config.version, storeAnswers: () => storeAnswers(api) }),
+      extra: extraRoutes({
+        ...parts,
+        access,
+        version: parts.config.version,
+        storeAnswers: () => isAnswered(api, api.settings.get(SETTINGS_ID)),
+        changesAreListed: () => isAnswered(api, api.feed.position()),
+        fleetMetrics: () => fleetMetrics(api, events.openNow()),
+      }),
       fenceOf: (service, epoch) => fenceOf(api, service, epoch),
       once: (which, carryOut) => onlyOnce(api, which, carryOut),
     }),
@@ -106,10 +116,10 @@ function orderedChanges({ store, changeKeys, clock, log }: ControlPlaneParts): {
 }
 
 /** Soon enough for whoever asks whether requests can be sent here. */
-const STORE_MS_MAX = 2_000
+const ANSWER_MS_MAX = 2_000
 
-const storeAnswers = (api: Api): Promise<boolean> =>
-  withDeadline(api.clock, STORE_MS_MAX, api.settings.get(SETTINGS_ID)).then(
+const isAnswered = (api: Api, asked: Promise<unknown>): Promise<boolean> =>
+  withDeadline(api.clock, ANSWER_MS_MAX, asked).then(
     () => true,
     () => false,
   )

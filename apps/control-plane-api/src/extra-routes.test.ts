@@ -1,6 +1,7 @@
 import { ROLES } from '@lcm/domain/actor'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
+import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { ControllerRequest, SimulatorRequest } from './extra-routes.ts'
 import { aPlane } from './testing/a-plane.ts'
@@ -20,7 +21,7 @@ beforeEach(() => {
   plane = aPlane({
     process: {
       health: () => ({ status: 'healthy' }),
-      ready: () => true,
+      waitsFor: () => null,
       metrics: async () => '',
       controller: (service, request) => (service === 'worker-controller' ? answer(service, request) : null),
     },
@@ -58,8 +59,34 @@ it('is not ready without its store', async () => {
   const alone = aPlane({ store })
   expect((await alone.send('GET', '/ready')).status).toBe(200)
   store.isGone = true
-  expect(await alone.send('GET', '/ready')).toMatchObject({ status: 503, json: { ready: false } })
+  expect(await alone.send('GET', '/ready')).toMatchObject({
+    status: 503,
+    json: { ready: false, waits_for: 'the store, which does not answer' },
+  })
 })
+
+it('is not ready before it can tell what changes', async () => {
+  const clock = manualClock()
+  const changes = {
+    position: () => new Promise<string>(() => undefined),
+    since: never,
+    onCommit: () => () => undefined,
+  }
+  const alone = aPlane({ clock, store: { ...openSqliteStore(':memory:'), changes } })
+  const asked = alone.send('GET', '/ready')
+  await clock.advance(2_000)
+  expect(await asked).toMatchObject({ status: 503, json: { waits_for: 'the first listing of changes from etcd' } })
+})
+
+it('says what else it waits for', async () => {
+  const process = { health: () => ({ status: 'healthy' }), waitsFor: () => 'its turn', metrics: async () => '' }
+  const { status, json } = await aPlane({ process }).send('GET', '/ready')
+  expect([status, json]).toEqual([503, { ready: false, waits_for: 'its turn' }])
+})
+
+const never = (): never => {
+  throw new Error('nobody asks')
+}
 
 /** A store that can be taken away. */
 function interruptedGets(store: Store): Store & { isGone: boolean } {
@@ -93,7 +120,7 @@ describe('the simulated cloud beside the API', () => {
     aPlane({
       process: {
         health: () => ({ status: 'healthy' }),
-        ready: () => true,
+        waitsFor: () => null,
         metrics: async () => '',
         simulator(request) {
           acts.push(request)

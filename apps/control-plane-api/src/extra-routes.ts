@@ -11,7 +11,8 @@ import { methodNotAllowed } from './router.ts'
 export interface ProcessFace {
   /** Answers with `status: healthy | degraded | unhealthy` and whatever explains it. */
   health(): { readonly status: string }
-  ready(): boolean
+  /** What keeps it from being sent anybody, in a few words; null when nothing does. */
+  waitsFor(): string | null
   /** The metrics of the process in Prometheus' text format. */
   metrics(): Promise<string>
   /** What the controllers beside the API answer for themselves; null for a service that is not here. */
@@ -38,6 +39,10 @@ export interface ControllerRequest {
 interface ExtraParts {
   /** Whether the store answers now. */
   readonly storeAnswers: () => Promise<boolean>
+  /** Whether changes can be followed from here. */
+  readonly changesAreListed: () => Promise<boolean>
+  /** What the store knows of the fleet, in Prometheus' text format. */
+  readonly fleetMetrics: () => Promise<string>
   readonly access: AccessControl
   readonly process: ProcessFace
   readonly version: string
@@ -101,10 +106,19 @@ async function controllerAnswer({ access, process }: ExtraParts, request: ApiReq
   return { status, headers: { 'content-type': type }, body: JSON.stringify(body) }
 }
 
-/** A replica that can not reach its store is sent nobody. */
-async function ready({ process, storeAnswers }: ExtraParts): Promise<ApiResponse> {
-  const isReady = process.ready() && (await storeAnswers())
-  return json(isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
+/** What whoever asks whether requests can be sent here is answered. */
+export const readiness = (waitsFor: string | null): ApiResponse =>
+  waitsFor === null
+    ? json(200, JSON.stringify({ ready: true }))
+    : json(503, JSON.stringify({ ready: false, waits_for: waitsFor }))
+
+/** A replica that can not reach its store is sent nobody, nor one that could not tell what changes. */
+async function ready({ process, storeAnswers, changesAreListed }: ExtraParts): Promise<ApiResponse> {
+  const own = process.waitsFor()
+  if (own !== null) return readiness(own)
+  if (!(await storeAnswers())) return readiness('the store, which does not answer')
+  if (!(await changesAreListed())) return readiness('the first listing of changes from etcd')
+  return readiness(null)
 }
 
 /** Made when somebody first asks, since most processes are never asked. */
@@ -137,7 +151,8 @@ const json = (status: number, body: string): ApiResponse => ({
   body,
 })
 
-async function metrics({ access, process, metricsPublic = false }: ExtraParts, request: ApiRequest) {
+async function metrics({ access, process, fleetMetrics, metricsPublic = false }: ExtraParts, request: ApiRequest) {
   if (!metricsPublic) await access.identify(request)
-  return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4' }, body: await process.metrics() }
+  const body = `${await process.metrics()}${await fleetMetrics()}`
+  return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4' }, body }
 }

@@ -30,6 +30,7 @@ import { labletControllerHandlers, labletHandlers } from './lablet-handlers.ts'
 import { asMade, type OtherStatus } from './other-status.ts'
 import { workerActivity } from './queries/activity.ts'
 import type { EventStreams } from './queries/events.ts'
+import { fleetCost } from './queries/fleet-cost.ts'
 import { fleetSummary } from './queries/fleet-summary.ts'
 import { listAudit, workerDecisions, workerHistory } from './queries/journal.ts'
 import { pageOf } from './queries/page.ts'
@@ -116,6 +117,7 @@ const fleetHandlers = (api: Api) =>
     enableTemplate: request => switchTemplate(api, request, true),
     disableTemplate: request => switchTemplate(api, request, false),
     getFleetSummary: request => fleetSummary(api, request.query),
+    getFleetCost: request => fleetCost(api, request.query),
     getFleetPlan: request => fleetPlan(api, request.actor),
     listServices: () => listServices(api),
     triggerService: request => askLeader(api, request, 'triggers'),

@@ -36,6 +36,7 @@ const EXPECTED: Readonly<Record<RouteName, string>> = {
   enableTemplate: 'ao',
   disableTemplate: 'ao',
   getFleetSummary: 'aotuwsl',
+  getFleetCost: 'aotuwsl',
   getFleetPlan: 'aotuwsl',
   listServices: 'aotuwsl',
   triggerService: 'ao',

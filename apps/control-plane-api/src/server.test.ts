@@ -216,6 +216,58 @@ describe('a server that closes', () => {
     await closed
   })
 
+  it('cuts it off when it is told to hurry', async () => {
+    const { slow, answer, release } = await slowServer(manualClock())
+    const hurry = new AbortController()
+    const closed = slow.close(hurry.signal)
+    hurry.abort()
+    await closed
+    await expect(answer).rejects.toThrow()
+    release()
+  })
+
+  it('tells those who listen when to come back, not all of them at once', async () => {
+    const listeners = await Promise.all([get('/api/v1/events'), get('/api/v1/events')])
+    const closed = server.close()
+    const texts = await Promise.all(listeners.map(each => each.text()))
+    await closed
+    const told = texts.map(text => Number(/\nretry: (\d+)\n\n$/.exec(text)?.[1]))
+    expect(told.toSorted((a, b) => a - b)).toEqual([500, 1500])
+  })
+
+  it('gives a file that is under way to its end, and asks whoever comes meanwhile to come elsewhere next', async () => {
+    let release = () => undefined as unknown
+    const released = new Promise<void>(resolve => {
+      release = resolve
+    })
+    async function* halves() {
+      yield Buffer.from('one half, ')
+      await released
+      yield Buffer.from('the other')
+    }
+    let isLeaving = false
+    const filing = await startServer({
+      dispatch: async ({ url }) =>
+        url === '/health'
+          ? { status: 200, headers: {}, body: 'fine' }
+          : { status: 200, headers: {}, body: null, file: halves() },
+      clock: systemClock,
+      host: 'localhost',
+      port: 0,
+      hostnames: ['localhost'],
+      consoleDir: null,
+      isLeaving: () => isLeaving,
+    })
+    const file = await fetch(`${filing.url}/api/v1/backup`)
+    expect((await fetch(`${filing.url}/health`)).headers.get('connection')).toBe('keep-alive')
+    isLeaving = true
+    expect((await fetch(`${filing.url}/health`)).headers.get('connection')).toBe('close')
+    const closed = filing.close()
+    release()
+    expect(await file.text()).toBe('one half, the other')
+    await closed
+  })
+
   it('waits for that only so long', async () => {
     const clock = manualClock()
     const { slow, answer, release } = await slowServer(clock)

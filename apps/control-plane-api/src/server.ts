@@ -27,6 +27,9 @@ const CLOSE_LOOK_MS = 20
 
 /** Why a request is called off: made once, since the error that is made otherwise is dear for every request. */
 const GONE = new Error('the client is gone')
+const CLOSING = new Error('the server closes')
+/** When the listeners of a server that closes are to come back: not all of them at once. */
+const COME_BACK_MS = { first: 500, last: 2_500 }
 
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
@@ -46,10 +49,18 @@ export interface ServerOptions {
   readonly hostnames: readonly string[]
   /** The built console; without it only the API is served. */
   readonly consoleDir: string | null
+  /** Once it holds, every answer asks its client to connect anew for the next, which is to lead elsewhere. */
+  readonly isLeaving?: () => boolean
 }
 
-/** HTTP around `dispatch`: reads bodies, streams answers, serves the console's files. It decides nothing. Closing, it answers first. */
-export async function startServer(options: ServerOptions): Promise<{ url: string; close(): Promise<void> }> {
+export interface RunningServer {
+  readonly url: string
+  /** Answers first what it was asked, for so long and until `hurry` aborts; event streams end, told when to come back. */
+  close(hurry?: AbortSignal): Promise<void>
+}
+
+/** HTTP around `dispatch`: reads bodies, streams answers, serves the console's files. It decides nothing. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const app = fastify({
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -69,7 +80,7 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
   }
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  const streams = new Set<AbortController>()
+  const streams = new Set<OpenStream>()
   app.all('/api/*', (request, reply) => forward(request, reply, { ...options, streams }))
   for (const { method, path, bodyBytesMax } of largeBodies()) {
     const url = `${API_PREFIX}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
@@ -95,20 +106,44 @@ export async function startServer(options: ServerOptions): Promise<{ url: string
   const twin = onLoopback ? await listenOnIpv6(app, port) : null
   return {
     url: `http://${options.host}:${port}`,
-    async close() {
-      for (const stream of streams) stream.abort()
+    async close(hurry) {
+      sendAway([...streams].filter(({ isEndless }) => isEndless))
       const closing = [app.close(), twin === null ? null : new Promise(resolve => twin.close(resolve))]
-      await answered(Promise.all(closing), twin === null ? [app.server] : [app.server, twin], options.clock)
+      const servers = twin === null ? [app.server] : [app.server, twin]
+      await answered(Promise.all(closing), servers, { clock: options.clock, hurry })
     },
   }
 }
 
+interface OpenStream {
+  readonly gone: AbortController
+  /** Events go on until somebody ends them; a file has an end of its own. */
+  readonly isEndless: boolean
+  /** Set when the server closes: when its client is to come back. */
+  comeBackMs: number | null
+}
+
+function sendAway(streams: readonly OpenStream[]): void {
+  const { first, last } = COME_BACK_MS
+  for (const [index, stream] of streams.entries()) {
+    stream.comeBackMs = Math.round(first + (index / streams.length) * (last - first))
+    stream.gone.abort(CLOSING)
+  }
+}
+
 /** Closes what nobody waits at, until all that was asked is answered or that takes too long. */
-async function answered(closing: Promise<unknown>, servers: readonly Server[], clock: Clock): Promise<void> {
+async function answered(
+  closing: Promise<unknown>,
+  servers: readonly Server[],
+  { clock, hurry }: { clock: Clock; hurry: AbortSignal | undefined },
+): Promise<void> {
   const closed = new AbortController()
-  const cutOff = clock.after(CLOSE_MS_MAX, () => {
+  const cutAll = () => {
     for (const server of servers) server.closeAllConnections()
-  })
+  }
+  const cutOff = clock.after(CLOSE_MS_MAX, cutAll)
+  hurry?.addEventListener('abort', cutAll)
+  if (hurry?.aborted) cutAll()
   void closing.finally(() => closed.abort()).catch(() => undefined)
   // A connection that was busy at first is idle after its answer, and would be kept open.
   while (!closed.signal.aborted) {
@@ -116,6 +151,7 @@ async function answered(closing: Promise<unknown>, servers: readonly Server[], c
     await clock.sleep(CLOSE_LOOK_MS, closed.signal)
   }
   cutOff()
+  hurry?.removeEventListener('abort', cutAll)
   await closing
 }
 
@@ -146,6 +182,7 @@ async function listenOnIpv6(app: FastifyInstance, port: number): Promise<Server 
 function guard(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS)
+    if (options.isLeaving?.()) reply.header('connection', 'close')
     if (options.hostnames.includes(request.hostname.replace(/:\d+$/, ''))) return
     await send(reply, problemResponse(wrongHost(options), request.url))
   })
@@ -173,7 +210,7 @@ const wrongHost = ({ hostnames }: ServerOptions) =>
   new ProblemError('wrong_host', `this server answers to ${hostnames.join(', ')} only`)
 
 interface Forwarding extends ServerOptions {
-  readonly streams: Set<AbortController>
+  readonly streams: Set<OpenStream>
 }
 
 async function forward(request: FastifyRequest, reply: FastifyReply, options: Forwarding): Promise<void> {
@@ -203,16 +240,18 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
       problemResponse(new ProblemError('too_many_clients', 'close an event stream first'), request.url),
     )
   }
-  options.streams.add(gone)
+  const open: OpenStream = { gone, isEndless: response.file === undefined, comeBackMs: null }
+  options.streams.add(open)
   try {
     await stream(reply, response, chunks, { clock: options.clock, gone })
+    if (open.comeBackMs !== null) reply.raw.write(`retry: ${open.comeBackMs}\n\n`)
     // Half a file must not look like a whole one, so its connection breaks; an event stream may end anywhere.
     if (response.file !== undefined && gone.signal.aborted) reply.raw.destroy()
   } catch (error) {
     if (response.file !== undefined) reply.raw.destroy()
     throw error
   } finally {
-    options.streams.delete(gone)
+    options.streams.delete(open)
     reply.raw.end()
   }
 }

@@ -17,8 +17,22 @@ describe('the life of a session', () => {
     await world.clock.advance(10 * MINUTE_MS)
     expect(world.api.session('ls-1')).toMatchObject({ status: 'RUNNING', last_error: null, conditions: [] })
     expect(world.api.session('ls-1').access).toEqual([
-      { name: 'R1_serial', node: 'R1', protocol: 'serial', host: new URL(world.login().url).hostname, port: 2000 },
-      { name: 'R2_serial', node: 'R2', protocol: 'serial', host: new URL(world.login().url).hostname, port: 2001 },
+      {
+        name: 'R1_serial',
+        node: 'R1',
+        protocol: 'serial',
+        inside: null,
+        host: new URL(world.login().url).hostname,
+        port: 2000,
+      },
+      {
+        name: 'R2_serial',
+        node: 'R2',
+        protocol: 'serial',
+        inside: null,
+        host: new URL(world.login().url).hostname,
+        port: 2001,
+      },
     ])
     const [lab, ...others] = await world.labsThere()
     expect([lab?.title, lab?.state, others]).toEqual(['Two routers ls-1', 'STARTED', []])

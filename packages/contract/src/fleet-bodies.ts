@@ -48,6 +48,14 @@ export const FleetSummary = z.object({
   }),
 })
 
+const Spent = z.object({ spent_usd: z.number(), saved_usd: z.number(), by_cause: byCause })
+export const FleetCost = Spent.extend({
+  at: Instant,
+  since: Instant,
+  /** Who cost most comes first; those without any cost are left out. Workers whose record is gone have no name. */
+  items: z.array(Spent.extend({ worker_id: z.string(), name: z.string().nullable() })),
+})
+
 export const FleetPlan = z.object({ at: Instant, items: z.array(PlannedAction.extend({ service: z.string() })) })
 
 export const ServiceList = z.object({

@@ -4,6 +4,7 @@ import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { ADMINS, EVERYONE, OPERATORS } from './access.ts'
 import {
   CreateTemplate,
+  FleetCost,
   FleetPlan,
   FleetSummary,
   LeaderAsked,
@@ -107,6 +108,16 @@ export const FLEET_ROUTES = {
     query: SummaryQuery,
     status: 200,
     answer: FleetSummary,
+    problems: [],
+  },
+  getFleetCost: {
+    method: 'GET',
+    path: '/fleet/cost',
+    summary: 'Read what each worker has cost, what for, and what pausing it saved',
+    access: EVERYONE,
+    query: SummaryQuery,
+    status: 200,
+    answer: FleetCost,
     problems: [],
   },
   getFleetPlan: {

@@ -100,6 +100,7 @@ async function newClient(uri: string, options: MongoClientOptions): Promise<Mong
     throw new StoreError(
       'the address of the store is not one of MongoDB. Write it as mongodb://user:password@host:27017/lcm, and what is' +
         ' neither letter nor digit in the password as %XX',
+      { isFinal: true },
     )
   }
 }

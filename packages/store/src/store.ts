@@ -161,4 +161,11 @@ export interface Store {
 /** The store can't be used. The message is for people and says what to do. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
+  /** Waiting is of no use: the configuration is wrong. */
+  readonly isFinal: boolean
+
+  constructor(message: string, options: ErrorOptions & { isFinal?: boolean } = {}) {
+    super(message, options)
+    this.isFinal = options.isFinal ?? false
+  }
 }

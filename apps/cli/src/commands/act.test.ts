@@ -99,7 +99,7 @@ describe('terminate', () => {
     const { lcm, api, err } = fleet()
     api.change(ID, { protected: true })
     expect(await lcm('terminate', 'worker', ID, '--yes')).toBe(4)
-    expect(err()).toBe('error: metal-1 is protected\n')
+    expect(err()).toContain('`lcm unprotect worker ID`')
   })
 })
 

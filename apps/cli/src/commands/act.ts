@@ -12,6 +12,7 @@ import { addSessionRetry } from './act-on-session.ts'
 interface ActOptions extends SettleOptions {
   readonly reason?: string
   readonly yes?: boolean
+  readonly force?: boolean
 }
 
 interface Verb {
@@ -29,6 +30,8 @@ const TERMINATE: Verb = {
 }
 const RETRY: Verb = { name: 'retry', route: 'retryWorker', summary: 'try again what made a worker FAILED' }
 
+const FORCE = 'also when sessions live on it, which end with it'
+
 export function defineStart(group: Command, shell: Shell): void {
   addWorkerVerb(group, START, shell)
   addLabVerb(group, 'start', shell)
@@ -43,7 +46,7 @@ Examples:
 }
 
 export function defineStop(group: Command, shell: Shell): void {
-  addWorkerVerb(group, STOP, shell)
+  addWorkerVerb(group, STOP, shell).option('--force', FORCE)
   addLabVerb(group, 'stop', shell)
   group.addHelpText(
     'afterAll',
@@ -56,7 +59,9 @@ Examples:
 }
 
 export function defineTerminate(group: Command, shell: Shell): void {
-  addWorkerVerb(group, TERMINATE, shell).option('-y, --yes', 'do not ask for the name of the worker')
+  addWorkerVerb(group, TERMINATE, shell)
+    .option('-y, --yes', 'do not ask for the name of the worker')
+    .option('--force', FORCE)
   group.addHelpText(
     'afterAll',
     `
@@ -95,7 +100,8 @@ async function act(verb: Verb, idOrName: string, options: ActOptions, invoked: I
   const { client } = await invoked.connect()
   const found = await findWorker(client, idOrName, signal)
   if (verb.name === 'terminate' && !options.yes) await confirmByName(disasterOf(found), invoked)
-  const worker = await client.call(verb.route, { params: { id: found.id }, body: { reason: options.reason }, signal })
+  const body = { reason: options.reason, ...(options.force ? { force: true } : {}) }
+  const worker = await client.call(verb.route, { params: { id: found.id }, body, signal })
   return settle({ client, item: worker, settling: WORKER_SETTLING, said: saidOf(worker) }, options, invoked)
 }
 

@@ -68,9 +68,9 @@ describe('book', () => {
     ])
     expect(outLines()).toEqual([
       'session ls-9 is RUNNING after 1m: it ends in 59m',
-      'NAME         NODE   PROTOCOL   ADDRESS',
-      'r1_serial    r1     serial     203.0.113.7:2000',
-      'web_tcp_80   web    tcp        203.0.113.7:2001',
+      'NAME         NODE   PROTOCOL   OPEN WITH',
+      'r1_serial    r1     serial     telnet 203.0.113.7 2000',
+      'web_tcp_80   web    tcp        http://203.0.113.7:2001',
     ])
   })
 

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
-import { findWorker } from '../find.ts'
+import { findTemplate, findWorker } from '../find.ts'
 import { invocation } from '../invocation.ts'
 import { findDefinition } from '../lablets/find.ts'
 import type { Shell } from '../shell.ts'
+import { TOKENS } from '../tokens.ts'
 import { addLabVerb } from './act-on-lab.ts'
 
 export function defineDelete(group: Command, shell: Shell): void {
@@ -29,6 +30,28 @@ export function defineDelete(group: Command, shell: Shell): void {
       if (!output.quiet) output.out(`definition ${name} ${definition_version} (${id}) is removed`)
     })
   addLabVerb(group, 'delete', shell)
+  group
+    .command('template <name>')
+    .alias('templates')
+    .description('remove a template that no worker needs any more')
+    .action(async (idOrName: string, _: unknown, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      const { name } = await findTemplate(client, idOrName, shell.signal)
+      await client.call('deleteTemplate', { params: { name }, signal: shell.signal })
+      if (!output.quiet) output.out(`template ${name} is removed`)
+    })
+  group
+    .command('token <id>')
+    .alias('tokens')
+    .description('make a token worthless')
+    .action(async (idOrName: string, _: unknown, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      const { id, name } = await TOKENS.find(client, idOrName, shell.signal)
+      await client.call('deleteToken', { params: { id }, signal: shell.signal })
+      if (!output.quiet) output.out(`token ${name} (${id}) is worthless now`)
+    })
   group.addHelpText('afterAll', EXAMPLES)
 }
 
@@ -36,4 +59,6 @@ const EXAMPLES = `
 Examples:
   lcm terminate worker metal-3 --wait && lcm delete worker metal-3
   lcm delete definition bgp-basics
+  lcm delete template metal
+  lcm delete token ci
   lcm delete lab lr-0n4k2m7a8q1cd --yes --wait     takes it off its worker, and does not ask`

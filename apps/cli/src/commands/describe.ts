@@ -2,11 +2,13 @@ import type { Client } from '@lcm/client/client'
 import type { Command } from 'commander'
 import { findWorker } from '../find.ts'
 import { invocation } from '../invocation.ts'
+import { SERVICES } from '../kinds.ts'
 import { describeDefinition } from '../lablets/definition-description.ts'
 import { findDefinition, findLab, findSession, workerLabel } from '../lablets/find.ts'
 import { describeLab } from '../lablets/lab-description.ts'
 import { describeSession } from '../lablets/session-description.ts'
 import type { Colors } from '../output.ts'
+import { describeService } from '../services/service-description.ts'
 import type { Shell } from '../shell.ts'
 import { describeWorker } from '../worker-description.ts'
 
@@ -53,6 +55,14 @@ const NOUNS: readonly Describable[] = [
       return (nowMs, colors) => describeLab(described, nowMs, colors)
     },
   },
+  {
+    singular: 'service',
+    summary: 'show one controller: its replicas, who leads, and what keeps them from their work',
+    async read(client, name, signal) {
+      const service = await SERVICES.find(client, name, signal)
+      return (nowMs, colors) => describeService(service, nowMs, colors)
+    },
+  },
 ]
 
 export function defineDescribe(describe: Command, shell: Shell): void {
@@ -75,4 +85,5 @@ Examples:
   lcm describe worker metal-3
   lcm describe definition bgp-basics
   lcm describe session ls-0n4k2m7a8q1cd     where to get in, and what it waits for
-  lcm describe lab "BGP basics"`
+  lcm describe lab "BGP basics"
+  lcm describe service worker-controller`

@@ -11,6 +11,7 @@ import { findDefinition } from '../lablets/find.ts'
 import { DEFINITION_VIEW, printOne } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 import { addDefinitionOptions } from './create-definition.ts'
+import { addEditTemplate } from './edit-template.ts'
 
 interface EditOptions extends TopologyOptions {
   readonly title?: string
@@ -28,7 +29,9 @@ export function defineEdit(group: Command, shell: Shell): void {
     .action(async (idOrName: string, options: EditOptions, command: Command) =>
       edit(idOrName, options, invocation(command, shell)),
     )
+  addEditTemplate(group, shell)
   const examples = [
+    'lcm edit template metal --file metal.yaml           as `lcm apply` would',
     'lcm edit definition bgp-basics --file bgp.yaml      what is not given stays as it is',
     'lcm edit definition bgp-basics --max-minutes 120',
   ]

@@ -3,10 +3,11 @@ import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
 import { positionNow } from '../follow.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
-import { DEFINITIONS, type Kind, LABS, SESSIONS, TEMPLATES, WORKERS } from '../kinds.ts'
+import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../kinds.ts'
 import { BY_ID, readWorkerNames, type WorkerNames } from '../lablets/worker-names.ts'
 import { printList, printOne, type Resource } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
+import { TOKENS } from '../tokens.ts'
 import { type Watchable, watchList } from '../watch-list.ts'
 
 interface GetOptions {
@@ -29,6 +30,8 @@ const watchableOf = <T extends Resource>(
     return kind.changed(event)
   },
   deleted: kind.deleted,
+  everyMs: kind.everyMs,
+  ...(kind.differs === undefined ? {} : { differs: kind.differs }),
   shows: item => all || !kind.isHidden(item),
 })
 
@@ -38,6 +41,9 @@ export function defineGet(get: Command, shell: Shell): void {
   defineNoun(get, DEFINITIONS, shell)
   defineNoun(get, SESSIONS, shell)
   defineNoun(get, LABS, shell)
+  defineNoun(get, SERVICES, shell)
+  defineNoun(get, LEAKS, shell)
+  defineNoun(get, TOKENS, shell)
   get.addHelpText('afterAll', EXAMPLES)
 }
 
@@ -50,7 +56,10 @@ Examples:
   lcm get templates                  what a worker can be made from
   lcm get definitions                which labs can be booked
   lcm get sessions --watch           who has which lab, live; your own unless you run the fleet
-  lcm get labs --all                 labs on workers, also those that are DELETED`
+  lcm get labs --all                 labs on workers, also those that are DELETED
+  lcm get services                   the controllers: who leads, and how they are
+  lcm get leaks                      licences that went down with their machines
+  lcm get tokens                     who may come in, without the secrets`
 
 function defineNoun<T extends Resource>(get: Command, kind: Kind<T>, shell: Shell): void {
   const noun = get
@@ -103,7 +112,7 @@ async function areAllHidden<T extends Resource>(
 /** The same list, narrowed to one thing that was found before. */
 function onlyOne<T extends Resource>(watchable: Watchable<T>, kind: Kind<T>, { id }: T, client: Client): Watchable<T> {
   return {
-    view: watchable.view,
+    ...watchable,
     async list(signal) {
       const revision = await positionNow(client, signal)
       return { items: [await kind.find(client, id, signal)], revision }

@@ -43,7 +43,8 @@ export async function runHosted(
     if (!output.quiet) output.out(line)
   }
   try {
-    await run(host, { out, err: output.warn, signal: shell.signal })
+    const { signal, hurry } = shell
+    await run(host, { out, err: output.warn, signal, ...(hurry === undefined ? {} : { hurry }) })
   } catch (error) {
     const exitCode = host.startupExitCode(error)
     throw exitCode === null || !(error instanceof Error) ? error : new CliError(exitCode, error.message)

@@ -31,6 +31,9 @@ export function defineServe(serve: Command, shell: Shell): void {
 const EXAMPLES = `
 Everything else comes from the environment: see docs/reference/config.md.
 
+SIGTERM ends it cleanly: it takes nothing new, finishes what is under way and lets another instance lead. A second one
+does not wait. /health tells whether it works, and /ready what it waits for.
+
 Examples:
   LCM_STORE=sqlite:lcm.sqlite … lcm serve control-plane-api
   LCM_SERVICE_TOKEN=… LCM_FLEET=prod … lcm serve worker-controller --port 8093`

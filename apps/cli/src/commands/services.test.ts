@@ -3,7 +3,19 @@ import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
 
 it('resets the term of a service', async () => {
-  const { shell, out } = capturedShell()
+  const { shell, api, out } = capturedShell()
   expect(await run(['services', 'reset-term', 'worker-controller'], shell)).toBe(0)
-  expect(out()).toContain('the term of worker-controller is reset')
+  expect(api.requests).toEqual(['DELETE /services/worker-controller/term'])
+  expect(out()).toContain('its next leader will be accepted')
+})
+
+it.each([
+  ['trigger', 'is asked to look at everything'],
+  ['resign', 'is asked to step down'],
+])('has a leader %s', async (verb, said) => {
+  const { shell, api, out } = capturedShell()
+  expect(await run(['services', verb, 'worker-controller', '--reason', 'to see'], shell)).toBe(0)
+  expect(api.requests).toEqual([`POST /services/worker-controller/${verb}`])
+  expect(api.bodies).toEqual([{ reason: 'to see' }])
+  expect(out()).toContain(said)
 })

@@ -12,5 +12,43 @@ export function defineServices(services: Command, shell: Shell): void {
       await client.call('resetTerm', { params: { service }, signal: shell.signal })
       if (!output.quiet) output.out(`the term of ${service} is reset: its next leader will be accepted`)
     })
-  services.addHelpText('afterAll', '\nExamples:\n  lcm services reset-term worker-controller')
+  addAsk(services, shell, {
+    verb: 'trigger',
+    route: 'triggerService',
+    summary: 'have the leader of a service look at everything now',
+    said: service => `the leader of ${service} is asked to look at everything`,
+  })
+  addAsk(services, shell, {
+    verb: 'resign',
+    route: 'resignService',
+    summary: 'have the leader of a service step down, so that another replica leads',
+    said: service => `the leader of ${service} is asked to step down: \`lcm get services --watch\` shows who follows`,
+  })
+  services.addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  lcm services trigger worker-controller
+  lcm services resign worker-controller
+  lcm services reset-term worker-controller`
+
+interface Ask {
+  readonly verb: string
+  readonly route: 'triggerService' | 'resignService'
+  readonly summary: string
+  said(service: string): string
+}
+
+function addAsk(services: Command, shell: Shell, { verb, route, summary, said }: Ask): void {
+  services
+    .command(`${verb} <service>`)
+    .description(summary)
+    .option('--reason <text>', 'why, for those who ask later')
+    .action(async (service: string, { reason }: { reason?: string }, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      await client.call(route, { params: { service }, body: { reason }, signal: shell.signal })
+      if (!output.quiet) output.out(said(service))
+    })
 }

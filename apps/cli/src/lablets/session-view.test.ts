@@ -97,9 +97,9 @@ describe('what a session waits for', () => {
 
 it('lists the ways in, host and port', () => {
   expect(accessLines(aReadySession())).toEqual([
-    'NAME         NODE   PROTOCOL   ADDRESS',
-    'r1_serial    r1     serial     203.0.113.7:2000',
-    'web_tcp_80   web    tcp        203.0.113.7:2001',
+    'NAME         NODE   PROTOCOL   OPEN WITH',
+    'r1_serial    r1     serial     telnet 203.0.113.7 2000',
+    'web_tcp_80   web    tcp        http://203.0.113.7:2001',
   ])
   expect(accessLines(aSession())).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
+import { accessLine } from '@lcm/domain/session/access-line'
 import {
   isFinal,
   type LabletSession,
@@ -159,7 +160,7 @@ const DOOR_COLUMNS: readonly Column<Door>[] = [
   { title: 'NAME', text: door => door.name },
   { title: 'NODE', text: door => door.node },
   { title: 'PROTOCOL', text: door => door.protocol },
-  { title: 'ADDRESS', text: door => `${door.host}:${door.port}` },
+  { title: 'OPEN WITH', text: accessLine },
 ]
 
 /** Where people get into its lab; nothing when there is no way in, or not yet. */

@@ -11,19 +11,35 @@ export interface CapturedOptions {
   readonly env?: Shell['env']
   readonly isTty?: boolean
   readonly rows?: number
+  readonly columns?: number
+  /** What standard input holds. */
+  readonly input?: string
   /** What the person types; without it nobody is at the keyboard. */
   readonly typed?: string
   readonly host?: Awaited<ReturnType<Shell['loadHost']>>
+  readonly examination?: Awaited<ReturnType<Shell['loadExamination']>>
+  readonly disk?: (path: string) => Awaited<ReturnType<Shell['probeDisk']>>
 }
 
 /** A shell in memory, in front of a fake API. */
 export function capturedShell(options: CapturedOptions = {}) {
-  const { api = fakeApi(), isTty = false, rows = 24, typed, host } = options
+  const { api = fakeApi(), isTty = false, rows = 24, columns = 120, typed, input, host, examination } = options
   const clock = manualClock(START_MS)
   const interrupt = new AbortController()
   const stdout: string[] = []
   const stderr: string[] = []
-  const sink = (into: string[]): Sink => ({ write: text => into.push(text), isTty, rows })
+  const size = { rows, columns }
+  const sink = (into: string[]): Sink => ({
+    write: text => into.push(text),
+    isTty,
+    get rows() {
+      return size.rows
+    },
+    get columns() {
+      return size.columns
+    },
+  })
+  const listeners = new Set<(text: string) => void>()
   const shell: Shell = {
     env: options.env ?? { LCM_URL: 'http://127.0.0.1:8080', LCM_TOKEN: 'secret' },
     clock,
@@ -31,7 +47,16 @@ export function capturedShell(options: CapturedOptions = {}) {
     stdout: sink(stdout),
     stderr: sink(stderr),
     readLine: typed === undefined ? null : async () => typed,
+    keys: isTty
+      ? pressed => {
+          listeners.add(pressed)
+          return () => listeners.delete(pressed)
+        }
+      : null,
+    readInput: isTty ? null : async () => input ?? '',
     transport: async () => api.dispatch,
+    loadExamination: async () => examination ?? Promise.reject(new Error('this test examines nothing')),
+    probeDisk: async path => options.disk?.(path) ?? null,
     loadHost: async () => host ?? Promise.reject(new Error('this test has no host')),
   }
   return {
@@ -39,6 +64,12 @@ export function capturedShell(options: CapturedOptions = {}) {
     api,
     clock,
     interrupt: () => interrupt.abort(),
+    press(text: string) {
+      for (const pressed of listeners) pressed(text)
+    },
+    /** Whether somebody listens to the keys. */
+    isListening: () => listeners.size > 0,
+    resize: (changed: Partial<typeof size>) => Object.assign(size, changed),
     out: () => stdout.join(''),
     err: () => stderr.join(''),
     outLines: () => stdout.join('').split('\n').slice(0, -1),

@@ -1,16 +1,22 @@
 import { UnreachableError } from '@lcm/client/api-error'
+import { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
 import { type EventEnvelope, writeSse } from '@lcm/contract/events'
+import { PutTemplate } from '@lcm/contract/fleet-bodies'
 import { PROBLEM_MEDIA_TYPE, type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import { API_PREFIX } from '@lcm/contract/routes'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
-import { CreateWorker } from '@lcm/contract/worker-bodies'
+import { CreateWorker, PatchWorker } from '@lcm/contract/worker-bodies'
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { toInstant } from '@lcm/domain/instant'
 import { type WorkerTemplate, WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
+import type { Token } from '@lcm/domain/token'
+import type { Drain } from '@lcm/domain/worker/parts'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
 import { asView } from '@lcm/testkit/builders'
-import { answerLablets, fakeLablets, type Lablets } from './fake-lablets.ts'
-import { aTemplate, aWorker } from './samples.ts'
+import { answerFleet, answerSim, type FakeFleet, fakeFleet } from './fake-fleet.ts'
+import { type Answer, answerLablets, fakeLablets, type Lablets } from './fake-lablets.ts'
+import { aTemplate, aWorker, START_MS } from './samples.ts'
 
 /** The API as the CLI sees it: workers in a map, a log of events, and a plug that can be pulled. */
 export interface FakeApi {
@@ -20,8 +26,13 @@ export interface FakeApi {
   readonly bodies: unknown[]
   put(worker: Worker): void
   putTemplate(template: WorkerTemplate): void
+  readonly tokens: Token[]
   /** Definitions, sessions and labs. */
   readonly lablets: Lablets
+  /** Services, leaks, audit, cost, and the simulated cloud. */
+  readonly fleet: FakeFleet
+  /** Tells what belongs to no version, such as how busy workers are. */
+  tell(event: EventEnvelope): void
   /** What controllers decided, newest first, and what they are going to do. */
   readonly decisions: DecisionRecord[]
   readonly plan: (PlannedAction & { service: string })[]
@@ -46,7 +57,9 @@ const TOKEN = 'secret'
 interface State {
   readonly workers: Map<string, Worker>
   readonly templates: Map<string, WorkerTemplate>
+  readonly tokens: Token[]
   readonly lablets: Lablets
+  readonly fleet: FakeFleet
   readonly log: EventEnvelope[]
   readonly decisions: DecisionRecord[]
   readonly plan: (PlannedAction & { service: string })[]
@@ -75,10 +88,12 @@ export function fakeApi(): FakeApi {
   const state: State = {
     workers: new Map(),
     templates: new Map(),
+    tokens: [],
     lablets: fakeLablets(event => {
       state.log.push(event)
       wake(state)
     }),
+    fleet: fakeFleet(),
     log: [],
     decisions: [],
     plan: [],
@@ -103,6 +118,12 @@ export function fakeApi(): FakeApi {
     decisions: state.decisions,
     plan: state.plan,
     lablets: state.lablets,
+    tokens: state.tokens,
+    fleet: state.fleet,
+    tell(event) {
+      state.log.push(event)
+      wake(state)
+    },
     put: worker => write(state, worker, 'worker.created'),
     putTemplate: template => state.templates.set(template.name, template),
     change(id, changes) {
@@ -139,6 +160,10 @@ async function dispatch(state: State, request: ApiRequest): Promise<ApiResponse>
   if (request.body !== null) state.bodies.push(JSON.parse(request.body))
   try {
     if (request.headers.authorization !== `Bearer ${TOKEN}`) refuse('unauthenticated', 'this token is unknown')
+    if (url.pathname.startsWith(`${SIM_CONTROL_PATH}/`)) {
+      const path = url.pathname.slice(SIM_CONTROL_PATH.length)
+      return answered(answerSim(state.fleet, { method: request.method, path, body: request.body }), '')
+    }
     return name === 'GET /events' ? openStream(state, request) : answer(state, name, url, request.body)
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
@@ -171,22 +196,23 @@ function answer(state: State, name: string, url: URL, body: string | null): ApiR
   if (name === 'POST /worker-templates') return json(201, createTemplate(state, body))
   if (name === 'GET /fleet/plan') return json(200, { at: aWorker().created_at, items: state.plan })
   if (name === 'POST /login-links') return json(201, { url: '/login?code=abc', expires_in_seconds: 600 })
+  if (name === 'GET /tokens') return list(state.tokens)
+  if (name.startsWith('DELETE /tokens/')) return NOTHING
   if (name === 'POST /tokens') return json(201, { id: 'tk-1', secret: 'lcm_secret' })
   if (name === 'DELETE /services/worker-controller/term') return NOTHING
   const path = url.pathname.slice(API_PREFIX.length)
   const [, kind, id = '', verb] = path.split('/')
   if (verb === 'decisions') return list(state.decisions.slice(0, Number(url.searchParams.get('limit'))))
   const [method = ''] = name.split(' ')
-  const answered = answerLablets(state.lablets, { method, path, query: url.searchParams, body })
-  if (answered !== null) {
-    if ('list' in answered) return list(answered.list)
-    return answered.status === 204 ? NOTHING : json(answered.status, answered.body)
-  }
-  if (kind === 'worker-templates')
-    return json(200, state.templates.get(id) ?? refuse('not_found', `there is no template ${id}`))
+  const asked = { method, path, query: url.searchParams, body }
+  const found = answerFleet(state.fleet, asked) ?? answerLablets(state.lablets, asked)
+  if (found !== null) return answered(found, revision)
+  if (kind === 'worker-templates') return onTemplate(state, id, { method, verb, body })
   const worker = state.workers.get(id) ?? refuse('not_found', `there is no worker ${id}`)
   if (verb === undefined && name.startsWith('GET')) return json(200, worker)
-  return verb === undefined ? deleteWorker(state, worker) : json(202, act(state, worker, verb))
+  if (name.startsWith('PATCH')) return json(200, patchWorker(state, worker, body))
+  if (name.startsWith('PATCH')) return json(200, rewrite(state, worker, JSON.parse(body ?? '{}')))
+  return verb === undefined ? deleteWorker(state, worker) : json(202, act(state, worker, { name, verb, body }))
 }
 
 function listWorkers(state: State, query: URLSearchParams): Worker[] {
@@ -217,16 +243,77 @@ function createTemplate(state: State, body: string | null): WorkerTemplate {
   return template
 }
 
+interface OnTemplate {
+  readonly method: string
+  readonly verb: string | undefined
+  readonly body: string | null
+}
+
+function onTemplate(state: State, name: string, { method, verb, body }: OnTemplate): ApiResponse {
+  const template = state.templates.get(name) ?? refuse('not_found', `there is no template ${name}`)
+  if (method === 'GET') return json(200, template)
+  if (method === 'DELETE') {
+    state.templates.delete(name)
+    return NOTHING
+  }
+  const spec = verb === undefined ? PutTemplate.parse(JSON.parse(body ?? '')) : { enabled: verb === 'enable' }
+  const { user_data: _, ...fields } = { user_data: null, ...spec }
+  const changed = { ...template, ...fields, version: template.version + 1 }
+  state.templates.set(name, changed)
+  return json(verb === undefined ? 200 : 202, changed)
+}
+
+function patchWorker(state: State, worker: Worker, body: string | null): Worker {
+  const { license, ...fields } = PatchWorker.parse(JSON.parse(body ?? ''))
+  const changed = { ...worker, ...fields, license: { ...worker.license, ...license }, version: worker.version + 1 }
+  write(state, changed, 'worker.updated')
+  return changed
+}
+
 const DESIRED: Readonly<Record<string, DesiredStatus>> = { start: 'RUNNING', stop: 'STOPPED', terminate: 'TERMINATED' }
 
-function act(state: State, worker: Worker, verb: string): Worker {
+function answered(found: Answer, revision: string): ApiResponse {
+  if ('list' in found) return json(found.status, { items: found.list, next_cursor: null, revision })
+  return found.status === 204 ? NOTHING : json(found.status, found.body)
+}
+
+function rewrite(state: State, worker: Worker, changes: Partial<Worker>): Worker {
+  const changed = { ...worker, ...changes, version: worker.version + 1 }
+  write(state, changed, 'worker.updated')
+  return changed
+}
+
+interface Verb {
+  readonly name: string
+  readonly verb: string
+  readonly body: string | null
+}
+
+function act(state: State, worker: Worker, { name, verb, body }: Verb): Worker {
+  const given = JSON.parse(body ?? '{}')
+  if (verb === 'drain') return rewrite(state, worker, { status: 'DRAINING', drain: drainOf(worker, given) })
+  if (verb === 'cancel-drain') return rewrite(state, worker, { drain: null })
+  if (verb === 'license') {
+    const pending_operation = name.startsWith('PUT') ? 'register' : 'deregister'
+    return rewrite(state, worker, {
+      license: { ...worker.license, product: given.product ?? worker.license.product, pending_operation },
+    })
+  }
   if (verb === 'terminate' && worker.protected) refuse('worker_protected', `${worker.name} is protected`)
   if (verb === 'retry' && worker.status !== 'FAILED') refuse('worker_not_failed', `${worker.name} is ${worker.status}`)
   const desired_status = DESIRED[verb] ?? 'RUNNING'
   const status = verb === 'retry' ? 'PENDING' : worker.status
-  const changed = { ...worker, status, desired_status, version: worker.version + 1 }
-  write(state, changed, 'worker.updated')
-  return changed
+  return rewrite(state, worker, { status, desired_status })
+}
+
+/** Four hours, if nothing else is said. */
+function drainOf(worker: Worker, given: Record<string, unknown>): Drain {
+  if (worker.status !== 'RUNNING') refuse('worker_not_running', `${worker.name} is ${worker.status}; it must run`)
+  const { timeout_seconds = 14_400, reason = '' } = given
+  const deadline = toInstant(START_MS + Number(timeout_seconds) * 1000)
+  const end = given.then === 'TERMINATED' ? 'TERMINATED' : 'STOPPED'
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  return { requested_at: worker.updated_at, by: 'ann', reason: String(reason), then: end, deadline }
 }
 
 function deleteWorker(state: State, worker: Worker): ApiResponse {

@@ -135,7 +135,8 @@ function ofDefinitions({ definitions, sessions, preview }: Lablets, { method, id
     return ok(202, definitions.change(id, { sync: { ...definition.sync, status: 'requested' } }))
   }
   if (verb === 'deprecate') return ok(202, definitions.change(id, { status: 'DEPRECATED' }))
-  if (method === 'GET') return ok(200, definition)
+  const given = { needs: false, port_template: false }
+  if (method === 'GET') return ok(200, { ...definition, graph: null, given })
   if (method === 'PUT') return ok(200, putDefinition(definitions, definition, body))
   if (sessions.all().some(each => each.definition.id === id && !isFinal(each.status)))
     refuse('definition_in_use', `a session needs ${definition.name}`)

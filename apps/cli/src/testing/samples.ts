@@ -93,8 +93,8 @@ export const aReadySession = (changes: Partial<LabletSession> = {}): LabletSessi
     status: 'READY',
     lab_record_id: 'lr-1',
     access: [
-      { name: 'r1_serial', node: 'r1', protocol: 'serial', host: '203.0.113.7', port: 2000 },
-      { name: 'web_tcp_80', node: 'web', protocol: 'tcp', host: '203.0.113.7', port: 2001 },
+      { name: 'r1_serial', node: 'r1', protocol: 'serial', inside: null, host: '203.0.113.7', port: 2000 },
+      { name: 'web_tcp_80', node: 'web', protocol: 'tcp', inside: 80, host: '203.0.113.7', port: 2001 },
     ],
     ...changes,
   })

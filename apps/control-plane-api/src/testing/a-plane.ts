@@ -33,7 +33,7 @@ export function aPlane(setting: Partial<ControlPlaneParts> = {}) {
     secretKey: random.bytes(32),
     config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1', 'eu-west-1'], settings: {} },
     log: silentLogger,
-    process: { health: () => ({ status: 'healthy' }), ready: () => true, metrics: async () => '# metrics\n' },
+    process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '# metrics\n' },
     ...setting,
   })
   for (const role of ROLES)

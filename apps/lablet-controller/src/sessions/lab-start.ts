@@ -1,6 +1,6 @@
 import type { CmlNode } from '@lcm/cloud/cml-labs'
 import { bootSecondsOf } from '@lcm/domain/lablet/topology'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Access } from '@lcm/domain/session/lablet-session'
 import { BOOT_SECONDS } from '@lcm/domain/session/pipeline'
 import { isNotFound } from '../lab-hands.ts'
 import { type LabChanges, reportLab } from '../lab-records.ts'
@@ -68,9 +68,10 @@ export async function openDoors(scene: StepScene): Promise<StepResult> {
   const given = scene.session.pipeline?.steps.ports_alloc?.output ?? {}
   const host = hostOf(scene.worker)
   if (host === null) return blockedUnlessLate(scene, 'its worker has no address')
-  const access = port_template.flatMap(({ name, node, protocol }): LabletSession['access'] => {
+  const access = port_template.flatMap(({ name, node, protocol, inside: listens }): Access[] => {
     const port = given[name]
-    return typeof port === 'number' ? [{ name, node, protocol, host, port }] : []
+    const inside = protocol === 'serial' ? null : listens
+    return typeof port === 'number' ? [{ name, node, protocol, inside, host, port }] : []
   })
   return { ...completed({ doors: access.length }), access }
 }

@@ -79,9 +79,12 @@ export const Access = z.object({
   name: z.string(),
   node: z.string(),
   protocol: z.string(),
+  /** The port of the node itself, which tells what listens there; null for serial lines and screens. */
+  inside: z.int().nullable().default(null),
   host: z.string(),
   port: z.int(),
 })
+export type Access = z.infer<typeof Access>
 
 export const SESSION_HISTORY_MAX = 50
 /** The condition that somebody stopped its lab while it was in use. */

@@ -1,14 +1,11 @@
+import { accessLine } from '@lcm/domain/session/access-line'
 import { isLive, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { useConsole } from '../../parts/wiring.ts'
-import { accessLine } from './access-line.ts'
 
 /** How to get into its lab. Doors of a lab that is gone are not shown: others may be behind them by now. */
 export function AccessCard({ session }: { session: LabletSession }) {
-  const { state } = useConsole()
-  const { access, definition, status } = session
+  const { access, status } = session
   const isOpen = status === 'READY' || status === 'RUNNING'
-  const ports = state.live.definition.get(definition.id)?.port_template ?? []
   if (!isOpen && !isLive(status) && status !== 'PENDING') return null
   return (
     <section class="card" aria-labelledby="access-title">
@@ -18,7 +15,7 @@ export function AccessCard({ session }: { session: LabletSession }) {
       {isOpen && (
         <ul class="doors">
           {access.map(door => {
-            const line = accessLine(door, ports)
+            const line = accessLine(door)
             return (
               <li key={door.name}>
                 <span>

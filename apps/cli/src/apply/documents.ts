@@ -1,0 +1,168 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { CreateTemplate } from '@lcm/contract/fleet-bodies'
+import { CreateDefinition } from '@lcm/contract/lablet-bodies'
+import type { BodyOf } from '@lcm/contract/routes'
+import { CreateWorker } from '@lcm/contract/worker-bodies'
+import { judgeLabFile } from '@lcm/domain/lablet/lab-file'
+import { parse, parseAllDocuments, stringify } from 'yaml'
+import { CliError, EXIT } from '../exit-code.ts'
+
+/** One thing that a file says there is to be. `given`: only what the file says, nothing that follows from defaults. */
+export type Wanted =
+  | Saying<'Template', 'createTemplate'>
+  | Saying<'Definition', 'createDefinition'>
+  | Saying<'Worker', 'createWorker'>
+
+interface Saying<K extends string, R extends 'createTemplate' | 'createDefinition' | 'createWorker'> {
+  readonly kind: K
+  readonly name: string
+  readonly given: Partial<BodyOf<R>>
+  readonly spec: BodyOf<R>
+}
+
+export type Kind = Wanted['kind']
+const KINDS: readonly Kind[] = ['Template', 'Definition', 'Worker']
+
+/** Text with where it came from, for messages and for what it refers to. */
+export interface Source {
+  readonly name: string
+  readonly text: string
+  /** Files that it names are looked for here. */
+  readonly folder: string
+}
+
+const READABLE = /\.(ya?ml|json)$/
+
+/** A file, all YAML and JSON files of a folder in the order of their names, or `-` for standard input. */
+export async function readSources(place: string, readInput: (() => Promise<string>) | null): Promise<Source[]> {
+  if (place === '-') {
+    if (readInput === null)
+      throw new CliError(EXIT.usage, 'nothing comes from standard input: name a file with -f, or pipe one in')
+    return [{ name: 'standard input', text: await readInput(), folder: '.' }]
+  }
+  const found = await stat(place).catch(unreadable(place))
+  if (!found.isDirectory()) return [await sourceAt(place)]
+  const names = (await readdir(place)).filter(name => READABLE.test(name)).sort()
+  if (names.length === 0) throw new CliError(EXIT.failed, `${place} holds no YAML or JSON file: name another with -f`)
+  return Promise.all(names.map(name => sourceAt(join(place, name))))
+}
+
+const sourceAt = async (file: string): Promise<Source> => ({
+  name: file,
+  text: await readFile(file, 'utf8').catch(unreadable(file)),
+  folder: dirname(resolve(file)),
+})
+
+const unreadable = (place: string) => (error: NodeJS.ErrnoException) => {
+  throw new CliError(
+    EXIT.failed,
+    `${place} can't be read (${error.code}): name a YAML or JSON file, or a folder of them, with -f`,
+  )
+}
+
+/** Everything that the sources want. All that is wrong with them is told at once. */
+export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> {
+  const read = (await Promise.all(sources.map(documentsIn))).flat()
+  const wanted = read.filter(each => typeof each !== 'string')
+  const wrong = [...read.filter(each => typeof each === 'string'), ...repeated(wanted)]
+  if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was done: mend these and repeat', wrong)
+  if (wanted.length === 0)
+    throw new CliError(EXIT.failed, 'there is nothing in it: each document needs a kind and a name')
+  return wanted.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
+}
+
+const repeated = (wanted: readonly Wanted[]): string[] =>
+  wanted
+    .filter((one, at) => wanted.findIndex(other => other.kind === one.kind && other.name === one.name) < at)
+    .map(({ kind, name }) => `${kind} ${name}: it is said twice`)
+
+/** What is wrong is a line of text. */
+async function documentsIn(source: Source): Promise<(Wanted | string)[]> {
+  const documents = parseAllDocuments(source.text, { uniqueKeys: true })
+  if (!Array.isArray(documents)) return []
+  const parsed = documents.map(async (document, index) => {
+    const place = documents.length === 1 ? source.name : `${source.name}, document ${index + 1}`
+    const [error] = document.errors
+    if (error !== undefined) return [`${place}: ${error.message.split('\n')[0]}`]
+    const value: unknown = document.toJS()
+    return value === null ? [] : wantedIn(value, place, source.folder)
+  })
+  return (await Promise.all(parsed)).flat()
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+async function wantedIn(value: unknown, place: string, folder: string): Promise<(Wanted | string)[]> {
+  if (!isFields(value)) return [`${place}: it is no list of fields`]
+  const { kind: said, ...fields } = value
+  const kind = said ?? (looksLikeTemplate(fields) ? 'Template' : undefined)
+  switch (kind) {
+    case 'Template':
+      return asWanted('Template', CreateTemplate, without(fields, OWNED), place)
+    case 'Definition':
+      return asDefinition(await withTopology(fields, folder), place)
+    case 'Worker':
+      return typeof fields.name === 'string'
+        ? asWanted('Worker', CreateWorker, fields, place)
+        : [`${place}: name: a worker needs one here`]
+    default:
+      return [`${place}: kind: it must be one of ${KINDS.join(', ')}`]
+  }
+}
+
+/** As the files of deploy/templates are. */
+const looksLikeTemplate = (fields: Fields): boolean => 'instance_types' in fields && 'ami_name_pattern' in fields
+
+/** What LCM itself says of a template, so that what `lcm get template -o yaml` prints can be applied again. */
+const OWNED = ['id', 'version', 'created_at', 'updated_at', 'has_user_data', 'secret_refs', 'seeded_from_sha256']
+
+const without = (fields: Fields, names: readonly string[]): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
+
+/** A topology may be text, stand in a file of its own, or be written out as part of the document. */
+async function withTopology({ topology_file, ...fields }: Fields, folder: string): Promise<Fields> {
+  if (typeof topology_file === 'string') {
+    const file = resolve(folder, topology_file)
+    return { ...fields, topology: await readFile(file, 'utf8').catch(unreadable(file)) }
+  }
+  return isFields(fields.topology) ? { ...fields, topology: stringify(fields.topology) } : fields
+}
+
+/** With the verdict on its topology that the API would give, before anything is done. */
+function asDefinition(fields: Fields, place: string): (Wanted | string)[] {
+  const wanted = asWanted('Definition', CreateDefinition, fields, place)
+  const { topology } = fields
+  if (typeof topology !== 'string') return wanted
+  return [...wanted, ...topologyErrors(topology).map(line => `${place}: topology: ${line}`)]
+}
+
+const ERRORS_MAX = 10
+
+function topologyErrors(topology: string): string[] {
+  try {
+    const verdict = judgeLabFile(parse(topology, { uniqueKeys: false }))
+    if (verdict.isGood) return []
+    return verdict.issues.slice(0, ERRORS_MAX).map(({ path, message }) => `${path.join('.') || '(all)'}: ${message}`)
+  } catch (error) {
+    return [String(error).split('\n')[0] ?? 'it is no YAML']
+  }
+}
+
+function asWanted(
+  kind: Kind,
+  schema: typeof CreateTemplate | typeof CreateDefinition | typeof CreateWorker,
+  fields: Fields,
+  place: string,
+): (Wanted | string)[] {
+  const result = schema.safeParse(fields)
+  if (!result.success) {
+    return result.error.issues.map(({ path, message }) => `${place}: ${path.join('.') || kind}: ${message}`)
+  }
+  const given = Object.fromEntries(Object.entries(result.data).filter(([name]) => name in fields))
+  // The schema that fits the kind has just parsed it.
+  return [{ kind, name: String(result.data.name), given, spec: result.data } as Wanted]
+}

@@ -1,0 +1,175 @@
+import type { Client } from '@lcm/client/client'
+import { type PageRequest, pagesOf } from '@lcm/client/lists'
+import type { AnswerOf } from '@lcm/contract/routes'
+import { PatchWorker } from '@lcm/contract/worker-bodies'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { CliError, EXIT } from '../exit-code.ts'
+import { findTemplate, unlessMissing } from '../find.ts'
+import { findDefinition } from '../lablets/find.ts'
+import { type Change, changesOf } from './changes.ts'
+import type { Kind, Wanted } from './documents.ts'
+
+export type Outcome = 'created' | 'changed' | 'unchanged'
+
+/** What is to be done about one thing, decided before anything is done. */
+export interface Step {
+  readonly kind: Kind
+  readonly name: string
+  readonly outcome: Outcome
+  readonly changes: readonly Change[]
+  /** Does it, and answers what became of it. */
+  perform(): Promise<Outcome>
+}
+
+type Of<K extends Kind> = Extract<Wanted, { kind: K }>
+
+/** Looks at what is there and decides; refuses what can't be done, with the exit code that fits. */
+export function stepFor(client: Client, wanted: Wanted, all: readonly Wanted[], signal: AbortSignal): Promise<Step> {
+  switch (wanted.kind) {
+    case 'Template':
+      return templateStep(client, wanted, signal)
+    case 'Definition':
+      return definitionStep(client, wanted, signal)
+    case 'Worker': {
+      const isNew = (template: string) => all.some(({ kind, name }) => kind === 'Template' && name === template)
+      return workerStep(client, wanted, isNew, signal)
+    }
+  }
+}
+
+const creating = ({ kind, name }: Wanted, create: () => Promise<unknown>): Step => ({
+  kind,
+  name,
+  outcome: 'created',
+  changes: [],
+  async perform() {
+    await create()
+    return 'created'
+  },
+})
+
+interface Versioned {
+  readonly id: string
+  readonly version: number
+}
+
+/** `change` answers the thing as it is then; the same version says that it was so already. */
+const changing = (
+  { kind, name }: Wanted,
+  current: Versioned,
+  changes: readonly Change[],
+  change: () => Promise<Versioned>,
+): Step => ({
+  kind,
+  name,
+  outcome: changes.length === 0 ? 'unchanged' : 'changed',
+  changes,
+  async perform() {
+    if (changes.length === 0) return 'unchanged'
+    const after = await change()
+    return after.id === current.id && after.version === current.version ? 'unchanged' : 'changed'
+  },
+})
+
+const SECRET = { from: '(secret)', to: '(secret)' }
+
+async function templateStep(client: Client, wanted: Of<'Template'>, signal: AbortSignal): Promise<Step> {
+  const { name, given, spec } = wanted
+  const current = await unlessMissing(client.call('getTemplate', { params: { name }, signal }))
+  if (current === null) return creating(wanted, () => client.call('createTemplate', { body: spec, signal }))
+  const { user_data, name: _, ...fields } = given
+  // Nobody can read it, so nobody can say whether it is another: the API finds out.
+  const secret =
+    user_data == null ? (user_data === null && current.has_user_data ? [{ ...SECRET, to: null }] : []) : [SECRET]
+  const changes = [...changesOf(current, fields), ...secret.map(change => ({ field: 'user_data', ...change }))]
+  const body = { ...specOf(current), ...fields, ...('user_data' in given ? { user_data } : {}) }
+  return changing(wanted, current, changes, () =>
+    client.call('putTemplate', { params: { name }, body, ifMatch: current.version, signal }),
+  )
+}
+
+/** What people may say of a template, as it is now. */
+function specOf(template: AnswerOf<'getTemplate'>) {
+  const { id: _, version: __, created_at: ___, updated_at: ____, name: _____, ...rest } = template
+  const { has_user_data: ______, secret_refs: _______, seeded_from_sha256: ________, ...spec } = rest
+  return spec
+}
+
+async function definitionStep(client: Client, wanted: Of<'Definition'>, signal: AbortSignal): Promise<Step> {
+  const { name, given, spec } = wanted
+  const current = await findDefinition(client, name, signal).catch((error: unknown) => {
+    if (error instanceof CliError && error.exitCode === EXIT.notFound) return null
+    throw error
+  })
+  if (current === null) return creating(wanted, () => client.call('createDefinition', { body: spec, signal }))
+  if (current.status === 'DEPRECATED')
+    throw new CliError(
+      EXIT.conflict,
+      `definition ${name} is DEPRECATED for good: choose another name, or delete it first`,
+    )
+  const { name: _, ...fields } = given
+  const body = fields.topology === undefined ? fields : { source: 'inline', ...fields }
+  const changes = changesOf(
+    comparable(await client.call('getDefinition', { params: { id: current.id }, signal })),
+    body,
+  )
+  return changing(wanted, current, changes, () =>
+    client.call('putDefinition', { params: { id: current.id }, body, ifMatch: current.version, signal }),
+  )
+}
+
+/** What follows from the topology by itself was not said, and null says nothing either. */
+function comparable({ given, needs, port_template, ...rest }: AnswerOf<'getDefinition'>): object {
+  return { ...rest, needs: given.needs ? needs : null, port_template: given.port_template ? port_template : null }
+}
+
+async function workerStep(
+  client: Client,
+  wanted: Of<'Worker'>,
+  isNewTemplate: (name: string) => boolean,
+  signal: AbortSignal,
+): Promise<Step> {
+  const { name, given, spec } = wanted
+  const living = await livingWorkers(client, name, signal)
+  const [current, ...others] = living
+  if (others.length > 0)
+    throw new CliError(EXIT.conflict, `${living.length} workers are named ${name}: give them names of their own first`)
+  if (current === undefined) {
+    if (!isNewTemplate(spec.template_name)) await findTemplate(client, spec.template_name, signal)
+    return creating(wanted, () => client.call('createWorker', { body: spec, signal }))
+  }
+  refuseFixed(current, given)
+  const { template_name: _, aws_region: __, name: ___, license, ...fields } = given
+  const product = license === undefined ? {} : { license: { product: license.product } }
+  const licensed = { ...fields, ...product }
+  const shown = { ...current, license: { product: current.license.product } }
+  const changes = changesOf(shown, licensed)
+  return changing(wanted, current, changes, () =>
+    client.call('patchWorker', {
+      params: { id: current.id },
+      body: PatchWorker.parse(licensed),
+      ifMatch: current.version,
+      signal,
+    }),
+  )
+}
+
+async function livingWorkers(client: Client, name: string, signal: AbortSignal): Promise<Worker[]> {
+  const read = (page: PageRequest) => client.call('listWorkers', { query: { ...page, q: name }, signal })
+  const living: Worker[] = []
+  for await (const page of pagesOf(read))
+    living.push(...page.filter(worker => worker.name === name && worker.status !== 'TERMINATED'))
+  return living
+}
+
+/** A machine stays what it was made from and where it was put. */
+function refuseFixed(current: Worker, given: Of<'Worker'>['given']): void {
+  const fixed = changesOf(current, { template_name: given.template_name, aws_region: given.aws_region })
+  const [first] = fixed
+  if (first === undefined) return
+  const words = `its ${first.field} is ${String(first.from)} and can't become ${String(first.to)}`
+  throw new CliError(
+    EXIT.conflict,
+    `worker ${current.name}: ${words}: terminate it first, or give the new one another name`,
+  )
+}

@@ -1,0 +1,54 @@
+import { CliError, EXIT } from '../exit-code.ts'
+import type { CmlFaults, FaultState, FaultValue, NextFault } from './sim-client.ts'
+
+const error = (code: string, status: number): NextFault => ({ error: { code, status } })
+
+/** What the next calls of an action can be made to meet. */
+export const WAYS: Readonly<Record<string, NextFault>> = {
+  throttled: error('RequestLimitExceeded', 503),
+  'no-capacity': error('InsufficientInstanceCapacity', 500),
+  unauthorized: error('UnauthorizedOperation', 403),
+  'internal-error': error('InternalError', 500),
+  'lost-answer': { fault: 'lost_answer' },
+  'lost-request': { fault: 'lost_request' },
+  held: { fault: 'held' },
+  empty: { fault: 'empty' },
+  truncated: { fault: 'truncated' },
+  html: { fault: 'html' },
+}
+
+export const CML_WAYS: Readonly<Record<string, CmlFaults>> = {
+  fail: { fail_one_in: 1 },
+  cut: { network: 'cut' },
+  expire: { session_lifetime_factor: 0.0001 },
+}
+
+/** `lost_answer_rate=0.3` and the like, as the simulator takes them; it judges names and values itself. */
+export function faultsIn(words: readonly string[]): Record<string, FaultValue> {
+  return Object.fromEntries(
+    words.map(word => {
+      const cut = word.indexOf('=')
+      if (cut > 0) return [word.slice(0, cut), valueIn(word.slice(cut + 1))]
+      const message = `"${word}" sets nothing: give NAME=VALUE such as lost_answer_rate=0.3, or clear it with --clear`
+      throw new CliError(EXIT.usage, message)
+    }),
+  )
+}
+
+function valueIn(text: string): FaultValue {
+  if (text === 'null') return null
+  if (text === 'true' || text === 'false') return text === 'true'
+  return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
+}
+
+/** What makes these faults again what the preset has them be. */
+export function asInPreset(names: readonly string[], preset: FaultState['plan'] | undefined) {
+  return Object.fromEntries(
+    names.map(name => {
+      const value = preset?.[name]
+      if (value !== undefined) return [name, value]
+      const message = `there is no fault ${name}: \`lcm chaos list\` names those that strike, docs/reference/simulator.md all`
+      throw new CliError(EXIT.notFound, message)
+    }),
+  )
+}

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { anEntry } from '../testing/fake-fleet.ts'
+import { aWorker } from '../testing/samples.ts'
+
+function audited() {
+  const captured = capturedShell()
+  captured.api.put(aWorker({ id: 'w-1', name: 'metal-1' }))
+  captured.api.fleet.audit = [
+    anEntry({ id: 'a-2' }),
+    anEntry({ id: 'a-1', at: '2025-12-30T00:00:00.000Z', actor: { id: 'admin', name: 'admin', role: 'admin' } }),
+  ]
+  return { ...captured, lcm: (...args: string[]) => run(['audit', ...args], captured.shell) }
+}
+
+it('tells who did what to what, what that changed and why, newest first', async () => {
+  const { lcm, outLines, err } = audited()
+  expect(await lcm()).toBe(0)
+  expect(outLines()).toEqual([
+    'WHEN                       WHO              DID    TO               WHAT CHANGED, AND WHY',
+    '2026-01-01T00:00:00.000Z   ann (operator)   stop   worker metal-1   desired_status RUNNING -> STOPPED; over the weekend',
+    '2025-12-30T00:00:00.000Z   admin            stop   worker metal-1   desired_status RUNNING -> STOPPED; over the weekend',
+  ])
+  expect(err()).toBe('')
+})
+
+it('is narrowed by time, by who, and to one worker', async () => {
+  const ids = async (...args: string[]) => {
+    const { lcm, out } = audited()
+    await lcm(...args, '-o', 'json')
+    return JSON.parse(out()).items.map(({ id }: { id: string }) => id)
+  }
+  expect(await ids('--since', '24h')).toEqual(['a-2'])
+  expect(await ids('--actor', 'Admin')).toEqual(['a-1'])
+  expect(await ids('--actor', 'operator')).toEqual(['a-2'])
+  expect(await ids('--worker', 'metal-1')).toEqual(['a-2', 'a-1'])
+  expect(await ids('--actor', 'eve')).toEqual([])
+})
+
+it('reads to the end, or says where it stopped', async () => {
+  const { lcm, api, outLines, err } = audited()
+  api.fleet.audit = Array.from({ length: 600 }, (_, n) => anEntry({ id: `a-${n}` }))
+  expect(await lcm('-o', 'name')).toBe(0)
+  expect(outLines()).toHaveLength(600)
+  expect(err()).toBe('')
+  await lcm('-n', '260', '-o', 'name')
+  expect(outLines()).toHaveLength(860)
+  expect(err()).toBe(
+    'these are the newest 260, and there are more: raise --limit, or narrow it with --since and --until\n',
+  )
+})
+
+it('does not look for somebody without end', async () => {
+  const { lcm, api, out, err } = audited()
+  api.fleet.audit = Array.from({ length: 20_250 }, (_, n) => anEntry({ id: `a-${n}` }))
+  expect(await lcm('--actor', 'eve', '-o', 'json')).toBe(0)
+  expect(JSON.parse(out())).toEqual({ items: [], is_cut: true })
+  expect(err()).toContain('only the newest 20000 entries were looked through')
+})
+
+it('says what to do about an empty list', async () => {
+  const { lcm, out, err } = audited()
+  expect(await lcm('--actor', 'eve')).toBe(0)
+  expect(out()).toBe('')
+  expect(err()).toContain('leave --actor and --worker out')
+})

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+
+const NONE = { boot: 0, session: 0, idle: 0, drain: 0, failed: 0, stopped: 0 }
+
+function spending() {
+  const captured = capturedShell()
+  captured.api.fleet.cost = {
+    ...captured.api.fleet.cost,
+    spent_usd: 40,
+    saved_usd: 60,
+    by_cause: { ...NONE, boot: 4, session: 30, idle: 6 },
+    items: [
+      { worker_id: 'w-1', name: 'metal-1', spent_usd: 30, saved_usd: 60, by_cause: { ...NONE, session: 30 } },
+      { worker_id: 'w-2', name: null, spent_usd: 10, saved_usd: 0, by_cause: { ...NONE, boot: 4, idle: 6 } },
+    ],
+  }
+  return { ...captured, lcm: (...args: string[]) => run(['cost', ...args], captured.shell) }
+}
+
+it('tells what each worker cost, what for, and what pausing saved, of the last seven days', async () => {
+  const { lcm, outLines } = spending()
+  expect(await lcm()).toBe(0)
+  expect(outLines()).toEqual([
+    'WORKER          SESSION    BOOT    IDLE   DRAIN    SPENT    SAVED',
+    'metal-1          $30.00       -       -       -   $30.00   $60.00',
+    'w-2 (removed)         -   $4.00   $6.00       -   $10.00        -',
+    'total            $30.00   $4.00   $6.00       -   $40.00   $60.00',
+    '',
+    '$40.00 spent since 2025-12-25T00:00:00.000Z, 75% of it on sessions.',
+    'Pausing idle workers saved $60.00, 60% of what it would have been.',
+  ])
+})
+
+it('shows what failed workers cost where they do', async () => {
+  const { lcm, api, outLines } = spending()
+  api.fleet.cost = { ...api.fleet.cost, by_cause: { ...NONE, failed: 1 } }
+  await lcm()
+  expect(outLines()[0]).toContain('DRAIN   FAILED    SPENT')
+})
+
+it('asks for the time that is said, and prints for programs', async () => {
+  const { lcm, out } = spending()
+  expect(await lcm('--since', '24h', '-o', 'json')).toBe(0)
+  expect(JSON.parse(out())).toMatchObject({ since: '2025-12-31T00:00:00.000Z', spent_usd: 40 })
+  const names = spending()
+  await names.lcm('-o', 'name')
+  expect(names.outLines()).toEqual(['metal-1', 'w-2'])
+})
+
+it('says that nothing was spent, and refuses a time that is none', async () => {
+  const captured = capturedShell()
+  expect(await run(['cost'], captured.shell)).toBe(0)
+  expect(captured.out()).toBe('Nothing was spent since 2025-12-25T00:00:00.000Z.\n')
+  expect(await run(['cost', '--since', 'monday'], captured.shell)).toBe(2)
+})

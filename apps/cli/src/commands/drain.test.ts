@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
+import { aRunningWorker } from '../testing/samples.ts'
+
+const ID = 'w-0abcdefgh0001'
+const PLACE = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
+
+function fleet(options: CapturedOptions = {}) {
+  const captured = capturedShell(options)
+  captured.api.put(aRunningWorker({ reservations: { 'ls-1': PLACE, 'ls-2': PLACE } }))
+  return { ...captured, lcm: (...args: string[]) => run(['drain', 'worker', ...args], captured.shell) }
+}
+
+it('closes the door and says who is still inside', async () => {
+  const { lcm, api, out } = fleet()
+  expect(await lcm('metal-1', '--within', '2h', '--reason', 'old')).toBe(0)
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  expect(api.bodies).toEqual([{ then: 'STOPPED', reason: 'old', timeout_seconds: 7200 }])
+  expect(out()).toBe(
+    `metal-1 (${ID}) takes no new sessions and will be STOPPED: waiting for 2 sessions ls-1, ls-2 to end, for 2h at most\n`,
+  )
+})
+
+it('waits until it is empty and stopped, and says for whom', async () => {
+  const { lcm, api, clock, out, err } = fleet()
+  const done = lcm('metal-1', '--wait')
+  await api.stream(1)
+  api.change(ID, { reservations: { 'ls-2': PLACE } })
+  await clock.advance(60_000)
+  api.change(ID, { status: 'STOPPING', desired_status: 'STOPPED', drain: null, reservations: {} })
+  api.change(ID, { status: 'STOPPED' })
+  expect(await done).toBe(0)
+  expect(err()).toContain('metal-1 is DRAINING: waiting for session ls-2 to end, for 4h at most')
+  expect(err()).toContain('metal-1 is STOPPING: waiting for EC2 to say stopped')
+  expect(out()).toBe('metal-1 is STOPPED after 1m\n')
+})
+
+it('exits with 1 when somebody opens the door again', async () => {
+  const { lcm, api, err } = fleet()
+  const done = lcm('metal-1', '--wait')
+  await api.stream(1)
+  api.change(ID, { status: 'RUNNING', drain: null })
+  expect(await done).toBe(1)
+  expect(err()).toContain('metal-1 is not drained any more: somebody opened its door again')
+})
+
+it('asks for the name before it is terminated, unless told not to', async () => {
+  const typed = fleet({ typed: 'no' })
+  expect(await typed.lcm('metal-1', '--then', 'terminate')).toBe(1)
+  expect(typed.api.bodies).toEqual([])
+  const scripted = fleet()
+  expect(await scripted.lcm('metal-1', '--then', 'terminate')).toBe(2)
+  const done = scripted.lcm('metal-1', '--then', 'terminate', '--yes', '--wait')
+  await scripted.api.stream(1)
+  scripted.api.remove(ID)
+  expect(await done).toBe(0)
+  expect(scripted.out()).toBe('metal-1 is gone after 0s\n')
+})
+
+it('opens the door again', async () => {
+  const { lcm, api, outLines } = fleet()
+  await lcm('metal-1')
+  api.change(ID, { status: 'DRAINING' })
+  expect(await lcm('metal-1', '--cancel')).toBe(0)
+  expect(api.requests.at(-1)).toBe(`POST /workers/${ID}/cancel-drain`)
+  expect(await lcm('metal-1', '--cancel')).toBe(0)
+  api.change(ID, { status: 'STOPPING', desired_status: 'STOPPED' })
+  expect(await lcm('metal-1', '--cancel')).toBe(0)
+  expect(outLines().slice(1)).toEqual([
+    `metal-1 (${ID}) takes sessions again`,
+    `metal-1 (${ID}) was not being drained`,
+    `metal-1 (${ID}) is STOPPING and will be STOPPED: its drain is over, \`lcm start worker metal-1\` brings it back`,
+  ])
+})
+
+it('exits with 4 for one that does not run, and with 2 for what makes no sense', async () => {
+  const { lcm, api, err } = fleet()
+  api.change(ID, { status: 'STOPPED' })
+  expect(await lcm('metal-1')).toBe(4)
+  expect(err()).toContain('metal-1 is STOPPED; it must run: stop or terminate it as it is')
+  expect(await lcm('metal-1', '--cancel', '--wait')).toBe(2)
+  expect(await lcm('metal-1', '--within', '8d')).toBe(2)
+})

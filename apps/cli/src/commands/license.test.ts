@@ -1,0 +1,112 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { NO_LICENSE } from '@lcm/domain/worker/parts'
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
+import { aRunningWorker, aTemplate } from '../testing/samples.ts'
+
+const ID = 'w-0abcdefgh0001'
+
+function fleet(options: CapturedOptions = {}) {
+  const captured = capturedShell(options)
+  captured.api.put(aRunningWorker())
+  captured.api.putTemplate(aTemplate({ license_product: 'CML_Personal' }))
+  return { ...captured, lcm: (...args: string[]) => run(['license', ...args], captured.shell) }
+}
+
+it('takes the token from standard input, and the product from the template', async () => {
+  const { lcm, api, out } = fleet({ input: 'secret-token\n' })
+  expect(await lcm('register', 'metal-1')).toBe(0)
+  expect(api.requests.at(-1)).toBe(`PUT /workers/${ID}/license`)
+  expect(api.bodies).toEqual([{ product: 'CML_Personal', token: 'secret-token' }])
+  expect(out()).toBe(`metal-1 (${ID}) will be registered for CML_Personal\n`)
+})
+
+it('takes the token from a file', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'lcm-license-')), 'token')
+  writeFileSync(file, 'of-a-file\n')
+  const { lcm, api, err } = fleet()
+  expect(await lcm('register', 'metal-1', '--product', 'CML_Enterprise', '--token-file', file)).toBe(0)
+  expect(api.bodies).toEqual([{ product: 'CML_Enterprise', token: 'of-a-file' }])
+  expect(await lcm('register', 'metal-1', '--token-file', '/nowhere')).toBe(1)
+  expect(err()).toBe("error: /nowhere can't be read (ENOENT): give a file with the token alone\n")
+})
+
+it('asks a person without showing what is typed', async () => {
+  const { lcm, api, press, isListening, out, err } = fleet({ isTty: true })
+  const done = lcm('register', 'metal-1')
+  await api.answered('GET /worker-templates/metal')
+  await until(isListening)
+  press('typed-token\r')
+  expect(await done).toBe(0)
+  expect(api.bodies).toEqual([{ product: 'CML_Personal', token: 'typed-token' }])
+  expect(err()).toContain('Token for metal-1')
+  expect(`${out()}${err()}`).not.toContain('typed-token')
+})
+
+it('does nothing when that person leaves', async () => {
+  const { lcm, api, press, isListening } = fleet({ isTty: true })
+  const done = lcm('register', 'metal-1')
+  await until(isListening)
+  press('typed\u0003')
+  expect(await done).toBe(130)
+  expect(api.bodies).toEqual([])
+})
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await Promise.resolve()
+}
+
+it.each([
+  ['', 'there is no token'],
+  ['two words', 'a token is one word'],
+])('refuses %j for a token', async (input, said) => {
+  const { lcm, api, err } = fleet({ input })
+  expect(await lcm('register', 'metal-1')).toBe(2)
+  expect(err()).toContain(said)
+  expect(api.bodies).toEqual([])
+})
+
+it('needs a product from somewhere', async () => {
+  const { lcm, api, err } = fleet({ input: 'token' })
+  api.putTemplate(aTemplate({ license_product: null }))
+  expect(await lcm('register', 'metal-1')).toBe(2)
+  expect(err()).toContain('say which with --product')
+})
+
+it('waits until it is registered, and tells a refusal', async () => {
+  const { lcm, api, out, err } = fleet({ input: 'token' })
+  const done = lcm('register', 'metal-1', '--wait')
+  await api.stream(1)
+  api.change(ID, { license: { ...NO_LICENSE, pending_operation: 'register', status: 'REGISTERING' } })
+  api.change(ID, { license: { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' } })
+  expect(await done).toBe(0)
+  expect(err()).toContain('the licence of metal-1 is REGISTERING')
+  expect(out()).toBe('the licence of metal-1 is REGISTERED after 0s: udi-1\n')
+  const refused = lcm('register', 'metal-1', '--wait')
+  await api.stream(2)
+  api.change(ID, { license: { ...NO_LICENSE, status: 'FAILED', last_error: 'the token has expired' } })
+  expect(await refused).toBe(1)
+  expect(err()).toContain('metal-1 could not register its licence: the token has expired')
+})
+
+it('gives it back', async () => {
+  const { lcm, api, out } = fleet()
+  const done = lcm('deregister', 'metal-1', '--wait')
+  await api.stream(1)
+  expect(api.requests).toContain(`DELETE /workers/${ID}/license`)
+  api.change(ID, { license: { ...NO_LICENSE } })
+  expect(await done).toBe(0)
+  expect(out()).toBe('the licence of metal-1 is UNREGISTERED after 0s\n')
+})
+
+it('does not wait for one that sleeps, and says when it will be done', async () => {
+  const { lcm, api, out, err } = fleet({ input: 'token' })
+  api.change(ID, { status: 'STOPPED', desired_status: 'STOPPED' })
+  expect(await lcm('register', 'metal-1')).toBe(0)
+  expect(out()).toContain('as soon as it runs; it is STOPPED now')
+  expect(await lcm('register', 'metal-1', '--wait')).toBe(1)
+  expect(err()).toContain('`lcm start worker metal-1` has it done')
+})

@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aReplica, aService } from '../testing/fake-fleet.ts'
+import { aWorker } from '../testing/samples.ts'
+
+const IN_TWO_MINUTES = '2026-01-01T00:02:00.000Z'
+const LONG_AGO = '2025-12-31T23:50:00.000Z'
+
+function planned() {
+  const captured = capturedShell()
+  const { api } = captured
+  api.put(aWorker({ id: 'w-1', name: 'metal-1' }))
+  const service = 'worker-controller'
+  api.plan.push(
+    { service, resource: 'worker:w-1', action: 'describe_again', because: 'EC2 was slow', due_at: IN_TWO_MINUTES },
+    { service, resource: 'worker:w-1', action: 'launch', because: 'nobody asked\nyet', due_at: null },
+  )
+  api.fleet.services = [aService('resource-scheduler'), aService(service)]
+  return { ...captured, lcm: (...args: string[]) => run(['plan', ...args], captured.shell) }
+}
+
+it('tells what each service would do, what is due first before the rest, with its reason', async () => {
+  const { lcm, outLines } = planned()
+  expect(await lcm()).toBe(0)
+  expect(outLines()).toEqual([
+    'resource-scheduler  nothing to do, as of 0s ago',
+    '',
+    'worker-controller  2 things to do, as of 0s ago',
+    '  now     launch           worker metal-1   nobody asked yet',
+    '  in 2m   describe again   worker metal-1   EC2 was slow',
+  ])
+})
+
+it('says that there is nothing to do only when everybody was asked', async () => {
+  const { lcm, api, out, outLines } = planned()
+  api.plan.length = 0
+  expect(await lcm()).toBe(0)
+  expect(out()).toBe('Nothing to do.\n')
+  api.fleet.services = [
+    aService('resource-scheduler', []),
+    aService('lablet-controller', [aReplica({ is_leader: false })]),
+    aService('worker-controller', [aReplica({ seen_at: LONG_AGO })]),
+  ]
+  expect(await lcm()).toBe(0)
+  expect(outLines().slice(1)).toEqual([
+    'resource-scheduler  nobody runs it, so nobody plans',
+    '',
+    'lablet-controller  nobody leads: nothing is decided until a replica does',
+    '',
+    'worker-controller  old: its leader was last heard of 10m ago',
+  ])
+})
+
+it('says when a plan is old, and still tells it', async () => {
+  const { lcm, api, out } = planned()
+  api.fleet.services = [aService('worker-controller', [aReplica({ seen_at: LONG_AGO })])]
+  await lcm()
+  expect(out()).toContain('worker-controller  2 things to do; old: its leader was last heard of 10m ago\n  now ')
+})
+
+it('is told to programs with what may be missing', async () => {
+  const { lcm, api, out } = planned()
+  api.fleet.services = [aService('worker-controller', [])]
+  await lcm('-o', 'json')
+  const told = JSON.parse(out())
+  expect(told.items).toHaveLength(2)
+  expect(told.services).toEqual([
+    { service: 'worker-controller', said_at: null, caveat: 'nobody runs it, so nobody plans' },
+  ])
+  const yaml = planned()
+  await yaml.lcm('-o', 'yaml')
+  expect(parse(yaml.out()).items[0].action).toBe('describe_again')
+})

@@ -1,0 +1,81 @@
+import type { BodyInput } from '@lcm/contract/routes'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Command } from 'commander'
+import { findWorker } from '../find.ts'
+import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import { printOne, WORKER_VIEW } from '../resource-view.ts'
+import type { Shell } from '../shell.ts'
+
+interface Mark {
+  readonly name: string
+  readonly summary: string
+  readonly change: BodyInput<'patchWorker'>
+  /** What is true then. */
+  readonly said: string
+  isSo(worker: Worker): boolean
+  readonly example: string
+}
+
+const PROTECT: Mark = {
+  name: 'protect',
+  summary: 'let nobody terminate a worker',
+  change: { protected: true },
+  said: 'is protected against termination',
+  isSo: worker => worker.protected,
+  example: 'lcm protect worker metal-3',
+}
+const UNPROTECT: Mark = {
+  name: 'unprotect',
+  summary: 'let a worker be terminated again',
+  change: { protected: false },
+  said: 'can be terminated',
+  isSo: worker => !worker.protected,
+  example: 'lcm unprotect worker metal-3 && lcm terminate worker metal-3',
+}
+const CORDON: Mark = {
+  name: 'cordon',
+  summary: 'give a worker no new sessions; those that it has go on',
+  change: { cordoned: true },
+  said: 'gets no new sessions',
+  isSo: worker => worker.cordoned,
+  example: 'lcm cordon worker metal-3',
+}
+const UNCORDON: Mark = {
+  name: 'uncordon',
+  summary: 'give a worker sessions again',
+  change: { cordoned: false },
+  said: 'gets sessions',
+  isSo: worker => !worker.cordoned,
+  example: 'lcm uncordon worker metal-3',
+}
+
+export const defineProtect = (group: Command, shell: Shell): void => addMark(group, PROTECT, shell)
+export const defineUnprotect = (group: Command, shell: Shell): void => addMark(group, UNPROTECT, shell)
+export const defineCordon = (group: Command, shell: Shell): void => addMark(group, CORDON, shell)
+export const defineUncordon = (group: Command, shell: Shell): void => addMark(group, UNCORDON, shell)
+
+function addMark(group: Command, mark: Mark, shell: Shell): void {
+  group
+    .command('worker <id>')
+    .alias('workers')
+    .description(mark.summary)
+    .addOption(formatOption())
+    .action(async (idOrName: string, { output }: { output?: Format }, command: Command) =>
+      put(mark, idOrName, output, invocation(command, shell)),
+    )
+  group.addHelpText('afterAll', `\nExamples:\n  ${mark.example}`)
+}
+
+async function put(
+  mark: Mark,
+  idOrName: string,
+  format: Format | undefined,
+  { shell, output, connect }: Invocation,
+): Promise<void> {
+  const { client } = await connect()
+  const found = await findWorker(client, idOrName, shell.signal)
+  const { id, name } = found
+  const worker = await client.call('patchWorker', { params: { id }, body: mark.change, signal: shell.signal })
+  if (format !== undefined) return printOne(WORKER_VIEW, worker, { output, format, nowMs: shell.clock.now() })
+  if (!output.quiet) output.out(`${name} (${id}) ${mark.said}${mark.isSo(found) ? ' already' : ''}`)
+}

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aLeak } from '../testing/fake-fleet.ts'
+
+it('says that a leak was dealt with, which then only --all shows', async () => {
+  const { shell, api, outLines, err } = capturedShell()
+  api.fleet.leaks = [aLeak()]
+  expect(await run(['get', 'leaks', '-o', 'name'], shell)).toBe(0)
+  expect(await run(['resolve', 'leak', 'll-1', '--reason', 'removed by hand'], shell)).toBe(0)
+  expect(api.bodies).toEqual([{ reason: 'removed by hand' }])
+  expect(await run(['get', 'leaks'], shell)).toBe(0)
+  expect(err()).toContain('there are no leaks but those that are resolved: `lcm get leaks --all` shows them')
+  await run(['get', 'leaks', '--all'], shell)
+  expect(outLines()).toEqual([
+    'll-1',
+    'leak ll-1 of metal-9 is resolved',
+    'ID     WORKER    PRODUCT          HOSTNAME   UDI     AGE   RESOLVED        BECAUSE',
+    'll-1   metal-9   CML_Enterprise   cml-9      udi-9   0s    0s ago by ann   its machine was terminated by somebody else',
+  ])
+})
+
+it('exits with 3 for one that is not there', async () => {
+  const { shell, err } = capturedShell()
+  expect(await run(['resolve', 'leak', 'll-9'], shell)).toBe(3)
+  expect(err()).toBe('error: there is no leak ll-9: `lcm get leaks --all` lists them\n')
+})
+
+it('is seen by who watches the list, or that one leak', async () => {
+  for (const args of [[], ['ll-1']]) {
+    const { shell, api, clock, interrupt, outLines } = capturedShell()
+    api.fleet.leaks = [aLeak()]
+    const watching = run(['get', 'leaks', ...args, '--all', '--watch', '-o', 'json'], shell)
+    const looks = async (n: number) => {
+      await clock.advance(15_000)
+      await api.answered('GET /license-leaks', n)
+    }
+    await looks(2)
+    await looks(3)
+    api.fleet.leaks = [aLeak({ version: 2, resolved_at: '2026-01-01T00:00:00.000Z', resolved_by: 'ann' })]
+    await looks(4)
+    await clock.advance(0)
+    interrupt()
+    expect(await watching).toBe(0)
+    expect(outLines().map(line => JSON.parse(line).resolved_by)).toEqual([null, 'ann'])
+  }
+})

@@ -1,0 +1,183 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { NO_ACTIVITY } from '@lcm/domain/worker/parts'
+import { asView } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
+import { aRunningWorker, aSession, aWorker, START_MS } from '../testing/samples.ts'
+
+const START = new Date(START_MS).toISOString()
+const AN_HOUR_AGO = new Date(START_MS - 3_600_000).toISOString()
+const RUNNING = { billing: { since: AN_HOUR_AGO, cause: 'idle', closed_usd: 1 }, labs_count: 2 } as const
+const PLACE = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: START }
+
+const measured = (name: string, cpu: number, more: Partial<WorkerView> = {}) => ({
+  ...aRunningWorker({ id: `w-${name}`, name, ...RUNNING }),
+  utilisation: { cpu, memory: 100 - cpu, disk: null, at: START },
+  ...more,
+})
+
+function fleet(options: CapturedOptions = {}) {
+  const captured = capturedShell(options)
+  const { api } = captured
+  api.put(measured('metal-10', 20, { reservations: { 'ls-1': PLACE } }))
+  api.put(measured('metal-9', 80, { activity: { ...NO_ACTIVITY, idle_since: AN_HOUR_AGO } }))
+  api.put(asView(aWorker({ id: 'w-3', name: 'metal-3', status: 'STOPPED', desired_status: 'STOPPED' })))
+  api.lablets.sessions.put(aSession())
+  return { ...captured, lcm: (...args: string[]) => run(['top', ...args], captured.shell) }
+}
+
+it('is one table where nobody looks at a terminal', async () => {
+  const { lcm, outLines } = fleet()
+  expect(await lcm()).toBe(0)
+  expect(outLines()).toEqual([
+    '3 workers: 2 RUNNING, 1 STOPPED  ·  $7.92 an hour  ·  1 session: 1 PENDING',
+    'NAME       STATUS    CPU   MEMORY   LABS   SESSIONS   COST/H   SPENT   IDLE',
+    'metal-9    RUNNING   80%      20%      2          0    $3.96   $4.96     1h',
+    'metal-10   RUNNING   20%      80%      2          1    $3.96   $4.96      -',
+    'metal-3    STOPPED     -        -      -          0    $0.00   $0.00      -',
+  ])
+})
+
+it.each([
+  ['cpu', ['metal-9', 'metal-10', 'metal-3']],
+  ['memory', ['metal-10', 'metal-9', 'metal-3']],
+  ['cost', ['metal-9', 'metal-10', 'metal-3']],
+  ['idle', ['metal-9', 'metal-3', 'metal-10']],
+  ['name', ['metal-3', 'metal-9', 'metal-10']],
+])('sorts by %s', async (sort, names) => {
+  const { lcm, outLines } = fleet()
+  expect(await lcm('--sort', sort, '-o', 'name')).toBe(0)
+  expect(outLines()).toEqual(names)
+})
+
+it('tells programs, also at a terminal', async () => {
+  const { lcm, out } = fleet({ isTty: true })
+  expect(await lcm('-o', 'json')).toBe(0)
+  expect(JSON.parse(out())).toMatchObject({
+    workers: { total: 3, by_status: { RUNNING: 2, STOPPED: 1 } },
+    sessions: { total: 1 },
+    items: [{ name: 'metal-9', cpu: 80, idle_seconds: 3600 }, { name: 'metal-10' }, { name: 'metal-3', cpu: null }],
+  })
+})
+
+it('says what to do where there are no workers', async () => {
+  const { shell, out, err } = capturedShell()
+  expect(await run(['top'], shell)).toBe(0)
+  expect(out()).toBe('0 workers  ·  $0.00 an hour  ·  0 sessions\n')
+  expect(err()).toContain('lcm create worker --template NAME')
+})
+
+const HOME = '\u001b[H'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is told.
+const CONTROLS = /\u001b\[[0-9;?]*[A-Za-z]/g
+
+/** A terminal with the live view on it; `screen` is what was drawn last. */
+async function live(options: CapturedOptions = {}) {
+  const captured = fleet({ isTty: true, ...options })
+  const done = captured.lcm('--no-color')
+  await captured.api.stream(1)
+  const screen = () => {
+    const frame = captured.out().split(HOME).at(-1) ?? ''
+    return frame.replaceAll(CONTROLS, '').trimEnd().split('\r\n')
+  }
+  return { ...captured, done, screen }
+}
+
+it('keeps itself up to date by events and measures', async () => {
+  const { api, clock, done, press, screen } = await live()
+  expect(screen()[3]).toMatch(/^metal-9 +RUNNING +80%/)
+  const sample = { worker_id: 'w-metal-10', sample: aSample(99) }
+  api.tell({ type: 'metrics.batch', at: START, data: [sample] })
+  api.change('w-3', { status: 'STARTING', desired_status: 'RUNNING' })
+  api.lablets.sessions.change('ls-1', { status: 'ARCHIVED' })
+  await clock.advance(500)
+  expect(screen()[0]).toContain('2 RUNNING')
+  expect(screen()[0]).toContain('0 sessions')
+  expect(screen()[3]).toMatch(/^metal-10 +RUNNING +99%/)
+  expect(screen().join('\n')).toContain('metal-3    STARTING -> RUNNING')
+  api.remove('w-3')
+  await clock.advance(500)
+  expect(screen().join('\n')).not.toContain('metal-3')
+  press('q')
+  expect(await done).toBe(0)
+})
+
+const aSample = (cpu: number) => ({
+  collected_at: new Date(START_MS + 1000).toISOString(),
+  cpu_utilization: cpu,
+  memory_utilization: null,
+  disk_utilization: null,
+  network_in_bytes: null,
+  network_out_bytes: null,
+  disk_read_bytes: null,
+  disk_write_bytes: null,
+  nodes_count: null,
+  cml_version: null,
+  system_info: null,
+  system_health: null,
+})
+
+it.each([
+  ['q', ({ press }: Awaited<ReturnType<typeof live>>) => press('q')],
+  ['Ctrl-C', ({ press }: Awaited<ReturnType<typeof live>>) => press('\u0003')],
+  ['a signal', ({ interrupt }: Awaited<ReturnType<typeof live>>) => interrupt()],
+])('is left by %s and gives the terminal back', async (_, leave) => {
+  const top = await live()
+  expect(top.out()).toContain('\u001b[?1049h')
+  leave(top)
+  expect(await top.done).toBe(0)
+  expect(top.out().endsWith('\u001b[?7h\u001b[?25h\u001b[?1049l')).toBe(true)
+  expect(top.isListening()).toBe(false)
+})
+
+it('fits the terminal, also after it is made smaller', async () => {
+  const { clock, done, press, resize, screen } = await live({ rows: 7, columns: 80 })
+  expect(screen()).toHaveLength(7)
+  resize({ rows: 6, columns: 34 })
+  await clock.advance(500)
+  expect(screen()).toEqual([
+    '3 workers: 2 RUNNING, 1 STOPPED',
+    '$7.92 an hour',
+    '1 session: 1 PENDING',
+    '',
+    'NAME      STATUS    CPU   MEMORY',
+    'metal-9   RUNNING   80%      20%',
+  ])
+  resize({ rows: 24, columns: 120 })
+  await clock.advance(500)
+  expect(screen()[2]).toContain('IDLE')
+  press('q')
+  await done
+})
+
+it('says how many there is no room for', async () => {
+  const { done, press, screen } = await live({ rows: 6, columns: 100 })
+  expect(screen().at(-1)).toBe('… and 1 more  ·  by cpu; q leaves')
+  press('n')
+  expect(screen()[3]).toMatch(/^metal-3 /)
+  expect(screen().at(-1)).toContain('by name')
+  press('q')
+  await done
+})
+
+it('says that what it shows may be old while the API is away', async () => {
+  const { api, clock, done, press, screen } = await live()
+  api.crash()
+  await clock.advance(5_000)
+  expect(screen().at(-1)).toContain('API unreachable, retrying')
+  api.change('w-3', { name: 'metal-33' })
+  api.restart()
+  await clock.advance(5_000)
+  expect(screen().at(-1)).not.toContain('unreachable')
+  expect(screen().join('\n')).toContain('metal-33')
+  press('q')
+  await done
+})
+
+it('fails at once where the API does not answer, without touching the terminal', async () => {
+  const { lcm, api, out } = fleet({ isTty: true })
+  api.crash()
+  expect(await lcm()).toBe(6)
+  expect(out()).toBe('')
+})

@@ -1,0 +1,47 @@
+import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
+import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
+
+const LISTING = 'lcm get workers'
+
+/** Whether the CML of every worker that should serve does, by what the worker-controller last saw. */
+export function judgeCml(workers: readonly Worker[]): readonly Finding[] {
+  const serving = workers.filter(({ status, service_status }) => status === 'RUNNING' && service_status === 'AVAILABLE')
+  const troubled = firstOf(workers.flatMap(troubleOf), `\`${LISTING}\` shows them all`)
+  if (serving.length === 0) return troubled
+  const counted = serving.length === 1 ? '1 worker answers' : `${serving.length} workers answer`
+  return [ok('cml', `the CML of ${counted}`), ...troubled]
+}
+
+function troubleOf(worker: Worker): Finding[] {
+  const { name, status, service_status, https_endpoint } = worker
+  if (status === 'FAILED') {
+    const why = messageOf(worker, CONDITION.failed) ?? 'no reason is recorded'
+    return [
+      failure(
+        'cml',
+        `${name} is FAILED: ${why}`,
+        `\`lcm why worker ${name}\` explains it, \`lcm retry worker ${name}\` tries again`,
+      ),
+    ]
+  }
+  if (status !== 'RUNNING' || https_endpoint === null) return []
+  if (service_status === 'AVAILABLE') {
+    const stale = messageOf(worker, CONDITION.metricsStale)
+    const next = `\`lcm why worker ${name}\` says more`
+    return stale === null ? [] : [warning('cml', `nothing was measured of ${name} for a while: ${stale}`, next)]
+  }
+  const why = lastSaid(worker)
+  const sentence = `the CML of ${name} does not answer at ${https_endpoint}${why === null ? '' : `: ${why}`}`
+  if (service_status === 'STARTING') return [warning('cml', sentence, 'wait for its boot to end')]
+  const next =
+    'open that address from where the worker-controller runs: if it does not answer check the security group (port 443) and ' +
+    `CML_ADDRESS, if it does \`lcm why worker ${name}\` says more`
+  return [failure('cml', sentence, next)]
+}
+
+const messageOf = ({ conditions }: Worker, type: string): string | null =>
+  conditions.find(condition => condition.type === type && condition.status)?.message || null
+
+/** The first thing that does not hold says what is missing. */
+const lastSaid = ({ conditions }: Worker): string | null =>
+  conditions.find(({ status, message }) => !status && message !== '')?.message ?? null

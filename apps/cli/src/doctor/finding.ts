@@ -1,0 +1,44 @@
+/** `failure` needs somebody, `warning` may soon. */
+export type Severity = 'ok' | 'warning' | 'failure'
+
+/** What one check found. */
+export interface Finding {
+  readonly check: string
+  readonly severity: Severity
+  readonly sentence: string
+  /** What to do about it; null where nothing is to be done. */
+  readonly next_step: string | null
+}
+
+export const ok = (check: string, sentence: string): Finding => ({ check, severity: 'ok', sentence, next_step: null })
+
+export const warning = (check: string, sentence: string, next_step: string): Finding => ({
+  check,
+  severity: 'warning',
+  sentence,
+  next_step,
+})
+
+export const failure = (check: string, sentence: string, next_step: string): Finding => ({
+  check,
+  severity: 'failure',
+  sentence,
+  next_step,
+})
+
+/** For sentences of others that hold both: what is wrong, then a colon or semicolon, then what to do. */
+export function failureIn(check: string, message: string, otherwise: string): Finding {
+  const at = Math.max(message.lastIndexOf('; '), message.lastIndexOf(': '))
+  if (at < 0) return failure(check, message, otherwise)
+  return failure(check, message.slice(0, at), message.slice(at + 2))
+}
+
+export const FINDINGS_MAX = 10
+
+/** Not more of a kind than can be read; the rest is counted. */
+export function firstOf(findings: readonly Finding[], rest: string): readonly Finding[] {
+  if (findings.length <= FINDINGS_MAX) return findings
+  const [first] = findings
+  const more = findings.length - FINDINGS_MAX
+  return [...findings.slice(0, FINDINGS_MAX), failure(first?.check ?? '', `and ${more} more`, rest)]
+}

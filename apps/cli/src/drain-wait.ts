@@ -1,0 +1,58 @@
+import { toMs } from '@lcm/domain/instant'
+import type { Drain } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Clock } from '@lcm/runtime/clock'
+import { formatDuration } from './duration.ts'
+import type { Settling } from './settle.ts'
+import { impossible, reached, underWay, type Verdict } from './wait.ts'
+import { failureOf } from './worker-view.ts'
+import { WORKER_SETTLING, waitedWorker } from './worker-wait.ts'
+
+type End = Drain['then']
+
+/** Whether a worker that is drained has come to where the drain leads. */
+export function judgeDrain(worker: Worker, end: End): Verdict {
+  const { status, desired_status, desired_by, drain } = worker
+  if (status === end) return reached
+  if (status === 'TERMINATED') return impossible(`is TERMINATED: ${failureOf(worker)}`)
+  if (status === 'FAILED') return impossible(`has FAILED: ${failureOf(worker)}`)
+  if (drain !== null)
+    return drain.then === end
+      ? underWay
+      : impossible(`will not get there: ${drain.by} now drains it to be ${drain.then}`)
+  if (desired_status === end) return underWay
+  return impossible(
+    desired_status === 'RUNNING'
+      ? 'is not drained any more: somebody opened its door again'
+      : `will not get there: ${desired_by} now wants it ${desired_status}`,
+  )
+}
+
+const SESSIONS_NAMED = 3
+
+/** Who still lives on it, and for how long that may last. */
+export function drainText(worker: Worker, drain: Drain, nowMs: number): string {
+  const sessions = Object.keys(worker.reservations)
+  if (sessions.length === 0) return 'no session lives on it any more'
+  const more = sessions.length - SESSIONS_NAMED
+  const named = `${sessions.slice(0, SESSIONS_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const leftMs = toMs(drain.deadline) - nowMs
+  const limit = leftMs > 0 ? `for ${formatDuration(leftMs)} at most` : 'its time is over'
+  return `waiting for ${sessions.length === 1 ? 'session' : `${sessions.length} sessions`} ${named} to end, ${limit}`
+}
+
+export const drainSettling = (end: End, clock: Clock): Settling<Worker> => ({
+  ...WORKER_SETTLING,
+  waited(start) {
+    const waited = waitedWorker(start)
+    return {
+      ...waited,
+      mayVanish: end === 'TERMINATED',
+      judge: worker => judgeDrain(worker, end),
+      progressText: worker =>
+        worker.drain === null
+          ? waited.progressText(worker)
+          : `${worker.name} is ${worker.status}: ${drainText(worker, worker.drain, clock.now())}`,
+    }
+  },
+})

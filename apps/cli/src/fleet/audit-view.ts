@@ -1,0 +1,38 @@
+import type { AuditEntry } from '@lcm/domain/decision'
+import type { WorkerNames } from '../lablets/worker-names.ts'
+import { type Column, tableLines } from '../table.ts'
+import { thingText } from '../thing.ts'
+
+const VALUE_CHARS_MAX = 60
+
+/** Who did what to what, what that changed of it, and why. */
+export const auditLines = (entries: readonly AuditEntry[], names: WorkerNames): string[] =>
+  tableLines(auditColumns(names), entries)
+
+const auditColumns = (names: WorkerNames): readonly Column<AuditEntry>[] => [
+  { title: 'WHEN', text: ({ at }) => at },
+  { title: 'WHO', text: ({ actor }) => (actor.name === actor.role ? actor.name : `${actor.name} (${actor.role})`) },
+  { title: 'DID', text: ({ action }) => action.replaceAll(/[-_]/g, ' ') },
+  { title: 'TO', text: ({ resource }) => thingText(resource, names) },
+  { title: 'WHAT CHANGED, AND WHY', text: entry => [changesText(entry), entry.reason].filter(Boolean).join('; ') },
+]
+
+function changesText({ before, after }: AuditEntry): string {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  return names.map(name => `${name} ${changeText(before[name], after[name])}`).join(', ')
+}
+
+function changeText(before: unknown, after: unknown): string {
+  if (before === undefined) return valueText(after)
+  return `${valueText(before)} -> ${after === undefined ? 'nothing' : valueText(after)}`
+}
+
+/** A whole definition may be in there: enough to see what it is about. */
+function valueText(value: unknown): string {
+  const text = typeof value === 'string' ? value || '""' : JSON.stringify(value)
+  return text.length > VALUE_CHARS_MAX ? `${text.slice(0, VALUE_CHARS_MAX)}…` : text
+}
+
+/** Whether it was done by somebody whose name, id or role this is. */
+export const isBy = ({ actor }: AuditEntry, who: string): boolean =>
+  [actor.name, actor.id, actor.role].some(each => each.toLowerCase() === who.toLowerCase())

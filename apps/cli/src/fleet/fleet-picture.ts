@@ -1,0 +1,81 @@
+import type { Client } from '@lcm/client/client'
+import { readList } from '@lcm/client/lists'
+import type { EventEnvelope } from '@lcm/contract/events'
+import type { WorkerSample, WorkerView } from '@lcm/contract/worker-bodies'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+
+/** Workers that are not TERMINATED, and sessions that are not over, as far as the caller may see them. */
+export interface FleetPicture {
+  readonly workers: ReadonlyMap<string, WorkerView>
+  readonly sessions: ReadonlyMap<string, LabletSession>
+  /** Reads all of it anew. */
+  look(client: Client, signal: AbortSignal): Promise<void>
+  apply(event: EventEnvelope): void
+}
+
+export function fleetPicture(): FleetPicture {
+  const workers = new Map<string, WorkerView>()
+  const sessions = new Map<string, LabletSession>()
+  return {
+    workers,
+    sessions,
+    async look(client, signal) {
+      const [read, booked] = await Promise.all([
+        readList(page => client.call('listWorkers', { query: page, signal })),
+        readList(page => client.call('listSessions', { query: page, signal })),
+      ])
+      replace(workers, read.items)
+      replace(sessions, booked.items)
+    },
+    apply(event) {
+      switch (event.type) {
+        case 'worker.created':
+        case 'worker.updated':
+          return keep(workers, event.data, event.data.status !== 'TERMINATED')
+        case 'session.created':
+        case 'session.updated':
+          return keep(sessions, event.data, !isFinal(event.data.status))
+        case 'worker.deleted':
+          return void workers.delete(event.id)
+        case 'session.deleted':
+          return void sessions.delete(event.id)
+        case 'metrics.batch':
+          for (const { worker_id, sample } of event.data) measure(workers, worker_id, sample)
+          return
+        default:
+          return
+      }
+    },
+  }
+}
+
+interface Versioned {
+  readonly id: string
+  readonly version: number
+}
+
+function replace<T extends Versioned>(known: Map<string, T>, items: readonly T[]): void {
+  known.clear()
+  for (const item of items) known.set(item.id, item)
+}
+
+/** Older news never replaces newer. */
+function keep<T extends Versioned>(known: Map<string, T>, item: T, isShown: boolean): void {
+  if ((known.get(item.id)?.version ?? 0) > item.version) return
+  if (isShown) known.set(item.id, item)
+  else known.delete(item.id)
+}
+
+/** What a sample does not say stays as it was: its sources are asked in turn. */
+function measure(workers: Map<string, WorkerView>, id: string, sample: WorkerSample): void {
+  const worker = workers.get(id)
+  if (worker === undefined || (worker.utilisation?.at ?? '') > sample.collected_at) return
+  const { cpu = null, memory = null, disk = null } = worker.utilisation ?? {}
+  const utilisation = {
+    cpu: sample.cpu_utilization ?? cpu,
+    memory: sample.memory_utilization ?? memory,
+    disk: sample.disk_utilization ?? disk,
+    at: sample.collected_at,
+  }
+  workers.set(id, { ...worker, utilisation })
+}

@@ -1,0 +1,103 @@
+import type { Client } from '@lcm/client/client'
+import type { Clock } from '@lcm/runtime/clock'
+import { isPassing } from '../exit-code.ts'
+import { follow, type Notice } from '../follow.ts'
+import { isInterrupt } from '../keyboard.ts'
+import type { Output } from '../output.ts'
+import { openScreen } from '../screen.ts'
+import type { Keys } from '../shell.ts'
+import { type FleetPicture, fleetPicture } from './fleet-picture.ts'
+import { BETWEEN, headLines, NO_WORKERS, type Sort, topOf, topTable } from './top-view.ts'
+
+export interface LiveTop {
+  readonly client: Client
+  readonly clock: Clock
+  /** Aborts when the process is asked to end. */
+  readonly signal: AbortSignal
+  readonly output: Output
+  readonly keys: Keys | null
+  readonly sort: Sort
+}
+
+const FRAME_MS = 500
+const SORT_KEYS: Readonly<Record<string, Sort>> = { c: 'cpu', m: 'memory', $: 'cost', i: 'idle', n: 'name' }
+const SORT_HELP = 'sort by c cpu, m memory, $ cost, i idle, n name'
+const HELP_WIDTH = 110
+
+interface View {
+  readonly picture: FleetPicture
+  sort: Sort
+  isStale: boolean
+}
+
+/** The fleet on the whole terminal, kept up to date until somebody leaves. It rejects if the first look fails. */
+export async function liveTop(top: LiveTop): Promise<void> {
+  const { client, clock, output, signal } = top
+  const view: View = { picture: fleetPicture(), sort: top.sort, isStale: false }
+  await view.picture.look(client, signal)
+  const left = new AbortController()
+  const leave = () => left.abort()
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  const screen = openScreen(output.stdout)
+  const draw = () => screen.draw(frame(view, output, clock.now()))
+  let cancel: () => void = () => undefined
+  const tick = () => {
+    draw()
+    cancel = clock.after(FRAME_MS, tick)
+  }
+  const stopKeys = top.keys?.(text => {
+    if (isInterrupt(text) || text.includes('q')) return leave()
+    view.sort = SORT_KEYS[text] ?? view.sort
+    draw()
+  })
+  try {
+    tick()
+    for await (const notice of follow({ client, clock, signal: left.signal }))
+      await take(notice, view, top, left.signal)
+  } finally {
+    cancel()
+    stopKeys?.()
+    screen.close()
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+async function take(notice: Notice, view: View, { client }: LiveTop, signal: AbortSignal): Promise<void> {
+  if (notice.kind === 'event') return view.picture.apply(notice.event)
+  if (notice.kind === 'broken') return
+  try {
+    await view.picture.look(client, signal)
+    view.isStale = false
+  } catch (error) {
+    if (signal.aborted) return
+    if (!isPassing(error)) throw error
+    view.isStale = true
+  }
+}
+
+/** What fits: the head, as many rows as there is room for, and one line about the rest and the keys. */
+function frame(view: View, { stdout: { rows: height, columns: width }, colors }: Output, nowMs: number): string[] {
+  const top = topOf(view.picture, view.sort, nowMs)
+  const head = headLines(top, width).map(line => colors.bold(line))
+  const room = Math.max(1, height - head.length - OTHER_LINES)
+  const foot = footLine({ ...view, hidden: top.items.length - room }, colors, width)
+  if (top.items.length === 0) return [...head, '', NO_WORKERS, foot]
+  const [titles = '', ...rows] = topTable(top.items.slice(0, room), colors, width)
+  return [...head, '', colors.dim(titles), ...rows, foot]
+}
+
+/** An empty one, the titles and the foot. */
+const OTHER_LINES = 3
+
+interface Foot extends View {
+  readonly hidden: number
+}
+
+function footLine({ hidden, sort, isStale }: Foot, colors: Output['colors'], width: number): string {
+  const keys = `by ${sort}; q leaves`
+  const help = width >= HELP_WIDTH ? `${keys}; ${SORT_HELP}` : keys
+  const stale = isStale ? [colors.yellow('API unreachable, retrying')] : []
+  const more = hidden > 0 ? [`… and ${hidden} more`] : []
+  return [...stale, ...more, colors.dim(help)].join(BETWEEN)
+}

@@ -1,0 +1,149 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
+import { costOf } from '@lcm/domain/worker/cost'
+import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
+import { formatDuration } from '../duration.ts'
+import { usdText } from '../money.ts'
+import type { Colors } from '../output.ts'
+import { type Column, columnWidths, GAP, tableLines } from '../table.ts'
+import { inkOf, statusOf } from '../worker-view.ts'
+import type { FleetPicture } from './fleet-picture.ts'
+
+export const SORTS = ['cpu', 'memory', 'cost', 'idle', 'name'] as const
+export type Sort = (typeof SORTS)[number]
+
+/** One worker at one moment. What nobody measured is null, never 0. */
+export interface TopRow {
+  readonly id: string
+  readonly name: string
+  readonly status: WorkerStatus
+  readonly desired_status: string
+  readonly cpu: number | null
+  readonly memory: number | null
+  readonly labs: number | null
+  readonly sessions: number
+  readonly per_hour_usd: number
+  readonly spent_usd: number
+  readonly idle_seconds: number | null
+}
+
+export interface Top {
+  readonly at: string
+  readonly workers: Counts
+  readonly sessions: Counts
+  readonly per_hour_usd: number
+  readonly items: readonly TopRow[]
+}
+
+interface Counts {
+  readonly total: number
+  readonly by_status: Readonly<Record<string, number>>
+}
+
+export function topOf(
+  { workers, sessions }: Pick<FleetPicture, 'workers' | 'sessions'>,
+  sort: Sort,
+  nowMs: number,
+): Top {
+  const items = [...workers.values()].map(worker => rowOf(worker, nowMs))
+  return {
+    at: toInstant(nowMs),
+    workers: countsOf(WORKER_STATUSES, items),
+    sessions: countsOf(SESSION_STATUSES, [...sessions.values()]),
+    per_hour_usd: items.reduce((sum, { per_hour_usd }) => sum + per_hour_usd, 0),
+    items: items.toSorted((a, b) => highestFirst(KEYS[sort](a), KEYS[sort](b)) || byName(a, b)),
+  }
+}
+
+function countsOf(statuses: readonly string[], things: readonly { readonly status: string }[]): Counts {
+  const count = (status: string) => things.filter(thing => thing.status === status).length
+  const present = statuses.map(status => [status, count(status)] as const).filter(([, number]) => number > 0)
+  return { total: things.length, by_status: Object.fromEntries(present) }
+}
+
+const MEASURED: readonly WorkerStatus[] = ['STARTING', 'RUNNING', 'DRAINING']
+
+function rowOf(worker: WorkerView, nowMs: number): TopRow {
+  const { id, name, status, desired_status, labs_count: labs, reservations, activity } = worker
+  const { spent_usd, per_hour_usd } = costOf(worker, toInstant(nowMs))
+  const use = MEASURED.includes(status) ? worker.utilisation : null
+  const sessions = Object.keys(reservations).length
+  const idle_seconds = activity.idle_since === null ? null : Math.max(0, nowMs - toMs(activity.idle_since)) / 1000
+  const measured = { cpu: use?.cpu ?? null, memory: use?.memory ?? null }
+  return { id, name, status, desired_status, ...measured, labs, sessions, per_hour_usd, spent_usd, idle_seconds }
+}
+
+const KEYS: Readonly<Record<Sort, (row: TopRow) => number | null>> = {
+  cpu: row => row.cpu,
+  memory: row => row.memory,
+  cost: row => row.per_hour_usd,
+  idle: row => row.idle_seconds,
+  name: () => null,
+}
+
+/** What is unknown comes last. */
+const highestFirst = (a: number | null, b: number | null): number => (b ?? -1) - (a ?? -1)
+
+const names = new Intl.Collator('en', { numeric: true })
+const byName = (a: TopRow, b: TopRow): number => names.compare(a.name, b.name)
+
+/** `3 workers: 2 RUNNING, 1 STARTING` and so on, in one line where that fits. */
+export function headLines({ workers, sessions, per_hour_usd }: Top, width: number): string[] {
+  const parts = [countsText('worker', workers), `${usdText(per_hour_usd)} an hour`, countsText('session', sessions)]
+  const line = parts.join(BETWEEN)
+  return width > 0 && line.length > width ? parts : [line]
+}
+
+export const BETWEEN = '  ·  '
+
+function countsText(noun: string, { total, by_status }: Counts): string {
+  const parts = Object.entries(by_status).map(([status, count]) => `${count} ${status}`)
+  return `${total} ${noun}${total === 1 ? '' : 's'}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`
+}
+
+const percentText = (share: number | null): string => (share === null ? '' : `${Math.round(share)}%`)
+
+/** What stands first is given up last where there is no room. */
+const IMPORTANCE = ['NAME', 'STATUS', 'CPU', 'MEMORY', 'SESSIONS', 'COST/H', 'LABS', 'IDLE', 'SPENT']
+
+const columnsOf = (colors: Colors): readonly Column<TopRow>[] => [
+  { title: 'NAME', text: row => row.name },
+  {
+    title: 'STATUS',
+    text: statusOf,
+    paint: (text, row) => inkOf(row.status, colors)(text),
+  },
+  { title: 'CPU', text: row => percentText(row.cpu), isNumber: true },
+  { title: 'MEMORY', text: row => percentText(row.memory), isNumber: true },
+  { title: 'LABS', text: row => (row.labs === null ? '' : String(row.labs)), isNumber: true },
+  { title: 'SESSIONS', text: row => String(row.sessions), isNumber: true },
+  { title: 'COST/H', text: row => usdText(row.per_hour_usd), isNumber: true },
+  { title: 'SPENT', text: row => usdText(row.spent_usd), isNumber: true },
+  {
+    title: 'IDLE',
+    text: row => (row.idle_seconds === null ? '' : formatDuration(row.idle_seconds * 1000)),
+    isNumber: true,
+  },
+]
+
+/** The table in so many columns of a terminal; 0 is as wide as it likes. */
+export function topTable(items: readonly TopRow[], colors: Colors, width: number): string[] {
+  const all = columnsOf(colors)
+  for (let kept = IMPORTANCE.length; kept > 2; kept--) {
+    const columns = all.filter(({ title }) => IMPORTANCE.slice(0, kept).includes(title))
+    if (width === 0 || widthOf(columns, items) <= width) return tableLines(columns, items)
+  }
+  return tableLines(all.slice(0, 2), items)
+}
+
+const widthOf = (columns: readonly Column<TopRow>[], items: readonly TopRow[]): number =>
+  columnWidths(columns, items).reduce((sum, each) => sum + each, 0) + GAP.length * (columns.length - 1)
+
+export const NO_WORKERS = 'there are no workers: create one with `lcm create worker --template NAME`'
+
+/** One look, for a pipe or a log. */
+export const snapshotLines = (top: Top, colors: Colors): string[] => [
+  ...headLines(top, 0),
+  ...(top.items.length === 0 ? [] : topTable(top.items, colors, 0)),
+]

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aReplica, aService } from '../testing/fake-fleet.ts'
+
+const LONG_AGO = '2025-12-31T23:59:00.000Z'
+
+function served() {
+  const captured = capturedShell()
+  captured.api.fleet.services = [
+    aService('resource-scheduler', []),
+    aService('worker-controller', [
+      aReplica(),
+      aReplica({ instance_id: 'b', is_leader: false, seen_at: LONG_AGO, problems: ['the quota is used up'] }),
+    ]),
+  ]
+  return { ...captured, lcm: (...args: string[]) => run(args, captured.shell) }
+}
+
+it('lists services with the figures of who leads', async () => {
+  const { lcm, outLines } = served()
+  expect(await lcm('get', 'services')).toBe(0)
+  expect(outLines()).toEqual([
+    'SERVICE              STATE            REPLICAS   LEADER   TERM   SINCE    QUEUE              RETRIES   WATCH    LAST SWEEP',
+    'resource-scheduler   nobody runs it          0   -           -   -        -                        -   -        -',
+    'worker-controller    degraded                2   a           3   0s ago   1 due, 2 in hand         4   5s ago   0s ago',
+  ])
+})
+
+it('describes one with all of its replicas and what is wrong', async () => {
+  const { lcm, out } = served()
+  expect(await lcm('describe', 'service', 'worker-controller')).toBe(0)
+  expect(out()).toMatch(/a +leads +3 /)
+  expect(out()).toMatch(/b +stands by +3 /)
+  expect(out()).toContain('b: not heard of for 1m\n  b: the quota is used up\n')
+  await lcm('describe', 'service', 'resource-scheduler')
+  expect(out()).toContain('nobody runs it: start it with `lcm serve resource-scheduler`')
+  expect(await lcm('describe', 'service', 'nonsense')).toBe(3)
+})
+
+it('says of a leader that was overtaken that it has not noticed', async () => {
+  const { lcm, api, out } = served()
+  const service = aService('worker-controller', [aReplica({ epoch: 4 }), aReplica({ instance_id: 'b' })])
+  api.fleet.services = [service]
+  await lcm('describe', 'service', 'worker-controller')
+  expect(out()).toContain('b: thinks that it leads')
+})
+
+it('keeps services up to date by asking again, and tells only what is news', async () => {
+  const { lcm, api, clock, interrupt, outLines } = served()
+  const watching = lcm('get', 'services', '--watch', '-o', 'json')
+  await api.answered('GET /services')
+  await clock.advance(5_000)
+  await api.answered('GET /services', 2)
+  api.fleet.services = [aService('worker-controller', [aReplica({ instance_id: 'b', epoch: 4, retries: 9 })])]
+  await clock.advance(5_000)
+  await api.answered('GET /services', 3)
+  api.fleet.services = [aService('worker-controller', [aReplica({ instance_id: 'b', epoch: 4, retries: 10 })])]
+  await clock.advance(5_000)
+  await api.answered('GET /services', 4)
+  await clock.advance(0)
+  interrupt()
+  expect(await watching).toBe(0)
+  expect(outLines().map(line => JSON.parse(line).leader?.epoch ?? null)).toEqual([null, 3, 4])
+})
+
+it('shows the newest figures on a screen', async () => {
+  const { shell, api, clock, interrupt, out } = capturedShell({ isTty: true })
+  const watching = run(['get', 'services', '--watch', '--no-color'], shell)
+  await api.answered('GET /services')
+  await clock.advance(5_000)
+  api.fleet.services = [aService('worker-controller', [aReplica({ retries: 4711 })])]
+  await clock.advance(5_500)
+  expect(out()).toContain('4711')
+  interrupt()
+  expect(await watching).toBe(0)
+})

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '@lcm/runtime/clock'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import {
+  type ExaminedEnvironment,
+  examineAws,
+  examineCoordination,
+  examineFolder,
+  examineStore,
+  fileOfStore,
+  readEnvironment,
+} from './examination.ts'
+import { holdLock } from './lock.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'lcm-examination-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const patience = () => ({ clock: systemClock, deadlineMs: 2000, signal: new AbortController().signal })
+
+function read(env: Record<string, string>): ExaminedEnvironment {
+  const environment = readEnvironment(env)
+  if (typeof environment === 'string') throw new Error(environment)
+  return environment
+}
+
+it('reads the environment as services would, or says why they would not', () => {
+  expect(read({ ETCD_PORT: '2380', LCM_CLOUD: 'aws' })).toMatchObject({ ETCD_PORT: 2380, LCM_CLOUD: 'aws' })
+  expect(readEnvironment({ ETCD_PORT: 'x' })).toContain('ETCD_PORT=x')
+  expect(readEnvironment({ LCM_STORE: 'postgres://x' })).toContain('LCM_STORE=(hidden)')
+})
+
+it('looks into a data folder without touching it', () => {
+  expect(examineFolder(folder)).toEqual({ isLocked: false, cloud: null, fleet: null, store: null })
+  writeFileSync(join(folder, 'cloud'), 'aws\n')
+  new DatabaseSync(join(folder, 'lcm.sqlite')).exec('CREATE TABLE t (a)')
+  const release = holdLock(join(folder, 'lock'), folder)
+  expect(examineFolder(folder)).toMatchObject({ isLocked: true, cloud: 'aws', store: { problem: null } })
+  release()
+  expect(examineFolder(folder).isLocked).toBe(false)
+})
+
+it('looks at the store that the environment names', async () => {
+  const file = join(folder, 'x.sqlite')
+  expect(await examineStore(read({}), patience())).toBeNull()
+  expect(fileOfStore(read({ LCM_STORE: 'mongodb://h/lcm' }))).toBeNull()
+  expect(fileOfStore(read({ LCM_STORE: `sqlite:${file}` }))).toBe(file)
+  expect(await examineStore(read({ LCM_STORE: `sqlite:${file}` }), patience())).toMatchObject({
+    problem: 'there is no such file',
+  })
+})
+
+it('looks at the etcd that the environment names', async () => {
+  const members = await examineCoordination(read({ ETCD_ENDPOINTS: '127.0.0.1:1,127.0.0.1:2' }), patience())
+  expect(members.map(({ endpoint, problem }) => [endpoint, problem?.code])).toEqual([
+    ['127.0.0.1:1', 'etcd_unreachable'],
+    ['127.0.0.1:2', 'etcd_unreachable'],
+  ])
+})
+
+it('refuses a file of regions that can not be used', () => {
+  const env = read({ AWS_REGIONS_CONFIG_PATH: join(folder, 'none.yaml') })
+  expect(() => examineAws(env, { regions: [], launch: null, fleet: null }, patience())).toThrow(
+    'not a usable regions file',
+  )
+})

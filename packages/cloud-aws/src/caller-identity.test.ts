@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { callerIdentity } from './caller-identity.ts'
+import { scriptedEndpoint } from './testing/scripted-endpoint.ts'
+
+const NOW_MS = Date.parse('2026-01-01T00:00:00Z')
+
+async function asked(status: number, body: string) {
+  const headers = { date: 'Thu, 01 Jan 2026 00:10:00 GMT' }
+  const endpoint = await scriptedEndpoint(() => ({ status, body, headers }))
+  const caller = await callerIdentity({
+    credentials: { accessKeyId: 'AKID', secretAccessKey: 'none' },
+    region: 'us-east-1',
+    endpoint: endpoint.url,
+    nowMs: NOW_MS,
+    fetch: globalThis.fetch,
+    signal: new AbortController().signal,
+  })
+  await endpoint.close()
+  return { caller, asked: endpoint.bodies[0] }
+}
+
+it('hears who we are and what time it is at AWS', async () => {
+  const answer = '<GetCallerIdentityResult><Arn>arn:aws:iam::1:role/lcm</Arn></GetCallerIdentityResult>'
+  expect(await asked(200, answer)).toEqual({
+    caller: { arn: 'arn:aws:iam::1:role/lcm', refusal: null, atMs: NOW_MS + 600_000 },
+    asked: 'Action=GetCallerIdentity&Version=2011-06-15',
+  })
+})
+
+it('hears that the credentials are refused', async () => {
+  const { caller } = await asked(403, '<Error><Code>InvalidClientTokenId</Code><Message>is invalid</Message></Error>')
+  expect(caller).toMatchObject({ arn: null, refusal: { code: 'InvalidClientTokenId', message: 'is invalid' } })
+})

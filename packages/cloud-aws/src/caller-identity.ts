@@ -1,0 +1,66 @@
+import { createRequire } from 'node:module'
+import type { AwsCredentials } from './aws-clients.ts'
+
+export interface CallerQuestion {
+  readonly credentials: AwsCredentials
+  readonly region: string
+  /** Where AWS is, if not where it always is. */
+  readonly endpoint: string | null
+  readonly nowMs: number
+  readonly fetch: typeof globalThis.fetch
+  readonly signal: AbortSignal
+}
+
+export interface Caller {
+  /** Null where the one that answered does not know who asks. */
+  readonly arn: string | null
+  /** Why the credentials were refused; null where they were not. */
+  readonly refusal: { readonly code: string; readonly message: string } | null
+  /** What AWS takes the time to be; null where it did not say. */
+  readonly atMs: number | null
+}
+
+const QUERY = { Action: 'GetCallerIdentity', Version: '2011-06-15' } as const
+const ANSWER_CHARS_MAX = 10_000
+
+/** Asks AWS who we are, which needs no right at all, and hears from the answer what time it is there. */
+export async function callerIdentity({
+  credentials,
+  region,
+  endpoint,
+  nowMs,
+  fetch,
+  signal,
+}: CallerQuestion): Promise<Caller> {
+  const { SignatureV4 } = sdk<typeof import('@smithy/signature-v4')>('@smithy/signature-v4')
+  const { Sha256Node: sha256 } = sdk<typeof import('@smithy/core/checksum')>('@smithy/core/checksum')
+  const url = new URL(endpoint ?? `https://sts.${region}.amazonaws.com`)
+  const signer = new SignatureV4({ service: 'sts', region, credentials, sha256 })
+  const body = new URLSearchParams(QUERY).toString()
+  const request = {
+    method: 'POST',
+    protocol: url.protocol,
+    hostname: url.hostname,
+    ...(url.port === '' ? {} : { port: Number(url.port) }),
+    path: '/',
+    headers: { host: url.host, 'content-type': 'application/x-www-form-urlencoded' },
+    body,
+  }
+  const { headers } = await signer.sign(request, { signingDate: new Date(nowMs) })
+  const { host: _, ...sent } = headers
+  const response = await fetch(`${url.origin}/`, { method: 'POST', headers: sent, body, redirect: 'manual', signal })
+  const text = (await response.text()).slice(0, ANSWER_CHARS_MAX)
+  const atMs = Date.parse(response.headers.get('date') ?? '')
+  return {
+    arn: response.status === 200 ? (/<Arn>([^<]{1,300})<\/Arn>/.exec(text)?.[1] ?? null) : null,
+    refusal: response.status === 401 || response.status === 403 ? refusalIn(text, response.status) : null,
+    atMs: Number.isNaN(atMs) ? null : atMs,
+  }
+}
+
+const refusalIn = (text: string, status: number): Caller['refusal'] => ({
+  code: /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(text)?.[1] ?? `HTTP${status}`,
+  message: /<Message>([^<]{1,300})<\/Message>/.exec(text)?.[1] ?? `it answered with status ${status}`,
+})
+
+const sdk = <Module>(name: string): Module => createRequire(import.meta.url)(name)
