@@ -26,7 +26,7 @@ const EXTENSIONS = new Set([
   'toml',
 ])
 const WITHOUT_EXTENSION =
-  /^(LICENSE|NOTICE|Dockerfile|\.gitignore|\.gitattributes|\.dockerignore|\.editorconfig|\.npmrc|\.nvmrc|\.ci\/run)$/
+  /^(LICENSE|NOTICE|NOTES\.txt|Dockerfile|\.gitignore|\.gitattributes|\.dockerignore|\.editorconfig|\.npmrc|\.nvmrc|\.ci\/run)$/
 /** A path that exists on one machine only. */
 const MACHINE_PATH = /(?<![\w.*-])\/(?:work|root|home\/[a-z][\w-]*)\//
 

@@ -1,0 +1,27 @@
+# syntax=docker/dockerfile:1
+# One image for every service: `serve control-plane-api` and its like, `sim`, or any other command of lcm.
+
+FROM node:22-bookworm-slim AS build
+WORKDIR /src
+COPY . .
+RUN --mount=type=cache,target=/tmp/npm-cache npm ci --cache /tmp/npm-cache && npm run pack
+WORKDIR /app
+RUN tar -xzf /src/dist/lablet-cloud-manager-*.tgz --strip-components=1
+# The package brings its own lock. What is native in it ships built, for glibc, so no script has to run.
+RUN --mount=type=cache,target=/tmp/npm-cache npm ci --omit=dev --ignore-scripts --cache /tmp/npm-cache
+
+FROM node:22-bookworm-slim
+ENV NODE_ENV=production LCM_DATA=/data
+COPY --from=build /app /app
+RUN ln -s /app/dist/lcm.mjs /usr/local/bin/lcm && install -d -o node -g node /data
+# By number, so that Kubernetes can tell that it is not root.
+USER 1000:1000
+WORKDIR /data
+VOLUME /data
+EXPOSE 8080 8081 8082 8083
+STOPSIGNAL SIGTERM
+# Whichever service runs here, it answers on its own port.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --start-interval=1s CMD ["node", "-e", \
+  "Promise.any([8080, 8081, 8082, 8083].map(async port => { if (!(await fetch(`http://127.0.0.1:${port}/ready`)).ok) throw 0 })).catch(() => process.exit(1))"]
+ENTRYPOINT ["lcm"]
+CMD ["--help"]

@@ -1,0 +1,119 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { targetOf } from './tidy/modules.ts'
+import { parseSource } from './tidy/source.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const Manifest = z.object({
+  name: z.string(),
+  version: z.string(),
+  bin: z.record(z.string(), z.string()),
+  dependencies: z.record(z.string(), z.string()),
+})
+const Lock = z.object({ packages: z.record(z.string(), z.object({ version: z.string().optional() })) })
+const Items = z.object({ items: z.array(z.object({ name: z.string() })) })
+const Endpoints = z.object({ api: z.string() })
+
+const scratch = mkdtempSync(join(tmpdir(), 'lcm-pack-'))
+/** The tarball as npm unpacks it, with the packages of this checkout instead of fetched ones. */
+const unpacked = join(scratch, 'package')
+const json = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => relative(folder, join(entry.parentPath, entry.name)))
+    .sort()
+
+beforeAll(() => {
+  const said = execFileSync(process.execPath, [join(root, 'tools', 'pack.mjs'), scratch], { encoding: 'utf8' })
+  const [tarball = ''] = said.split(':')
+  execFileSync('tar', ['-xzf', join(scratch, tarball), '-C', scratch])
+})
+
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+describe('the package', () => {
+  it('holds the product and nothing else', () => {
+    const files = filesBelow(unpacked)
+    const besideTheBundle = files.filter(path => !/^dist\/([^/]+\.mjs|console\/assets\/[^/]+\.(js|css))$/.test(path))
+    expect(besideTheBundle).toEqual([
+      'LICENSE',
+      'README.md',
+      'deploy/templates/metal.yaml',
+      'deploy/templates/nested.yaml',
+      'dist/console/favicon.svg',
+      'dist/console/index.html',
+      'examples/labs/two-routers.yaml',
+      'npm-shrinkwrap.json',
+      'package.json',
+    ])
+    expect(files).toContain('dist/lcm.mjs')
+    expect(files.some(path => path.startsWith('dist/console/assets/'))).toBe(true)
+  })
+
+  it('depends on what the bundle imports, in the versions that are tested, and on nothing else', () => {
+    const { dependencies } = Manifest.parse(json(join(unpacked, 'package.json')))
+    const { packages } = Lock.parse(json(join(root, 'package-lock.json')))
+    const bundle = filesBelow(unpacked).filter(path => path.endsWith('.mjs'))
+    const sources = bundle.map(path => parseSource(path, readFileSync(join(unpacked, path), 'utf8')))
+    const imported = sources.flatMap(({ path, imports }) =>
+      imports.flatMap(({ specifier }) => {
+        const target = targetOf(path, specifier)
+        return target.kind === 'package' ? [target.name] : []
+      }),
+    )
+    expect(imported.length).toBeGreaterThan(10)
+    expect(imported.filter(name => dependencies[name] === undefined)).toEqual([])
+    // Some are loaded by `require`, when they are first needed: their names stand in the bundle all the same.
+    const isNamed = (name: string) => sources.some(({ text }) => new RegExp(`"${name}["/]`).test(text))
+    expect(Object.keys(dependencies).filter(name => !isNamed(name))).toEqual([])
+    for (const [name, version] of Object.entries(dependencies)) {
+      expect(packages[`node_modules/${name}`]?.version, name).toBe(version)
+    }
+  })
+
+  it('fixes everything below its dependencies as our lock file does', () => {
+    const ours = Lock.parse(json(join(root, 'package-lock.json'))).packages
+    const { '': self, ...fixed } = Lock.parse(json(join(unpacked, 'npm-shrinkwrap.json'))).packages
+    expect(self).toMatchObject({ version: Manifest.parse(json(join(unpacked, 'package.json'))).version })
+    expect(Object.keys(fixed).length).toBeGreaterThan(50)
+    for (const [path, { version }] of Object.entries(fixed)) expect(ours[path]?.version, path).toBe(version)
+    expect(Object.keys(fixed)).not.toContain('node_modules/vitest')
+    expect(readFileSync(join(unpacked, 'npm-shrinkwrap.json'), 'utf8')).not.toContain('://registry')
+  })
+
+  it('runs out of its own folder: version, console, templates, examples, and a clean end', async () => {
+    symlinkSync(join(root, 'node_modules'), join(unpacked, 'node_modules'))
+    const { version, bin } = Manifest.parse(json(join(unpacked, 'package.json')))
+    const lcm = join(unpacked, bin.lcm ?? '')
+    expect(execFileSync(process.execPath, [lcm, '--version'], { encoding: 'utf8' })).toContain(version)
+    const data = join(scratch, 'data')
+    const child = spawn(process.execPath, [lcm, 'up', '--port', '0', '--data', data], {
+      cwd: scratch,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    try {
+      for await (const text of child.stdout.setEncoding('utf8')) if (String(text).includes('Ctrl-C')) break
+      const { api } = Endpoints.parse(json(join(data, 'endpoints.json')))
+      expect(await (await fetch(api)).text()).toContain('<title>')
+      const authorization = `Bearer ${readFileSync(join(data, 'admin-token'), 'utf8').trim()}`
+      const named = async (path: string) => {
+        const answer = await fetch(`${api}/api/v1/${path}`, { headers: { authorization } })
+        return Items.parse(await answer.json()).items.map(({ name }) => name)
+      }
+      expect(await named('worker-templates')).toEqual(expect.arrayContaining(['metal', 'nested']))
+      expect(await named('lablet-definitions')).toEqual(['two-routers'])
+      child.kill('SIGTERM')
+      expect(await once(child, 'exit')).toEqual([0, null])
+    } finally {
+      child.kill('SIGKILL')
+    }
+  })
+})
