@@ -1,13 +1,17 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, CDPSession } from 'playwright-core'
 import { TOKEN } from '../api/processes.ts'
 
-export const launchBrowser = (): Promise<Browser> =>
-  chromium.launch({
-    executablePath: execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim(),
-    args: ['--no-sandbox'],
-  })
+/**
+ * A tab as people have it: one that no debugger listens to the network of. A tab that playwright opens keeps the body of every
+ * answer in its own memory for whoever may ask for it, which is 50 MB for ten thousand workers and grows with each event.
+ */
+export interface Tab {
+  /** A command of the DevTools protocol. */
+  send<T>(method: string, params?: object): Promise<T>
+  /** The value of an expression, once it is there. */
+  evaluate<T>(expression: string): Promise<T>
+  close(): Promise<void>
+}
 
 /** Notes when each frame begins. `performance.now` is the page's, so nothing of the bench is in it. */
 const FRAMES = `
@@ -15,81 +19,74 @@ const FRAMES = `
   const note = now => { window.frameStarts.push(now); requestAnimationFrame(note) }
   requestAnimationFrame(note)
 `
+const [WIDTH, HEIGHT] = [1440, 900]
 
-/** A tab of a browser that was never here before. */
-export async function newTab(browser: Browser): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-US' })
-  await context.setExtraHTTPHeaders({ authorization: `Bearer ${TOKEN}` })
-  const page = await context.newPage()
-  await page.addInitScript(FRAMES)
-  return page
-}
-
-export interface Frames {
-  /** From one frame to the next, in ms: what people see, and what a busy machine makes longer. */
-  readonly times: readonly number[]
-  /** What a frame takes of the tab's main thread on average, in ms, whatever else the machine does. */
-  readonly cpuMs: number
-}
-
-/** The frames while something was done. */
-export async function framesDuring(page: Page, work: () => Promise<unknown>): Promise<Frames> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
-  const busyMs = async () => {
-    const { metrics } = await session.send('Performance.getMetrics')
-    return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) * 1000
-  }
-  const before = await busyMs()
-  await page.evaluate('window.frameStarts = []')
-  await work()
-  const starts: number[] = await page.evaluate('window.frameStarts')
-  const cpuMs = ((await busyMs()) - before) / starts.length
-  await session.detach()
-  return { times: starts.slice(1).map((start, index) => start - (starts[index] ?? start)), cpuMs }
-}
-
-/** One step of so many pixels each frame, down and up again. */
-export const scroll = (page: Page, seconds: number, pixels: number): Promise<unknown> =>
-  page.evaluate(`new Promise(done => {
-    const end = performance.now() + ${seconds * 1000}
-    let turn = 1
-    const step = now => {
-      window.scrollBy(0, turn * ${pixels})
-      const isAtEnd = window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - 1
-      if (isAtEnd) turn = -1
-      if (window.scrollY <= 0) turn = 1
-      if (now < end) requestAnimationFrame(step)
-      else done()
-    }
-    requestAnimationFrame(step)
-  })`)
-
-/** When the first content was painted, counted from the navigation. */
-export const firstPaintMs = (page: Page): Promise<number> =>
-  page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`)
-export const sinceNavigationMs = (page: Page): Promise<number> => page.evaluate('performance.now()')
-
-export interface TabMemory {
-  /** What the tab's process holds for itself alone: what the browser's task manager shows. */
-  readonly tabMb: number
-  readonly heapMb: number
-}
-
-export async function memoryOfTab(browser: Browser, page: Page): Promise<TabMemory> {
+/** A tab of a browser that was never here before. Playwright leaves alone what it did not open itself. */
+export async function newTab(browser: Browser): Promise<Tab> {
   const session = await browser.newBrowserCDPSession()
-  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
-  const own = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => anonymousMb(id))
-  const cdp = await page.context().newCDPSession(page)
-  await cdp.send('Performance.enable')
-  const { metrics } = await cdp.send('Performance.getMetrics')
-  await cdp.detach()
-  const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN
-  return { tabMb: Math.max(...own), heapMb: Math.round(heap / 2 ** 20) }
+  const { browserContextId } = await session.send('Target.createBrowserContext')
+  const size = { width: WIDTH, height: HEIGHT }
+  const { targetId } = await session.send('Target.createTarget', { url: 'about:blank', browserContextId, ...size })
+  const { sessionId } = await session.send('Target.attachToTarget', { targetId, flatten: false })
+  const send = sender(session, sessionId)
+  await send('Emulation.setDeviceMetricsOverride', { ...size, deviceScaleFactor: 1, mobile: false })
+  await send('Emulation.setLocaleOverride', { locale: 'en-US' })
+  // Needed for the header; a byte is too little room for any body.
+  await send('Network.enable', { maxTotalBufferSize: 1, maxResourceBufferSize: 1 })
+  await send('Network.setExtraHTTPHeaders', { headers: { authorization: `Bearer ${TOKEN}` } })
+  await send('Page.enable')
+  await send('Page.addScriptToEvaluateOnNewDocument', { source: FRAMES })
+  return {
+    send,
+    async evaluate<T>(expression: string) {
+      const params = { expression, awaitPromise: true, returnByValue: true, userGesture: true }
+      const { result, exceptionDetails } = await send<Evaluated<T>>('Runtime.evaluate', params)
+      if (exceptionDetails !== undefined) throw new Error(`${expression}: ${JSON.stringify(exceptionDetails)}`)
+      return result.value
+    },
+    async close() {
+      await session.send('Target.disposeBrowserContext', { browserContextId })
+      await session.detach()
+    },
+  }
 }
 
-function anonymousMb(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const kb = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
-  return Math.round((kb('RssAnon') + kb('VmSwap')) / 1024)
+interface Evaluated<T> {
+  readonly result: { readonly value: T }
+  readonly exceptionDetails?: object
+}
+
+interface Answer {
+  readonly id?: number
+  readonly result?: unknown
+  readonly error?: object
+}
+
+function sender(session: CDPSession, sessionId: string): Tab['send'] {
+  const waiting = new Map<number, (answer: Answer) => void>()
+  let sent = 0
+  session.on('Target.receivedMessageFromTarget', ({ message }) => {
+    const answer: Answer = JSON.parse(message)
+    if (answer.id === undefined) return
+    waiting.get(answer.id)?.(answer)
+    waiting.delete(answer.id)
+  })
+  return async <T>(method: string, params: object = {}) => {
+    sent += 1
+    const id = sent
+    const answered = new Promise<Answer>(done => waiting.set(id, done))
+    await session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method, params }) })
+    const { result, error } = await answered
+    if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`)
+    return result as T
+  }
+}
+
+/** Shows an address and waits until there is something that the selector finds. */
+export async function show(tab: Tab, url: string, selector: string): Promise<void> {
+  await tab.send('Page.navigate', { url })
+  await tab.evaluate(`new Promise(done => {
+    const look = () => document.querySelector(${JSON.stringify(selector)}) ? done() : requestAnimationFrame(look)
+    look()
+  })`)
 }

@@ -83,13 +83,13 @@ export interface FleetSummary {
   readonly usdPerHour: number
 }
 
-export function summaryOf(workers: Iterable<Worker>): FleetSummary {
+export function summaryOf(workers: readonly Worker[]): FleetSummary {
   const byStatus = new Map<WorkerStatus, number>()
   let [present, usdPerHour] = [0, 0]
-  for (const worker of workers) {
+  workers.forEach(worker => {
     byStatus.set(worker.status, (byStatus.get(worker.status) ?? 0) + 1)
     if (worker.status !== 'TERMINATED') present++
     if (isSpending(worker)) usdPerHour += worker.cost_per_hour_usd
-  }
+  })
   return { byStatus, present, running: byStatus.get('RUNNING') ?? 0, usdPerHour }
 }

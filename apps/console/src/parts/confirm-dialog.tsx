@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { TextField } from './fields.tsx'
 import { Modal } from './modal.tsx'
 import { useConsole } from './wiring.ts'
 
@@ -35,21 +36,14 @@ export function ConfirmDialog({ title, verb, typed, keep = 'Cancel', onConfirm, 
       <form class="modal-body" onSubmit={submit}>
         {children}
         {typed !== null && (
-          <label class="field">
-            <span>
-              Type <code>{typed}</code> to confirm
-            </span>
-            <input
-              type="text"
-              autocomplete="off"
-              autocapitalize="off"
-              spellcheck={false}
-              value={given}
-              onInput={event => {
-                given.value = event.currentTarget.value
-              }}
-            />
-          </label>
+          <TextField
+            label={
+              <>
+                Type <code>{typed}</code> to confirm
+              </>
+            }
+            value={given}
+          />
         )}
         <footer class="modal-foot">
           <button type="button" class="button" onClick={close}>

@@ -1,4 +1,6 @@
+import { SearchField } from '../../parts/filters.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
+import { NoMatch } from '../../parts/listing.tsx'
 import { PageState } from '../../parts/page-states.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { isAllowed } from '../../permission.ts'
@@ -64,16 +66,12 @@ function Filters({ filter }: { filter: AuditFilter }) {
         ))}
         {filter.resource !== '' && <ResourceChip resource={filter.resource} onClear={() => set({ resource: '' })} />}
       </fieldset>
-      <label class="search">
-        <NamedIcon name="search" />
-        <span class="sr-only">Search the audit</span>
-        <input
-          type="search"
-          placeholder="Who, what, why"
-          value={filter.text}
-          onInput={event => set({ text: event.currentTarget.value })}
-        />
-      </label>
+      <SearchField
+        label="Search the audit"
+        placeholder="Who, what, why"
+        text={filter.text}
+        onText={text => set({ text })}
+      />
     </search>
   )
 }
@@ -90,18 +88,12 @@ function ResourceChip({ resource, onClear }: { resource: string; onClear: () => 
   )
 }
 
-function NoEntry({ isFiltered }: { isFiltered: boolean }) {
-  const { router } = useConsole()
-  if (!isFiltered) return <p class="no-match">Nothing is on record here.</p>
-  return (
-    <div class="no-match">
-      <p>No entry that was read so far matches.</p>
-      <button type="button" class="button" onClick={() => router.replace(auditHash(NO_FILTER))}>
-        Show all
-      </button>
-    </div>
+const NoEntry = ({ isFiltered }: { isFiltered: boolean }) =>
+  isFiltered ? (
+    <NoMatch all={auditHash(NO_FILTER)}>No entry that was read so far matches.</NoMatch>
+  ) : (
+    <p class="no-match">Nothing is on record here.</p>
   )
-}
 
 const Foot = ({ audit, shownCount }: { audit: ReturnType<typeof useAudit>; shownCount: number }) => (
   <footer class="audit-foot">

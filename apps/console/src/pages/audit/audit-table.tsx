@@ -1,22 +1,17 @@
 import { toMs } from '@lcm/domain/instant'
 import { NamedIcon } from '../../parts/icons.tsx'
+import { TableHead } from '../../parts/table-head.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { dayAndTimeText, momentText } from '../../wording.ts'
 import { type AuditFilter, actionText, auditHash, changesOf, type Entry, type FieldChange } from './audit-log.ts'
 import { thingOf } from './audited-thing.ts'
 
+const COLUMNS = ['When', 'Who', 'Did', 'To', 'What changed, and why']
+
 export const AuditTable = ({ entries, filter }: { entries: readonly Entry[]; filter: AuditFilter }) => (
   <table class="audit-table">
     <caption class="sr-only">Who did what, newest first</caption>
-    <thead>
-      <tr>
-        <th scope="col">When</th>
-        <th scope="col">Who</th>
-        <th scope="col">Did</th>
-        <th scope="col">To</th>
-        <th scope="col">What changed, and why</th>
-      </tr>
-    </thead>
+    <TableHead columns={COLUMNS} />
     <tbody>
       {entries.map(entry => (
         <EntryRow key={entry.id} entry={entry} filter={filter} />

@@ -1,11 +1,14 @@
 import { toMs } from '@lcm/domain/instant'
 import { useSignal } from '@preact/signals'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { TableHead } from '../../parts/table-head.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { timeText } from '../../wording.ts'
 import { isFailed } from './machine-view.ts'
 import type { JournalEntry } from './sim-client.ts'
 import type { Sim } from './use-sim.ts'
+
+const COLUMNS = ['At', 'Call', 'Region', 'Answer', 'About']
 
 const EVERY_MS = 2_000
 const READ_MAX = 500
@@ -49,15 +52,7 @@ export function JournalCard({ sim }: { sim: Sim }) {
 const Calls = ({ calls }: { calls: readonly JournalEntry[] }) => (
   <ScrollBox label="Request journal">
     <table class="calls">
-      <thead>
-        <tr>
-          <th scope="col">At</th>
-          <th scope="col">Call</th>
-          <th scope="col">Region</th>
-          <th scope="col">Answer</th>
-          <th scope="col">About</th>
-        </tr>
-      </thead>
+      <TableHead columns={COLUMNS} />
       <tbody>
         {calls.map((call, index) => (
           <tr key={`${call.at} ${call.invocation_id} ${call.attempt} ${index}`} class={isFailed(call) ? 'failed' : ''}>

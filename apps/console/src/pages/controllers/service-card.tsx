@@ -2,6 +2,7 @@ import { Age } from '../../parts/age.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { NamedIcon, ShapeIcon } from '../../parts/icons.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { TableHead } from '../../parts/table-head.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { isAllowed } from '../../permission.ts'
 import { durationText } from '../../wording.ts'
@@ -15,6 +16,8 @@ import {
   verdictOf,
 } from './service-view.ts'
 import type { LeaderAsks } from './use-leader-asks.ts'
+
+const COLUMNS = ['Replica', 'Role', 'Term', 'Queue', 'Retries', 'Watch', 'Last sweep', 'Heard']
 
 interface CardProps {
   readonly service: Service
@@ -64,18 +67,7 @@ const VerdictBadge = ({ verdict: { tone, text } }: { verdict: Verdict }) => (
 const Replicas = ({ service }: { service: Service }) => (
   <ScrollBox label={`Replicas of ${service.service}`}>
     <table class="replicas">
-      <thead>
-        <tr>
-          <th scope="col">Replica</th>
-          <th scope="col">Role</th>
-          <th scope="col">Term</th>
-          <th scope="col">Queue</th>
-          <th scope="col">Retries</th>
-          <th scope="col">Watch</th>
-          <th scope="col">Last sweep</th>
-          <th scope="col">Heard</th>
-        </tr>
-      </thead>
+      <TableHead columns={COLUMNS} />
       <tbody>
         {service.instances.map(replica => (
           <ReplicaRow key={replica.id} replica={replica} service={service} />

@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import type { ComponentChildren } from 'preact'
+import { Fact } from '../../parts/fact.tsx'
 import { PageState } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
@@ -52,14 +52,14 @@ const NoSuchDefinition = ({ id }: { id: string }) => (
 )
 
 const Head = ({ definition }: { definition: Definition }) => (
-  <header class="worker-head">
+  <header class="thing-head">
     <nav aria-label="Breadcrumb">
       <a href="#/definitions">Definitions</a> <span aria-hidden="true">/</span>{' '}
       <span class="mono">{definition.name}</span>
     </nav>
     <h1 tabIndex={-1}>{definition.title || definition.name}</h1>
     <DefinitionActions definition={definition} without={['preview']} />
-    <p class="worker-line">
+    <p class="thing-line">
       <StatusBadge status={definition.status} />
       <Versions definition={definition} />
     </p>
@@ -125,13 +125,6 @@ function versionsText({ min, max }: Definition['cml_version']): string {
   if (max === null) return `${min} or newer`
   return min === null ? `up to ${max}` : `${min} to ${max}`
 }
-
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div class="fact">
-    <dt>{name}</dt>
-    <dd>{children ?? <span class="muted">none</span>}</dd>
-  </div>
-)
 
 const Ports = ({ definition: { port_template } }: { definition: Definition }) => (
   <section class="card" aria-labelledby="ports-title">

@@ -1,11 +1,14 @@
 import { useSignal } from '@preact/signals'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
+import { TableHead } from '../../parts/table-head.tsx'
 import { definitionHash } from '../../router.ts'
 import { countText } from '../../wording.ts'
 import { DefinitionActions } from './definition-actions.tsx'
 import type { Definition, DefinitionGroup } from './definition-groups.ts'
 import { SyncState } from './sync-state.tsx'
+
+const COLUMNS = ['Definition', 'Version', 'Status', 'Needs', 'Ports', 'Topology', 'Actions']
 
 interface TableProps {
   readonly groups: readonly DefinitionGroup[]
@@ -15,19 +18,7 @@ interface TableProps {
 
 export const DefinitionTable = ({ groups, isOpen }: TableProps) => (
   <table class="listing definitions">
-    <thead>
-      <tr>
-        <th scope="col">Definition</th>
-        <th scope="col">Version</th>
-        <th scope="col">Status</th>
-        <th scope="col">Needs</th>
-        <th scope="col">Ports</th>
-        <th scope="col">Topology</th>
-        <th scope="col">
-          <span class="sr-only">Actions</span>
-        </th>
-      </tr>
-    </thead>
+    <TableHead columns={COLUMNS} />
     {groups.map(group => (
       <Group key={`${group.name} ${isOpen}`} group={group} isOpen={isOpen} />
     ))}

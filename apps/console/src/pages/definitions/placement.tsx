@@ -3,11 +3,14 @@ import { NamedIcon } from '../../parts/icons.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { VERDICTS } from '../../parts/placement-preview.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { TableHead } from '../../parts/table-head.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
 import { workerHash } from '../../router.ts'
 import { fullName } from './definition-acts.ts'
 import { byCategory, CATEGORY_WORDS } from './refusals.ts'
+
+const COLUMNS = ['Worker', 'Score', 'CPU', 'Memory']
 
 type Preview = AnswerOf<'previewPlacement'>
 const EVERY_MS = 5_000
@@ -68,14 +71,7 @@ const Candidates = ({ candidates }: { candidates: Preview['candidates'] }) => (
   <ScrollBox label="Workers that could take it">
     <table class="placement-table">
       <caption>Could take it, best first</caption>
-      <thead>
-        <tr>
-          <th scope="col">Worker</th>
-          <th scope="col">Score</th>
-          <th scope="col">CPU</th>
-          <th scope="col">Memory</th>
-        </tr>
-      </thead>
+      <TableHead columns={COLUMNS} />
       <tbody>
         {candidates.map(({ worker_id, worker_name, score, before, after }) => (
           <tr key={worker_id}>

@@ -3,7 +3,7 @@ import { Age } from '../../parts/age.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
-import { useRowWindow } from '../../parts/use-row-window.ts'
+import { WindowedTable } from '../../parts/windowed-table.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { isAllowed } from '../../permission.ts'
 import { sessionHash, workerHash } from '../../router.ts'
@@ -12,40 +12,13 @@ import { ACT_WORDS, askLab, needsConfirmation, nodesText, type Offer, offersOf, 
 
 const COLUMNS = ['Lab', 'Status', 'Worker', 'Session', 'Nodes', 'Ports', 'Seen', 'Actions'] as const
 
-/** Only the rows near the viewport exist: every CML may have hundreds. */
-export function LabTable({ labs }: { labs: readonly LabRecord[] }) {
-  const { table, first, end, rowPx } = useRowWindow(labs.length)
-  return (
-    <table ref={table} class="listing labs" aria-rowcount={labs.length + 1}>
-      <thead>
-        <tr>
-          {COLUMNS.map(column => (
-            <th key={column} scope="col" class={`col-${column.toLowerCase()}`}>
-              {column === 'Actions' ? <span class="sr-only">{column}</span> : column}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <Spacer heightPx={first * rowPx} />
-      <tbody>
-        {labs.slice(first, end).map((lab, index) => (
-          <LabRow key={lab.id} lab={lab} rowIndex={first + index + 2} />
-        ))}
-      </tbody>
-      <Spacer heightPx={(labs.length - end) * rowPx} />
-    </table>
-  )
-}
-
-/** Stands for the rows that are not there. It is always there itself, or the body would be made anew when it comes. */
-const Spacer = ({ heightPx }: { heightPx: number }) => (
-  <tbody class="spacer" aria-hidden="true">
-    {heightPx > 0 && (
-      <tr>
-        <td colSpan={COLUMNS.length} style={{ height: `${heightPx}px` }} />
-      </tr>
-    )}
-  </tbody>
+export const LabTable = ({ labs }: { labs: readonly LabRecord[] }) => (
+  <WindowedTable
+    class="listing labs"
+    columns={COLUMNS}
+    items={labs}
+    row={(lab, rowIndex) => <LabRow key={lab.id} lab={lab} rowIndex={rowIndex} />}
+  />
 )
 
 function LabRow({ lab, rowIndex }: { lab: LabRecord; rowIndex: number }) {

@@ -1,9 +1,9 @@
 import { LAB_STATUSES, type LabRecord } from '@lcm/domain/lablet/lab-record'
-import { NamedIcon, StatusIcon } from '../../parts/icons.tsx'
+import { Pick, SearchField, StatusChips } from '../../parts/filters.tsx'
+import { Headline, NoMatch } from '../../parts/listing.tsx'
 import { PageState } from '../../parts/page-states.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import type { Query } from '../../router.ts'
-import { toneOf } from '../../status-look.ts'
 import { countText } from '../../wording.ts'
 import { filterOf, inOrder, type LabFilter, labsHash, matches, NO_FILTER } from './lab-filter.ts'
 import { LabTable } from './lab-table.tsx'
@@ -17,26 +17,18 @@ export function LabsPage({ query }: { query: Query }) {
   const shown = inOrder(labs.filter(lab => matches(lab, filter, workers.get(lab.worker_id)?.name ?? '')))
   return (
     <section class="page">
-      <Headline labs={labs} />
+      <LabsHeadline labs={labs} />
       <FilterBar filter={filter} labs={labs} />
-      {shown.length > 0 ? <LabTable labs={shown} /> : <NoMatch />}
+      {shown.length > 0 ? <LabTable labs={shown} /> : <NoMatch all={labsHash(NO_FILTER)}>No lab matches.</NoMatch>}
     </section>
   )
 }
 
-function Headline({ labs }: { labs: readonly LabRecord[] }) {
+function LabsHeadline({ labs }: { labs: readonly LabRecord[] }) {
   const present = labs.filter(({ status }) => status !== 'DELETED')
   const bound = present.filter(({ session_id }) => session_id !== null).length
-  return (
-    <header class="headline">
-      <div>
-        <h1 tabIndex={-1}>Labs</h1>
-        <p class="muted">
-          {countText(present.length, 'lab')} on all workers, {bound} for a session
-        </p>
-      </div>
-    </header>
-  )
+  const summary = `${countText(present.length, 'lab')} on all workers, ${bound} for a session`
+  return <Headline title="Labs" summary={summary} />
 }
 
 interface FilterProps {
@@ -44,106 +36,50 @@ interface FilterProps {
   readonly labs: readonly LabRecord[]
 }
 
+const BOUND = [
+  { value: 'yes', name: 'For a session' },
+  { value: 'no', name: 'Unbound' },
+]
+
 function FilterBar({ filter, labs }: FilterProps) {
-  const { router } = useConsole()
+  const { router, state } = useConsole()
   const choose = (changes: Partial<LabFilter>) => router.replace(labsHash({ ...filter, ...changes }))
-  return (
-    <search class="filters labs-filters">
-      <StatusChips filter={filter} labs={labs} choose={choose} />
-      <span class="filter-picks">
-        <label class="pick">
-          <span class="sr-only">Session</span>
-          <select
-            value={filter.isBound === null ? '' : filter.isBound ? 'yes' : 'no'}
-            onChange={event => choose({ isBound: filterOf({ bound: event.currentTarget.value }).isBound })}
-          >
-            <option value="">Bound or not</option>
-            <option value="yes">For a session</option>
-            <option value="no">Unbound</option>
-          </select>
-        </label>
-        <WorkerField filter={filter} labs={labs} choose={choose} />
-        <label class="search">
-          <NamedIcon name="search" />
-          <span class="sr-only">Search labs</span>
-          <input
-            type="search"
-            placeholder="Title, owner, id…"
-            value={filter.text}
-            onInput={event => choose({ text: event.currentTarget.value })}
-          />
-        </label>
-      </span>
-    </search>
-  )
-}
-
-interface ChoiceProps extends FilterProps {
-  readonly choose: (changes: Partial<LabFilter>) => void
-}
-
-function StatusChips({ filter, labs, choose }: ChoiceProps) {
   const countOf = (status: LabRecord['status']) => labs.filter(lab => lab.status === status).length
-  const toggled = (status: LabRecord['status']) =>
-    filter.statuses.includes(status) ? filter.statuses.filter(each => each !== status) : [...filter.statuses, status]
+  const workerIds = new Set(labs.map(({ worker_id }) => worker_id))
+  if (filter.workerId !== '') workerIds.add(filter.workerId)
+  const workers = [...workerIds].map(id => ({ value: id, name: state.live.worker.get(id)?.name ?? id }))
   return (
-    <fieldset class="chips">
-      <legend class="sr-only">Filter by status</legend>
-      <button
-        type="button"
-        class="chip"
-        aria-pressed={filter.statuses.length === 0}
-        onClick={() => choose({ statuses: [] })}
-      >
-        All <span class="number">{labs.length - countOf('DELETED')}</span>
-      </button>
-      {LAB_STATUSES.filter(status => countOf(status) > 0 || filter.statuses.includes(status)).map(status => (
-        <button
-          key={status}
-          type="button"
-          class={`chip tone-${toneOf(status)}`}
-          aria-pressed={filter.statuses.includes(status)}
-          onClick={() => choose({ statuses: toggled(status) })}
-        >
-          <StatusIcon status={status} />
-          {status} <span class="number">{countOf(status)}</span>
-        </button>
-      ))}
-    </fieldset>
-  )
-}
-
-function WorkerField({ filter, labs, choose }: ChoiceProps) {
-  const { state } = useConsole()
-  const ids = new Set(labs.map(({ worker_id }) => worker_id))
-  if (filter.workerId !== '') ids.add(filter.workerId)
-  const named = [...ids].map(id => ({ id, name: state.live.worker.get(id)?.name ?? id }))
-  return (
-    <label class="pick">
-      <span class="sr-only">Worker</span>
-      <select value={filter.workerId} onChange={event => choose({ workerId: event.currentTarget.value })}>
-        <option value="">Any worker</option>
-        {named
-          .toSorted((a, b) => a.name.localeCompare(b.name))
-          .map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-      </select>
-    </label>
-  )
-}
-
-function NoMatch() {
-  const { router } = useConsole()
-  return (
-    <div class="no-match">
-      <p>No lab matches.</p>
-      <button type="button" class="button" onClick={() => router.replace(labsHash(NO_FILTER))}>
-        Show all
-      </button>
-    </div>
+    <search class="filters">
+      <StatusChips
+        statuses={LAB_STATUSES.filter(status => countOf(status) > 0 || filter.statuses.includes(status))}
+        countOf={countOf}
+        allCount={labs.length - countOf('DELETED')}
+        chosen={filter.statuses}
+        onChoose={statuses => choose({ statuses })}
+      />
+      <div class="narrowing">
+        <Pick
+          label="Session"
+          any="Bound or not"
+          options={BOUND}
+          chosen={filter.isBound === null ? '' : filter.isBound ? 'yes' : 'no'}
+          onPick={bound => choose({ isBound: filterOf({ bound }).isBound })}
+        />
+        <Pick
+          label="Worker"
+          any="Any worker"
+          options={workers.toSorted((a, b) => a.name.localeCompare(b.name))}
+          chosen={filter.workerId}
+          onPick={workerId => choose({ workerId })}
+        />
+        <SearchField
+          label="Search labs"
+          placeholder="Title, owner, id…"
+          text={filter.text}
+          onText={text => choose({ text })}
+        />
+      </div>
+    </search>
   )
 }
 

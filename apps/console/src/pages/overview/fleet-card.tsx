@@ -1,6 +1,5 @@
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
-import { StatusIcon } from '../../parts/icons.tsx'
-import { pageHash } from '../../router.ts'
+import { StatusCounts } from '../../parts/status-counts.tsx'
 import { toneOf } from '../../status-look.ts'
 import type { FleetSummary } from '../../worker-view.ts'
 
@@ -23,17 +22,7 @@ export function FleetCard({ summary }: { summary: FleetSummary }) {
           <span key={status} class={`fleet-part tone-${toneOf(status)}`} style={{ flexGrow: count }} />
         ))}
       </div>
-      <ul class="fleet-counts">
-        {counts.map(({ status, count }) => (
-          <li key={status}>
-            <a class={`fleet-count tone-${toneOf(status)}`} href={pageHash('workers', { status })}>
-              <StatusIcon status={status} />
-              <span>{status}</span>
-              <span class="number">{count}</span>
-            </a>
-          </li>
-        ))}
-      </ul>
+      <StatusCounts class="fleet-counts" page="workers" counts={counts} />
       {counts.length === 0 && <p class="muted">No worker is there.</p>}
     </section>
   )

@@ -2,6 +2,7 @@ import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { useEffect, useRef } from 'preact/hooks'
 import { StatusIcon } from '../../parts/icons.tsx'
+import { StatusCounts } from '../../parts/status-counts.tsx'
 import { pageHash, sessionHash } from '../../router.ts'
 import { toneOf } from '../../status-look.ts'
 import { type Bar, type Day, dayOf, placeOf, todayOf } from './today.ts'
@@ -23,17 +24,7 @@ export function TodayCard({ sessions, nowMs }: { sessions: readonly LabletSessio
     <section class="card today" aria-labelledby="today-title">
       <header class="today-head">
         <h2 id="today-title">Sessions today</h2>
-        <ul class="today-counts">
-          {counts.map(({ status, count }) => (
-            <li key={status}>
-              <a class={`fleet-count tone-${toneOf(status)}`} href={pageHash('sessions', { status })}>
-                <StatusIcon status={status} />
-                <span>{status}</span>
-                <span class="number">{count}</span>
-              </a>
-            </li>
-          ))}
-        </ul>
+        <StatusCounts class="today-counts" page="sessions" counts={counts} />
         <a class="today-all" href={pageHash('sessions')}>
           All sessions
         </a>

@@ -1,7 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { ComponentChildren } from 'preact'
-import { Age } from '../../parts/age.tsx'
+import { Fact } from '../../parts/fact.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { dayAndTimeText, durationText, momentText } from '../../wording.ts'
@@ -27,32 +26,6 @@ export function SessionFacts({ session }: { session: LabletSession }) {
         <Fact name="Updated">{momentText(toMs(session.updated_at))}</Fact>
         <Fact name="Version">{session.version}</Fact>
       </dl>
-    </section>
-  )
-}
-
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div class="fact">
-    <dt>{name}</dt>
-    <dd>{children ?? <span class="muted">none</span>}</dd>
-  </div>
-)
-
-export function SessionConditions({ session }: { session: LabletSession }) {
-  const { conditions } = session
-  if (conditions.length === 0) return null
-  return (
-    <section class="card" aria-labelledby="conditions-title">
-      <h2 id="conditions-title">Conditions</h2>
-      <ul class="conditions">
-        {conditions.map(condition => (
-          <li key={condition.type}>
-            <strong>{condition.type}</strong> is {condition.status ? 'true' : 'false'} for{' '}
-            <Age since={condition.since} />
-            <span class="muted">{condition.message || condition.reason}</span>
-          </li>
-        ))}
-      </ul>
     </section>
   )
 }

@@ -1,5 +1,6 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { Age } from '../../parts/age.tsx'
+import { ConditionsCard } from '../../parts/conditions-card.tsx'
 import { PageState } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { WhyPanel } from '../../parts/why-panel.tsx'
@@ -8,7 +9,7 @@ import { definitionHash, pageHash, workerHash } from '../../router.ts'
 import { AccessCard } from './access-card.tsx'
 import { SessionActions } from './session-actions.tsx'
 import { SessionBadge } from './session-badge.tsx'
-import { SessionConditions, SessionFacts, SessionHistory } from './session-facts.tsx'
+import { SessionFacts, SessionHistory } from './session-facts.tsx'
 import { doingText, isWaiting, ownerText } from './session-view.ts'
 import { SlotCard } from './slot-card.tsx'
 import { StepsCard } from './steps-card.tsx'
@@ -26,7 +27,7 @@ export function SessionPage({ id }: { id: string }) {
         <div>
           <AccessCard session={session} />
           <StepsCard session={session} />
-          <SessionConditions session={session} />
+          <ConditionsCard conditions={session.conditions} />
           <SessionHistory session={session} />
         </div>
         <div>
@@ -74,7 +75,7 @@ function SessionHead({ session }: { session: LabletSession }) {
   const { state } = useConsole()
   const { definition, worker_id, lab_record_id } = session
   return (
-    <header class="session-head">
+    <header class="thing-head">
       <nav aria-label="Breadcrumb">
         <a href={pageHash('sessions')}>Sessions</a> <span aria-hidden="true">/</span>{' '}
         <span class="mono">{session.id}</span>
@@ -83,7 +84,7 @@ function SessionHead({ session }: { session: LabletSession }) {
         {definition.name} <span class="muted">{definition.version}</span>
       </h1>
       <SessionActions session={session} place="page" />
-      <p class="session-line">
+      <p class="thing-line session-line">
         <SessionBadge session={session} />
         <span>
           for <Age since={session.entered_status_at} />

@@ -1,5 +1,5 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { useRowWindow } from '../../parts/use-row-window.ts'
+import { WindowedTable } from '../../parts/windowed-table.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { sessionHash, workerHash } from '../../router.ts'
 import { SessionActions } from './session-actions.tsx'
@@ -8,40 +8,14 @@ import { doingText, isWaiting, ownerText, slotNote, slotText } from './session-v
 
 const COLUMNS = ['Session', 'Status', 'Slot', 'Owner', 'Worker', 'Doing', 'Actions'] as const
 
-/** Only the rows near the viewport exist, so that a thousand are as quick as ten. */
-export function SessionTable({ sessions }: { sessions: readonly LabletSession[] }) {
-  const { table, first, end, rowPx } = useRowWindow(sessions.length)
-  return (
-    <table ref={table} class="workers sessions" aria-rowcount={sessions.length + 1} aria-labelledby="table-title">
-      <thead>
-        <tr>
-          {COLUMNS.map(column => (
-            <th key={column} scope="col" class={`col-${column.toLowerCase()}`}>
-              {column === 'Actions' ? <span class="sr-only">{column}</span> : column}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <Spacer heightPx={first * rowPx} />
-      <tbody>
-        {sessions.slice(first, end).map((session, index) => (
-          <SessionRow key={session.id} session={session} rowIndex={first + index + 2} />
-        ))}
-      </tbody>
-      <Spacer heightPx={(sessions.length - end) * rowPx} />
-    </table>
-  )
-}
-
-/** Stands for the rows that are not there. */
-const Spacer = ({ heightPx }: { heightPx: number }) => (
-  <tbody class="spacer" aria-hidden="true">
-    {heightPx > 0 && (
-      <tr>
-        <td colSpan={COLUMNS.length} style={{ height: `${heightPx}px` }} />
-      </tr>
-    )}
-  </tbody>
+export const SessionTable = ({ sessions }: { sessions: readonly LabletSession[] }) => (
+  <WindowedTable
+    class="workers sessions"
+    columns={COLUMNS}
+    items={sessions}
+    row={(session, rowIndex) => <SessionRow key={session.id} session={session} rowIndex={rowIndex} />}
+    labelledBy="table-title"
+  />
 )
 
 function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: number }) {

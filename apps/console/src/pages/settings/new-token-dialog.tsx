@@ -1,6 +1,7 @@
 import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
 import { ROLES, SERVICES } from '@lcm/domain/actor'
 import { type Signal, useSignal } from '@preact/signals'
+import { SelectField, TextField } from '../../parts/fields.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { EXPIRIES, expiryAt } from './token-expiry.ts'
@@ -29,23 +30,12 @@ export function NewTokenDialog({ onMade }: { onMade: (token: AnswerOf<'createTok
       isComplete={draft.name.value.trim() !== ''}
       send={async () => onMade(await client.call('createToken', { body: bodyOf(draft, nowMs.peek()) }))}
     >
-      <label class="field">
-        <span>Name</span>
-        <input
-          type="text"
-          maxLength={64}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder="what it is for"
-          value={draft.name}
-          onInput={event => {
-            draft.name.value = event.currentTarget.value
-          }}
-        />
-      </label>
-      <Choice label="Role" chosen={draft.role} options={ROLES} />
-      {draft.role.value === 'controller' && <Choice label="Service" chosen={draft.service} options={CONTROLLERS} />}
-      <Choice label="Expires" chosen={draft.expiry} options={EXPIRIES.map(({ name }) => name)} />
+      <TextField label="Name" value={draft.name} maxLength={64} placeholder="what it is for" />
+      <SelectField label="Role" chosen={draft.role} options={ROLES} />
+      {draft.role.value === 'controller' && (
+        <SelectField label="Service" chosen={draft.service} options={CONTROLLERS} />
+      )}
+      <SelectField label="Expires" chosen={draft.expiry} options={EXPIRIES.map(({ name }) => name)} />
     </FormDialog>
   )
 }
@@ -61,27 +51,3 @@ function bodyOf({ name, role, service, expiry }: Draft, nowMs: number): BodyInpu
     ...(expires_at === null ? {} : { expires_at }),
   }
 }
-
-interface ChoiceProps {
-  readonly label: string
-  readonly chosen: Signal<string>
-  readonly options: readonly string[]
-}
-
-const Choice = ({ label, chosen, options }: ChoiceProps) => (
-  <label class="field">
-    <span>{label}</span>
-    <select
-      value={chosen}
-      onChange={event => {
-        chosen.value = event.currentTarget.value
-      }}
-    >
-      {options.map(option => (
-        <option key={option} value={option}>
-          {option}
-        </option>
-      ))}
-    </select>
-  </label>
-)

@@ -1,10 +1,10 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import { Age } from '../../parts/age.tsx'
+import { Fact } from '../../parts/fact.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
 import { durationText, momentText } from '../../wording.ts'
-import { Fact } from './worker-facts.tsx'
 
 /** When somebody last used it, and what idleness leads to. */
 export function ActivityCard({ worker }: { worker: WorkerView }) {

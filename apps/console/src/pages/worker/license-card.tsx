@@ -3,6 +3,8 @@ import type { License } from '@lcm/domain/worker/parts'
 import { useSignal } from '@preact/signals'
 import { Age } from '../../parts/age.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { Fact } from '../../parts/fact.tsx'
+import { TextField } from '../../parts/fields.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { useConsole } from '../../parts/wiring.ts'
@@ -10,7 +12,6 @@ import { isAllowed } from '../../permission.ts'
 import type { Tone } from '../../status-look.ts'
 import { askByForm } from '../workers/ask-worker.ts'
 import { OfWorker } from '../workers/worker-dialog.tsx'
-import { Fact } from './worker-facts.tsx'
 
 const LOOKS: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiting' | 'close' | 'key']>> = {
   UNREGISTERED: ['grey', 'key'],
@@ -104,32 +105,8 @@ function RegisterOf({ worker }: { worker: WorkerView }) {
         )
       }
     >
-      <label class="field">
-        <span>Product</span>
-        <input
-          type="text"
-          maxLength={64}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder="CML_Enterprise"
-          value={product}
-          onInput={event => {
-            product.value = event.currentTarget.value
-          }}
-        />
-      </label>
-      <label class="field">
-        <span>Token</span>
-        <input
-          type="password"
-          maxLength={4096}
-          autocomplete="off"
-          value={token}
-          onInput={event => {
-            token.value = event.currentTarget.value
-          }}
-        />
-      </label>
+      <TextField label="Product" value={product} maxLength={64} placeholder="CML_Enterprise" />
+      <TextField label="Token" value={token} maxLength={4096} isSecret />
       <p class="muted">It is kept encrypted, handed to the worker's CML alone, and can't be read back.</p>
     </FormDialog>
   )

@@ -2,6 +2,7 @@ import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { toMs } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { ComponentChildren } from 'preact'
+import { Fact } from '../../parts/fact.tsx'
 import { momentText } from '../../wording.ts'
 
 export function WorkerFacts({ worker }: { worker: WorkerView }) {
@@ -59,10 +60,3 @@ function endpointOf({ https_endpoint: endpoint }: Worker): ComponentChildren {
     </a>
   )
 }
-
-export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div class="fact">
-    <dt>{name}</dt>
-    <dd>{children ?? <span class="muted">none</span>}</dd>
-  </div>
-)

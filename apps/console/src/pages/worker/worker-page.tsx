@@ -2,6 +2,7 @@ import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Instant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../parts/age.tsx'
+import { ConditionsCard } from '../../parts/conditions-card.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { NotFound } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
@@ -36,7 +37,7 @@ export function WorkerPage({ id }: { id: string }) {
         </div>
         <div>
           <Boot worker={worker} />
-          <Conditions worker={worker} />
+          <ConditionsCard conditions={otherConditions(worker)} />
           <LedgerCard worker={worker} />
           <LicenseCard worker={worker} />
           <ActivityCard worker={worker} />
@@ -57,7 +58,7 @@ const NoSuchWorker = ({ id }: { id: string }) => (
 )
 
 const WorkerHead = ({ worker }: { worker: WorkerView }) => (
-  <header class="worker-head">
+  <header class="thing-head">
     <nav aria-label="Breadcrumb">
       <a href="#/workers">Workers</a> <span aria-hidden="true">/</span> <span class="mono">{worker.id}</span>
     </nav>
@@ -71,7 +72,7 @@ const WorkerHead = ({ worker }: { worker: WorkerView }) => (
       {worker.cordoned && <span class="mark word">cordoned</span>}
     </h1>
     <PageActions worker={worker} />
-    <p class="worker-line">
+    <p class="thing-line">
       <WorkerStatusBadge worker={worker} />
       <span>
         for <Age since={worker.entered_status_at} />
@@ -127,22 +128,3 @@ const StageAge = ({ state, since }: { state: 'passed' | 'now'; since: Instant })
       waiting for <Age since={since} />
     </>
   )
-
-function Conditions({ worker }: { worker: Worker }) {
-  const conditions = otherConditions(worker)
-  if (conditions.length === 0) return null
-  return (
-    <section class="card" aria-labelledby="conditions-title">
-      <h2 id="conditions-title">Conditions</h2>
-      <ul class="conditions">
-        {conditions.map(condition => (
-          <li key={condition.type}>
-            <strong>{condition.type}</strong> is {condition.status ? 'true' : 'false'} for{' '}
-            <Age since={condition.since} />
-            <span class="muted">{condition.message || condition.reason}</span>
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-}

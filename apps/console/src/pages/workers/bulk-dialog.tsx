@@ -1,6 +1,7 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { TextField } from '../../parts/fields.tsx'
 import { StatusIcon } from '../../parts/icons.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { useConsole } from '../../parts/wiring.ts'
@@ -110,20 +111,15 @@ function BulkForm({ plan, act, isGrave, onRun, onCancel, children }: BulkFormPro
       {children}
       <LeftOut plan={plan} />
       {isGrave && count > 0 && (
-        <label class="field">
-          <span>
-            Type <code>{count}</code>, the number of workers, to confirm
-          </span>
-          <input
-            type="text"
-            inputmode="numeric"
-            autocomplete="off"
-            value={given}
-            onInput={event => {
-              given.value = event.currentTarget.value
-            }}
-          />
-        </label>
+        <TextField
+          label={
+            <>
+              Type <code>{count}</code>, the number of workers, to confirm
+            </>
+          }
+          value={given}
+          inputmode="numeric"
+        />
       )}
       <footer class="modal-foot">
         <button type="button" class="button" onClick={onCancel}>

@@ -1,6 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type Signal, useSignal } from '@preact/signals'
+import { SelectField, TextField } from '../../parts/fields.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { usdText } from '../../wording.ts'
@@ -26,8 +27,13 @@ export function CreateDialog() {
   return (
     <FormDialog title="New worker" verb="Create worker" isComplete={draft.template.value !== ''} send={create}>
       <TemplateField templates={templates} chosen={draft.template} />
-      <RegionField regions={state.info.value?.regions ?? []} chosen={draft.region} />
-      <NameField name={draft.name} />
+      <SelectField
+        label="Region"
+        chosen={draft.region}
+        options={state.info.value?.regions ?? []}
+        none="the server's default"
+      />
+      <TextField label="Name" note="optional" value={draft.name} maxLength={128} placeholder="chosen for you" />
     </FormDialog>
   )
 }
@@ -78,41 +84,3 @@ function TemplateChoice({ template, chosen }: { template: WorkerTemplate; chosen
     </label>
   )
 }
-
-const RegionField = ({ regions, chosen }: { regions: readonly string[]; chosen: Signal<string> }) => (
-  <label class="field">
-    <span>Region</span>
-    <select
-      value={chosen}
-      onChange={event => {
-        chosen.value = event.currentTarget.value
-      }}
-    >
-      {regions.length === 0 && <option value="">the server's default</option>}
-      {regions.map(region => (
-        <option key={region} value={region}>
-          {region}
-        </option>
-      ))}
-    </select>
-  </label>
-)
-
-const NameField = ({ name }: { name: Signal<string> }) => (
-  <label class="field">
-    <span>
-      Name <span class="muted">optional</span>
-    </span>
-    <input
-      type="text"
-      maxLength={128}
-      autocomplete="off"
-      spellcheck={false}
-      placeholder="chosen for you"
-      value={name}
-      onInput={event => {
-        name.value = event.currentTarget.value
-      }}
-    />
-  </label>
-)

@@ -1,5 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { useSignal } from '@preact/signals'
+import { TextField } from '../../parts/fields.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Refusal } from '../../parts/modal.tsx'
 import { useConsole } from '../../parts/wiring.ts'
@@ -26,19 +27,7 @@ function EditOf({ worker }: { worker: WorkerView }) {
         askByForm(asks, worker, 'change', client => client.call('patchWorker', { params: { id: worker.id }, body }))
       }
     >
-      <label class="field">
-        <span>Name</span>
-        <input
-          type="text"
-          maxLength={128}
-          autocomplete="off"
-          spellcheck={false}
-          value={name}
-          onInput={event => {
-            name.value = event.currentTarget.value
-          }}
-        />
-      </label>
+      <TextField label="Name" value={name} maxLength={128} />
       <label class="field">
         <span>
           Labels <span class="muted">name=value, one a line</span>

@@ -85,10 +85,13 @@ function compareKeys(a: Key, b: Key, isDown: boolean): number {
   return (isDown ? -1 : 1) * (typeof a === 'string' ? compare(a, String(b)) : compare(a, Number(b)))
 }
 
+/** Kept from one order to the next and changed in place: ten thousand new ones each time would be most of what the tab throws away. */
 interface Entry {
-  readonly worker: WorkerView
-  readonly key: Key
-  readonly name: string
+  worker: WorkerView
+  key: Key
+  name: string
+  /** The last time that its worker was in the list. */
+  turn: number
 }
 
 export interface WorkerOrder {
@@ -100,33 +103,39 @@ export interface WorkerOrder {
  * pass: with ten thousand workers that is the difference between a smooth page and one that stutters at every event.
  */
 export function workerOrder(): WorkerOrder {
-  let ranks: ReadonlyMap<string, number> = new Map()
+  const byId = new Map<string, Entry>()
+  let entries: Entry[] = []
+  let turn = 0
+
+  const entryOf = (worker: WorkerView): Entry => {
+    const known = byId.get(worker.id)
+    if (known !== undefined) return known
+    const entry: Entry = { worker, key: null, name: '', turn }
+    byId.set(worker.id, entry)
+    entries.push(entry)
+    return entry
+  }
+
+  const forgetOthers = () => {
+    for (const { worker, turn: last } of entries) if (last !== turn) byId.delete(worker.id)
+    entries = entries.filter(entry => entry.turn === turn)
+  }
+
   return {
     sorted(workers, sort, usageOf) {
+      turn += 1
       const keyOf = sort.by === 'name' ? () => 0 : KEYS[sort.by]
-      const entryOf = (worker: WorkerView): Entry => ({
-        worker,
-        key: keyOf(worker, usageOf),
-        name: naturalKeyOf(worker),
+      workers.forEach(worker => {
+        const entry = entryOf(worker)
+        entry.worker = worker
+        entry.key = keyOf(worker, usageOf)
+        entry.name = naturalKeyOf(worker)
+        entry.turn = turn
       })
+      if (entries.length > workers.length) forgetOthers()
       const nameTurn = sort.by === 'name' && sort.isDown ? -1 : 1
-      const entries = asBefore(workers, ranks).map(entryOf)
       entries.sort((a, b) => compareKeys(a.key, b.key, sort.isDown) || nameTurn * compare(a.name, b.name))
-      const ordered = entries.map(({ worker }) => worker)
-      ranks = new Map(ordered.map(({ id }, rank) => [id, rank]))
-      return ordered
+      return entries.map(({ worker }) => worker)
     },
   }
-}
-
-/** In the order of last time, what is new at the end. */
-function asBefore(workers: readonly WorkerView[], ranks: ReadonlyMap<string, number>): WorkerView[] {
-  const known = new Array<WorkerView | undefined>(ranks.size)
-  const fresh: WorkerView[] = []
-  for (const worker of workers) {
-    const rank = ranks.get(worker.id)
-    if (rank === undefined) fresh.push(worker)
-    else known[rank] = worker
-  }
-  return [...known.filter(worker => worker !== undefined), ...fresh]
 }

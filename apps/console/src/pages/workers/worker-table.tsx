@@ -2,6 +2,7 @@ import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Signal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { NamedIcon } from '../../parts/icons.tsx'
+import { RowSpacer } from '../../parts/row-spacer.tsx'
 import { useRowWindow } from '../../parts/use-row-window.ts'
 import { type RowSlots, rowSlots } from './row-slots.ts'
 import { allToggled, type Selection, toggled, withRange } from './selection.ts'
@@ -43,7 +44,7 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   const keys = slots.current.of(shown.map(({ id }) => id))
   const tick = useRef(tickerOf(selection, newest)).current
   return (
-    <table ref={table} class="workers" aria-rowcount={workers.length + 1} aria-label="Workers">
+    <table ref={table} class="workers worker-table" aria-rowcount={workers.length + 1} aria-label="Workers">
       <thead>
         <tr>
           <th scope="col" class="col-tick">
@@ -57,7 +58,7 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
           </th>
         </tr>
       </thead>
-      <Spacer heightPx={first * rowPx} />
+      <RowSpacer rows={first} rowPx={rowPx} columns={COLUMN_COUNT} />
       <tbody>
         {shown.map((worker, index) => (
           <WorkerRow
@@ -69,7 +70,7 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
           />
         ))}
       </tbody>
-      <Spacer heightPx={(workers.length - end) * rowPx} />
+      <RowSpacer rows={workers.length - end} rowPx={rowPx} columns={COLUMN_COUNT} />
     </table>
   )
 }
@@ -129,14 +130,3 @@ function TickAll({ workers, selection }: { workers: readonly WorkerView[]; selec
     </label>
   )
 }
-
-/** Stands for the rows that are not there. It is always there itself, or the body would be made anew when it comes. */
-const Spacer = ({ heightPx }: { heightPx: number }) => (
-  <tbody class="spacer" aria-hidden="true">
-    {heightPx > 0 && (
-      <tr>
-        <td colSpan={COLUMN_COUNT} style={{ height: `${heightPx}px` }} />
-      </tr>
-    )}
-  </tbody>
-)

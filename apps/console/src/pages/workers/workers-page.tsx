@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { NamedIcon } from '../../parts/icons.tsx'
+import { Creations, Headline, NewButton, NoMatch } from '../../parts/listing.tsx'
 import { PageState } from '../../parts/page-states.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { isAllowed } from '../../permission.ts'
@@ -29,9 +29,9 @@ export function WorkersPage({ query }: { query: Query }) {
   const mayAct = isAllowed(state.info.value, 'terminateWorker')
   return (
     <section class="page">
-      <Headline summary={summary} />
+      <FleetHeadline summary={summary} />
       <FilterBar filter={filter} summary={summary} workers={workers} />
-      <Creations />
+      <Creations kind="worker" />
       {shown.length > 0 ? (
         <WorkerTable
           workers={shown}
@@ -40,81 +40,33 @@ export function WorkersPage({ query }: { query: Query }) {
           selection={mayAct ? selection : null}
         />
       ) : (
-        <NoMatch />
+        <NoMatch all={workersHash(NO_FILTER)}>No worker matches.</NoMatch>
       )}
       {mayAct && <BulkBar workers={shown} selection={selection} />}
     </section>
   )
 }
 
-const Headline = ({ summary }: { summary: FleetSummary }) => (
-  <header class="headline">
-    <div>
-      <h1 tabIndex={-1}>Workers</h1>
-      <p class="muted">
-        {countText(summary.present, 'worker')}, {summary.running} running
-      </p>
-    </div>
+const FleetHeadline = ({ summary }: { summary: FleetSummary }) => (
+  <Headline title="Workers" summary={`${countText(summary.present, 'worker')}, ${summary.running} running`}>
     <p class="cost">
       <span class="cost-figure number">{usdText(summary.usdPerHour)}</span>
       <span class="muted">per hour, machines that run</span>
     </p>
     <NewWorkerButton />
-  </header>
+  </Headline>
 )
 
-function NewWorkerButton() {
-  const { state, dialog } = useConsole()
-  if (!isAllowed(state.info.value, 'createWorker')) return null
-  return (
-    <button
-      type="button"
-      class="button primary"
-      onClick={() => {
-        dialog.value = <CreateDialog />
-      }}
-    >
-      <NamedIcon name="plus" />
-      New worker
-    </button>
-  )
-}
-
-/** Accepted, but not yet seen on the stream: so it is no row. */
-function Creations() {
-  const { asks } = useConsole()
-  return (
-    <div aria-live="polite">
-      {asks.creations.value
-        .filter(({ kind }) => kind === 'worker')
-        .map(creation => (
-          <p key={creation.id} class="creation">
-            <NamedIcon name="waiting" />
-            <span>
-              Asked for <strong>{creation.name}</strong>…
-            </span>
-          </p>
-        ))}
-    </div>
-  )
-}
-
-function NoMatch() {
-  const { router } = useConsole()
-  return (
-    <div class="no-match">
-      <p>No worker matches.</p>
-      <button type="button" class="button" onClick={() => router.replace(workersHash(NO_FILTER))}>
-        Show all
-      </button>
-    </div>
-  )
-}
+const NewWorkerButton = () => (
+  <NewButton route="createWorker" form={() => <CreateDialog />}>
+    New worker
+  </NewButton>
+)
 
 const NoWorkers = () => (
   <PageState icon="flask" title="No workers yet">
     <p>A worker is a machine that runs Cisco Modeling Labs. Ask for one and watch it boot, stage by stage.</p>
-    <Creations />
+    <Creations kind="worker" />
     <NewWorkerButton />
     <p class="muted">
       Or from the command line: <code>lcm create worker --template metal</code>

@@ -1,0 +1,25 @@
+import { type ListPage, pageHash } from '../router.ts'
+import { type Status, toneOf } from '../status-look.ts'
+import { StatusIcon } from './icons.tsx'
+
+interface StatusCountsProps {
+  readonly class: string
+  /** The page that lists those of a status. */
+  readonly page: ListPage
+  readonly counts: readonly { readonly status: Status; readonly count: number }[]
+}
+
+/** How many are in each status; each leads to them. */
+export const StatusCounts = ({ class: name, page, counts }: StatusCountsProps) => (
+  <ul class={name}>
+    {counts.map(({ status, count }) => (
+      <li key={status}>
+        <a class={`fleet-count tone-${toneOf(status)}`} href={pageHash(page, { status })}>
+          <StatusIcon status={status} />
+          <span>{status}</span>
+          <span class="number">{count}</span>
+        </a>
+      </li>
+    ))}
+  </ul>
+)
