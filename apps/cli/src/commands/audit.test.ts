@@ -25,6 +25,14 @@ it('tells who did what to what, what that changed and why, newest first', async 
   expect(err()).toBe('')
 })
 
+it('tells of a thing that was made what it is, not every field', async () => {
+  const { lcm, api, outLines } = audited()
+  const after = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`field_${n}`, n]))
+  api.fleet.audit = [anEntry({ before: {}, after, reason: 'bought' })]
+  await lcm()
+  expect(outLines()[1]).toMatch(/field_5 5, 14 more fields; bought$/)
+})
+
 it('is narrowed by time, by who, and to one worker', async () => {
   const ids = async (...args: string[]) => {
     const { lcm, out } = audited()

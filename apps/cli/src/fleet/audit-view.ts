@@ -4,6 +4,8 @@ import { type Column, tableLines } from '../table.ts'
 import { thingText } from '../thing.ts'
 
 const VALUE_CHARS_MAX = 60
+/** Of a thing that was made, so many fields say what it is; `-o json` has them all. */
+const FIELDS_MAX = 6
 
 /** Who did what to what, what that changed of it, and why. */
 export const auditLines = (entries: readonly AuditEntry[], names: WorkerNames): string[] =>
@@ -19,7 +21,9 @@ const auditColumns = (names: WorkerNames): readonly Column<AuditEntry>[] => [
 
 function changesText({ before, after }: AuditEntry): string {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  return names.map(name => `${name} ${changeText(before[name], after[name])}`).join(', ')
+  const shown = names.slice(0, FIELDS_MAX).map(name => `${name} ${changeText(before[name], after[name])}`)
+  const hidden = names.length - shown.length
+  return [...shown, ...(hidden > 0 ? [`${hidden} more fields`] : [])].join(', ')
 }
 
 function changeText(before: unknown, after: unknown): string {
