@@ -44,7 +44,13 @@ export async function runHosted(
   }
   try {
     const { signal, hurry } = shell
-    await run(host, { out, err: output.warn, signal, ...(hurry === undefined ? {} : { hurry }) })
+    await run(host, {
+      out,
+      err: output.warn,
+      signal,
+      isTerminal: shell.stderr.isTty,
+      ...(hurry === undefined ? {} : { hurry }),
+    })
   } catch (error) {
     const exitCode = host.startupExitCode(error)
     throw exitCode === null || !(error instanceof Error) ? error : new CliError(exitCode, error.message)

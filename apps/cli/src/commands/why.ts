@@ -11,7 +11,7 @@ import type { Colors } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { explainWorker } from '../worker-explanation.ts'
 
-const DECISIONS = 10
+const DECISIONS = 20
 const DECISIONS_MAX = 100
 
 interface WhyOptions {

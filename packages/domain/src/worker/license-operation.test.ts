@@ -101,6 +101,21 @@ describe('what CML made of a request', () => {
       expect(judge({ kind: 'refused', errorClass, message: 'not now' }).kind).toBe('wait')
   })
 
+  it('is told to whoever waits for a licence to be given back while labs run, once', () => {
+    const worker = withLicense({
+      status: 'DEREGISTERING',
+      pending_operation: 'deregister',
+      operation_started_at: STARTED,
+    })
+    const refused = { kind: 'refused', errorClass: 'state', message: 'labs are running' } as const
+    const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED + 30_000 }
+    expect(judgeLicense(worker, refused, at).action).toMatchObject({
+      changes: { license: { last_error: 'labs are running' } },
+    })
+    const told = withLicense({ ...worker.license, last_error: 'labs are running' })
+    expect(judgeLicense(told, refused, at).action.kind).toBe('wait')
+  })
+
   it('records a licence that the Smart Account still counts, at once: a second try would look like success', () => {
     expect(judge({ kind: 'left_behind' })).toMatchObject({
       kind: 'record_leak',

@@ -132,6 +132,9 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judgin
         return announce(ended('FAILED', outcome.message), outcome.message)
       if (outcome.errorClass !== 'state') return wait(POLL_MS, outcome.message)
       if (worker.status === 'TERMINATING') return decideRefusedReturn(worker, outcome.message, at)
+      // Most likely labs run: whoever asked must hear of it, for only they can end them.
+      if (worker.license.pending_operation === 'deregister' && worker.license.last_error !== outcome.message)
+        return announce({ license: { last_error: outcome.message } }, outcome.message)
       return wait(at.policy.lookAgainMsMax, outcome.message)
   }
 }
