@@ -4,9 +4,10 @@ import { type Clock, systemClock } from '@lcm/runtime/clock'
 import type { Controller, ControllerParts as Shared } from '@lcm/service/controller'
 import type { ControllerFace, ControllerHealth } from '@lcm/service/controller-face'
 import { type DecisionLog, decisionLog } from '@lcm/service/decision-log'
-import { heartbeat } from '@lcm/service/heartbeat'
+import { type Heartbeat, heartbeat } from '@lcm/service/heartbeat'
 import type { PromMeter } from '@lcm/service/prom-meter'
 import { type RegisteredElection, registeredElection } from '@lcm/service/registered-election'
+import { ENDING } from './closing.ts'
 import { VERSION } from './version.ts'
 
 /** What every controller is given, in a process of its own and beside the API. */
@@ -14,12 +15,19 @@ export interface ControllerParts extends Omit<Shared, 'decisions' | 'clock'> {
   readonly meter: PromMeter
   /** Aborts when the process was asked to end. */
   readonly ending: AbortSignal
+  /** What it can not begin without, in a few words; null when it is there. */
+  waitsFor(): string | null
   /** What is wrong around it, as sentences. */
   problems(): readonly string[]
 }
 
 export interface ComposedController {
-  readonly services: readonly HostedService[]
+  /** What it is there for. It ends first; its seat is given up when all that was under way has ended. */
+  readonly work: HostedService
+  /** What tells of the work, to the end of it. */
+  readonly reports: readonly HostedService[]
+  /** Calls off what is under way and gives the seat up at once. */
+  abandon(): void
   readonly face: ControllerFace
   readonly loop: Reconciliation
 }
@@ -40,8 +48,10 @@ export function compose(
   const told = { election, loop, plan, problems }
   const beats = heartbeat({ service, version: VERSION, client, changeKeys, ...told, clock, logger })
   return {
-    services: [controller.service, decisions.service, beats],
-    face: faceOf(service, parts, { election, controller }),
+    work: controller.service,
+    reports: [decisions.service, beats],
+    abandon: () => void election.resign({ forGood: true }).catch(err => logger.error({ err }, 'the seat was kept')),
+    face: faceOf(service, parts, { election, controller, beats }),
     loop,
   }
 }
@@ -51,22 +61,52 @@ interface Made {
   readonly controller: Controller
 }
 
-const faceOf = (service: ServiceName, parts: ControllerParts, { election, controller }: Made): ControllerFace => ({
-  service,
-  version: VERSION,
-  health: () => healthOf(service, parts, { election, controller }),
-  ready: () => !parts.ending.aborted,
-  leader: () => election.status(),
-  metrics() {
-    controller.loop.health()
-    controller.stats()
-    return parts.meter.text()
-  },
-  stats: controller.stats,
-  plan: controller.plan,
-  trigger: () => controller.loop.triggerNow(),
-  resign: () => election.resign(),
-})
+function faceOf(
+  service: ServiceName,
+  parts: ControllerParts,
+  made: Made & { readonly beats: Heartbeat },
+): ControllerFace {
+  const { election, controller } = made
+  return {
+    service,
+    version: VERSION,
+    health: () => healthOf(service, parts, made),
+    waitsFor: () =>
+      awaited({
+        isEnding: parts.ending.aborted,
+        around: parts.waitsFor(),
+        unheard: made.beats.unheard(),
+        loop: controller.loop.health(),
+      }),
+    leader: () => election.status(),
+    metrics() {
+      controller.loop.health()
+      controller.stats()
+      return parts.meter.text()
+    },
+    stats: controller.stats,
+    plan: controller.plan,
+    trigger: () => controller.loop.triggerNow(),
+    resign: () => election.resign(),
+  }
+}
+
+interface Readiness {
+  readonly isEnding: boolean
+  /** What is missing around it. */
+  readonly around: string | null
+  /** Why the API does not hear it. */
+  readonly unheard: string | null
+  readonly loop: { readonly running: boolean; readonly last_sweep: string | null }
+}
+
+/** What comes first of what it waits for. A standby that could take over is as ready as a leader that has seen everything. */
+export function awaited({ isEnding, around, unheard, loop }: Readiness): string | null {
+  if (isEnding) return ENDING
+  if (around !== null) return around
+  if (unheard !== null) return `the API: ${unheard}`
+  return loop.running && loop.last_sweep === null ? 'the end of its first listing' : null
+}
 
 function problemsOf(service: ServiceName, parts: ControllerParts, { election, controller }: Made): readonly string[] {
   const regressed = `epoch_regressed: the API has seen a newer term; run: lcm services reset-term ${service}`

@@ -47,6 +47,7 @@ const SHARED = {
   ETCD_KEY_FILE: file,
   LEADER_LEASE_TTL: seconds(15),
   LCM_LIVENESS_HOST: word.default('127.0.0.1'),
+  LCM_METRICS_PUBLIC: flag(false),
 }
 
 const minutes = z.coerce
@@ -84,13 +85,15 @@ const SETTING_NAMES: Readonly<Record<string, string>> = {
   IDLE_SNOOZE_MINUTES: 'idle_snooze_seconds',
 }
 
+const variableOf = (setting: string): string =>
+  Object.entries(SETTING_NAMES).find(([, its]) => its === setting)?.[0] ?? setting.toUpperCase()
+
 export function settingsEnvironment(env: Env): GivenSettings {
   const given = Object.entries(read(SETTINGS, env)).filter(([, value]) => value !== undefined)
   const named = given.map(([name, value]) => [SETTING_NAMES[name] ?? name.toLowerCase(), value])
   const result = GivenSettings.safeParse(Object.fromEntries(named))
   if (result.success) return result.data
-  const wrong = result.error.issues.map(({ path, message }) => `${path.join('.').toUpperCase()}: ${message}`)
-  throw new StartupError(`${wrong.join('; ')}. See docs/reference/config.md`, { exitCode: 2 })
+  throw refused(result.error.issues.map(({ path, message }) => `${variableOf(path.join('.'))}: ${message}`))
 }
 
 const WEBHOOK = {
@@ -109,9 +112,14 @@ const API = z.object({
   LCM_OIDC_CLIENT_ID: word.optional(),
   LCM_OIDC_ROLE_CLAIM: word.default('roles'),
   LCM_PUBLIC_URL: publicUrl.optional(),
-  LCM_METRICS_PUBLIC: flag(false),
   LCM_PUBLIC_HOSTS: words.default([]),
   LCM_CLOUD: z.enum(['sim', 'aws']).default('aws'),
+  LCM_STOP_DELAY: z.coerce
+    .number()
+    .min(0)
+    .max(300)
+    .default(0)
+    .transform(s => s * 1000),
   AWS_REGIONS_CONFIG_PATH: word,
   AWS_REGION: word.default('us-east-1'),
 })
@@ -218,11 +226,26 @@ export type SharedEnvironment = Pick<ApiEnvironment, keyof typeof SHARED>
 export const webhookEnvironment = (env: Env): WebhookEnvironment => read(z.object(WEBHOOK), env)
 export type WebhookEnvironment = Pick<ApiEnvironment, keyof typeof WEBHOOK>
 
-export const apiEnvironment = (env: Env): ApiEnvironment => read(API, env, missingAccess)
+export const apiEnvironment = (env: Env): ApiEnvironment =>
+  read(API, env, given => [...missingAccess(given), ...halfGiven(given)])
 export const workerControllerEnvironment = (env: Env): WorkerControllerEnvironment =>
-  read(WORKER_CONTROLLER, env, contradictions)
-export const resourceSchedulerEnvironment = (env: Env): ResourceSchedulerEnvironment => read(RESOURCE_SCHEDULER, env)
-export const labletControllerEnvironment = (env: Env): LabletControllerEnvironment => read(LABLET_CONTROLLER, env)
+  read(WORKER_CONTROLLER, env, given => [...contradictions(given), ...halfGiven(given)])
+export const resourceSchedulerEnvironment = (env: Env): ResourceSchedulerEnvironment =>
+  read(RESOURCE_SCHEDULER, env, halfGiven)
+export const labletControllerEnvironment = (env: Env): LabletControllerEnvironment =>
+  read(LABLET_CONTROLLER, env, halfGiven)
+
+/** What is looked at when somebody asks what is wrong; all of it may be left out. */
+const EXAMINED = z.object({
+  ...SHARED,
+  LCM_STORE: API.shape.LCM_STORE.optional(),
+  LCM_CLOUD: API.shape.LCM_CLOUD.unwrap().optional(),
+  AWS_REGIONS_CONFIG_PATH: file,
+  AWS_ENDPOINT_URL: S3.AWS_ENDPOINT_URL,
+  LCM_FLEET: WORKER_CONTROLLER.shape.LCM_FLEET.optional(),
+})
+export type ExaminedEnvironment = z.infer<typeof EXAMINED>
+export const examinedEnvironment = (env: Env): ExaminedEnvironment => read(EXAMINED, env)
 /** For a process in which the controllers run beside the API. */
 export const upEnvironment = (env: Env): UpEnvironment => read(UP, env, contradictions)
 
@@ -248,7 +271,38 @@ function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) =>
       ? `${String(name)} must be set`
       : `${String(name)}=${shown(String(name), value)}: ${message}`
   })
-  throw new StartupError(`${[...wrong, ...missing].join('; ')}. See docs/reference/config.md`, { exitCode: 2 })
+  throw refused([...wrong, ...missing])
+}
+
+const SEE = '. See docs/reference/config.md'
+const refused = (wrong: readonly string[]): StartupError =>
+  new StartupError(`${wrong.join('; ')}${SEE}`, { exitCode: 2 })
+
+/** What both of them read. What is wrong for either is said at once. */
+export function readBoth<A, B>(first: () => A, second: () => B): readonly [A, B] {
+  const wrong: string[] = []
+  const attempt = <T>(read: () => T): T | null => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof StartupError) || !error.message.endsWith(SEE)) throw error
+      wrong.push(error.message.slice(0, -SEE.length))
+      return null
+    }
+  }
+  const [a, b] = [attempt(first), attempt(second)]
+  if (a === null || b === null) throw refused(wrong)
+  return [a, b]
+}
+
+/** What would otherwise be left aside without a word: certificates without TLS, half a pair, a password of nobody. */
+function halfGiven(given: Env): string[] {
+  const { ETCD_CA_FILE: ca, ETCD_CERT_FILE: cert, ETCD_KEY_FILE: key, ETCD_USERNAME: user, ETCD_PASSWORD: word } = given
+  return [
+    ...(ca === undefined && (cert ?? key) !== undefined ? ['ETCD_CERT_FILE and ETCD_KEY_FILE need ETCD_CA_FILE'] : []),
+    ...((cert === undefined) === (key === undefined) ? [] : ['ETCD_CERT_FILE and ETCD_KEY_FILE need each other']),
+    ...(user === undefined && word !== undefined ? ['ETCD_PASSWORD needs ETCD_USERNAME'] : []),
+  ]
 }
 
 /** Nothing is served without somebody who can be let in. */

@@ -1,5 +1,6 @@
-import type { ControlPlane } from '@lcm/control-plane-api/control-plane'
-import { startServer } from '@lcm/control-plane-api/server'
+import type { Dispatch } from '@lcm/contract/wire'
+import { type RunningServer, startServer } from '@lcm/control-plane-api/server'
+import { aborted, type HostedService } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { openMongoStore } from '@lcm/store/mongo-store'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
@@ -12,6 +13,8 @@ export interface Listening {
   readonly port: number
   /** Further names under which people and controllers reach it. */
   readonly publicHosts?: readonly string[]
+  /** Aborts when the process was asked to end: clients are then to go elsewhere. */
+  readonly ending: AbortSignal
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]', '::1']
@@ -24,32 +27,53 @@ export function openStore(file: string): Store {
   }
 }
 
+/** Rejects with a StartupError when waiting is of no use, and with a StoreError while the server is not there. */
 export async function openSharedStore(uri: string): Promise<Store> {
   try {
     return await openMongoStore({ uri })
   } catch (cause) {
-    throw asStartupError(cause)
+    throw cause instanceof StoreError && !cause.isFinal ? cause : asStartupError(cause)
   }
 }
 
 const asStartupError = (cause: unknown): unknown =>
   cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
 
-export async function listen(plane: ControlPlane, { host, port, publicHosts = [] }: Listening) {
+export async function listen(
+  dispatch: Dispatch,
+  { host, port, publicHosts = [], ending }: Listening,
+): Promise<RunningServer> {
+  const isLeaving = () => ending.aborted
   const hostnames = [...new Set([...LOOPBACK, host, ...publicHosts])]
   const consoleDir = assetFolder('dist', 'console')
   try {
-    return await startServer({ dispatch: plane.dispatch, clock: systemClock, host, port, hostnames, consoleDir })
+    return await startServer({ dispatch, clock: systemClock, host, port, hostnames, consoleDir, isLeaving })
   } catch (cause) {
     throw explained(cause, port)
   }
+}
+
+/** Once asked to end it serves on for `delayMs`, as not ready; then it answers what is under way. */
+export const served = (server: RunningServer, { delayMs, hurry }: Leaving): HostedService => ({
+  name: 'http-server',
+  async run(signal) {
+    await aborted(signal)
+    await systemClock.sleep(delayMs, hurry)
+    await server.close(hurry)
+  },
+})
+
+export interface Leaving {
+  readonly delayMs: number
+  /** Aborts when there is no more time to wait for anybody. */
+  readonly hurry: AbortSignal | undefined
 }
 
 function explained(cause: unknown, port: number): unknown {
   const code = cause instanceof Error && 'code' in cause ? cause.code : ''
   if (code === 'EADDRINUSE') {
     return new StartupError(
-      `port ${port} is in use. Stop what uses it, or choose another: npm start -- --port ${port + 1}`,
+      `port ${port} is in use. Stop what uses it, or choose another with --port, such as ${port + 1}`,
       { cause },
     )
   }

@@ -1,22 +1,24 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
+import { type WaitingRoom, waitingRoom } from '@lcm/control-plane-api/waiting-room'
 import type { EtcdCoordination } from '@lcm/coordination/etcd'
 import type { GivenSettings } from '@lcm/domain/fleet/settings'
-import { host, type Logger } from '@lcm/runtime'
+import { exponentialBackoff, type Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { pinoLogger } from '@lcm/service/pino-logger'
 import { promMeter } from '@lcm/service/prom-meter'
-import type { Store } from '@lcm/store/store'
+import { type Store, StoreError } from '@lcm/store/store'
 import { assetFolder } from './assets.ts'
 import { backupsOf } from './backup.ts'
-import { closingAfter } from './closing.ts'
+import { closingAfter, ENDING } from './closing.ts'
 import { type ApiEnvironment, bootstrapToken, oidcOf, webhookOf } from './environment.ts'
-import { listen, openSharedStore, openStore } from './listening.ts'
+import { listen, openSharedStore, openStore, served } from './listening.ts'
 import { holdLock } from './lock.ts'
 import { readRegionFile, regionsFrom } from './region-file.ts'
 import { holdRestoredFleet, refuseUnfinishedRestore } from './restored.ts'
 import { etcdProblems, openEtcd } from './serving.ts'
+import { hostInStages } from './stages.ts'
 import { readTemplateFiles } from './template-files.ts'
 import type { Io } from './up.ts'
 import { VERSION } from './version.ts'
@@ -29,41 +31,99 @@ export function serveApi(
   io: Io,
 ): Promise<void> {
   const log = pinoLogger({ level: env.LCM_LOG_LEVEL, to: 'stdout' })
+  const { signal: ending, hurry } = io
+  const given = { env, settings, log, ending, ...readFiles(env, log) }
   return closingAfter(async onClose => {
-    const store = await openConfiguredStore(env.LCM_STORE, onClose)
+    const file = sqliteFile(env.LCM_STORE)
+    if (file !== null) claim(file, onClose)
     const coordination = openEtcd(env, log)
     onClose(() => coordination.close())
-    const plane = openPlane({ env, settings, log, store, coordination, ending: io.signal })
-    const file = sqliteFile(env.LCM_STORE)
-    if (file !== null) await holdRestoredFleet(dirname(file), plane)
-    const adminToken = bootstrapToken(env)
-    if (adminToken !== null)
-      plane.access.grant(adminToken, { id: 'admin', name: 'admin', role: 'admin', service: null })
-    await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
-    const server = await listen(plane, { ...at, publicHosts: [...env.LCM_PUBLIC_HOSTS, ...hostOf(env)] })
-    onClose(() => server.close())
+    const room = waitingRoom()
+    const server = await listen(room.dispatch, {
+      ...at,
+      publicHosts: [...env.LCM_PUBLIC_HOSTS, ...hostOf(env)],
+      ending,
+    })
+    onClose(() => server.close(hurry))
+    const waiting = {
+      room,
+      log,
+      ending,
+      onWait: () => io.out(`control-plane-api waits for the store at ${server.url}`),
+    }
+    const store = await onceThere(
+      async () => (file === null ? openSharedStore(env.LCM_STORE) : openStore(file)),
+      waiting,
+    )
+    if (store === null) return
+    onClose(() => store.close())
+    const plane = openPlane({ ...given, store, coordination })
+    const isPrepared = await onceThere(() => prepare(plane, given), waiting)
+    if (isPrepared === null) return
+    room.open(plane.dispatch)
     io.out(`control-plane-api listens on ${server.url}`)
-    await host([...plane.services], io.signal, { logger: log })
+    const door = served(server, { delayMs: env.LCM_STOP_DELAY, hurry })
+    await hostInStages([[door], plane.services], ending, { logger: log })
   })
 }
 
 /** One process may use an SQLite file; any number may share a MongoDB. */
-async function openConfiguredStore(given: string, onClose: (close: () => unknown) => void): Promise<Store> {
-  const file = sqliteFile(given)
-  if (file !== null) {
-    refuseUnfinishedRestore(dirname(file))
-    onClose(holdLock(`${file}.lock`, file))
+function claim(file: string, onClose: (close: () => unknown) => void): void {
+  refuseUnfinishedRestore(dirname(file))
+  onClose(holdLock(`${file}.lock`, file))
+}
+
+interface Waiting {
+  readonly room: WaitingRoom
+  readonly log: Logger
+  readonly ending: AbortSignal
+  /** Called when it begins to wait. */
+  readonly onWait: () => void
+}
+
+const backoffMs = exponentialBackoff({ baseMs: 500, maxMs: 5_000 })
+
+/** Tries again while the store is not there, and tells whoever asks; null when the process is to end before. */
+async function onceThere<T>(work: () => Promise<T>, { room, log, ending, onWait }: Waiting): Promise<T | null> {
+  for (let failures = 0; !ending.aborted; failures += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      room.waitFor(`the store: ${error.message}`)
+      if (failures === 0) onWait()
+      log.warn({ failures: failures + 1 }, `waits for the store: ${error.message}`)
+      await systemClock.sleep(backoffMs(failures), ending)
+    }
   }
-  const store = file === null ? await openSharedStore(given) : openStore(file)
-  onClose(() => store.close())
-  return store
+  return null
+}
+
+/** What is named in the environment and must be right before anything is waited for. */
+const readFiles = (env: ApiEnvironment, log: Logger) => ({
+  regions: regionsFrom(env.AWS_REGION, readRegionFile(env.AWS_REGIONS_CONFIG_PATH)),
+  adminToken: bootstrapToken(env),
+  webhook: webhookOf(env, ['/lcm', ...hostOf(env)].join('/')),
+  templates: readTemplateFiles(assetFolder('deploy', 'templates'), log),
+})
+type Files = ReturnType<typeof readFiles>
+
+async function prepare(
+  plane: ControlPlane,
+  { env, adminToken, templates }: Files & { readonly env: ApiEnvironment },
+): Promise<true> {
+  const file = sqliteFile(env.LCM_STORE)
+  if (file !== null) await holdRestoredFleet(dirname(file), plane)
+  if (adminToken !== null) plane.access.grant(adminToken, { id: 'admin', name: 'admin', role: 'admin', service: null })
+  await plane.seed(templates)
+  return true
 }
 
 const sqliteFile = (given: string): string | null => /^sqlite:(.+)$/.exec(given)?.[1] ?? null
 
 const hostOf = ({ LCM_PUBLIC_URL: url }: ApiEnvironment): string[] => (url === undefined ? [] : [new URL(url).hostname])
 
-interface PlaneParts {
+interface PlaneParts extends Files {
   readonly env: ApiEnvironment
   readonly settings: GivenSettings
   readonly log: Logger
@@ -73,13 +133,13 @@ interface PlaneParts {
   readonly ending: AbortSignal
 }
 
-function openPlane({ env, settings, log, store, coordination, ending }: PlaneParts): ControlPlane {
+function openPlane(parts: PlaneParts): ControlPlane {
+  const { env, settings, log, store, coordination, ending, regions } = parts
   const meter = promMeter()
-  const regions = regionsFrom(env.AWS_REGION, readRegionFile(env.AWS_REGIONS_CONFIG_PATH))
   const secretKey = Buffer.from(env.LCM_SECRET_KEY, 'hex')
   return controlPlane({
     ...backupOf({ env, log, store, secretKey }),
-    ...webhookOf(env, ['/lcm', ...hostOf(env)].join('/')),
+    ...parts.webhook,
     store,
     log,
     clock: systemClock,
@@ -95,7 +155,7 @@ function openPlane({ env, settings, log, store, coordination, ending }: PlanePar
         const problems = etcdProblems(coordination)
         return { status: problems.length === 0 ? 'healthy' : 'degraded', problems }
       },
-      ready: () => !ending.aborted,
+      waitsFor: () => (ending.aborted ? ENDING : null),
       metrics: () => meter.text(),
     },
   })

@@ -5,7 +5,6 @@ import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import type { Dispatch } from '@lcm/contract/wire'
 import type { ServiceName } from '@lcm/domain/actor'
-import { host } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { startControllerServer } from '@lcm/service/controller-server'
 import { pinoLogger } from '@lcm/service/pino-logger'
@@ -13,7 +12,8 @@ import { promMeter } from '@lcm/service/prom-meter'
 import { closingAfter } from './closing.ts'
 import type { ComposedController, ControllerParts } from './controller-composition.ts'
 import type { ControllerEnvironment } from './environment.ts'
-import { etcdProblems, openEtcd } from './serving.ts'
+import { etcdAwaited, etcdProblems, openEtcd } from './serving.ts'
+import { hostInStages } from './stages.ts'
 import type { Io } from './up.ts'
 
 export interface At {
@@ -40,13 +40,21 @@ export function serveController(
       logger,
       meter: promMeter(),
       ending: io.signal,
+      waitsFor: () => etcdAwaited(coordination),
       problems: () => etcdProblems(coordination),
     }
     const controller = make(parts, onClose)
-    const server = await startControllerServer({ face: controller.face, roleOf: roleAt(transport), ...at })
+    const metricsPublic = env.LCM_METRICS_PUBLIC
+    const server = await startControllerServer({
+      face: controller.face,
+      roleOf: roleAt(transport),
+      metricsPublic,
+      ...at,
+    })
     onClose(() => server.close())
     io.out(`${service} ${instanceId} listens on ${server.url}`)
-    await host([...controller.services], io.signal, { logger })
+    io.hurry?.addEventListener('abort', () => controller.abandon())
+    await hostInStages([[controller.work], controller.reports], io.signal, { logger })
   })
 }
 

@@ -79,6 +79,33 @@ describe('a start that can not be', () => {
       expect(message).toContain(`${name} must be set`)
   })
 
+  it('names everything that is wrong at once, also in the settings', async () => {
+    const wrong = { LCM_STORE: 'postgres:x', ETCD_PORT: 'many', MIN_WORKERS: '-1', LEADER_LEASE_TTL: 'soon' }
+    const message = await refusal(options('control-plane-api', { ...API, ...wrong }))
+    for (const name of Object.keys(wrong)) expect(message).toContain(name)
+    expect(message.match(/See docs/g)).toHaveLength(1)
+  })
+
+  it.each([
+    [{ ETCD_ENDPOINTS: 'http://etcd:2379/v3' }, /^ETCD_ENDPOINTS: "http:.*host:port/],
+    [{ ETCD_CERT_FILE: '/c.pem', ETCD_KEY_FILE: '/k.pem' }, /^ETCD_CERT_FILE and ETCD_KEY_FILE need ETCD_CA_FILE\./],
+    [{ ETCD_CA_FILE: '/ca.pem', ETCD_KEY_FILE: '/k.pem' }, /^ETCD_CERT_FILE and ETCD_KEY_FILE need each other\./],
+    [{ ETCD_PASSWORD: 'x' }, /^ETCD_PASSWORD needs ETCD_USERNAME\./],
+  ])('refuses what would be left aside without a word: %o', async (wrong, sentence) => {
+    for (const service of ['control-plane-api', 'worker-controller'] as const)
+      expect(
+        await refusal(options(service, { ...(service === 'worker-controller' ? CONTROLLER : API), ...wrong })),
+      ).toMatch(sentence)
+  })
+
+  it('warns of a variable that nobody reads', async () => {
+    const warned: string[] = []
+    const env = { ...API, LCM_STROE: 'x', LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: '/nowhere' }
+    const io = { out: () => undefined, err: (line: string) => void warned.push(line), signal: AbortSignal.abort() }
+    await (async () => serve(options('control-plane-api', env), io))().catch(() => undefined)
+    expect(warned).toEqual(['LCM_STROE is set, but nothing reads it. Did you mean LCM_STORE?'])
+  })
+
   it('names a file that is not there', async () => {
     expect(
       await refusal(options('control-plane-api', { ...API, LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: '/nowhere' })),

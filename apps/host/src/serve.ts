@@ -2,6 +2,7 @@ import {
   apiEnvironment,
   type Env,
   labletControllerEnvironment,
+  readBoth,
   resourceSchedulerEnvironment,
   settingsEnvironment,
   workerControllerEnvironment,
@@ -9,6 +10,7 @@ import {
 import { serveApi } from './serve-api.ts'
 import { serveLabletController, serveResourceScheduler } from './serve-session-controllers.ts'
 import { serveWorkerController } from './serve-worker-controller.ts'
+import { unknownVariables } from './unknown-variables.ts'
 import type { Io } from './up.ts'
 
 /** The services of the cluster profile, with the ports they take unless told otherwise. */
@@ -31,9 +33,10 @@ export interface ServeOptions {
 /** One service as a process of its own, until the signal aborts. Everything else comes from the environment. */
 export function serve({ service, host, port, env }: ServeOptions, io: Io): Promise<void> {
   const at = { host, port: port ?? SERVED[service] }
+  for (const line of unknownVariables(env)) io.err(line)
   switch (service) {
     case 'control-plane-api':
-      return serveApi(apiEnvironment(env), settingsEnvironment(env), at, io)
+      return serveApi(...apiAndSettings(env), at, io)
     case 'resource-scheduler':
       return serveResourceScheduler(resourceSchedulerEnvironment(env), at, io)
     case 'lablet-controller':
@@ -42,3 +45,9 @@ export function serve({ service, host, port, env }: ServeOptions, io: Io): Promi
       return serveWorkerController(workerControllerEnvironment(env), at, io)
   }
 }
+
+const apiAndSettings = (env: Env) =>
+  readBoth(
+    () => apiEnvironment(env),
+    () => settingsEnvironment(env),
+  )

@@ -1,9 +1,20 @@
-import { type EtcdCoordination, etcdCoordination } from '@lcm/coordination/etcd'
+import { type EtcdCoordination, EtcdEndpointError, etcdCoordination } from '@lcm/coordination/etcd'
 import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { etcdEndpoints, readNamedFile, type SharedEnvironment } from './environment.ts'
+import { StartupError } from './startup-error.ts'
 
 export function openEtcd(env: SharedEnvironment, logger: Logger): EtcdCoordination {
+  try {
+    return connected(env, logger)
+  } catch (cause) {
+    if (!(cause instanceof EtcdEndpointError)) throw cause
+    const name = env.ETCD_ENDPOINTS === undefined ? 'ETCD_HOST' : 'ETCD_ENDPOINTS'
+    throw new StartupError(`${name}: ${cause.message}`, { cause, exitCode: 2 })
+  }
+}
+
+function connected(env: SharedEnvironment, logger: Logger): EtcdCoordination {
   const { ETCD_USERNAME: user, ETCD_PASSWORD: password = '' } = env
   return etcdCoordination({
     endpoints: etcdEndpoints(env),
@@ -16,7 +27,7 @@ export function openEtcd(env: SharedEnvironment, logger: Logger): EtcdCoordinati
   })
 }
 
-function tlsOf(env: SharedEnvironment): { ca?: string; certificate?: string; key?: string } {
+export function tlsOf(env: SharedEnvironment): { ca?: string; certificate?: string; key?: string } {
   const { ETCD_CA_FILE: ca, ETCD_CERT_FILE: certificate, ETCD_KEY_FILE: key } = env
   return {
     ...(ca === undefined ? {} : { ca: readNamedFile('ETCD_CA_FILE', ca) }),
@@ -29,4 +40,11 @@ function tlsOf(env: SharedEnvironment): { ca?: string; certificate?: string; key
 export function etcdProblems(coordination: EtcdCoordination): string[] {
   const { problem } = coordination.health()
   return problem === null ? [] : [`${problem.code} since ${problem.since}: ${problem.message}`]
+}
+
+/** What a service that can do nothing without etcd waits for; null when it is there. */
+export function etcdAwaited(coordination: EtcdCoordination): string | null {
+  const { state, problem } = coordination.health()
+  if (state === 'starting') return 'etcd, which has not answered yet'
+  return problem === null ? null : `etcd: ${problem.message}`
 }

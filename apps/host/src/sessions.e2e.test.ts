@@ -2,10 +2,11 @@ import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-serve
 import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { enrolled, isRunning, type Learner } from './testing/learner.ts'
 import { type OneApi, startOneApi } from './testing/one-api.ts'
 import type { ServiceProcess } from './testing/service-process.ts'
 import { CONTROLLERS, inTime, openSessionCluster, type SessionCluster } from './testing/session-cluster.ts'
-import { enrolled, expectAccess, isRunning, type Learner, sessionStories } from './testing/session-story.ts'
+import { expectAccess, sessionStories } from './testing/session-story.ts'
 
 const LEASE_TTL_SECONDS = 5
 const LIMIT_MS = 120_000

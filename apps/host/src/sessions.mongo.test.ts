@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { startBalancer } from './testing/balancer.ts'
+import { enrolled, type Learner } from './testing/learner.ts'
 import { openReplicas, type Replicas } from './testing/replicas.ts'
 import { openSessionCluster, type SessionCluster } from './testing/session-cluster.ts'
-import { enrolled, type Learner, sessionStories } from './testing/session-story.ts'
+import { sessionStories } from './testing/session-story.ts'
 
 const LIMIT_MS = 120_000
 

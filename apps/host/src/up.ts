@@ -9,9 +9,10 @@ import type { Actor, ServiceName } from '@lcm/domain/actor'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/lablet-controller/config'
 import { contentSources } from '@lcm/lablet-controller/content-sources'
 import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/resource-scheduler/config'
-import { host, type Logger } from '@lcm/runtime'
+import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { answerOf } from '@lcm/service/controller-face'
+import { lineForPeople } from '@lcm/service/log-line'
 import { LOG_LEVELS, pinoLogger } from '@lcm/service/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/service/prom-meter'
 import type { Store } from '@lcm/store/store'
@@ -20,13 +21,14 @@ import { z } from 'zod'
 import { assetFolder } from './assets.ts'
 import { awsCallMetrics } from './aws-call-metrics.ts'
 import { backupsOf } from './backup.ts'
-import { closingAfter } from './closing.ts'
+import { closingAfter, ENDING } from './closing.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import type { ComposedController, ControllerParts } from './controller-composition.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
 import {
   labletLoopsOf,
   loopsOf,
+  readBoth,
   schedulerLoopsOf,
   settingsEnvironment,
   type UpEnvironment,
@@ -35,7 +37,7 @@ import {
   webhookOf,
 } from './environment.ts'
 import { createFirstFleet } from './first-fleet.ts'
-import { listen, openStore } from './listening.ts'
+import { listen, openStore, served } from './listening.ts'
 import { regionsFrom } from './region-file.ts'
 import { holdRestoredFleet } from './restored.ts'
 import {
@@ -44,8 +46,10 @@ import {
   LABLET_CONTROLLER,
   RESOURCE_SCHEDULER,
 } from './session-controllers.ts'
+import { hostInStages } from './stages.ts'
 import { StartupError } from './startup-error.ts'
 import { readTemplateFiles } from './template-files.ts'
+import { unknownVariables } from './unknown-variables.ts'
 import { VERSION } from './version.ts'
 import { composeWorkerController, WORKER_CONTROLLER } from './worker-controller.ts'
 
@@ -66,7 +70,12 @@ export interface UpOptions {
 export interface Io {
   readonly out: (line: string) => void
   readonly err: (line: string) => void
+  /** Aborts when it is asked to end: what is under way is finished first. */
   readonly signal: AbortSignal
+  /** Aborts when it is asked again: what is under way is cut off. */
+  readonly hurry?: AbortSignal
+  /** Whether somebody reads what is said as it is said. */
+  readonly isTerminal?: boolean
 }
 
 const ADMIN: Actor = { id: 'admin', name: 'admin', role: 'admin', service: null }
@@ -78,13 +87,18 @@ const SPEED = 60
 /** The embedded profile: every service in one process, until the signal aborts. Rejects with a StartupError when it can't. */
 export function up(options: UpOptions, io: Io): Promise<void> {
   return closingAfter(async onClose => {
-    const log = pinoLogger({ level: logLevel(options.env), to: 'stderr' })
+    const toPeople = { write: (json: string) => io.err(lineForPeople(json)) }
+    const log = pinoLogger({ level: logLevel(options.env), to: io.isTerminal ? toPeople : 'stderr' })
+    const [env] = readBoth(
+      () => upEnvironment(options.env),
+      () => settingsEnvironment(options.env),
+    )
+    for (const line of unknownVariables(options.env)) io.err(line)
     const folder = openDataFolder(options.dataDir, options.cloud)
     onClose(() => folder.release())
     const store = openStore(folder.file('lcm.sqlite'))
     onClose(() => store.close())
     const meter = promMeter()
-    const env = upEnvironment(options.env)
     const cloud = await openCloud({ options, env, folder, log, meter })
     onClose(() => cloud.close())
     const regions = regionsFrom(homeRegion(options.cloud, env, cloud), cloud.regions)
@@ -120,12 +134,17 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
   if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
   controllers.push(...composeAll(opened, { plane, coordination }))
-  const server = await listen(plane, { host: 'localhost', port: options.port ?? PORT })
-  onClose(() => server.close())
+  const { signal, hurry } = io
+  const server = await listen(plane.dispatch, { host: 'localhost', port: options.port ?? PORT, ending: signal })
+  onClose(() => server.close(hurry))
   folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
   const loginUrl = `${server.url}/login?code=${await plane.access.createLoginCode(ADMIN)}`
   for (const line of welcome(server.url, loginUrl, opened)) io.out(line)
-  await host([...plane.services, ...controllers.flatMap(({ services }) => services)], io.signal, { logger: log })
+  hurry?.addEventListener('abort', () => controllers.map(({ abandon }) => abandon()))
+  const work = controllers.map(({ work }) => work)
+  const reports = controllers.flatMap(({ reports }) => reports)
+  const stages = [[served(server, { delayMs: 0, hurry }), ...work], reports, plane.services]
+  await hostInStages(stages, signal, { logger: log })
 }
 
 /** Every controller of the product, in one process. Each has a name and a token of its own, as it would alone. */
@@ -144,6 +163,7 @@ function composeAll(
       logger: log,
       meter,
       ending: io.signal,
+      waitsFor: () => null,
       problems: () => [],
     }
   }
@@ -245,7 +265,7 @@ function openControlPlane(
     process: {
       ...(cloud.control === null ? {} : { simulator: cloud.control.handle }),
       health: () => healthOf(rest.controllers),
-      ready: () => rest.controllers.length > 0 && !io.signal.aborted,
+      waitsFor: () => (io.signal.aborted ? ENDING : rest.controllers.length === 0 ? 'its controllers' : null),
       metrics: () => {
         healthOf(rest.controllers)
         return meter.text()
@@ -265,6 +285,8 @@ function healthOf(controllers: readonly ComposedController[]) {
   return { status: degraded ? 'degraded' : 'healthy', problems, services }
 }
 
+const TO_TRY_ON_A_SIMULATED_CLOUD = ['book two-routers --wait', 'chaos stop metal-1', 'why worker metal-1']
+
 function welcome(url: string, loginUrl: string, { options, folder, cloud }: Opened): string[] {
   const at = resolve(options.dataDir) === resolve(DEFAULT_DATA) ? '' : ` --data ${options.dataDir}`
   const where = options.cloud === 'sim' ? `a simulated cloud at ${cloud.endpoints.aws}` : 'AWS'
@@ -277,10 +299,9 @@ function welcome(url: string, loginUrl: string, { options, folder, cloud }: Open
     `  Admin token  ${folder.file('admin-token')}`,
     '',
     '  Try',
-    `    npx lcm${at} get workers --watch`,
+    `    npx lcm${at} top`,
     `    npx lcm${at} create worker --template metal --name mine --wait`,
-    `    npx lcm${at} stop worker mine --wait`,
-    ...(options.cloud === 'sim' ? [`    npx lcm${at} book two-routers --wait`] : []),
+    ...(options.cloud === 'sim' ? TO_TRY_ON_A_SIMULATED_CLOUD.map(words => `    npx lcm${at} ${words}`) : []),
     `    ${url}/api/docs explains the API`,
     '',
     '  Ctrl-C stops it; the next start goes on where it was.',

@@ -17,8 +17,8 @@ export interface ControllerFace {
   readonly service: string
   readonly version: string
   health(): ControllerHealth
-  /** Whether it is to be counted on: not once it was asked to end, though it finishes what it does. */
-  ready(): boolean
+  /** What keeps it from being counted on, in a few words; null when nothing does. */
+  waitsFor(): string | null
   leader(): LeaderStatus
   metrics(): Promise<string>
   /** What it has done since it began, by name. */
@@ -54,8 +54,10 @@ const ROUTES: Readonly<Record<string, FaceRoute>> = {
   'GET /ready': {
     who: 'anyone',
     answer(face) {
-      const ready = face.ready()
-      return { status: ready ? 200 : 503, body: { ready } }
+      const waits_for = face.waitsFor()
+      return waits_for === null
+        ? { status: 200, body: { ready: true } }
+        : { status: 503, body: { ready: false, waits_for } }
     },
   },
   'GET /info': { who: 'anyone', answer: ({ service, version }) => ({ status: 200, body: { service, version } }) },

@@ -4,7 +4,7 @@ import { startControllerServer } from './controller-server.ts'
 
 let done: string[]
 let leads: boolean
-let isReady: boolean
+let waitsFor: string | null
 let status: 'healthy' | 'unhealthy'
 let server: Awaited<ReturnType<typeof startControllerServer>>
 
@@ -12,7 +12,7 @@ const face: ControllerFace = {
   service: 'worker-controller',
   version: '1.2.3',
   health: () => ({ status, is_leader: leads, instance_id: 'one', last_reconciliation: null, problems: [] }),
-  ready: () => isReady,
+  waitsFor: () => waitsFor,
   leader: () => ({ state: leads ? 'LEADER' : 'STANDBY', leader_id: 'one', term: 7, since: null }),
   metrics: async () => 'a_metric 1\n',
   stats: () => ({ stopped_count: 3 }),
@@ -32,7 +32,7 @@ const roleOf = async (token: string) => ROLES.get(token) ?? null
 beforeEach(async () => {
   done = []
   leads = true
-  isReady = true
+  waitsFor = null
   status = 'healthy'
   server = await startControllerServer({ face, roleOf, host: '127.0.0.1', port: 0 })
 })
@@ -53,8 +53,21 @@ it('tells everybody whether it works', async () => {
   expect((await ask('/health'))[0]).toBe(503)
   expect(await ask('/info')).toEqual([200, '{"service":"worker-controller","version":"1.2.3"}'])
   expect(await ask('/ready')).toEqual([200, '{"ready":true}'])
-  isReady = false
-  expect(await ask('/ready')).toEqual([503, '{"ready":false}'])
+  waitsFor = 'etcd'
+  expect(await ask('/ready')).toEqual([503, '{"ready":false,"waits_for":"etcd"}'])
+})
+
+it('shows its metrics, and nothing else, to strangers where that is wanted', async () => {
+  const roleOf = async () => {
+    throw new Error('the API is away')
+  }
+  const open = await startControllerServer({ face, roleOf, metricsPublic: true, host: '127.0.0.1', port: 0 })
+  const statusOf = async (path: string, token: string) =>
+    (await fetch(open.url + path, { headers: { authorization: `Bearer ${token}` } })).status
+  expect([await statusOf('/metrics', 'anybody'), await statusOf('/admin/plan', 'anybody')]).toEqual([200, 500])
+  expect((await fetch(`${open.url}/metrics`)).status).toBe(200)
+  expect((await fetch(`${open.url}/admin/plan`)).status).toBe(401)
+  await open.close()
 })
 
 it('shows its metrics to whoever the API knows', async () => {

@@ -6,15 +6,18 @@ export async function startControllerServer(options: {
   face: ControllerFace
   /** The role that the API gives the bearer of this token, or null. */
   roleOf(token: string): Promise<string | null>
+  /** Whether `/metrics` answers strangers: then it goes on while the API is away. */
+  metricsPublic?: boolean
   host: string
   port: number
 }): Promise<{ url: string; close(): Promise<void> }> {
-  const { face } = options
+  const { face, metricsPublic = false } = options
   const app = fastify({ forceCloseConnections: true, requestTimeout: 10_000 })
   app.all('/*', async (request, reply) => {
     const token = /^Bearer (\S{1,8192})$/i.exec(request.headers.authorization ?? '')?.[1]
     const path = request.url.split('?')[0] ?? ''
-    const roleOf = async () => (token === undefined ? null : options.roleOf(token))
+    const isOpen = metricsPublic && path === '/metrics'
+    const roleOf = async () => (isOpen ? 'user' : token === undefined ? null : options.roleOf(token))
     const { status, body } = await answerOf(face, { method: request.method, path }, roleOf)
     const type = typeof body === 'string' ? 'text/plain; version=0.0.4' : typeOf(status)
     return reply.code(status).type(type).send(body)

@@ -74,6 +74,13 @@ it('is silent while nothing is decided, and goes on after a failure', async () =
   expect(said()).toEqual(['heard'])
 })
 
+it('sends what is left when it ends', async () => {
+  log.note('worker:w-1', 1, note('stop', 'it is idle'))
+  stop.abort()
+  await ended
+  expect(said()).toEqual(['it is idle'])
+})
+
 it('keeps no more than it can send at once', async () => {
   for (let i = 0; i < 1_500; i += 1) log.note(`worker:w-${i}`, 1, note('stop', `because ${i}`))
   await clock.advance(1_000)

@@ -5,6 +5,8 @@ import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
 const FLUSH_MS = 1_000
+/** How long the last ones may take when the process ends. */
+const LAST_FLUSH_MS = 2_000
 /** Older ones are dropped: what mattered was said by the write that announced it. */
 const WAITING_MAX = 1_000
 
@@ -58,6 +60,13 @@ export function decisionLog(parts: { client: Client; clock: Clock; logger: Logge
     for (const [epoch, decisions] of batches) await flush(epoch, decisions, signal)
   }
 
+  async function flushLast(): Promise<void> {
+    const late = new AbortController()
+    const cancel = clock.after(LAST_FLUSH_MS, () => late.abort())
+    await flushAll(late.signal)
+    cancel()
+  }
+
   return {
     note(resource, epoch, note) {
       const isPassive = note.action === 'wait' || note.action === 'nothing'
@@ -77,6 +86,7 @@ export function decisionLog(parts: { client: Client; clock: Clock; logger: Logge
           await clock.sleep(FLUSH_MS, signal)
           if (!signal.aborted) await flushAll(signal)
         }
+        await flushLast()
       },
     },
   }

@@ -6,7 +6,7 @@ import { HEARTBEAT_INTERVAL_MS, InstanceReport } from '@lcm/domain/fleet/service
 import { type Reconciliation, reconciliation, silentLogger, success } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { heartbeat } from './heartbeat.ts'
+import { type Heartbeat, heartbeat } from './heartbeat.ts'
 
 const SERVICE = 'worker-controller'
 const PLAN = { resource: 'worker:w-1', action: 'wait', because: 'it boots', due_at: null }
@@ -20,6 +20,7 @@ let counts: { triggers: number; resignations: number }
 let isDown: boolean
 let problems: string[]
 let stop: AbortController
+let beating: Heartbeat
 let ended: Promise<void>
 
 const api = async (request: ApiRequest): Promise<ApiResponse> => {
@@ -50,9 +51,8 @@ function start() {
   const election = coordination.election(SERVICE, 'one')
   const { changeKeys } = coordination
   const parts = { service: SERVICE, version: '1.2.3', client: apiClient(api), changeKeys, election, loop } as const
-  ended = heartbeat({ ...parts, plan: () => [PLAN], problems: () => problems, clock, logger: silentLogger }).run(
-    stop.signal,
-  )
+  beating = heartbeat({ ...parts, plan: () => [PLAN], problems: () => problems, clock, logger: silentLogger })
+  ended = beating.run(stop.signal)
   return election
 }
 
@@ -116,4 +116,20 @@ it('goes on when the API does not answer', async () => {
   isDown = false
   await clock.advance(HEARTBEAT_INTERVAL_MS)
   expect(beats.length).toBeGreaterThan(0)
+})
+
+it('knows why the API has not heard it for a while', async () => {
+  isDown = true
+  start()
+  expect(beating.unheard()).toBe('it has not answered yet')
+  await clock.advance(0)
+  expect(beating.unheard()).toBe('nobody answers')
+  isDown = false
+  await clock.advance(HEARTBEAT_INTERVAL_MS)
+  expect(beating.unheard()).toBeNull()
+  isDown = true
+  await clock.advance(2 * HEARTBEAT_INTERVAL_MS)
+  expect(beating.unheard()).toBeNull()
+  await clock.advance(HEARTBEAT_INTERVAL_MS)
+  expect(beating.unheard()).toBe('nobody answers')
 })

@@ -15,6 +15,8 @@ import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runti
 import type { Clock } from '@lcm/runtime/clock'
 
 const LOOK_MS = 500
+/** One beat may get lost, such as when the API is restarted. */
+const UNHEARD_MS = 3 * HEARTBEAT_INTERVAL_MS
 
 export interface HeartbeatParts {
   readonly service: ServiceName
@@ -31,9 +33,16 @@ export interface HeartbeatParts {
   readonly logger: Logger
 }
 
+export interface Heartbeat extends HostedService {
+  /** Why the API has not heard it for a while; null when it has. */
+  unheard(): string | null
+}
+
 /** Tells the API every few seconds, and at each change of leadership, what this instance does; and hears what people ask of it. */
-export function heartbeat(parts: HeartbeatParts): HostedService {
+export function heartbeat(parts: HeartbeatParts): Heartbeat {
   const { clock, logger } = parts
+  let heardAt = Number.NEGATIVE_INFINITY
+  let trouble = 'it has not answered yet'
   let sent: { at: number; leads: string } | null = null
   let asked: { triggers: number; resignations: number } | null = null
 
@@ -42,6 +51,7 @@ export function heartbeat(parts: HeartbeatParts): HostedService {
     sent = { at: clock.now(), leads: leadsBy(body) }
     const params = { service: parts.service, instance_id: parts.election.instanceId }
     const answer = await parts.client.call('reportInstance', { params, body, signal })
+    heardAt = clock.monotonic()
     const before = asked ?? answer
     asked = answer
     if (!body.is_leader) return
@@ -49,18 +59,28 @@ export function heartbeat(parts: HeartbeatParts): HostedService {
     else if (answer.triggers > before.triggers) parts.loop.triggerNow()
   }
 
+  async function beatIfPossible(signal: AbortSignal): Promise<void> {
+    try {
+      await beat(signal)
+    } catch (err) {
+      trouble = err instanceof Error ? err.message : String(err)
+      logger.debug({ err }, 'a heartbeat was not heard')
+    }
+  }
+
   const isDue = (): boolean =>
     sent === null || clock.now() - sent.at >= HEARTBEAT_INTERVAL_MS || sent.leads !== leadsBy(reportOf(parts))
 
   return {
     name: 'heartbeat',
+    unheard: () => (clock.monotonic() - heardAt < UNHEARD_MS ? null : trouble),
     async run(signal) {
       const key = keyWatch(parts, () => {
         sent = null
       })
       const watching = key.run(signal)
       while (!signal.aborted) {
-        if (isDue()) await beat(signal).catch(err => logger.debug({ err }, 'a heartbeat was not heard'))
+        if (isDue()) await beatIfPossible(signal)
         await clock.sleep(LOOK_MS, signal)
       }
       await watching

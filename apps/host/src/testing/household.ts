@@ -17,6 +17,8 @@ export interface Household {
   start(name: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<ServiceProcess>
   /** Runs a controller that knows the simulated cloud, on a free port. */
   startController(name: string, controller: ControllerPlace): Promise<ServiceProcess>
+  /** What went wrong inside a request, in any process. There must be nothing. */
+  defects(): readonly string[]
   /** kill -9 of whatever still runs. */
   close(): Promise<void>
 }
@@ -65,6 +67,7 @@ export function openHousehold(options: {
     processes,
     start,
     startController: (name, place) => start(name, [place.service, '--port', '0'], controllerEnv(name, place)),
+    defects: () => processes.flatMap(each => each.log().match(/.*a request failed.*/g) ?? []),
     async close() {
       for (const each of processes) each.signal('SIGKILL')
       await Promise.all(processes.map(each => each.exited))

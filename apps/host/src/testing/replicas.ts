@@ -20,6 +20,8 @@ export interface Replica {
   readonly controller: Client
   /** The administrator, with these headers in every request. */
   with(headers: Readonly<Record<string, string>>): Client
+  /** Resolves with the exit code when the process is gone. */
+  end(signal: NodeJS.Signals): Promise<number | null>
   /** kill -9; resolves when the process is gone. */
   kill(): Promise<void>
   restart(): Promise<void>
@@ -84,7 +86,7 @@ export async function openReplicas(): Promise<Replicas> {
       await register(epoch % 2 === 0 ? a : b, epoch)
       return epoch
     },
-    defects: () => household.processes.flatMap(each => each.log().match(/.*a request failed.*/g) ?? []),
+    defects: household.defects,
     async close() {
       await household.close()
       for (const gate of gates) gate.close()
@@ -98,6 +100,10 @@ async function startReplica(household: Home, name: string, more: Record<string, 
     household.start(name, ['control-plane-api', '--port', port], { ...household.apiEnv, ...more })
   let current = await start('0')
   const { url } = current
+  const end = (signal: NodeJS.Signals) => {
+    current.signal(signal)
+    return current.exited
+  }
   const transport = httpTransport({ baseUrl: url, clock: systemClock })
   const asAdmin = { token: household.adminToken }
   return {
@@ -115,9 +121,9 @@ async function startReplica(household: Home, name: string, more: Record<string, 
     },
     with: headers =>
       apiClient(request => transport({ ...request, headers: { ...request.headers, ...headers } }), asAdmin),
+    end,
     async kill() {
-      current.signal('SIGKILL')
-      await current.exited
+      await end('SIGKILL')
     },
     async restart() {
       current = await start(new URL(url).port)

@@ -25,6 +25,17 @@ export const startProcess = (
   env: Record<string, string>,
 ): Promise<ServiceProcess> => startLcm(name, ['serve', ...args], { env, isAt: / listens on (http:\S+)/ })
 
+/** The same for an API that can not find its store; resolves when it waits for it. */
+export const startWaitingProcess = (
+  name: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<ServiceProcess> => startLcm(name, ['serve', ...args], { env, isAt: / waits for the store at (http:\S+)/ })
+
+/** Runs `lcm up` on a simulated cloud, on free ports. */
+export const startEmbedded = (folder: string): Promise<ServiceProcess> =>
+  startLcm('up', ['up', '--port', '0', '--data', folder], { env: {}, isAt: /Console +(http:\S+)[\s\S]*Ctrl-C/ })
+
 /** Runs `lcm sim`, so many times faster than life. Its seed is by chance: two of one seed would have the same addresses. */
 export const startSimulator = (speed: number): Promise<ServiceProcess> => {
   const args = ['sim', '--port', '0', '--speed', String(speed), '--seed', String(randomInt(2 ** 32))]

@@ -24,23 +24,35 @@ export interface SessionCluster {
   /** Who leads, once exactly one of those that live does. */
   leaderOf(service: ServiceName): Promise<ServiceProcess>
   standbyOf(service: ServiceName): Promise<ServiceProcess>
+  /** All of its processes that nobody has ended. */
+  replicasOf(service: ServiceName): readonly ServiceProcess[]
   /** Another instance of it. */
   startStandby(service: ServiceName): Promise<ServiceProcess>
   /** Ends the leader without a warning or with one; answers its exit code once somebody else leads. */
   end(leader: ServiceProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
   /** Asks a controller on its own port; as the administrator unless another token, or none, is given. */
   ask(process: ServiceProcess, route: string, token?: string | null): Promise<FaceAnswer>
+  /** How many machines there are, as only the cloud knows; it forgets what was terminated long ago. */
+  machinesLaunched(): Promise<number>
   /** The labs on the CML of a machine, as only the simulator knows. */
   labsOn(instanceId: string): Promise<readonly SimulatedLab[]>
   close(): Promise<void>
 }
 
+const SimulatedMachines = z.object({ items: z.array(z.object({ instance_id: z.string() })) })
 const SimulatedLabs = z.object({
   labs: z.array(z.object({ id: z.string(), title: z.string(), state: z.string(), node_count: z.int() })),
 })
 export type SimulatedLab = z.infer<typeof SimulatedLabs>['labs'][number]
 
 const Health = z.object({ is_leader: z.boolean() })
+
+/** Whether a controller leads; who does not answer does not. */
+export async function leads({ url }: ServiceProcess): Promise<boolean> {
+  const answer = await fetch(`${url}/health`).catch(() => null)
+  return answer !== null && Health.parse(await answer.json()).is_leader
+}
+
 const SPEED = 1200
 
 export async function openSessionCluster(household: Household, api: string): Promise<SessionCluster> {
@@ -62,7 +74,6 @@ export async function openSessionCluster(household: Household, api: string): Pro
     return process
   }
   const ofService = (service: ServiceName) => [...crew].flatMap(([one, its]) => (its === service ? [one] : []))
-  const leads = async ({ url }: ServiceProcess) => Health.parse(await (await fetch(`${url}/health`)).json()).is_leader
   const one = (service: ServiceName, isWanted: (isLeader: boolean) => boolean) =>
     inTime(`one leader of ${service}`, async () => {
       const all = ofService(service)
@@ -77,12 +88,13 @@ export async function openSessionCluster(household: Household, api: string): Pro
     client,
     leaderOf,
     standbyOf: service => one(service, isLeader => !isLeader),
+    replicasOf: ofService,
     startStandby,
     async end(leader, signal) {
       const service = crew.get(leader)
-      crew.delete(leader)
       leader.signal(signal)
       const code = await leader.exited
+      crew.delete(leader)
       if (service !== undefined) await leaderOf(service)
       return code
     },
@@ -92,6 +104,10 @@ export async function openSessionCluster(household: Household, api: string): Pro
       const answer = await fetch(`${url}${path}`, { method, headers })
       const type = answer.headers.get('content-type') ?? ''
       return { status: answer.status, type, body: type.includes('json') ? await answer.json() : await answer.text() }
+    },
+    async machinesLaunched() {
+      const answer = await fetch(`${simulator.url}/sim/v1/instances`)
+      return SimulatedMachines.parse(await answer.json()).items.length
     },
     async labsOn(instanceId) {
       const answer = await fetch(`${simulator.url}/sim/v1/instances/${instanceId}/cml`)

@@ -1,0 +1,14 @@
+import { expect } from 'vitest'
+import type { OpenPlace } from './rolling-places.ts'
+import { rollingRestart } from './rolling-restart.ts'
+
+/** One replica of every service is restarted with a warning, and then one without. */
+export async function expectNothingLost(place: OpenPlace, sessions: number): Promise<void> {
+  const verdict = await rollingRestart(place, { sessions, workers: 1, passes: ['SIGTERM', 'SIGKILL'] })
+  expect(verdict).toMatchObject({
+    ...{ restarts: 8, sessions, lost: [], launchedTwice: 0, labsAstray: [] },
+    ...{ missed: [], writesLost: [], badExits: [] },
+  })
+  expect(verdict.writes).toBeGreaterThan(0)
+  expect(place.defects()).toEqual([])
+}

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import { isProblem, UnreachableError } from '@lcm/client/api-error'
+import { apiClient, type Client } from '@lcm/client/client'
+import { httpTransport } from '@lcm/client/http-transport'
+import type { Dispatch } from '@lcm/contract/wire'
+import { systemClock } from '@lcm/runtime/clock'
+
+const PAUSE_MS = 20
+/** Longer than the API takes the answer of a process that died for one that may still come. */
+const PATIENCE_MS = 60_000
+
+/**
+ * Asks the next replica when one does not answer or is busy, as a good client of several would. Each request has a key, so
+ * that asking twice does it once.
+ */
+export function retryingClient(urls: readonly string[], token: string): Client {
+  const transports = urls.map(baseUrl => httpTransport({ baseUrl, clock: systemClock }))
+  let turn = 0
+  const next = (key: string): Client => {
+    const transport = transports[turn % transports.length] ?? unreachable
+    const headers = { 'idempotency-key': key }
+    return apiClient(request => transport({ ...request, headers: { ...request.headers, ...headers } }), { token })
+  }
+  return {
+    ...next(randomUUID()),
+    async call(name, call) {
+      const key = randomUUID()
+      const deadline = systemClock.monotonic() + PATIENCE_MS
+      for (;;) {
+        try {
+          return await next(key).call(name, call)
+        } catch (error) {
+          if (!isPassing(error) || systemClock.monotonic() > deadline) throw error
+          turn += 1
+          await systemClock.sleep(PAUSE_MS)
+        }
+      }
+    },
+  }
+}
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof UnreachableError ||
+  isProblem(error, 'store_unavailable', 'deadline_exceeded', 'idempotency_in_progress')
+
+const unreachable: Dispatch = async () => {
+  throw new UnreachableError('there is no replica')
+}

@@ -1,0 +1,77 @@
+import type { Client } from '@lcm/client/client'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { systemClock } from '@lcm/runtime/clock'
+import { type Learner, WHOLE_STORY } from './learner.ts'
+
+/** A class that books its sessions, works in them, and leaves. */
+export interface SchoolDay {
+  /** So many have asked for their session; nobody waits for it. */
+  bookUpTo(count: number): void
+  /** Waits until every session that was booked runs, and counts their labs. */
+  allRun(): Promise<void>
+  cancelUpTo(count: number): void
+  /** Waits until every session has ended, in whichever way. */
+  over(): Promise<void>
+  verdict(): { readonly lost: readonly string[]; readonly labsAstray: readonly string[] }
+}
+
+const LOOK_EVERY_MS = 200
+/** What does not happen for so long will not happen. */
+const PATIENCE_MS = 240_000
+const ENDED = ['TERMINATED', 'EXPIRED', 'ARCHIVED']
+
+export function schoolDay(client: Client, learner: Learner): SchoolDay {
+  const booked: Promise<LabletSession>[] = []
+  const cancelled: Promise<unknown>[] = []
+  const lost: string[] = []
+  const labsAstray: string[] = []
+
+  /** Looks at all of them at once, since they are many. */
+  async function until(holds: (session: LabletSession) => boolean): Promise<void> {
+    const ids = new Set((await Promise.all(booked)).map(({ id }) => id))
+    const deadline = systemClock.monotonic() + PATIENCE_MS
+    for (;;) {
+      const { items } = await client.call('listSessions', { query: { limit: 1000, include_finished: true } })
+      const missing = items.filter(session => ids.has(session.id) && !holds(session))
+      const isOver = missing.length === 0 && items.length >= ids.size
+      if (isOver || systemClock.monotonic() > deadline) return
+      await systemClock.sleep(LOOK_EVERY_MS)
+    }
+  }
+  async function countLabs(wanted: number): Promise<void> {
+    for (const { id } of await Promise.all(booked)) {
+      const labs = await learner.labsOf(id)
+      if (labs !== wanted) labsAstray.push(`${id} has ${labs} labs instead of ${wanted}`)
+    }
+  }
+
+  return {
+    bookUpTo(count) {
+      while (booked.length < count) booked.push(learner.book())
+    },
+    async allRun() {
+      await until(({ status }) => status === 'RUNNING' || ENDED.includes(status))
+      for (const { id } of await Promise.all(booked)) {
+        const { status } = await learner.session(id)
+        if (status !== 'RUNNING') lost.push(`${id} is ${status} instead of RUNNING`)
+      }
+      await countLabs(1)
+    },
+    cancelUpTo(count) {
+      for (const session of booked.slice(cancelled.length, count))
+        cancelled.push(session.then(({ id }) => client.call('cancelSession', { params: { id } })))
+    },
+    async over() {
+      await Promise.all(cancelled)
+      await until(({ status }) => ENDED.includes(status))
+      for (const { id } of await Promise.all(booked)) {
+        const { status, last_error, state_history } = await learner.session(id)
+        const story = state_history.map(({ to }) => to)
+        const isWhole = last_error === null && story.join() === WHOLE_STORY.join()
+        if (!isWhole) lost.push(`${id} is ${status} (${last_error ?? 'no error'}) after ${story.join(', ')}`)
+      }
+      await countLabs(0)
+    },
+    verdict: () => ({ lost, labsAstray }),
+  }
+}

@@ -1,0 +1,37 @@
+import { type Env, VARIABLES } from './environment.ts'
+
+/** Of the command line, and of `lcm up` alone. */
+const OTHERS = ['LCM_URL', 'LCM_TOKEN', 'LCM_DATA']
+const KNOWN = new Set([...Object.values(VARIABLES).flat(), ...OTHERS])
+/** Further away than this it is no slip of the finger. */
+const SLIPS_MAX = 3
+
+/** A sentence for every variable that looks like ours and is read by nobody. */
+export function unknownVariables(env: Env): readonly string[] {
+  const strange = Object.keys(env).filter(name => name.startsWith('LCM_') && !KNOWN.has(name))
+  return strange.toSorted().map(name => {
+    const meant = nearest(name)
+    const advice = meant === null ? 'See docs/reference/config.md' : `Did you mean ${meant}?`
+    return `${name} is set, but nothing reads it. ${advice}`
+  })
+}
+
+function nearest(name: string): string | null {
+  const candidates = [...KNOWN].map(known => ({ known, slips: slipsBetween(name, known) }))
+  const [best] = candidates.toSorted((a, b) => a.slips - b.slips)
+  return best !== undefined && best.slips <= SLIPS_MAX ? best.known : null
+}
+
+/** How many letters must be added, left out or replaced to make one of the other. */
+function slipsBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [index, letter] of [...from].entries()) {
+    const next = [index + 1]
+    for (const [at, other] of [...to].entries()) {
+      const replaced = (row[at] ?? 0) + (letter === other ? 0 : 1)
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
