@@ -127,6 +127,7 @@ describe('many sessions', () => {
   it('a thousand on two hundred workers, are placed in one cycle and never beyond what a worker has', async () => {
     rig.putWorker(
       ...workersOf(200, {
+        license: { ...aServingWorker().license, product: 'CML_Personal40' },
         capacity: { ...aServingWorker().capacity, declared: { ...CAPACITY, cpu_cores: 20, memory_gb: 40 } },
       }),
     )

@@ -24,6 +24,8 @@ const license = (product: string | null, status: Worker['license']['status']) =>
   product,
   status,
 })
+/** A product that nobody knows is not known to be limited. */
+const UNLIMITED = { license: license('CML_Unheard', 'REGISTERED') }
 const cml = (version: string | null, node_definitions: string[] = []) => ({ ...worker.cml, version, node_definitions })
 const portsUsed = (count: number) => ({
   lab: Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, n])),
@@ -62,7 +64,7 @@ describe('a worker is refused', () => {
     ['capacity', '192.5 GB of memory are needed, and 192 are free', {}, needing({ memory_gb: 192.5 })],
     ['capacity', '49 cpu cores are needed, and 48 are free', {}, needing({ cpu_cores: 49 })],
     ['capacity', '1001 GB of disk are needed, and 1000 are free', {}, needing({ storage_gb: 1001 })],
-    ['capacity', '201 nodes are needed, and 200 are free', {}, needing({ node_count: 201 })],
+    ['capacity', '201 nodes are needed, and 200 are free', UNLIMITED, needing({ node_count: 201 })],
     [
       'capacity',
       '6 nodes are needed, and 5 are free: without a licence only 5 nodes run',
@@ -143,7 +145,11 @@ describe('a worker is refused', () => {
 
 describe('a worker is taken', () => {
   it.each<[string, Partial<Worker>, Demand]>([
-    ['that is just large enough', {}, needing({ memory_gb: 192, cpu_cores: 48, storage_gb: 1000, node_count: 200 })],
+    [
+      'that is just large enough',
+      UNLIMITED,
+      needing({ memory_gb: 192, cpu_cores: 48, storage_gb: 1000, node_count: 200 }),
+    ],
     ['that has one of the licences', {}, demand({ license_affinity: ['CML_Personal', 'CML_Enterprise'] })],
     ['that has a version between', { cml: cml('2.9.1+build.7') }, demand({ cml_version: { min: '2.9', max: '2.9' } })],
     ['unread, if it needs nothing but what every CML has', {}, demand({ node_definitions: ['unmanaged_switch'] })],
@@ -174,7 +180,7 @@ it.each<[Worker['license']['status'], string | null, number]>([
   ['REGISTERING', 'CML_Personal', 5],
   ['REGISTERED', 'CML_Personal', 20],
   ['REGISTERED', 'CML_Personal40', 40],
-  ['REGISTERED', 'CML_Enterprise', 200],
+  ['REGISTERED', 'CML_Enterprise', 20],
   ['REGISTERED', null, 200],
 ])('D-13: with the licence %s %s run %s nodes', (status, product, nodes) => {
   const licensed = { ...worker, license: license(product, status) }
@@ -265,6 +271,7 @@ describe('the ledger', () => {
       each =>
         withReservation(each, `s${Object.keys(each.reservations).length}`, { ...demand().needs, memory_gb: 0.1 }, NOW),
       aServingWorker({
+        ...UNLIMITED,
         capacity: { ...worker.capacity, declared: { cpu_cores: 48, memory_gb: 1.3, storage_gb: 1000, max_nodes: 200 } },
       }),
     )

@@ -50,9 +50,16 @@ function closedBecause(worker: Worker): string | null {
   return worker.cordoned ? 'it is cordoned' : null
 }
 
-/** Nodes that run without a licence, and what the products include. */
+/** Nodes that run without a licence, and what the products include: Enterprise has no more unless they are bought apart. */
 const FREE_NODES = 5
-const LICENSED_NODES: Readonly<Record<string, number>> = { CML_Personal: 20, CML_Personal40: 40 }
+const LICENSED_NODES: Readonly<Record<string, number>> = {
+  CML_Personal: 20,
+  CML_Personal40: 40,
+  CML_Enterprise: 20,
+  CML_Education: 20,
+  CML_Internal: 20,
+  CML_NotForResale: 20,
+}
 
 /** How many nodes may run on it at once. */
 export function nodesMax(worker: Worker): number {
