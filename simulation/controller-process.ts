@@ -8,13 +8,15 @@ import type { Dispatch } from '@lcm/contract/wire'
 import type { LocalCoordination } from '@lcm/coordination/local'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { type Election, type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
 import type { Controller } from '@lcm/service/controller'
 import { decisionLog } from '@lcm/service/decision-log'
 import { registeredElection } from '@lcm/service/registered-election'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
-import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/worker-controller/config'
+import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
 import { ledMachines } from '@lcm/worker-controller/led-machines'
 import { workerController } from '@lcm/worker-controller/worker-controller'
+import type { Settings } from './paces.ts'
 import type { Life, PortCalls } from './port-calls.ts'
 
 export const FLEET = 'simulated-fleet'
@@ -32,7 +34,8 @@ export interface Surroundings {
   readonly compute: Compute
   readonly cml: CmlSystem
   readonly metrics: MachineMetrics
-  readonly config: Partial<WorkerControllerConfig>
+  readonly settings: Settings
+  clockOf(clock: Clock): Clock
   elect(election: Election): Election
   run(service: HostedService): () => void
 }
@@ -45,12 +48,14 @@ export interface ControllerProcess extends Pick<Controller, 'plan' | 'stats'> {
   /** Sleeps as by SIGSTOP until it is woken. */
   freeze(): void
   thaw(): void
+  /** Its wall clock jumps, and nobody else's. */
+  jumpClock(ms: number): void
 }
 
 export function startController(instanceId: string, around: Surroundings): ControllerProcess {
   const { coordination, token } = around
   const life = around.calls.life()
-  const { clock } = life
+  const clock = around.clockOf(life.clock)
   const logger = silentLogger
   const client = apiClient(life.watch(callName, traced(around.dispatch, around.time)), { token })
   const decisions = decisionLog({ client: apiClient(around.dispatch, { token }), clock, logger, instanceId })
@@ -76,7 +81,7 @@ export function startController(instanceId: string, around: Surroundings): Contr
       regions: REGIONS,
       policy: WORKER_POLICY,
       cmlDefaults: DEFAULT_CML_LOGIN,
-      ...around.config,
+      ...around.settings.worker,
     },
   })
   return processOf(controller, { instanceId, life, coordination, run: around.run, beside: decisions.service })
@@ -100,6 +105,7 @@ export function processOf(controller: Controller, running: Running): ControllerP
     stats: controller.stats,
     freeze: life.freeze,
     thaw: life.thaw,
+    jumpClock: life.jump,
     kill() {
       life.end()
       coordination.faults.crash(instanceId)

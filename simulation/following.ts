@@ -9,26 +9,45 @@ export interface Following {
   readonly workers: Map<string, Worker>
   readonly sessions: Map<string, LabletSession>
   readonly labs: Map<string, LabRecord>
+  /** How many changes were told. */
+  count(): number
+  tell(): void
 }
 
 /** Who hears of what is told before it counts as told. Versions in quick succession are told as one. */
 export interface Told {
-  worker(worker: Worker, before: Worker | undefined): void
-  session(session: LabletSession): void
+  worker?(worker: Worker, before: Worker | undefined): void
+  session?(session: LabletSession, before: LabletSession | undefined): void
 }
 
-export const openFollowing = (): Following => ({ workers: new Map(), sessions: new Map(), labs: new Map() })
+export function openFollowing(): Following {
+  let told = 0
+  return {
+    workers: new Map(),
+    sessions: new Map(),
+    labs: new Map(),
+    count: () => told,
+    tell() {
+      told += 1
+    },
+  }
+}
 
 /** What a console would show, by the same events. */
-export const followAll = (client: Client, { workers, sessions, labs }: Following, told: Told): HostedService => ({
+export const followAll = (
+  client: Client,
+  { workers, sessions, labs, tell }: Following,
+  told: readonly Told[],
+): HostedService => ({
   name: 'follower',
   async run(signal) {
     for await (const { event } of client.events({ after: '0', signal })) {
+      if ('version' in event) tell()
       if (event.type === 'worker.created' || event.type === 'worker.updated') {
-        told.worker(event.data, workers.get(event.id))
+        for (const each of told) each.worker?.(event.data, workers.get(event.id))
         workers.set(event.id, event.data)
       } else if (event.type === 'session.created' || event.type === 'session.updated') {
-        told.session(event.data)
+        for (const each of told) each.session?.(event.data, sessions.get(event.id))
         sessions.set(event.id, event.data)
       } else if (event.type === 'lab.created' || event.type === 'lab.updated') labs.set(event.id, event.data)
       else if (event.type === 'session.deleted') sessions.delete(event.id)

@@ -6,7 +6,7 @@ import type { World } from './world.ts'
 const REGION = 'us-east-1'
 
 /** What is done behind LCM's back, on EC2 and on CML servers. */
-export function hands({ cloud, worker }: World) {
+export function hands({ cloud, worker, noteUse }: World) {
   const named = (id: string) => ({ ids: [id] })
   const attributes = { disable_api_termination: null, disable_api_stop: null, instance_type: null }
 
@@ -49,23 +49,13 @@ export function hands({ cloud, worker }: World) {
       return cloud.machines().at(-1)?.instance.instance_id ?? ''
     },
     stateOf: (machine: string): string => cloud.machine(machine)?.state ?? 'gone',
-    somebodyUses: (machine: string) => onCml(machine, 'POST activity', { username: 'ada' }),
+    somebodyUses(machine: string): void {
+      onCml(machine, 'POST activity', { username: 'ada' })
+      noteUse(machine)
+    },
     smartAccountReached: (machine: string, isReached: boolean) =>
       onCml(machine, 'PATCH faults', { licence_server: isReached ? 'reached' : 'not_reached' }),
-    /** Somebody registers a server on its own page. */
-    register(machine: string): void {
-      const call = (path: string, token: string | null, body: object) =>
-        cloud.cml.call(machine, {
-          method: 'POST',
-          path,
-          query: new URLSearchParams(),
-          token,
-          body: JSON.stringify(body),
-        })
-      const session = call('/authenticate', null, DEFAULT_CML_LOGIN)
-      const { status } = call('/licensing/registration', String(session.body), { token: 'by-hand' })
-      if (status >= 300) throw new Error(`the registration was answered ${status}`)
-    },
+    register: (machine: string) => registerByHand(cloud, machine),
     removeLabs(machine: string): void {
       for (const { id } of cloud.cml.sceneOf(machine)?.labs ?? [])
         cloud.cml.act(machine, () => ({ status: 204, body: null, change: { removed_lab_id: id } }))
@@ -78,3 +68,18 @@ export function hands({ cloud, worker }: World) {
 }
 
 export type Hands = ReturnType<typeof hands>
+
+/** Somebody registers a server on its own page. */
+function registerByHand(cloud: World['cloud'], machine: string): void {
+  const call = (path: string, token: string | null, body: object) =>
+    cloud.cml.call(machine, {
+      method: 'POST',
+      path,
+      query: new URLSearchParams(),
+      token,
+      body: JSON.stringify(body),
+    })
+  const session = call('/authenticate', null, DEFAULT_CML_LOGIN)
+  const { status } = call('/licensing/registration', String(session.body), { token: 'by-hand' })
+  if (status >= 300) throw new Error(`the registration was answered ${status}`)
+}

@@ -5,12 +5,16 @@ import { TAG } from '@lcm/domain/worker/instance'
 import { canMove } from '@lcm/domain/worker/lifecycle'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection, Journal } from '@lcm/store/store'
+import { brakeRule } from './invariants/brake-rule.ts'
+import type { Mutation } from './witness.ts'
 
 /** How long a live machine of the fleet may go without a record. */
 const UNRECORDED_MS_MAX = 15 * 60_000
 /** How long a licence may be held by the dead before that is on record: two misses and what is around them. */
 const SEAT_MS_MAX = 30 * 60_000
-const CHECK_EVERY_MS = 1_000
+const CHECK_EVERY_MS = 60_000
+/** Longer than a leader can be that has lost its lease and does not know it yet. */
+const ZOMBIE_MS_MAX = 60_000
 
 export interface InvariantParts {
   readonly cloud: SimModel
@@ -30,7 +34,11 @@ export interface Invariants {
   violated(rule: string): void
   /** Cheap enough to be called between any two timers. */
   step(): void
-  /** What takes a look into the store, for the end of a run. */
+  /** A controller changes the cloud. */
+  mutated(mutation: Mutation): void
+  /** What takes a look into the store, for now and then. */
+  look(): Promise<void>
+  /** The same with all that ever happened, for the end of a run. */
   finally(): Promise<void>
   /** Refuses to believe in writes of older terms of that service that were taken. */
   fenced(by: string, dispatch: Dispatch, service?: string): Dispatch
@@ -48,12 +56,14 @@ export function invariants(parts: InvariantParts): Invariants {
   }
   const since = new Map<string, number>()
   let checkedMs = Number.NEGATIVE_INFINITY
-  const registered = new Map<string, number>()
+  const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
+  const brake = brakeRule(parts)
   const taken: { by: string; atMs: number; what: string }[] = []
   const machines = new Set<string>()
+  const ofWorker = new Map<string, Set<string>>()
   parts.cloud.watch(id => {
     machines.add(id)
-    for (const rule of twins(parts, id)) violated(rule)
+    for (const rule of twins(parts, ofWorker, id)) violated(rule)
   })
 
   /** How long something has been so, by what it is. */
@@ -70,16 +80,18 @@ export function invariants(parts: InvariantParts): Invariants {
     step() {
       if (parts.now() - checkedMs < CHECK_EVERY_MS) return
       checkedMs = parts.now()
-      const recorded = new Set(
-        [...parts.latest.values()].filter(each => each.status !== 'TERMINATED').map(each => each.ec2_instance_id),
-      )
-      for (const { instance, state, tags } of parts.cloud.machines()) {
-        const id = instance.instance_id
-        const isOurs = tags[TAG.fleet] === parts.fleet && isLaunchedByUs({ instance })
-        const isAstray = isLive(state) && isOurs && !recorded.has(id) && !parts.isBlind()
-        if (lasts(`astray ${id}`, isAstray) > UNRECORDED_MS_MAX)
-          violated(`${id} of ${tags[TAG.workerId]} is ${state} and without a record for too long`)
-      }
+      for (const [id, words] of strays(parts))
+        if (lasts(`astray ${id}`, words !== null) > UNRECORDED_MS_MAX)
+          violated(`${words} and without a record for too long`)
+    },
+    mutated(mutation) {
+      for (const rule of brake(mutation)) violated(rule)
+      const leader = registered.get('worker-controller')
+      if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
+        violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)
+    },
+    async look() {
+      for (const rule of await lostLicenses(parts)) violated(rule)
     },
     async finally() {
       for (const rule of await illegalMoves(parts)) violated(rule)
@@ -89,11 +101,13 @@ export function invariants(parts: InvariantParts): Invariants {
       (by, dispatch, service = 'worker-controller') =>
       async request => {
         const epoch = Number(request.headers[EPOCH_HEADER] ?? 0)
-        const newest = registered.get(service) ?? 0
+        const newest = registered.get(service)?.epoch ?? 0
         const response = await dispatch(request)
         const isTaken = response.status < 300 && request.method !== 'GET'
-        if (isTaken && request.url.endsWith('/term')) registered.set(service, Math.max(newest, epochIn(request.body)))
-        else if (isTaken && epoch > 0) {
+        if (isTaken && request.url.endsWith('/term')) {
+          const told = epochIn(request.body)
+          if (told > newest) registered.set(service, { epoch: told, by, atMs: parts.now() })
+        } else if (isTaken && epoch > 0) {
           taken.push({ by, atMs: parts.now(), what: `${request.method} ${request.url}` })
           if (epoch < newest) violated(`${by}: ${request.method} ${request.url} of epoch ${epoch} after ${newest}`)
         }
@@ -110,12 +124,14 @@ const isLaunchedByUs = ({ instance }: { instance: { client_token: string | null 
 const epochIn = (body: string | null): number => Number(JSON.parse(body ?? '{}').epoch ?? 0)
 
 /** Two live machines of one worker, told by what they were launched with. */
-function twins({ cloud }: InvariantParts, changedId: string): string[] {
+function twins({ cloud }: InvariantParts, ofWorker: Map<string, Set<string>>, changedId: string): string[] {
   const worker = cloud.machine(changedId)?.instance.tags[TAG.workerId]
   if (worker === undefined) return []
-  const live = cloud
-    .machines()
-    .filter(each => isLive(each.state) && isLaunchedByUs(each) && each.instance.tags[TAG.workerId] === worker)
+  const known = ofWorker.get(worker) ?? new Set()
+  ofWorker.set(worker, known.add(changedId))
+  const live = [...known]
+    .flatMap(id => cloud.machine(id) ?? [])
+    .filter(each => isLive(each.state) && isLaunchedByUs(each))
   const names = live.map(each => `${each.instance.instance_id} (${each.state})`)
   return live.length > 1 ? [`${worker} has ${live.length} live machines: ${names.join(', ')}`] : []
 }
@@ -151,4 +167,16 @@ async function lostLicenses({ cloud, workers, leaks, now }: InvariantParts): Pro
     if (leak === undefined) lost.push(`the licence of ${worker?.name ?? seat.instance_id} is lost without a record`)
   }
   return lost
+}
+
+/** Every machine, with words for those of ours that run without a record. */
+function strays({ cloud, latest, fleet, isBlind }: InvariantParts): [string, string | null][] {
+  const records = [...latest.values()].filter(({ status }) => status !== 'TERMINATED')
+  const recorded = new Set(records.map(({ ec2_instance_id }) => ec2_instance_id))
+  return cloud.machines().map(({ instance, state, tags }) => {
+    const id = instance.instance_id
+    const isOurs = tags[TAG.fleet] === fleet && isLaunchedByUs({ instance })
+    const isAstray = isLive(state) && isOurs && !recorded.has(id) && !isBlind()
+    return [id, isAstray ? `${id} of ${tags[TAG.workerId]} is ${state}` : null]
+  })
 }

@@ -1,83 +1,56 @@
+/*
+ * The whole system in one process on virtual time: API, store, coordination, all controllers twice, and a simulated cloud, with
+ * people who change their minds, hands behind our back, and faults at every port. The same seed gives the same run.
+ *
+ *   world.ts          puts the system together and watches it
+ *   acts/             what happens: the list is drawn from the seed before the run begins, and is data
+ *   faults/           what goes wrong between the parts of LCM; what goes wrong in the cloud is the simulator's
+ *   invariants/       what must hold after every step; session-invariants.ts for sessions, witness.ts for changes of the cloud
+ *   runs/             one run from the first act until all is at rest; shrinking of a run that failed
+ *   mutants/          defects on purpose, each of which must be found
+ *   stories/          tests that tell one thing each
+ *   paths.ts, crash-runs.ts, session-crashes.ts, zombie.ts   a crash before and after every port call
+ *
+ * Options, of which the last line of the output is the count as JSON:
+ *
+ *   --seed N [--hours H] [--workers W]            one run; without a size a brisk one of half an hour with three workers
+ *   --runs K [--from N] [--hours H] [--workers W] many of them
+ *   --replay FILE                                 a plan that a failing run has written
+ *   --mutants [NAME]                              hunts every defect, or one
+ *   --crashes N                                   a crash before and after every port call of every path, for so many seeds
+ */
 import { parseArgs } from 'node:util'
-import { crashRun, everyPoint, somePoints, undisturbed } from './crash-runs.ts'
-import { PATHS } from './paths.ts'
-import { randomRun } from './random-run.ts'
-import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from './session-crashes.ts'
-import { SESSION_SERVICES } from './session-processes.ts'
-import { LARGE_SESSION_RUN, SHORT_SESSION_RUN, sessionRun } from './session-random.ts'
+import { crashes } from './runs/command-crashes.ts'
+import { huntAll } from './runs/command-mutants.ts'
+import { type Asked, replay, wholeRuns } from './runs/command-runs.ts'
 
-// `--seed N` replays one random run; `--runs N` makes so many from `--from`; `--crashes N` makes a crash before and after every
-// port call of every path, for so many seeds; `--sessions N` makes so many random runs of learners, each `--large` on 200
-// workers. The last line is the count as JSON.
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     seed: { type: 'string' },
     runs: { type: 'string' },
     from: { type: 'string', default: '1' },
+    hours: { type: 'string' },
+    workers: { type: 'string' },
+    replay: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
     crashes: { type: 'string' },
-    sessions: { type: 'string' },
-    large: { type: 'boolean', default: false },
   },
 })
 
-const FAILURES_SHOWN = 5
-const LOOKS_SAMPLED = 20
-let runs = 0
-let failures = 0
+const size: Pick<Asked, 'size'> =
+  values.hours === undefined && values.workers === undefined
+    ? { size: { workers: 3, hours: 0.5, pace: 'brisk' } }
+    : { size: { workers: Number(values.workers ?? 10), hours: Number(values.hours ?? 6), pace: 'long' } }
 
-/** An error with everything that led to it. */
-function story(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause === undefined ? error.message : `${error.message}\n${story(error.cause)}`
+async function asked(): Promise<{ readonly runs: number; readonly failures: number }> {
+  if (values.replay !== undefined) return replay(values.replay)
+  if (values.mutants) return huntAll(positionals)
+  if (values.crashes !== undefined) return crashes(Number(values.crashes))
+  if (values.seed !== undefined) return wholeRuns({ ...size, from: Number(values.seed), count: 1 })
+  return wholeRuns({ ...size, from: Number(values.from), count: Number(values.runs ?? 0) })
 }
 
-async function counted(run: () => Promise<unknown>): Promise<void> {
-  runs += 1
-  try {
-    await run()
-  } catch (error) {
-    failures += 1
-    if (failures <= FAILURES_SHOWN) process.stderr.write(`${story(error)}\n\n`)
-  }
-}
-
-async function crashes(seeds: number): Promise<void> {
-  for (let seed = 1; seed <= seeds; seed += 1) {
-    for (const path of PATHS) {
-      const names = await undisturbed(path, seed)
-      for (const point of everyPoint(names)) await counted(() => crashRun(path, seed, point))
-      process.stderr.write(`seed ${seed}, ${path.name}: ${names.length} calls\n`)
-    }
-    for (const path of SESSION_PATHS) await sessionCrashes(path, seed)
-  }
-}
-
-/** Where a path takes long, not around every look. */
-async function sessionCrashes(path: SessionPath, seed: number): Promise<void> {
-  const all = await undisturbedSessions(path, seed)
-  for (const service of SESSION_SERVICES) {
-    const points = path.isLong ? somePoints(all[service], LOOKS_SAMPLED) : everyPoint(all[service])
-    for (const point of points) await counted(() => crashSessions(path, seed, { ...point, service }))
-    process.stderr.write(`seed ${seed}, ${path.name}, ${service}: ${points.length} crashes\n`)
-  }
-}
-
-async function sessions(from: number, count: number): Promise<void> {
-  const size = values.large ? LARGE_SESSION_RUN : SHORT_SESSION_RUN
-  for (let seed = from; seed < from + count; seed += 1)
-    await counted(async () => {
-      const { ends, machines } = await sessionRun(seed, size)
-      process.stderr.write(`seed ${seed}: ${JSON.stringify(ends)} on ${machines} machines\n`)
-    })
-}
-
-async function randoms(from: number, count: number): Promise<void> {
-  for (let seed = from; seed < from + count; seed += 1) await counted(() => randomRun(seed))
-}
-
-if (values.seed !== undefined) await randoms(Number(values.seed), 1)
-if (values.runs !== undefined) await randoms(Number(values.from), Number(values.runs))
-if (values.crashes !== undefined) await crashes(Number(values.crashes))
-if (values.sessions !== undefined) await sessions(Number(values.from), Number(values.sessions))
-process.stdout.write(`${JSON.stringify({ runs, failures })}\n`)
-process.exitCode = failures === 0 && runs > 0 ? 0 : 1
+const count = await asked()
+process.stdout.write(`${JSON.stringify(count)}\n`)
+process.exitCode = count.failures === 0 && count.runs > 0 ? 0 : 1

@@ -2,8 +2,9 @@ import { TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type Hands, hands } from './hands.ts'
+import { HOUR_MS, MINUTE_MS } from './passing.ts'
 import { LICENSE, type People, people } from './people.ts'
-import { HOUR_MS, MINUTE_MS, type World, type WorldOptions } from './world.ts'
+import type { World, WorldOptions } from './world.ts'
 
 interface Scene {
   readonly world: World
@@ -21,7 +22,9 @@ export interface Path {
 }
 
 /** Boots come to nothing sooner than they do for people, so that there is less to sit through. */
-const IMPATIENT: WorldOptions = { config: { policy: { ...WORKER_POLICY, startingMsMax: 2 * MINUTE_MS } } }
+const IMPATIENT: WorldOptions = {
+  settings: { worker: { policy: { ...WORKER_POLICY, startingMsMax: 2 * MINUTE_MS } } },
+}
 
 interface Limits {
   readonly machines?: number

@@ -44,8 +44,9 @@ export function people({ client, store, until }: World) {
       return until(await create(name, more), 'RUNNING')
     },
     start: (id: string) => client.call('startWorker', of(id)),
-    stop: (id: string) => client.call('stopWorker', of(id)),
-    terminate: (id: string) => client.call('terminateWorker', of(id)),
+    stop: (id: string, body: BodyInput<'stopWorker'> = {}) => client.call('stopWorker', { params: { id }, body }),
+    terminate: (id: string, body: BodyInput<'terminateWorker'> = {}) =>
+      client.call('terminateWorker', { params: { id }, body }),
     drain: (id: string, body: BodyInput<'drainWorker'> = {}) => client.call('drainWorker', { params: { id }, body }),
     cancelDrain: (id: string) => client.call('cancelDrainWorker', of(id)),
     retry: (id: string) => client.call('retryWorker', of(id)),

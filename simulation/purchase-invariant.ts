@@ -3,6 +3,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 
 /** Nodes that run without a licence. */
 const FREE_NODES = 5
+const ENTERPRISE_NODES = 20
 const ON_THE_WAY: readonly Worker['status'][] = ['PENDING', 'PROVISIONING', 'STARTING']
 
 /**
@@ -40,7 +41,7 @@ function neededAtMost({ wanted_by, capacity, license }: Worker, sessions: Readon
   const { declared } = capacity
   const wanted = wanted_by.flatMap(id => sessions.get(id)?.needs ?? [])
   if (declared === null || wanted.length < wanted_by.length) return Number.POSITIVE_INFINITY
-  const nodes = license.product === null ? Math.min(FREE_NODES, declared.max_nodes) : declared.max_nodes
+  const nodes = Math.min(license.product === null ? FREE_NODES : ENTERPRISE_NODES, declared.max_nodes)
   const shares = [
     sum(wanted.map(each => each.cpu_cores)) / declared.cpu_cores,
     sum(wanted.map(each => each.memory_gb)) / declared.memory_gb,

@@ -1,9 +1,10 @@
 import type { CrashPoint } from './crash-runs.ts'
 import { type Hands, hands } from './hands.ts'
 import { type Learners, learners, SETTLED_MS } from './learners.ts'
+import { MINUTE_MS } from './passing.ts'
 import { type People, people } from './people.ts'
 import { SESSION_SERVICES, type SessionService } from './session-processes.ts'
-import { MINUTE_MS, openWorld, type World, type WorldOptions } from './world.ts'
+import { openWorld, type World, type WorldOptions } from './world.ts'
 
 interface Scene {
   readonly world: World

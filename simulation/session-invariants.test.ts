@@ -62,7 +62,7 @@ it('a move that no session makes, and a session that does not end, are found', a
   const moves = (['PENDING', 'SCHEDULED', 'RUNNING'] as const).map((to, n, all) => {
     return { from: all[n - 1] ?? null, to, at: since, because: '' }
   })
-  told.session({ ...session, state_history: moves })
+  told.session({ ...session, state_history: moves }, undefined)
   expect(found).toEqual(['ls-1 moved from SCHEDULED to RUNNING while it was SCHEDULED'])
   const end = new Date(clock.now()).toISOString()
   following.sessions.set('ls-1', { ...session, timeslot: { start: end, end } })

@@ -1,3 +1,4 @@
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml-node-life'
 import type { SimModel } from '@lcm/cloud-sim/model'
 import { toMs } from '@lcm/domain/instant'
 import { canMoveSession, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
@@ -9,7 +10,9 @@ import type { Following, Told } from './following.ts'
 import { overbought } from './purchase-invariant.ts'
 
 const MINUTE_MS = 60_000
-const STEP_MS = 1_000
+const STEP_MS = 60_000
+/** A clock may be wrong by so much. */
+const CLOCK_MS_MAX = 6 * MINUTE_MS
 /** News of a write takes a moment, and so does an end that goes on under a new leader. */
 const TOLD_MS_MAX = 5_000
 /** The API's own net for sessions that nobody ended. */
@@ -32,12 +35,15 @@ export interface SessionInvariantParts {
 }
 
 export interface SessionInvariants {
-  readonly told: Told
+  readonly told: Required<Pick<Told, 'worker' | 'session'>>
   /** Cheap enough to be called between any two timers. */
   step(): void
   /** Labs that are there, ours by their titles, on machines that are not gone: each with its session. */
   labsThere(): readonly LabThere[]
-  /** What is still taken, though every session is over; for the end of a run. */
+  /**
+   * What is still taken, though every session is over; for the end of a run. A worker that does not run keeps it until
+   * somebody can look.
+   */
   leftovers(): readonly string[]
 }
 
@@ -71,23 +77,29 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
           violated(rule)
         if (before === undefined) for (const rule of overbought(worker, workers.values(), sessions)) violated(rule)
       },
-      session(session) {
+      session(session, before) {
+        const isNew = before?.status !== session.status
         for (const rule of illegalMoves(session)) violated(rule)
+        if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
+        if (isNew && session.status === 'READY') for (const rule of sharedAccess(session, sessions)) violated(rule)
+        if (isNew && session.status === 'READY') for (const rule of notReady(session, parts)) violated(rule)
       },
     },
     step() {
-      if (clock.now() - steppedMs < STEP_MS) return
-      steppedMs = clock.now()
-      for (const session of sessions.values()) if (isLate(session, clock.now())) violated(`${session.id} does not end`)
-      if (clock.now() - countedMs < parts.labsCountedMs) return
-      countedMs = clock.now()
+      const nowMs = clock.now()
+      if (nowMs - steppedMs >= STEP_MS) {
+        steppedMs = nowMs
+        for (const session of sessions.values()) if (isLate(session, nowMs)) violated(`${session.id} does not end`)
+      }
+      if (nowMs - countedMs < parts.labsCountedMs) return
+      countedMs = nowMs
       judge(new Set(strayLabs(parts)))
     },
     labsThere: () => labsThere(parts.cloud),
     leftovers: () => [
       ...strayLabs(parts),
       ...[...workers.values()]
-        .filter(({ status }) => status !== 'TERMINATED')
+        .filter(({ status }) => status !== 'TERMINATED' && status !== 'STOPPED' && status !== 'FAILED')
         .flatMap(({ name, reservations, ports }) => [
           ...Object.keys(reservations).map(id => `${name} keeps room for ${id}, ${sessions.get(id)?.status}`),
           ...Object.keys(ports).map(id => `${name} keeps ports for ${id}`),
@@ -106,6 +118,31 @@ const illegalMoves = ({ id, state_history }: LabletSession): string[] =>
 
 const isLate = ({ status, timeslot }: LabletSession, nowMs: number): boolean =>
   !isFinal(status) && nowMs > toMs(timeslot.end) + GRACE_MS + TEARDOWN_MS_MAX + LEADERLESS_MS
+
+/** Nobody's time is cut short: not by a cancel, not because something was lost. */
+function endedEarly({ id, desired_status, last_error, timeslot }: LabletSession, nowMs: number): string[] {
+  const isEarly = desired_status === 'RUNNING' && last_error === null && nowMs < toMs(timeslot.end) - CLOCK_MS_MAX
+  return isEarly ? [`${id} was ended ${Math.round((toMs(timeslot.end) - nowMs) / MINUTE_MS)} min too early`] : []
+}
+
+/** Who is told that a lab is ready has a lab whose nodes were started. */
+function notReady({ id, worker_id }: LabletSession, { cloud, following, clock }: SessionInvariantParts): string[] {
+  const machine = following.workers.get(worker_id ?? '')?.ec2_instance_id ?? null
+  if (machine === null || cloud.machine(machine)?.state !== 'running') return []
+  const labs = (cloud.cml.sceneOf(machine)?.labs ?? []).filter(({ title }) => title.endsWith(` ${id}`))
+  if (labs.length === 0) return []
+  return labs.some(lab => lab.nodes.some(node => isUp(nodeStateAt(node, clock.now()))))
+    ? []
+    : [`${id} is READY, and its lab was never started`]
+}
+
+/** No two sessions that are in use are reached by the same port. */
+function sharedAccess(session: LabletSession, sessions: ReadonlyMap<string, LabletSession>): string[] {
+  const isUsed = ({ id, status }: LabletSession) => id !== session.id && (status === 'READY' || status === 'RUNNING')
+  const doors = ({ access }: LabletSession) => access.map(({ host, port }) => `${host}:${port}`)
+  const taken = new Set([...sessions.values()].filter(isUsed).flatMap(doors))
+  return doors(session).flatMap(door => (taken.has(door) ? [`${session.id} has ${door}, as another session`] : []))
+}
 
 function overbooked({ name, capacity: { declared, reserved }, reservations }: Worker): string[] {
   const held = Object.values(reservations)

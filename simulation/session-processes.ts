@@ -7,11 +7,13 @@ import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/lablet-controller/config'
 import { labletController } from '@lcm/lablet-controller/lablet-controller'
 import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/resource-scheduler/config'
 import { resourceScheduler } from '@lcm/resource-scheduler/resource-scheduler'
-import { type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import { type Election, type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
 import { decisionLog } from '@lcm/service/decision-log'
 import { registeredElection } from '@lcm/service/registered-election'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import { type ControllerProcess, callName, processOf, traced } from './controller-process.ts'
+import type { Settings } from './paces.ts'
 import { type Life, type PortCalls, portCalls } from './port-calls.ts'
 
 export const SESSION_SERVICES = ['resource-scheduler', 'lablet-controller'] as const
@@ -29,6 +31,9 @@ export interface SessionSurroundings {
   readonly labs: CmlLabs
   readonly tokens: { readonly scheduler: string; readonly lablets: string }
   dispatch(by: string, service: SessionService): Dispatch
+  readonly settings: Settings
+  elect(election: Election): Election
+  clockOf(clock: Clock): Clock
   run(service: HostedService): () => void
 }
 
@@ -38,15 +43,19 @@ export function sessionProcesses(around: SessionSurroundings): SessionProcesses 
     calls,
     start(service, instanceId) {
       const life = calls[service].life()
+      const { settings } = around
       const shared = partsOf(around, life, { service, instanceId })
       const controller =
         service === 'resource-scheduler'
-          ? resourceScheduler({ ...shared, config: { ...RESOURCE_SCHEDULER_DEFAULTS, region: 'us-east-1' } })
+          ? resourceScheduler({
+              ...shared,
+              config: { ...RESOURCE_SCHEDULER_DEFAULTS, region: 'us-east-1', ...settings.scheduler },
+            })
           : labletController({
               ...shared,
               labs: life.watchAll('labs', around.labs),
               sources: { read: async source => Promise.reject(new Error(`nobody has ${source}`)) },
-              config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: DEFAULT_CML_LOGIN },
+              config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: DEFAULT_CML_LOGIN, ...settings.lablets },
             })
       const { coordination, run } = around
       return processOf(controller, { instanceId, life, coordination, run, beside: shared.decisions.service })
@@ -62,12 +71,12 @@ interface Named {
 /** What both are given, so that it can be cut off. */
 function partsOf({ time, coordination, tokens, ...around }: SessionSurroundings, life: Life, named: Named) {
   const { service, instanceId } = named
-  const { clock } = life
+  const clock = around.clockOf(life.clock)
   const logger = silentLogger
   const token = service === 'resource-scheduler' ? tokens.scheduler : tokens.lablets
   const dispatch = around.dispatch(instanceId, service)
   const client = apiClient(life.watch(sessionCallName, traced(dispatch, time)), { token })
-  const election = life.electing(coordination.election(service, instanceId))
+  const election = around.elect(life.electing(coordination.election(service, instanceId)))
   return {
     client,
     clock,

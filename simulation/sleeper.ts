@@ -8,6 +8,8 @@ import { type Clock, sleepOn } from '@lcm/runtime/clock'
 export interface Sleeper {
   readonly clock: Clock
   freeze(): void
+  /** Its own wall clock jumps; deadlines and timers do not notice. */
+  jump(ms: number): void
   thaw(): void
   /** Resolves at once in a process that is awake. */
   awake(): Promise<void>
@@ -20,9 +22,11 @@ export function sleeper(outside: Clock): Sleeper {
   const parked = new Set<() => void>()
   const aborts: (() => void)[] = []
   let isFrozen = false
+  let aheadMs = 0
 
   const clock: Clock = {
     ...outside,
+    now: () => outside.now() + aheadMs,
     after(ms, run) {
       const fire = () => {
         if (isFrozen) parked.add(run)
@@ -50,6 +54,9 @@ export function sleeper(outside: Clock): Sleeper {
   return {
     clock,
     awake,
+    jump(ms) {
+      aheadMs += ms
+    },
     freeze() {
       isFrozen = true
     },

@@ -1,5 +1,6 @@
+import { MINUTE_MS } from './passing.ts'
 import type { Path } from './paths.ts'
-import { MINUTE_MS, openWorld } from './world.ts'
+import { openWorld } from './world.ts'
 
 const FROZEN_MS = 90_000
 

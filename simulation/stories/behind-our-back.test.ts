@@ -2,7 +2,8 @@ import { TAG } from '@lcm/domain/worker/instance'
 import { describe, expect, it } from 'vitest'
 import { aStory } from '../a-story.ts'
 import { FLEET } from '../controller-process.ts'
-import { METAL, MINUTE_MS } from '../world.ts'
+import { MINUTE_MS } from '../passing.ts'
+import { METAL } from '../plane.ts'
 
 /** A poll, the listing that it may share, and its own time. */
 const ONE_CYCLE_MS = 45_000

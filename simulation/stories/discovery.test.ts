@@ -2,7 +2,7 @@ import { TAG } from '@lcm/domain/worker/instance'
 import { describe, expect, it } from 'vitest'
 import { aStory } from '../a-story.ts'
 import { FLEET } from '../controller-process.ts'
-import { HOUR_MS, MINUTE_MS } from '../world.ts'
+import { HOUR_MS, MINUTE_MS } from '../passing.ts'
 
 const MARKED = { [TAG.discovery]: 'true', [TAG.name]: 'found', 'cml-environment': 'prod' }
 const OURS = { [TAG.discovery]: 'true', [TAG.fleet]: FLEET, [TAG.workerId]: 'w-forgotten' }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { aStory } from '../a-story.ts'
-import { HOUR_MS, MINUTE_MS } from '../world.ts'
+import { HOUR_MS, MINUTE_MS } from '../passing.ts'
 
 /** A poll, the listing that it may share, and its own time. */
 const ONE_CYCLE_MS = 45_000

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aClass, type Class } from '../a-class.ts'
+import { MINUTE_MS } from '../passing.ts'
 import { LICENSE } from '../people.ts'
-import { MINUTE_MS } from '../world.ts'
 
 /** A class on one worker that holds a licence. */
 async function licensedClass(seed: number): Promise<Class & { id: string; machine: string }> {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { aStory } from '../a-story.ts'
-import { MINUTE_MS } from '../world.ts'
+import { MINUTE_MS } from '../passing.ts'
 
 it('a start that finds no room is shown, tried again slowly, and not shown any longer once there is some', async () => {
   const { world, ask, hand, done } = await aStory(605)

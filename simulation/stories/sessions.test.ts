@@ -1,7 +1,7 @@
 import type { SessionStatus } from '@lcm/domain/session/lablet-session'
 import { describe, expect, it } from 'vitest'
 import { aClass } from '../a-class.ts'
-import { MINUTE_MS } from '../world.ts'
+import { MINUTE_MS } from '../passing.ts'
 
 const inMinutes = (nowMs: number, minutes: number): string => new Date(nowMs + minutes * MINUTE_MS).toISOString()
 

@@ -1,0 +1,86 @@
+/** What people ask of the fleet, with how often each is drawn among them. */
+export const FLEET_ACTS = {
+  create: 6,
+  'create with a licence': 3,
+  start: 6,
+  stop: 5,
+  terminate: 3,
+  drain: 3,
+  'cancel a drain': 2,
+  license: 2,
+  unlicense: 2,
+  retry: 2,
+  refresh: 2,
+  repin: 1,
+  cordon: 1,
+  hold: 1,
+  'edit a template': 1,
+  'edit a definition': 1,
+  'change settings': 2,
+} as const
+
+/** What learners do, on the API and on the servers that they were given. */
+export const LEARNER_ACTS = {
+  book: 20,
+  cancel: 4,
+  extend: 3,
+  'place anew': 1,
+  'start its lab anew': 1,
+  'use a server': 5,
+  pry: 2,
+} as const
+
+/** What is done behind LCM's back. */
+export const HAND_ACTS = {
+  'stop a machine': 3,
+  'start a machine': 3,
+  'kill a machine': 2,
+  'untag a machine': 1,
+  'protect a machine': 1,
+  'replace a certificate': 1,
+  'lose the Smart Account': 2,
+  'break a server': 2,
+  'remove labs': 2,
+  'plant a foreign machine': 1,
+  'plant a machine to be found': 1,
+  'retire a machine': 1,
+  'use up a zone': 1,
+} as const
+
+/** What happens to the processes of LCM and between them. */
+export const FAULT_ACTS = {
+  'kill a process': 4,
+  'kill a process at a call': 6,
+  'freeze a process': 2,
+  'freeze a process at a call': 3,
+  'lose a lease': 3,
+  'lead as a zombie': 2,
+  'jump a clock': 2,
+  'break the streams': 2,
+  'forget old changes': 1,
+  'hold the streams': 1,
+  'drop and double events': 2,
+  'delay events': 1,
+  'cut CML': 2,
+  'lose requests': 3,
+  'lose writes': 2,
+  'turn the cloud hostile': 4,
+} as const
+
+export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...HAND_ACTS, ...FAULT_ACTS } as const
+export type ActName = keyof typeof ACTS
+
+/**
+ * One thing that happens, as data: the same act in the same world does the same, and a list of them can be cut short, stored
+ * and run again. `who` and `much` are shares of 0 to 1 of whatever there is to choose from when it happens.
+ */
+export interface Act {
+  readonly atMs: number
+  readonly act: ActName
+  readonly who: number
+  readonly much: number
+  /** How long it lasts, where it does. */
+  readonly forMs: number
+}
+
+export const isFault = (name: ActName): boolean => name in FAULT_ACTS

@@ -1,0 +1,93 @@
+import type { Act, FAULT_ACTS } from './act.ts'
+import { CREW_SERVICES } from './crew.ts'
+import { type Perform, pick, type Stage } from './stage.ts'
+
+const CALLS_AHEAD_MAX = 40
+const REPLACED_MS_MAX = 60_000
+const DELAY_MS_MAX = 5_000
+const ZOMBIE_MS_MAX = 30_000
+const JUMP_MS_MAX = 5 * 60_000
+const TROUBLE_RATE_MAX = 0.3
+
+const serviceOf = ({ who }: Act) => pick(CREW_SERVICES, who)
+/** Whole milliseconds: virtual time would stand still before a fraction of one. */
+const part = (share: number, mostMs: number) => Math.round(share * mostMs)
+/** Another digit of the same draw. */
+const again = (share: number) => (share * 10) % 1
+const victimOf = ({ crew }: Stage, act: Act) => pick(crew.of(serviceOf(act)), again(act.who))
+const later = ({ world }: Stage, { forMs }: Act, undo: () => void) => world.time.clock.after(forMs, undo)
+
+/** What happens to the processes of LCM and between them. What lasts is over after its time. */
+export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
+  'kill a process': (stage, act) =>
+    stage.crew.kill(serviceOf(act), victimOf(stage, act), part(act.much, REPLACED_MS_MAX)),
+  'kill a process at a call'(stage, act) {
+    const service = serviceOf(act)
+    const calls = stage.crew.callsOf(service)
+    const when = again(act.much) < 0.5 ? 'before' : 'after'
+    const call = calls.made + Math.floor(act.much * CALLS_AHEAD_MAX)
+    calls.crashAt(call, when, () =>
+      stage.crew.kill(service, stage.crew.of(service)[0], part(act.much, REPLACED_MS_MAX)),
+    )
+  },
+  'freeze a process'(stage, act) {
+    stage.crew.freeze(victimOf(stage, act), part(0.5, act.forMs))
+    stage.world.coordination.faults.loseLease(serviceOf(act))
+  },
+  'freeze a process at a call'(stage, act) {
+    const service = serviceOf(act)
+    const calls = stage.crew.callsOf(service)
+    calls.crashAt(calls.made + part(act.much, CALLS_AHEAD_MAX), 'after', () => {
+      const [victim] = stage.crew.of(service)
+      if (victim !== undefined) stage.crew.freeze(victim, act.forMs)
+      stage.world.coordination.faults.loseLease(service)
+    })
+  },
+  'lose a lease': (stage, act) => stage.world.coordination.faults.loseLease(serviceOf(act)),
+  'lead as a zombie': (stage, act) =>
+    stage.world.coordination.faults.loseLease(serviceOf(act), { noticedAfterMs: part(act.much, ZOMBIE_MS_MAX) }),
+  'jump a clock'(stage, act) {
+    const victim = victimOf(stage, act)
+    const jumpMs = part(2 * act.much - 1, JUMP_MS_MAX)
+    victim.jumpClock(jumpMs)
+    later(stage, act, () => victim.jumpClock(-jumpMs))
+  },
+  'break the streams': ({ world }) => world.coordination.faults.breakStreams(),
+  'forget old changes': ({ world }) => world.coordination.faults.compact(),
+  'hold the streams'(stage, act) {
+    stage.world.coordination.faults.freezeStreams(true)
+    later(stage, act, () => stage.world.coordination.faults.freezeStreams(false))
+  },
+  'drop and double events'(stage, act) {
+    const { faults } = stage.world.coordination
+    faults.setDelivery(() => ({ copies: stage.world.chance.int(3) }))
+    later(stage, act, () => faults.setDelivery(undefined))
+  },
+  'delay events'(stage, act) {
+    const { faults } = stage.world.coordination
+    faults.setDelivery(() => ({ delayMs: stage.world.chance.int(DELAY_MS_MAX) }))
+    later(stage, act, () => faults.setDelivery(undefined))
+  },
+  'cut CML'(stage, act) {
+    stage.world.ways.isCmlCut = true
+    later(stage, act, () => {
+      stage.world.ways.isCmlCut = false
+    })
+  },
+  'lose requests'(stage, act) {
+    stage.world.trouble.apiRate = act.much * TROUBLE_RATE_MAX
+    later(stage, act, () => {
+      stage.world.trouble.apiRate = 0
+    })
+  },
+  'lose writes'(stage, act) {
+    stage.world.trouble.storeRate = act.much * TROUBLE_RATE_MAX
+    later(stage, act, () => {
+      stage.world.trouble.storeRate = 0
+    })
+  },
+  'turn the cloud hostile'(stage, act) {
+    stage.world.cloud.faults.usePreset('hostile')
+    later(stage, { ...act, forMs: 2 * act.forMs }, () => stage.world.cloud.faults.usePreset('plain'))
+  },
+}

@@ -1,0 +1,73 @@
+import { LICENSE } from '../people.ts'
+import { METAL } from '../plane.ts'
+import type { Act, FLEET_ACTS } from './act.ts'
+import { living, type Perform, pick, type Stage } from './stage.ts'
+
+const HOUR_MS = 3_600_000
+const idOf = (stage: Stage, { who }: Act): string => pick(living(stage), who).id
+const hasRoom = (stage: Stage) => living(stage).length < stage.size.workers
+const nameOf = ({ who }: Act) => `w${Math.floor(who * 10_000)}`
+
+/** What people ask of the fleet. */
+export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
+  create: (stage, act) =>
+    hasRoom(stage) &&
+    stage.ask.create(nameOf(act), { idle_detection_enabled: act.much < 0.7, protected: act.much > 0.97 }),
+  'create with a licence': (stage, act) => hasRoom(stage) && stage.ask.create(nameOf(act), { license: LICENSE }),
+  start: (stage, act) => stage.ask.start(idOf(stage, act)),
+  stop: (stage, act) => stage.ask.stop(idOf(stage, act), { force: act.much < 0.3 }),
+  terminate: (stage, act) => stage.ask.terminate(idOf(stage, act), { force: act.much < 0.3 }),
+  drain: (stage, act) =>
+    stage.ask.drain(idOf(stage, act), {
+      timeout_seconds: 60 + Math.floor(act.much * 1_800),
+      // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+      then: act.much < 0.3 ? 'TERMINATED' : 'STOPPED',
+    }),
+  'cancel a drain': (stage, act) =>
+    stage.ask.cancelDrain(
+      pick(
+        living(stage).filter(({ drain }) => drain !== null),
+        act.who,
+      ).id,
+    ),
+  license: (stage, act) => stage.ask.license(idOf(stage, act)),
+  unlicense: (stage, act) => stage.ask.unlicense(idOf(stage, act)),
+  retry: (stage, act) =>
+    stage.ask.retry(
+      pick(
+        living(stage).filter(({ status }) => status === 'FAILED'),
+        act.who,
+      ).id,
+    ),
+  refresh: (stage, act) => stage.ask.refresh(idOf(stage, act)),
+  repin: (stage, act) => stage.ask.repin(idOf(stage, act)),
+  cordon: ({ world, ...stage }, act) =>
+    world.client.call('patchWorker', {
+      params: { id: idOf({ world, ...stage }, act) },
+      body: { cordoned: act.much < 0.5 },
+    }),
+  hold: ({ world, ...stage }, act) =>
+    world.client.call('startWorker', {
+      params: { id: idOf({ world, ...stage }, act) },
+      body: { until: new Date(world.time.clock.now() + act.much * 3 * HOUR_MS).toISOString() },
+    }),
+  'edit a template'({ world }, { much }) {
+    const { name, ...spec } = METAL
+    const instance_types = much < 0.5 ? spec.instance_types : [...spec.instance_types].reverse()
+    const replace_lost = much > 0.8
+    return world.client.call('putTemplate', { params: { name }, body: { ...spec, instance_types, replace_lost } })
+  },
+  'edit a definition': ({ learner }, act) => learner.edit(act.who, act.much),
+  'change settings': ({ ask, size }, { who, much }) =>
+    ask.set({
+      idle_timeout_seconds: 900 + Math.floor(much * 3_600),
+      min_workers: Math.floor((who * size.workers) / 3),
+      idle_action: who < 0.7 ? 'pause' : 'drain',
+      scale_down_enabled: who < 0.9,
+      scale_down_cooldown_seconds: much < 0.5 ? 60 : 600,
+      license_on_stop: much < 0.2 ? 'release' : 'keep',
+      license_on_terminate: much > 0.9 ? 'record' : 'boot',
+      external_stop: who < 0.8 ? 'restart' : 'accept',
+      orphan_action: who < 0.5 ? 'report' : 'terminate',
+    }),
+}

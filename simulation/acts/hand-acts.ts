@@ -1,0 +1,56 @@
+import { TAG } from '@lcm/domain/worker/instance'
+import { FLEET } from '../controller-process.ts'
+import type { HAND_ACTS } from './act.ts'
+import { machineOf, type Perform, pick } from './stage.ts'
+
+const OFFERINGS = ['us-east-1a', 'us-east-1b'].flatMap(zone => ['m5zn.metal', 'm5.metal'].map(type => ({ zone, type })))
+const BROKEN = [
+  { network: 'cut' },
+  { fail_one_in: 2 },
+  { ram_taken_mib: 180 * 1024 },
+  { never_boot: ['alpine'] },
+  { licence_tokens: 'invalid' },
+] as const
+/** A server that somebody has to mend stays broken for longer than a network. */
+const BROKEN_TIMES = 5
+
+/** What is done behind LCM's back. What lasts is undone after its time. */
+export const handActs: Readonly<Record<keyof typeof HAND_ACTS, Perform>> = {
+  'stop a machine': (stage, act) => stage.hand.stop(machineOf(stage, act)),
+  'start a machine': (stage, act) => stage.hand.start(machineOf(stage, act)),
+  'kill a machine': (stage, act) => stage.hand.terminate(machineOf(stage, act)),
+  'untag a machine': (stage, act) => stage.hand.untag(machineOf(stage, act), TAG.fleet),
+  'protect a machine': (stage, act) => stage.hand.protect(machineOf(stage, act), true),
+  'replace a certificate': (stage, act) => stage.hand.onCml(machineOf(stage, act), 'POST replace-certificate'),
+  'lose the Smart Account'(stage, act) {
+    const machine = machineOf(stage, act)
+    stage.hand.smartAccountReached(machine, false)
+    stage.world.time.clock.after(act.forMs, () => undone(() => stage.hand.smartAccountReached(machine, true)))
+  },
+  'break a server'(stage, act) {
+    const machine = machineOf(stage, act)
+    stage.hand.onCml(machine, 'PATCH faults', pick(BROKEN, act.much))
+    const mend = () => undone(() => stage.hand.onCml(machine, 'DELETE faults'))
+    stage.world.time.clock.after(BROKEN_TIMES * act.forMs, mend)
+  },
+  'remove labs': (stage, act) => stage.hand.removeLabs(machineOf(stage, act)),
+  'plant a foreign machine': ({ hand }, { who, much }) =>
+    hand.plant({ [TAG.fleet]: much < 0.5 ? 'another-fleet' : '', [TAG.discovery]: 'true', [TAG.name]: `f${who}` }),
+  'plant a machine to be found': ({ hand }, { who, much }) =>
+    hand.plant({ [TAG.name]: `found${who}`, ...(much < 0.5 ? { [TAG.discovery]: 'true' } : { [TAG.fleet]: FLEET }) }),
+  'retire a machine': (stage, act) => stage.world.cloud.incidents.retire(machineOf(stage, act), act.forMs / 1000),
+  'use up a zone'({ hand, world }, { who, forMs }) {
+    const { zone, type } = pick(OFFERINGS, who)
+    hand.setRoom(zone, type, 0)
+    world.time.clock.after(forMs, () => undone(() => hand.setRoom(zone, type, null)))
+  },
+}
+
+/** What is gone by now needs no mending. */
+export function undone(undo: () => unknown): void {
+  try {
+    undo()
+  } catch {
+    return
+  }
+}

@@ -1,0 +1,19 @@
+import type { Act, ActName } from './act.ts'
+import { faultActs } from './fault-acts.ts'
+import { fleetActs } from './fleet-acts.ts'
+import { handActs } from './hand-acts.ts'
+import { learnerActs } from './learner-acts.ts'
+import type { Perform, Stage } from './stage.ts'
+
+const PERFORMED: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learnerActs, ...handActs, ...faultActs }
+
+/** Does it, if it can be done. Whoever is told no has been answered, and what is not there can't be touched. */
+export async function perform(stage: Stage, act: Act): Promise<void> {
+  const { time } = stage.world
+  time.trace(`somebody: ${act.act}`)
+  try {
+    await PERFORMED[act.act](stage, act)
+  } catch (error) {
+    time.trace(`refused: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
+  }
+}

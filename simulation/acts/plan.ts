@@ -1,0 +1,115 @@
+import { type SeededRandom, seededRandom } from '@lcm/testkit/seeded-random'
+import { type Act, type ActName, FAULT_ACTS, FLEET_ACTS, HAND_ACTS, LEARNER_ACTS } from './act.ts'
+
+/**
+ * How fast everything goes. `brisk`: controllers look as often as they ship, in a cloud that boots thirty times as fast, and
+ * something happens every half minute. `long`: whole days, with controllers that look less often where nothing happens.
+ */
+export type Pace = 'brisk' | 'long'
+
+export interface RunSize {
+  /** At most so many at a time. */
+  readonly workers: number
+  readonly hours: number
+  readonly pace: Pace
+}
+
+/** Everything that a run is made of. */
+export interface Plan {
+  readonly seed: number
+  readonly size: RunSize
+  readonly acts: readonly Act[]
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const LASTS_MS_MAX = 4 * MINUTE_MS
+
+type Weights = Readonly<Partial<Record<ActName, number>>>
+
+interface Spell {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly isStorm: boolean
+}
+
+/** Everything that will happen in a run, drawn before it begins. */
+export function planOf(seed: number, size: RunSize): Plan {
+  // A stream of its own: what people do must not depend on how many ids the API has drawn.
+  const random = seededRandom(seed + 0.25 * 2 ** 52)
+  const acts = [...founding(size, random), ...spells(size, random).flatMap(spell => drawn(spell, size, random))]
+  return { seed, size, acts: acts.sort((a, b) => a.atMs - b.atMs) }
+}
+
+/** The fleet that is there before anything else happens. */
+function founding({ workers, pace }: RunSize, random: SeededRandom): Act[] {
+  const count = pace === 'brisk' ? 2 : workers
+  const withinMs = pace === 'brisk' ? MINUTE_MS : 20 * MINUTE_MS
+  return Array.from({ length: count }, () =>
+    actOf(random.int(4) === 0 ? 'create with a licence' : 'create', random.int(withinMs), random),
+  )
+}
+
+/** Storms are short, and between them there is time to recover. A brisk run is one storm. */
+function spells({ hours, pace }: RunSize, random: SeededRandom): Spell[] {
+  const endMs = hours * HOUR_MS
+  if (pace === 'brisk') return [{ fromMs: 0, toMs: endMs, isStorm: true }]
+  const all: Spell[] = []
+  for (let fromMs = 0, isStorm = false; fromMs < endMs; isStorm = !isStorm) {
+    const lengthMs = isStorm ? (10 + random.int(30)) * MINUTE_MS : (30 + random.int(120)) * MINUTE_MS
+    all.push({ fromMs, toMs: Math.min(endMs, fromMs + lengthMs), isStorm })
+    fromMs += lengthMs
+  }
+  return all
+}
+
+interface Share {
+  readonly weights: Weights
+  readonly perHour: number
+}
+
+/** How much happens within an hour, by who does it. */
+function shares({ workers, pace }: RunSize, isStorm: boolean): Share[] {
+  if (pace === 'brisk')
+    return [
+      { weights: FLEET_ACTS, perHour: 40 },
+      { weights: LEARNER_ACTS, perHour: 30 },
+      { weights: HAND_ACTS, perHour: 15 },
+      { weights: FAULT_ACTS, perHour: 25 },
+    ]
+  const people = [
+    { weights: FLEET_ACTS, perHour: 2 + workers / 20 },
+    { weights: LEARNER_ACTS, perHour: 6 + workers / 8 },
+  ]
+  if (!isStorm) return people
+  return [...people, { weights: HAND_ACTS, perHour: 8 + workers / 10 }, { weights: FAULT_ACTS, perHour: 30 }]
+}
+
+function drawn({ fromMs, toMs, isStorm }: Spell, size: RunSize, random: SeededRandom): Act[] {
+  const lengthMs = toMs - fromMs
+  return shares(size, isStorm).flatMap(({ weights, perHour }) =>
+    Array.from({ length: Math.round((perHour * lengthMs) / HOUR_MS) }, () =>
+      actOf(weighted(weights, random), fromMs + random.int(lengthMs), random),
+    ),
+  )
+}
+
+const share = (random: SeededRandom): number => random.int(10_000) / 10_000
+
+const actOf = (act: ActName, atMs: number, random: SeededRandom): Act => ({
+  atMs,
+  act,
+  who: share(random),
+  much: share(random),
+  forMs: 1_000 + random.int(LASTS_MS_MAX),
+})
+
+function weighted(weights: Weights, random: SeededRandom): ActName {
+  const entries = Object.entries(weights) as [ActName, number][]
+  let left = random.float() * entries.reduce((sum, [, weight]) => sum + weight, 0)
+  for (const [name, weight] of entries) {
+    left -= weight
+    if (left < 0) return name
+  }
+  throw new Error('there is nothing to draw from')
+}

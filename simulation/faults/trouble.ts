@@ -1,0 +1,69 @@
+import { UnreachableError } from '@lcm/client/api-error'
+import type { Dispatch } from '@lcm/contract/wire'
+import type { Clock } from '@lcm/runtime/clock'
+import { type Collection, type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
+import type { SeededRandom } from '@lcm/testkit/seeded-random'
+
+/** What goes wrong between the parts of LCM itself now, as the share of calls that it strikes. */
+export interface Trouble {
+  /** Requests of controllers to the API that are lost, or whose answers are lost or late. */
+  apiRate: number
+  /** Writes that the store refuses, or does without being able to say so. */
+  storeRate: number
+  /** How often anything of this has struck. */
+  struck: number
+}
+
+export const openTrouble = (): Trouble => ({ apiRate: 0, storeRate: 0, struck: 0 })
+
+export interface TroubleParts {
+  readonly trouble: Trouble
+  readonly random: SeededRandom
+  readonly clock: Clock
+}
+
+const DELAY_MS_MAX = 8_000
+
+/** The way to the API as a controller meets it. */
+export function unreliable(dispatch: Dispatch, { trouble, random, clock }: TroubleParts): Dispatch {
+  return async request => {
+    if (trouble.apiRate === 0 || random.float() >= trouble.apiRate) return dispatch(request)
+    trouble.struck += 1
+    const fate = random.int(3)
+    if (fate === 0) throw new UnreachableError('the request was lost')
+    if (fate === 1) await clock.sleep(random.int(DELAY_MS_MAX), request.signal)
+    const response = await dispatch(request)
+    if (fate === 2) throw new UnreachableError('the answer was lost')
+    return response
+  }
+}
+
+const REFUSALS = ['database is locked (SQLITE_BUSY)', 'disk I/O error (SQLITE_IOERR)'] as const
+
+/** The store as the API meets it. What is refused may have happened all the same: nobody was told. */
+export function unreliableStore(store: Store, { trouble, random }: TroubleParts): Store {
+  const strikes = () => trouble.storeRate > 0 && random.float() < trouble.storeRate
+  const refused = () => {
+    trouble.struck += 1
+    return new StoreError(`the store refused a write: ${REFUSALS[random.int(REFUSALS.length)]}`)
+  }
+  async function written<R>(write: () => Promise<R>): Promise<R> {
+    if (!strikes()) return write()
+    if (random.int(2) === 0) await write()
+    throw refused()
+  }
+  return {
+    ...store,
+    collection<T extends Document>(kind: Kind<T>): Collection<T> {
+      const documents = store.collection(kind)
+      return {
+        ...documents,
+        insert: (...asked) => written(() => documents.insert(...asked)),
+        replace: (...asked) => written(() => documents.replace(...asked)),
+        remove: (...asked) => written(() => documents.remove(...asked)),
+      }
+    },
+    journal: { ...store.journal, append: entries => written(() => store.journal.append(entries)) },
+    series: { ...store.series, append: samples => written(() => store.series.append(samples)) },
+  }
+}

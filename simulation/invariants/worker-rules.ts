@@ -1,0 +1,132 @@
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml-node-life'
+import type { SimModel } from '@lcm/cloud-sim/model'
+import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
+import { toMs } from '@lcm/domain/instant'
+import { POLICY } from '@lcm/domain/worker/consequences'
+import { TAG } from '@lcm/domain/worker/instance'
+import { canMove } from '@lcm/domain/worker/lifecycle'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Wishes } from './wishes.ts'
+
+const MINUTE_MS = 60_000
+/** The first failure and every retry of the policy. */
+const FAILURES_MAX = 4
+/** News takes a moment, and a setting holds for whoever reads it next. */
+const NEWS_MS = 2 * MINUTE_MS
+
+export interface WorkerRuleParts {
+  readonly cloud: SimModel
+  readonly fleet: string
+  readonly workers: ReadonlyMap<string, Worker>
+  readonly wishes: Wishes
+  now(): number
+  violated(rule: string): void
+  /** When somebody last used that machine, as far as anybody knows. */
+  usedMs(machine: string): number
+}
+
+export interface WorkerRules {
+  /** Before it counts as told. */
+  worker(worker: Worker, before: Worker | undefined): void
+}
+
+/** What must hold of one version of a worker after another. */
+export function workerRules(parts: WorkerRuleParts): WorkerRules {
+  /** The milder of what holds and what held a moment ago. */
+  function settingOf(name: 'min_workers' | 'idle_timeout_seconds'): number {
+    const { now, before, changedMs } = parts.wishes.settings()
+    const [held, last] = [now[name] ?? SETTING_DEFAULTS[name], before[name] ?? SETTING_DEFAULTS[name]]
+    return parts.now() - changedMs < NEWS_MS ? Math.min(held, last) : held
+  }
+  const leftMs = new Map<string, number>()
+  const isRunning = ({ status, desired_status, drain }: Worker) =>
+    status === 'RUNNING' && desired_status === 'RUNNING' && drain === null
+
+  /** Automation keeps to the settings, to what people want, and to what they do. */
+  function wrongPause(worker: Worker, before: Worker): string[] {
+    const nowMs = parts.now()
+    const least = settingOf('min_workers')
+    const idleMs = settingOf('idle_timeout_seconds') * 1000 - MINUTE_MS
+    const others = [...parts.workers.values()].filter(
+      each => each.id !== worker.id && (isRunning(each) || nowMs - (leftMs.get(each.id) ?? 0) < NEWS_MS),
+    )
+    const ran = worker.state_history.findLast(({ to }) => to === 'RUNNING')
+    const usedMs = parts.usedMs(worker.ec2_instance_id ?? '')
+    const said = (isWrong: boolean, rule: string) => (isWrong ? [`${worker.name} is paused ${rule}`] : [])
+    return [
+      ...said(others.length < least, `while ${others.length} others run, and ${least} are the least`),
+      ...said(nowMs - usedMs < idleMs, `${Math.round((nowMs - usedMs) / MINUTE_MS)} min after somebody used it`),
+      ...said(ran !== undefined && nowMs - toMs(ran.at) < idleMs, 'so soon after it came to run'),
+      ...said(
+        before.desired_until !== null && toMs(before.desired_until) - NEWS_MS > nowMs,
+        'against the word of a person',
+      ),
+      ...said(before.protected, 'though it is protected'),
+      ...said(!before.idle_detection_enabled, 'though that is off for it'),
+    ]
+  }
+
+  return {
+    worker(worker, before) {
+      const isLeaving = before !== undefined && isRunning(before) && !isRunning(worker)
+      const isPaused = before !== undefined && !isIdleStop(before) && isIdleStop(worker)
+      const rules = [
+        ...illegalMoves(worker),
+        ...parts.wishes.unheardOf(worker),
+        ...restless(worker, parts.wishes.lastTouchedMs(worker.id)),
+        ...(before === undefined ? foreign(worker, parts) : []),
+        ...(isPaused ? wrongPause(worker, before) : []),
+        ...(before === undefined
+          ? []
+          : [...placedBehindClosedDoors(worker, before), ...freedTooEarly(worker, before, parts)]),
+      ]
+      if (isLeaving) leftMs.set(worker.id, parts.now())
+      for (const rule of rules) parts.violated(rule)
+    },
+  }
+}
+
+const isIdleStop = ({ desired_status, desired_by, drain }: Worker): boolean =>
+  (desired_status !== 'RUNNING' && desired_by === POLICY.idle) || drain?.by === POLICY.idle
+
+/** By its own history, since not every version is told. */
+const illegalMoves = ({ name, state_history }: Worker): string[] =>
+  state_history.flatMap(({ from, to }, n) => {
+    const last = n === 0 ? from : (state_history[n - 1]?.to ?? null)
+    return from === last && (from === null || canMove(from, to)) ? [] : [`${name} moved from ${from} to ${to}`]
+  })
+
+/** Nothing is tried again for ever without anybody asking for it. */
+function restless({ name, state_history }: Worker, touchedMs: number): string[] {
+  const lastRun = state_history.findLastIndex(({ to }) => to === 'RUNNING')
+  const failures = state_history.filter(({ to, at }, n) => to === 'FAILED' && n > lastRun && toMs(at) > touchedMs)
+  return failures.length > FAILURES_MAX ? [`${name} fails again and again`] : []
+}
+
+/** A machine of another fleet is never ours. */
+function foreign({ name, origin, ec2_instance_id }: Worker, { cloud, fleet }: WorkerRuleParts): string[] {
+  if (origin !== 'DISCOVERY' || ec2_instance_id === null) return []
+  const owner = cloud.machine(ec2_instance_id)?.tags[TAG.fleet]
+  return owner !== undefined && owner !== fleet ? [`${name} is a machine of ${owner}`] : []
+}
+
+/** Who leaves or is closed gets nothing new. */
+function placedBehindClosedDoors(worker: Worker, before: Worker): string[] {
+  const isClosed =
+    (before.drain !== null && before.drain.requested_at === worker.drain?.requested_at) ||
+    (before.cordoned && worker.cordoned && before.updated_at !== worker.updated_at)
+  if (!isClosed) return []
+  const added = Object.keys(worker.reservations).filter(id => before.reservations[id] === undefined)
+  return added.map(id => `${id} was placed on ${worker.name}, which takes nobody`)
+}
+
+/** Room is given back only when the lab that took it is known to have stopped. */
+function freedTooEarly(worker: Worker, before: Worker, { cloud, now }: WorkerRuleParts): string[] {
+  const freed = Object.keys(before.reservations).filter(id => worker.reservations[id] === undefined)
+  if (freed.length === 0 || worker.ec2_instance_id === null) return []
+  if (cloud.machine(worker.ec2_instance_id)?.state !== 'running') return []
+  const labs = cloud.cml.sceneOf(worker.ec2_instance_id)?.labs ?? []
+  const isUsed = (id: string) =>
+    labs.some(({ title, nodes }) => title.endsWith(` ${id}`) && nodes.some(node => isUp(nodeStateAt(node, now()))))
+  return freed.filter(isUsed).map(id => `${worker.name} gave the room of ${id} away while its lab runs`)
+}

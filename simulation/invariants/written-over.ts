@@ -1,0 +1,29 @@
+import type { Collection, Document, Kind, Store } from '@lcm/store/store'
+
+/** No write that was answered `ok` took the place of a version that its author had not read. */
+export function neverWrittenOver(store: Store, violated: (rule: string) => void): Store {
+  return {
+    ...store,
+    collection<T extends Document>(kind: Kind<T>): Collection<T> {
+      const documents = store.collection(kind)
+      const newest = new Map<string, number>()
+      return {
+        ...documents,
+        async insert(document, entries) {
+          const result = await documents.insert(document, entries)
+          if (result.ok) newest.set(document.id, document.version)
+          return result
+        },
+        async replace(document, entries) {
+          const result = await documents.replace(document, entries)
+          if (!result.ok) return result
+          const known = newest.get(document.id) ?? 0
+          if (document.version <= known)
+            violated(`${kind.name} ${document.id} was written over: ${document.version} after ${known}`)
+          newest.set(document.id, Math.max(known, document.version))
+          return result
+        },
+      }
+    },
+  }
+}

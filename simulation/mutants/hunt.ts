@@ -1,0 +1,35 @@
+import { type Plan, planOf, type RunSize } from '../acts/plan.ts'
+import type { SimulationFailure } from '../passing.ts'
+import { failureOf } from '../runs/shrink.ts'
+import type { Mutant } from './mutant.ts'
+
+const SIZE: RunSize = { workers: 4, hours: 1.5, pace: 'brisk' }
+/** A story is over with its last act, and what it leads to comes soon after. */
+const AFTERWARDS_HOURS = 3
+
+export interface Hunted {
+  readonly mutant: string
+  readonly seed: number
+  /** Null where it survived. */
+  readonly failure: SimulationFailure | null
+  /** Whether it was the rule that must find it. */
+  readonly isAsExpected: boolean
+}
+
+/** The plan by which a mutant is hunted with that seed. */
+export function huntingPlan({ acts }: Mutant, seed: number): Plan {
+  if (acts === undefined) return planOf(seed, SIZE)
+  const hours = Math.max(...acts.map(({ atMs }) => atMs)) / 3_600_000 + AFTERWARDS_HOURS
+  return { seed, size: { ...SIZE, hours }, acts: [...acts].sort((a, b) => a.atMs - b.atMs) }
+}
+
+/** Runs with that defect, seed after seed, until something is found or time is up. */
+export async function hunt(mutant: Mutant, mayGoOn: () => boolean): Promise<Hunted> {
+  for (let seed = 1; ; seed += 1) {
+    const failure = await failureOf(huntingPlan(mutant, seed), { spoilt: mutant.spoil() })
+    if (failure !== null || !mayGoOn()) {
+      const isAsExpected = failure !== null && mutant.caughtBy.test(failure.rule)
+      return { mutant: mutant.name, seed, failure, isAsExpected }
+    }
+  }
+}

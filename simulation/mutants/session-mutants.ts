@@ -1,0 +1,165 @@
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import { CloudError } from '@lcm/cloud/errors'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import { answering, asking, at, type Mutant } from './mutant.ts'
+
+const BOOKED = [at(0, 'create'), at(15, 'book', { much: 0.4 })]
+/** More than fits: five nodes run without a licence. */
+const CROWD = [
+  at(0, 'create'),
+  ...Array.from({ length: 3 }, (_, n) => at(15 + n / 100, 'book', { who: 0.9, much: 0.4 })),
+]
+/** Two that fit side by side. */
+const PAIR = [at(0, 'create'), at(15, 'book', { much: 0.4 }), at(15.2, 'book', { much: 0.41 })]
+const gone = () => new CloudError('not_found', { code: '404', action: 'labs', message: 'no such lab' })
+const lost = () => new CloudError('transient', { code: 'ECONNRESET', action: 'labs', message: 'on purpose' })
+
+/** Labs that hide what was to be removed. */
+function hiding(labs: CmlLabs, hidden: Set<string>): CmlLabs {
+  return {
+    ...labs,
+    get: async (login, id, signal) => (hidden.has(id) ? Promise.reject(gone()) : labs.get(login, id, signal)),
+    list: async (login, signal) => (await labs.list(login, signal)).filter(({ lab_id }) => !hidden.has(lab_id)),
+  }
+}
+
+/** Nobody hears of changes, and nobody looks without hearing of them. */
+const DEAF = {
+  worker: { pollingEnabled: false },
+  scheduler: { pollingEnabled: false },
+  lablets: { pollingEnabled: false },
+} as const
+
+const filtered = (keys: ChangeKeys, isHeard: (key: string, version: number) => boolean): ChangeKeys => ({
+  ...keys,
+  source(prefix) {
+    const source = keys.source(prefix)
+    return {
+      ...source,
+      async *watch(afterRevision, signal) {
+        for await (const message of source.watch(afterRevision, signal))
+          if (message.type !== 'put' || isHeard(message.key, message.hint.version)) yield message
+      },
+    }
+  },
+})
+
+/** Defects of the controllers of sessions and between them and CML. */
+export const sessionMutants: readonly Mutant[] = [
+  {
+    name: 'lab imported twice',
+    breaks: 'an import whose answer was lost is repeated without a look for the first',
+    caughtBy: /has 2 labs/,
+    acts: BOOKED,
+    spoil() {
+      let imports = 0
+      return {
+        labs: labs => ({
+          ...labs,
+          list: async () => [],
+          async import(login, request, signal) {
+            imports += 1
+            const imported = await labs.import(login, request, signal)
+            if (imports === 1) throw lost()
+            return imported
+          },
+        }),
+      }
+    },
+  },
+  {
+    name: 'session over, lab left',
+    breaks: 'a lab counts as removed because that was asked for',
+    caughtBy: /is (ARCHIVED|TERMINATED) and has/,
+    acts: BOOKED,
+    spoil() {
+      const hidden = new Set<string>()
+      return { labs: labs => ({ ...hiding(labs, hidden), delete: async (_, id) => void hidden.add(id) }) }
+    },
+  },
+  {
+    name: 'capacity freed early',
+    breaks: 'a lab counts as stopped because that was asked for',
+    caughtBy: /while its lab runs/,
+    acts: BOOKED,
+    spoil() {
+      const hidden = new Set<string>()
+      return {
+        labs: labs => ({
+          ...hiding(labs, hidden),
+          stop: async (_, id) => void hidden.add(id),
+          wipe: async () => undefined,
+          delete: async () => undefined,
+        }),
+      }
+    },
+  },
+  {
+    name: 'skip as done',
+    breaks: 'a step that has nothing to show for it counts as done',
+    caughtBy: /was never started/,
+    acts: BOOKED,
+    spoil: () => ({
+      labs: labs => ({
+        ...labs,
+        start: async () => undefined,
+        isConverged: async () => true,
+        get: async (...asked) => ({ ...(await labs.get(...asked)), state: 'STARTED' }),
+        nodes: async (...asked) => (await labs.nodes(...asked)).map(node => ({ ...node, state: 'BOOTED' })),
+      }),
+    }),
+  },
+  {
+    name: 'ports given twice',
+    breaks: 'every lab gets the first ports of the pool',
+    caughtBy: /as another session|a port twice/,
+    acts: PAIR,
+    spoil: () => ({
+      asking: answering(/POST .*\/ports$/, ({ ports }) => ({
+        ports: Object.fromEntries(Object.keys(Object(ports)).map((name, n) => [name, 2000 + n])),
+      })),
+    }),
+  },
+  {
+    name: 'a flight of one too many',
+    breaks: 'more workers are bought than what waits needs',
+    caughtBy: /are bought for what needs at most/,
+    acts: CROWD,
+    spoil: () => ({ asking: asking(/\/workers\/scale-up/, body => ({ ...body, count: Number(body.count) + 1 })) }),
+  },
+  {
+    name: 'debounce that drops',
+    breaks: 'of changes in quick succession only the first is heard',
+    caughtBy: /did not come|does not end/,
+    acts: BOOKED,
+    spoil() {
+      const heard = new Map<string, number>()
+      const isHeard = (key: string, version: number) => {
+        const first = heard.get(key) ?? version
+        heard.set(key, first)
+        return version === first
+      }
+      return { settings: DEAF, changeKeys: keys => filtered(keys, isHeard) }
+    },
+  },
+  {
+    name: 'events dropped without a resync',
+    breaks: 'what was not heard is never looked for',
+    caughtBy: /did not come|does not end/,
+    acts: BOOKED,
+    spoil: () => ({ settings: DEAF, changeKeys: keys => filtered(keys, () => false) }),
+  },
+  {
+    name: 'sessions ended by nobody',
+    breaks: 'the controller of sessions forgets that slots end',
+    caughtBy: /did not come|does not end/,
+    acts: BOOKED,
+    spoil: () => ({
+      asking: dispatch => request =>
+        /PATCH .*lablet-sessions.*status/.test(`${request.method} ${request.url}`) &&
+        /"STOPPING"/.test(request.body ?? '')
+          ? new Promise(() => undefined)
+          : dispatch(request),
+    }),
+  },
+]

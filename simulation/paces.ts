@@ -1,0 +1,27 @@
+import type { LabletControllerConfig } from '@lcm/lablet-controller/config'
+import type { ResourceSchedulerConfig } from '@lcm/resource-scheduler/config'
+import type { WorkerControllerConfig } from '@lcm/worker-controller/config'
+
+/** What is set otherwise than it ships. */
+export interface Settings {
+  readonly worker?: Partial<WorkerControllerConfig>
+  readonly scheduler?: Partial<ResourceSchedulerConfig>
+  readonly lablets?: Partial<LabletControllerConfig>
+}
+
+const MINUTE_MS = 60_000
+
+/**
+ * For whole days with many workers: who has heard of nothing looks every five minutes instead of twice a minute. What people,
+ * events and timers set in motion goes on as quickly as ever.
+ */
+export const UNHURRIED: Settings = {
+  worker: {
+    reconcileIntervalMs: 5 * MINUTE_MS,
+    metricsIntervalMs: 15 * MINUTE_MS,
+    idleCheckIntervalMs: 15 * MINUTE_MS,
+    discoveryIntervalMs: 10 * MINUTE_MS,
+  },
+  scheduler: { reconcileIntervalMs: 5 * MINUTE_MS },
+  lablets: { reconcileIntervalMs: 5 * MINUTE_MS, contentSyncIntervalMs: 30 * MINUTE_MS },
+}

@@ -1,0 +1,31 @@
+import type { HostedService } from '@lcm/runtime'
+
+export interface Processes {
+  /** The answer abandons the service: the dead are not waited for, since what they waited for never comes. */
+  run(service: HostedService): () => void
+  stop(letTimePass: () => Promise<void>): Promise<void>
+}
+
+/** Services that run side by side and end together. */
+export function openProcesses(): Processes {
+  const running = new Set<{ stop: AbortController; ended: Promise<void> }>()
+  let isOver = false
+  return {
+    run(service) {
+      const stop = new AbortController()
+      if (isOver) stop.abort()
+      const process = { stop, ended: service.run(stop.signal) }
+      running.add(process)
+      return () => {
+        running.delete(process)
+        stop.abort()
+      }
+    },
+    async stop(letTimePass) {
+      isOver = true
+      for (const { stop } of running) stop.abort()
+      await letTimePass()
+      await Promise.all([...running].map(({ ended }) => ended))
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import { crashRun, everyPoint, somePoints, undisturbed } from '../crash-runs.ts'
+import { PATHS } from '../paths.ts'
+import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from '../session-crashes.ts'
+import { SESSION_SERVICES } from '../session-processes.ts'
+import { openTerminal, type Terminal } from './terminal.ts'
+
+const FAILURES_SHOWN = 5
+const LOOKS_SAMPLED = 20
+
+interface Counted {
+  readonly terminal: Terminal
+  run(run: () => Promise<unknown>): Promise<void>
+}
+
+/** A crash before and after every port call of every path. */
+export async function crashes(seeds: number): Promise<{ runs: number; failures: number }> {
+  const terminal = openTerminal()
+  const count = { runs: 0, failures: 0 }
+  const counted: Counted = {
+    terminal,
+    async run(run) {
+      count.runs += 1
+      try {
+        await run()
+      } catch (error) {
+        count.failures += 1
+        if (count.failures <= FAILURES_SHOWN) terminal.say(`${story(error)}\n`)
+      }
+    },
+  }
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    for (const path of PATHS) {
+      const names = await undisturbed(path, seed)
+      for (const point of everyPoint(names)) await counted.run(() => crashRun(path, seed, point))
+      terminal.say(`seed ${seed}, ${path.name}: ${names.length} calls`)
+    }
+    for (const path of SESSION_PATHS) await sessionCrashes(path, seed, counted)
+  }
+  return count
+}
+
+/** Where a path takes long, not around every look. */
+async function sessionCrashes(path: SessionPath, seed: number, { run, terminal }: Counted): Promise<void> {
+  const all = await undisturbedSessions(path, seed)
+  for (const service of SESSION_SERVICES) {
+    const points = path.isLong ? somePoints(all[service], LOOKS_SAMPLED) : everyPoint(all[service])
+    for (const point of points) await run(() => crashSessions(path, seed, { ...point, service }))
+    terminal.say(`seed ${seed}, ${path.name}, ${service}: ${points.length} crashes`)
+  }
+}
+
+/** An error with everything that led to it. */
+function story(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message}\n${story(error.cause)}`
+}

@@ -1,0 +1,41 @@
+import { hunt } from '../mutants/hunt.ts'
+import { MUTANTS } from '../mutants/mutants.ts'
+import { openTerminal } from './terminal.ts'
+
+const SECONDS_MAX = 60
+
+export interface Hunt {
+  readonly mutant: string
+  readonly breaks: string
+  readonly seed: number
+  readonly seconds: number
+  /** The rule that found it, or why that is not enough. */
+  readonly found: string
+}
+
+export interface Hunts {
+  readonly runs: number
+  /** Mutants that survived, or were found by another rule than the one that must. */
+  readonly failures: number
+  readonly hunts: readonly Hunt[]
+}
+
+/** Hunts all mutants, or those named. */
+export async function huntAll(names: readonly string[]): Promise<Hunts> {
+  const terminal = openTerminal()
+  const wanted = MUTANTS.filter(({ name }) => names.length === 0 || names.includes(name))
+  const hunts: Hunt[] = []
+  let failures = 0
+  for (const mutant of wanted) {
+    const startedS = terminal.cpuSeconds()
+    terminal.progress(mutant.name)
+    const { failure, isAsExpected, seed } = await hunt(mutant, () => terminal.cpuSeconds() - startedS < SECONDS_MAX)
+    const seconds = Math.round((terminal.cpuSeconds() - startedS) * 10) / 10
+    if (!isAsExpected) failures += 1
+    const rule = failure?.rule.split('\n')[0] ?? 'it SURVIVED'
+    const found = failure === null || isAsExpected ? rule : `UNEXPECTED: ${rule}`
+    hunts.push({ mutant: mutant.name, breaks: mutant.breaks, seed, seconds, found })
+    terminal.say(`${mutant.name.padEnd(44)} seed ${seed}  ${seconds.toFixed(1).padStart(5)} s  ${found}`)
+  }
+  return { runs: wanted.length, failures, hunts }
+}

@@ -1,0 +1,75 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Act } from '../acts/act.ts'
+import { type Plan, planOf, type RunSize } from '../acts/plan.ts'
+import { SimulationFailure } from '../passing.ts'
+import { shrink } from './shrink.ts'
+import { counting, type Summary, wordsOf } from './summary.ts'
+import { openTerminal, type Terminal } from './terminal.ts'
+import { wholeRun } from './whole-run.ts'
+
+export interface Asked {
+  readonly size: RunSize
+  readonly from: number
+  readonly count: number
+}
+
+const SHRINK_SECONDS_MAX = 60
+/** More failures than these are only counted. */
+const SHRUNK_MAX = 3
+
+/** Many runs, each failure shrunk and written to a file. */
+export async function wholeRuns({ size, from, count }: Asked): Promise<Summary> {
+  const terminal = openTerminal()
+  const counted = counting()
+  let shrunk = 0
+  for (let seed = from; seed < from + count; seed += 1) {
+    const plan = planOf(seed, size)
+    const onProgress = (hour: number) => terminal.progress(`seed ${seed}, hour ${hour} of ${size.hours}`)
+    try {
+      const outcome = await wholeRun(plan, { onProgress })
+      counted.succeeded(outcome)
+      if (count === 1 || size.pace === 'long') terminal.say(`seed ${seed}: ${JSON.stringify(outcome)}`)
+    } catch (error) {
+      counted.failed()
+      terminal.say(error instanceof Error ? error.message : String(error))
+      shrunk += 1
+      if (error instanceof SimulationFailure && shrunk <= SHRUNK_MAX) await explain(plan, error, terminal)
+    }
+  }
+  const summary = counted.summary(terminal.cpuSeconds())
+  terminal.say(wordsOf(summary))
+  return summary
+}
+
+/** The shortest list of acts that still leads there, for people and for `--replay`. */
+async function explain(plan: Plan, failure: SimulationFailure, terminal: Terminal): Promise<void> {
+  const startedS = terminal.cpuSeconds()
+  const { plan: short, runs } = await shrink(plan, failure, {
+    mayGoOn: () => terminal.cpuSeconds() - startedS < SHRINK_SECONDS_MAX,
+    onProgress: left => terminal.progress(`seed ${plan.seed}: ${left} acts lead there`),
+  })
+  const file = join(tmpdir(), `lcm-sim-${plan.seed}.json`)
+  writeFileSync(file, JSON.stringify(short, null, 1))
+  terminal.say(
+    `seed ${plan.seed}: ${failure.rule}\n  after ${short.acts.length} of ${plan.acts.length} acts (${runs} runs):`,
+  )
+  for (const act of short.acts) terminal.say(`  ${wordsOfAct(act)}`)
+  terminal.say(`  npm run sim -- --replay ${file}`)
+}
+
+const wordsOfAct = ({ atMs, act, who, much, forMs }: Act): string =>
+  `${(atMs / 60_000).toFixed(2).padStart(8)} min  ${act} (${who}, ${much}, ${Math.round(forMs / 1000)} s)`
+
+export async function replay(file: string): Promise<{ runs: number; failures: number }> {
+  const plan: Plan = JSON.parse(readFileSync(file, 'utf8'))
+  const terminal = openTerminal()
+  try {
+    terminal.say(JSON.stringify(await wholeRun(plan)))
+    return { runs: 1, failures: 0 }
+  } catch (error) {
+    terminal.say(error instanceof Error ? error.message : String(error))
+    return { runs: 1, failures: 1 }
+  }
+}

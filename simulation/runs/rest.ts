@@ -1,0 +1,101 @@
+import { isFinal } from '@lcm/domain/session/lablet-session'
+import { TAG } from '@lcm/domain/worker/instance'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { undone } from '../acts/hand-acts.ts'
+import { living, type Stage } from '../acts/stage.ts'
+import { FLEET } from '../controller-process.ts'
+import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+
+/** A licence may take two hours to be given back, and the last retry 45 minutes. */
+export const CONVERGED_MS_MAX = 6 * HOUR_MS
+const SETTLED_MS = 12 * MINUTE_MS
+const QUIET_MS = 10 * MINUTE_MS
+/** What is asked now and then whether or not there is anything to say. */
+const ROUTINE = /\/(discoveries|cleanup|idle-checks|decisions)$/
+
+/** Undoes what keeps a fleet from coming to rest: faults, and what only people can mend. */
+export async function calm({ world, ask, hand, crew }: Stage): Promise<void> {
+  world.time.trace('calm')
+  crew.restore()
+  const { faults } = world.coordination
+  faults.setDelivery(undefined)
+  faults.freezeStreams(false)
+  world.ways.isCmlCut = false
+  world.trouble.apiRate = 0
+  world.trouble.storeRate = 0
+  world.cloud.faults.usePreset('plain')
+  world.cloud.faults.reset()
+  await ask.set({ idle_detection_enabled: false })
+  // Whose end is near has no more use for a certificate.
+  for (const { id } of living({ world })) await ask.repin(id).catch(() => undefined)
+  for (const { instance, state, tags } of world.cloud.machines()) {
+    if (state === 'terminated') continue
+    const id = instance.instance_id
+    if (instance.tags[TAG.workerId] !== undefined && tags[TAG.fleet] === undefined)
+      undone(() => hand.tag(id, { [TAG.fleet]: FLEET }))
+    undone(() => hand.protect(id, false))
+    undone(() => hand.onCml(id, 'DELETE faults'))
+  }
+}
+
+/** Every session over, every worker as it is wanted, nothing left of anything; then nobody writes any more. */
+export async function comeToRest({ world }: Stage): Promise<void> {
+  const sessions = () => [...world.sessions.sessions.values()]
+  const isAllOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isAtRest)
+  const untilTrue = async (what: string, isSo: () => boolean, unrest: () => readonly string[]) => {
+    try {
+      await world.untilTrue(what, isSo, CONVERGED_MS_MAX)
+    } catch (error) {
+      if (world.invariants.violations.length > 0) throw error
+      throw world.failure([`${what} did not come`, ...unrest()].join('\n'))
+    }
+  }
+  await untilTrue('rest', everyMinute(world.time.clock, isAllOver), () => [
+    ...sessions().flatMap(({ id, status }) => (isFinal(status) ? [] : [`${id} is ${status}`])),
+    ...world.workers().flatMap(each => (isAtRest(each) ? [] : [wordsOf(each)])),
+  ])
+  const leftovers = () => world.sessions.leftovers()
+  await untilTrue(
+    'an end without leftovers',
+    everyMinute(world.time.clock, () => leftovers().length === 0),
+    leftovers,
+  )
+  await staysQuiet(world)
+}
+
+const wordsOf = ({ name, status, desired_status, service_status, drain, license }: Worker): string =>
+  `${name} is ${status}, wanted ${desired_status}, ${service_status}, ${drain === null ? '' : 'draining, '}` +
+  `licence ${license.status} ${license.pending_operation ?? ''}`
+
+/** What takes a look at everything is asked once a virtual minute. */
+function everyMinute(clock: { now(): number }, isSo: () => boolean): () => boolean {
+  let askedMs = Number.NEGATIVE_INFINITY
+  return () => {
+    if (clock.now() - askedMs < MINUTE_MS) return false
+    askedMs = clock.now()
+    return isSo()
+  }
+}
+
+/** As wanted, or given up on and costing nothing. */
+function isAtRest(worker: Worker): boolean {
+  const { status, desired_status: desired, license } = worker
+  if (status === 'TERMINATED') return true
+  if (status === 'FAILED') return worker.failures > 3 || worker.ec2_instance_id === null
+  if (desired === 'STOPPED') return status === 'STOPPED' || (status === 'PENDING' && worker.launch?.state !== 'open')
+  const isServing = worker.service_status === 'AVAILABLE' && worker.drain === null
+  return status === 'RUNNING' && desired === 'RUNNING' && isServing && license.pending_operation === null
+}
+
+/** A fleet at rest writes nothing, once the last words of what led there are said. */
+async function staysQuiet(world: Stage['world']): Promise<void> {
+  await world.runFor(SETTLED_MS)
+  const taken = world.invariants.taken.length
+  const mutations = world.mutations.length
+  const news = world.newsCount()
+  await world.runFor(QUIET_MS)
+  const said = world.invariants.taken.slice(taken).flatMap(({ what }) => (ROUTINE.test(what) ? [] : [what]))
+  const done = world.mutations.slice(mutations).map(({ act, machine }) => `${act} ${machine}`)
+  if (said.length + done.length > 0) throw world.failure(`a fleet at rest did ${[...said, ...done]}`)
+  if (world.newsCount() > news) throw world.failure(`a fleet at rest told ${world.newsCount() - news} changes`)
+}

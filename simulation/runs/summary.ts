@@ -1,0 +1,53 @@
+import type { Outcome } from './whole-run.ts'
+
+/** What many runs came to together. */
+export interface Summary {
+  runs: number
+  failures: number
+  virtual_hours: number
+  worker_hours: number
+  worker_hours_per_second: number
+  launches: number
+  sessions: number
+  kills: number
+  faults: number
+  longest_rest_minutes: number
+  seconds: number
+}
+
+export interface Counting {
+  succeeded(outcome: Outcome): void
+  failed(): void
+  summary(seconds: number): Summary
+}
+
+export function counting(): Counting {
+  const outcomes: Outcome[] = []
+  let failures = 0
+  const sum = (of: (outcome: Outcome) => number) => Math.round(outcomes.reduce((total, each) => total + of(each), 0))
+  return {
+    succeeded: outcome => void outcomes.push(outcome),
+    failed() {
+      failures += 1
+    },
+    summary: seconds => ({
+      runs: outcomes.length + failures,
+      failures,
+      virtual_hours: sum(({ virtualHours }) => virtualHours),
+      worker_hours: sum(({ workerHours }) => workerHours),
+      worker_hours_per_second: Math.round(sum(({ workerHours }) => workerHours) / seconds),
+      launches: sum(({ launches }) => launches),
+      sessions: sum(({ ends }) => Object.values(ends).reduce((total, each) => total + each, 0)),
+      kills: sum(({ kills }) => kills),
+      faults: sum(({ faults }) => faults),
+      longest_rest_minutes: Math.max(0, ...outcomes.map(({ restMinutes }) => restMinutes)),
+      seconds: Math.round(seconds),
+    }),
+  }
+}
+
+/** A line for people. */
+export const wordsOf = (summary: Summary): string =>
+  `${summary.runs} runs, ${summary.failures} violations, ${summary.virtual_hours} virtual hours, ` +
+  `${summary.worker_hours} worker-hours (${summary.worker_hours_per_second} per CPU second), ` +
+  `${summary.launches} launches, ${summary.sessions} sessions, ${summary.kills} crashes, ${summary.faults} faults`

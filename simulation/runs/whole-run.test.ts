@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { planOf, type RunSize } from '../acts/plan.ts'
+import { wholeRun } from './whole-run.ts'
+
+const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
+const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
+const seeds = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
+
+describe('people, hands and faults at random', () => {
+  it.each(seeds(6))(
+    'come to rest and break nothing that must hold, in a hurry: seed %i',
+    { timeout: 120_000 },
+    async seed => {
+      await wholeRun(planOf(seed, BRISK))
+    },
+  )
+
+  it.each(seeds(12))(
+    'come to rest and break nothing that must hold, in six hours: seed %i',
+    { timeout: 120_000 },
+    async seed => {
+      const { ends } = await wholeRun(planOf(seed, LONG))
+      expect(Object.keys(ends)).toContain('ARCHIVED')
+    },
+  )
+
+  it('are the same run for the same seed, and another for another', { timeout: 120_000 }, async () => {
+    const tiny = { ...BRISK, hours: 0.2 }
+    const { hash } = await wholeRun(planOf(41, tiny))
+    expect((await wholeRun(planOf(41, tiny))).hash).toBe(hash)
+    expect((await wholeRun(planOf(42, tiny))).hash).not.toBe(hash)
+  })
+})
+
+describe('a plan', () => {
+  it('is drawn from its seed alone, in order, and fits into its hours', () => {
+    const plan = planOf(7, LONG)
+    expect(planOf(7, LONG)).toEqual(plan)
+    expect(planOf(8, LONG).acts).not.toEqual(plan.acts)
+    const times = plan.acts.map(({ atMs }) => atMs)
+    expect(times).toEqual([...times].sort((a, b) => a - b))
+    expect(Math.max(...times)).toBeLessThan(6 * 3_600_000)
+  })
+})

@@ -1,0 +1,117 @@
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isFault } from '../acts/act.ts'
+import { perform } from '../acts/perform.ts'
+import type { Plan, RunSize } from '../acts/plan.ts'
+import { living, type Stage, setStage } from '../acts/stage.ts'
+import { UNHURRIED } from '../paces.ts'
+import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { openWorld, type Spoilt, type World, type WorldOptions } from '../world.ts'
+import { calm, comeToRest } from './rest.ts'
+
+/** What came of a run in which everything held. */
+export interface Outcome {
+  /** The run's identity: the same plan gives the same. */
+  readonly hash: string
+  readonly virtualHours: number
+  /** Hours of workers that were there, from the first act to the last. */
+  readonly workerHours: number
+  /** Virtual time from the end of all faults until everything had come to rest. */
+  readonly restMinutes: number
+  readonly launches: number
+  /** How many sessions ended how: by status, and by the first word of what went wrong. */
+  readonly ends: Readonly<Record<string, number>>
+  readonly kills: number
+  readonly faults: number
+}
+
+export interface RunOptions {
+  readonly spoilt?: Spoilt
+  /** Nothing after this virtual time matters: for a run that is repeated because of what happens before. */
+  readonly untilMs?: number
+  /** Called now and then, with the virtual hour. */
+  onProgress?(hour: number): void
+}
+
+const LOOK_MS = 30 * MINUTE_MS
+
+const OPTIONS: Readonly<Record<RunSize['pace'], WorldOptions>> = {
+  brisk: { speed: 30, labsCountedMs: 5_000 },
+  long: { speed: 10, labsCountedMs: MINUTE_MS, settings: UNHURRIED },
+}
+
+/**
+ * The whole system with people, hands and faults as planned; then all of it stops. Rejects when something that must hold did
+ * not, or when it does not come to rest.
+ */
+export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions = {}): Promise<Outcome> {
+  const { spoilt = {}, untilMs = Number.POSITIVE_INFINITY } = options
+  const world = await openWorld(seed, { ...OPTIONS[size.pace], spoilt })
+  const stage = setStage(world, size)
+  await stage.learner.define()
+  await stage.ask.set({
+    max_workers_per_region: size.workers + Math.ceil(size.workers / 10),
+    min_workers: Math.floor(size.workers / 4),
+  })
+  const passed = passage(world, stage, options)
+  const pending: Promise<void>[] = []
+  for (const act of acts) {
+    await passed.to(Math.min(act.atMs, untilMs))
+    if (act.atMs >= untilMs) break
+    pending.push(perform(stage, act))
+  }
+  await passed.to(Math.min(size.hours * HOUR_MS, untilMs))
+  await Promise.all(pending)
+  const fromMs = world.time.clock.monotonic()
+  if (untilMs === Number.POSITIVE_INFINITY) {
+    await calm(stage)
+    await comeToRest(stage)
+  }
+  const restMinutes = Math.round((world.time.clock.monotonic() - fromMs) / MINUTE_MS)
+  await world.close()
+  return {
+    hash: world.time.traceHash(),
+    virtualHours: world.time.clock.monotonic() / HOUR_MS,
+    workerHours: passed.workerHours(),
+    restMinutes,
+    launches: world.mutations.filter(({ act }) => act === 'launch').length,
+    ends: tally([...world.sessions.sessions.values()]),
+    kills: stage.crew.kills,
+    faults: acts.filter(({ act }) => isFault(act)).length + world.trouble.struck,
+  }
+}
+
+/** Time that passes from act to act, with a look at everything every half hour. */
+function passage(world: World, stage: Stage, { onProgress }: RunOptions) {
+  const { clock } = world.time
+  const startMs = clock.monotonic()
+  let workerMs = 0
+  let nextLookMs = LOOK_MS
+  async function step(toMs: number): Promise<void> {
+    const ms = startMs + toMs - clock.monotonic()
+    if (ms <= 0) return
+    workerMs += living(stage).length * ms
+    await world.runFor(ms)
+  }
+  return {
+    workerHours: () => workerMs / HOUR_MS,
+    async to(toMs: number): Promise<void> {
+      while (nextLookMs < toMs) {
+        await step(nextLookMs)
+        await world.invariants.look()
+        onProgress?.(nextLookMs / HOUR_MS)
+        nextLookMs += LOOK_MS
+      }
+      await step(toMs)
+    },
+  }
+}
+
+function tally(sessions: readonly LabletSession[]): Record<string, number> {
+  const ends: Record<string, number> = {}
+  for (const { status, desired_status, last_error } of sessions) {
+    const why = last_error?.split(':')[0] ?? (desired_status === 'TERMINATED' ? 'cancelled' : '')
+    const end = `${status} ${why}`.trim()
+    ends[end] = (ends[end] ?? 0) + 1
+  }
+  return ends
+}
