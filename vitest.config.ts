@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['{packages,apps,simulation,examples,tools}/**/*.test.{ts,tsx}'],
+    include: ['{packages,apps,simulation,examples,tools,bench}/**/*.test.{ts,tsx}'],
     exclude: ['**/node_modules/**', '**/*.browser.test.ts'],
     isolate: false,
     // Much of it waits for other processes: no core is left to itself.

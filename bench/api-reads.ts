@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { seededRandom } from '@lcm/testkit/seeded-random'
 import { type Arrival, atFixedRate } from './api/arrivals.ts'
-import { conclude, loadNow, median, medianOf, type Quantiles, quantilesOf, ROUNDS } from './api/figures.ts'
 import { workerId } from './api/fleet.ts'
 import { writeFleetFile } from './api/fleet-file.ts'
 import { openConnection, requestText } from './api/http-connections.ts'
 import { type Served, scratchFolder, startApi, startBare } from './api/processes.ts'
+import { cdfChart } from './report/cdf.ts'
+import { conclude, p99AtMost, ROUNDS, shown, told, wordsOf } from './report/figures.ts'
+import { median, medianOf, quantilesOf } from './report/quantiles.ts'
 
 /**
  * Figure 3.7: one worker and a page of 100 read over HTTP at a fixed rate of arrival, with 10,000 workers stored. In turns
@@ -32,7 +34,7 @@ interface Turn {
 
 interface Result {
   readonly name: string
-  readonly took: Quantiles
+  readonly times: readonly number[]
   readonly cpuPercent: number
 }
 
@@ -40,7 +42,7 @@ async function run({ name, server, next }: Turn, seconds: number): Promise<Resul
   const before = await server.cpuMs()
   const took = await atFixedRate(server.port, { perSecond: PER_SECOND, seconds, next })
   const cpuPercent = Math.round(((await server.cpuMs()) - before) / (seconds * 10))
-  return [...took].map(([kind, times]) => ({ name: `${name}${kind}`, took: quantilesOf(times), cpuPercent }))
+  return [...took].map(([kind, times]) => ({ name: `${name}${kind}`, times, cpuPercent }))
 }
 
 async function bodyLength(server: Served, request: Buffer, check: (body: string) => boolean): Promise<number> {
@@ -73,16 +75,19 @@ const results: Result[] = []
 for (let round = 0; round < ROUNDS; round += 1) for (const turn of turns) results.push(...(await run(turn, SECONDS)))
 await Promise.all([api.stop(), bare.stop()])
 
-const rows = [...new Set(results.map(({ name }) => name))].map(name => {
-  const those = results.filter(result => result.name === name)
-  const cpu_percent = median(those.map(({ cpuPercent }) => cpuPercent))
-  return { name, ...medianOf(those.map(({ took }) => took)), cpu_percent }
+const names = [...new Set(results.map(({ name }) => name))]
+const timesOf = (name: string) => results.filter(result => result.name === name)
+const figures = names.map(name => {
+  const those = timesOf(name)
+  const took = medianOf(those.map(({ times }) => quantilesOf(times)))
+  const cpu = `${median(those.map(({ cpuPercent }) => cpuPercent))} % of a core`
+  const what = `${name}, ${PER_SECOND} requests/s, ${shown(WORKERS)} workers`
+  return name.startsWith('bare') ? told(what, `${wordsOf(took)} (${cpu})`) : p99AtMost(what, BAR_P99_MS, took, cpu)
 })
-console.log(`${PER_SECOND} requests/s, ${WORKERS} workers of ${bytes.one} bytes, a page is ${bytes.page} bytes`)
-console.log(`  ${ROUNDS} times ${SECONDS} s each in turns, medians; ${loadNow()}`)
-for (const { name, p50, p99, max, cpu_percent } of rows) {
-  const bar = name.startsWith('bare') ? '' : `   (bar p99 <= ${BAR_P99_MS} ms)`
-  console.log(`  ${name.padEnd(26)} p50 ${p50} ms   p99 ${p99} ms   max ${max} ms   ${cpu_percent} % of a core${bar}`)
-}
-const met = rows.every(({ name, p99 }) => name.startsWith('bare') || p99 <= BAR_P99_MS)
-conclude('api-reads', { workers: WORKERS, per_second: PER_SECOND, bytes, rows }, met)
+const series = Object.fromEntries(names.map(name => [name, timesOf(name).flatMap(({ times }) => times)]))
+conclude({
+  bench: 'api-reads',
+  figures,
+  charts: [cdfChart('api-reads', `Reads at ${PER_SECOND} requests/s, ${shown(WORKERS)} workers`, series, BAR_P99_MS)],
+  details: { bytes },
+})

@@ -2,11 +2,13 @@ import { join } from 'node:path'
 import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { seededRandom } from '@lcm/testkit/seeded-random'
-import { conclude, loadNow, medianOf, type Quantiles, quantilesOf, ROUNDS } from './api/figures.ts'
 import { workerId } from './api/fleet.ts'
 import { writeFleetFile } from './api/fleet-file.ts'
 import { openConnection, requestText } from './api/http-connections.ts'
 import { scratchFolder, startApi } from './api/processes.ts'
+import { cdfChart } from './report/cdf.ts'
+import { conclude, p99AtMost, ROUNDS, shown } from './report/figures.ts'
+import { medianOf, quantilesOf } from './report/quantiles.ts'
 
 /** Figure 3.6: why was something done? Decisions of one worker, over HTTP, among a million of them. */
 const WORKERS = 10_000
@@ -51,15 +53,15 @@ const walked = walk()
 const QUESTIONS: Readonly<Record<string, () => Promise<{ items: unknown[] }>>> = {
   'any worker, newest 50': () => page(workerId(random.int(WORKERS)), 'limit=50'),
   'a worker with 100,000, newest 50': () => page(workerId(0), 'limit=50'),
-  'the same, page after page of 100': walked,
-  'the same, some day of the past': () => {
+  'that worker, page after page of 100': walked,
+  'that worker, some day of the past': () => {
     const day = 1 + random.int(18)
     return page(workerId(0), `limit=50&from=${daysAgo(day + 1)}&to=${daysAgo(day)}`)
   },
   'a worker with 100,000 other entries': () => page(workerId(1), 'limit=50'),
 }
 
-async function timesOf(ask: () => Promise<{ items: unknown[] }>): Promise<Quantiles> {
+async function timesOf(ask: () => Promise<{ items: unknown[] }>): Promise<readonly number[]> {
   const times: number[] = []
   for (let n = 0; n < TIMES; n += 1) {
     const sentMs = systemClock.monotonic()
@@ -67,27 +69,25 @@ async function timesOf(ask: () => Promise<{ items: unknown[] }>): Promise<Quanti
     times.push(systemClock.monotonic() - sentMs)
     if (items.length === 0) throw new Error('there are decisions, but none was answered')
   }
-  return quantilesOf(times)
+  return times
 }
 
-const rounds: { name: string; took: Quantiles }[] = []
+const rounds: { name: string; times: readonly number[] }[] = []
 for (let round = 0; round < ROUNDS; round += 1) {
-  for (const [name, ask] of Object.entries(QUESTIONS)) rounds.push({ name, took: await timesOf(ask) })
+  for (const [name, ask] of Object.entries(QUESTIONS)) rounds.push({ name, times: await timesOf(ask) })
 }
 connection.close()
 await api.stop()
 
-const rows = Object.keys(QUESTIONS).map(name => ({
-  name,
-  ...medianOf(rounds.filter(each => each.name === name).map(({ took }) => took)),
-}))
-console.log(`decisions of one worker among ${DECISIONS + OF_THE_FIRST} (written in ${preparedSeconds} s), over HTTP`)
-console.log(`  ${ROUNDS} times ${TIMES} of each in turns, medians; ${loadNow()}`)
-for (const { name, p50, p99, max } of rows) {
-  console.log(`  ${name.padEnd(36)} p50 ${p50} ms   p99 ${p99} ms   max ${max} ms   (bar p99 < ${BAR_P99_MS} ms)`)
-}
-conclude(
-  'api-why',
-  { decisions: DECISIONS + OF_THE_FIRST, rows },
-  rows.every(({ p99 }) => p99 < BAR_P99_MS),
-)
+const timesBy = (name: string) => rounds.filter(each => each.name === name).map(({ times }) => times)
+const names = Object.keys(QUESTIONS)
+const series = Object.fromEntries(names.map(name => [name, timesBy(name).flat()]))
+const all = shown(DECISIONS + OF_THE_FIRST)
+conclude({
+  bench: 'api-why',
+  figures: names.map(name =>
+    p99AtMost(`decisions of ${name}, among ${all}`, BAR_P99_MS, medianOf(timesBy(name).map(quantilesOf))),
+  ),
+  charts: [cdfChart('api-why', `Decisions of one worker among ${all}, over HTTP`, series, BAR_P99_MS)],
+  details: { preparedSeconds },
+})

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { closedLoop } from './api/closed-loop.ts'
-import { conclude, loadNow, median, ROUNDS, rounded } from './api/figures.ts'
 import { workerId } from './api/fleet.ts'
 import { writeFleetFile } from './api/fleet-file.ts'
 import { requestText } from './api/http-connections.ts'
 import { scratchFolder, startApi } from './api/processes.ts'
 import { rawCommits } from './api/raw-commits.ts'
+import { atLeast, conclude, ROUNDS, shown, told } from './report/figures.ts'
+import { median, rounded } from './report/quantiles.ts'
 
 /**
  * Figure 3.7: durable changes of workers through HTTP, in turns with bare durable commits of SQLite on the same disk. A change
@@ -14,7 +15,7 @@ import { rawCommits } from './api/raw-commits.ts'
 const WORKERS = 1_000
 const CLIENTS = 32
 const SECONDS = 5
-const BAR_RATIO = 0.25
+const BAR_PERCENT = 25
 
 const folder = scratchFolder()
 const file = join(folder, 'lcm.sqlite')
@@ -36,20 +37,23 @@ for (let round = 0; round < ROUNDS; round += 1) {
 await api.stop()
 raw.close()
 
-const figures = {
-  raw_per_second: Math.round(median(rounds.map(each => each.raw))),
-  clients: CLIENTS,
-  per_second: Math.round(median(rounds.map(each => each.many))),
-  ratio: rounded(median(rounds.map(each => each.many / each.raw)), 3),
-  alone_per_second: Math.round(median(rounds.map(each => each.one))),
-  alone_ratio: rounded(median(rounds.map(each => each.one / each.raw)), 3),
-}
-const percent = (ratio: number) => `${(ratio * 100).toFixed(0)} %`
-console.log(
-  `durable changes of workers through HTTP, ${ROUNDS} times ${SECONDS} s each in turns, medians; ${loadNow()}`,
-)
-console.log(`  SQLite alone, one update per commit  ${figures.raw_per_second}/s`)
-const bar = `(bar >= ${BAR_RATIO * 100} %)`
-console.log(`  ${CLIENTS} clients                           ${figures.per_second}/s   ${percent(figures.ratio)} ${bar}`)
-console.log(`  one client                           ${figures.alone_per_second}/s   ${percent(figures.alone_ratio)}`)
-conclude('api-writes', figures, figures.ratio >= BAR_RATIO)
+const middle = (of: (each: (typeof rounds)[number]) => number) => median(rounds.map(of))
+const rate = (perSecond: number, ofWhat: number) =>
+  `${shown(Math.round(perSecond))}/s of ${shown(Math.round(ofWhat))}/s`
+const [bare, many, one] = [middle(each => each.raw), middle(each => each.many), middle(each => each.one)]
+const shares = { many: middle(each => each.many / each.raw), one: middle(each => each.one / each.raw) }
+conclude({
+  bench: 'api-writes',
+  figures: [
+    atLeast(
+      `durable changes of workers through HTTP, ${CLIENTS} clients, of bare durable SQLite commits`,
+      BAR_PERCENT,
+      {
+        value: rounded(shares.many * 100),
+        unit: '%',
+        more: rate(many, bare),
+      },
+    ),
+    told('the same, one client', `${rounded(shares.one * 100)} % (${rate(one, bare)})`),
+  ],
+})

@@ -5,7 +5,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { awsCompute } from '@lcm/cloud-aws/aws-compute'
 import { systemClock } from '@lcm/runtime/clock'
-import { conclude, loadNow, median, ROUNDS, rounded } from './api/figures.ts'
+import { atLeast, atMost, conclude, ROUNDS, shown } from './report/figures.ts'
+import { median, rounded } from './report/quantiles.ts'
 
 const MACHINES = 10_000
 const PAGE = 200
@@ -85,24 +86,18 @@ async function pageFrom(token: string): Promise<string> {
 }
 
 const rounds = await listings()
-const result = {
-  calls: Math.max(...rounds.map(({ calls }) => calls)),
-  longest_block_ms: rounded(Math.max(...rounds.map(({ blockMs }) => blockMs))),
-  listing_ms: Math.round(median(rounds.map(({ ms }) => ms))),
-  pages_per_minute: Math.round(await pagesPerMinute()),
-}
+const pages = Math.round(await pagesPerMinute())
 child.disconnect()
-console.log(
-  [
-    `${MACHINES} machines listed ${ROUNDS} times by the AWS SDK, ${loadNow()}`,
-    `  calls                  ${result.calls}   (bar <= ${BAR.calls})`,
-    `  longest block          ${result.longest_block_ms} ms   (bar <= ${BAR.blockMs} ms)`,
-    `  a listing              ${result.listing_ms} ms`,
-    `  the simulator serves   ${result.pages_per_minute} pages of ${PAGE} a minute   (bar >= ${BAR.pagesPerMinute})`,
-  ].join('\n'),
-)
-conclude(
-  'cloud-listing',
-  result,
-  result.calls <= BAR.calls && result.longest_block_ms <= BAR.blockMs && result.pages_per_minute >= BAR.pagesPerMinute,
-)
+const machines = `${shown(MACHINES)} machines listed by the AWS SDK`
+conclude({
+  bench: 'cloud-listing',
+  figures: [
+    atMost(machines, BAR.calls, { value: Math.max(...rounds.map(({ calls }) => calls)), unit: 'calls' }),
+    atMost(`${machines}, longest block of the event loop`, BAR.blockMs, {
+      value: rounded(Math.max(...rounds.map(({ blockMs }) => blockMs))),
+      unit: 'ms',
+      more: `a listing takes ${shown(Math.round(median(rounds.map(({ ms }) => ms))))} ms`,
+    }),
+    atLeast(`pages of ${PAGE} that the simulator serves`, BAR.pagesPerMinute, { value: pages, unit: 'a minute' }),
+  ],
+})

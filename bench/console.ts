@@ -99,7 +99,7 @@ const list = `the list of ${shown(WORKERS)} workers, ${CHANGES_PER_SECOND} chang
 const frames = rows.flatMap(({ name, cpu, p50, p95, max, frames: count }): Figure[] => [
   atMost(`${list}, ${name}: main thread a frame`, BARS.frameCpuMs, { value: cpu, unit: 'ms' }),
   {
-    what: `the same, ${name}: from frame to frame`,
+    what: `${list}, ${name}: from frame to frame`,
     bar: `p50 <= ${BARS.frameP50Ms} ms, p95 <= ${BARS.frameP95Ms} ms`,
     result: `p50 ${p50} ms, p95 ${p95} ms, at most ${max} ms (${count} frames)`,
     met: p50 <= BARS.frameP50Ms && p95 <= BARS.frameP95Ms,

@@ -2,6 +2,7 @@ import { etcdCoordination } from '@lcm/coordination/etcd'
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { reconciliation, silentLogger, success, watch } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
+import { conclude, never, shown, told } from './report/figures.ts'
 
 /** 10,000 keys changing at once, and leadership that changes hands again and again. */
 const KEYS = 10_000
@@ -72,13 +73,15 @@ const load = await burst()
 const elections = await churn()
 await Promise.all([writer.close(), reader.close()])
 await etcd.close()
-console.log(`${KEYS} keys changing at once, ${IN_FLIGHT} writes in flight`)
-console.log(`  all written      ${load.writtenMs} ms`)
-console.log(`  all reconciled   ${load.reconciledMs} ms, ${load.lost} lost`)
-console.log(`election churn, ${HANDOVERS} handovers`)
-console.log(`  each             ${elections.perHandoverMs} ms, ${elections.backwards} epochs that did not grow`)
-const met = load.lost === 0 && elections.backwards === 0
-console.log(
-  JSON.stringify({ figure: 'coordination-load', keys: KEYS, ...load, handovers: HANDOVERS, ...elections, met }),
-)
-process.exitCode = met ? 0 : 1
+conclude({
+  bench: 'coordination-load',
+  figures: [
+    never(`${shown(KEYS)} keys changing at once, ${IN_FLIGHT} writes in flight`, { 'key lost': load.lost }),
+    told(
+      'the same, until all are written and until all are reconciled',
+      `${load.writtenMs} ms, ${load.reconciledMs} ms`,
+    ),
+    never(`election churn, ${HANDOVERS} handovers`, { 'epoch that did not grow': elections.backwards }),
+    told('one handover of them', `${elections.perHandoverMs} ms`),
+  ],
+})

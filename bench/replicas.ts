@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
 import { killStorm, type StormVerdict } from '@lcm/host/testing/kill-storm'
 import { openReplicas } from '@lcm/host/testing/replicas'
+import { conclude, never, shown, told, wordsOf } from './report/figures.ts'
+import { quantilesOf } from './report/quantiles.ts'
 
 /**
  * Two real processes of the API on one server that speaks MongoDB and one etcd, killed by turns in a storm of writes: how long
@@ -18,32 +20,20 @@ try {
   await replicas.close()
 }
 
-const sorted = verdict.toldAfterMs.toSorted((a, b) => a - b)
-const quantile = (q: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0)
-const result = {
-  figure: 'replicas',
-  kills: verdict.kills,
-  acknowledged: verdict.acknowledged,
-  told: { p50_ms: quantile(0.5), p99_ms: quantile(0.99), max_ms: quantile(1) },
-  writes_lost: verdict.writesLost.length,
-  events_gone_back: verdict.eventsGoneBack,
-  resets: verdict.resets,
-  audit_lost: verdict.auditLost.length,
-  audit_twice: verdict.auditTwice.length,
-  defects: defects.length,
-}
-
-console.log('two replicas of the API, killed by turns in a storm of writes')
-console.log(
-  `  ${result.kills} kills, ${result.acknowledged} acknowledged writes, ` +
-    `told by the survivor after p50 ${result.told.p50_ms} ms, max ${result.told.max_ms} ms`,
-)
-console.log(
-  `  lost: ${result.writes_lost} writes, ${result.audit_lost} audit entries; ${result.audit_twice} audit entries twice, ` +
-    `${result.events_gone_back} events gone back, ${result.resets} resets, ${result.defects} defects`,
-)
-for (const each of [...verdict.writesLost, ...verdict.auditLost, ...verdict.auditTwice, ...defects])
-  console.log(`  ${each}`)
-console.log(JSON.stringify(result))
-const wrong = result.writes_lost + result.audit_lost + result.audit_twice + result.events_gone_back
-process.exitCode = wrong + result.resets + result.defects === 0 ? 0 : 1
+const { writesLost, auditLost, auditTwice, eventsGoneBack, resets } = verdict
+for (const each of [...writesLost, ...auditLost, ...auditTwice, ...defects]) console.log(`  ${each}`)
+const figures = [
+  never(
+    `two replicas of the API, ${verdict.kills} kills by turns, ${shown(verdict.acknowledged)} acknowledged writes`,
+    {
+      'write lost': writesLost.length,
+      'audit entry lost': auditLost.length,
+      'audit entry twice': auditTwice.length,
+      'event gone back': eventsGoneBack,
+      reset: resets,
+      defect: defects.length,
+    },
+  ),
+  told('kill -9 to all that was acknowledged being told by the survivor', wordsOf(quantilesOf(verdict.toldAfterMs))),
+]
+conclude({ bench: 'replicas', figures, details: { kills: verdict.kills, acknowledged: verdict.acknowledged } })

@@ -4,8 +4,10 @@
  */
 import { toMs } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
-import { conclude, loadNow, quantilesOf } from './api/figures.ts'
 import { runningLcm, until } from './product/running-lcm.ts'
+import { cdfChart } from './report/cdf.ts'
+import { conclude, p99AtMost } from './report/figures.ts'
+import { quantilesOf } from './report/quantiles.ts'
 
 const WISHES = 100
 const BAR_P99_MS = 100
@@ -48,7 +50,9 @@ for (let wish = 0; wish < WARM_UPS + WISHES; wish += 1) {
 }
 await lcm.stop()
 
-const { p50, p99, max } = quantilesOf(took.slice(WARM_UPS))
-console.log(`${WISHES} wishes, one after another; ${loadNow()}`)
-console.log(`  wish to EC2   p50 ${p50} ms   p99 ${p99} ms   max ${max} ms   (bar p99 <= ${BAR_P99_MS} ms)`)
-conclude('worker-latency', { wishes: WISHES, p50, p99, max }, p99 <= BAR_P99_MS)
+const counted = took.slice(WARM_UPS)
+conclude({
+  bench: 'worker-latency',
+  figures: [p99AtMost('a wish to the call to EC2, `lcm up`', BAR_P99_MS, quantilesOf(counted), `${WISHES} times`)],
+  charts: [cdfChart('worker-latency', 'A wish to the call to EC2', { wishes: counted }, BAR_P99_MS)],
+})

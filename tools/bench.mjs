@@ -1,28 +1,87 @@
-// `npm run bench`: every bench/*.ts, one after another so that they don't disturb each other; or only those named.
-import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+// `npm run bench`: every figure, one after another so that they don't disturb each other, but for those that take long; or only
+// those named. Options after a name go to it: `npm run bench -- soak --minutes 5` is a try and is not recorded.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
-import { ensureReady, root } from './setup.mjs'
+import { binOf, ensureReady, root } from './setup.mjs'
+
+// Which Node to run is ours to say; the SDK's own notice would only puzzle whoever measures.
+const env = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true', ...process.env }
+/** Run only when they are named. */
+const LONG = ['soak']
 
 const folder = join(root, 'bench')
-const names = (existsSync(folder) ? readdirSync(folder) : [])
-  .filter(file => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+const resultsFile = join(folder, 'results.json')
+const names = readdirSync(folder)
+  .filter(file => file.endsWith('.ts'))
   .map(file => file.slice(0, -'.ts'.length))
   .sort()
-const asked = process.argv.slice(2)
+const given = process.argv.slice(2)
+const firstOption = given.findIndex(word => word.startsWith('-'))
+const [asked, options] = firstOption < 0 ? [given, []] : [given.slice(0, firstOption), given.slice(firstOption)]
 const unknown = asked.filter(name => !names.includes(name))
-if (unknown.length > 0) {
-  console.error(`bench: there is no ${unknown.join(', ')}; there is ${names.join(', ') || 'nothing yet'}.`)
+if (unknown.length > 0 || (options.length > 0 && asked.length !== 1)) {
+  const why =
+    unknown.length > 0 ? `there is no ${unknown.join(', ')}` : 'options need the name of one bench before them'
+  console.error(`bench: ${why}; there is ${names.join(', ')}.`)
   process.exit(1)
 }
 
 await ensureReady()
-for (const name of asked.length > 0 ? asked : names) {
+for (const name of asked.length > 0 ? asked : names.filter(each => !LONG.includes(each))) {
   console.log(`\n== ${name}`)
-  const args = ['--expose-gc', '--import', 'tsx', join(folder, `${name}.ts`)]
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
+  const about = { at: new Date().toISOString(), ...machine() }
+  const startedAt = Date.now()
+  const { status, lastLine } = await run(name)
   if (status !== 0) {
     console.error(`bench: ${name} ended with ${status ?? 'a signal'}.`)
     process.exitCode = 1
   }
+  if (options.length === 0)
+    record(name, { ...about, seconds: (Date.now() - startedAt) / 1000, report: parsed(lastLine) })
+}
+
+/** Shows what it prints as it comes. */
+function run(name) {
+  const args = ['--expose-gc', '--import', 'tsx', join(folder, `${name}.ts`), ...options]
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    said += text
+    process.stdout.write(text)
+  })
+  return new Promise(resolve => {
+    child.on('close', status => resolve({ status, lastLine: said.trimEnd().split('\n').at(-1) }))
+  })
+}
+
+function machine() {
+  const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+  // A copy without its history can be measured too.
+  const commit = existsSync(join(root, '.git'))
+    ? `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', '--', 'packages', 'apps') === '' ? '' : '+'}`
+    : 'unknown'
+  return { node: process.versions.node, cores: cpus().length, load_average: loadavg()[0], commit }
+}
+
+function parsed(line) {
+  try {
+    const report = JSON.parse(line)
+    return Array.isArray(report.figures) ? report : null
+  } catch {
+    return null
+  }
+}
+
+/** After each, so that whoever stops it half-way keeps what was measured. */
+function record(name, result) {
+  const before = existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : {}
+  const kept = Object.entries({ ...before, [name]: result }).filter(([each]) => names.includes(each))
+  writeFileSync(resultsFile, JSON.stringify(Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1)))))
+  spawnSync(process.execPath, [binOf('@biomejs/biome', 'biome'), 'format', '--write', resultsFile], { cwd: root })
+  spawnSync(process.execPath, ['--import', 'tsx', join(folder, 'report/write-page.ts')], {
+    cwd: root,
+    stdio: 'inherit',
+  })
 }

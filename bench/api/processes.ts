@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -75,11 +75,4 @@ async function answerOf<T>(child: ChildProcess): Promise<T> {
     heard.abort()
     ended.catch(() => undefined)
   }
-}
-
-/** What a process holds in memory now and held at most, in MB, as Linux tells it. */
-export function memoryOf(pid: number): { rssMb: number; peakMb: number } {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const mb = (name: string) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024)
-  return { rssMb: mb('VmRSS'), peakMb: mb('VmHWM') }
 }

@@ -22,7 +22,7 @@ const plane = controlPlane({
   secretKey: random.bytes(32),
   config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1', 'eu-west-1'], settings: {} },
   log: silentLogger,
-  process: { health: () => ({ status: 'healthy' }), ready: () => true, metrics: async () => '' },
+  process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '' },
   limits: { requestsPerSecond: Number.POSITIVE_INFINITY, burst: Number.POSITIVE_INFINITY },
 })
 plane.access.grant(token, { id: 'admin', name: 'admin', role: 'admin', service: null })

@@ -3,20 +3,37 @@ import { openSimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/server'
 import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
+import { type OneCml, serveOneCml } from './one-cml.ts'
 
-/** The simulated EC2 with a fleet, as a process of its own: `serve-sim COUNT`. Says where it listens once the fleet is there. */
-const [, , count = '0'] = process.argv
+/**
+ * The simulated EC2 with a fleet, as a process of its own: `serve-sim COUNT [cml]`. Says where it listens once the fleet is there.
+ * Ten thousand CML servers would be the load, so there is none, or one that all machines name as theirs.
+ */
+const [, , count = '0', cml] = process.argv
 const PER_LAUNCH = 500
 /** As many as people put on their machines. */
 const TAGS = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`tag-${n}`, `the value of tag ${n}`]))
 
-const model = openSimModel({ seed: 7, clock: systemClock, speed: 3600 })
-for (let planted = 0; planted < Number(count); planted += PER_LAUNCH) {
-  plant(model, Math.min(PER_LAUNCH, Number(count) - planted), { ...TAGS, 'lcm:fleet': 'bench' })
+export interface ServedSim {
+  readonly url: string
+  readonly region: string
+  /** Of the one CML. */
+  readonly certificate_sha256: string | null
 }
+
+const oneCml: OneCml | null = cml === 'cml' ? await serveOneCml() : null
+const tags = { ...TAGS, 'lcm:fleet': 'bench', ...(oneCml === null ? {} : { 'cml-endpoint': oneCml.endpoint }) }
+const model = openSimModel({ seed: 7, clock: systemClock, speed: 3600 })
+for (let planted = 0; planted < Number(count); planted += PER_LAUNCH)
+  plant(model, Math.min(PER_LAUNCH, Number(count) - planted), tags)
 const server = await startSimServer({ model, clock: systemClock, log: silentLogger, cml: 'off' })
 process.once('disconnect', async () => {
-  await server.close()
+  await Promise.all([server.close(), oneCml?.close()])
   model.close()
 })
-process.send?.({ url: server.url, region: SIM_PLACE.region })
+const served: ServedSim = {
+  url: server.url,
+  region: SIM_PLACE.region,
+  certificate_sha256: oneCml?.certificate_sha256 ?? null,
+}
+process.send?.(served)

@@ -1,26 +1,36 @@
 import { WORKERS } from '@lcm/control-plane-api/kinds'
+import { toInstant } from '@lcm/domain/instant'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { systemClock } from '@lcm/runtime/clock'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 
 const AT_ONCE = 256
 
+interface Cloud {
+  readonly region: string
+  /** Of the one CML that all of them name, where there is one. */
+  readonly certificate_sha256?: string | null
+}
+
 /** A store with one worker at rest for every machine, exactly as the cloud shows it. */
-export async function recordFleet(file: string, region: string, instances: readonly Instance[]): Promise<void> {
+export async function recordFleet(file: string, cloud: Cloud, instances: readonly Instance[]): Promise<void> {
   const store = openSqliteStore(file)
   const workers = store.collection(WORKERS)
   for (let from = 0; from < instances.length; from += AT_ONCE) {
     const some = instances.slice(from, from + AT_ONCE)
-    await Promise.all(some.map((instance, n) => workers.insert(workerOf(instance, region, from + n))))
+    await Promise.all(some.map((instance, n) => workers.insert(workerOf(instance, cloud, from + n))))
   }
   await store.close()
 }
 
-export function workerOf(instance: Instance, region: string, index: number): Worker {
+function workerOf(instance: Instance, { region, certificate_sha256 = null }: Cloud, index: number): Worker {
   const base = aWorker()
   return aWorker({
+    // Younger than what is paused for being idle.
+    created_at: toInstant(systemClock.now()),
     id: `w-${String(index).padStart(13, '0')}`,
     name: `metal-${index}`,
     aws_region: region,
@@ -42,6 +52,6 @@ export function workerOf(instance: Instance, region: string, index: number): Wor
     public_ip: instance.public_ip,
     private_ip: instance.private_ip,
     https_endpoint: instance.tags['cml-endpoint'] ?? `https://${instance.public_ip}`,
-    cml: { ...base.cml, version: '2.9.1+build.7', certificate_sha256: 'ab'.repeat(32) },
+    cml: { ...base.cml, version: '2.9.1+build.7', certificate_sha256: certificate_sha256 ?? 'ab'.repeat(32) },
   })
 }

@@ -1,58 +1,86 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { systemClock } from '@lcm/runtime/clock'
 import { scratchFolder } from '../api/processes.ts'
+import { spawnLcm, stopped } from './lcm-process.ts'
 
 const LIMIT_MS = 120_000
 /** The cloud is so much faster than life that nobody waits for it. */
 const SPEED = '3600'
-const LCM = fileURLToPath(new URL('../../dist/lcm.mjs', import.meta.url))
+
+/** A signal has it collect garbage, and nothing else is different. */
+const COLLECTING = ['--expose-gc', '--import', "data:text/javascript,process.on('SIGUSR2', () => globalThis.gc())"]
+const COLLECTED_MS = 500
 
 export interface RunningLcm {
   readonly client: Client
   /** Where the simulated cloud is controlled. */
   readonly simulator: string
-  /** All of the first fleet, serving. */
+  /** The fleet as it was when it was there. */
   readonly workers: readonly WorkerView[]
+  /** Has it collect its garbage. */
+  collectGarbage(): Promise<void>
+  /** Its own numbers, in Prometheus' text format. */
+  metrics(): Promise<string>
   stop(): Promise<void>
 }
 
-/** `lcm up` as people run it, once its first fleet serves. */
-export async function runningLcm(port: number): Promise<RunningLcm> {
+type Fleet = readonly WorkerView[]
+const isServing = (workers: Fleet) => workers.length > 0 && workers.every(each => each.service_status === 'AVAILABLE')
+
+export interface UpOptions {
+  /** More than ports, folder and speed. */
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly isThere?: (workers: Fleet) => boolean
+}
+
+/** `lcm up` as people run it, once its fleet is there: unless said otherwise the first three, all serving. */
+export async function runningLcm(
+  port: number,
+  { args = [], env = {}, isThere = isServing }: UpOptions = {},
+): Promise<RunningLcm> {
   const data = join(scratchFolder(), 'data')
-  const args = [LCM, 'up', '--data', data, '--port', String(port), '--sim-port', String(port + 1), '--speed', SPEED]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const ports = ['--port', String(port), '--sim-port', String(port + 1)]
+  const child = spawnLcm(['up', '--data', data, ...ports, '--speed', SPEED, ...args], {
+    env: { ...process.env, ...env },
+    nodeArgs: COLLECTING,
+  })
+  child.stdout.resume()
   const token = await until('token', async () => readFileSync(join(data, 'admin-token'), 'utf8').trim() || null)
-  const transport = httpTransport({ baseUrl: `http://localhost:${port}`, clock: systemClock })
-  const client = apiClient(transport, { token })
+  const url = `http://localhost:${port}`
+  const client = apiClient(httpTransport({ baseUrl: url, clock: systemClock }), { token })
   const workers = await until('fleet that serves', async () => {
-    const { items } = await client.call('listWorkers', {})
-    return items.length > 0 && items.every(each => each.service_status === 'AVAILABLE') ? items : null
+    const { items } = await client.call('listWorkers', { query: { limit: 1000 } })
+    return isThere(items) ? items : null
   })
   return {
     client,
     simulator: `http://127.0.0.1:${port + 1}/sim/v1`,
     workers,
-    async stop() {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
+    async collectGarbage() {
+      child.kill('SIGUSR2')
+      await systemClock.sleep(COLLECTED_MS)
     },
+    metrics: async () => (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text(),
+    stop: () => stopped(child),
   }
 }
 
 /** Looks again and again until something is there. */
-export async function until<T>(what: string, look: () => Promise<T | null>): Promise<T> {
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | null>,
+  { everyMs = 20, withinMs = LIMIT_MS } = {},
+): Promise<T> {
   const startedMs = systemClock.monotonic()
   for (;;) {
     const found = await look().catch(() => null)
     if (found !== null) return found
-    if (systemClock.monotonic() - startedMs > LIMIT_MS) throw new Error(`no ${what} within ${LIMIT_MS} ms`)
-    await systemClock.sleep(20)
+    if (systemClock.monotonic() - startedMs > withinMs) throw new Error(`no ${what} within ${withinMs} ms`)
+    await systemClock.sleep(everyMs)
   }
 }

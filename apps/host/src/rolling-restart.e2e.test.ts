@@ -15,5 +15,5 @@ it(
   {
     timeout: LIMIT_MS,
   },
-  () => expectNothingLost(place, 20),
+  () => expectNothingLost(place, 8),
 )

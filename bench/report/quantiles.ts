@@ -1,7 +1,7 @@
-import { loadavg } from 'node:os'
-import { quantile, sorted } from '../cdf-chart.ts'
-
-export const ROUNDS = 3
+/** Sorted copy, so that `quantile` can be asked of it. */
+export const sorted = (values: readonly number[]): readonly number[] => values.toSorted((a, b) => a - b)
+export const quantile = (ordered: readonly number[], q: number): number =>
+  ordered[Math.min(ordered.length - 1, Math.floor(q * ordered.length))] ?? 0
 
 export const median = (values: readonly number[]): number => sorted(values)[values.length >> 1] ?? Number.NaN
 export const rounded = (value: number, digits = 1): number => Number(value.toFixed(digits))
@@ -27,12 +27,3 @@ export const medianOf = (rounds: readonly Quantiles[]): Quantiles => ({
   p99: median(rounds.map(({ p99 }) => p99)),
   max: median(rounds.map(({ max }) => max)),
 })
-
-/** Other work on the machine shows in the figures, so it is told beside them. */
-export const loadNow = (): string => `load average ${loadavg()[0]?.toFixed(1)}`
-
-/** One line for machines, and the exit code. */
-export function conclude(figure: string, result: object, met: boolean): void {
-  console.log(JSON.stringify({ figure, ...result, met }))
-  process.exitCode = met ? 0 : 1
-}

@@ -1,0 +1,29 @@
+import { plant } from '@lcm/cloud-sim/conformance/place'
+import { openSimModel } from '@lcm/cloud-sim/model'
+import { startSimServer } from '@lcm/cloud-sim/server'
+import { silentLogger } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+
+export interface OneCml {
+  readonly endpoint: string
+  readonly certificate_sha256: string
+  close(): Promise<void>
+}
+
+/** A CML server that has booted, in a simulated cloud of its own. */
+export async function serveOneCml(): Promise<OneCml> {
+  // The address comes from the seed, and must not be another bench's.
+  const model = openSimModel({ seed: process.pid, clock: systemClock, speed: 36_000 })
+  plant(model, 1, {})
+  const id = model.machines()[0]?.instance.instance_id ?? ''
+  const server = await startSimServer({ model, clock: systemClock, log: silentLogger })
+  while (model.machine(id)?.stage !== 'READY') await systemClock.sleep(20)
+  return {
+    endpoint: model.machine(id)?.endpoint ?? '',
+    certificate_sha256: model.cml.fingerprintOf(id) ?? '',
+    async close() {
+      await server.close()
+      model.close()
+    },
+  }
+}

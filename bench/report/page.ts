@@ -1,0 +1,65 @@
+import type { Figure } from './figures.ts'
+import type { BenchRun, Results } from './results.ts'
+
+const row = (cells: readonly string[]): string => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] => [
+  row(head),
+  row(head.map(() => '---')),
+  ...rows.map(row),
+]
+
+/** `results.md`: every figure with its bar, what fell short first, and the pictures. */
+export function resultsPage(results: Results): string {
+  const runs = Object.entries(results).toSorted(([a], [b]) => a.localeCompare(b))
+  const figures = runs.flatMap(([bench, run]) =>
+    (run.report?.figures ?? [broken(bench)]).map(each => ({ bench, ...each })),
+  )
+  const asked = figures.filter(({ bar }) => bar !== '')
+  const missed = asked.filter(({ met }) => met === false)
+  const open = asked.filter(({ met }) => met === null)
+  return `${[
+    '# Results',
+    '',
+    'Made by `npm run bench`; [README.md](README.md) says what each figure means and how it is taken.',
+    '',
+    `${asked.length} bars: ${asked.length - missed.length - open.length} met, ${missed.length} missed, ${open.length} undecided.`,
+    ...(missed.length > 0 ? ['', 'Missed:', ''] : []),
+    ...missed.map(({ bench, what, bar, result }) => `* ${what}: ${result}, and the bar is ${bar} (\`${bench}.ts\`)`),
+    '',
+    ...table(
+      ['figure', 'bar', 'result', 'met', 'by'],
+      figures.map(each => [each.what, each.bar, each.result, verdictOf(each), `\`${each.bench}.ts\``]),
+    ),
+    '',
+    '## Runs',
+    '',
+    ...table(
+      ['bench', 'when', 'took', 'commit', 'Node', 'cores', 'load average before'],
+      runs.map(([bench, run]) => [`\`${bench}.ts\``, ...whenAndWhere(run)]),
+    ),
+    '',
+    '## Pictures',
+    ...runs
+      .flatMap(([, { report }]) => report?.charts ?? [])
+      .flatMap(({ name, title }) => ['', `![${title}](charts/${name}.svg)`]),
+  ].join('\n')}\n`
+}
+
+const broken = (bench: string): Figure => ({
+  what: `\`${bench}.ts\` broke before it could tell`,
+  bar: 'it ends',
+  result: 'it broke',
+  met: false,
+})
+
+const verdictOf = ({ bar, met }: Figure): string =>
+  bar === '' ? '' : met === null ? 'undecided' : met ? 'met' : '**missed**'
+
+const whenAndWhere = ({ at, seconds, commit, node, cores, load_average }: BenchRun): string[] => [
+  `${at.slice(0, 16).replace('T', ' ')} UTC`,
+  `${Math.round(seconds)} s`,
+  commit,
+  node,
+  String(cores),
+  load_average.toFixed(1),
+]

@@ -1,0 +1,14 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chartSvg } from './chart.ts'
+import { resultsPage } from './page.ts'
+import type { Results } from './results.ts'
+
+/** Makes `results.md` and every picture anew from `results.json`. */
+const bench = new URL('../', import.meta.url)
+const results: Results = JSON.parse(readFileSync(new URL('results.json', bench), 'utf8'))
+const charts = new URL('charts/', bench)
+rmSync(charts, { recursive: true, force: true })
+mkdirSync(charts)
+for (const chart of Object.values(results).flatMap(({ report }) => report?.charts ?? []))
+  writeFileSync(new URL(`${chart.name}.svg`, charts), chartSvg(chart))
+writeFileSync(new URL('results.md', bench), resultsPage(results))
