@@ -6,12 +6,11 @@ import { canMove } from '@lcm/domain/worker/lifecycle'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection, Journal } from '@lcm/store/store'
 import { brakeRule } from './invariants/brake-rule.ts'
+import { lostLicences } from './invariants/lost-licences.ts'
 import type { Mutation } from './witness.ts'
 
 /** How long a live machine of the fleet may go without a record. */
 const UNRECORDED_MS_MAX = 15 * 60_000
-/** How long a licence may be held by the dead before that is on record: two misses and what is around them. */
-const SEAT_MS_MAX = 30 * 60_000
 const CHECK_EVERY_MS = 60_000
 /** Longer than a leader can be that has lost its lease and does not know it yet. */
 const ZOMBIE_MS_MAX = 60_000
@@ -38,6 +37,8 @@ export interface Invariants {
   mutated(mutation: Mutation): void
   /** What takes a look into the store, for now and then. */
   look(): Promise<void>
+  /** The same where nothing is under way that would excuse anything. */
+  lookAtRest(): Promise<void>
   /** The same with all that ever happened, for the end of a run. */
   finally(): Promise<void>
   /** Refuses to believe in writes of older terms of that service that were taken. */
@@ -58,6 +59,7 @@ export function invariants(parts: InvariantParts): Invariants {
   let checkedMs = Number.NEGATIVE_INFINITY
   const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
   const brake = brakeRule(parts)
+  const licences = lostLicences(parts)
   const taken: { by: string; atMs: number; what: string }[] = []
   const machines = new Set<string>()
   const ofWorker = new Map<string, Set<string>>()
@@ -80,6 +82,7 @@ export function invariants(parts: InvariantParts): Invariants {
     step() {
       if (parts.now() - checkedMs < CHECK_EVERY_MS) return
       checkedMs = parts.now()
+      licences.step(machines)
       for (const [id, words] of strays(parts))
         if (lasts(`astray ${id}`, words !== null) > UNRECORDED_MS_MAX)
           violated(`${words} and without a record for too long`)
@@ -90,12 +93,11 @@ export function invariants(parts: InvariantParts): Invariants {
       if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
         violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)
     },
-    async look() {
-      for (const rule of await lostLicenses(parts)) violated(rule)
-    },
+    look: async () => (await licences.unrecorded()).forEach(violated),
+    lookAtRest: async () => (await licences.unrecordedAtRest()).forEach(violated),
     async finally() {
       for (const rule of await illegalMoves(parts)) violated(rule)
-      for (const rule of await lostLicenses(parts)) violated(rule)
+      for (const rule of await licences.unrecordedInTheEnd()) violated(rule)
     },
     fenced:
       (by, dispatch, service = 'worker-controller') =>
@@ -152,21 +154,6 @@ async function illegalMoves({ journal, latest }: InvariantParts): Promise<string
       wrong.push(`${id} is ${latest.get(id)?.status}, and its journal says ${at}`)
   }
   return wrong
-}
-
-/** A licence that the Smart Account counts for a machine that is gone is on record as lost. */
-async function lostLicenses({ cloud, workers, leaks, now }: InvariantParts): Promise<string[]> {
-  const lost: string[] = []
-  for (const seat of cloud.cml.smartAccount()) {
-    const view = cloud.machine(seat.instance_id)
-    const isDead = view === null || view.state === 'terminated'
-    if (!isDead && !seat.left_behind) continue
-    if (view !== null && now() - view.state_from_ms < SEAT_MS_MAX && !seat.left_behind) continue
-    const [worker] = await workers.list({ where: { ec2_instance_id: seat.instance_id }, limit: 1 })
-    const [leak] = worker ? await leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
-    if (leak === undefined) lost.push(`the licence of ${worker?.name ?? seat.instance_id} is lost without a record`)
-  }
-  return lost
 }
 
 /** Every machine, with words for those of ours that run without a record. */

@@ -1,7 +1,8 @@
 import { openSimModel } from '@lcm/cloud-sim/model'
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import { NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { aSession, aWorker } from '@lcm/testkit/builders'
+import { aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { openFollowing } from './following.ts'
@@ -119,4 +120,28 @@ it.each<[string, readonly Worker[], RegExp | null]>([
     following.workers.set(worker.id, worker)
   }
   expect(found).toEqual(rule === null ? [] : [expect.stringMatching(rule)])
+})
+
+it.each<[string, Worker['status'], Partial<LabRecord> | null, boolean]>([
+  ['a worker that runs', 'RUNNING', { status: 'BOOTED' }, false],
+  ['a stopped worker whose lab was last seen running', 'STOPPED', { status: 'BOOTED' }, true],
+  ['a failed worker whose lab was last seen running', 'FAILED', { status: 'BOOTED' }, true],
+  ['a stopped worker whose lab was seen gone', 'STOPPED', { status: 'DELETED' }, false],
+  ['a stopped worker without a lab', 'STOPPED', null, false],
+  [
+    'a stopped worker with a lab of somebody else',
+    'STOPPED',
+    { status: 'BOOTED', session_id: 'ls-9', id: 'lr-9' },
+    false,
+  ],
+  ['a stopped worker whose lab is on another one', 'STOPPED', { status: 'BOOTED', worker_id: 'w-9' }, false],
+])('room and ports that are kept by %s', (_, status, lab, isExcused) => {
+  const { following, leftovers } = watched()
+  const worker = { ...holding(1), status, ports: { 'lr-1': { R1: 2000 } } }
+  following.workers.set(worker.id, worker)
+  following.sessions.set('ls-0', aSession({ id: 'ls-0', status: 'ARCHIVED' }))
+  const own = { id: 'lr-1', lab_id: 'lab-1', worker_id: worker.id, session_id: 'ls-0' }
+  if (lab !== null) following.labs.set(lab.id ?? 'lr-1', aLabRecord({ ...own, ...lab }))
+  const kept = ['metal-1 keeps room for ls-0, ARCHIVED', 'metal-1 keeps ports for lr-1']
+  expect(leftovers()).toEqual(isExcused ? [] : kept)
 })

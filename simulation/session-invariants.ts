@@ -1,6 +1,8 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml-node-life'
 import type { SimModel } from '@lcm/cloud-sim/model'
+import { isLabGone } from '@lcm/control-plane-api/kinds'
 import { toMs } from '@lcm/domain/instant'
+import { isQuiet, type LabRecord } from '@lcm/domain/lablet/lab-record'
 import { canMoveSession, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { POLICY } from '@lcm/domain/worker/consequences'
@@ -41,8 +43,8 @@ export interface SessionInvariants {
   /** Labs that are there, ours by their titles, on machines that are not gone: each with its session. */
   labsThere(): readonly LabThere[]
   /**
-   * What is still taken, though every session is over; for the end of a run. A worker that does not run keeps it until
-   * somebody can look.
+   * What is still taken, though every session is over; for the end of a run. What a lab may still take of a worker that does not
+   * run is kept until somebody can look, and nothing else.
    */
   leftovers(): readonly string[]
 }
@@ -99,11 +101,8 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
     leftovers: () => [
       ...strayLabs(parts),
       ...[...workers.values()]
-        .filter(({ status }) => status !== 'TERMINATED' && status !== 'STOPPED' && status !== 'FAILED')
-        .flatMap(({ name, reservations, ports }) => [
-          ...Object.keys(reservations).map(id => `${name} keeps room for ${id}, ${sessions.get(id)?.status}`),
-          ...Object.keys(ports).map(id => `${name} keeps ports for ${id}`),
-        ]),
+        .filter(({ status }) => status !== 'TERMINATED')
+        .flatMap(worker => keptWithoutNeed(worker, following)),
     ],
   }
 }
@@ -178,6 +177,24 @@ function stoppedInUse(worker: Worker, before: Worker | undefined): string[] {
   const users = [...Object.keys(worker.reservations), ...worker.wanted_by]
   return users.length > 0 ? [`${worker.name} is stopped as idle with ${users}`] : []
 }
+
+/** Room and ports that a worker still has in its book, less those of labs that nobody can see while it does not run. */
+function keptWithoutNeed(worker: Worker, { labs, sessions }: Following): string[] {
+  const { id, name, status, reservations, ports } = worker
+  const isUnseen = status === 'STOPPED' || status === 'FAILED'
+  const unseen = isUnseen ? [...labs.values()].filter(({ worker_id }) => worker_id === id) : []
+  const needsRoom = (session: string) => unseen.some(lab => lab.session_id === session && mayRun(lab))
+  const needsPorts = (lab: string) => unseen.some(each => each.id === lab && !isLabGone(each))
+  return [
+    ...Object.keys(reservations).flatMap(session =>
+      needsRoom(session) ? [] : [`${name} keeps room for ${session}, ${sessions.get(session)?.status}`],
+    ),
+    ...Object.keys(ports).flatMap(lab => (needsPorts(lab) ? [] : [`${name} keeps ports for ${lab}`])),
+  ]
+}
+
+/** As last told; one that is about to be imported may run by now. */
+const mayRun = ({ status, lab_id }: LabRecord): boolean => !isQuiet(status) || (status === 'DEFINED' && lab_id === null)
 
 function labsThere(cloud: SimModel): LabThere[] {
   return cloud.machines().flatMap(({ instance, state }) => {

@@ -19,7 +19,7 @@ import type { Store } from '@lcm/store/store'
 import { type SeededRandom, seededRandom } from '@lcm/testkit/seeded-random'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
 import { type ControllerProcess, FLEET, startController } from './controller-process.ts'
-import { openTrouble, type Trouble, unreliable, unreliableStore } from './faults/trouble.ts'
+import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from './faults/trouble.ts'
 import { type Following, followAll, openFollowing } from './following.ts'
 import { secretless } from './invariants/secrets.ts'
 import { wishes } from './invariants/wishes.ts'
@@ -159,9 +159,10 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const { violated } = watched
   const local = localCoordination({ clock, firstEpoch: service => plane.nextEpoch(service) })
   const coordination = { ...local, changeKeys: (spoilt.changeKeys ?? same)(local.changeKeys) }
+  const kept = neverWrittenOver((spoilt.store ?? same)(unreliableStore(ground.store, troubles)), violated)
   const plane = await openPlane({
     time,
-    store: neverWrittenOver((spoilt.store ?? same)(unreliableStore(ground.store, troubles)), violated),
+    store: rivalled(kept, troubles),
     changeKeys: local.changeKeys,
     templates: options.templates ?? [METAL],
   })

@@ -65,6 +65,8 @@ export const FAULT_ACTS = {
   'lose requests': 3,
   'lose writes': 2,
   'turn the cloud hostile': 4,
+  // Only in stories: to draw it would make another plan of every seed.
+  'write beside us': 0,
 } as const
 
 export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...HAND_ACTS, ...FAULT_ACTS } as const

@@ -86,6 +86,12 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
       stage.world.trouble.storeRate = 0
     })
   },
+  'write beside us'(stage, act) {
+    stage.world.trouble.rivalRate = act.much * TROUBLE_RATE_MAX
+    later(stage, act, () => {
+      stage.world.trouble.rivalRate = 0
+    })
+  },
   'turn the cloud hostile'(stage, act) {
     stage.world.cloud.faults.usePreset('hostile')
     later(stage, { ...act, forMs: 2 * act.forMs }, () => stage.world.cloud.faults.usePreset('plain'))

@@ -10,11 +10,13 @@ export interface Trouble {
   apiRate: number
   /** Writes that the store refuses, or does without being able to say so. */
   storeRate: number
+  /** Writes that another process of the API comes before: it takes the document one version further and changes nothing. */
+  rivalRate: number
   /** How often anything of this has struck. */
   struck: number
 }
 
-export const openTrouble = (): Trouble => ({ apiRate: 0, storeRate: 0, struck: 0 })
+export const openTrouble = (): Trouble => ({ apiRate: 0, storeRate: 0, rivalRate: 0, struck: 0 })
 
 export interface TroubleParts {
   readonly trouble: Trouble
@@ -65,5 +67,28 @@ export function unreliableStore(store: Store, { trouble, random }: TroubleParts)
     },
     journal: { ...store.journal, append: entries => written(() => store.journal.append(entries)) },
     series: { ...store.series, append: samples => written(() => store.series.append(samples)) },
+  }
+}
+
+/** The store as one of two processes of the API meets it. Writers in one process wait for each other, so only others can win. */
+export function rivalled(store: Store, { trouble, random }: TroubleParts): Store {
+  return {
+    ...store,
+    collection<T extends Document>(kind: Kind<T>): Collection<T> {
+      const documents = store.collection(kind)
+      async function rivalWrites(id: string): Promise<void> {
+        const current = await documents.get(id)
+        if (current === null) return
+        trouble.struck += 1
+        await documents.replace({ ...current, version: current.version + 1 })
+      }
+      return {
+        ...documents,
+        async replace(document, entries) {
+          if (trouble.rivalRate > 0 && random.float() < trouble.rivalRate) await rivalWrites(document.id)
+          return documents.replace(document, entries)
+        },
+      }
+    },
   }
 }

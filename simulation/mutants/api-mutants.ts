@@ -1,19 +1,25 @@
 import type { ApiRequest } from '@lcm/contract/wire'
-import { SETTINGS, WORKERS } from '@lcm/control-plane-api/kinds'
+import { LEAKS, SETTINGS, WORKERS } from '@lcm/control-plane-api/kinds'
 import type { Settings } from '@lcm/domain/fleet/settings'
 import { NO_ACTIVITY, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { answering, asking, at, type Mutant, storing } from './mutant.ts'
 
 const ONE = [at(0, 'create')]
-/** Somebody works on it all day long. */
 /** Idle after a quarter of an hour, and none has to run. */
 const SOON_IDLE = at(1, 'change settings')
+/** Somebody works on it all day long. */
 const USED = [...ONE, SOON_IDLE, ...Array.from({ length: 30 }, (_, n) => at(15 + 5 * n, 'use a server'))]
 const BUSY_API = [
   ...Array.from({ length: 3 }, (_, n) => at(n / 10, 'create')),
   ...Array.from({ length: 40 }, (_, n) => at(8 + n, n % 2 === 0 ? 'stop' : 'start', { who: 0.4 })),
   ...Array.from({ length: 20 }, (_, n) => at(8 + 2 * n, 'lead as a zombie', { much: 0.99 })),
+]
+/** Two processes of the API, of which one loses many a race. */
+const RIVALS = [
+  at(0, 'write beside us', { much: 1, forMinutes: 60 }),
+  ...ONE,
+  ...Array.from({ length: 6 }, (_, n) => at(10 + 5 * n, n % 2 === 0 ? 'stop' : 'start')),
 ]
 const IDLE_CHECK = /POST .*\/idle-checks$/
 
@@ -41,7 +47,15 @@ export const apiMutants: readonly Mutant[] = [
     name: 'compare-and-set ignored',
     breaks: 'whoever writes last wins, whatever was read',
     caughtBy: /was written over/,
+    acts: RIVALS,
     spoil: () => ({ store: withReplace(overwriting) }),
+  },
+  {
+    name: 'leak told and not kept',
+    breaks: 'a licence that went down with its machine is reported, and the report is lost',
+    caughtBy: /is lost without a record/,
+    acts: [at(0, 'create with a licence'), at(20, 'kill a machine')],
+    spoil: () => ({ store: withoutLeaks }),
   },
   {
     name: 'acknowledged and lost',
@@ -150,7 +164,8 @@ export const apiMutants: readonly Mutant[] = [
     name: 'idle since it was made',
     breaks: 'idleness is counted from the record and not from when it came to run',
     caughtBy: /so soon after it came to run/,
-    acts: [...ONE, SOON_IDLE, at(10, 'stop'), at(60, 'start')],
+    // Started anew without a person, whose word would keep it awake for an hour.
+    acts: [...ONE, SOON_IDLE, at(12, 'stop a machine')],
     spoil: () => ({
       store: storing(WORKERS, worker => ({
         ...worker,
@@ -230,6 +245,15 @@ const overwriting: Replace = async (documents, document, entries) => {
   const current = await documents.get(document.id)
   return current === null ? result : documents.replace({ ...document, version: current.version + 1 }, entries)
 }
+
+/** Answers that a leak is on record, and keeps none. */
+const withoutLeaks = (store: Store): Store => ({
+  ...store,
+  collection<T extends Document>(kind: Kind<T>): Collection<T> {
+    const documents = store.collection(kind)
+    return kind.name === LEAKS.name ? { ...documents, insert: async () => ({ ok: true }) } : documents
+  },
+})
 
 /** What was once known of people's doings is forgotten with every write. */
 const forgetful = storing(WORKERS, worker => ({ ...worker, activity: NO_ACTIVITY }))

@@ -17,6 +17,9 @@ const QUICK = [
   'lab imported twice',
   'session over, lab left',
   'skip as done',
+  'compare-and-set ignored',
+  'idle since it was made',
+  'leak told and not kept',
 ]
 
 describe('a defect on purpose', () => {

@@ -23,6 +23,7 @@ export async function calm({ world, ask, hand, crew }: Stage): Promise<void> {
   world.ways.isCmlCut = false
   world.trouble.apiRate = 0
   world.trouble.storeRate = 0
+  world.trouble.rivalRate = 0
   world.cloud.faults.usePreset('plain')
   world.cloud.faults.reset()
   await ask.set({ idle_detection_enabled: false })
@@ -41,7 +42,9 @@ export async function calm({ world, ask, hand, crew }: Stage): Promise<void> {
 /** Every session over, every worker as it is wanted, nothing left of anything; then nobody writes any more. */
 export async function comeToRest({ world }: Stage): Promise<void> {
   const sessions = () => [...world.sessions.sessions.values()]
-  const isAllOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isAtRest)
+  const isThere = (machine: string) => (world.cloud.machine(machine)?.state ?? 'terminated') !== 'terminated'
+  const isSettled = (worker: Worker) => isAtRest(worker) && isMachineKnown(worker, isThere)
+  const isAllOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isSettled)
   const untilTrue = async (what: string, isSo: () => boolean, unrest: () => readonly string[]) => {
     try {
       await world.untilTrue(what, isSo, CONVERGED_MS_MAX)
@@ -52,7 +55,7 @@ export async function comeToRest({ world }: Stage): Promise<void> {
   }
   await untilTrue('rest', everyMinute(world.time.clock, isAllOver), () => [
     ...sessions().flatMap(({ id, status }) => (isFinal(status) ? [] : [`${id} is ${status}`])),
-    ...world.workers().flatMap(each => (isAtRest(each) ? [] : [wordsOf(each)])),
+    ...world.workers().flatMap(each => (isSettled(each) ? [] : [wordsOf(each)])),
   ])
   const leftovers = () => world.sessions.leftovers()
   await untilTrue(
@@ -60,8 +63,13 @@ export async function comeToRest({ world }: Stage): Promise<void> {
     everyMinute(world.time.clock, () => leftovers().length === 0),
     leftovers,
   )
+  await world.invariants.lookAtRest()
   await staysQuiet(world)
 }
+
+/** Whoever has lost its machine is not at rest, whatever its record says: nobody has noticed yet. */
+const isMachineKnown = ({ status, ec2_instance_id: machine }: Worker, isThere: (machine: string) => boolean): boolean =>
+  status === 'TERMINATED' || machine === null || isThere(machine)
 
 const wordsOf = ({ name, status, desired_status, service_status, drain, license }: Worker): string =>
   `${name} is ${status}, wanted ${desired_status}, ${service_status}, ${drain === null ? '' : 'draining, '}` +
