@@ -55,7 +55,7 @@ describe('a drain', () => {
     const scaling = await ask.journal('scaling', `worker:${id}`)
     expect(scaling.map(({ body }) => ('outcome' in body ? body.outcome : ''))).toContain('drained')
     const history = (await world.worker(id)).state_history
-    expect(history.find(change => change.to === 'STOPPING')?.because).toMatch(/1 sessions did not end in time/)
+    expect(history.find(change => change.to === 'STOPPING')?.because).toMatch(/1 session did not end in time/)
     await done()
   })
 })

@@ -8,7 +8,7 @@ import { aDefinition, aTemplate, aWorker } from './testing/samples.ts'
 async function offered(...words: string[]): Promise<string[]> {
   const { shell, outLines, err, api } = capturedShell()
   api.put(aWorker({ name: 'metal-1' }))
-  api.put(aWorker({ id: 'w-0abcdefgh0002', name: 'old', status: 'TERMINATED' }))
+  api.put(aWorker({ id: 'w-0abcdefgh0002', name: 'old', status: 'TERMINATED', desired_status: 'TERMINATED' }))
   api.putTemplate(aTemplate({ name: 'metal' }))
   api.lablets.definitions.put(aDefinition())
   expect(await run(['__complete', '--', ...words], shell)).toBe(0)

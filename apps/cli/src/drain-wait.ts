@@ -1,4 +1,7 @@
-import { toMs } from '@lcm/domain/instant'
+import { isProblem } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import { type Instant, toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Drain } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
@@ -30,15 +33,51 @@ export function judgeDrain(worker: Worker, end: End): Verdict {
 
 const SESSIONS_NAMED = 3
 
+/** When the slots of sessions end, as far as that was read. */
+export type SlotEnds = ReadonlyMap<string, Instant>
+const NOT_READ: SlotEnds = new Map()
+
+/** Read only where few sessions are waited for. */
+export async function readSlotEnds(
+  { drain, reservations }: Worker,
+  client: Client,
+  signal: AbortSignal,
+): Promise<SlotEnds> {
+  const ids = Object.keys(reservations)
+  if (drain === null || ids.length > SESSIONS_NAMED) return NOT_READ
+  const sessions = await Promise.all(ids.map(id => sessionUnlessHidden(client, id, signal)))
+  return new Map(sessions.flatMap(session => (session === null ? [] : [[session.id, session.timeslot.end]])))
+}
+
+/** Null where it is gone, or is nobody's business who asks. */
+async function sessionUnlessHidden(client: Client, id: string, signal: AbortSignal): Promise<LabletSession | null> {
+  try {
+    return await client.call('getSession', { params: { id }, signal })
+  } catch (error) {
+    if (isProblem(error, 'not_found') || isProblem(error, 'forbidden')) return null
+    throw error
+  }
+}
+
 /** Who still lives on it, and for how long that may last. */
-export function drainText(worker: Worker, drain: Drain, nowMs: number): string {
+export function drainText(worker: Worker, drain: Drain, nowMs: number, ends = NOT_READ): string {
   const sessions = Object.keys(worker.reservations)
   if (sessions.length === 0) return 'no session lives on it any more'
   const more = sessions.length - SESSIONS_NAMED
   const named = `${sessions.slice(0, SESSIONS_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
   const leftMs = toMs(drain.deadline) - nowMs
   const limit = leftMs > 0 ? `for ${formatDuration(leftMs)} at most` : 'its time is over'
-  return `waiting for ${sessions.length === 1 ? 'session' : `${sessions.length} sessions`} ${named} to end, ${limit}`
+  const whom = sessions.length === 1 ? 'session' : `${sessions.length} sessions`
+  return `waiting for ${whom} ${named} to end, ${limit}${slotText(sessions, ends, nowMs)}`
+}
+
+/** Nothing unless it is known of all of them. */
+function slotText(sessions: readonly string[], ends: SlotEnds, nowMs: number): string {
+  const known = sessions.flatMap(id => ends.get(id) ?? [])
+  if (known.length < sessions.length) return ''
+  const leftMs = Math.max(...known.map(toMs)) - nowMs
+  const whose = sessions.length === 1 ? 'its slot' : 'the last of their slots'
+  return leftMs > 0 ? `; ${whose} ends in ${formatDuration(leftMs)}` : `; ${whose} is over`
 }
 
 export const drainSettling = (end: End, clock: Clock): Settling<Worker> => ({

@@ -1,4 +1,5 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
+import { actionWords, isSkippedPause } from '@lcm/domain/decision-words'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
@@ -57,31 +58,25 @@ const STEPS: ReadonlySet<string> = new Set(
   Object.values(PIPELINE_STEPS).flatMap(steps => steps.map(({ name }) => `session ${name}`)),
 )
 
-const isSkip = (action: string): boolean => action.startsWith('skipped_')
-
 function saidOf({ action, service, resource }: DecisionRecord): string {
   if (action === 'nothing') return 'Since then there is nothing to do'
   if (action === 'write') return 'Since then'
-  if (isSkip(action)) return 'It was not paused yet'
+  if (isSkippedPause(action)) return 'It was not paused yet'
   const [kind] = resource.split(':')
   return STEPS.has(`${kind} ${action}`)
     ? `Then ${service} was at the step ${action}`
-    : `Then ${service} decided to ${wordsOf(action)}`
+    : `Then ${service} decided to ${actionWords(action)}`
 }
 
 /** Sentences of others begin as they like; ours goes on. Names of things keep their capitals. */
 const lowered = (text: string): string =>
   /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 
-const WORDS: Readonly<Record<string, string>> = { write: 'noted', nothing: 'leave it', survey: 'visit' }
-export const wordsOf = (action: string): string =>
-  isSkip(action) ? 'not paused yet' : (WORDS[action] ?? action.replaceAll('_', ' '))
-
 /** What a controller is about to do, and when. */
 export function plannedText(plan: PlannedAction, nowMs: number): string {
   const inMs = plan.due_at === null ? 0 : toMs(plan.due_at) - nowMs
   const when = inMs <= 0 ? 'now' : `in ${formatDuration(inMs)}`
-  return `${wordsOf(plan.action)}, ${when}: ${plan.because}`
+  return `${actionWords(plan.action)}, ${when}: ${plan.because}`
 }
 
 /** What fits beside the rest on a line. A cloud's own words are longer, and the same each time. */
@@ -93,8 +88,21 @@ export const decisionLines = (decisions: readonly DecisionRecord[], nowMs: numbe
     .map(({ at, action, because, outcome }) => {
       const isSaid = outcome === '' || outcome.includes(because) || because.includes(outcome)
       const said = `${because}${isSaid ? '' : ` -> ${outcome}`}`
-      return `${ageOf(at, nowMs).padEnd(8)}${wordsOf(action).padEnd(20)}${isVerbose ? said : shortened(said)}`
+      return `${ageOf(at, nowMs).padEnd(8)}${actionWords(action).padEnd(20)}${isVerbose ? said : shortened(said)}`
     })
+
+/** How many to read so that as many are shown: of two in a row one at most is an echo, and the last needs the one before it. */
+export const readingFor = (shown: number, isVerbose: boolean): number => (isVerbose ? shown : 2 * shown + 1)
+
+/** The newest of them, as far as so many of them are shown. */
+export function newestShown(decisions: readonly DecisionRecord[], count: number, isVerbose: boolean): DecisionRecord[] {
+  let left = count
+  const end = decisions.findIndex((decision, index) => {
+    if (isVerbose || !isEcho(decision, decisions[index + 1])) left -= 1
+    return left === 0
+  })
+  return decisions.slice(0, end === -1 ? decisions.length : end + 1)
+}
 
 /** To wait for what was noted just before is nothing new. */
 const isEcho = ({ action, because }: DecisionRecord, before: DecisionRecord | undefined): boolean =>

@@ -41,6 +41,15 @@ async function byName(client: Client, name: string, signal: AbortSignal): Promis
   return named
 }
 
+/** All workers of this name that are not TERMINATED. */
+export async function livingWorkers(client: Client, name: string, signal: AbortSignal): Promise<Worker[]> {
+  const read = (page: PageRequest) => client.call('listWorkers', { query: { ...page, q: name }, signal })
+  const living: Worker[] = []
+  for await (const page of pagesOf(read))
+    living.push(...page.filter(worker => worker.name === name && worker.status !== 'TERMINATED'))
+  return living
+}
+
 /** What those of one name are told apart by. */
 export interface Naming<T> {
   readonly name: string

@@ -12,6 +12,7 @@ import { findDefinition, findLab, findSession } from './lablets/find.ts'
 import { labColumns } from './lablets/lab-view.ts'
 import { sessionColumns } from './lablets/session-view.ts'
 import type { WorkerNames } from './lablets/worker-names.ts'
+import { isLost, readLivingAndLost } from './lost-workers.ts'
 import {
   DEFINITION_VIEW,
   LAB_VIEW,
@@ -52,10 +53,12 @@ export const WORKERS: Kind<Worker> = {
   singular: 'worker',
   view: WORKER_VIEW,
   hidden: 'TERMINATED',
-  isHidden: worker => worker.status === 'TERMINATED',
+  isHidden: worker => worker.status === 'TERMINATED' && !isLost(worker),
   find: findWorker,
   list: (client, all, signal) =>
-    readList(page => client.call('listWorkers', { query: { ...page, include_terminated: all }, signal })),
+    all
+      ? readList(page => client.call('listWorkers', { query: { ...page, include_terminated: true }, signal }))
+      : readLivingAndLost(client, signal),
   changed: event => (event.type === 'worker.created' || event.type === 'worker.updated' ? event.data : null),
   deleted: event => (event.type === 'worker.deleted' ? event.id : null),
 }

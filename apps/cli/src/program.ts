@@ -41,7 +41,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'get',
-    summary: 'list workers, templates, definitions, sessions, labs, services or leaks, or show one',
+    summary: 'list workers, templates, definitions, sessions, labs, services, leaks or tokens, or show one',
     load: async () => (await import('./commands/get.ts')).defineGet,
   },
   {

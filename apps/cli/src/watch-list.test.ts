@@ -23,16 +23,24 @@ async function watching(args: readonly string[], options: CapturedOptions = {}) 
 it('prints the list, then a row per change, in the same columns', async () => {
   const { api, end, outLines } = await watching([])
   api.change(ID, { status: 'PROVISIONING' })
-  api.change('w-2', { status: 'TERMINATED' })
-  api.change('w-2', { status: 'TERMINATED', tags: { late: 'news' } })
+  api.change('w-2', { status: 'TERMINATED', desired_status: 'TERMINATED' })
+  api.change('w-2', { tags: { late: 'news' } })
   expect(await end()).toBe(0)
   expect(outLines().map(line => line.slice(0, 64))).toEqual([
     'NAME      ID                STATUS               STAGE   REGION ',
     'metal-1   w-0abcdefgh0001   PENDING -> RUNNING   -       us-east',
     'metal-2   w-2               RUNNING              -       us-east',
     'metal-1   w-0abcdefgh0001   PROVISIONING -> RUNNING   InstanceRu',
-    'metal-2   w-2               TERMINATED -> RUNNING     -         ',
+    'metal-2   w-2               TERMINATED                -         ',
   ])
+})
+
+it('goes on to show a worker that is lost', async () => {
+  const { api, end, outLines } = await watching([])
+  api.change('w-2', { status: 'TERMINATED' })
+  api.change('w-2', { tags: { late: 'news' } })
+  expect(await end()).toBe(0)
+  expect(outLines().filter(line => line.includes('TERMINATED -> RUNNING'))).toHaveLength(2)
 })
 
 it('begins a table with its first row, so that the titles stand above their columns', async () => {

@@ -2,6 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { withBoot, withCondition } from '@lcm/domain/worker/boot'
 import picocolors from 'picocolors'
 import { expect, it } from 'vitest'
+import { drainText } from './drain-wait.ts'
 import { aLaunch, aRunningWorker, aWorker, START_MS } from './testing/samples.ts'
 import { describeWorker } from './worker-description.ts'
 
@@ -96,8 +97,33 @@ it('says who a drain waits for, and how its licence is', () => {
     },
   })
   const text = describeWorker(worker, START_MS, plain).join('\n')
-  expect(text).toMatch(/drain +waiting for session ls-1 to end, for 1h at most/)
+  expect(text).toMatch(/drain +waiting for session ls-1 to end, for 1h at most$/m)
   expect(text).toMatch(/sessions +ls-1/)
   expect(text).toMatch(/licence +UNREGISTERED, CML_Enterprise, asked to register, nobody answers/)
   expect(text).toMatch(/cordoned +yes/)
+})
+
+it('says when the slots end of those that a drain waits for, if that is known of all', () => {
+  const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
+  const [requested_at, deadline] = ['2026-01-01T00:00:00.000Z', '2026-01-01T04:00:00.000Z']
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  const drain = { requested_at, by: 'ann', reason: '', then: 'STOPPED' as const, deadline }
+  const said = (...ends: (string | null)[]) => {
+    const ids = ends.map((_, index) => `ls-${index}`)
+    const worker = aRunningWorker({ reservations: Object.fromEntries(ids.map(id => [id, reservation])) })
+    const known = new Map(ends.flatMap((end, index) => (end === null ? [] : [[`ls-${index}`, end] as const])))
+    return drainText(worker, drain, START_MS, known)
+  }
+  const [soon, later] = ['2026-01-01T00:20:00.000Z', '2026-01-01T02:00:00.000Z']
+  expect(said(soon)).toBe('waiting for session ls-0 to end, for 4h at most; its slot ends in 20m')
+  expect(said(later, soon)).toMatch(/at most; the last of their slots ends in 2h$/)
+  expect(said(requested_at)).toMatch(/; its slot is over$/)
+  expect(said(soon, null)).toMatch(/at most$/)
+})
+
+it('shows labels and tags', () => {
+  const text = describeWorker(aRunningWorker({ labels: { team: 'blue' }, tags: { a: 'b' } }), START_MS, plain).join(
+    '\n',
+  )
+  expect(text).toMatch(/labels +team=blue\n +tags +a=b/)
 })

@@ -1,18 +1,18 @@
 import type { Condition, LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
 import { conditionLines, type Fact, factLines, historyLines, section } from './description.ts'
-import { drainText } from './drain-wait.ts'
+import { drainText, type SlotEnds } from './drain-wait.ts'
 import type { Colors } from './output.ts'
 import { printable } from './table.ts'
 import { ageOf, inkOf, isBootStage, statusOf, waitsFor } from './worker-view.ts'
 
 /** All there is to say of one worker, for reading. */
-export function describeWorker(worker: Worker, nowMs: number, colors: Colors): string[] {
+export function describeWorker(worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): string[] {
   const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
   const stages = worker.conditions.filter(isBootStage)
   const others = worker.conditions.filter(condition => !isBootStage(condition))
   return [
     `${colors.bold(printable(worker.name))}  ${worker.id}`,
-    ...factLines(factsOf(worker, nowMs, colors), colors),
+    ...factLines(factsOf(worker, nowMs, colors, ends), colors),
     ...part(
       'Boot stages',
       stages.map(stage => stageLine(stage, nowMs, colors)),
@@ -23,11 +23,11 @@ export function describeWorker(worker: Worker, nowMs: number, colors: Colors): s
   ]
 }
 
-const factsOf = (worker: Worker, nowMs: number, colors: Colors): readonly Fact[] => [
+const factsOf = (worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): readonly Fact[] => [
   ['status', `${inkOf(worker.status, colors)(statusOf(worker))} for ${ageOf(worker.entered_status_at, nowMs)}`],
   ['waits', printable(waitsFor(worker))],
   ['wanted', printable(wantedBy(worker))],
-  ['drain', worker.drain === null ? null : drainText(worker, worker.drain, nowMs)],
+  ['drain', worker.drain === null ? null : drainText(worker, worker.drain, nowMs, ends)],
   ['sessions', Object.keys(worker.reservations).join(', ')],
   ['service', worker.service_status],
   ['endpoint', worker.https_endpoint],
@@ -39,7 +39,8 @@ const factsOf = (worker: Worker, nowMs: number, colors: Colors): readonly Fact[]
   ['licence', printable(licenseOf(worker))],
   ['protected', worker.protected ? 'yes' : 'no'],
   ['cordoned', worker.cordoned ? 'yes' : null],
-  ['tags', tagsOf(worker)],
+  ['labels', pairsOf(worker.labels)],
+  ['tags', pairsOf(worker.tags)],
   ['created', `${ageOf(worker.created_at, nowMs)} ago (${worker.origin})`],
   ['version', String(worker.version)],
 ]
@@ -56,9 +57,9 @@ function licenseOf({ license: { status, product, pending_operation, last_error }
 const machineOf = (worker: Worker): string =>
   [worker.ec2_instance_id, worker.instance_type, worker.ami_id].filter(part => part !== null).join(', ')
 
-const tagsOf = ({ tags }: Worker): string =>
+const pairsOf = (pairs: Readonly<Record<string, string>>): string =>
   printable(
-    Object.entries(tags)
+    Object.entries(pairs)
       .map(([key, value]) => `${key}=${value}`)
       .join(', '),
   )

@@ -1,10 +1,11 @@
+import { toInstant } from '@lcm/domain/instant'
 import { withBoot, withCondition } from '@lcm/domain/worker/boot'
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
 import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { tableLines } from './table.ts'
 import { aLaunch, aRunningWorker, aWorker, START_MS } from './testing/samples.ts'
-import { stageOf, statusOf, waitsFor, workerColumns } from './worker-view.ts'
+import { addressOf, stageOf, statusOf, waitsFor, workerColumns } from './worker-view.ts'
 
 const plain = picocolors.createColors(false)
 const booting = (reached: number): Worker =>
@@ -28,6 +29,11 @@ it('shows a fleet as a table', () => {
   ])
 })
 
+it.each(['STOPPED', 'TERMINATED'] as const)('shows no address of one that is %s', status => {
+  expect(addressOf(aRunningWorker())).toBe('203.0.113.7')
+  expect(addressOf(aRunningWorker({ status }))).toBe('')
+})
+
 it('paints a status without moving the columns', () => {
   const colors = picocolors.createColors(true)
   const [, row] = tableLines(workerColumns(START_MS, colors), [aRunningWorker()])
@@ -37,6 +43,10 @@ it('paints a status without moving the columns', () => {
 it('names what is wanted only where it differs', () => {
   expect(statusOf(aRunningWorker())).toBe('RUNNING')
   expect(statusOf(aWorker())).toBe('PENDING -> RUNNING')
+  const at = toInstant(START_MS)
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  const drain = { requested_at: at, by: 'ann', reason: '', then: 'TERMINATED' as const, deadline: at }
+  expect(statusOf(aRunningWorker({ status: 'DRAINING', drain }))).toBe('DRAINING -> TERMINATED')
 })
 
 describe('what a worker waits for', () => {

@@ -24,11 +24,17 @@ const INK_BY_STATUS: Readonly<Record<WorkerStatus, Ink>> = {
 
 export const inkOf = (status: WorkerStatus, colors: Colors) => colors[INK_BY_STATUS[status]]
 
-/** Where it is, and where it should be if that is somewhere else. */
-export const statusOf = (worker: Pick<Worker, 'status'> & { readonly desired_status: string }): string =>
-  worker.status === worker.desired_status ? worker.status : `${worker.status} -> ${worker.desired_status}`
+type Heading = Pick<Worker, 'status' | 'drain'> & { readonly desired_status: string }
 
-export const addressOf = (worker: Worker): string => worker.public_ip ?? worker.private_ip ?? ''
+/** Where it is, and where it will be if that is somewhere else. What a drain leads to is wanted only once it is over. */
+export function statusOf({ status, desired_status, drain }: Heading): string {
+  const next = status === 'DRAINING' && drain !== null ? drain.then : desired_status
+  return status === next ? status : `${status} -> ${next}`
+}
+
+/** A machine that does not run answers nowhere, and a public address may be another's by now. */
+export const addressOf = ({ status, public_ip, private_ip }: Worker): string =>
+  status === 'STOPPED' || status === 'TERMINATED' ? '' : (public_ip ?? private_ip ?? '')
 
 export const ageOf = (instant: string, nowMs: number): string => formatDuration(nowMs - toMs(instant))
 

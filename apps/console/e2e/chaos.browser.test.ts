@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import { browserTests, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, hiddenPx, screenshot, seriousViolations, WIDTHS } from './testing/browser.ts'
 import { ownWorkers } from './testing/own-workers.ts'
 
 const { open, api } = browserTests()
@@ -50,10 +50,18 @@ it('marks what LCM has not seen yet, and lets it look', async () => {
   // By the time that one could press, LCM has usually seen it.
   await page.route('**/sim/v1/instances', async route => {
     const response = await route.fetch()
-    const { items } = await response.json()
-    await route.fulfill({ response, json: { items: items.map((each: object) => ({ ...each, state: 'pending' })) } })
+    const { items }: { items: { tags: { Name?: string } }[] } = await response.json()
+    // The others run, and have all of their buttons beside it.
+    const lying = items.map(each => (each.tags.Name?.includes('nested-1') ? { ...each, state: 'pending' } : each))
+    await route.fulfill({ response, json: { items: lying } })
   })
   const row = page.locator('.machines tr', { hasText: 'nested-1' })
+  await row.getByRole('button', { name: 'Look now' }).waitFor()
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 })
+    await screenshot(page, `chaos-unseen-${width}`)
+    expect(await hiddenPx(page.getByRole('region', { name: 'Machines', exact: true })), `at ${width} px`).toBe(0)
+  }
   const asked = page.waitForRequest('**/refresh')
   await row.getByRole('button', { name: 'Look now' }).click()
   expect((await asked).method()).toBe('POST')

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { browserTests, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, hiddenPx, PHONE, screenshot, seriousViolations, WIDTHS } from './testing/browser.ts'
 import { CAMPUS, TWO_ROUTERS } from './testing/labs.ts'
 
 const { open, api } = browserTests()
@@ -64,7 +64,12 @@ describe('definitions', () => {
     await row.getByText('failed:').waitFor()
     await row.getByRole('button', { name: 'Sync far-e2e' }).click()
     await row.getByText('failed:').waitFor()
-    await screenshot(page, 'definitions-sync-failed')
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 })
+      await screenshot(page, `definitions-sync-failed-${width}`)
+      expect(await hiddenPx(row.locator('.col-actions')), `at ${width} px`).toBe(0)
+      expect(await hiddenPx(page.locator('html')), `at ${width} px`).toBe(0)
+    }
   })
 
   it('show where a session would be placed', async () => {

@@ -144,6 +144,8 @@ describe('a login', () => {
       await badge(each, 'Signed out').waitFor()
     }
     expect(await page.getByRole('button', { name: 'Log out' }).count()).toBe(0)
+    expect(await page.getByRole('navigation', { name: 'Pages' }).count()).toBe(0)
+    await screenshot(page, 'signed-out-light')
     expect(await seriousViolations(page)).toEqual([])
     await logIn(page.context(), inject('product'))
     await page.evaluate(() => window.dispatchEvent(new Event('focus')))

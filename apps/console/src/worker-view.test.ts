@@ -2,9 +2,30 @@ import { toMs } from '@lcm/domain/instant'
 import { withBoot } from '@lcm/domain/worker/boot'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { bootStages, bootText, historyOf, noteOf, otherConditions, summaryOf } from './worker-view.ts'
+import {
+  bootStages,
+  bootText,
+  differsFromDesired,
+  historyOf,
+  noteOf,
+  otherConditions,
+  summaryOf,
+  wantedOf,
+} from './worker-view.ts'
 
+const THEN = '2026-01-02T03:04:05.000Z'
 const bootedTo = (reached: number) => withBoot([], reached, toMs('2026-01-02T03:04:05.000Z'))
+
+describe('where a worker is wanted', () => {
+  it('is what it drains for, as long as it drains', () => {
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }
+    const draining = aWorker({ status: 'DRAINING', desired_status: 'RUNNING', drain })
+    expect([wantedOf(draining), differsFromDesired(draining)]).toEqual(['STOPPED', true])
+    const running = aWorker({ status: 'RUNNING', desired_status: 'RUNNING', drain })
+    expect([wantedOf(running), differsFromDesired(running)]).toEqual(['RUNNING', false])
+  })
+})
 
 describe('the boot', () => {
   it('has passed, present and coming stages', () => {

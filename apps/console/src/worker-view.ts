@@ -1,11 +1,22 @@
 import type { Instant } from '@lcm/domain/instant'
 import { BOOT_CONDITIONS, type BootCondition, bootStage, holds } from '@lcm/domain/worker/boot'
-import type { Condition, ServiceStatus, StateChange, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+import type {
+  Condition,
+  DesiredStatus,
+  ServiceStatus,
+  StateChange,
+  Worker,
+  WorkerStatus,
+} from '@lcm/domain/worker/worker'
 
 export const isBooting = (worker: Worker): boolean => worker.status === 'PROVISIONING' || worker.status === 'STARTING'
 
+/** One that drains goes on to what it is drained for, which is not yet what it is wanted to be. */
+export const wantedOf = ({ status, drain, desired_status }: Worker): DesiredStatus =>
+  status === 'DRAINING' && drain !== null ? drain.then : desired_status
+
 /** A worker that is where it is wanted needs no arrow. */
-export const differsFromDesired = (worker: Worker): boolean => worker.status !== worker.desired_status
+export const differsFromDesired = (worker: Worker): boolean => worker.status !== wantedOf(worker)
 
 const STAGE_NAMES: Readonly<Record<BootCondition, string>> = {
   InstanceRunning: 'Instance running',

@@ -7,6 +7,7 @@ import { CreateWorker } from '@lcm/contract/worker-bodies'
 import { judgeLabFile } from '@lcm/domain/lablet/lab-file'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import { CliError, EXIT } from '../exit-code.ts'
+import { complaintsOf, isMissing } from '../schema-words.ts'
 
 /** One thing that a file says there is to be. `given`: only what the file says, nothing that follows from defaults. */
 export type Wanted =
@@ -18,7 +19,10 @@ interface Saying<K extends string, R extends 'createTemplate' | 'createDefinitio
   readonly kind: K
   readonly name: string
   readonly given: Partial<BodyOf<R>>
-  readonly spec: BodyOf<R>
+  /** What a new one is made from; null where that lacks something. */
+  readonly spec: BodyOf<R> | null
+  /** What it would lack if it were new. */
+  readonly lacks: readonly string[]
 }
 
 export type Kind = Wanted['kind']
@@ -159,10 +163,15 @@ function asWanted(
   place: string,
 ): (Wanted | string)[] {
   const result = schema.safeParse(fields)
-  if (!result.success) {
-    return result.error.issues.map(({ path, message }) => `${place}: ${path.join('.') || kind}: ${message}`)
-  }
-  const given = Object.fromEntries(Object.entries(result.data).filter(([name]) => name in fields))
+  const issues = result.error?.issues ?? []
+  const lacks = issues.flatMap(issue => (issue.path.length === 1 && isMissing(issue) ? issue.path.map(String) : []))
+  const mayLack = issues.length === lacks.length && !lacks.includes('name')
+  const said = result.success || !mayLack ? result : PARTS[kind].safeParse(fields)
+  if (!said.success) return complaintsOf(said.error.issues, kind).map(line => `${place}: ${line}`)
+  const given = Object.fromEntries(Object.entries(said.data).filter(([name]) => name in fields))
   // The schema that fits the kind has just parsed it.
-  return [{ kind, name: String(result.data.name), given, spec: result.data } as Wanted]
+  return [{ kind, name: String(said.data.name), given, spec: result.data ?? null, lacks } as Wanted]
 }
+
+/** Of what exists already a file need not say everything. */
+const PARTS = { Template: CreateTemplate.partial(), Definition: CreateDefinition, Worker: CreateWorker.partial() }

@@ -1,10 +1,9 @@
 import type { Client } from '@lcm/client/client'
-import { type PageRequest, pagesOf } from '@lcm/client/lists'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { PatchWorker } from '@lcm/contract/worker-bodies'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { CliError, EXIT } from '../exit-code.ts'
-import { findTemplate, unlessMissing } from '../find.ts'
+import { findTemplate, livingWorkers, unlessMissing } from '../find.ts'
 import { findDefinition } from '../lablets/find.ts'
 import { type Change, changesOf } from './changes.ts'
 import type { Kind, Wanted } from './documents.ts'
@@ -35,6 +34,12 @@ export function stepFor(client: Client, wanted: Wanted, all: readonly Wanted[], 
       return workerStep(client, wanted, isNew, signal)
     }
   }
+}
+
+/** What is left out stays as it is, but only where it is already. */
+function refuseIncomplete({ kind, name, lacks }: Wanted): never {
+  const words = `there is no ${kind.toLowerCase()} ${name} yet, and a new one needs ${lacks.join(', ')} too`
+  throw new CliError(EXIT.failed, `${words}: say them and repeat`)
 }
 
 const creating = ({ kind, name }: Wanted, create: () => Promise<unknown>): Step => ({
@@ -74,9 +79,12 @@ const changing = (
 const SECRET = { from: '(secret)', to: '(secret)' }
 
 async function templateStep(client: Client, wanted: Of<'Template'>, signal: AbortSignal): Promise<Step> {
-  const { name, given, spec } = wanted
+  const { name, given } = wanted
   const current = await unlessMissing(client.call('getTemplate', { params: { name }, signal }))
-  if (current === null) return creating(wanted, () => client.call('createTemplate', { body: spec, signal }))
+  if (current === null) {
+    const body = wanted.spec ?? refuseIncomplete(wanted)
+    return creating(wanted, () => client.call('createTemplate', { body, signal }))
+  }
   const { user_data, name: _, ...fields } = given
   // Nobody can read it, so nobody can say whether it is another: the API finds out.
   const secret =
@@ -96,12 +104,15 @@ function specOf(template: AnswerOf<'getTemplate'>) {
 }
 
 async function definitionStep(client: Client, wanted: Of<'Definition'>, signal: AbortSignal): Promise<Step> {
-  const { name, given, spec } = wanted
+  const { name, given } = wanted
   const current = await findDefinition(client, name, signal).catch((error: unknown) => {
     if (error instanceof CliError && error.exitCode === EXIT.notFound) return null
     throw error
   })
-  if (current === null) return creating(wanted, () => client.call('createDefinition', { body: spec, signal }))
+  if (current === null) {
+    const body = wanted.spec ?? refuseIncomplete(wanted)
+    return creating(wanted, () => client.call('createDefinition', { body, signal }))
+  }
   if (current.status === 'DEPRECATED')
     throw new CliError(
       EXIT.conflict,
@@ -129,14 +140,15 @@ async function workerStep(
   isNewTemplate: (name: string) => boolean,
   signal: AbortSignal,
 ): Promise<Step> {
-  const { name, given, spec } = wanted
+  const { name, given } = wanted
   const living = await livingWorkers(client, name, signal)
   const [current, ...others] = living
   if (others.length > 0)
     throw new CliError(EXIT.conflict, `${living.length} workers are named ${name}: give them names of their own first`)
   if (current === undefined) {
-    if (!isNewTemplate(spec.template_name)) await findTemplate(client, spec.template_name, signal)
-    return creating(wanted, () => client.call('createWorker', { body: spec, signal }))
+    const body = wanted.spec ?? refuseIncomplete(wanted)
+    if (!isNewTemplate(body.template_name)) await findTemplate(client, body.template_name, signal)
+    return creating(wanted, () => client.call('createWorker', { body, signal }))
   }
   refuseFixed(current, given)
   const { template_name: _, aws_region: __, name: ___, license, ...fields } = given
@@ -152,14 +164,6 @@ async function workerStep(
       signal,
     }),
   )
-}
-
-async function livingWorkers(client: Client, name: string, signal: AbortSignal): Promise<Worker[]> {
-  const read = (page: PageRequest) => client.call('listWorkers', { query: { ...page, q: name }, signal })
-  const living: Worker[] = []
-  for await (const page of pagesOf(read))
-    living.push(...page.filter(worker => worker.name === name && worker.status !== 'TERMINATED'))
-  return living
 }
 
 /** A machine stays what it was made from and where it was put. */

@@ -152,6 +152,25 @@ it('changes of a living worker what can be changed, and refuses the rest with 4 
   expect(written()).toHaveLength(1)
 })
 
+it('leaves what a file does not name as it is, and needs all of it for what is new', async () => {
+  const { lcm, api, out, err, written } = await applying(
+    'kind: Template\nname: metal\ncost_per_hour_usd: 9\n---\nkind: Worker\nname: one\nprotected: true\n',
+  )
+  expect(await lcm()).toBe(1)
+  expect(err()).toContain(
+    'there is no template metal yet, and a new one needs instance_types, ami_name_pattern, ami_owner, capacity too',
+  )
+  expect(err()).toContain('there is no worker one yet, and a new one needs template_name too: say them and repeat')
+  expect(written()).toEqual([])
+  api.putTemplate(aTemplate({ name: 'metal', enabled: false }))
+  api.put(aWorker({ name: 'one', protected: false }))
+  expect(await lcm()).toBe(0)
+  expect(out()).toBe('template metal changed\nworker one changed\n')
+  const { instance_types, capacity, root_volume_gb } = aTemplate()
+  const kept = { instance_types, capacity, root_volume_gb, enabled: false }
+  expect(api.bodies).toMatchObject([{ ...kept, cost_per_hour_usd: 9 }, { protected: true }])
+})
+
 it('exits with 4 for a definition out of use, with 3 for a worker of no template', async () => {
   const { lcm, api } = await applying('kind: Definition\nname: two-routers\ntitle: New\n')
   api.lablets.definitions.put(aDefinition({ status: 'DEPRECATED' }))
@@ -162,7 +181,9 @@ it('exits with 4 for a definition out of use, with 3 for a worker of no template
 it.each([
   ['kind: Lamp\nname: x\n', 'kind: it must be one of Template, Definition, Worker'],
   ['kind: Worker\ntemplate_name: metal\n', 'name: a worker needs one here'],
-  ['kind: Worker\nname: x\ntemplate_name: metal\ncolour: red\n', 'Worker: Unrecognized key: "colour"'],
+  ['kind: Worker\nname: x\ntemplate_name: metal\ncolour: red\n', 'colour: LCM knows nothing of this name here'],
+  ['kind: Template\nname: x\ncapacity: { cpu_cores: 8 }\n', 'capacity.memory_gb: it is missing, a number'],
+  ['kind: Template\nenabled: false\n', 'name: it is missing, a string'],
   ['kind: Definition\nname: x\ntopology: "nodes: 3"\n', 'topology: '],
   [
     'kind: Worker\nname: x\ntemplate_name: a\n---\nkind: Worker\nname: x\ntemplate_name: a\n',

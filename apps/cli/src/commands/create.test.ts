@@ -26,6 +26,19 @@ describe('create worker', () => {
     expect(api.bodies).toEqual([{ template_name: 'metal', name: 'mine', aws_region: 'eu-west-1' }])
   })
 
+  it('refuses a name that a living worker has, and takes that of one that is gone', async () => {
+    const { create, api, err } = fleet()
+    api.put(aRunningWorker({ name: 'mine' }))
+    expect(await create('worker', '-t', 'metal', '--name', 'mine')).toBe(4)
+    expect(err()).toBe(
+      'error: a worker is named mine already (w-0abcdefgh0001, RUNNING): give another name, or see `lcm get worker mine`\n',
+    )
+    expect(api.bodies).toEqual([])
+    expect(await create('worker', '-t', 'metal', '--name', 'min')).toBe(0)
+    api.put(aRunningWorker({ name: 'mine', status: 'TERMINATED' }))
+    expect(await create('worker', '-t', 'metal', '--name', 'mine')).toBe(0)
+  })
+
   it('prints the worker for programs, and nothing when quiet', async () => {
     const json = fleet()
     await json.create('worker', '-t', 'metal', '-o', 'json')
@@ -145,6 +158,14 @@ it('prints a token with its secret for programs', async () => {
   const { shell, out } = capturedShell()
   expect(await run(['create', 'token', '--role', 'operator', '--name', 'ci', '-o', 'json'], shell)).toBe(0)
   expect(JSON.parse(out())).toEqual({ id: 'tk-1', secret: 'lcm_secret' })
+})
+
+it('makes a token that works for a while', async () => {
+  const { shell, api } = capturedShell()
+  const create = (...args: string[]) => run(['create', 'token', '--role', 'user', '--name', 'ci', ...args], shell)
+  expect(await create('--expires', '90d')).toBe(0)
+  expect(api.bodies).toEqual([{ name: 'ci', role: 'user', expires_at: '2026-04-01T00:00:00.000Z' }])
+  expect(await create('--expires', 'soon')).toBe(2)
 })
 
 it('makes a token and prints its secret alone', async () => {

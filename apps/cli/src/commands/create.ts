@@ -1,11 +1,17 @@
 import { readFile } from 'node:fs/promises'
+import type { Client } from '@lcm/client/client'
 import { CreateTemplate } from '@lcm/contract/fleet-bodies'
 import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
 import { ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
-import { type Command, Option } from 'commander'
+import { toInstant } from '@lcm/domain/instant'
+import { WorkerName } from '@lcm/domain/worker/worker'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '../duration.ts'
 import { CliError, EXIT } from '../exit-code.ts'
+import { livingWorkers } from '../find.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { printOne, type ResourceView, TEMPLATE_VIEW } from '../resource-view.ts'
+import { complaintsOf } from '../schema-words.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
 import { WORKER_SETTLING } from '../worker-wait.ts'
@@ -26,6 +32,7 @@ interface CreateTokenOptions {
   readonly name: string
   readonly role: Role
   readonly service?: ServiceName
+  readonly expires?: number
   readonly output?: Format
 }
 
@@ -53,6 +60,7 @@ export function defineCreate(create: Command, shell: Shell): void {
     .requiredOption('--name <name>', 'who will use it')
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
     .addOption(new Option('--service <service>', 'for the role controller: whose').choices(SERVICES))
+    .option('--expires <duration>', 'how long it works, such as 12h or 90d (default: for ever)', lifetimeMs)
     .addOption(formatOption())
     .action(async (options: CreateTokenOptions, command: Command) => createToken(options, invocation(command, shell)))
   create.addHelpText('afterAll', EXAMPLES)
@@ -65,16 +73,26 @@ Examples:
   lcm create worker -t metal --region eu-west-1 --name metal-9 -o json
   lcm create template -f metal.yaml
   lcm create definition --file bgp-basics.yaml --max-minutes 120
-  lcm create token --role operator --name ci`
+  lcm create token --role operator --name ci --expires 90d`
 
 async function createWorker(options: CreateWorkerOptions, invoked: Invocation): Promise<void> {
   const { client } = await invoked.connect()
+  if (options.name !== undefined) await refuseTaken(client, options.name, invoked.shell.signal)
   const worker = await client.call('createWorker', {
     body: { template_name: options.template, name: options.name, aws_region: options.region },
     signal: invoked.shell.signal,
   })
   const said = `${worker.name} (${worker.id}) is created in ${worker.aws_region} and will be ${worker.desired_status}`
   return settle({ client, item: worker, settling: WORKER_SETTLING, said }, options, invoked)
+}
+
+/** Two that live under one name could only be told apart by their ids. The API alone judges what is no name. */
+async function refuseTaken(client: Client, name: string, signal: AbortSignal): Promise<void> {
+  if (!WorkerName.safeParse(name).success) return
+  const [taken] = await livingWorkers(client, name, signal)
+  if (taken === undefined) return
+  const message = `a worker is named ${name} already (${taken.id}, ${taken.status}): give another name, or see \`lcm get worker ${name}\``
+  throw new CliError(EXIT.conflict, message)
 }
 
 async function createTemplate(options: CreateTemplateOptions, { shell, output, connect }: Invocation): Promise<void> {
@@ -87,15 +105,24 @@ async function createTemplate(options: CreateTemplateOptions, { shell, output, c
 }
 
 async function createToken(
-  { name, role, service, output: format }: CreateTokenOptions,
+  { name, role, service, expires, output: format }: CreateTokenOptions,
   invoked: Invocation,
 ): Promise<void> {
   const { client } = await invoked.connect()
-  const body = { name, role, ...(service === undefined ? {} : { service }) }
+  const ends = expires === undefined ? {} : { expires_at: toInstant(invoked.shell.clock.now() + expires) }
+  const body = { name, role, ...(service === undefined ? {} : { service }), ...ends }
   const token = await client.call('createToken', { body, signal: invoked.shell.signal })
   if (format !== undefined) return printOne(TOKEN_VIEW, token, { output: invoked.output, format, nowMs: 0 })
   invoked.output.out(token.secret)
   invoked.output.note(`Keep it: it is shown this once. Its id is ${token.id}.`)
+}
+
+const LIFETIME_MS_MAX = 3650 * 86_400_000
+
+function lifetimeMs(text: string): number {
+  const ms = parseDuration(text, LIFETIME_MS_MAX)
+  if (ms === null) throw new InvalidArgumentError('Give a duration such as 12h or 90d, ten years at most.')
+  return ms
 }
 
 type NewToken = AnswerOf<'createToken'>
@@ -115,7 +142,7 @@ const TOKEN_VIEW: ResourceView<NewToken> = {
 async function readTemplate(file: string): Promise<BodyInput<'createTemplate'>> {
   const spec = CreateTemplate.safeParse(await readDocument(file))
   if (spec.success) return spec.data
-  const details = spec.error.issues.map(({ path, message }) => `${path.join('.') || '(file)'}: ${message}`)
+  const details = complaintsOf(spec.error.issues, '(file)')
   throw new CliError(EXIT.failed, `${file} is no worker template: mend these fields and repeat`, details)
 }
 

@@ -11,6 +11,19 @@ it('describes a worker by name', async () => {
   expect(outLines()).toContain('Boot stages')
 })
 
+it('says when the session ends that a drain waits for', async () => {
+  const { shell, api, out } = capturedShell()
+  const { created_at: since } = aRunningWorker()
+  const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since }
+  const deadline = '2026-01-01T04:00:00.000Z'
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  const drain = { requested_at: since, by: 'ann', reason: '', then: 'STOPPED' as const, deadline }
+  api.put(aRunningWorker({ status: 'DRAINING', drain, reservations: { 'ls-1': reservation } }))
+  api.lablets.sessions.put(aReadySession())
+  expect(await run(['describe', 'worker', 'metal-1'], shell)).toBe(0)
+  expect(out()).toContain('waiting for session ls-1 to end, for 4h at most; its slot ends in 1h')
+})
+
 it('exits with 3 for a worker that is not there', async () => {
   expect(await run(['describe', 'worker', 'metal-9'], capturedShell().shell)).toBe(3)
 })

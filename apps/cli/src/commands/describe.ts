@@ -1,5 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { Command } from 'commander'
+import { readSlotEnds } from '../drain-wait.ts'
 import { findWorker } from '../find.ts'
 import { invocation } from '../invocation.ts'
 import { SERVICES } from '../kinds.ts'
@@ -26,7 +27,8 @@ const NOUNS: readonly Describable[] = [
     summary: 'show one worker: what it waits for, its boot stages, launch and history',
     async read(client, idOrName, signal) {
       const worker = await findWorker(client, idOrName, signal)
-      return (nowMs, colors) => describeWorker(worker, nowMs, colors)
+      const ends = await readSlotEnds(worker, client, signal)
+      return (nowMs, colors) => describeWorker(worker, nowMs, colors, ends)
     },
   },
   {

@@ -29,7 +29,7 @@ export function defineDoctor(doctor: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-It looks at this machine, the API, the services, the workers and, as far as the environment names them, at the store, etcd and
+It looks at this machine, the API, the services, the fleet and, as far as the environment names them, at the store, etcd and
 AWS. It changes nothing, tries AWS by dry runs, and ends with 1 when something fails. Run it with the environment of a service to
 have all of that looked at, too.
 

@@ -44,10 +44,19 @@ async function editTemplate(idOrName: string, options: EditTemplateOptions, invo
 
 /** The file need not repeat which template it is about, but must not name another. */
 function named(source: Source, name: string): Source {
-  const fields: unknown = parse(source.text)
+  const fields = fieldsIn(source.text)
   if (typeof fields !== 'object' || fields === null) return source
   const said = 'name' in fields ? fields.name : name
   if (said !== name)
     throw new CliError(EXIT.usage, `${source.name} is about template ${String(said)}, not ${name}: name that one`)
   return { ...source, text: JSON.stringify({ ...fields, kind: 'Template', name }) }
+}
+
+/** Null where it is no single YAML document: whoever reads it next says why. */
+function fieldsIn(text: string): unknown {
+  try {
+    return parse(text)
+  } catch {
+    return null
+  }
 }

@@ -19,6 +19,26 @@ it('lists workers, and with --all those that are TERMINATED too', async () => {
   expect((await got('workers', '--all')).outLines()).toHaveLength(4)
 })
 
+it('also lists workers that are lost, unless another has taken their place', async () => {
+  const { shell, api, outLines } = capturedShell()
+  const ended = aWorker({ status: 'TERMINATED' })
+  api.put({ ...ended, id: 'w-1', name: 'lost' })
+  api.put({ ...ended, id: 'w-2', name: 'paused', desired_status: 'STOPPED' })
+  api.put({ ...ended, id: 'w-3', name: 'ended', desired_status: 'TERMINATED' })
+  api.put({ ...ended, id: 'w-4', name: 'metal-1' })
+  api.put(aRunningWorker({ id: 'w-5', name: 'metal-1' }))
+  expect(await run(['get', 'workers'], shell)).toBe(0)
+  expect(
+    outLines()
+      .slice(1)
+      .map(line => line.split(/ {3,}/).slice(1, 3)),
+  ).toEqual([
+    ['w-5', 'RUNNING'],
+    ['w-1', 'TERMINATED -> RUNNING'],
+    ['w-2', 'TERMINATED -> STOPPED'],
+  ])
+})
+
 it('shows one by id or name', async () => {
   expect((await got('worker', 'metal-1')).outLines()).toHaveLength(2)
   expect((await got('workers', 'w-2', '-o', 'name')).out()).toBe('metal-2\n')

@@ -49,7 +49,7 @@ export function defineGet(get: Command, shell: Shell): void {
 
 const EXAMPLES = `
 Examples:
-  lcm get workers                    all workers but those that are TERMINATED
+  lcm get workers                    all workers that live, and those that are lost
   lcm get workers --watch            the same, kept up to date until Ctrl-C
   lcm get worker metal-3 -o yaml     everything about one worker
   lcm get workers -o json | jq '.items[] | select(.status == "FAILED") | .name'

@@ -9,6 +9,15 @@ it('resets the term of a service', async () => {
   expect(out()).toContain('its next leader will be accepted')
 })
 
+it.each(['trigger', 'resign', 'reset-term'])('refuses to %s what nobody leads', async verb => {
+  const { shell, api, err } = capturedShell()
+  expect(await run(['services', verb, 'control-plane-api'], shell)).toBe(2)
+  expect(err()).toBe(
+    'error: the control-plane-api has no leader, all of its replicas serve: name a controller, `lcm get services` lists them\n',
+  )
+  expect(api.requests).toEqual([])
+})
+
 it.each([
   ['trigger', 'is asked to look at everything'],
   ['resign', 'is asked to step down'],

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { CliError, EXIT } from '../exit-code.ts'
 import { invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 
@@ -7,6 +8,7 @@ export function defineServices(services: Command, shell: Shell): void {
     .command('reset-term <service>')
     .description('let the epochs of a service begin anew, after etcd was rebuilt or a store restored')
     .action(async (service: string, _: unknown, command: Command) => {
+      refuseLeaderless(service)
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       await client.call('resetTerm', { params: { service }, signal: shell.signal })
@@ -33,6 +35,13 @@ Examples:
   lcm services resign worker-controller
   lcm services reset-term worker-controller`
 
+/** Those whose replicas all work at once. */
+function refuseLeaderless(service: string): void {
+  if (service !== 'control-plane-api') return
+  const message = `the ${service} has no leader, all of its replicas serve: name a controller, \`lcm get services\` lists them`
+  throw new CliError(EXIT.usage, message)
+}
+
 interface Ask {
   readonly verb: string
   readonly route: 'triggerService' | 'resignService'
@@ -46,6 +55,7 @@ function addAsk(services: Command, shell: Shell, { verb, route, summary, said }:
     .description(summary)
     .option('--reason <text>', 'why, for those who ask later')
     .action(async (service: string, { reason }: { reason?: string }, command: Command) => {
+      refuseLeaderless(service)
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       await client.call(route, { params: { service }, body: { reason }, signal: shell.signal })

@@ -52,6 +52,19 @@ it('says a template anew from a file, which need not repeat its name', async () 
   expect(err()).toContain('is about template other, not metal')
 })
 
+it('leaves what the file does not say of a template as it is, and says what is wrong with it', async () => {
+  const { lcm, api } = admin('cost_per_hour_usd: 77')
+  expect(await lcm('edit', 'template', 'metal', '-f', '-')).toBe(0)
+  const { instance_types, ami_owner } = aTemplate()
+  expect(api.bodies).toMatchObject([{ instance_types, ami_owner, cost_per_hour_usd: 77 }])
+  const wrong = admin('cost_per_hour_usd: much\ncolour: red\n')
+  expect(await wrong.lcm('edit', 'template', 'metal', '-f', '-')).toBe(1)
+  expect(wrong.err()).toContain('colour: LCM knows nothing of this name here')
+  const broken = admin('a: [')
+  expect(await broken.lcm('edit', 'template', 'metal', '-f', '-')).toBe(1)
+  expect(broken.err()).toContain('nothing was done: mend these and repeat')
+})
+
 it('removes templates', async () => {
   const { lcm, out } = admin()
   expect(await lcm('delete', 'template', 'metal')).toBe(0)

@@ -39,6 +39,15 @@ it('is one table where nobody looks at a terminal', async () => {
   ])
 })
 
+it('shows what a drain leads to', async () => {
+  const { lcm, api, out } = fleet()
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  const drain = { requested_at: START, by: 'ann', reason: '', then: 'TERMINATED' as const, deadline: START }
+  api.put(measured('metal-9', 80, { status: 'DRAINING', drain }))
+  expect(await lcm()).toBe(0)
+  expect(out()).toContain('DRAINING -> TERMINATED')
+})
+
 it.each([
   ['cpu', ['metal-9', 'metal-10', 'metal-3']],
   ['memory', ['metal-10', 'metal-9', 'metal-3']],

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
 import {
+  aDefinition,
   anInstantiatingSession,
   aReadySession,
   aRunningWorker,
@@ -165,6 +166,7 @@ it('says what comes next of a session, what stands out and what can be done', as
   api.plan.length = 0
   const { pipeline } = aReadySession()
   sessions.change('ls-1', { status: 'RUNNING', last_error: null, pipeline })
+  api.lablets.definitions.put(aDefinition({ max_duration_minutes: 300 }))
   const running = await why()
   expect(running).toContain('  nothing until its slot ends')
   const since = toInstant(START_MS)
@@ -176,6 +178,39 @@ it('says what comes next of a session, what stands out and what can be done', as
   const ended = await why()
   expect(ended).toContain('  nothing; TERMINATED is final')
   expect(ended).toContain('  lcm book two-routers    book another')
+})
+
+it.each([
+  [300, 'lcm extend session ls-1 --minutes 30'],
+  [80, 'lcm extend session ls-1 --minutes 20'],
+  [60, null],
+  [null, null],
+])('proposes no longer extension than a definition of %s minutes allows', async (longest, advice) => {
+  const { shell, api, out } = capturedShell()
+  api.lablets.sessions.put(aReadySession({ status: 'RUNNING' }))
+  if (longest !== null) api.lablets.definitions.put(aDefinition({ max_duration_minutes: longest }))
+  expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
+  if (advice === null) expect(out()).not.toContain('lcm extend')
+  else expect(out()).toContain(`  ${advice}    let it last longer\n`)
+})
+
+it('shows as many decisions as are asked for, though some are told with others', async () => {
+  const { shell, api, outLines } = capturedShell()
+  api.put(aRunningWorker())
+  for (const n of [1, 2, 3, 4]) {
+    const because = `number ${n}`
+    api.decisions.push(aDecision({ because }), aDecision({ because, action: 'write' }))
+  }
+  const shown = async (...args: string[]) => {
+    const before = outLines().length
+    expect(await run(['why', 'worker', 'metal-1', ...args], shell)).toBe(0)
+    const lines = outLines().slice(before)
+    return lines.slice(lines.indexOf('Decisions, newest first') + 1).map(line => line.replace(/ {2,}/g, ' ').trim())
+  }
+  expect(await shown('-n', '2')).toEqual(['20s noted number 1', '20s noted number 2'])
+  expect(await shown('-n', '3')).toHaveLength(3)
+  expect(await shown('-n', '50')).toHaveLength(4)
+  expect(await shown('-n', '3', '-v')).toEqual(['20s wait number 1', '20s noted number 1', '20s wait number 2'])
 })
 
 it('gives programs what the API tells of a session', async () => {

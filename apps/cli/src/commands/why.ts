@@ -1,9 +1,11 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Command } from 'commander'
-import type { Reader } from '../explanation.ts'
-import { findWorker } from '../find.ts'
+import { newestShown, type Reader, readingFor } from '../explanation.ts'
+import { findWorker, unlessMissing } from '../find.ts'
 import { invocation, wholeNumber } from '../invocation.ts'
 import { findSession } from '../lablets/find.ts'
 import { explainSession } from '../lablets/session-explanation.ts'
@@ -30,6 +32,8 @@ interface Question {
   readonly client: Client
   readonly idOrName: string
   readonly limit: number
+  /** Whether every decision is told, as it is to programs. */
+  readonly isVerbose: boolean
   readonly signal: AbortSignal
 }
 
@@ -59,27 +63,44 @@ function addNoun(why: Command, noun: string, explain: Explain, shell: Shell): vo
       async (idOrName: string, { limit, json = false, verbose: isVerbose = false }: WhyOptions, command: Command) => {
         const { output, connect } = invocation(command, shell)
         const { client } = await connect()
-        const { told, lines } = await explain({ client, idOrName, limit, signal: shell.signal })
+        const { told, lines } = await explain({
+          client,
+          idOrName,
+          limit,
+          isVerbose: isVerbose || json,
+          signal: shell.signal,
+        })
         if (json) output.out(JSON.stringify(told, null, 2))
         else lines({ nowMs: shell.clock.now(), isVerbose }, output.colors).forEach(output.out)
       },
     )
 }
 
-const whyWorker: Explain = async ({ client, idOrName, limit, signal }) => {
+const whyWorker: Explain = async ({ client, idOrName, limit, isVerbose, signal }) => {
   const worker = await findWorker(client, idOrName, signal)
-  const call = { params: { id: worker.id }, query: { limit }, signal }
-  const { items: decisions } = await client.call('getWorkerDecisions', call)
+  const call = { params: { id: worker.id }, query: { limit: readingFor(limit, isVerbose) }, signal }
+  const decisions = newestShown((await client.call('getWorkerDecisions', call)).items, limit, isVerbose)
   const told = { worker, decisions, plan: await planOf(client, `worker:${worker.id}`, signal) }
   return { told, lines: (reader, colors) => explainWorker(told, reader, colors) }
 }
 
-const whySession: Explain = async ({ client, idOrName, limit, signal }) => {
+const whySession: Explain = async ({ client, idOrName, limit, isVerbose, signal }) => {
   const session = await findSession(client, idOrName, signal)
-  const call = { params: { id: session.id }, query: { limit }, signal }
-  const { items: decisions } = await client.call('getSessionDecisions', call)
+  const call = { params: { id: session.id }, query: { limit: readingFor(limit, isVerbose) }, signal }
+  const decisions = newestShown((await client.call('getSessionDecisions', call)).items, limit, isVerbose)
   const told = { session, decisions, plan: await planOf(client, `session:${session.id}`, signal) }
-  return { told, lines: (reader, colors) => explainSession(told, reader, colors) }
+  const minutesLeft = await minutesLeftOf(client, session, signal)
+  return { told, lines: (reader, colors) => explainSession({ ...told, minutesLeft }, reader, colors) }
+}
+
+const MINUTE_MS = 60_000
+
+/** None where its definition is gone: then nobody could extend it. */
+async function minutesLeftOf(client: Client, session: LabletSession, signal: AbortSignal): Promise<number> {
+  const { definition, timeslot } = session
+  const found = await unlessMissing(client.call('getDefinition', { params: { id: definition.id }, signal }))
+  const lengthMs = toMs(timeslot.end) - toMs(timeslot.start)
+  return Math.max(0, Math.floor((found?.max_duration_minutes ?? 0) - lengthMs / MINUTE_MS))
 }
 
 /** Whoever may not see the plan is still told the rest. */

@@ -80,7 +80,7 @@ it('finds nothing wrong where nothing is', { timeout: LIMIT_MS }, async () => {
   const env = { ...AWS, AWS_ENDPOINT_URL: at.aws, ETCD_ENDPOINTS: etcd.endpoints.join(',') }
   const { items, failures } = await doctor({ env })
   expect(failures).toEqual([])
-  const checks = ['node', 'data', 'disk', 'store', 'api', 'token', 'clock', 'services', 'etcd', 'aws']
+  const checks = ['node', 'data', 'disk', 'store', 'api', 'token', 'clock', 'services', 'fleet', 'etcd', 'aws']
   expect(items.map(({ check }) => check)).toEqual(expect.arrayContaining(checks))
 })
 

@@ -8,12 +8,14 @@ import { formatDuration } from '../duration.ts'
 import { CliError } from '../exit-code.ts'
 import { failureOf } from '../failure.ts'
 import type { GlobalOptions } from '../global-options.ts'
+import { readLivingAndLost } from '../lost-workers.ts'
 import type { Examination, Shell } from '../shell.ts'
 import { type ApiFacts, judgeApi, judgeClock, judgeToken } from './api.ts'
 import { judgeAws } from './aws.ts'
 import { inTime } from './bounded.ts'
 import { judgeCml } from './cml.ts'
 import { type Finding, failure, failureIn, ok } from './finding.ts'
+import { judgeFleet, readFleet } from './fleet.ts'
 import { judgeDisk, judgeFolder, judgeNode } from './machine.ts'
 import { probeApi } from './probe-api.ts'
 import { probeFolder } from './probe-machine.ts'
@@ -132,7 +134,7 @@ async function check(
 async function examineFleet(ward: Ward, { client, facts }: Reached): Promise<readonly Finding[]> {
   if (client === null) return []
   const nowMs = ward.shell.clock.now() + (facts?.skew?.ms ?? 0)
-  const [services, workers] = await Promise.all([
+  const [services, workers, fleet] = await Promise.all([
     check(ward, 'services', async signal =>
       judgeServices((await client.call('listServices', { signal })).items, nowMs),
     ),
@@ -140,8 +142,12 @@ async function examineFleet(ward: Ward, { client, facts }: Reached): Promise<rea
       const { items } = await readList(query => client.call('listWorkers', { query, signal }))
       return judgeCml(items)
     }),
+    check(ward, 'fleet', async signal => {
+      const { items } = await readLivingAndLost(client, signal)
+      return judgeFleet(await readFleet(client, items, signal))
+    }),
   ])
-  return [...services, ...workers]
+  return [...services, ...workers, ...fleet]
 }
 
 function patienceOf({ shell: { clock }, patienceMs }: Ward, signal: AbortSignal) {

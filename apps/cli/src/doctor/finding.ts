@@ -39,6 +39,7 @@ export const FINDINGS_MAX = 10
 export function firstOf(findings: readonly Finding[], rest: string): readonly Finding[] {
   if (findings.length <= FINDINGS_MAX) return findings
   const [first] = findings
-  const more = findings.length - FINDINGS_MAX
-  return [...findings.slice(0, FINDINGS_MAX), failure(first?.check ?? '', `and ${more} more`, rest)]
+  const left = findings.slice(FINDINGS_MAX)
+  const asGrave = left.some(({ severity }) => severity === 'failure') ? failure : warning
+  return [...findings.slice(0, FINDINGS_MAX), asGrave(first?.check ?? '', `and ${left.length} more`, rest)]
 }

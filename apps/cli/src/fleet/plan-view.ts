@@ -1,8 +1,8 @@
 import type { AnswerOf } from '@lcm/contract/routes'
+import { actionWords } from '@lcm/domain/decision-words'
 import { PLAN_MAX } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import { formatDuration } from '../duration.ts'
-import { wordsOf } from '../explanation.ts'
 import type { WorkerNames } from '../lablets/worker-names.ts'
 import type { Colors } from '../output.ts'
 import { isSilent, leaderOf, type Service } from '../services/service-view.ts'
@@ -82,7 +82,7 @@ function headOf({ caveat, said_at, items }: ServicePlan, nowMs: number, colors: 
 
 const planColumns = (names: WorkerNames, nowMs: number): readonly Column<Item>[] => [
   { title: 'WHEN', text: item => (dueMs(item) <= nowMs ? 'now' : `in ${formatDuration(dueMs(item) - nowMs)}`) },
-  { title: 'ACTION', text: ({ action }) => wordsOf(action) },
+  { title: 'ACTION', text: ({ action }) => actionWords(action) },
   { title: 'THING', text: ({ resource }) => thingText(resource, names) },
   { title: 'BECAUSE', text: ({ because }) => because },
 ]

@@ -19,6 +19,7 @@ export interface TopRow {
   readonly name: string
   readonly status: WorkerStatus
   readonly desired_status: string
+  readonly drain: WorkerView['drain']
   readonly cpu: number | null
   readonly memory: number | null
   readonly labs: number | null
@@ -65,13 +66,13 @@ function countsOf(statuses: readonly string[], things: readonly { readonly statu
 const MEASURED: readonly WorkerStatus[] = ['STARTING', 'RUNNING', 'DRAINING']
 
 function rowOf(worker: WorkerView, nowMs: number): TopRow {
-  const { id, name, status, desired_status, labs_count: labs, reservations, activity } = worker
+  const { id, name, status, desired_status, drain, labs_count: labs, reservations, activity } = worker
   const { spent_usd, per_hour_usd } = costOf(worker, toInstant(nowMs))
   const use = MEASURED.includes(status) ? worker.utilisation : null
   const sessions = Object.keys(reservations).length
   const idle_seconds = activity.idle_since === null ? null : Math.max(0, nowMs - toMs(activity.idle_since)) / 1000
   const measured = { cpu: use?.cpu ?? null, memory: use?.memory ?? null }
-  return { id, name, status, desired_status, ...measured, labs, sessions, per_hour_usd, spent_usd, idle_seconds }
+  return { id, name, status, desired_status, drain, ...measured, labs, sessions, per_hour_usd, spent_usd, idle_seconds }
 }
 
 const KEYS: Readonly<Record<Sort, (row: TopRow) => number | null>> = {

@@ -14,6 +14,8 @@ export interface ExplainedSession {
   /** Newest first. */
   readonly decisions: readonly DecisionRecord[]
   readonly plan: PlannedAction | null
+  /** By how much its definition lets it be extended. */
+  readonly minutesLeft: number
 }
 
 /** Why a session is where it is, what happens next, and what its reader can do about it. */
@@ -29,7 +31,7 @@ export function explainSession(explained: ExplainedSession, reader: Reader, colo
     ...part('Wanted', [`${wantedBy(session)}; ${slotOf(session, nowMs)}`]),
     ...part('Next', [nextOf(session, plan, nowMs)]),
     ...part('What stands out', obstaclesOf(session, nowMs)),
-    ...part('What you can do', adviceFor(session)),
+    ...part('What you can do', adviceFor(explained)),
     ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
   ]
 }
@@ -53,7 +55,10 @@ const obstaclesOf = (session: LabletSession, nowMs: number): string[] => [
 const isLabStopped = ({ conditions }: LabletSession): boolean =>
   conditions.some(({ type, status }) => type === LAB_STOPPED && status)
 
-function adviceFor(session: LabletSession): string[] {
+/** As long as people mostly ask for, where so much is left. */
+const EXTENSION_MINUTES = 30
+
+function adviceFor({ session, minutesLeft }: ExplainedSession): string[] {
   const { id, status, definition, last_error } = session
   switch (status) {
     case 'PENDING':
@@ -70,7 +75,9 @@ function adviceFor(session: LabletSession): string[] {
       return [
         ...(isLabStopped(session) ? [`lcm retry session ${id}    start its lab again`] : []),
         `lcm describe session ${id}    how to get in`,
-        `lcm extend session ${id} --minutes 30    let it last longer`,
+        ...(minutesLeft < 1
+          ? []
+          : [`lcm extend session ${id} --minutes ${Math.min(EXTENSION_MINUTES, minutesLeft)}    let it last longer`]),
       ]
     case 'TERMINATED':
       return last_error === null ? [] : [`lcm book ${definition.name}    book another`]

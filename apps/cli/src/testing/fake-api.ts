@@ -216,10 +216,14 @@ function answer(state: State, name: string, url: URL, body: string | null): ApiR
 }
 
 function listWorkers(state: State, query: URLSearchParams): Worker[] {
-  const all = query.get('include_terminated') === 'true'
-  const q = query.get('q') ?? ''
+  const [status, desired, q] = [query.get('status'), query.get('desired_status'), query.get('q') ?? '']
+  const all = query.get('include_terminated') === 'true' || status !== null
   return [...state.workers.values()].filter(
-    worker => worker.name.includes(q) && (all || worker.status !== 'TERMINATED'),
+    worker =>
+      worker.name.includes(q) &&
+      (all || worker.status !== 'TERMINATED') &&
+      (status === null || worker.status === status) &&
+      (desired === null || worker.desired_status === desired),
   )
 }
 

@@ -3,11 +3,20 @@ import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
 import axe from 'axe-core'
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest'
 
 export const DESKTOP = { width: 1440, height: 900 }
 export const PHONE = { width: 390, height: 844 }
+/** Where tables have to show all of their buttons. */
+export const WIDTHS = [1024, 1081, 1181, 1280, 1360, 1440] as const
 
 export type Role = 'admin' | 'operator' | 'author' | 'user'
 export interface Place {
@@ -134,6 +143,10 @@ declare global {
     axe: typeof axe
   }
 }
+
+/** How much of what is in a box lies beyond its right edge. */
+export const hiddenPx = (box: Locator): Promise<number> =>
+  box.evaluate(element => element.scrollWidth - element.clientWidth)
 
 const SCREENSHOTS = '.cache/screenshots'
 

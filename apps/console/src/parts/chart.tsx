@@ -67,6 +67,9 @@ interface Drawn extends Required<Pick<ChartProps, 'series' | 'text' | 'kind'>> {
   readonly spanMs: ChartProps['spanMs']
 }
 
+/** What the longest time, such as `12:30pm`, takes with some air around it. */
+const TIME_LABEL_PX = 84
+
 /** With fewer there is no line to see. */
 const POINTS_FOR_A_LINE = 3
 
@@ -83,7 +86,7 @@ function optionsOf({ target, series, text, max, kind, spanMs }: Drawn): uPlot.Op
       y: { range: (_, __, highest) => [0, max ?? Math.max(highest * 1.1, Number.EPSILON)] },
     },
     axes: [
-      { ...axis, ticks: { show: false } },
+      { ...axis, ticks: { show: false }, space: TIME_LABEL_PX },
       { ...axis, ticks: { show: false }, size: 56, values: (_, ticks) => ticks.map(text) },
     ],
     series: [

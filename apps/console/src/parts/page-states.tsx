@@ -23,7 +23,8 @@ export const PageState = ({ icon, title, children }: PageStateProps) => (
 export const SignedOut = () => (
   <PageState icon="key" title="Sign in to see the fleet">
     <p>
-      Open the login link printed by <code>npm start</code>, or run <code>lcm open</code> for a new one.
+      Open the login link printed by <code class="command">npm start</code>, or run{' '}
+      <code class="command">npx lcm open</code> for a new one.
     </p>
     <p>
       Where an identity provider is set up, <a href="/login">sign in with your account</a>.
@@ -36,7 +37,7 @@ export const SignedOut = () => (
 export const LoginFailed = () => (
   <PageState icon="key" title="This login did not work">
     <p>
-      A login link works once and for ten minutes. Run <code>lcm open</code> for a new one.
+      A login link works once and for ten minutes. Run <code class="command">npx lcm open</code> for a new one.
     </p>
     <p class="muted">An account of an identity provider needs a role of LCM: ask whoever gives those out.</p>
     <a class="button" href="#/workers">
@@ -54,7 +55,8 @@ export function Unreachable({ because, retryAtMs }: { because: string; retryAtMs
         {because}. <RetryCountdown retryAtMs={retryAtMs} />
       </p>
       <p class="muted">
-        Is it running? <code>npm start</code> starts it, <code>lcm doctor</code> says what is wrong.
+        Is it running? <code class="command">npm start</code> starts it, <code class="command">npx lcm doctor</code>{' '}
+        says what is wrong.
       </p>
       <button type="button" class="button primary" onClick={stream.retryNow}>
         Retry now

@@ -1,6 +1,6 @@
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
 import { type Status, toneOf } from '../status-look.ts'
-import { differsFromDesired } from '../worker-view.ts'
+import { differsFromDesired, wantedOf } from '../worker-view.ts'
 import { NamedIcon, StatusIcon } from './icons.tsx'
 
 export const StatusBadge = ({ status }: { status: Status }) => (
@@ -14,7 +14,7 @@ export const StatusBadge = ({ status }: { status: Status }) => (
 export const WorkerStatusBadge = ({ worker }: { worker: Worker }) => (
   <span class="status">
     <StatusBadge status={worker.status} />
-    {differsFromDesired(worker) && <Desired status={worker.desired_status} />}
+    {differsFromDesired(worker) && <Desired status={wantedOf(worker)} />}
   </span>
 )
 

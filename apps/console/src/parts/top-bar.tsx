@@ -42,13 +42,15 @@ export function TopBar({ onSkip }: { onSkip: () => void }) {
         <img src="./favicon.svg" alt="" width="24" height="24" />
         <span class="brand-name">Lablet Cloud Manager</span>
       </a>
-      <nav aria-label="Pages">
-        {LIST_PAGES.filter(page => isOffered(page, state.info.value)).map(page => (
-          <a key={page} href={pageHash(page)} aria-current={listOf(router.route.value) === page ? 'page' : undefined}>
-            {PAGE_NAMES[page]}
-          </a>
-        ))}
-      </nav>
+      {state.connection.value.state !== 'signed-out' && (
+        <nav aria-label="Pages">
+          {LIST_PAGES.filter(page => isOffered(page, state.info.value)).map(page => (
+            <a key={page} href={pageHash(page)} aria-current={listOf(router.route.value) === page ? 'page' : undefined}>
+              {PAGE_NAMES[page]}
+            </a>
+          ))}
+        </nav>
+      )}
       <span class="top-bar-end">
         <SimulatedBadge />
         <ConnectionBadge />

@@ -1,5 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { DecisionRecord } from '@lcm/domain/decision'
+import { actionWords } from '@lcm/domain/decision-words'
 import { toMs } from '@lcm/domain/instant'
 import { useSignal } from '@preact/signals'
 import { dayAndTimeText, durationText } from '../wording.ts'
@@ -66,7 +67,9 @@ function Decision({ decision, isNewest }: { decision: DecisionRecord; isNewest: 
   return (
     <li class="decision">
       <p class="decision-head">
-        <code class="decision-action">{action}</code>
+        <strong class="decision-action" title={action}>
+          {actionWords(action)}
+        </strong>
         <span class="muted">
           <Age since={at} /> ago
         </span>

@@ -33,7 +33,7 @@ describe('a drain', () => {
   it('waits for sessions, and says how many and for how long', () => {
     const decision = decide(worker({ drain: drainTo('STOPPED', 600_000), reservations: { s1: SESSION } }))
     expect(decision.action).toEqual({ kind: 'wait', afterMs: 30_000 })
-    expect(decision.because).toBe('1 sessions live on it; they have 10 min left')
+    expect(decision.because).toBe('1 session lives on it; it has 10 min left')
     expect(decision.guards.map(({ name, passed }) => [name, passed])).toEqual([
       ['sessions', false],
       ['drain_seconds_left', false],
@@ -52,7 +52,7 @@ describe('a drain', () => {
   it('does not wait for ever', () => {
     const decision = decide(worker({ drain: drainTo('STOPPED', 0), reservations: { s1: SESSION } }))
     expect(decision.action).toMatchObject({ changes: { status: 'STOPPING' } })
-    expect(decision.because).toContain('1 sessions did not end in time')
+    expect(decision.because).toContain('1 session did not end in time')
   })
 
   it('can be cancelled', () => {

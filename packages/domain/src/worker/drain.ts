@@ -14,7 +14,7 @@ export function decideDraining(seen: Seen, drain: Drain): Decision {
     { name: 'drain_seconds_left', value: Math.ceil(leftMs / 1000), limit: 0, passed: leftMs <= 0 },
   ]
   if (over === null) {
-    const because = `${sessionsOn(worker)} sessions live on it; they have ${minutes(leftMs)} min left`
+    const because = `${livingOn(worker)} ${minutes(leftMs)} min left`
     return wait(Math.min(policy.lookAgainMsMax, Math.max(leftMs, policy.lookAgainMs)), because, guards)
   }
   const status = drain.then === 'TERMINATED' ? 'TERMINATING' : 'STOPPING'
@@ -23,9 +23,15 @@ export function decideDraining(seen: Seen, drain: Drain): Decision {
 
 const minutes = (ms: number): number => Math.ceil(ms / 60_000)
 const sessionsOn = (worker: Worker): number => Object.keys(worker.reservations).length
+const counted = (count: number): string => (count === 1 ? '1 session' : `${count} sessions`)
+
+function livingOn(worker: Worker): string {
+  const count = sessionsOn(worker)
+  return count === 1 ? '1 session lives on it; it has' : `${count} sessions live on it; they have`
+}
 
 /** Why a drain is over, or null while it is not. */
 export function drainIsOver(worker: Worker, drain: Drain, nowMs: number): string | null {
   if (sessionsOn(worker) === 0) return 'no session lives on it any more'
-  return nowMs >= toMs(drain.deadline) ? `${sessionsOn(worker)} sessions did not end in time` : null
+  return nowMs >= toMs(drain.deadline) ? `${counted(sessionsOn(worker))} did not end in time` : null
 }

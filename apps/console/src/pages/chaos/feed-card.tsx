@@ -1,4 +1,5 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
+import { actionWords } from '@lcm/domain/decision-words'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useConsole } from '../../parts/wiring.ts'
@@ -55,7 +56,7 @@ function DecisionLine({ atMs, decision }: { atMs: number; decision: DecisionReco
     <li class="feed-line">
       <time class="number">{timeText(atMs)}</time>
       <p>
-        <code class="decision-action">{decision.action}</code> <span class="muted">{kind}</span>{' '}
+        <strong class="decision-action">{actionWords(decision.action)}</strong> <span class="muted">{kind}</span>{' '}
         {href === null ? name : <a href={href}>{name}</a>}
       </p>
       <p class="feed-because">{decision.because}</p>

@@ -117,10 +117,12 @@ function Agreement({ pair }: { pair: Pair }) {
   if (isSame === null || pair.worker === null) return null
   if (!isSame)
     return (
-      <span class="trouble tone-orange">
-        <ShapeIcon shape="alarm" /> LCM has not seen it yet
+      <>
+        <span class="trouble tone-orange">
+          <ShapeIcon shape="alarm" /> LCM has not seen it yet
+        </span>
         <LookButton worker={pair.worker} />
-      </span>
+      </>
     )
   return (
     <span class="sub">
@@ -138,7 +140,7 @@ function LookButton({ worker }: { worker: Worker }) {
       client.call('refreshWorker', { params: { id: worker.id }, body: {} }),
     )
   return (
-    <button type="button" class="button small" aria-disabled={isAsked} onClick={() => !isAsked && look()}>
+    <button type="button" class="button small look" aria-disabled={isAsked} onClick={() => !isAsked && look()}>
       {isAsked ? 'Asked…' : 'Look now'}
       <span class="sr-only"> at {worker.name}</span>
     </button>

@@ -1,3 +1,4 @@
+import { actionWords } from '@lcm/domain/decision-words'
 import { toMs } from '@lcm/domain/instant'
 import { useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/wiring.ts'
@@ -57,7 +58,7 @@ function PlanLine({ item: { resource, action, because, due_at } }: { item: PlanI
   return (
     <li class="plan-line">
       <Due at={due_at} />
-      <code class="decision-action">{action}</code>
+      <strong class="decision-action">{actionWords(action)}</strong>
       <span class="plan-thing">
         <span class="muted">{kind}</span> {href === null ? name : <a href={href}>{name}</a>}
       </span>

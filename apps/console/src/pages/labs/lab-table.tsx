@@ -10,7 +10,7 @@ import { sessionHash, workerHash } from '../../router.ts'
 import { countText } from '../../wording.ts'
 import { ACT_WORDS, askLab, needsConfirmation, nodesText, type Offer, offersOf, typedName } from './lab-acts.ts'
 
-const COLUMNS = ['Lab', 'Status', 'Worker', 'Session', 'Nodes', 'Ports', 'Seen', 'Actions'] as const
+const COLUMNS = ['Lab', 'Status', 'Worker', 'Session', 'Nodes', 'Ports', 'Changed', 'Actions'] as const
 
 export const LabTable = ({ labs }: { labs: readonly LabRecord[] }) => (
   <WindowedTable
@@ -53,7 +53,7 @@ function LabRow({ lab, rowIndex }: { lab: LabRecord; rowIndex: number }) {
       <td class="col-ports number" title={ports.map(([name, port]) => `${name} ${port}`).join(', ')}>
         {ports.length === 0 ? <span class="muted">none</span> : ports.map(([, port]) => port).join(', ')}
       </td>
-      <td class="col-seen muted">
+      <td class="col-changed muted" title="A lab that stays as it is, is noted anew once an hour">
         <Age since={lab.last_seen_at} /> ago
       </td>
       <td class="col-actions">

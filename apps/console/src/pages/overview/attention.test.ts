@@ -57,10 +57,22 @@ describe('workers that need somebody', () => {
     ])
   })
 
+  it('are those whose machine is gone though it is wanted, for a day', () => {
+    const lost = { status: 'TERMINATED', entered_status_at: THEN } as const
+    const workers = [
+      aWorker({ id: 'a', ...lost, desired_status: 'RUNNING' }),
+      aWorker({ id: 'b', ...lost, desired_status: 'RUNNING', entered_status_at: '2026-01-01T03:29:59.000Z' }),
+      aWorker({ id: 'c', ...lost, desired_status: 'TERMINATED' }),
+    ]
+    expect(attentionOf({ ...QUIET, workers })).toMatchObject([
+      { key: 'a', urgency: 'alarm', what: 'Worker lost', text: 'its machine is gone for good', href: '#/workers/a' },
+    ])
+  })
+
   it('are not those that are well, are over, or were stuck once', () => {
     const workers = [
       aWorker({ status: 'RUNNING', conditions: [condition('Overdue', 'was late', false)] }),
-      aWorker({ status: 'TERMINATED', conditions: [condition('Overdue', 'was late')] }),
+      aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED', conditions: [condition('Overdue', 'was late')] }),
     ]
     expect(found({ workers })).toEqual([])
   })

@@ -96,11 +96,21 @@ const STUCK: readonly (readonly [string, string])[] = [
   [CONDITION.notOurs, 'Not ours any more'],
 ]
 
+/** A machine that was lost is news for a day; afterwards it is history. */
+const LOST_MS = 24 * 3_600_000
+
+const isLost = ({ status, desired_status, entered_status_at }: Worker, nowMs: number): boolean =>
+  status === 'TERMINATED' && desired_status !== 'TERMINATED' && nowMs - toMs(entered_status_at) < LOST_MS
+
 function ofWorker(worker: Worker, nowMs: number): Attention | null {
   const { id, name, status, entered_status_at: since } = worker
   const allHref = pageHash('workers', { status })
   const about = { key: id, name, href: workerHash(id), allHref, leak: null }
   const because = () => worker.state_history.at(-1)?.because ?? ''
+  if (isLost(worker, nowMs)) {
+    const text = 'its machine is gone for good'
+    return { ...about, urgency: 'alarm', what: 'Worker lost', text, since }
+  }
   if (status === 'TERMINATED') return null
   if (status === 'FAILED') {
     const text = holding(worker, CONDITION.failed)?.message || because()

@@ -40,6 +40,16 @@ describe('rows', () => {
     ])
   })
 
+  it('let nothing wait that was cancelled or is over', () => {
+    const waiting = booked('ls-1', 1, 5, null)
+    const sessions = [
+      { ...waiting, status: 'PENDING' as const, desired_status: 'TERMINATED' as const },
+      { ...waiting, status: 'TERMINATED' as const, entered_status_at: at(4) },
+    ]
+    expect(timelineRows(sessions, SPAN)).toMatchObject([{ workerId: null, bars: [] }])
+    expect(timelineRows([waiting], SPAN)[0]?.bars).toHaveLength(1)
+  })
+
   it('lay those that overlap on lines of their own', () => {
     const [, row] = timelineRows([booked('ls-3', 4, 6), booked('ls-1', 0, 5), booked('ls-2', 5, 9)], SPAN)
     expect(row?.bars.map(({ session, lane }) => [session.id, lane])).toEqual([

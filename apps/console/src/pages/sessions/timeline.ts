@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { byStart } from './session-view.ts'
+import { byStart, isCancelled } from './session-view.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -51,6 +51,9 @@ export function drawnSpan({ status, timeslot, entered_status_at }: LabletSession
   return untilMs <= startMs ? null : { fromMs: startMs, toMs: untilMs }
 }
 
+/** Without a worker it waits for one, unless nobody wants it any more. */
+const isGivenUp = (session: LabletSession): boolean => isFinal(session.status) || isCancelled(session)
+
 export interface Bar {
   readonly session: LabletSession
   /** Which of the lines of its row; sessions that overlap lie on different ones. */
@@ -82,6 +85,7 @@ export function timelineRows(sessions: Iterable<LabletSession>, span: Span): Tim
   const byWorker = new Map<string | null, LabletSession[]>([[null, []]])
   for (const session of sessions) {
     const drawn = drawnSpan(session)
+    if (session.worker_id === null && isGivenUp(session)) continue
     if (drawn === null || drawn.toMs <= span.fromMs || drawn.fromMs >= span.toMs) continue
     const held = byWorker.get(session.worker_id)
     if (held) held.push(session)
