@@ -1,10 +1,21 @@
 import { defineConfig } from 'vitest/config'
+import type { TestSequencer, TestSpecification } from 'vitest/node'
+
+/** Whole systems and other processes: whoever began with them last would have one core wait for the other. */
+const LONG = /\.(e2e|etcd)\.test|\/simulation\//
+
+class LongOnesFirst implements TestSequencer {
+  shard = async (files: TestSpecification[]) => files
+  sort = async (files: TestSpecification[]) => files.toSorted((a, b) => rank(a) - rank(b))
+}
+const rank = ({ moduleId }: TestSpecification): number => (LONG.test(moduleId) ? 0 : 1)
 
 export default defineConfig({
   test: {
     include: ['{packages,apps,simulation,examples,tools,bench}/**/*.test.{ts,tsx}'],
     exclude: ['**/node_modules/**', '**/*.browser.test.ts'],
     isolate: false,
+    sequence: { sequencer: LongOnesFirst },
     // Much of it waits for other processes: no core is left to itself.
     maxWorkers: '100%',
     testTimeout: 30_000,

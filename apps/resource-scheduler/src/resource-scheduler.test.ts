@@ -1,4 +1,3 @@
-import { systemClock } from '@lcm/runtime/clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aServingWorker, aSession, atMinutes, CAPACITY } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig, workersOf } from './testing/scheduler-rig.ts'
@@ -133,13 +132,10 @@ describe('many sessions', () => {
     )
     rig.put(...Array.from({ length: 1000 }, (_, n) => aSession({ id: `s-${n}` })))
     const scheduler = rig.begin()
-    const startedMs = systemClock.monotonic()
     await rig.runFor(0)
-    const tookMs = systemClock.monotonic() - startedMs
     expect(scheduler.stats()).toMatchObject({ assigned_count: 1000, lost_races_count: 0 })
     const used = [...rig.api.workers.values()].map(({ capacity }) => capacity.reserved.memory_gb)
     expect(Math.max(...used)).toBeLessThanOrEqual(40)
-    expect(tookMs).toBeLessThan(5_000)
   })
 })
 

