@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import type { TestSequencer, TestSpecification } from 'vitest/node'
 
@@ -17,7 +18,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongOnesFirst },
     // Much of it waits for other processes: no core is left to itself.
-    maxWorkers: '100%',
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // On a busy machine others answer late.
