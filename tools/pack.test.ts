@@ -1,8 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -38,6 +39,17 @@ beforeAll(() => {
 })
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+/** Reads on after that: whoever closes the pipe of a process that still speaks ends it. */
+const welcomed = (child: ChildProcessByStdio<null, Readable, null>): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let said = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+      if (said.includes('Ctrl-C')) resolve()
+    })
+    child.once('exit', code => reject(new Error(`lcm up ended with ${code}: ${said}`)))
+  })
 
 describe('the package', () => {
   it('holds the product and nothing else', () => {
@@ -100,7 +112,7 @@ describe('the package', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     try {
-      for await (const text of child.stdout.setEncoding('utf8')) if (String(text).includes('Ctrl-C')) break
+      await welcomed(child)
       const { api } = Endpoints.parse(json(join(data, 'endpoints.json')))
       expect(await (await fetch(api)).text()).toContain('<title>')
       const authorization = `Bearer ${readFileSync(join(data, 'admin-token'), 'utf8').trim()}`
