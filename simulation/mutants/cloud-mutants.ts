@@ -1,3 +1,4 @@
+import type { LaunchRequest } from '@lcm/cloud/compute'
 import type { CloudErrorClass } from '@lcm/cloud/errors'
 import { CloudError } from '@lcm/cloud/errors'
 import { EPOCH_HEADER } from '@lcm/contract/wire'
@@ -56,6 +57,23 @@ const SLEEPING_LEADERS = [
   ]).flat(),
 ]
 
+/** The first launch happens and is said to have failed; nobody finds it by looking. `changed` is what the n-th asks for instead. */
+function firstAnswerLost(error: CloudError, changed: (n: number) => Partial<LaunchRequest>): Spoilt {
+  let launches = 0
+  return {
+    compute: compute => ({
+      ...compute,
+      list: async () => [],
+      async launch(region, request, signal) {
+        launches += 1
+        const instance = await compute.launch(region, { ...request, ...changed(launches) }, signal)
+        if (launches === 1) throw error
+        return instance
+      },
+    }),
+  }
+}
+
 /** Defects between the worker-controller and the cloud. */
 export const cloudMutants: readonly Mutant[] = [
   {
@@ -63,43 +81,15 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'a launch whose answer was lost is repeated under another token',
     caughtBy: /live machines/,
     acts: ONE,
-    spoil() {
-      let launches = 0
-      return {
-        compute: compute => ({
-          ...compute,
-          list: async () => [],
-          async launch(region, request, signal) {
-            launches += 1
-            const client_token = String(launches).padStart(64, '0')
-            const instance = await compute.launch(region, { ...request, client_token }, signal)
-            if (launches === 1) throw failed('transient', 'ECONNRESET')
-            return instance
-          },
-        }),
-      }
-    },
+    spoil: () =>
+      firstAnswerLost(failed('transient', 'ECONNRESET'), n => ({ client_token: String(n).padStart(64, '0') })),
   },
   {
     name: 'forget the launch attempt',
     breaks: 'a launch whose answer was lost counts as refused, and the next attempt begins',
     caughtBy: /live machines/,
     acts: ONE,
-    spoil() {
-      let launches = 0
-      return {
-        compute: compute => ({
-          ...compute,
-          list: async () => [],
-          async launch(region, request, signal) {
-            launches += 1
-            const instance = await compute.launch(region, request, signal)
-            if (launches === 1) throw failed('capacity', 'InsufficientInstanceCapacity')
-            return instance
-          },
-        }),
-      }
-    },
+    spoil: () => firstAnswerLost(failed('capacity', 'InsufficientInstanceCapacity'), () => ({})),
   },
   {
     name: 'trust one NotFound',

@@ -1,4 +1,5 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { SimRefusal } from '@lcm/client/sim-client'
 import { CommanderError } from 'commander'
 
 /** What the process says to its caller when it ends. Scripts rely on these numbers: never change one. */
@@ -42,6 +43,8 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof CliError) return error.exitCode
   if (error instanceof UnreachableError) return EXIT.unreachable
   if (error instanceof ApiError) return ofProblem(error.problem)
+  if (error instanceof SimRefusal)
+    return error.status === 400 ? EXIT.usage : (EXIT_BY_STATUS[error.status] ?? EXIT.failed)
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   return EXIT.failed
 }

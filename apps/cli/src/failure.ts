@@ -1,4 +1,5 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { SimRefusal } from '@lcm/client/sim-client'
 import { CliError } from './exit-code.ts'
 import { printable } from './table.ts'
 
@@ -32,6 +33,8 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
 /** Any error as one sentence for a person, with lines of details below it. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof CliError) return { sentence: printable(error.message), details: error.details.map(printable) }
+  if (error instanceof SimRefusal)
+    return { sentence: printable(`the simulated cloud refused: ${error.message}`), details: [] }
   if (error instanceof UnreachableError) return { sentence: error.message, details: [] }
   if (error instanceof ApiError) return ofProblem(error)
   return { sentence: `a defect in lcm, please report it: ${defectIn(error)}`, details: [] }

@@ -26,6 +26,7 @@ const client = apiClient(transport)
 const ticks = ticking(browserClock)
 const parts: ConsoleParts = {
   client,
+  transport,
   state,
   stream,
   notices,

@@ -49,3 +49,18 @@ export const anObservation = (more: Partial<Observation> = {}): Observation => (
   metricsSilentSince: null,
   ...more,
 })
+
+/** A look at a worker's load that found out nothing. */
+export const NO_METRICS = {
+  cpu_utilization: null,
+  memory_utilization: null,
+  disk_utilization: null,
+  network_in_bytes: null,
+  network_out_bytes: null,
+  disk_read_bytes: null,
+  disk_write_bytes: null,
+  nodes_count: null,
+  cml_version: null,
+  system_info: null,
+  system_health: null,
+} as const

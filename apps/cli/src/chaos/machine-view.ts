@@ -1,55 +1,8 @@
-import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+import type { FaultState } from '@lcm/client/sim-client'
+import { agrees, cmlTroubles, nameOf, type Pair, scriptText } from '@lcm/client/sim-machines'
 import type { Colors } from '../output.ts'
 import { type Column, tableLines } from '../table.ts'
 import { inkOf } from '../worker-view.ts'
-import type { CmlFaults, FaultState, ScriptedFault, SimMachine } from './sim-client.ts'
-
-/** A machine beside the worker that LCM takes it for. */
-export interface Pair {
-  readonly machine: SimMachine
-  readonly worker: Worker | null
-}
-
-/** Those that are gone for good and that nobody waits for are left out. */
-export function pairsOf(machines: readonly SimMachine[], workers: readonly Worker[]): Pair[] {
-  const byInstance = new Map(workers.map(worker => [worker.ec2_instance_id, worker]))
-  return machines
-    .map(machine => ({ machine, worker: byInstance.get(machine.instance_id) ?? null }))
-    .filter(
-      ({ machine, worker }) => machine.state !== 'terminated' || (worker !== null && worker.status !== 'TERMINATED'),
-    )
-    .toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))
-}
-
-export const nameOf = ({ worker, machine }: Pair): string => worker?.name ?? machine.tags.Name ?? machine.instance_id
-
-/** What EC2 may say of a machine while LCM says this of its worker. */
-const FITTING: Readonly<Record<WorkerStatus, readonly SimMachine['state'][]>> = {
-  PENDING: ['pending', 'running'],
-  PROVISIONING: ['pending', 'running'],
-  STARTING: ['pending', 'running', 'stopped'],
-  RUNNING: ['running'],
-  DRAINING: ['running'],
-  STOPPING: ['running', 'stopping', 'stopped'],
-  STOPPED: ['stopped'],
-  TERMINATING: ['running', 'stopped', 'stopping', 'shutting-down', 'terminated'],
-  TERMINATED: ['terminated'],
-  FAILED: ['pending', 'running', 'stopping', 'stopped', 'shutting-down', 'terminated'],
-  UNKNOWN: ['pending', 'running', 'stopping', 'stopped', 'shutting-down', 'terminated'],
-}
-
-/** Whether what LCM records is what is; null where it has no record of the machine. */
-export const agrees = ({ machine, worker }: Pair): boolean | null =>
-  worker === null ? null : FITTING[worker.status].includes(machine.state)
-
-/** What is wrong with its CML by request, in words. */
-export function cmlTroubles({ fail_one_in = 0, network, session_lifetime_factor = 1 }: CmlFaults): string[] {
-  return [
-    ...(network === 'cut' ? ['network cut'] : []),
-    ...(fail_one_in === 1 ? ['answers 500'] : fail_one_in > 1 ? [`1 answer in ${fail_one_in} is 500`] : []),
-    ...(session_lifetime_factor < 1 ? ['tokens expire early'] : []),
-  ]
-}
 
 const machineColumns = (colors: Colors): readonly Column<Pair>[] => [
   { title: 'NAME', text: nameOf },
@@ -83,18 +36,4 @@ export function faultLines(faults: FaultState): string[] {
     ...scarce.map(({ availability_zone: zone, instance_type: type, room }) => `  room for ${room} ${type} in ${zone}`),
     ...scripted.map(fault => `  ${scriptText(fault)}`),
   ]
-}
-
-export function scriptText({ action, times, fault }: ScriptedFault): string {
-  const what = typeof fault === 'string' ? (FAULT_WORDS[fault] ?? fault) : `answer ${fault.status} ${fault.code}`
-  return `next ${times === 1 ? '' : `${times} `}${action} ${what}`
-}
-
-const FAULT_WORDS: Readonly<Record<string, string>> = {
-  lost_answer: 'lose their answer',
-  lost_request: 'get lost before their effect',
-  held: 'are answered late',
-  empty: 'come back empty',
-  truncated: 'break off',
-  html: 'come back as a page',
 }

@@ -1,15 +1,16 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
+import { type FaultState, MACHINE_ACTS, type MachineAct, type Preset, simClient } from '@lcm/client/sim-client'
+import { pairsOf } from '@lcm/client/sim-machines'
 import { Argument, type Command, Option } from 'commander'
 import { asInPreset, CML_WAYS, faultsIn, WAYS } from '../chaos/fault-wish.ts'
-import { chaosLines, faultLines, pairsOf } from '../chaos/machine-view.ts'
-import { type FaultState, MACHINE_ACTS, type MachineAct, type SimClient, simClient } from '../chaos/sim-client.ts'
+import { chaosLines, faultLines } from '../chaos/machine-view.ts'
 import { printDocument } from '../document-view.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { findWorker } from '../find.ts'
 import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
-import { type Preset, presetOption } from './host.ts'
+import { presetOption } from './host.ts'
 
 export function defineChaos(chaos: Command, shell: Shell): void {
   chaos
@@ -65,33 +66,34 @@ function addFault(chaos: Command, shell: Shell): void {
     .option('--times <count>', 'how many of them', wholeNumber(1, 1000), 1)
     .addOption(formatOption().default('table'))
     .action(async (words: string[], options: FaultOptions, command: Command) => {
-      const { output, sim } = await reach(invocation(command, shell))
-      const state = await changed(sim, words, options)
+      const reached = await reach(invocation(command, shell))
+      const { output } = reached
+      const state = await changed(reached, words, options)
       const told = { told: state, names: () => [state.preset], lines: () => faultLines(state) }
       if (options.output !== 'table' || !output.quiet) await printDocument(told, options.output, output)
     })
 }
 
-async function changed(sim: SimClient, words: readonly string[], options: FaultOptions): Promise<FaultState> {
+async function changed({ sim, signal }: Reached, words: readonly string[], options: FaultOptions): Promise<FaultState> {
   const { preset, clear = false, next, meets, times } = options
   if ((next === undefined) !== (meets === undefined))
     throw new CliError(EXIT.usage, '--next and --meets go together, such as --next RunInstances --meets throttled')
   if (clear && (preset !== undefined || next !== undefined))
     throw new CliError(EXIT.usage, '--clear takes names of faults alone: set others in a command of their own')
   if (clear && words.length === 0) return sim.reset()
-  if (clear) return sim.patch(asInPreset(words, (await sim.presets())[(await sim.faults()).preset]))
+  if (clear) return sim.patch(asInPreset(words, (await sim.presets(signal))[(await sim.faults(signal)).preset]))
   const faults = { ...(preset === undefined ? {} : { preset }), ...faultsIn(words) }
   const isNothing = Object.keys(faults).length === 0 && next === undefined
   if (isNothing) throw new CliError(EXIT.usage, 'say which fault: NAME=VALUE, --preset, --next or --clear')
   const state = Object.keys(faults).length === 0 ? null : await sim.patch(faults)
   const way = WAYS[meets ?? '']
-  return next === undefined || way === undefined ? (state ?? sim.faults()) : sim.script(next, times, way)
+  return next === undefined || way === undefined ? (state ?? sim.faults(signal)) : sim.script(next, times, way)
 }
 
 interface Reached {
   readonly output: Invocation['output']
   readonly client: Client
-  readonly sim: SimClient
+  readonly sim: ReturnType<typeof simClient>
   readonly signal: AbortSignal
 }
 
@@ -107,15 +109,15 @@ async function reach({ shell, output, connect }: Invocation): Promise<Reached> {
         ? 'another process simulates the cloud of this LCM: ask that one, at /sim/v1 of `lcm sim`'
         : 'the cloud of this LCM is real, and chaos is for a simulated one: try it on `lcm up --cloud sim`',
     )
-  return { output, client, sim: simClient(sim_control, dispatch, signal), signal }
+  return { output, client, sim: simClient(sim_control, dispatch), signal }
 }
 
 async function list(format: Format, invoked: Invocation): Promise<void> {
   const { output, client, sim, signal } = await reach(invoked)
   const query = { include_terminated: true }
   const [machines, faults, workers] = await Promise.all([
-    sim.machines(),
-    sim.faults(),
+    sim.machines(signal),
+    sim.faults(signal),
     readList(page => client.call('listWorkers', { query: { ...page, ...query }, signal })),
   ])
   const pairs = pairsOf(machines, workers.items)

@@ -1,3 +1,4 @@
+import { PRESETS } from '@lcm/client/sim-client'
 import { InvalidArgumentError, Option } from 'commander'
 import { CliError } from '../exit-code.ts'
 import type { Invocation } from '../invocation.ts'
@@ -24,9 +25,6 @@ export function countArgument(text: string): number {
   if (/^\d+$/.test(text) && number <= COUNT_MAX) return number
   throw new InvalidArgumentError(`Give a whole number from 0 to ${COUNT_MAX}.`)
 }
-
-const PRESETS = ['calm', 'realistic', 'hostile'] as const
-export type Preset = (typeof PRESETS)[number]
 
 export const presetOption = (flags: string): Option =>
   new Option(flags, 'how the simulated cloud lies (default: as it was, at first calm)').choices(PRESETS)

@@ -1,7 +1,8 @@
+import type { Preset } from '@lcm/client/sim-client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
-import { countArgument, type Preset, portArgument, presetOption, runHosted, speedArgument } from './host.ts'
+import { countArgument, portArgument, presetOption, runHosted, speedArgument } from './host.ts'
 
 interface SimFlags {
   readonly port?: number

@@ -1,6 +1,7 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { NO_ACTIVITY } from '@lcm/domain/worker/parts'
 import { asView } from '@lcm/testkit/builders'
+import { NO_METRICS } from '@lcm/testkit/observations'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
@@ -113,18 +114,9 @@ it('keeps itself up to date by events and measures', async () => {
 })
 
 const aSample = (cpu: number) => ({
+  ...NO_METRICS,
   collected_at: new Date(START_MS + 1000).toISOString(),
   cpu_utilization: cpu,
-  memory_utilization: null,
-  disk_utilization: null,
-  network_in_bytes: null,
-  network_out_bytes: null,
-  disk_read_bytes: null,
-  disk_write_bytes: null,
-  nodes_count: null,
-  cml_version: null,
-  system_info: null,
-  system_health: null,
 })
 
 it.each([

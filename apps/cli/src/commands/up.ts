@@ -1,9 +1,10 @@
+import type { Preset } from '@lcm/client/sim-client'
 import { type Command, Option } from 'commander'
 import { dataDirOf } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
-import { countArgument, type Preset, portArgument, presetOption, runHosted, speedArgument } from './host.ts'
+import { countArgument, portArgument, presetOption, runHosted, speedArgument } from './host.ts'
 
 type Cloud = 'sim' | 'aws'
 

@@ -1,9 +1,10 @@
+import type { FaultState, SimMachine } from '@lcm/client/sim-client'
+import { aSimMachine } from '@lcm/client/testing/a-sim-machine'
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { AuditEntry } from '@lcm/domain/decision'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { toInstant } from '@lcm/domain/instant'
-import type { FaultState, SimMachine } from '../chaos/sim-client.ts'
 import type { Replica, Service } from '../services/service-view.ts'
 import type { Answer, Asked } from './fake-lablets.ts'
 import { START_MS } from './samples.ts'
@@ -67,17 +68,8 @@ export const anEntry = (more: Partial<AuditEntry> = {}): AuditEntry => ({
   ...more,
 })
 
-export const aMachine = (more: Partial<SimMachine> = {}): SimMachine => ({
-  instance_id: 'i-0123456789abcdef0',
-  region: 'us-east-1',
-  instance_type: 'm5zn.metal',
-  state: 'running',
-  stage: 'READY',
-  retires_at: null,
-  tags: {},
-  cml_faults: {},
-  ...more,
-})
+export const aMachine = (more: Partial<SimMachine> = {}): SimMachine =>
+  aSimMachine({ instance_id: 'i-0123456789abcdef0', ...more })
 
 /** What the API tells of the fleet as a whole, and the simulated cloud behind it. */
 export interface FakeFleet {

@@ -1,4 +1,5 @@
 import type { Client } from '@lcm/client/client'
+import type { Dispatch } from '@lcm/contract/wire'
 import { assert } from '@lcm/domain/assert'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import { createContext, type VNode } from 'preact'
@@ -13,6 +14,8 @@ import type { ThemeChoice } from '../theme.ts'
 /** What main.tsx puts together and every page and part may use. */
 export interface ConsoleParts {
   readonly client: Client
+  /** What the client asks over, for what is no part of its contract. */
+  readonly transport: Dispatch
   readonly state: LiveState
   readonly stream: LiveStream
   readonly asks: Asks

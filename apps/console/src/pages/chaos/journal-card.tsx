@@ -1,3 +1,4 @@
+import type { JournalEntry } from '@lcm/client/sim-client'
 import { toMs } from '@lcm/domain/instant'
 import { useSignal } from '@preact/signals'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
@@ -5,7 +6,6 @@ import { TableHead } from '../../parts/table-head.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { timeText } from '../../wording.ts'
 import { isFailed } from './machine-view.ts'
-import type { JournalEntry } from './sim-client.ts'
 import type { Sim } from './use-sim.ts'
 
 const COLUMNS = ['At', 'Call', 'Region', 'Answer', 'About']

@@ -1,44 +1,6 @@
+import type { FaultState, JournalEntry, MachineAct, SimMachine } from '@lcm/client/sim-client'
 import { toMs } from '@lcm/domain/instant'
-import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
-import type { CmlFaults, FaultState, JournalEntry, MachineAct, ScriptedFault, SimMachine } from './sim-client.ts'
-
-/** A machine beside the worker that LCM takes it for. */
-export interface Pair {
-  readonly machine: SimMachine
-  readonly worker: Worker | null
-}
-
-/** Those that are gone for good and that nobody waits for are left out. */
-export function pairsOf(machines: readonly SimMachine[], workers: Iterable<Worker>): Pair[] {
-  const byInstance = new Map([...workers].map(worker => [worker.ec2_instance_id, worker]))
-  return machines
-    .map(machine => ({ machine, worker: byInstance.get(machine.instance_id) ?? null }))
-    .filter(
-      ({ machine, worker }) => machine.state !== 'terminated' || (worker !== null && worker.status !== 'TERMINATED'),
-    )
-    .toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))
-}
-
-export const nameOf = ({ worker, machine }: Pair): string => worker?.name ?? machine.tags.Name ?? machine.instance_id
-
-/** What EC2 may say of a machine while LCM says this of its worker. */
-const FITTING: Readonly<Record<WorkerStatus, readonly SimMachine['state'][]>> = {
-  PENDING: ['pending', 'running'],
-  PROVISIONING: ['pending', 'running'],
-  STARTING: ['pending', 'running', 'stopped'],
-  RUNNING: ['running'],
-  DRAINING: ['running'],
-  STOPPING: ['running', 'stopping', 'stopped'],
-  STOPPED: ['stopped'],
-  TERMINATING: ['running', 'stopped', 'stopping', 'shutting-down', 'terminated'],
-  TERMINATED: ['terminated'],
-  FAILED: ['pending', 'running', 'stopping', 'stopped', 'shutting-down', 'terminated'],
-  UNKNOWN: ['pending', 'running', 'stopping', 'stopped', 'shutting-down', 'terminated'],
-}
-
-/** Whether what LCM records is what is; null where it has no record of the machine. */
-export const agrees = ({ machine, worker }: Pair): boolean | null =>
-  worker === null ? null : FITTING[worker.status].includes(machine.state)
+import type { WorkerStatus } from '@lcm/domain/worker/worker'
 
 /** The look of a worker that would be in that state. */
 export const LIKE: Readonly<Record<SimMachine['state'], WorkerStatus>> = {
@@ -55,15 +17,6 @@ export function actsOn({ state }: SimMachine): MachineAct[] {
   if (state === 'running') return ['stop', 'reboot', 'terminate']
   if (state === 'stopped') return ['start', 'terminate']
   return state === 'pending' || state === 'stopping' ? ['terminate'] : []
-}
-
-/** What is wrong with its CML by request, in words. */
-export function cmlTroubles({ fail_one_in = 0, network, session_lifetime_factor = 1 }: CmlFaults): string[] {
-  return [
-    ...(network === 'cut' ? ['network cut'] : []),
-    ...(fail_one_in === 1 ? ['answers 500'] : fail_one_in > 1 ? [`every ${fail_one_in}th answer is 500`] : []),
-    ...(session_lifetime_factor < 1 ? ['tokens expire early'] : []),
-  ]
 }
 
 const percent = (share: number): string => `${Math.round(share * 1000) / 10} %`
@@ -85,17 +38,6 @@ export const weatherOf = ({ plan }: FaultState): string[] =>
     const rate = plan[name]
     return typeof rate === 'number' && rate > 0 ? [`${percent(rate)} ${words}`] : []
   })
-
-export function scriptText({ action, times, fault }: ScriptedFault): string {
-  const what = typeof fault === 'string' ? (FAULT_WORDS.get(fault) ?? fault) : `answer ${fault.status} ${fault.code}`
-  return `next ${times === 1 ? '' : `${times} `}${action} ${what}`
-}
-
-const FAULT_WORDS: ReadonlyMap<string, string> = new Map([
-  ['lost_answer', 'lose their answer'],
-  ['lost_request', 'get lost before their effect'],
-  ['empty', 'come back empty'],
-])
 
 export const isFailed = ({ status, fault }: JournalEntry): boolean => status >= 400 || fault !== null
 

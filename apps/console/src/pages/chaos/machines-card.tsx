@@ -1,3 +1,5 @@
+import type { SimMachine } from '@lcm/client/sim-client'
+import { agrees, cmlTroubles, nameOf, type Pair, pairsOf } from '@lcm/client/sim-machines'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../parts/age.tsx'
 import { NamedIcon, ShapeIcon, StatusIcon } from '../../parts/icons.tsx'
@@ -8,8 +10,7 @@ import { useConsole } from '../../parts/wiring.ts'
 import { workerHash } from '../../router.ts'
 import { toneOf } from '../../status-look.ts'
 import { MachineActions } from './machine-actions.tsx'
-import { agrees, cmlTroubles, LIKE, nameOf, type Pair, pairsOf } from './machine-view.ts'
-import type { SimMachine } from './sim-client.ts'
+import { LIKE } from './machine-view.ts'
 import type { Sim } from './use-sim.ts'
 
 const EVERY_MS = 1_000

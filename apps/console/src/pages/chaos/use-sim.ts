@@ -1,9 +1,9 @@
+import { type SimClient, simClient } from '@lcm/client/sim-client'
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { useConsole } from '../../parts/wiring.ts'
 import { failureText } from '../../wording.ts'
 import type { Deed } from './machine-view.ts'
-import { type SimClient, simClient } from './sim-client.ts'
 
 export interface Sim {
   readonly client: SimClient
@@ -14,8 +14,8 @@ export interface Sim {
 }
 
 export function useSim(base: string): Sim {
-  const { notices, nowMs } = useConsole()
-  const client = useMemo(() => simClient(base, (url, init) => fetch(url, init)), [base])
+  const { notices, nowMs, transport } = useConsole()
+  const client = useMemo(() => simClient(base, transport), [base, transport])
   const deeds = useSignal<readonly Deed[]>([])
   return {
     client,

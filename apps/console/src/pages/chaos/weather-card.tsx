@@ -1,7 +1,8 @@
+import { type FaultState, type NextFault, PRESETS, type Preset } from '@lcm/client/sim-client'
+import { scriptText } from '@lcm/client/sim-machines'
 import { useSignal } from '@preact/signals'
 import type { Read } from '../../parts/use-read.ts'
-import { scriptText, weatherOf } from './machine-view.ts'
-import { type FaultState, type NextFault, PRESETS, type Preset } from './sim-client.ts'
+import { weatherOf } from './machine-view.ts'
 import type { Sim } from './use-sim.ts'
 
 interface WeatherProps {
@@ -33,7 +34,7 @@ export function WeatherCard({ sim, faults }: WeatherProps) {
             type="button"
             class="preset"
             aria-pressed={faults.value?.preset === preset}
-            onClick={() => sim.act(`made the cloud ${preset}`, client => client.usePreset(preset))}
+            onClick={() => sim.act(`made the cloud ${preset}`, client => client.patch({ preset }))}
           >
             <strong>{preset}</strong>
             <span class="muted">{PRESET_WORDS[preset]}</span>

@@ -1,20 +1,11 @@
 import { toInstant } from '@lcm/domain/instant'
+import { NO_METRICS } from '@lcm/testkit/observations'
 import { expect, it } from 'vitest'
 import { type Metric, metricLines, rangeOf } from './metric-lines.ts'
 
 const sampleAt = (minute: number, more: Partial<Metric> = {}): Metric => ({
+  ...NO_METRICS,
   collected_at: toInstant(minute * 60_000),
-  cpu_utilization: null,
-  memory_utilization: null,
-  disk_utilization: null,
-  network_in_bytes: null,
-  network_out_bytes: null,
-  disk_read_bytes: null,
-  disk_write_bytes: null,
-  nodes_count: null,
-  cml_version: null,
-  system_health: null,
-  system_info: null,
   labs_count: null,
   ...more,
 })

@@ -1,18 +1,19 @@
 import { expect, it } from 'vitest'
 import { simClient } from './sim-client.ts'
 
+const answer = (status: number, body: string) => ({ status, headers: {}, body })
 const signal = new AbortController().signal
 
 it('asks the control API by its own words', async () => {
   const sent: string[] = []
-  const sim = simClient('/sim/v1', async (url, { method, body }) => {
+  const sim = simClient('/sim/v1', async ({ url, method, body }) => {
     sent.push([method, url, body].filter(Boolean).join(' '))
-    return Response.json({ items: ['old', 'new'] })
+    return answer(200, JSON.stringify({ items: ['old', 'new'] }))
   })
   expect(await sim.requests(2, signal)).toEqual(['new', 'old'])
   await sim.machines(signal)
   await sim.act('i-1', 'stop')
-  await sim.usePreset('hostile')
+  await sim.patch({ preset: 'hostile' })
   await sim.script('RunInstances', 2, { fault: 'lost_answer' })
   await sim.reset()
   await sim.breakCml('i-1', { network: 'cut' })
@@ -32,9 +33,11 @@ it('asks the control API by its own words', async () => {
 })
 
 it.each([
-  [Response.json({ code: 'x', message: 'it is stopped' }, { status: 409 }), 'it is stopped'],
-  [Response.json({ detail: 'sign in' }, { status: 401 }), 'sign in'],
-  [new Response('<html>', { status: 502 }), 'the simulator answered 502'],
-])('a refusal is told in its words', async (response, words) => {
-  await expect(simClient('', async () => response).machines(signal)).rejects.toThrow(words)
+  [409, '{"code":"x","message":"it is stopped"}', 'it is stopped'],
+  [401, '{"detail":"sign in"}', 'sign in'],
+  [502, '<html>', 'the simulator answered 502'],
+])('a refusal with %i is told in its words', async (status, body, words) => {
+  const refused = simClient('', async () => answer(status, body)).machines(signal)
+  await expect(refused).rejects.toThrow(words)
+  await expect(refused).rejects.toMatchObject({ name: 'SimRefusal', status })
 })
