@@ -20,7 +20,7 @@ export interface EventLog {
   readonly breaks: number
   /** How often it was told to read everything again. */
   readonly resets: number
-  /** Waits until every resource was heard of at this version or a newer one. */
+  /** Waits until every resource was heard of, or listed in the beginning, at this version or a newer one. */
   untilHeard(versions: Iterable<readonly [id: string, version: number]>): Promise<void>
   stop(): Promise<void>
 }
@@ -29,10 +29,12 @@ const RECONNECT_MS = 50
 
 /** Resolves when the first stream is open. Begins at the revision of a list unless a position is given, as clients do. */
 export async function listenTo(clients: readonly Client[], after?: string): Promise<EventLog> {
-  const from = after ?? (await revisionOf(clients))
+  // A list is as good as having heard: what changed before it is told to nobody who follows from its revision.
+  const list = after === undefined ? await listOf(clients) : { revision: after, items: [] }
+  const { revision: from } = list
   const stopping = new AbortController()
   const heard: Heard[] = []
-  const newest = new Map<string, number>()
+  const newest = new Map(list.items.map(({ id, version }) => [id, version]))
   const count = { breaks: 0, resets: 0, opened: 0 }
 
   function hear({ position, event }: PositionedEvent): void {
@@ -87,8 +89,9 @@ export async function listenTo(clients: readonly Client[], after?: string): Prom
   }
 }
 
-async function revisionOf([client]: readonly Client[]): Promise<string> {
-  return (await client?.call('listWorkers', { query: { limit: 1 } }))?.revision ?? ''
+async function listOf([client]: readonly Client[]) {
+  if (client === undefined) throw new Error('There is nobody to listen to.')
+  return client.call('listWorkers', { query: { limit: 1000 } })
 }
 
 /** Versions of one resource that did not grow from one event to the next. There must be none. */
