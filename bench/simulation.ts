@@ -9,11 +9,11 @@ const { values } = parseArgs({
   options: { hours: { type: 'string', default: '24' }, workers: { type: 'string', default: '100' } },
 })
 const BAR_SECONDS = 30
-const MAIN = fileURLToPath(new URL('../simulation/main.ts', import.meta.url))
+const SIM = fileURLToPath(new URL('../tools/sim.mjs', import.meta.url))
 /** The last line of its output. Seconds are of CPU, so other work on the machine counts less. */
 const Summary = z.object({ failures: z.number(), seconds: z.number(), worker_hours_per_second: z.number() })
 
-const args = ['--import', 'tsx', MAIN, '--seed', '1', '--hours', values.hours, '--workers', values.workers]
+const args = [SIM, '--seed', '1', '--hours', values.hours, '--workers', values.workers]
 const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
 const summary = Summary.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''))
 const size = `${values.workers} workers for ${values.hours} virtual hours`

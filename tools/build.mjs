@@ -1,16 +1,14 @@
 // Bundles the command and the console into the folder given. Called by setup.mjs, which knows when that is needed.
 import { chmodSync, readFileSync } from 'node:fs'
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { build } from 'vite'
+import { isInstalled } from './installed.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const out = resolve(process.argv[2])
 const entry = join(root, 'apps/cli/src/main.ts')
-
-/** Our packages export TypeScript and are bundled; what npm installed stays where it is and is found from dist. */
-const isInstalled = id => !id.startsWith('.') && !id.startsWith('@lcm/') && !id.startsWith('\0') && !isAbsolute(id)
 
 try {
   await bundleCommand()

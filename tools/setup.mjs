@@ -22,7 +22,15 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 export const cache = join(root, '.cache')
 
 const BUILD_STAMP = join(root, 'dist', '.stamp')
-const BUILD_INPUTS = ['packages', 'apps', 'package.json', 'package-lock.json', 'tsconfig.json', 'tools/build.mjs']
+const BUILD_INPUTS = [
+  'packages',
+  'apps',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tools/build.mjs',
+  'tools/installed.mjs',
+]
 const NOT_BUILT = /(^|\/)(node_modules|dist)$|\.test\.tsx?$|\.md$/
 const TAIL_LINES = 25
 

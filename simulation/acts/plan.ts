@@ -56,7 +56,7 @@ function spells({ hours, pace }: RunSize, random: SeededRandom): Spell[] {
   if (pace === 'brisk') return [{ fromMs: 0, toMs: endMs, isStorm: true }]
   const all: Spell[] = []
   for (let fromMs = 0, isStorm = false; fromMs < endMs; isStorm = !isStorm) {
-    const lengthMs = isStorm ? (10 + random.int(30)) * MINUTE_MS : (30 + random.int(120)) * MINUTE_MS
+    const lengthMs = isStorm ? (10 + random.int(30)) * MINUTE_MS : (60 + random.int(180)) * MINUTE_MS
     all.push({ fromMs, toMs: Math.min(endMs, fromMs + lengthMs), isStorm })
     fromMs += lengthMs
   }

@@ -7,21 +7,33 @@ export interface Routed {
   readonly params: Record<string, string>
 }
 
-const TABLE = Object.entries<RouteSpec>(ROUTES).map(([name, spec]) => ({ name, spec, match: matcher(spec.path) }))
+interface Entry {
+  readonly name: string
+  readonly spec: RouteSpec
+  readonly parts: readonly string[]
+}
+
+/** By the number of their parts and the first of them, which is always written out: few are left to compare. */
+const TABLE = new Map<string, Entry[]>()
+for (const [name, spec] of Object.entries<RouteSpec>(ROUTES)) {
+  const parts = spec.path.split('/')
+  TABLE.set(shelfOf(parts), [...(TABLE.get(shelfOf(parts)) ?? []), { name, spec, parts }])
+}
+
+function shelfOf(parts: readonly string[]): string {
+  return `${parts.length} ${parts[1]}`
+}
 
 /** The route of the contract that a request means. */
 export function findRoute(method: string, pathname: string): Routed {
   if (!pathname.startsWith(`${API_PREFIX}/`)) throw new ProblemError('not_found', `nothing is at ${pathname}`)
-  const path = pathname.slice(API_PREFIX.length)
-  const matching = TABLE.flatMap(({ name, spec, match }) => {
-    const params = match(path)
-    return params ? [{ name, spec, params }] : []
-  })
+  const given = pathname.slice(API_PREFIX.length).split('/')
+  const matching = (TABLE.get(shelfOf(given)) ?? []).filter(({ parts }) => isMatch(parts, given))
   // A path that is written out stands for itself, never for somebody's id.
-  const writtenOut = matching.filter(({ params }) => Object.keys(params).length === 0)
+  const writtenOut = matching.filter(({ parts }) => !parts.some(isParameter))
   const found = writtenOut.length > 0 ? writtenOut : matching
   const chosen = found.find(each => each.spec.method === method)
-  if (chosen) return chosen
+  if (chosen) return { name: chosen.name, spec: chosen.spec, params: paramsOf(chosen.parts, given) }
   if (found.length === 0) throw new ProblemError('not_found', `nothing is at ${pathname}`)
   throw methodNotAllowed(
     pathname,
@@ -35,21 +47,16 @@ export function methodNotAllowed(pathname: string, method: string, allow: readon
   return new ProblemError('method_not_allowed', detail, undefined, { allow })
 }
 
-/** Matches a path such as `/workers/{id}` and answers its parameters. */
-function matcher(path: string): (candidate: string) => Record<string, string> | null {
-  const parts = path.split('/')
-  return candidate => {
-    const given = candidate.split('/')
-    if (given.length !== parts.length) return null
-    const params: Record<string, string> = {}
-    for (const [index, part] of parts.entries()) {
-      const value = given[index] ?? ''
-      if (part.startsWith('{') && value !== '') params[part.slice(1, -1)] = decoded(value)
-      else if (part !== value) return null
-    }
-    return params
-  }
-}
+const isParameter = (part: string): boolean => part.startsWith('{')
+
+/** Whether a path such as `/workers/{id}` is meant. */
+const isMatch = (parts: readonly string[], given: readonly string[]): boolean =>
+  parts.every((part, index) => (isParameter(part) ? given[index] !== '' : part === given[index]))
+
+const paramsOf = (parts: readonly string[], given: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    parts.flatMap((part, index) => (isParameter(part) ? [[part.slice(1, -1), decoded(given[index] ?? '')]] : [])),
+  )
 
 function decoded(segment: string): string {
   try {

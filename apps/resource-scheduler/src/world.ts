@@ -1,11 +1,12 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
-import { SETTING_DEFAULTS, SettingValues } from '@lcm/domain/fleet/settings'
+import type { SettingValues } from '@lcm/domain/fleet/settings'
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { readSettings } from '@lcm/service/settings-now'
 import type { KnownDefinitions } from './known-definitions.ts'
 
 /** Everything that one cycle rests on. */
@@ -62,11 +63,4 @@ async function workerById(client: Client, id: string, signal: AbortSignal): Prom
     if (isProblem(error, 'not_found')) return null
     throw error
   }
-}
-
-async function readSettings(client: Client, signal: AbortSignal): Promise<SettingValues> {
-  const { settings } = await client.call('getSettings', { signal })
-  const given = Object.fromEntries(Object.entries(settings).map(([name, { value }]) => [name, value]))
-  // A setting that only a newer API knows is none of ours.
-  return SettingValues.strip().parse({ ...SETTING_DEFAULTS, ...given })
 }

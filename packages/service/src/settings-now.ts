@@ -5,6 +5,9 @@ import type { Clock } from '@lcm/runtime/clock'
 /** How old what is known of the settings may be. */
 const FRESH_MS = 10_000
 
+/** A setting that only a newer API knows is none of ours. */
+const KNOWN = SettingValues.strip()
+
 export interface SettingsNow {
   /** Rejects when they were never read; later the last known ones hold while the API is away. */
   read(signal: AbortSignal): Promise<SettingValues>
@@ -15,10 +18,7 @@ export function settingsNow({ client, clock }: { client: Client; clock: Clock })
   let asking: Promise<SettingValues> | null = null
 
   async function ask(signal: AbortSignal): Promise<SettingValues> {
-    const { settings } = await client.call('getSettings', { signal })
-    const given = Object.fromEntries(Object.entries(settings).map(([name, { value }]) => [name, value]))
-    // A setting that only a newer API knows is none of ours.
-    const values = SettingValues.strip().parse({ ...SETTING_DEFAULTS, ...given })
+    const values = await readSettings(client, signal)
     known = { atMs: clock.monotonic(), values }
     return values
   }
@@ -37,4 +37,10 @@ export function settingsNow({ client, clock }: { client: Client; clock: Clock })
       }
     },
   }
+}
+
+export async function readSettings(client: Client, signal: AbortSignal): Promise<SettingValues> {
+  const { settings } = await client.call('getSettings', { signal })
+  const given = Object.fromEntries(Object.entries(settings).map(([name, { value }]) => [name, value]))
+  return KNOWN.parse({ ...SETTING_DEFAULTS, ...given })
 }

@@ -12,21 +12,25 @@ export function bell(
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Bell {
   let pending = true
-  let nap = new AbortController()
+  let wake = (): void => undefined
   const close = listen(() => {
     pending = true
-    nap.abort()
+    wake()
   })
+  const nap = (ms: number) =>
+    new Promise<void>(resolve => {
+      wake = () => {
+        cancel()
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      const cancel = clock.after(ms, wake)
+      signal.addEventListener('abort', wake)
+    })
   return {
     close,
     async ring(ms) {
-      if (!pending && !signal.aborted) {
-        nap = new AbortController()
-        const stop = () => nap.abort()
-        signal.addEventListener('abort', stop)
-        await clock.sleep(ms, nap.signal)
-        signal.removeEventListener('abort', stop)
-      }
+      if (!pending && !signal.aborted) await nap(ms)
       const rang = pending
       pending = false
       return rang

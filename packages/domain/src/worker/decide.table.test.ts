@@ -2,6 +2,7 @@ import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { bootReached, withBoot } from './boot.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { type Ec2Sight, type Observation, WORKER_POLICY } from './observation.ts'
@@ -282,5 +283,22 @@ describe('the sweep of a new leader, of a worker on record as STOPPED', () => {
   it('EC2 running, as wanted: RUNNING at once, and of use once its CML is ready', () => {
     const { action } = decide(stopped(), ec2('running'))
     expect(action).toMatchObject({ changes: { status: 'RUNNING', service_status: 'STARTING' } })
+  })
+})
+
+describe('a CML that has gone silent', () => {
+  const silent = { stage: 'TLS', ready_streak: 0, version: null, certificate_sha256: null, detail: 'refused' } as const
+  const silentFor = (ms: number, cml: NonNullable<Observation['cml']> = silent) => {
+    const conditions = withBoot([], bootReached(silent.stage), SOON - ms, silent.detail)
+    const known = { ...onMachine().cml, ready: false }
+    return decide(onMachine({ service_status: 'UNAVAILABLE', conditions, cml: known }), ec2('running'), { cml }).action
+  }
+
+  it('is asked less often the longer it lasts, and as often as ever once it answers', () => {
+    expect(silentFor(5_000)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.probeIntervalMs })
+    expect(silentFor(80_000)).toEqual({ kind: 'wait', afterMs: 20_000 })
+    expect(silentFor(3_600_000)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.lookAgainMsMax })
+    const answers = { ...silent, stage: 'API', detail: '' } as const
+    expect(silentFor(3_600_000, answers)).toMatchObject({ kind: 'write', afterMs: WORKER_POLICY.probeIntervalMs })
   })
 })

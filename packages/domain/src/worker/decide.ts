@@ -300,7 +300,15 @@ function decideService(seen: Seen): Decision | null {
   if (cml.ready_streak >= policy.readyAnswers)
     return announce({ ...changes, service_status: 'AVAILABLE' }, 'CML is ready')
   const because = bootWords(bootReached(cml.stage), cml.detail)
-  return isEmpty(changes) ? wait(policy.probeIntervalMs, because) : write(changes, policy.probeIntervalMs, because)
+  if (!isEmpty(changes)) return write(changes, policy.probeIntervalMs, because)
+  return wait(cml.stage === 'READY' ? policy.probeIntervalMs : askSilent(seen), because)
+}
+
+/** Whoever has been silent for long, such as one whose certificate somebody has to look at, is asked less often. */
+function askSilent({ worker, policy, nowMs }: Seen): number {
+  const since = worker.conditions.find(({ type }) => type === 'CmlReady')?.since
+  const silentMs = since === undefined ? 0 : nowMs - toMs(since)
+  return Math.min(policy.lookAgainMsMax, Math.max(policy.probeIntervalMs, silentMs / 4))
 }
 
 const unblocked = (worker: Worker): Condition[] => withoutCondition(worker.conditions, CONDITION.blocked)
