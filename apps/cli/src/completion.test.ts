@@ -26,6 +26,9 @@ it('offers commands, nouns and options', async () => {
   expect(await offered('terminate', 'worker', 'metal-1', '--y')).toEqual(['--yes'])
   expect(await offered('get', 'workers', '--u')).toEqual(['--url'])
   expect(await offered('get', 'workers', '-o', '')).toEqual(['table', 'json', 'yaml', 'name'])
+  expect(await offered('get', 'workers', '--output=j')).toEqual(['--output=json'])
+  expect(await offered('get', 'workers', '--output', '=', 'j')).toEqual(['json'])
+  expect(await offered('get', 'workers', '--watch=')).toEqual([])
   expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish'])
   expect(await offered('serve', 'c')).toEqual(['control-plane-api'])
 })
@@ -36,6 +39,7 @@ it('offers the names of what there is', async () => {
   expect(await offered('get', '--watch', 'workers', '')).toEqual(['metal-1'])
   expect(await offered('book', 't')).toEqual(['two-routers'])
   expect(await offered('create', 'worker', '--template', '')).toEqual(['metal'])
+  expect(await offered('create', 'worker', '--template=')).toEqual(['--template=metal'])
   expect(await offered('get', 'templates', '')).toEqual(['metal'])
   expect(await offered('stop', 'worker', 'metal-1', '')).toEqual([])
 })
@@ -59,18 +63,57 @@ async function script(name: string): Promise<string> {
   return out()
 }
 
-it('is asked by bash with the words as they were typed', async () => {
-  const lcm = `lcm() { [ "$1 $2" = "__complete --" ] && printf '%s\\n' "\${@:3}" "$((\${#@} - 2)) words" "two words"; }`
-  const ask = `COMP_WORDS=(lcm get 'a b' ''); COMP_CWORD=3; _lcm; printf '<%s>' "\${COMPREPLY[@]}"`
-  const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', `${lcm}\n${await script('bash')}\n${ask}`], {
+/** What a shell prints that has read the script and then does this. */
+async function printed(name: string, before: string, after: string, flags: readonly string[]): Promise<string> {
+  const text = `${before}\n${await script(name)}\n${after}`
+  const { stdout, stderr } = spawnSync(name, [...flags, '-c', text], {
     encoding: 'utf8',
   })
   expect(stderr).toBe('')
-  expect(stdout).toBe('<get><a b><3 words><two words>')
+  return stdout
+}
+
+const isThere = (name: string): boolean => spawnSync(name, ['--version']).status === 0
+
+it('is asked by bash with the words as they were typed', async () => {
+  const lcm = `lcm() { [ "$1 $2" = "__complete --" ] && printf '%s\\n' "\${@:3}" "$((\${#@} - 2)) words" "two words"; }`
+  const offers = (words: string, at: number) =>
+    printed('bash', lcm, `COMP_WORDS=(lcm ${words}); COMP_CWORD=${at}; _lcm; printf '<%s>' "\${COMPREPLY[@]}"`, [
+      '--norc',
+    ])
+  expect(await offers(`get 'a b' ''`, 3)).toBe('<get><a b><3 words><two words>')
+  expect(await offers('g', 1)).toBe('<g>')
+  expect(await offers('get -o =', 3)).toBe('<get><-o><3 words><two words>')
 })
 
-it('has a script for zsh and fish too, and for no other shell', async () => {
-  expect(await script('zsh')).toContain('compdef _lcm lcm')
-  expect(await script('fish')).toContain('complete -c lcm')
+it.skipIf(!isThere('zsh'))(
+  'is asked by zsh with the words as they were typed (skipped where there is no zsh)',
+  async () => {
+    const lcm = `lcm() { [[ "$1 $2 $6" = "__complete -- " ]] && printf '%s\\n' "$3" "$4" "" "two words" }
+compdef() { :; }; compset() { :; }; _files() { printf '<files>' }; compadd() { shift; printf '<%s>' "$@" }`
+    const offers = (words: string, at: number) =>
+      printed('zsh', lcm, `words=(lcm ${words}); CURRENT=${at}; _lcm`, ['-f'])
+    expect(await offers(`get 'a b' '' later`, 4)).toBe('<get><a b><two words>')
+    expect(await offers('get a b c', 5)).toBe('<files>')
+  },
+)
+
+it.skipIf(!isThere('fish'))(
+  'is asked by fish with the words as they were typed (skipped where there is no fish)',
+  async () => {
+    const lcm = `function lcm; test "$argv[3]" = get; and printf '%s\\n' $argv[3..] (count $argv)' words' 'two words'; end`
+    const offers = (line: string) => printed('fish', lcm, `complete -C "lcm ${line}"`, ['--no-config'])
+    expect((await offers("get 'a b' ")).split('\n').filter(Boolean).toSorted()).toEqual([
+      '5 words',
+      'a b',
+      'get',
+      'two words',
+    ])
+    expect(await offers('apply --file /et')).toBe('/etc/\n')
+    expect(await offers('apply --file=/et')).toBe('--file=/etc/\n')
+  },
+)
+
+it('has a script for no other shell', async () => {
   expect(await run(['completion', 'csh'], capturedShell().shell)).toBe(2)
 })

@@ -11,23 +11,27 @@ export interface Offer {
   readonly words: readonly string[]
   /** Such as `worker`; null where nothing of the kind is asked for. */
   readonly noun: string | null
+  /** What stands before each of them in the same word: `--output=` in `--output=j`. */
+  readonly prefix: string
 }
 
-const NOTHING: Offer = { words: [], noun: null }
+const NOTHING: Offer = { words: [], noun: null, prefix: '' }
 
 /** What may follow these words, of which the last is being typed. */
 export function offerFor(program: Command, typed: readonly string[]): Offer {
   const before = typed.slice(0, -1)
   const current = typed.at(-1) ?? ''
-  const { command, operands, pending } = walked(program, before)
-  if (pending !== null) return { words: pending.choices, noun: nounOf(pending.name) }
-  if (current.startsWith('-')) return { words: flagsOf(command, program), noun: null }
+  const prefix = /^--[^=]+=/.exec(current)?.[0] ?? ''
+  const { command, operands, pending } = walked(program, prefix === '' ? before : [...before, prefix.slice(0, -1)])
+  if (pending !== null) return { words: pending.choices, noun: nounOf(pending.name), prefix }
+  if (prefix !== '') return NOTHING
+  if (current.startsWith('-')) return { ...NOTHING, words: flagsOf(command, program) }
   const nested = command.commands.filter(each => !each.name().startsWith('__'))
-  if (nested.length > 0) return { words: nested.flatMap(each => [each.name(), ...each.aliases()]), noun: null }
+  if (nested.length > 0) return { ...NOTHING, words: nested.flatMap(each => [each.name(), ...each.aliases()]) }
   const at = Math.min(operands, command.registeredArguments.length - 1)
   const argument = command.registeredArguments[at]
   if (argument === undefined || (operands > at && !argument.variadic)) return NOTHING
-  return { words: argument.argChoices ?? [], noun: nounOf(argument.name(), command.name()) }
+  return { ...NOTHING, words: argument.argChoices ?? [], noun: nounOf(argument.name(), command.name()) }
 }
 
 interface Walked {
@@ -45,7 +49,8 @@ function walked(program: Command, words: readonly string[]): Walked {
 }
 
 function stepped(program: Command, { command, operands, pending }: Walked, word: string): Walked {
-  if (pending !== null) return { command, operands, pending: null }
+  // Bash takes `--output=json` apart into three words.
+  if (pending !== null) return { command, operands, pending: word === '=' ? pending : null }
   if (word.startsWith('-')) {
     const option = [...command.options, ...program.options].find(each => each.long === word || each.short === word)
     const takes = option !== undefined && (option.required || option.optional)
@@ -74,23 +79,30 @@ function nounOf(name: string, command = ''): string | null {
 
 const SCRIPTS: Readonly<Record<ShellName, string>> = {
   bash: `_lcm() {
-  local IFS=$'\\n' words
-  words=$(lcm ${COMPLETE} -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  local IFS=$'\\n' typing=\${COMP_WORDS[COMP_CWORD]} words
+  [ "$typing" = = ] && typing=
+  words=$(lcm ${COMPLETE} -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" "$typing" 2>/dev/null) || return
+  COMPREPLY=($(compgen -W "$words" -- "$typing"))
 }
 complete -o default -F _lcm lcm`,
   zsh: `_lcm() {
   local -a offered
   offered=("\${(@f)$(lcm ${COMPLETE} -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
   offered=("\${(@)offered:#}")
-  if (( \${#offered} )); then compadd -- "\${(@)offered}"; else _files; fi
+  if (( \${#offered} )); then compadd -- "\${(@)offered}"; else compset -P '--*='; _files; fi
 }
 compdef _lcm lcm`,
   fish: `function __lcm_offers
   set -l typed (commandline -opc) (commandline -ct)
-  lcm ${COMPLETE} -- $typed[2..-1] 2>/dev/null
+  set -l offered (lcm ${COMPLETE} -- $typed[2..-1] 2>/dev/null)
+  if set -q offered[1]
+    printf '%s\\n' $offered
+  else
+    set -l option (string match -r -- '^--[^=]+=' $typed[-1])
+    printf "$option%s\\n" (__fish_complete_path (string replace -- "$option" '' $typed[-1]))
+  end
 end
-complete -c lcm -a '(__lcm_offers)'`,
+complete -c lcm -f -a '(__lcm_offers)'`,
 }
 
 /** A script that makes a shell ask `lcm` itself what may follow, so that it also knows the names of things. */

@@ -1,5 +1,5 @@
 import { UnreachableError } from '@lcm/client/api-error'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help, type Option } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { COMPLETE } from './completion.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
@@ -293,7 +293,7 @@ function makeProgram(shell: Shell): Command {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, optionDescription: describedOption })
     .showHelpAfterError('Add --help to see how it is used.')
     .addHelpText('after', EXAMPLES)
   addGlobalOptions(program)
@@ -305,6 +305,12 @@ function makeProgram(shell: Shell): Command {
     return fresh
   }
   return program.hook('preSubcommand', (_, command) => define(command, shell, whole))
+}
+
+/** Commander itself would not tell which options can't be left out. */
+function describedOption(option: Option): string {
+  const text = new Help().optionDescription(option)
+  return option.mandatory ? `${text} (required)` : text
 }
 
 async function define(command: Command, shell: Shell, whole: () => Promise<Command>): Promise<void> {

@@ -2,6 +2,7 @@ import { readList } from '@lcm/client/lists'
 import type { Token } from '@lcm/domain/token'
 import { onlyOne } from './find.ts'
 import type { Kind } from './kinds.ts'
+import { distanceOf } from './lablets/session-view.ts'
 import type { ResourceView } from './resource-view.ts'
 import { ageOf } from './worker-view.ts'
 
@@ -12,7 +13,7 @@ const TOKEN_VIEW: ResourceView<Token> = {
     { title: 'ID', text: token => token.id },
     { title: 'ROLE', text: token => token.role },
     { title: 'SERVICE', text: token => token.service ?? '' },
-    { title: 'EXPIRES', text: token => token.expires_at ?? '' },
+    { title: 'EXPIRES', text: token => (token.expires_at === null ? 'never' : distanceOf(token.expires_at, nowMs)) },
     { title: 'AGE', text: token => ageOf(token.created_at, nowMs) },
   ],
   whenEmpty: 'there are no tokens: make one with `lcm create token --role ROLE --name NAME`',

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
@@ -145,6 +146,7 @@ describe('a login', () => {
     }
     expect(await page.getByRole('button', { name: 'Log out' }).count()).toBe(0)
     expect(await page.getByRole('navigation', { name: 'Pages' }).count()).toBe(0)
+    expect(await page.getByRole('link', { name: 'Sign in with your account' }).count()).toBe(0)
     await screenshot(page, 'signed-out-light')
     expect(await seriousViolations(page)).toEqual([])
     await logIn(page.context(), inject('product'))
@@ -152,6 +154,21 @@ describe('a login', () => {
     await rowOf(page, 'metal-1').waitFor()
     await badge(page, 'Live').waitFor()
     expect(await isMarked(page)).toBe(true)
+  })
+})
+
+describe('where an identity provider is set up', () => {
+  it('offers to sign in by it', async () => {
+    const { page } = await open({ at: '#/workers' })
+    await page.route('**/api/v1/info', route => {
+      const problem = new ProblemError('unauthenticated', 'sign in', undefined, { signIn: '/login' }).toProblem('/')
+      return route.fulfill({ status: 401, contentType: PROBLEM_MEDIA_TYPE, json: problem })
+    })
+    await page.reload()
+    const link = page.getByRole('link', { name: 'Sign in with your account' })
+    await link.waitFor()
+    expect(await link.getAttribute('href')).toBe('/login')
+    expect(await seriousViolations(page)).toEqual([])
   })
 })
 

@@ -19,7 +19,7 @@ const book = (definition: string, startInMinutes = 0, minutes = 30) => {
 }
 /** Comes with a token of their own instead of the cookie. */
 async function openAsUser(at: string) {
-  const { page } = await open()
+  const { page } = await open({ isFresh: true })
   const { secret } = await api().call('createToken', { body: { name: `user-${systemClock.now()}`, role: 'user' } })
   await page.context().clearCookies()
   await page.setExtraHTTPHeaders({ authorization: `Bearer ${secret}` })

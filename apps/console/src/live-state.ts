@@ -10,7 +10,9 @@ export type Info = AnswerOf<'info'>
 
 /** How the console learns of changes right now. `polling`: lists come, the event stream does not. */
 export type Connection =
-  | { readonly state: 'connecting' | 'live' | 'signed-out' }
+  | { readonly state: 'connecting' | 'live' }
+  /** Where people sign in by their identity provider; null where there is none. */
+  | { readonly state: 'signed-out'; readonly signIn: string | null }
   /** When it is tried again is by the server's clock, as all times that are shown. */
   | { readonly state: 'reconnecting' | 'polling' | 'offline'; readonly because: string; readonly retryAtMs: number }
 

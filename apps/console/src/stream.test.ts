@@ -249,9 +249,10 @@ describe('signed out', () => {
     api.mode = 'signed-out'
     api.breakStream()
     await clock.advance(1_000)
-    expect(connection()).toEqual({ state: 'signed-out' })
+    expect(connection()).toEqual({ state: 'signed-out', signIn: null })
+    api.signIn = '/login'
     await clock.advance(60_000)
-    expect(connection()).toEqual({ state: 'signed-out' })
+    expect(connection()).toEqual({ state: 'signed-out', signIn: '/login' })
     api.mode = 'up'
     api.role = 'user'
     await clock.advance(5_000)

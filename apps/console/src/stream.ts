@@ -67,7 +67,7 @@ export function liveStream(deps: StreamDeps): LiveStream {
         if (signal.aborted) break
         const waitMs = noteFailure(progress, error)
         state.connection.value = isSignedOut(error)
-          ? { state: 'signed-out' }
+          ? { state: 'signed-out', signIn: error.problem.sign_in ?? null }
           : brokenConnection(progress, server.now() + waitMs)
         waiting = new AbortController()
         await clock.sleep(waitMs, waiting.signal)
@@ -77,7 +77,7 @@ export function liveStream(deps: StreamDeps): LiveStream {
   }
 }
 
-const isSignedOut = (error: unknown) => error instanceof ApiError && error.problem.status === 401
+const isSignedOut = (error: unknown): error is ApiError => error instanceof ApiError && error.problem.status === 401
 const isPolling = (progress: Progress) => progress.failures >= FAILURES_BEFORE_POLLING
 
 /** Answers how long to wait. Whoever signs in next may be somebody else, so then everything is read again. */

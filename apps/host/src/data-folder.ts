@@ -35,6 +35,9 @@ export interface DataFolder {
   release(): void
 }
 
+/** Whether no LCM has ever kept anything there. */
+export const isNewFolder = (path: string): boolean => !existsSync(join(path, 'fleet-id'))
+
 /** Refuses a folder that is bound to another cloud: there its whole fleet would be missing, and be written off. */
 export function openDataFolder(given: string, cloud: string): DataFolder {
   const path = resolve(given)

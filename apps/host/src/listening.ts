@@ -1,3 +1,4 @@
+import { createServer } from 'node:net'
 import type { Dispatch } from '@lcm/contract/wire'
 import { type RunningServer, startServer } from '@lcm/control-plane-api/server'
 import { aborted, type HostedService } from '@lcm/runtime'
@@ -38,6 +39,24 @@ export async function openSharedStore(uri: string): Promise<Store> {
 
 const asStartupError = (cause: unknown): unknown =>
   cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
+
+const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1']
+const NO_SUCH_ADDRESS = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
+
+/** Asked before anything is written, so that a start that can't be leaves nothing behind. */
+export async function refuseTakenPort(port: number): Promise<void> {
+  for (const address of LOOPBACK_ADDRESSES) {
+    const failure = await failureToListen(address, port)
+    if (failure !== null && !NO_SUCH_ADDRESS.includes(failure.code ?? '')) throw explained(failure, port)
+  }
+}
+
+const failureToListen = (address: string, port: number) =>
+  new Promise<NodeJS.ErrnoException | null>(resolve => {
+    const server = createServer()
+    server.once('error', resolve)
+    server.listen(port, address, () => server.close(() => resolve(null)))
+  })
 
 export async function listen(
   dispatch: Dispatch,

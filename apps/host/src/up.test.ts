@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -176,7 +176,9 @@ describe('a start that can not be', () => {
     await new Promise<void>(resolve => other.listen(0, 'localhost', resolve))
     const address = other.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    expect(await refusal(options(scratch(), { port }))).toContain(`port ${port} is in use`)
+    const dataDir = scratch()
+    expect(await refusal(options(join(dataDir, 'new'), { port }))).toContain(`port ${port} is in use`)
+    expect(readdirSync(dataDir)).toEqual([])
     other.close()
   })
 

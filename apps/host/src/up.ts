@@ -24,7 +24,7 @@ import { backupsOf } from './backup.ts'
 import { closingAfter, ENDING } from './closing.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import type { ComposedController, ControllerParts } from './controller-composition.ts'
-import { type DataFolder, openDataFolder } from './data-folder.ts'
+import { type DataFolder, isNewFolder, openDataFolder } from './data-folder.ts'
 import {
   labletLoopsOf,
   loopsOf,
@@ -37,7 +37,7 @@ import {
   webhookOf,
 } from './environment.ts'
 import { createFirstFleet } from './first-fleet.ts'
-import { listen, openStore, served } from './listening.ts'
+import { listen, openStore, refuseTakenPort, served } from './listening.ts'
 import { regionsFrom } from './region-file.ts'
 import { holdRestoredFleet } from './restored.ts'
 import {
@@ -94,6 +94,7 @@ export function up(options: UpOptions, io: Io): Promise<void> {
       () => settingsEnvironment(options.env),
     )
     for (const line of unknownVariables(options.env)) io.err(line)
+    if (isNewFolder(options.dataDir)) await refuseTakenPort(options.port ?? PORT)
     const folder = openDataFolder(options.dataDir, options.cloud)
     onClose(() => folder.release())
     const store = openStore(folder.file('lcm.sqlite'))

@@ -1,4 +1,5 @@
 import type { SchedulingStep } from '@lcm/domain/session/scheduling'
+import { unschedulable } from '@lcm/domain/session/unschedulable'
 
 const REASON_CHARS_MAX = 1000
 
@@ -8,7 +9,7 @@ export function reasonOf(
   refusal: string | null,
 ): string {
   const refused = refusal === null ? because : `${because}, and refused: ${refusal}`
-  return (forGood ? `unschedulable: ${refused}` : refused).slice(0, REASON_CHARS_MAX)
+  return (forGood ? unschedulable(refused) : refused).slice(0, REASON_CHARS_MAX)
 }
 
 /** Seconds run by themselves; telling each would be a write a cycle. */

@@ -276,15 +276,20 @@ export const Problem = z.object({
   code: z.string(),
   instance: z.string().optional(),
   errors: z.array(z.object({ path: z.string(), message: z.string(), line: z.int().positive().optional() })).optional(),
+  sign_in: z
+    .string()
+    .optional()
+    .describe('With `unauthenticated`: where a browser signs in by the identity provider, if there is one'),
 })
 export type Problem = z.infer<typeof Problem>
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 
-/** What a refusal says in headers of its own. */
+/** What a refusal says besides, in headers or members of its own. */
 export interface Advice {
   readonly retryAfterSeconds?: number
   readonly allow?: readonly string[]
+  readonly signIn?: string
 }
 
 /** Thrown by commands and queries; the edge turns it into an answer. `detail` is a sentence a person can act on. */
@@ -296,6 +301,8 @@ export class ProblemError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** The methods that the path does take. */
   readonly allow: readonly string[] | undefined
+  /** Where a browser signs in by the identity provider. */
+  readonly signIn: string | undefined
 
   constructor(code: ProblemCode, detail: string, errors?: Problem['errors'], advice: Advice = {}) {
     super(detail)
@@ -303,6 +310,7 @@ export class ProblemError extends Error {
     this.errors = errors
     this.retryAfterSeconds = advice.retryAfterSeconds
     this.allow = advice.allow
+    this.signIn = advice.signIn
   }
 
   toProblem(instance: string): Problem {
@@ -315,6 +323,10 @@ export class ProblemError extends Error {
       code: this.code,
       instance,
     }
-    return this.errors ? { ...problem, errors: this.errors } : problem
+    return {
+      ...problem,
+      ...(this.errors && { errors: this.errors }),
+      ...(this.signIn !== undefined && { sign_in: this.signIn }),
+    }
   }
 }

@@ -30,7 +30,7 @@ export const SYSTEM_ROUTES = {
   deleteToken: {
     method: 'DELETE',
     path: '/tokens/{id}',
-    summary: 'Make a token worthless',
+    summary: 'Take a token back: nobody gets in with it any more',
     access: ADMINS,
     status: 204,
     answer: null,

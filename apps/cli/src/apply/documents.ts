@@ -34,6 +34,8 @@ export interface Source {
   readonly text: string
   /** Files that it names are looked for here. */
   readonly folder: string
+  /** Null where it is no file. */
+  readonly path: string | null
 }
 
 const READABLE = /\.(ya?ml|json)$/
@@ -43,7 +45,7 @@ export async function readSources(place: string, readInput: (() => Promise<strin
   if (place === '-') {
     if (readInput === null)
       throw new CliError(EXIT.usage, 'nothing comes from standard input: name a file with -f, or pipe one in')
-    return [{ name: 'standard input', text: await readInput(), folder: '.' }]
+    return [{ name: 'standard input', text: await readInput(), folder: '.', path: null }]
   }
   const found = await stat(place).catch(unreadable(place))
   if (!found.isDirectory()) return [await sourceAt(place)]
@@ -56,6 +58,7 @@ const sourceAt = async (file: string): Promise<Source> => ({
   name: file,
   text: await readFile(file, 'utf8').catch(unreadable(file)),
   folder: dirname(resolve(file)),
+  path: resolve(file),
 })
 
 const unreadable = (place: string) => (error: NodeJS.ErrnoException) => {
@@ -67,7 +70,12 @@ const unreadable = (place: string) => (error: NodeJS.ErrnoException) => {
 
 /** Everything that the sources want. All that is wrong with them is told at once. */
 export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> {
-  const read = (await Promise.all(sources.map(documentsIn))).flat()
+  const parsed = sources.map(source => ({ source, documents: parsedIn(source) }))
+  const named = new Set(parsed.flatMap(({ source, documents }) => topologiesNamedIn(source, documents)))
+  const isNamed = ({ source: { path }, documents }: (typeof parsed)[number]) =>
+    path !== null && named.has(path) && !documents.some(({ value }) => isFields(value) && 'kind' in value)
+  const said = parsed.filter(each => !isNamed(each))
+  const read = (await Promise.all(said.map(({ source, documents }) => wantedOf(source, documents)))).flat()
   const wanted = read.filter(each => typeof each !== 'string')
   const wrong = [...read.filter(each => typeof each === 'string'), ...repeated(wanted)]
   if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was done: mend these and repeat', wrong)
@@ -81,18 +89,35 @@ const repeated = (wanted: readonly Wanted[]): string[] =>
     .filter((one, at) => wanted.findIndex(other => other.kind === one.kind && other.name === one.name) < at)
     .map(({ kind, name }) => `${kind} ${name}: it is said twice`)
 
-/** What is wrong is a line of text. */
-async function documentsIn(source: Source): Promise<(Wanted | string)[]> {
-  const documents = parseAllDocuments(source.text, { uniqueKeys: true })
+interface Parsed {
+  /** Null where there is none. */
+  readonly value: unknown
+  readonly error: string | null
+}
+
+function parsedIn({ text }: Source): Parsed[] {
+  const documents = parseAllDocuments(text, { uniqueKeys: true })
   if (!Array.isArray(documents)) return []
-  const parsed = documents.map(async (document, index) => {
+  return documents.map(document => {
+    const error = document.errors[0]?.message.split('\n')[0] ?? null
+    return { value: error === null ? document.toJS() : null, error }
+  })
+}
+
+/** They are no documents of their own, wherever they lie. */
+const topologiesNamedIn = ({ folder }: Source, documents: readonly Parsed[]): string[] =>
+  documents.flatMap(({ value }) =>
+    isFields(value) && typeof value.topology_file === 'string' ? [resolve(folder, value.topology_file)] : [],
+  )
+
+/** What is wrong is a line of text. */
+async function wantedOf(source: Source, documents: readonly Parsed[]): Promise<(Wanted | string)[]> {
+  const wanted = documents.map(({ value, error }, index) => {
     const place = documents.length === 1 ? source.name : `${source.name}, document ${index + 1}`
-    const [error] = document.errors
-    if (error !== undefined) return [`${place}: ${error.message.split('\n')[0]}`]
-    const value: unknown = document.toJS()
+    if (error !== null) return [`${place}: ${error}`]
     return value === null ? [] : wantedIn(value, place, source.folder)
   })
-  return (await Promise.all(parsed)).flat()
+  return (await Promise.all(wanted)).flat()
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -108,15 +133,19 @@ async function wantedIn(value: unknown, place: string, folder: string): Promise<
     case 'Template':
       return asWanted('Template', CreateTemplate, without(fields, OWNED), place)
     case 'Definition':
-      return asDefinition(await withTopology(fields, folder), place)
+      return asDefinition(fields, place, folder)
     case 'Worker':
       return typeof fields.name === 'string'
         ? asWanted('Worker', CreateWorker, fields, place)
         : [`${place}: name: a worker needs one here`]
     default:
+      if (said === undefined && isFields(fields.lab)) return [`${place}: ${A_LAB}`]
       return [`${place}: kind: it must be one of ${KINDS.join(', ')}`]
   }
 }
+
+const A_LAB =
+  'it is a lab of CML: name it as topology_file in a document of kind Definition, or use `lcm create definition -f`'
 
 /** As the files of deploy/templates are. */
 const looksLikeTemplate = (fields: Fields): boolean => 'instance_types' in fields && 'ami_name_pattern' in fields
@@ -128,16 +157,20 @@ const without = (fields: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 
 /** A topology may be text, stand in a file of its own, or be written out as part of the document. */
-async function withTopology({ topology_file, ...fields }: Fields, folder: string): Promise<Fields> {
+async function withTopology({ topology_file, ...fields }: Fields, folder: string): Promise<Fields | string> {
   if (typeof topology_file === 'string') {
     const file = resolve(folder, topology_file)
-    return { ...fields, topology: await readFile(file, 'utf8').catch(unreadable(file)) }
+    const read = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => error)
+    if (typeof read === 'string') return { ...fields, topology: read }
+    return `topology_file: ${file} can't be read (${read.code}): paths begin at the folder of this file`
   }
   return isFields(fields.topology) ? { ...fields, topology: stringify(fields.topology) } : fields
 }
 
 /** With the verdict on its topology that the API would give, before anything is done. */
-function asDefinition(fields: Fields, place: string): (Wanted | string)[] {
+async function asDefinition(said: Fields, place: string, folder: string): Promise<(Wanted | string)[]> {
+  const fields = await withTopology(said, folder)
+  if (typeof fields === 'string') return [`${place}: ${fields}`]
   const wanted = asWanted('Definition', CreateDefinition, fields, place)
   const { topology } = fields
   if (typeof topology !== 'string') return wanted

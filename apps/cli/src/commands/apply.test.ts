@@ -136,6 +136,27 @@ it('takes a topology from a file beside it', async () => {
   expect(api.bodies.at(-1)).toMatchObject({ name: 'bgp', topology: LAB })
 })
 
+it('takes a folder in which topologies lie beside the definitions that name them', async () => {
+  const { shell, api, out } = capturedShell()
+  await writeFile(join(folder, 'a-lab.yaml'), LAB)
+  await writeFile(join(folder, 'bgp.yaml'), 'kind: Definition\nname: bgp\ntopology_file: ./a-lab.yaml\n')
+  expect(await run(['apply', '-f', folder], shell)).toBe(0)
+  expect(out()).toBe('definition bgp created\n')
+  expect(api.bodies.at(-1)).toMatchObject({ name: 'bgp', topology: LAB })
+})
+
+it('says what to do with a topology that no definition names, and with one that is not there', async () => {
+  const { shell, err } = capturedShell()
+  const [lab, definition] = [join(folder, 'lab.yaml'), join(folder, 'bgp.yaml')]
+  await writeFile(lab, LAB)
+  await writeFile(definition, 'kind: Definition\nname: bgp\ntopology_file: nowhere.yaml\n')
+  expect(await run(['apply', '-f', folder], shell)).toBe(1)
+  expect(err().trimEnd().split('\n').slice(1)).toEqual([
+    `  ${definition}: topology_file: ${join(folder, 'nowhere.yaml')} can't be read (ENOENT): paths begin at the folder of this file`,
+    `  ${lab}: it is a lab of CML: name it as topology_file in a document of kind Definition, or use \`lcm create definition -f\``,
+  ])
+})
+
 it('changes of a living worker what can be changed, and refuses the rest with 4 before anything is done', async () => {
   const { lcm, api, out, err, written } = await applying(
     'kind: Worker\nname: one\ntemplate_name: metal\nprotected: true\nlabels: { a: b }\n',

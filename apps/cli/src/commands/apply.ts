@@ -37,6 +37,8 @@ gets its default where the thing is new. Nothing is done unless all of it can be
   instance_types: [m5zn.metal]   topology_file: bgp.yaml        template_name: metal
   …                              max_duration_minutes: 120      labels: { team: blue }
 
+A topology_file is looked for beside the document that names it; in a folder it is taken for that and for nothing else.
+
 A definition that can be booked stays as it is, and its next version takes its place. A worker that lives is tagged, labelled or
 protected anew; where it is and what it was made from can't be changed.
 

@@ -33,10 +33,11 @@ export function defineComplete(complete: Command, shell: Shell, whole: () => Pro
     .argument('[words...]', 'what was typed behind lcm; the last word is being typed')
     .action(async (words: readonly string[]) => {
       const program = await whole()
-      const { words: ours, noun } = offerFor(program, words)
+      const { words: ours, noun, prefix } = offerFor(program, words)
       const names = noun === null ? [] : await knownNames(noun, globalsIn(program, words), shell)
       const current = words.at(-1) ?? ''
-      for (const word of [...ours, ...names]) if (word.startsWith(current)) shell.stdout.write(`${word}\n`)
+      for (const word of [...ours, ...names].map(each => `${prefix}${each}`))
+        if (word.startsWith(current)) shell.stdout.write(`${word}\n`)
     })
     .addHelpText('afterAll', '\nExamples:\n  lcm __complete -- get wo     what a shell would offer here')
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ROLES } from '@lcm/domain/actor'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import { withBoot } from '@lcm/domain/worker/boot'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -160,6 +161,15 @@ it('prints a token with its secret for programs', async () => {
   expect(JSON.parse(out())).toEqual({ id: 'tk-1', secret: 'lcm_secret' })
 })
 
+it('says which options a token needs, and what its role allows', async () => {
+  const { shell, out } = capturedShell()
+  expect(await run(['create', 'token', '--help'], shell)).toBe(0)
+  const text = out().replaceAll(/\s+/g, ' ')
+  expect(text).toContain('--name <name> who will use it, as the audit will call them (required)')
+  expect(text).toMatch(/--role <role> what it may do, see below \(choices: [^)]+\) \(required\)/)
+  for (const role of ROLES) expect(out()).toMatch(new RegExp(`^  ${role} +\\w`, 'm'))
+})
+
 it('makes a token that works for a while', async () => {
   const { shell, api } = capturedShell()
   const create = (...args: string[]) => run(['create', 'token', '--role', 'user', '--name', 'ci', ...args], shell)
@@ -172,6 +182,7 @@ it('makes a token and prints its secret alone', async () => {
   const { shell, out, err } = capturedShell()
   expect(await run(['create', 'token', '--role', 'operator', '--name', 'ci'], shell)).toBe(0)
   expect(out()).toBe('lcm_secret\n')
-  expect(err()).toContain('shown this once')
+  expect(err()).toContain('shown this once: use it with --token or LCM_TOKEN')
+  expect(err()).toContain('`lcm delete token tk-1`')
   expect(await run(['create', 'token', '--role', 'king', '--name', 'ci'], capturedShell().shell)).toBe(2)
 })

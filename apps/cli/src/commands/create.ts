@@ -56,15 +56,26 @@ export function defineCreate(create: Command, shell: Shell): void {
   addCreateDefinition(create, shell)
   create
     .command('token')
-    .description('make a token; its secret is printed once')
-    .requiredOption('--name <name>', 'who will use it')
-    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
-    .addOption(new Option('--service <service>', 'for the role controller: whose').choices(SERVICES))
+    .description('let somebody in: make a token, whose secret is printed once')
+    .requiredOption('--name <name>', 'who will use it, as the audit will call them')
+    .addOption(new Option('--role <role>', 'what it may do, see below').choices(ROLES).makeOptionMandatory())
+    .addOption(new Option('--service <service>', 'with the role controller: for which service').choices(SERVICES))
     .option('--expires <duration>', 'how long it works, such as 12h or 90d (default: for ever)', lifetimeMs)
     .addOption(formatOption())
     .action(async (options: CreateTokenOptions, command: Command) => createToken(options, invocation(command, shell)))
+    .addHelpText('after', ROLES_HELP)
   create.addHelpText('afterAll', EXAMPLES)
 }
+
+const ROLES_HELP = `
+Roles:
+  user          books labs, sees and ends its own sessions, reads the fleet
+  author        the same, and defines labs
+  operator      runs the fleet: workers, templates, licences, labs, everybody's sessions, the audit
+  admin         everything, also tokens, settings and backups
+  controller    for a service that runs as a process of its own, named with --service
+
+Whoever has the secret uses it with --token or LCM_TOKEN. \`lcm get tokens\` lists tokens, \`lcm delete token\` takes one back.`
 
 const EXAMPLES = `
 Examples:
@@ -114,7 +125,8 @@ async function createToken(
   const token = await client.call('createToken', { body, signal: invoked.shell.signal })
   if (format !== undefined) return printOne(TOKEN_VIEW, token, { output: invoked.output, format, nowMs: 0 })
   invoked.output.out(token.secret)
-  invoked.output.note(`Keep it: it is shown this once. Its id is ${token.id}.`)
+  invoked.output.note('Keep it, it is shown this once: use it with --token or LCM_TOKEN.')
+  invoked.output.note(`\`lcm delete token ${token.id}\` takes it back.`)
 }
 
 const LIFETIME_MS_MAX = 3650 * 86_400_000

@@ -44,13 +44,13 @@ export function defineDelete(group: Command, shell: Shell): void {
   group
     .command('token <id>')
     .alias('tokens')
-    .description('make a token worthless')
+    .description('take a token back: whoever has it is not let in any more')
     .action(async (idOrName: string, _: unknown, command: Command) => {
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       const { id, name } = await TOKENS.find(client, idOrName, shell.signal)
       await client.call('deleteToken', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`token ${name} (${id}) is worthless now`)
+      if (!output.quiet) output.out(`token ${name} (${id}) is taken back: nobody gets in with it any more`)
     })
   group.addHelpText('afterAll', EXAMPLES)
 }

@@ -72,15 +72,15 @@ it('removes templates', async () => {
   expect(await lcm('delete', 'template', 'metal')).toBe(3)
 })
 
-it('lists tokens and makes one worthless, by id or unique name', async () => {
+it('lists tokens and takes one back, by id or unique name', async () => {
   const { lcm, outLines, api } = admin()
   expect(await lcm('get', 'tokens')).toBe(0)
   expect(outLines().slice(0, 2)).toEqual([
     'NAME    ID     ROLE       SERVICE   EXPIRES   AGE',
-    'ci      tk-1   operator   -         -         0s',
+    'ci      tk-1   operator   -         never     0s',
   ])
   expect(await lcm('delete', 'token', 'ci')).toBe(0)
-  expect(outLines().at(-1)).toBe('token ci (tk-1) is worthless now')
+  expect(outLines().at(-1)).toBe('token ci (tk-1) is taken back: nobody gets in with it any more')
   expect(api.requests.at(-1)).toBe('DELETE /tokens/tk-1')
   expect(await lcm('delete', 'token', 'twice')).toBe(4)
   expect(await lcm('delete', 'token', 'none')).toBe(3)

@@ -40,6 +40,33 @@ it('is one table where nobody looks at a terminal', async () => {
   ])
 })
 
+const USER = { id: 'bob', name: 'bob', role: 'user' } as const
+
+it('counts no sessions for whoever may not see those of others, and says why', async () => {
+  const { lcm, api, out, outLines } = fleet()
+  api.fleet.info = { ...api.fleet.info, actor: USER }
+  expect(await lcm()).toBe(0)
+  expect(outLines()[0]).toBe('3 workers: 2 RUNNING, 1 STOPPED  ·  $7.92 an hour  ·  1 session of yours: 1 PENDING')
+  expect(outLines()[3]).toMatch(/^metal-10 +RUNNING +20% +80% +2 +- /)
+  expect(outLines().at(-1)).toBe(
+    'SESSIONS: only operators and admins see the sessions of others, so nothing is counted here.',
+  )
+  const before = out().length
+  expect(await lcm('-o', 'json')).toBe(0)
+  expect(JSON.parse(out().slice(before))).toMatchObject({ items: [{ sessions: null }, { sessions: null }, {}] })
+})
+
+it('says so on a terminal too, in the room that there is', async () => {
+  const { done, press, screen } = await live({ rows: 7, columns: 120 }, api => {
+    api.fleet.info = { ...api.fleet.info, actor: USER }
+  })
+  expect(screen()).toHaveLength(7)
+  expect(screen()[5]).toMatch(/^SESSIONS: only operators/)
+  expect(screen().at(-1)).toContain('… and 1 more')
+  press('q')
+  await done
+})
+
 it('shows what a drain leads to', async () => {
   const { lcm, api, out } = fleet()
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
@@ -78,13 +105,15 @@ it('says what to do where there are no workers', async () => {
   expect(err()).toContain('lcm create worker --template NAME')
 })
 
+type Api = ReturnType<typeof fleet>['api']
 const HOME = '\u001b[H'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is told.
 const CONTROLS = /\u001b\[[0-9;?]*[A-Za-z]/g
 
 /** A terminal with the live view on it; `screen` is what was drawn last. */
-async function live(options: CapturedOptions = {}) {
+async function live(options: CapturedOptions = {}, prepare: (api: Api) => void = () => undefined) {
   const captured = fleet({ isTty: true, ...options })
+  prepare(captured.api)
   const done = captured.lcm('--no-color')
   await captured.api.stream(1)
   const screen = () => {

@@ -1,5 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
+import { maySee } from '@lcm/contract/access'
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { WorkerSample, WorkerView } from '@lcm/contract/worker-bodies'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
@@ -8,6 +9,8 @@ import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 export interface FleetPicture {
   readonly workers: ReadonlyMap<string, WorkerView>
   readonly sessions: ReadonlyMap<string, LabletSession>
+  /** Whether that is everybody's; else workers name none but the caller's own, too. */
+  readonly seesAll: boolean
   /** Reads all of it anew. */
   look(client: Client, signal: AbortSignal): Promise<void>
   apply(event: EventEnvelope): void
@@ -16,14 +19,20 @@ export interface FleetPicture {
 export function fleetPicture(): FleetPicture {
   const workers = new Map<string, WorkerView>()
   const sessions = new Map<string, LabletSession>()
+  let seesAll = true
   return {
     workers,
     sessions,
+    get seesAll() {
+      return seesAll
+    },
     async look(client, signal) {
-      const [read, booked] = await Promise.all([
+      const [info, read, booked] = await Promise.all([
+        client.call('info', { signal }),
         readList(page => client.call('listWorkers', { query: page, signal })),
         readList(page => client.call('listSessions', { query: page, signal })),
       ])
+      seesAll = maySee({ ...info.actor, service: null }, '')
       replace(workers, read.items)
       replace(sessions, booked.items)
     },

@@ -7,7 +7,7 @@ import type { Output } from '../output.ts'
 import { openScreen } from '../screen.ts'
 import type { Keys } from '../shell.ts'
 import { type FleetPicture, fleetPicture } from './fleet-picture.ts'
-import { BETWEEN, headLines, NO_WORKERS, type Sort, topOf, topTable } from './top-view.ts'
+import { BETWEEN, footNotes, headLines, NO_WORKERS, type Sort, topOf, topTable } from './top-view.ts'
 
 export interface LiveTop {
   readonly client: Client
@@ -80,11 +80,12 @@ async function take(notice: Notice, view: View, { client }: LiveTop, signal: Abo
 function frame(view: View, { stdout: { rows: height, columns: width }, colors }: Output, nowMs: number): string[] {
   const top = topOf(view.picture, view.sort, nowMs)
   const head = headLines(top, width).map(line => colors.bold(line))
-  const room = Math.max(1, height - head.length - OTHER_LINES)
+  const notes = footNotes(top)
+  const room = Math.max(1, height - head.length - notes.length - OTHER_LINES)
   const foot = footLine({ ...view, hidden: top.items.length - room }, colors, width)
   if (top.items.length === 0) return [...head, '', NO_WORKERS, foot]
   const [titles = '', ...rows] = topTable(top.items.slice(0, room), colors, width)
-  return [...head, '', colors.dim(titles), ...rows, foot]
+  return [...head, '', colors.dim(titles), ...rows, ...notes.map(note => colors.dim(note)), foot]
 }
 
 /** An empty one, the titles and the foot. */

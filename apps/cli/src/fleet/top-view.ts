@@ -13,7 +13,7 @@ import type { FleetPicture } from './fleet-picture.ts'
 export const SORTS = ['cpu', 'memory', 'cost', 'idle', 'name'] as const
 export type Sort = (typeof SORTS)[number]
 
-/** One worker at one moment. What nobody measured is null, never 0. */
+/** One worker at one moment. What nobody measured, or may not be seen, is null, never 0. */
 export interface TopRow {
   readonly id: string
   readonly name: string
@@ -23,7 +23,7 @@ export interface TopRow {
   readonly cpu: number | null
   readonly memory: number | null
   readonly labs: number | null
-  readonly sessions: number
+  readonly sessions: number | null
   readonly per_hour_usd: number
   readonly spent_usd: number
   readonly idle_seconds: number | null
@@ -33,6 +33,8 @@ export interface Top {
   readonly at: string
   readonly workers: Counts
   readonly sessions: Counts
+  /** Whether those are everybody's, or only the caller's own. */
+  readonly sees_all: boolean
   readonly per_hour_usd: number
   readonly items: readonly TopRow[]
 }
@@ -43,15 +45,17 @@ interface Counts {
 }
 
 export function topOf(
-  { workers, sessions }: Pick<FleetPicture, 'workers' | 'sessions'>,
+  { workers, sessions, seesAll }: Pick<FleetPicture, 'workers' | 'sessions' | 'seesAll'>,
   sort: Sort,
   nowMs: number,
 ): Top {
-  const items = [...workers.values()].map(worker => rowOf(worker, nowMs))
+  const rows = [...workers.values()].map(worker => rowOf(worker, nowMs))
+  const items = seesAll ? rows : rows.map(row => ({ ...row, sessions: null }))
   return {
     at: toInstant(nowMs),
     workers: countsOf(WORKER_STATUSES, items),
     sessions: countsOf(SESSION_STATUSES, [...sessions.values()]),
+    sees_all: seesAll,
     per_hour_usd: items.reduce((sum, { per_hour_usd }) => sum + per_hour_usd, 0),
     items: items.toSorted((a, b) => highestFirst(KEYS[sort](a), KEYS[sort](b)) || byName(a, b)),
   }
@@ -90,17 +94,24 @@ const names = new Intl.Collator('en', { numeric: true })
 const byName = (a: TopRow, b: TopRow): number => names.compare(a.name, b.name)
 
 /** `3 workers: 2 RUNNING, 1 STARTING` and so on, in one line where that fits. */
-export function headLines({ workers, sessions, per_hour_usd }: Top, width: number): string[] {
-  const parts = [countsText('worker', workers), `${usdText(per_hour_usd)} an hour`, countsText('session', sessions)]
+export function headLines({ workers, sessions, sees_all, per_hour_usd }: Top, width: number): string[] {
+  const whose = sees_all ? '' : ' of yours'
+  const booked = countsText('session', sessions, whose)
+  const parts = [countsText('worker', workers), `${usdText(per_hour_usd)} an hour`, booked]
   const line = parts.join(BETWEEN)
   return width > 0 && line.length > width ? parts : [line]
 }
 
 export const BETWEEN = '  ·  '
 
-function countsText(noun: string, { total, by_status }: Counts): string {
+/** Under the table, where a column of it is empty for a reason. */
+export const footNotes = ({ sees_all, items }: Top): string[] => (sees_all || items.length === 0 ? [] : [NOT_COUNTED])
+
+const NOT_COUNTED = 'SESSIONS: only operators and admins see the sessions of others, so nothing is counted here.'
+
+function countsText(noun: string, { total, by_status }: Counts, whose = ''): string {
   const parts = Object.entries(by_status).map(([status, count]) => `${count} ${status}`)
-  return `${total} ${noun}${total === 1 ? '' : 's'}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`
+  return `${total} ${noun}${total === 1 ? '' : 's'}${whose}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`
 }
 
 const percentText = (share: number | null): string => (share === null ? '' : `${Math.round(share)}%`)
@@ -118,7 +129,7 @@ const columnsOf = (colors: Colors): readonly Column<TopRow>[] => [
   { title: 'CPU', text: row => percentText(row.cpu), isNumber: true },
   { title: 'MEMORY', text: row => percentText(row.memory), isNumber: true },
   { title: 'LABS', text: row => (row.labs === null ? '' : String(row.labs)), isNumber: true },
-  { title: 'SESSIONS', text: row => String(row.sessions), isNumber: true },
+  { title: 'SESSIONS', text: row => (row.sessions === null ? '' : String(row.sessions)), isNumber: true },
   { title: 'COST/H', text: row => usdText(row.per_hour_usd), isNumber: true },
   { title: 'SPENT', text: row => usdText(row.spent_usd), isNumber: true },
   {
@@ -147,4 +158,5 @@ export const NO_WORKERS = 'there are no workers: create one with `lcm create wor
 export const snapshotLines = (top: Top, colors: Colors): string[] => [
   ...headLines(top, 0),
   ...(top.items.length === 0 ? [] : topTable(top.items, colors, 0)),
+  ...footNotes(top),
 ]

@@ -1,4 +1,4 @@
-import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import { changedAt, type LabRecord } from '@lcm/domain/lablet/lab-record'
 import { type Fact, factLines, section, tableOf } from '../description.ts'
 import type { Colors } from '../output.ts'
 import { type Column, printable } from '../table.ts'
@@ -26,7 +26,8 @@ export function describeLab({ lab, workerLabel }: DescribedLab, nowMs: number, c
     ['owner', lab.owner === null ? null : printable(lab.owner)],
     ['origin', lab.source === 'IMPORT' ? 'made by LCM' : 'found on the worker'],
     ['size', `${countOf(lab.node_count, 'node')}, ${countOf(lab.link_count, 'link')}`],
-    ['seen', `${ageOf(lab.last_seen_at, nowMs)} ago, first ${ageOf(lab.first_seen_at, nowMs)} ago`],
+    ['changed', `${ageOf(changedAt(lab), nowMs)} ago`],
+    ['last seen', `${ageOf(lab.last_seen_at, nowMs)} ago, first ${ageOf(lab.first_seen_at, nowMs)} ago`],
     ['version', String(lab.version)],
   ]
   return [

@@ -1,4 +1,4 @@
-import type { LabRecord, LabStatus } from '@lcm/domain/lablet/lab-record'
+import { changedAt, type LabRecord, type LabStatus } from '@lcm/domain/lablet/lab-record'
 import type { Colors } from '../output.ts'
 import type { Column } from '../table.ts'
 import { ageOf } from '../worker-view.ts'
@@ -30,5 +30,6 @@ export const labColumns = (nowMs: number, colors: Colors, names = BY_ID): readon
   { title: 'SESSION', text: lab => lab.session_id ?? '' },
   { title: 'OWNER', text: lab => lab.owner ?? '' },
   { title: 'NODES', text: lab => String(lab.node_count) },
-  { title: 'SEEN', text: lab => ageOf(lab.last_seen_at, nowMs) },
+  { title: 'CHANGED', text: lab => ageOf(changedAt(lab), nowMs) },
+  { title: 'LAST SEEN', text: lab => ageOf(lab.last_seen_at, nowMs) },
 ]

@@ -1,12 +1,13 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession, type Pipeline, type Step } from '@lcm/domain/session/lablet-session'
+import { stepsOf } from '@lcm/domain/session/pipeline-place'
 import { conditionLines, type Fact, factLines, historyLines, section } from '../description.ts'
 import { formatDuration } from '../duration.ts'
 import type { Colors } from '../output.ts'
 import { printable } from '../table.ts'
 import { ageOf } from '../worker-view.ts'
 import { needsOf } from './definition-view.ts'
-import { accessLines, distanceOf, endOf, inkOf, type NamedStep, statusOf, stepsOf, waitsFor } from './session-view.ts'
+import { accessLines, distanceOf, endOf, inkOf, statusOf, waitsFor } from './session-view.ts'
 import { BY_ID } from './worker-names.ts'
 
 export interface DescribedSession {
@@ -90,7 +91,7 @@ function spanOf({ status, started_at, ended_at }: Step, nowMs: number): string {
   return ended_at === null ? '' : formatDuration(toMs(ended_at) - toMs(started_at))
 }
 
-function noteOf({ status, attempts, output, error }: NamedStep): string {
+function noteOf({ status, attempts, output, error }: Step): string {
   const waits = typeof output.waits_for === 'string' && output.waits_for !== '' && status === 'running'
   return [
     ...(status === 'skipped' || status === 'blocked' ? [status] : []),

@@ -1,13 +1,14 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { isFinal, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { placeIn } from '@lcm/domain/session/pipeline-place'
 import { section } from '../description.ts'
 import { decisionLines, plannedText, type Reader, reasonsOf } from '../explanation.ts'
 import type { Colors } from '../output.ts'
 import { printable } from '../table.ts'
 import { ageOf } from '../worker-view.ts'
 import { slotOf, wantedBy } from './session-description.ts'
-import { inkOf, placeIn, waitsFor } from './session-view.ts'
+import { inkOf, waitsFor } from './session-view.ts'
 
 export interface ExplainedSession {
   readonly session: LabletSession

@@ -1,11 +1,12 @@
 import { toInstant } from '@lcm/domain/instant'
 import { type LabletSession, SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { newPipeline } from '@lcm/domain/session/pipeline'
+import { placeIn } from '@lcm/domain/session/pipeline-place'
 import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { tableLines } from '../table.ts'
 import { anInstantiatingSession, aReadySession, aSession, START_MS } from '../testing/samples.ts'
-import { accessLines, distanceOf, placeIn, sessionColumns, stageOf, statusOf, waitsFor } from './session-view.ts'
+import { accessLines, distanceOf, sessionColumns, stageOf, statusOf, waitsFor } from './session-view.ts'
 
 const plain = picocolors.createColors(false)
 

@@ -1,14 +1,7 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
 import { accessLine } from '@lcm/domain/session/access-line'
-import {
-  isFinal,
-  type LabletSession,
-  type Pipeline,
-  type SessionStatus,
-  type Step,
-  UNTOUCHED,
-} from '@lcm/domain/session/lablet-session'
-import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
+import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
+import { placeIn } from '@lcm/domain/session/pipeline-place'
 import { formatDuration } from '../duration.ts'
 import type { Colors } from '../output.ts'
 import { type Column, tableLines } from '../table.ts'
@@ -43,30 +36,6 @@ const isOver = (status: SessionStatus): boolean => status === 'ARCHIVED' || stat
 export function distanceOf(instant: Instant, nowMs: number): string {
   const ms = toMs(instant) - nowMs
   return ms > 0 ? `in ${formatDuration(ms)}` : `${formatDuration(-ms)} ago`
-}
-
-export interface NamedStep extends Step {
-  readonly name: string
-}
-
-/** In the order in which they are carried out. */
-export const stepsOf = ({ name, steps }: Pipeline): NamedStep[] =>
-  PIPELINE_STEPS[name].map(plan => ({ ...(steps[plan.name] ?? UNTOUCHED), name: plan.name }))
-
-interface Place {
-  readonly step: NamedStep
-  /** The first is 1. */
-  readonly number: number
-  readonly count: number
-}
-
-/** Which step of its pipeline it is at; null when it has none, or they are all behind it. */
-export function placeIn({ pipeline }: LabletSession): Place | null {
-  if (pipeline === null) return null
-  const steps = stepsOf(pipeline)
-  const at = steps.findIndex(({ status }) => status !== 'completed' && status !== 'skipped')
-  const step = steps[at]
-  return step === undefined ? null : { step, number: at + 1, count: steps.length }
 }
 
 const TAKEN_DOWN = 'its lab is taken down'
@@ -111,7 +80,7 @@ function stepText(session: LabletSession): string | null {
 }
 
 /** How far a lab has come up, where its step tells. */
-function nodesUp({ status, output: { booted, nodes } }: NamedStep): string[] {
+function nodesUp({ status, output: { booted, nodes } }: Step): string[] {
   return status === 'running' && typeof booted === 'number' ? [`${booted} of ${nodes} nodes are up`] : []
 }
 

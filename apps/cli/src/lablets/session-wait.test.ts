@@ -31,6 +31,17 @@ it('says why it will not get there', () => {
   expect(judge(expired, 'RUNNING')).toMatchObject({ because: 'is EXPIRED: its time is over' })
 })
 
+it('does not wait for a place that nobody could give', () => {
+  const waiting = (waiting_reason: string) => judge(aSession({ waiting_reason }), 'RUNNING')
+  expect(waiting('unschedulable: no template can hold it: of metal, it lacks iosv')).toMatchObject({
+    kind: 'impossible',
+    because:
+      'has no place, and gets none unless somebody changes that: no template can hold it: of metal, it lacks iosv; ' +
+      'it stays booked, give it up with `lcm cancel session ls-1`',
+  })
+  expect(waiting('no room: 8 GB are needed').kind).toBe('under_way')
+})
+
 it('has patience until 45 minutes after the slot begins, as far as a timer reaches', () => {
   const inMs = (ms: number) => aSession({ timeslot: { start: toInstant(START_MS + ms), end: '' } })
   expect(patienceFor(inMs(-60_000), START_MS)).toBe(45 * 60_000)

@@ -1,5 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { unschedulableBecause } from '@lcm/domain/session/unschedulable'
 import { SESSIONS } from '../kinds.ts'
 import type { Settling } from '../settle.ts'
 import { impossible, reached, underWay, type Verdict, WAIT_MS_DEFAULT, type Waited } from '../wait.ts'
@@ -18,12 +19,20 @@ export function judge(session: LabletSession, goal: Goal): Verdict {
     case 'RUNNING':
       return judgeUp(session)
     case 'PENDING':
+      return judgeWaiting(session)
     case 'SCHEDULED':
     case 'INSTANTIATING':
       return underWay
     default:
       return impossible(`is ${status}: ${endOf(session)}`)
   }
+}
+
+function judgeWaiting({ id, waiting_reason }: LabletSession): Verdict {
+  const because = unschedulableBecause(waiting_reason)
+  if (because === null) return underWay
+  const wayOut = `it stays booked, give it up with \`lcm cancel session ${id}\``
+  return impossible(`has no place, and gets none unless somebody changes that: ${because}; ${wayOut}`)
 }
 
 /** Somebody may have asked for its lab to be started again. */

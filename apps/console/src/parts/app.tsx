@@ -47,7 +47,7 @@ function Page({ route }: { route: Route }) {
   const { state } = useConsole()
   const connection = state.connection.value
   if (route.page === 'login-failed') return <LoginFailed />
-  if (connection.state === 'signed-out') return <SignedOut />
+  if (connection.state === 'signed-out') return <SignedOut signIn={connection.signIn} />
   if (state.info.value === null) return 'because' in connection ? <Unreachable {...connection} /> : <Loading />
   if (route.page === 'unknown') return <NoSuchPage path={route.path} />
   if ('id' in route) {

@@ -20,15 +20,19 @@ export const PageState = ({ icon, title, children }: PageStateProps) => (
   </section>
 )
 
-export const SignedOut = () => (
+export const SignedOut = ({ signIn }: { signIn: string | null }) => (
   <PageState icon="key" title="Sign in to see the fleet">
     <p>
       Open the login link printed by <code class="command">npm start</code>, or run{' '}
       <code class="command">npx lcm open</code> for a new one.
     </p>
-    <p>
-      Where an identity provider is set up, <a href="/login">sign in with your account</a>.
-    </p>
+    {signIn !== null && (
+      <p>
+        <a class="button primary" href={signIn}>
+          Sign in with your account
+        </a>
+      </p>
+    )}
     <p class="muted">Links work once. This page goes on by itself as soon as you are signed in.</p>
   </PageState>
 )

@@ -14,6 +14,7 @@ export class FakeApi {
   /** `no-stream`: everything works but events. `mute`: streams open and bring nothing. */
   mode: 'up' | 'down' | 'signed-out' | 'no-stream' | 'mute' = 'up'
   role = 'admin'
+  signIn: string | undefined
   refusal: { code: ProblemCode; detail: string } | null = null
   templates: WorkerTemplate[] = []
   readonly workers = new Map<string, Worker>()
@@ -26,7 +27,7 @@ export class FakeApi {
 
   readonly transport: Dispatch = async request => {
     if (this.mode === 'down') throw new Error('nobody answers')
-    if (this.mode === 'signed-out') return refused('unauthenticated', 'sign in first')
+    if (this.mode === 'signed-out') return refused('unauthenticated', 'sign in first', this.signIn)
     const url = new URL(request.url.slice(API_PREFIX.length), 'http://fake')
     if (url.pathname === '/events') return this.#follow(request)
     this.requests.push(`${request.method} ${url.pathname}${url.search}`)
@@ -125,7 +126,7 @@ function openStream(signal: AbortSignal) {
 
 const json = (status: number, body: object): ApiResponse => ({ status, headers: {}, body: JSON.stringify(body) })
 
-const refused = (code: ProblemCode, detail: string): ApiResponse => {
-  const problem = new ProblemError(code, detail).toProblem('/')
+const refused = (code: ProblemCode, detail: string, signIn?: string): ApiResponse => {
+  const problem = new ProblemError(code, detail, undefined, signIn === undefined ? {} : { signIn }).toProblem('/')
   return { ...json(problem.status, problem), headers: { 'content-type': PROBLEM_MEDIA_TYPE } }
 }

@@ -20,6 +20,7 @@ import { requestRate } from './request-rate.ts'
 import { sha256 } from './secret-text.ts'
 import { signInCookie } from './sign-in-cookie.ts'
 
+const SIGN_IN = '/login'
 const WELCOMED_MAX = 1_000
 const BEARER = /^Bearer ([\x21-\x7e]{1,8192})$/i
 /** Three parts in base64url, the first of which is JSON. */
@@ -123,8 +124,10 @@ async function identified(who: Who, request: ApiRequest): Promise<Actor> {
   if (authorization !== undefined) return bearer(who, authorization)
   const actor = await who.sessions.read(request)
   if (actor === null) {
-    const how = who.provider ? 'sign in at /login' : 'open a login link: lcm open'
-    throw new ProblemError('unauthenticated', `send a bearer token, or ${how}`)
+    const [how, advice] = who.provider
+      ? [`sign in at ${SIGN_IN}`, { signIn: SIGN_IN }]
+      : ['open a login link: lcm open', {}]
+    throw new ProblemError('unauthenticated', `send a bearer token, or ${how}`, undefined, advice)
   }
   if (request.method !== 'GET') refuseForeignOrigin(request, who.publicUrl)
   return actor

@@ -200,6 +200,12 @@ describe('with a provider in the process', () => {
     })
   })
 
+  it('tells a stranger where to sign in', async () => {
+    const { status, body } = await browse(plane, '/api/v1/info')
+    expect(status).toBe(401)
+    expect(JSON.parse(String(body))).toMatchObject({ code: 'unauthenticated', sign_in: '/login' })
+  })
+
   it('takes a login link as before', async () => {
     const { url } = (await plane.send('POST', 'login-links')).json
     expect((await browse(plane, url)).headers.location).toBe('/')
@@ -221,6 +227,7 @@ it('without a provider nothing asks one', async () => {
   const plane = aPlane()
   expect(await browse(plane, '/login')).toMatchObject(FAILED)
   expect((await browse(plane, '/login/callback?code=c&state=s')).status).toBe(404)
+  expect(JSON.parse(String((await browse(plane, '/api/v1/info')).body))).not.toHaveProperty('sign_in')
   const fake = fakeProvider(() => plane.clock.now())
   const token = await fake.token(await aKey('k1'))
   expect((await plane.send('GET', 'info', { headers: { authorization: `Bearer ${token}` } })).status).toBe(401)

@@ -221,6 +221,17 @@ describe('a lab that does not come up', () => {
     expect(world.worker().reservations).toEqual({})
   })
 
+  it('ends by naming the node definition that its CML does not know', async () => {
+    aController(world, 'one')
+    world.book('ls-1')
+    const nodes = [{ id: 'n0', label: 'R1', node_definition: 'alien-router', x: 0, y: 0 }]
+    define({ topology: JSON.stringify({ lab: { version: '0.3.0' }, nodes, links: [] }), port_template: [] })
+    await world.clock.advance(5 * MINUTE_MS)
+    expect(session().status).toBe('TERMINATED')
+    expect(session().last_error).toMatch(/^tags: .*Node definition not found: alien-router/)
+    expect(world.worker().reservations).toEqual({})
+  })
+
   it('says for whom it waits while its worker does not serve, and goes on without having lost a try', async () => {
     withLabs({ isConverged: async () => false })
     world.book('ls-1')

@@ -60,11 +60,15 @@ export const LabRecord = z.object({
   runs: z.array(LabRun).max(LAB_RUNS_MAX),
   first_seen_at: Instant,
   last_seen_at: Instant,
+  /** When anything of it changed but that it was seen; absent while nothing has. */
+  changed_at: Instant.optional(),
   /** Hashes of the last requests that changed it, so that a repeated one is known. */
   applied_keys: z.array(z.string()).max(20).default([]),
   fence: Fence.default({}),
 })
 export type LabRecord = z.infer<typeof LabRecord>
+
+export const changedAt = ({ changed_at, created_at }: LabRecord): Instant => changed_at ?? created_at
 
 /**
  * Our status for what CML says. It can't tell a wiped lab from one that never ran, so our own word stays where it fits; a change

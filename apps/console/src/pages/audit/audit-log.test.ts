@@ -1,15 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  actionText,
-  auditHash,
-  changesOf,
-  type Entry,
-  filterOf,
-  matches,
-  NO_FILTER,
-  withNewest,
-  withOlder,
-} from './audit-log.ts'
+import { actionText, auditHash, type Entry, filterOf, matches, NO_FILTER, withNewest, withOlder } from './audit-log.ts'
 
 const entry = (n: number, more: Partial<Entry> = {}): Entry => ({
   id: `e-${n}`,
@@ -61,7 +51,7 @@ describe('the filter', () => {
 
   it('finds text in who, what, the name of the thing, the reason and the changes', () => {
     const after = { desired_status: 'STOPPED' }
-    for (const text of ['ADMIN', 'stop', 'w-1', 'metal', 'maintenance', 'desired'])
+    for (const text of ['ADMIN', 'stop', 'w-1', 'metal', 'maintenance', 'desired_status', 'desired status stopped'])
       expect(has({ after, reason: 'maintenance' }, { text })).toBe(true)
     expect(has({ after }, { text: 'elephant' })).toBe(false)
   })
@@ -83,18 +73,6 @@ describe('the filter', () => {
 })
 
 describe('an entry', () => {
-  it('says what changed, and shortens what is long', () => {
-    const changes = changesOf(
-      entry(1, { before: { a: 1, b: 'x' }, after: { a: null, c: { d: 'e'.repeat(500) }, f: '' } }),
-    )
-    expect(changes.slice(0, 2)).toEqual([
-      { name: 'a', before: '1', after: 'null' },
-      { name: 'b', before: 'x', after: null },
-    ])
-    expect(changes[2]).toMatchObject({ before: null, after: expect.stringMatching(/^\{"d":"e{114}…$/) })
-    expect(changes[3]?.after).toBe('""')
-  })
-
   it('says it in words', () => {
     expect(actionText('scale_up_accepted')).toBe('scale up accepted')
     expect(actionText('cancel-drain')).toBe('cancel drain')

@@ -1,6 +1,7 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { SERVICES } from '@lcm/domain/actor'
 import { pageHash, type Query } from '../../router.ts'
+import { changesOf } from './audit-changes.ts'
 
 type Page = AnswerOf<'listAudit'>
 export type Entry = Page['items'][number]
@@ -60,33 +61,17 @@ const isPerson = ({ actor }: Entry): boolean => PEOPLE.includes(actor.role) && !
 /** `nameOf` tells what people call a resource, so that they can look for that. */
 export function matches(entry: Entry, { text, who }: AuditFilter, nameOf: (resource: string) => string): boolean {
   if (who !== 'all' && isPerson(entry) !== (who === 'people')) return false
-  const wanted = text.trim().toLowerCase()
+  const wanted = searchable(text.trim())
   if (wanted === '') return true
   const { actor, action, resource, reason } = entry
   const words = [actor.name, actor.role, actionText(action), resource, nameOf(resource), reason]
-  const changes = changesOf(entry).map(({ name, before, after }) => `${name} ${before ?? ''} ${after ?? ''}`)
-  return [...words, ...changes].some(word => word.toLowerCase().includes(wanted))
+  const changes = changesOf(entry).map(({ name, before, after }) =>
+    [name, before, after].filter(each => each !== null).join(' '),
+  )
+  return [...words, ...changes].some(word => searchable(word).includes(wanted))
 }
+
+/** The page shows `desired_status` with a space; whoever knows its other name finds it too. */
+const searchable = (text: string): string => text.toLowerCase().replaceAll('_', ' ')
 
 export const actionText = (action: string): string => action.replaceAll(/[-_]/g, ' ')
-
-export interface FieldChange {
-  readonly name: string
-  /** Null where there was nothing. */
-  readonly before: string | null
-  readonly after: string | null
-}
-
-export function changesOf({ before, after }: Entry): FieldChange[] {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  return names.map(name => ({ name, before: valueText(before[name]), after: valueText(after[name]) }))
-}
-
-const VALUE_CHARS_MAX = 120
-
-/** A whole definition may be in there: enough to see what it is about. */
-function valueText(value: unknown): string | null {
-  if (value === undefined) return null
-  const text = typeof value === 'string' ? value || '""' : JSON.stringify(value)
-  return text.length > VALUE_CHARS_MAX ? `${text.slice(0, VALUE_CHARS_MAX)}…` : text
-}

@@ -1,9 +1,11 @@
 import { toMs } from '@lcm/domain/instant'
+import { useSignal } from '@preact/signals'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { dayAndTimeText, momentText } from '../../wording.ts'
-import { type AuditFilter, actionText, auditHash, changesOf, type Entry, type FieldChange } from './audit-log.ts'
+import { countText, dayAndTimeText, momentText } from '../../wording.ts'
+import { changesOf, type FieldChange } from './audit-changes.ts'
+import { type AuditFilter, actionText, auditHash, type Entry } from './audit-log.ts'
 import { thingOf } from './audited-thing.ts'
 
 const COLUMNS = ['When', 'Who', 'Did', 'To', 'What changed, and why']
@@ -37,7 +39,7 @@ const EntryRow = ({ entry, filter }: { entry: Entry; filter: AuditFilter }) => (
     </td>
     <td class="audit-what">
       {entry.reason !== '' && <p>{entry.reason}</p>}
-      <Changes changes={changesOf(entry)} />
+      <Changes entry={entry} />
     </td>
   </tr>
 )
@@ -56,18 +58,49 @@ function ThingLink({ resource, filter }: { resource: string; filter: AuditFilter
   )
 }
 
-const Changes = ({ changes }: { changes: readonly FieldChange[] }) =>
-  changes.length === 0 ? null : (
-    <ul class="audit-changes">
-      {changes.map(change => (
-        <li key={change.name}>
-          <span class="muted">{change.name}</span> {change.before !== null && <del>{change.before}</del>}
-          {change.before !== null && change.after !== null && <Arrow />}
-          {change.after !== null && <ins>{change.after}</ins>}
-        </li>
-      ))}
-    </ul>
+/** Of a thing that was made, so many fields say what it is. */
+const CHANGES_SHOWN_MAX = 8
+
+function Changes({ entry }: { entry: Entry }) {
+  const changes = changesOf(entry)
+  if (changes.length === 0) return null
+  const hidden = changes.length - CHANGES_SHOWN_MAX
+  return (
+    <>
+      <ul class="audit-changes">
+        {changes.slice(0, CHANGES_SHOWN_MAX).map(change => (
+          <Change key={change.name} change={change} />
+        ))}
+        {hidden > 0 && <li class="muted">and {countText(hidden, 'more field')}</li>}
+      </ul>
+      <AsStored entry={entry} />
+    </>
   )
+}
+
+const Change = ({ change: { name, before, after } }: { change: FieldChange }) => (
+  <li>
+    <span class="muted">{name}</span> {before !== null && <del>{before}</del>}
+    {before !== null && after !== null && <Arrow />}
+    {after !== null && <ins>{after}</ins>}
+  </li>
+)
+
+/** Exactly what was kept, for those who want to see everything. It is written only when somebody opens it. */
+function AsStored({ entry: { before, after } }: { entry: Entry }) {
+  const isOpen = useSignal(false)
+  return (
+    <details
+      class="audit-raw"
+      onToggle={event => {
+        isOpen.value = event.currentTarget.open
+      }}
+    >
+      <summary>Raw JSON</summary>
+      <pre>{isOpen.value ? JSON.stringify({ before, after }, null, 2) : ''}</pre>
+    </details>
+  )
+}
 
 const Arrow = () => (
   <>

@@ -2,7 +2,7 @@ import type { Step } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { doingText, inOrder, isCancelled, notesOf, ownerText, slotNote, stepMs, stepsOf } from './session-view.ts'
+import { doingText, inOrder, isCancelled, notesOf, ownerText, slotNote, stepMs } from './session-view.ts'
 
 const START = '2026-01-02T03:04:05.000Z'
 const NOW_MS = Date.parse('2026-01-02T03:34:05.000Z')
@@ -42,12 +42,6 @@ it('names the owner where a name is known', () => {
   const cancelled = aSession({ owner: 'token:2', desired_status: 'TERMINATED', desired_by: 'admin' })
   expect(ownerText(cancelled, me)).toBe('token:2')
   expect([isCancelled(cancelled), isCancelled({ ...cancelled, status: 'TERMINATED' })]).toEqual([true, false])
-})
-
-it('keeps the steps in order, however they are stored', () => {
-  expect(stepsOf({ ...running, steps: {} }).map(({ id }) => id)).toEqual(
-    PIPELINE_STEPS.instantiate.map(({ name }) => name),
-  )
 })
 
 it('measures a step while it runs and after', () => {

@@ -1,13 +1,6 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
-import {
-  isFinal,
-  type LabletSession,
-  type Pipeline,
-  type SessionStatus,
-  type Step,
-  UNTOUCHED,
-} from '@lcm/domain/session/lablet-session'
-import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
+import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
+import { type NamedStep, placeIn } from '@lcm/domain/session/pipeline-place'
 import type { Info } from '../../live-state.ts'
 import { durationText } from '../../wording.ts'
 
@@ -53,12 +46,7 @@ export function ownerText({ owner, desired_status, desired_by }: LabletSession, 
 export const isCancelled = ({ desired_status, status }: LabletSession): boolean =>
   desired_status === 'TERMINATED' && !isFinal(status)
 
-export interface NamedStep extends Step {
-  readonly id: string
-  readonly name: string
-}
-
-const STEP_NAMES: Readonly<Record<string, string>> = {
+const STEP_TITLES: Readonly<Record<string, string>> = {
   lab_resolve: 'Find or import the lab',
   bind: 'Put the lab on record',
   ports_alloc: 'Allocate ports',
@@ -73,21 +61,16 @@ const STEP_NAMES: Readonly<Record<string, string>> = {
   archive: 'Archive',
 }
 
-/** In the order in which they are carried out. */
-export const stepsOf = ({ name, steps }: Pipeline): NamedStep[] =>
-  PIPELINE_STEPS[name].map(({ name: id }) => ({ ...(steps[id] ?? UNTOUCHED), id, name: STEP_NAMES[id] ?? id }))
-
-const isBehind = ({ status }: Step): boolean => status === 'completed' || status === 'skipped'
+export const stepTitle = ({ name }: NamedStep): string => STEP_TITLES[name] ?? name
 
 /** How far it is, in a line; null when it has no steps, or they are all behind it. */
-export function stepText({ pipeline }: LabletSession): string | null {
-  const steps = pipeline === null ? [] : stepsOf(pipeline)
-  const at = steps.findIndex(step => !isBehind(step))
-  const step = steps[at]
-  if (step === undefined) return null
-  const attempt = (pipeline?.attempt ?? 1) > 1 ? [`attempt ${pipeline?.attempt}`] : []
-  const parts = [`${at + 1}/${steps.length} ${step.name}`, ...attempt, ...notesOf(step)]
-  return parts.join(', ')
+export function stepText(session: LabletSession): string | null {
+  const place = placeIn(session)
+  if (place === null) return null
+  const { step, number, count } = place
+  const attempt = session.pipeline?.attempt ?? 1
+  const attempts = attempt > 1 ? [`attempt ${attempt}`] : []
+  return [`${number}/${count} ${stepTitle(step)}`, ...attempts, ...notesOf(step)].join(', ')
 }
 
 /** What there is to say of a step besides its name, its state and its time. */

@@ -1,9 +1,10 @@
 import { isFinal, type LabletSession, type Step } from '@lcm/domain/session/lablet-session'
+import { type NamedStep, stepsOf } from '@lcm/domain/session/pipeline-place'
 import type { ComponentChildren } from 'preact'
 import { NamedIcon, StatusIcon } from '../../parts/icons.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { durationText } from '../../wording.ts'
-import { type NamedStep, notesOf, stepMs, stepsOf } from './session-view.ts'
+import { notesOf, stepMs, stepTitle } from './session-view.ts'
 
 const TITLES = { instantiate: 'Starting the lab', teardown: 'Taking the lab down' } as const
 
@@ -20,7 +21,7 @@ export function StepsCard({ session }: { session: LabletSession }) {
       ) : (
         <ol class="steps">
           {stepsOf(pipeline).map(step => (
-            <StepLine key={step.id} step={step} />
+            <StepLine key={step.name} step={step} />
           ))}
         </ol>
       )}
@@ -38,12 +39,12 @@ function markOf(status: Step['status']): ComponentChildren {
 const MARKS = { running: 'waiting', completed: 'check', skipped: 'arrow', blocked: 'lock' } as const
 
 const StepLine = ({ step }: { step: NamedStep }) => (
-  <li class={`step ${step.status}`} data-step={step.id}>
+  <li class={`step ${step.status}`} data-step={step.name}>
     <span class="step-mark" aria-hidden="true">
       {markOf(step.status)}
     </span>
     <span class="step-name">
-      {step.name} <span class="mono muted">{step.id}</span>
+      {stepTitle(step)} <span class="mono muted">{step.name}</span>
     </span>
     <span class="step-state">
       {step.status} <StepTime step={step} />

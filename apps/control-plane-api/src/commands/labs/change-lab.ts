@@ -37,8 +37,9 @@ function completed(
   { actor, once }: LabWriter,
   now: Instant,
 ): Changed<LabRecord> {
+  const dated = isOther(changed, before) ? { ...changed, changed_at: now } : changed
   const lab =
-    once === null ? changed : { ...changed, applied_keys: [...changed.applied_keys, once.key].slice(-APPLIED_KEYS_MAX) }
+    once === null ? dated : { ...dated, applied_keys: [...dated.applied_keys, once.key].slice(-APPLIED_KEYS_MAX) }
   if (lab.status === before.status) return { document: lab, entries }
   const move = transitionEntry({ from: before.status, to: lab.status, at: now, because }, actor.name)
   return {
@@ -46,6 +47,11 @@ function completed(
     entries: [...entries, move],
   }
 }
+
+/** Whether more of it changed than that it was seen, and by whom. */
+const isOther = (a: LabRecord, b: LabRecord): boolean => JSON.stringify(essenceOf(a)) !== JSON.stringify(essenceOf(b))
+
+const essenceOf = ({ last_seen_at: _, fence: __, ...essence }: LabRecord) => essence
 
 const isUp = (status: LabStatus): boolean => status === 'STARTING' || status === 'BOOTED' || status === 'STOPPING'
 const isDown = (status: LabStatus): boolean => !isUp(status) && status !== 'ERROR' && status !== 'DELETING'

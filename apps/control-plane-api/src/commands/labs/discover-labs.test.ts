@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { changedAt } from '@lcm/domain/lablet/lab-record'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/a-course.ts'
 
@@ -32,6 +33,20 @@ it('records what it finds, and writes nothing when nothing is new', async () => 
     orphaned: 0,
   })
   expect(await labs()).toEqual(before)
+})
+
+it('tells when a lab changed from when it was last seen', async () => {
+  await look([{ lab_id: 'a', state: 'STOPPED' }])
+  const [found] = await labs()
+  expect(changedAt(found)).toBe(found.created_at)
+  await course.clock.advance(3_600_000)
+  await look([{ lab_id: 'a', state: 'STOPPED' }])
+  const [seen] = await labs()
+  expect(seen.last_seen_at > found.last_seen_at).toBe(true)
+  expect(changedAt(seen)).toBe(found.created_at)
+  await look([{ lab_id: 'a', state: 'STOPPED', title: 'new' }])
+  const [changed] = await labs()
+  expect(changedAt(changed)).toBe(toInstant(course.clock.now()))
 })
 
 it('knows of nothing before the first look', async () => {
