@@ -4,6 +4,7 @@ import { at } from '../mutants/mutant.ts'
 import { wholeRun } from './whole-run.ts'
 
 const BRISK: RunSize = { workers: 4, hours: 1, pace: 'brisk' }
+const SHORT: RunSize = { ...BRISK, hours: 0.5 }
 
 interface Regression extends Pick<Plan, 'seed' | 'acts'> {
   readonly name: string
@@ -17,6 +18,29 @@ const REGRESSIONS: readonly Regression[] = [
     name: 'a licensed worker at rest is killed by hand, just before somebody counts licences',
     seed: 5,
     acts: [at(3.9, 'create with a licence'), at(6, 'stop'), at(26.6, 'kill a machine')],
+  },
+  // The answer that the Smart Account was not reached died with its reader. At several calls: which of them it is may change.
+  ...[8, 11, 12].map(ahead => ({
+    name: `whoever has a licence given back that the Smart Account goes on counting dies ${ahead} calls later`,
+    seed: 5,
+    acts: [
+      at(0, 'create with a licence'),
+      at(6, 'lose the Smart Account', { forMinutes: 10 }),
+      at(7, 'terminate'),
+      at(7, 'kill a process at a call', { much: ahead / 40 + 0.0065 }),
+    ],
+    size: SHORT,
+  })),
+  {
+    name: 'a registration succeeds after it was given up, and its machine is killed before anybody looks',
+    seed: 5,
+    acts: [
+      at(0, 'create'),
+      at(3, 'lose the Smart Account', { forMinutes: 4 }),
+      at(3.1, 'license'),
+      at(7.6, 'kill a machine'),
+    ],
+    size: SHORT,
   },
 ]
 

@@ -173,7 +173,31 @@ describe('a licence', () => {
 
   it('that is given back before a machine goes is looked at once more before anybody believes it', async () => {
     expect(await carryOut(await registered(), DEREGISTER)).toMatchObject({ status: 'REQUEUE', afterMs: 5_000 })
-    expect([writes(), isRegistered()]).toEqual([[], false])
+    expect(writes()).toMatchObject([{ body: { changes: { license: { status: 'DEREGISTERING', unsettled: null } } } }])
+    expect(isRegistered()).toBe(false)
+  })
+
+  it('that was given back is remembered until that is on record, and no longer', async () => {
+    const worker = await registered({ license: { ...HOLDING, unsettled: 'deregister' } })
+    const isHeard = async (each: Worker) => (await observing.observe(each, POLICY, never)).isReturnHeard
+    expect(await isHeard(worker)).toBe(false)
+    fleet.api.refuse('reportWorkerStatus', 412, 'version_mismatch')
+    await carryOut(worker, DEREGISTER)
+    expect(await isHeard(worker)).toBe(true)
+    expect(await isHeard({ ...worker, license: HOLDING })).toBe(false)
+    expect(await isHeard(worker)).toBe(false)
+  })
+
+  it('that was given back once may not have been the next time', async () => {
+    const worker = await registered({ license: { ...HOLDING, unsettled: 'deregister' } })
+    observing.returnHeard(worker.id, true)
+    parts = { ...parts, cml: { ...parts.cml, deregister: () => Promise.reject(new Error('it broke')) } }
+    await expect(carryOut(worker, DEREGISTER)).rejects.toThrow('it broke')
+    expect((await observing.observe(worker, POLICY, never)).isReturnHeard).toBe(false)
+    observing.beginTerm(1)
+    observing.returnHeard(worker.id, true)
+    observing.beginTerm(2)
+    expect((await observing.observe(worker, POLICY, never)).isReturnHeard).toBe(false)
   })
 
   it('that is left behind is on record as a leak before it is written down as gone', async () => {

@@ -143,7 +143,9 @@ async function changeLicenseAndReport(
   const permit = () => {
     if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
   }
+  parts.observing.returnHeard(worker.id, false)
   const outcome = await changeLicense(parts, worker, { act: kind, url, permit }, look.signal)
+  parts.observing.returnHeard(worker.id, outcome.kind === 'returned')
   const at = { policy: parts.policy, instance, nowMs: parts.clock.now() }
   return act(parts, worker, judgeLicense(worker, outcome, at), look)
 }

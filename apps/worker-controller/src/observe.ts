@@ -41,6 +41,8 @@ export interface Observer {
   /** The cloud had no room for this attempt. */
   launchRefused(worker: Worker): void
   surveyAsked(workerId: string): void
+  /** Whether CML just said that it gave its licence back. Kept until the record says so. */
+  returnHeard(workerId: string, isReturned: boolean): void
   /** Whether a worker's CML answered somebody who asked for something else. */
   cmlHeard(workerId: string, answered: boolean): void
   /** A sample of the worker was reported. */
@@ -55,15 +57,18 @@ export function observer(given: ObserveParts): Observer {
   const measures = measureTimes(config.metricsIntervalMs)
   const scarce = scarceOffers(config.policy.capacityPauseMs)
   const parts: Parts = { ...given, memory, scarce }
+  const returned = new Set<string>()
   let term = 0
   return {
     async observe(worker, policy, signal) {
+      if (worker.license.unsettled !== 'deregister') returned.delete(worker.id)
       const ec2 = await seeEc2(parts, worker, signal)
       const url = ec2.kind === 'instance' ? endpointOf(ec2.instance, policy.cmlAddress) : null
       return {
         ec2,
         cml: await seeCml(parts, worker, url, signal),
         ...(await seeInside(parts, worker, { policy, url }, signal)),
+        isReturnHeard: returned.has(worker.id),
         launch: needsLaunch(worker) ? await launchInputs(parts, worker, signal) : null,
         isSurveyDue: times.isDue(worker, clock.now()),
         metricsSilentSince: measures.silentSince(worker, clock.now()),
@@ -74,6 +79,7 @@ export function observer(given: ObserveParts): Observer {
       memory.clear()
       times.clear()
       measures.clear()
+      returned.clear()
       term = epoch
     },
     launchSent: memory.launchSent,
@@ -81,12 +87,17 @@ export function observer(given: ObserveParts): Observer {
       if (launch !== null) scarce.refused(aws_region, launch, clock.now())
     },
     surveyAsked: workerId => times.asked(workerId, clock.now()),
+    returnHeard(workerId, isReturned) {
+      if (isReturned) returned.add(workerId)
+      else returned.delete(workerId)
+    },
     cmlHeard: memory.heardCml,
     measured: workerId => measures.measured(workerId, clock.now()),
     forget(workerId) {
       memory.forget(workerId)
       times.forget(workerId)
       measures.forget(workerId)
+      returned.delete(workerId)
       given.logins.forget(workerId)
       given.surveys.forget(workerId)
     },

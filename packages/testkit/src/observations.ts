@@ -43,6 +43,7 @@ export const anObservation = (more: Partial<Observation> = {}): Observation => (
   ec2: aMachineSight(),
   cml: null,
   license: null,
+  isReturnHeard: false,
   launch: null,
   isSurveyDue: false,
   nodeDefinitions: null,

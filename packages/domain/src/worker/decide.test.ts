@@ -60,6 +60,18 @@ describe('over every status, intent and sight', () => {
         desired_status,
         license: { ...REGISTERED, pending_operation: 'deregister', operation_started_at: ENTERED },
       }),
+      onMachine({ status, desired_status, license: { ...REGISTERED, unsettled: 'deregister' } }),
+      onMachine({ status, desired_status, license: { ...NO_LICENSE, status: 'FAILED', unsettled: 'register' } }),
+      onMachine({
+        status,
+        desired_status,
+        license: {
+          ...REGISTERED,
+          pending_operation: 'deregister',
+          operation_started_at: ENTERED,
+          unsettled: 'deregister',
+        },
+      }),
       onMachine({
         status,
         desired_status,
@@ -118,6 +130,7 @@ describe('over every status, intent and sight', () => {
       expect(statuses, decision.because).toContain(worker.status)
       if (kind === 'stop' && worker.status === 'FAILED')
         expect(worker.conditions.map(({ type }) => type)).toContain('InstanceStopped')
+      if (kind === 'deregister_license') expect(worker.license.unsettled, decision.because).toBe('deregister')
     }
     const kinds = new Set(decided.map(({ decision }) => decision.action.kind))
     for (const kind of Object.keys(announced)) if (kind !== 'launch') expect([...kinds]).toContain(kind)
@@ -136,6 +149,7 @@ describe('over every status, intent and sight', () => {
       if (decision.action.kind === 'terminate') {
         expect(worker.desired_status).toBe('TERMINATED')
         expect(worker.license.status).not.toBe('REGISTERED')
+        expect(worker.license.unsettled).toBeNull()
       }
       if (decision.action.kind === 'launch') expect(worker.desired_status).toBe('RUNNING')
     }

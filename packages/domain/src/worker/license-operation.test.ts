@@ -3,10 +3,11 @@ import { aLicenseSight, anObservation, onMachine } from '@lcm/testkit/observatio
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
-import { judgeLicense, type LicenseOutcome } from './license-operation.ts'
+import type { Decision } from './decision.ts'
+import { holdsLicense, judgeLicense, type LicenseOutcome } from './license-operation.ts'
 import { type LicenseSight, WORKER_POLICY } from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
-import type { Worker } from './worker.ts'
+import { type Worker, withChanges } from './worker.ts'
 
 const ENTERED = toMs(aWorker().entered_status_at)
 const STARTED = toInstant(ENTERED + 10_000)
@@ -17,6 +18,9 @@ const says = (registration: string, authorization = 'INIT', more: object = {}): 
 const LICENSED = says('COMPLETED', 'IN_COMPLIANCE')
 const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, policy = WORKER_POLICY) =>
   decideWorker(worker, anObservation({ license }), policy, ENTERED + afterMs)
+/** The worker with what the decision writes of it. */
+const written = (worker: Worker, { action }: Decision): Worker =>
+  'changes' in action ? withChanges(worker, action.changes) : worker
 
 describe('registering', () => {
   const asked = withLicense({ product: 'CML_Enterprise', pending_operation: 'register' })
@@ -80,11 +84,116 @@ describe('registering', () => {
 
 it('gives a licence back when asked to', () => {
   const asked = withLicense({ status: 'REGISTERED', pending_operation: 'deregister' })
-  expect(decide(asked, LICENSED).action).toMatchObject({ changes: { license: { status: 'DEREGISTERING' } } })
-  const begun = withLicense({ ...asked.license, status: 'DEREGISTERING', operation_started_at: STARTED })
+  expect(decide(asked, LICENSED).action).toMatchObject({
+    changes: { license: { status: 'DEREGISTERING', unsettled: 'deregister' } },
+  })
+  const begun = written(asked, decide(asked, LICENSED))
   expect(decide(begun, LICENSED).action.kind).toBe('deregister_license')
-  expect(decide(begun, says('NOT_REGISTERED')).action).toMatchObject({
-    changes: { license: { status: 'UNREGISTERED', pending_operation: null } },
+  for (const registration of ['NOT_REGISTERED', 'FAILED'])
+    expect(decide(asked, says(registration)).action, 'there is nothing to give back').toMatchObject({
+      changes: { license: { status: 'UNREGISTERED', pending_operation: null } },
+    })
+})
+
+describe('a licence that CML was asked to give back, and nobody heard its answer', () => {
+  const GONE = says('NOT_REGISTERED')
+  const POSSIBLE = { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED', unsettled: null } } }
+  const asked = withLicense({
+    status: 'DEREGISTERING',
+    pending_operation: 'deregister',
+    operation_started_at: STARTED,
+    unsettled: 'deregister',
+    udi: 'udi-1',
+  })
+
+  it('may be lost once CML holds it no more, which is recorded as no more than that', () => {
+    const decision = decide(asked, GONE)
+    expect(decision.action).toMatchObject(POSSIBLE)
+    expect(decision.action).toMatchObject({ changes: { license: { pending_operation: null } } })
+    expect(decision.because).toMatch(/nobody heard its answer: the Smart Account may still count it/)
+    expect(decide(written(asked, decision), GONE).action.kind, 'once').toBe('nothing')
+  })
+
+  it('is asked for again while CML holds it, and is no loss where the registration had failed', () => {
+    expect(decide(asked, LICENSED).action.kind).toBe('deregister_license')
+    expect(decide(asked, says('FAILED')).action).toMatchObject({
+      kind: 'write',
+      changes: { license: { status: 'UNREGISTERED', unsettled: null } },
+    })
+  })
+
+  it('is judged by the next look when CML says that it had none', () => {
+    const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }
+    expect(judgeLicense(asked, { kind: 'not_registered' }, at).action.kind).toBe('wait')
+  })
+
+  it('is given back for all we know when this term has heard so, though another write came between', () => {
+    const heard = anObservation({ license: GONE, isReturnHeard: true })
+    expect(decideWorker(asked, heard, WORKER_POLICY, ENTERED + 20_000).action).toMatchObject({
+      kind: 'write',
+      changes: { license: { status: 'UNREGISTERED', unsettled: null, last_error: null } },
+    })
+  })
+
+  it('may be lost also when somebody has asked for a new one since, who then gets it', () => {
+    const anew = withLicense({ ...asked.license, pending_operation: 'register', operation_started_at: null })
+    const decision = decide(anew, GONE)
+    expect(decision.action).toMatchObject(POSSIBLE)
+    const after = written(anew, decision)
+    expect(after.license.pending_operation).toBe('register')
+    expect(decide(after, GONE).action).toMatchObject({ changes: { license: { status: 'REGISTERING' } } })
+  })
+
+  it('may be lost also when the machine was stopped before anybody could look', () => {
+    const started = withLicense({ status: 'REGISTERED', udi: 'udi-1', unsettled: 'deregister' })
+    expect(decide(started, GONE).action).toMatchObject(POSSIBLE)
+    expect(decide(started, LICENSED).action).toMatchObject({
+      kind: 'write',
+      changes: { license: { status: 'REGISTERED', unsettled: null } },
+    })
+  })
+
+  it('is announced first also by a record that an older version has begun', () => {
+    const old = withLicense({ ...asked.license, unsettled: null })
+    expect(decide(old, LICENSED).action).toMatchObject({
+      kind: 'write',
+      changes: { license: { unsettled: 'deregister' } },
+    })
+  })
+})
+
+describe('a registration that was given up while CML was still at it', () => {
+  const begun = withLicense({ status: 'REGISTERING', pending_operation: 'register', operation_started_at: STARTED })
+  const late = decide(begun, says('RETRY_IN_PROGRESS', 'EVAL'), 131_000)
+  const failed = written(begun, late)
+
+  it('counts as a licence that is held until CML is seen without one', () => {
+    expect(failed.license).toMatchObject({ status: 'FAILED', unsettled: 'register' })
+    expect(holdsLicense(failed)).toBe(true)
+    expect(decide(failed, says('RETRY_IN_PROGRESS', 'EVAL')).action.kind).toBe('nothing')
+    for (const registration of ['NOT_REGISTERED', 'FAILED']) {
+      const after = written(failed, decide(failed, says(registration)))
+      expect(after.license, 'it is still shown').toMatchObject({ status: 'FAILED', last_error: late.because })
+      expect(holdsLicense(after)).toBe(false)
+      expect(decide(after, says(registration)).action.kind).toBe('nothing')
+    }
+  })
+
+  it('is a licence like any other once it succeeds', () => {
+    expect(written(failed, decide(failed, LICENSED)).license).toMatchObject({ status: 'REGISTERED', unsettled: null })
+  })
+
+  it('holds none where CML refused it, or never began', () => {
+    for (const sight of [says('FAILED', 'EVAL'), says('NOT_REGISTERED')])
+      expect(holdsLicense(written(begun, decide(begun, sight, 131_000)))).toBe(false)
+  })
+
+  it('is nothing to release at a stop once CML is seen without it', () => {
+    const release = { ...WORKER_POLICY, licenseOnStop: 'release' as const }
+    const stopping = { ...failed, status: 'STOPPING', desired_status: 'STOPPED' } as const
+    const after = written(stopping, decide(stopping, says('NOT_REGISTERED'), 1_000, release))
+    expect(after.license).toMatchObject({ status: 'FAILED', pending_operation: null, unsettled: null })
+    expect(decide(after, says('NOT_REGISTERED'), 1_000, release).action.kind).toBe('stop')
   })
 })
 
@@ -123,6 +232,14 @@ describe('what CML made of a request', () => {
     })
   })
 
+  it('leaves a licence held that CML would not give back', () => {
+    const kept = withLicense({ status: 'DEREGISTERING', pending_operation: 'deregister', unsettled: 'deregister' })
+    const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }
+    const refused = judgeLicense(kept, { kind: 'refused', errorClass: 'invalid', message: 'no' }, at)
+    expect(written(kept, refused).license).toMatchObject({ status: 'FAILED', pending_operation: null })
+    expect(holdsLicense(written(kept, refused))).toBe(true)
+  })
+
   it('goes on trying when a machine that is to go is refused', () => {
     const condemned = withLicense({ status: 'REGISTERED' }, { status: 'TERMINATING', desired_status: 'TERMINATED' })
     expect(judge({ kind: 'refused', errorClass: 'invalid', message: 'no' }, condemned).kind).toBe('wait')
@@ -155,7 +272,13 @@ describe('fleets with fewer licences than workers', () => {
   )
 
   it('release a licence before the machine stops, and ask for it again after the next start', () => {
-    expect(decide(stopping, LICENSED, 1_000, release).action.kind).toBe('deregister_license')
+    const announced = written(stopping, decide(stopping, LICENSED, 1_000, release))
+    expect(announced.license).toMatchObject({ status: 'REGISTERED', unsettled: 'deregister' })
+    expect(decide(announced, LICENSED, 1_000, release).action.kind).toBe('deregister_license')
+    expect(decide(announced, says('NOT_REGISTERED'), 1_000, release).action, 'nobody heard of it').toMatchObject({
+      kind: 'record_leak',
+      changes: { license: { status: 'UNREGISTERED', unsettled: null, pending_operation: 'register' } },
+    })
     expect(
       judgeLicense(stopping, { kind: 'returned' }, { policy: release, instance: anInstance(), nowMs: ENTERED }).action,
     ).toMatchObject({

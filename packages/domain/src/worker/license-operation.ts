@@ -1,6 +1,6 @@
 import { toInstant, toMs } from '../instant.ts'
 import { withCondition } from './boot.ts'
-import { announce, type Decision, perform, wait } from './decision.ts'
+import { announce, type Decision, perform, wait, write } from './decision.ts'
 import { factsOf, isEmpty } from './facts.ts'
 import type { Instance } from './instance.ts'
 import { ageOf, type LicenseSight, type Seen, type WorkerPolicy } from './observation.ts'
@@ -14,7 +14,10 @@ const POLL_MS = 5_000
 
 /** Whether the Smart Account may count a licence for this worker. When in doubt, yes: a licence is never lost by assuming. */
 export const holdsLicense = ({ license }: Worker): boolean =>
-  license.status === 'REGISTERED' || license.status === 'REGISTERING' || license.status === 'DEREGISTERING'
+  license.unsettled !== null ||
+  license.status === 'REGISTERED' ||
+  license.status === 'REGISTERING' ||
+  license.status === 'DEREGISTERING'
 
 /** The next step of the operation that was asked for, or null when there is none, or nothing to say. */
 export function decideLicense(seen: Seen): Decision | null {
@@ -22,6 +25,7 @@ export function decideLicense(seen: Seen): Decision | null {
   const { pending_operation } = worker.license
   if (sight === null) return null
   if (sight.kind === 'unknown') return pending_operation === null ? null : wait(POLL_MS, sight.because)
+  if (isReturnInDoubt(seen, sight)) return leakInDoubt(worker)
   if (pending_operation === 'register') return decideRegister(seen, sight)
   if (pending_operation === 'deregister') return decideDeregister(seen, sight)
   const noticed = noticedChanges(worker, sight)
@@ -34,6 +38,13 @@ const isUnregistered = (sight: SeenLicense): boolean => sight.registration === '
 /** A registration that failed holds nothing, and there is nothing to give back. */
 export const holdsNothing = (sight: SeenLicense): boolean => isUnregistered(sight) || sight.registration === 'FAILED'
 
+/**
+ * CML was asked to give its licence back, holds none any more, and nobody heard whether the Smart Account was reached. It does
+ * not tell later: a licence that was left behind looks like one that was returned.
+ */
+export const isReturnInDoubt = ({ worker, isReturnHeard }: Seen, sight: SeenLicense): boolean =>
+  worker.license.unsettled === 'deregister' && isUnregistered(sight) && !isReturnHeard
+
 /** What somebody did behind our back, and the identity by which the Smart Account knows this server. */
 function noticedChanges(worker: Worker, sight: SeenLicense): WorkerChanges | null {
   const { license } = worker
@@ -42,7 +53,9 @@ function noticedChanges(worker: Worker, sight: SeenLicense): WorkerChanges | nul
   const isKnown = Object.entries(known).every(([name, value]) => license[name as keyof typeof known] === value)
   // A failure stays on show until somebody tries again.
   const shown = license.status === 'FAILED' && status === 'UNREGISTERED' ? 'FAILED' : status
-  return shown === license.status && isKnown ? null : { license: { status: shown, ...known } }
+  const isSettledNow = license.unsettled !== null && (isLicensed(sight) || holdsNothing(sight))
+  if (shown === license.status && isKnown && !isSettledNow) return null
+  return { license: { status: shown, ...known, ...(isSettledNow ? { unsettled: null } : {}) } }
 }
 
 /** By what the Smart Account knows this server, as far as CML says it: what it once said is kept. */
@@ -69,7 +82,7 @@ function decideRegister(seen: Seen, sight: SeenLicense): Decision {
   if (lateMs > 0) return wait(POLL_MS, `CML says ${sight.registration}, ${sight.authorization}`)
   const late = `still ${sight.registration}, ${sight.authorization} after ${policy.licenseMsMax / 1000} s`
   const error = sight.failure === null ? late : `${late}: ${sight.failure}`
-  return over({ status: 'FAILED', last_error: error }, sight, error)
+  return over({ status: 'FAILED', last_error: error, unsettled: 'register' }, sight, error)
 }
 
 const isSameProduct = (license: License, sight: SeenLicense): boolean =>
@@ -77,21 +90,36 @@ const isSameProduct = (license: License, sight: SeenLicense): boolean =>
 const failureOf = (sight: SeenLicense): string => sight.failure ?? 'CML gave no reason'
 
 function decideDeregister({ worker, nowMs }: Seen, sight: SeenLicense): Decision {
-  if (isUnregistered(sight))
-    return over({ status: 'UNREGISTERED', last_error: null }, sight, 'CML says that it is not registered')
+  if (holdsNothing(sight))
+    return over({ status: 'UNREGISTERED', last_error: null }, sight, `CML says ${sight.registration}`)
   if (worker.license.operation_started_at === null) return begun('DEREGISTERING', sight, nowMs)
-  return perform({ kind: 'deregister_license' }, `CML says ${sight.registration}`)
+  return giveBack(worker, sight, `CML says ${sight.registration}`)
 }
 
-const begun = (status: License['status'], sight: SeenLicense, nowMs: number): Decision =>
-  announce({ license: { status, operation_started_at: toInstant(nowMs), ...identityIn(sight) } }, `${status} begins`)
+/** That CML will be asked is on record before it is, for its answer may be lost. */
+export const giveBack = (worker: Worker, sight: SeenLicense, because: string): Decision =>
+  worker.license.unsettled === 'deregister'
+    ? perform({ kind: 'deregister_license' }, because)
+    : announce({ license: { unsettled: 'deregister', ...identityIn(sight) } }, because)
+
+function begun(status: 'REGISTERING' | 'DEREGISTERING', sight: SeenLicense, nowMs: number): Decision {
+  const unsettled = status === 'DEREGISTERING' ? 'deregister' : null
+  const license = { status, operation_started_at: toInstant(nowMs), unsettled, ...identityIn(sight) } as const
+  return announce({ license }, `${status} begins`)
+}
 
 function over(
-  result: { status: License['status']; last_error: string | null },
+  result: Pick<License, 'status' | 'last_error'> & Partial<Pick<License, 'unsettled'>>,
   sight: SeenLicense,
   because: string,
 ): Decision {
-  const ended = { ...result, ...identityIn(sight), pending_operation: null, operation_started_at: null }
+  const ended = {
+    unsettled: null,
+    ...result,
+    ...identityIn(sight),
+    pending_operation: null,
+    operation_started_at: null,
+  }
   return announce({ license: ended }, because)
 }
 
@@ -111,25 +139,26 @@ export interface Judging {
 export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judging): Decision {
   // One that is released for a stop is registered again after the next start.
   const pending_operation = worker.status === 'STOPPING' ? 'register' : null
-  const ended = (status: License['status'], last_error: string | null): WorkerChanges => ({
-    license: { status, last_error, pending_operation, operation_started_at: null },
-  })
   switch (outcome.kind) {
     case 'taken':
       return wait(POLL_MS, 'CML has taken the registration')
     case 'returned':
       // Believed before a machine goes only when a later look confirms it: nothing can be given back after that.
-      if (worker.status === 'TERMINATING') return wait(POLL_MS, 'CML gave its licence back, which is to be confirmed')
-      return announce(ended('UNREGISTERED', null), 'the licence was given back')
+      if (worker.status === 'TERMINATING') {
+        const license = { status: 'DEREGISTERING', unsettled: null } as const
+        return write({ license }, POLL_MS, 'CML gave its licence back, which is to be confirmed')
+      }
+      return announce(unlicensed(null, pending_operation), 'the licence was given back')
     case 'not_registered':
-      return announce(ended('UNREGISTERED', null), 'CML held no licence')
+      // It held one a moment ago, so an earlier request may have had its effect: the next look judges that.
+      return wait(POLL_MS, 'CML held no licence any more')
     case 'left_behind': {
       const message = 'CML let go of its licence, but the Smart Account was not reached and still counts it'
-      return perform({ kind: 'record_leak', changes: ended('UNREGISTERED', message) }, message)
+      return perform({ kind: 'record_leak', changes: unlicensed(message, pending_operation) }, message)
     }
     case 'refused':
       if (outcome.errorClass === 'invalid' && worker.license.pending_operation !== null)
-        return announce(ended('FAILED', outcome.message), outcome.message)
+        return announce(refused(outcome.message, pending_operation), outcome.message)
       if (outcome.errorClass !== 'state') return wait(POLL_MS, outcome.message)
       if (worker.status === 'TERMINATING') return decideRefusedReturn(worker, outcome.message, at)
       // Most likely labs run: whoever asked must hear of it, for only they can end them.
@@ -138,6 +167,11 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judgin
       return wait(at.policy.lookAgainMsMax, outcome.message)
   }
 }
+
+/** What is unsettled stays so: a licence that CML would not give back is still held. */
+const refused = (last_error: string, pending_operation: License['pending_operation']): WorkerChanges => ({
+  license: { status: 'FAILED', last_error, pending_operation, operation_started_at: null },
+})
 
 /**
  * CML keeps its licence, most likely because labs run. It must be seen to serve, or nobody could stop them; then that is asked
@@ -164,14 +198,38 @@ export function decideRelease(seen: Seen): Decision | null {
   // The other half of its time belongs to the machine.
   if (!isDue || ageOf(worker, nowMs) > policy.stoppingMsMax / 2) return null
   if (sight === null || sight.kind === 'unknown') return wait(POLL_MS, sight?.because ?? 'CML has no address')
-  if (!isUnregistered(sight)) return perform({ kind: 'deregister_license' }, 'its licence is released before it stops')
-  const license: WorkerChanges['license'] = { status: 'UNREGISTERED', pending_operation: 'register' }
+  if (!holdsNothing(sight)) return giveBack(worker, sight, 'its licence is released before it stops')
+  if (isReturnInDoubt(seen, sight)) return leakInDoubt(worker)
+  if (worker.license.unsettled === 'register')
+    return announce({ license: { unsettled: null } }, `CML says ${sight.registration}`)
+  const license = { status: 'UNREGISTERED', pending_operation: 'register', unsettled: null } as const
   return announce({ license }, 'its licence is released until it is started again')
 }
 
 /** The machine is gone or must go, and its licence with it. */
 export const leakLicense = (because: string): Decision =>
   perform({ kind: 'record_leak', changes: unlicensed(because) }, because)
-const unlicensed = (last_error: string): WorkerChanges => ({
-  license: { status: 'UNREGISTERED', pending_operation: null, operation_started_at: null, last_error },
+const unlicensed = (
+  last_error: string | null,
+  pending_operation: License['pending_operation'] = null,
+): WorkerChanges => ({
+  license: { status: 'UNREGISTERED', pending_operation, operation_started_at: null, unsettled: null, last_error },
 })
+
+const IN_DOUBT =
+  'CML was asked to give its licence back and holds none any more, but nobody heard its answer: the Smart Account may still ' +
+  'count it, so look there for this server'
+
+/** The doubt of `isReturnInDoubt` on record. Whoever has asked for a new licence, or will need one again, still gets it. */
+export function leakInDoubt({ status, license }: Worker): Decision {
+  const isWanted = status === 'STOPPING' || (status === 'RUNNING' && license.pending_operation === 'register')
+  return perform({ kind: 'record_leak', changes: unlicensed(IN_DOUBT, isWanted ? 'register' : null) }, IN_DOUBT)
+}
+
+/** What is known of the licence of a machine that died, for whoever looks for it at the Smart Account. */
+export function lossWords({ license }: Worker): string {
+  if (license.unsettled === 'register') return 'it may hold a licence: CML was still registering when that was given up'
+  if (license.unsettled === 'deregister' || license.status === 'DEREGISTERING')
+    return 'nobody has confirmed that its licence was given back'
+  return 'its licence was never given back'
+}

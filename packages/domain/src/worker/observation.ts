@@ -56,6 +56,8 @@ export interface Observation {
   readonly cml: CmlSight | null
   /** Null when nothing depended on it. */
   readonly license: LicenseSight | null
+  /** Whether CML has said that it gave its licence back, to the last who asked in this term; the record may not say so yet. */
+  readonly isReturnHeard: boolean
   /** Null unless the worker still has to be launched. */
   readonly launch: LaunchInputs | null
   /** Whether it is time to visit its CML: for its licence, its node definitions, and what people did on it. */

@@ -41,6 +41,8 @@ export const License = z.object({
   udi: z.string().nullable(),
   /** The name that goes with it, for whoever looks for it at the Smart Account. */
   hostname: z.string().nullable().default(null),
+  /** What CML was asked for and nobody knows the end of. Until that is known the Smart Account may count a licence. */
+  unsettled: z.enum(['register', 'deregister']).nullable().default(null),
   last_error: z.string().nullable(),
 })
 export type License = z.infer<typeof License>
@@ -51,6 +53,7 @@ export const LicenseChanges = z.strictObject({
   operation_started_at: shape.operation_started_at.exactOptional(),
   udi: shape.udi.exactOptional(),
   hostname: z.string().max(200).nullable().exactOptional(),
+  unsettled: z.enum(['register', 'deregister']).nullable().exactOptional(),
   last_error: shape.last_error.exactOptional(),
 })
 export const NO_LICENSE: License = {
@@ -60,6 +63,7 @@ export const NO_LICENSE: License = {
   operation_started_at: null,
   udi: null,
   hostname: null,
+  unsettled: null,
   last_error: null,
 }
 

@@ -12,6 +12,8 @@ import { type Worker, withChanges } from './worker.ts'
 const ENTERED = toMs(aWorker().entered_status_at)
 const HOUR_MS = 3_600_000
 const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
+/** CML was asked to give it back. */
+const ASKED: Worker['license'] = { ...REGISTERED, unsettled: 'deregister' }
 const condemned = (more: Partial<Worker> = {}): Worker =>
   aWorker({
     status: 'TERMINATING',
@@ -45,7 +47,11 @@ function written(worker: Worker, { action }: Decision): Worker {
 describe('a licence is never lost in silence', () => {
   it('is given back before its machine is destroyed, and the machine goes once CML has confirmed it', () => {
     const worker = condemned()
-    expect(decide(worker, seeing(machine('running'), licensed('COMPLETED'))).action.kind).toBe('deregister_license')
+    const asked = decide(worker, seeing(machine('running'), licensed('COMPLETED')))
+    expect(asked.action).toMatchObject({ kind: 'write', afterMs: 0, changes: { license: { unsettled: 'deregister' } } })
+    expect(decide(written(worker, asked), seeing(machine('running'), licensed('COMPLETED'))).action.kind).toBe(
+      'deregister_license',
+    )
     expect(decide(worker, seeing(machine('running'), licensed('NOT_REGISTERED'))).action).toMatchObject({
       changes: { license: { status: 'UNREGISTERED' } },
       afterMs: 0,
@@ -76,10 +82,55 @@ describe('a licence is never lost in silence', () => {
   })
 
   it('is believed to be given back only when a later look confirms it', () => {
-    expect(judgeLicense(condemned(), { kind: 'returned' }, judgedAt(1_000)).action).toEqual({
-      kind: 'wait',
-      afterMs: 5_000,
+    for (const license of [ASKED, { ...ASKED, status: 'FAILED' as const }]) {
+      const worker = condemned({ license })
+      const returned = judgeLicense(worker, { kind: 'returned' }, judgedAt(1_000))
+      expect(returned.action).toMatchObject({
+        kind: 'write',
+        afterMs: 5_000,
+        changes: { license: { unsettled: null } },
+      })
+      const after = written(worker, returned)
+      expect(decide(after, seeing(machine('running'), SILENT)).because, 'not confirmed').toBe('CML did not answer')
+      expect(decide(after, seeing(machine('running'), licensed('NOT_REGISTERED'))).action).toMatchObject({
+        kind: 'write',
+        changes: { license: { status: 'UNREGISTERED' } },
+      })
+    }
+  })
+
+  it('that nobody heard was given back is on record as possibly lost before its machine goes', () => {
+    const worker = condemned({ license: ASKED })
+    const decision = decide(worker, seeing(machine('running'), licensed('NOT_REGISTERED')))
+    expect(decision).toMatchObject({
+      action: { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED', unsettled: null } } },
+      because: expect.stringContaining('may still count it'),
     })
+    const heard = { ...seeing(machine('running'), licensed('NOT_REGISTERED')), isReturnHeard: true }
+    expect(decide(worker, heard).action).toMatchObject({
+      kind: 'write',
+      changes: { license: { status: 'UNREGISTERED', unsettled: null } },
+    })
+  })
+
+  it('goes on record with what is known of it when its machine is gone', () => {
+    const words = (license: Partial<Worker['license']>) =>
+      decide(condemned({ license: { ...NO_LICENSE, ...license } }), seeing(machine('terminated'))).because
+    expect(words(REGISTERED)).toMatch(/and its licence was never given back$/)
+    expect(words(ASKED)).toMatch(/nobody has confirmed that its licence was given back$/)
+    expect(words({ status: 'FAILED', unsettled: 'register' })).toMatch(
+      /it may hold a licence: CML was still registering/,
+    )
+  })
+
+  it('is looked for after one more boot when a registration was given up, and is none once CML says so', () => {
+    const worker = condemned({ license: { ...NO_LICENSE, status: 'FAILED', unsettled: 'register' } })
+    expect(decide(worker, seeing(machine('stopped'))).action.kind).toBe('start')
+    for (const registration of ['NOT_REGISTERED', 'FAILED'])
+      expect(decide(worker, seeing(machine('running'), licensed(registration))).action).toMatchObject({
+        kind: 'write',
+        changes: { license: { status: 'UNREGISTERED', unsettled: null } },
+      })
   })
 
   it('that is refused because labs run is told of, and then somebody is asked to stop them', () => {
@@ -156,6 +207,7 @@ describe('what is not ours is left alone', () => {
     const back = decide(worker, seeing(machine('running'), SILENT), { afterMs: backMs })
     expect(back.action).toMatchObject({ kind: 'write', changes: { conditions: [{ type: 'NotOurs', status: false }] } })
     worker = written(worker, back)
+    worker = { ...worker, license: ASKED }
     const after = (afterMs: number) =>
       decide(worker, seeing(machine('running'), licensed('COMPLETED')), { afterMs: backMs + afterMs }).action.kind
     expect(after(1_000)).toBe('deregister_license')

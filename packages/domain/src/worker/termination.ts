@@ -2,7 +2,16 @@ import { withCondition } from './boot.ts'
 import { announce, type Decision, perform, wait, write } from './decision.ts'
 import { hold } from './hold.ts'
 import type { Instance } from './instance.ts'
-import { holdsLicense, holdsNothing, identityIn, leakLicense } from './license-operation.ts'
+import {
+  giveBack,
+  holdsLicense,
+  holdsNothing,
+  identityIn,
+  isReturnInDoubt,
+  leakInDoubt,
+  leakLicense,
+  lossWords,
+} from './license-operation.ts'
 import { lookAgain, type Seen } from './observation.ts'
 import { isOurs, oursForMs } from './ownership.ts'
 import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
@@ -31,9 +40,7 @@ export function deathWords(worker: Worker, { instance_id, state, state_reason }:
 
 /** The machine is gone: nothing can give its licence back any more, so that is recorded before anything else. */
 export const decideGone = (worker: Worker, because: string): Decision =>
-  holdsLicense(worker)
-    ? leakLicense(`${because}, and its licence was never given back`)
-    : write(gone('TERMINATED'), null, because)
+  holdsLicense(worker) ? leakLicense(`${because}, and ${lossWords(worker)}`) : write(gone('TERMINATED'), null, because)
 
 /**
  * Somebody wants it terminated. Announced first; then, in this order: is it ours, does it hold a licence, and only then is the
@@ -78,9 +85,12 @@ function decideReturn(seen: Seen): Decision {
     case 'running':
       if (license === null) return waiting('CML has no address yet')
       if (license.kind === 'unknown') return waiting(license.because)
-      if (holdsNothing(license))
-        return announce({ license: { status: 'UNREGISTERED', pending_operation: null } }, 'CML holds no licence')
-      return perform({ kind: 'deregister_license' }, 'its licence is given back before it goes')
+      if (isReturnInDoubt(seen, license)) return leakInDoubt(worker)
+      if (holdsNothing(license)) {
+        const ended = { status: 'UNREGISTERED', pending_operation: null, unsettled: null } as const
+        return announce({ license: ended }, 'CML holds no licence')
+      }
+      return giveBack(worker, license, 'its licence is given back before it goes')
     default:
       return waiting(`EC2 says ${instance.state}`)
   }
@@ -105,7 +115,7 @@ const mayHaveHeldLicense = ({ license, conditions }: Worker): boolean =>
 /** The machine was seen dying, and nobody here asked for it. */
 export function decideDying(seen: Seen, because: string): Decision {
   const { worker, policy, nowMs } = seen
-  if (holdsLicense(worker)) return leakLicense(`${because}, and its licence was never given back`)
+  if (holdsLicense(worker)) return leakLicense(`${because}, and ${lossWords(worker)}`)
   if (worker.status === 'TERMINATING') return wait(lookAgain(worker, policy, nowMs), because)
   return write(gone('TERMINATING'), policy.lookAgainMs, because)
 }

@@ -1,0 +1,212 @@
+import { CloudError } from '@lcm/cloud/errors'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { describe, expect, it } from 'vitest'
+import { aStory, type Story } from '../a-story.ts'
+import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { LICENSE } from '../people.ts'
+import type { Spoilt } from '../world.ts'
+
+interface Doubt extends Story {
+  readonly id: string
+  readonly machine: string
+  /** What happens to the answer of the next deregistration, once it has had its effect. */
+  next(fate: () => unknown): void
+}
+
+/** A worker that holds a licence, and answers of its CML that may be lost. */
+async function inDoubt(seed: number): Promise<Doubt> {
+  let fate = (): unknown => undefined
+  const spoilt: Spoilt = {
+    cml: cml => ({
+      ...cml,
+      async deregister(login, signal) {
+        const answer = await cml.deregister(login, signal)
+        const strike = fate
+        fate = () => undefined
+        await strike()
+        return answer
+      },
+    }),
+  }
+  const story = await aStory(seed, { spoilt })
+  const { id } = await story.ask.createAndRun('metal-1', { license: LICENSE })
+  await untilLicense(story, 'REGISTERED')
+  const machine = await story.hand.machineOf(id)
+  return {
+    ...story,
+    id,
+    machine,
+    next(then) {
+      fate = then
+    },
+  }
+}
+
+const untilLicense = ({ world }: Story, status: Worker['license']['status'], limitMs?: number) =>
+  world.untilTrue(status, () => world.workers()[0]?.license.status === status, limitMs)
+
+function lost(): never {
+  throw new CloudError('transient', { code: 'ECONNRESET', action: 'DELETE', message: 'the answer was lost' })
+}
+
+/** Exactly one record, and it promises no more than anybody knows. */
+async function expectDoubtOnRecord({ ask, id }: Doubt): Promise<void> {
+  expect(await ask.leaks()).toMatchObject([
+    { worker_id: id, resolved_at: null, reason: expect.stringMatching(/may still count/), udi: expect.any(String) },
+  ])
+}
+
+describe('a licence of which nobody heard whether the Smart Account has it back', () => {
+  it('is on record before the machine goes', async () => {
+    const story = await inDoubt(131)
+    const { world, ask, hand, id, machine, next, done } = story
+    hand.smartAccountReached(machine, false)
+    next(lost)
+    await ask.terminate(id)
+    await world.until(id, 'TERMINATED')
+    expect(hand.seats()).toEqual([machine])
+    await expectDoubtOnRecord(story)
+    await done()
+  })
+
+  it('is on record also when whoever asked died before the answer', async () => {
+    const story = await inDoubt(132)
+    const { world, one, ask, hand, id, machine, next, done } = story
+    hand.smartAccountReached(machine, false)
+    next(() => one.kill())
+    await ask.terminate(id)
+    await world.untilTrue('a death', () => hand.seats().length === 1 && world.mutations.at(-1)?.act === 'deregister')
+    world.startController('two')
+    await world.until(id, 'TERMINATED')
+    await expectDoubtOnRecord(story)
+    await done()
+  })
+
+  it('is on record when a person has asked for it, and the worker stays', async () => {
+    const story = await inDoubt(133)
+    const { world, ask, hand, id, machine, next, done } = story
+    hand.smartAccountReached(machine, false)
+    next(lost)
+    await ask.unlicense(id)
+    await untilLicense(story, 'UNREGISTERED')
+    await expectDoubtOnRecord(story)
+    await world.runFor(HOUR_MS)
+    await expectDoubtOnRecord(story)
+    expect(await world.worker(id)).toMatchObject({
+      status: 'RUNNING',
+      license: { pending_operation: null, unsettled: null, last_error: expect.stringMatching(/may still count/) },
+    })
+    await done()
+  })
+
+  it('is on record when somebody asks for a new one before anybody has looked', async () => {
+    const story = await inDoubt(134)
+    const { ask, hand, id, machine, next, done } = story
+    hand.smartAccountReached(machine, false)
+    next(() => ask.license(id).then(lost))
+    await ask.unlicense(id)
+    await untilLicense(story, 'DEREGISTERING')
+    await untilLicense(story, 'REGISTERING')
+    await expectDoubtOnRecord(story)
+    await done()
+  })
+
+  it('is on record when it was released for a stop, and asked for again after the next start', async () => {
+    const story = await inDoubt(135)
+    const { world, ask, hand, id, machine, next, done } = story
+    await ask.set({ license_on_stop: 'release' })
+    await world.runFor(MINUTE_MS)
+    await ask.license(id)
+    await untilLicense(story, 'REGISTERED')
+    hand.smartAccountReached(machine, false)
+    next(lost)
+    await ask.stop(id)
+    await world.until(id, 'STOPPED')
+    await expectDoubtOnRecord(story)
+    hand.smartAccountReached(machine, true)
+    await ask.start(id)
+    await untilLicense(story, 'REGISTERED')
+    await done()
+  })
+
+  it('is nobody’s worry when the answer was heard, though somebody else wrote meanwhile', async () => {
+    for (const [seed, end] of [
+      [136, 'unlicense'],
+      [137, 'terminate'],
+    ] as const) {
+      const { world, ask, hand, id, next, done } = await inDoubt(seed)
+      next(() => world.client.call('patchWorker', { params: { id }, body: { labels: { written: 'meanwhile' } } }))
+      await ask[end](id)
+      await world.untilTrue('given back', () => hand.seats().length === 0)
+      await world.runFor(10 * MINUTE_MS)
+      expect(await world.worker(id)).toMatchObject({ license: { status: 'UNREGISTERED', last_error: null } })
+      expect(await ask.leaks(), end).toEqual([])
+      await done()
+    }
+  })
+
+  it('is nobody’s worry when its end was written down and only its confirmation is outstanding', async () => {
+    const { world, one, ask, hand, id, next, done } = await inDoubt(138)
+    next(() => {
+      world.ways.isCmlCut = true
+    })
+    await ask.terminate(id)
+    await world.untilTrue('given back', () => hand.seats().length === 0)
+    await world.runFor(MINUTE_MS)
+    expect(await world.worker(id)).toMatchObject({ license: { status: 'DEREGISTERING', unsettled: null } })
+    one.kill()
+    world.ways.isCmlCut = false
+    world.startController('two')
+    await world.until(id, 'TERMINATED')
+    expect(await ask.leaks()).toEqual([])
+    await done()
+  })
+})
+
+describe('a registration that takes longer than anybody waits', () => {
+  /** The Smart Account can't be reached for so long that the registration is given up. */
+  async function givenUp(seed: number): Promise<Story & { id: string; machine: string }> {
+    const story = await aStory(seed)
+    const { id } = await story.ask.createAndRun('metal-1')
+    const machine = await story.hand.machineOf(id)
+    story.hand.smartAccountReached(machine, false)
+    await story.ask.license(id)
+    await untilLicense(story, 'FAILED', 10 * MINUTE_MS)
+    return { ...story, id, machine }
+  }
+
+  it('and then succeeds is on record as lost when its machine dies before the next look', async () => {
+    const { world, ask, hand, id, machine, done } = await givenUp(141)
+    hand.smartAccountReached(machine, true)
+    await world.untilTrue('a licence', () => hand.seats().length === 1)
+    expect(await world.worker(id)).toMatchObject({ license: { status: 'FAILED' } })
+    hand.terminate(machine)
+    await world.until(id, 'TERMINATED', 30 * MINUTE_MS)
+    expect(hand.seats()).toEqual([machine])
+    expect(await ask.leaks()).toMatchObject([{ worker_id: id, reason: expect.stringMatching(/may hold a licence/) }])
+    await done()
+  })
+
+  it('and then fails is a licence of nobody once somebody has seen that', async () => {
+    const { world, ask, hand, id, machine, done } = await givenUp(142)
+    hand.onCml(machine, 'PATCH faults', { licence_tokens: 'invalid', licence_server: 'reached' })
+    await world.untilTrue('a look', () => world.workers()[0]?.license.unsettled === null, 20 * MINUTE_MS)
+    expect(await world.worker(id)).toMatchObject({ license: { status: 'FAILED', last_error: expect.any(String) } })
+    hand.terminate(machine)
+    await world.until(id, 'TERMINATED', 30 * MINUTE_MS)
+    expect(await ask.leaks()).toEqual([])
+    await done()
+  })
+
+  it('and then succeeds is shown as what it is, and given back before its machine goes', async () => {
+    const story = await givenUp(143)
+    const { world, ask, hand, id, machine, done } = story
+    hand.smartAccountReached(machine, true)
+    await untilLicense(story, 'REGISTERED', 20 * MINUTE_MS)
+    await ask.terminate(id)
+    await world.until(id, 'TERMINATED')
+    expect(hand.seats()).toEqual([])
+    expect(await ask.leaks()).toEqual([])
+    await done()
+  })
+})
