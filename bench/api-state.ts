@@ -20,7 +20,7 @@ import { median } from './report/quantiles.ts'
 const WORKERS = 10_000
 const DECISIONS = 1_000_000
 const LISTS = 1_000
-const PORT = 39_417
+const PORT = 19_417
 const READY_MS_MAX = 60_000
 const SETTLE_MS = 5_000
 const BAR_START_MS = 2_000

@@ -13,7 +13,7 @@ import { until } from './product/running-lcm.ts'
 import { atMost, conclude, ROUNDS, shown, told } from './report/figures.ts'
 import { median } from './report/quantiles.ts'
 
-const PORT = 39_457
+const PORT = 19_457
 const BAR_MS = 30_000
 const VERSIONS = 10
 const ROOT = fileURLToPath(new URL('..', import.meta.url))

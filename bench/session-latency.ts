@@ -24,7 +24,7 @@ nodes:
 links: []
 `
 
-const lcm = await runningLcm(39_437)
+const lcm = await runningLcm(19_437)
 const { client } = lcm
 await client.call('createDefinition', { body: { name: 'one-host', topology: TOPOLOGY } })
 const took: number[] = []

@@ -25,7 +25,7 @@ const EVERY_MS = 10_000
 const COLLECTED_EVERY = 6
 const BAR_MB_PER_HOUR = 5
 
-const lcm = await runningLcm(39_447, {
+const lcm = await runningLcm(19_447, {
   args: ['--sim-fleet', String(MACHINES)],
   // The youngest are found when they are two minutes old, and that should be in the warm-up.
   env: { WORKER_DISCOVERY_INTERVAL: '30' },

@@ -22,7 +22,7 @@ interface Asked {
   readonly instance_ids: readonly string[]
 }
 
-const lcm = await runningLcm(39_427)
+const lcm = await runningLcm(19_427)
 const { client, workers } = lcm
 
 async function requests(): Promise<readonly Asked[]> {
