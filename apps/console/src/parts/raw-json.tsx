@@ -3,8 +3,8 @@ import { failureText } from '../wording.ts'
 import { NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
 
-/** Exactly what the API answers, for those who want to see everything. */
-export function RawJson({ value }: { value: object }) {
+/** Exactly what the API answers, for those who want to see everything. It is written only when somebody opens it. */
+export function RawJson({ value, look = 'card raw' }: { value: object; look?: string }) {
   const { notices } = useConsole()
   const isOpen = useSignal(false)
   const text = isOpen.value ? JSON.stringify(value, null, 2) : ''
@@ -18,7 +18,7 @@ export function RawJson({ value }: { value: object }) {
   }
   return (
     <details
-      class="card raw"
+      class={look}
       onToggle={event => {
         isOpen.value = event.currentTarget.open
       }}

@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
-import { useSignal } from '@preact/signals'
 import { NamedIcon } from '../../parts/icons.tsx'
+import { RawJson } from '../../parts/raw-json.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { countText, dayAndTimeText, momentText } from '../../wording.ts'
@@ -73,7 +73,7 @@ function Changes({ entry }: { entry: Entry }) {
         ))}
         {hidden > 0 && <li class="muted">and {countText(hidden, 'more field')}</li>}
       </ul>
-      <AsStored entry={entry} />
+      <RawJson value={{ before: entry.before, after: entry.after }} look="audit-raw" />
     </>
   )
 }
@@ -85,22 +85,6 @@ const Change = ({ change: { name, before, after } }: { change: FieldChange }) =>
     {after !== null && <ins>{after}</ins>}
   </li>
 )
-
-/** Exactly what was kept, for those who want to see everything. It is written only when somebody opens it. */
-function AsStored({ entry: { before, after } }: { entry: Entry }) {
-  const isOpen = useSignal(false)
-  return (
-    <details
-      class="audit-raw"
-      onToggle={event => {
-        isOpen.value = event.currentTarget.open
-      }}
-    >
-      <summary>Raw JSON</summary>
-      <pre>{isOpen.value ? JSON.stringify({ before, after }, null, 2) : ''}</pre>
-    </details>
-  )
-}
 
 const Arrow = () => (
   <>
