@@ -12,8 +12,8 @@ export interface Settings {
 const MINUTE_MS = 60_000
 
 /**
- * For whole days with many workers: who has heard of nothing looks every five minutes instead of twice a minute, and into CML every half hour. What people,
- * events and timers set in motion goes on as quickly as ever.
+ * For whole days with many workers: who has heard of nothing looks every five minutes instead of twice a minute, and into CML every
+ * half hour. What people, events and timers set in motion goes on as quickly as ever.
  */
 export const UNHURRIED: Settings = {
   worker: {

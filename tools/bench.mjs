@@ -9,7 +9,7 @@ import { binOf, ensureReady, root } from './setup.mjs'
 // Which Node to run is ours to say; the SDK's own notice would only puzzle whoever measures.
 const env = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true', ...process.env }
 /** Run only when they are named. */
-const LONG = ['soak']
+const LONG = ['chaos', 'soak']
 
 const folder = join(root, 'bench')
 const resultsFile = join(folder, 'results.json')

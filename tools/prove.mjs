@@ -1,126 +1,91 @@
-// `npm run prove`: the full counts of what `npm test` only samples. Writes bench/proof.md; takes some hours.
-import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+// `npm run prove`: the full counts of what `npm test` only samples; takes some hours. `npm run prove -- storms=500 mutants` makes only
+// the proofs named, here with another count. Keeps what came of each in bench/proof.json, and writes bench/proof.md from it.
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { ensureEtcd } from './etcd.mjs'
 import { ensureMongoWire } from './mongo-wire.mjs'
+import { proofPage } from './proof-page.mjs'
 import { ensureReady, root } from './setup.mjs'
 
-const FAILOVERS = [
-  ['--lease', '2', '--kills', '200', '--freezes', '200', '--handovers', '0'],
-  ['--lease', '15', '--kills', '20', '--freezes', '2', '--handovers', '20'],
-]
+/** Each with the count that is asked for unless another is given. */
+const PROOFS = {
+  'failover-2s': [200, n => bench('failover', '--lease', '2', '--kills', n, '--freezes', n, '--handovers', '0')],
+  'failover-15s': [20, n => bench('failover', '--lease', '15', '--kills', n, '--freezes', '2', '--handovers', n)],
+  replicas: [20, n => bench('replicas', '--kills', n)],
+  chaos: [5, n => bench('chaos', '--rounds', n)],
+  crashes: [7, n => simulated('--crashes', n)],
+  storms: [10_000, n => manyRuns(n)],
+  days: [200, n => manyRuns(n, '--hours', '24', '--workers', '50')],
+  crowds: [3, n => manyRuns(n, '--hours', '2', '--workers', '200')],
+  mutants: [1, () => simulated('--mutants')],
+}
+
+const file = join(root, 'bench/proof.json')
+const asked = process.argv.slice(2).map(word => word.split('='))
+const unknown = asked.find(([name, count = '1']) => !(name in PROOFS) || !/^[1-9]\d*$/.test(count))
+if (unknown !== undefined) {
+  console.error(`prove: there is no ${unknown.join('=')}; there is ${Object.keys(PROOFS).join(', ')}.`)
+  process.exit(1)
+}
 
 await ensureReady()
 await ensureEtcd()
 await ensureMongoWire()
-const rows = FAILOVERS.map(args => {
-  console.log(`\n== failover ${args.join(' ')}`)
-  const command = ['--import', 'tsx', join(root, 'bench/failover.ts'), ...args]
-  const { status, stdout } = spawnSync(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
-  process.stdout.write(stdout)
-  if (status !== 0) process.exitCode = 1
-  return JSON.parse(stdout.toString().trim().split('\n').at(-1))
-})
-
-console.log('\n== replicas --kills 20')
-const replicas = spawnSync(process.execPath, ['--import', 'tsx', join(root, 'bench/replicas.ts'), '--kills', '20'], {
-  cwd: root,
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
-process.stdout.write(replicas.stdout)
-if (replicas.status !== 0) process.exitCode = 1
-const storm = replicas.stdout.toString().trim().split('\n').at(-1)
-
-// The environment may ask for other counts than these.
-const {
-  SIM_CRASH_SEEDS = '7',
-  SIM_RUNS = '10000',
-  SIM_SEEDS = '200',
-  SIM_HOURS = '24',
-  SIM_WORKERS = '50',
-  SIM_LARGE_SEEDS = '3',
-} = process.env
-function simulated(what, ...args) {
-  console.log(`\n== simulation ${args.join(' ')}`)
-  const command = ['--max-semi-space-size=64', '--import', 'tsx', join(root, 'simulation/main.ts'), ...args]
-  const { status, stdout } = spawnSync(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
-  process.stdout.write(stdout)
-  if (status !== 0) process.exitCode = 1
-  return { what, ...JSON.parse(stdout.toString().trim().split('\n').at(-1)) }
+for (const [name, count] of asked.length > 0 ? asked : Object.keys(PROOFS).map(each => [each])) {
+  const [usual, prove] = PROOFS[name]
+  console.log(`\n== ${name} ${count ?? usual}`)
+  const about = { at: new Date().toISOString(), commit: commit(), node: process.versions.node }
+  keep(name, { ...about, count: Number(count ?? usual), ...(await prove(String(count ?? usual))) })
 }
-const crashes = simulated(
-  'a controller dies before or after one port call of a path, for every call of every path',
-  '--crashes',
-  SIM_CRASH_SEEDS,
-)
-const LARGE = ['--runs', SIM_LARGE_SEEDS, '--hours', '2', '--workers', '200']
-const whole = [
-  simulated('half an hour with 3 workers, something every half minute', '--runs', SIM_RUNS),
-  simulated(
-    `${SIM_HOURS} hours with ${SIM_WORKERS} workers, calm and storms`,
-    ...['--runs', SIM_SEEDS, '--hours', SIM_HOURS, '--workers', SIM_WORKERS],
-  ),
-  simulated('2 hours with 200 workers', ...LARGE),
-]
-const { hunts } = simulated('mutants', '--mutants')
 
-const times = ({ count, p50_ms, p99_ms, max_ms }) =>
-  count === 0 ? '-' : `${count}: ${p50_ms} / ${p99_ms} / ${max_ms} ms`
-const HEAD = [
-  'lease',
-  'kill -9',
-  'SIGTERM',
-  'freeze past the lease',
-  'terms',
-  'writes',
-  'stale writes accepted',
-  'machines astray',
-]
-const cells = row => [
-  `${row.lease_seconds} s`,
-  times(row.kill),
-  times(row.handover),
-  times(row.freeze),
-  row.terms,
-  row.writes,
-  row.staleWritesAccepted,
-  row.machinesAstray,
-]
-const WHOLE_HEAD = [
-  ...['what', 'runs', 'violations', 'virtual hours', 'worker-hours', 'worker-hours per s'],
-  ...['launches', 'sessions', 'crashes', 'faults', 'longest way to rest'],
-]
-const wholeCells = row => [
-  ...[row.what, row.runs, row.failures, row.virtual_hours, row.worker_hours, row.worker_hours_per_second],
-  ...[row.launches, row.sessions, row.kills, row.faults, `${row.longest_rest_minutes} min`],
-]
-const line = values => `| ${values.join(' | ')} |`
-const page = `# Proof
+function keep(name, result) {
+  const proofs = { ...(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}), [name]: result }
+  writeFileSync(file, `${JSON.stringify(proofs, null, 1)}\n`)
+  writeFileSync(join(root, 'bench/proof.md'), proofPage(proofs))
+}
 
-Made by \`npm run prove\` on ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, two cores. Real processes on a real
-etcd; somebody changes their mind before every loss. Times are p50 / p99 / max, from the signal to the successor's accepted term.
+function commit() {
+  const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+  return git('rev-parse', '--short', 'HEAD')
+}
 
-${[line(HEAD), line(HEAD.map(() => '---')), ...rows.map(row => line(cells(row)))].join('\n')}
+const bench = (name, ...args) => lastLineOf(['--import', 'tsx', join(root, 'bench', `${name}.ts`), ...args])
+const simulated = (...args) => lastLineOf([join(root, 'tools/sim.mjs'), ...args])
 
-Two replicas of the API on one MongoDB-wire server and one etcd, killed in turns in the middle of writes:
+/** On every core its share of the seeds. */
+async function manyRuns(count, ...size) {
+  const cores = Math.min(availableParallelism(), Number(count))
+  const share = core => Math.floor((Number(count) * core) / cores)
+  const parts = await Promise.all(
+    Array.from({ length: cores }, (_, core) =>
+      simulated('--runs', share(core + 1) - share(core), '--from', share(core) + 1, ...size),
+    ),
+  )
+  const whole = parts.reduce((sums, part) =>
+    Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum + part[name]])),
+  )
+  return {
+    ...whole,
+    worker_hours_per_second: Math.round(whole.worker_hours / whole.seconds),
+    longest_rest_minutes: Math.max(...parts.map(part => part.longest_rest_minutes)),
+  }
+}
 
-    ${storm}
-
-The whole system on virtual time:
-
-| what | runs | failures |
-| --- | --- | --- |
-${line([crashes.what, crashes.runs, crashes.failures])}
-
-People, hands and faults at random, until everything is at rest again. Seconds are those of one core.
-
-${[line(WHOLE_HEAD), line(WHOLE_HEAD.map(() => '---')), ...whole.map(row => line(wholeCells(row)))].join('\n')}
-
-Defects on purpose, each of which must be found within 60 s:
-
-| mutant | what it breaks | seed | seconds | found by |
-| --- | --- | --- | --- | --- |
-${hunts.map(({ mutant, breaks, seed, seconds, found }) => line([mutant, breaks, seed, seconds, found])).join('\n')}
-`
-writeFileSync(join(root, 'bench/proof.md'), page)
+/** Shows what it says, and answers the last line of it, which is JSON. */
+function lastLineOf(args) {
+  const child = spawn(process.execPath, args.map(String), { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    process.stdout.write(text)
+    said += text
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', status => {
+      if (status !== 0) process.exitCode = 1
+      resolve(JSON.parse(said.trim().split('\n').at(-1)))
+    })
+  })
+}

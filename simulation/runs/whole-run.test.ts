@@ -5,25 +5,11 @@ import { wholeRun } from './whole-run.ts'
 
 const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
 const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
-const seeds = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
 
 describe('people, hands and faults at random', () => {
-  it.each(seeds(1))(
-    'come to rest and break nothing that must hold, in a hurry: seed %i',
-    { timeout: 120_000 },
-    async seed => {
-      await wholeRun(planOf(seed, BRISK))
-    },
-  )
-
-  it.each(seeds(1))(
-    'come to rest and break nothing that must hold, in six hours: seed %i',
-    { timeout: 120_000 },
-    async seed => {
-      const { ends } = await wholeRun(planOf(seed, LONG))
-      expect(Object.keys(ends)).toContain('ARCHIVED')
-    },
-  )
+  it('come to rest and break nothing that must hold, in a hurry', { timeout: 120_000 }, async () => {
+    await wholeRun(planOf(1, BRISK))
+  })
 
   it('break nothing while two processes of the API write at once', { timeout: 120_000 }, async () => {
     const acts = [

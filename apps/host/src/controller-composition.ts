@@ -13,6 +13,8 @@ import { VERSION } from './version.ts'
 /** What every controller is given, in a process of its own and beside the API. */
 export interface ControllerParts extends Omit<Shared, 'decisions' | 'clock'> {
   readonly meter: PromMeter
+  /** The system's, unless another is given. */
+  readonly clock?: Clock
   /** Aborts when the process was asked to end. */
   readonly ending: AbortSignal
   /** What it can not begin without, in a few words; null when it is there. */
@@ -39,7 +41,7 @@ export function compose(
   make: (shared: { election: RegisteredElection; decisions: DecisionLog; clock: Clock }) => Controller,
 ): ComposedController {
   const { client, changeKeys, logger } = parts
-  const clock = systemClock
+  const { clock = systemClock } = parts
   const election = registeredElection({ election: parts.election, service, client, clock, logger })
   const decisions = decisionLog({ client, clock, logger, instanceId: election.instanceId })
   const controller = make({ election, decisions, clock })

@@ -9,6 +9,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { startControllerServer } from '@lcm/service/controller-server'
 import { pinoLogger } from '@lcm/service/pino-logger'
 import { promMeter } from '@lcm/service/prom-meter'
+import { apiClock } from './api-clock.ts'
 import { closingAfter } from './closing.ts'
 import type { ComposedController, ControllerParts } from './controller-composition.ts'
 import type { ControllerEnvironment } from './environment.ts'
@@ -31,13 +32,15 @@ export function serveController(
   return closingAfter(async onClose => {
     const coordination = openEtcd(env, logger)
     onClose(() => coordination.close())
-    const transport = httpTransport({ baseUrl: env.CONTROL_PLANE_API_URL, clock: systemClock })
+    const { clock, hearing } = apiClock(systemClock)
+    const transport = hearing(httpTransport({ baseUrl: env.CONTROL_PLANE_API_URL, clock: systemClock }))
     const instanceId = env.instanceId ?? `${hostname()}-${randomBytes(4).toString('hex')}`
     const parts: ControllerParts = {
       client: apiClient(transport, { token: env.LCM_SERVICE_TOKEN }),
       changeKeys: coordination.changeKeys,
       election: coordination.election(service, instanceId),
       logger,
+      clock,
       meter: promMeter(),
       ending: io.signal,
       waitsFor: () => etcdAwaited(coordination),

@@ -107,3 +107,47 @@ it('forgets deletions only after very many, and then says so', async () => {
   expect((await changes.since(start, 1)).known).toBe(false)
   await store.close()
 })
+
+describe('a disk without room', () => {
+  const LARGE = 'x'.repeat(200_000)
+  const open = () => {
+    const db = openSqliteFile(scratch())
+    const store = sqliteStore(db, { gather: setImmediate })
+    const parse = (body: unknown) => body as { id: string; version: number; text: string }
+    const things = store.collection({
+      name: 'thing',
+      parse,
+      announced: true,
+      unique: { text: ({ text }) => text.slice(0, 10) },
+    })
+    const limit = (pages: number) => db.exec(`PRAGMA max_page_count = ${pages}`)
+    return { store, things, limit }
+  }
+
+  it('is the trouble of the store, not of who writes, and it goes on when there is room', async () => {
+    const { store, things, limit } = open()
+    limit(1)
+    await expect(things.insert({ id: 'a', version: 1, text: LARGE })).rejects.toBeInstanceOf(StoreError)
+    limit(1_000_000)
+    expect(await things.insert({ id: 'a', version: 1, text: LARGE })).toEqual({ ok: true })
+    await store.close()
+  })
+
+  it('tells nobody what follows from a write that did not happen', async () => {
+    const { store, things, limit } = open()
+    limit(1)
+    const together = [
+      things.insert({ id: 'a', version: 1, text: 'same text' }),
+      things.insert({ id: 'b', version: 1, text: 'same text' }),
+      things.insert({ id: 'c', version: 1, text: LARGE }),
+    ]
+    const told = await Promise.allSettled(together)
+    expect(told.map(each => each.status === 'rejected' && each.reason instanceof StoreError)).toEqual([
+      true,
+      true,
+      true,
+    ])
+    expect(await things.list({ limit: 10 })).toEqual([])
+    await store.close()
+  })
+})

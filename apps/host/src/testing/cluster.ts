@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { Client } from '@lcm/client/client'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/server'
@@ -23,7 +24,8 @@ export async function openCluster(options: {
   speed?: number
 }): Promise<Cluster> {
   const clock = systemClock
-  const cloud = openSimModel({ seed: 11, clock, speed: options.speed ?? 600 })
+  // By chance, since two of one seed would have the same addresses.
+  const cloud = openSimModel({ seed: randomInt(2 ** 32), clock, speed: options.speed ?? 600 })
   const sim = await startSimServer({ model: cloud, clock, log: silentLogger })
   const proxies = new Set<{ close(): void }>()
   const history: Exchange[] = []

@@ -7,18 +7,21 @@ import type { ServiceProcess } from './service-process.ts'
 const WORKERS = 4
 const PATIENCE_MS = 60_000
 const LOOK_EVERY_MS = 5
+/** Seldom enough to leave the cores to those that are looked at. */
+const LOOK_AT_FLEET_EVERY_MS = 25
 
 /** Real processes are waited for by looking, for a bounded time. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | null> | T | null,
   everyMs = LOOK_EVERY_MS,
+  patienceMs = PATIENCE_MS,
 ): Promise<T> {
-  const deadline = systemClock.monotonic() + PATIENCE_MS
+  const deadline = systemClock.monotonic() + patienceMs
   for (;;) {
     const found = await look()
     if (found !== null) return found
-    if (systemClock.monotonic() > deadline) throw new Error(`${what} did not happen within ${PATIENCE_MS} ms`)
+    if (systemClock.monotonic() > deadline) throw new Error(`${what} did not happen within ${patienceMs} ms`)
     await systemClock.sleep(everyMs)
   }
 }
@@ -98,17 +101,25 @@ const workersOf = async (cluster: Cluster): Promise<readonly Worker[]> =>
   (await cluster.client.call('listWorkers', { query: { limit: 100 } })).items
 
 const converged = (cluster: Cluster) =>
-  eventually('convergence', async () => {
-    const all = await workersOf(cluster)
-    return all.length === WORKERS && all.every(worker => worker.status === worker.desired_status) ? all : null
-  })
+  eventually(
+    'convergence',
+    async () => {
+      const all = await workersOf(cluster)
+      return all.length === WORKERS && all.every(worker => worker.status === worker.desired_status) ? all : null
+    },
+    LOOK_AT_FLEET_EVERY_MS,
+  )
 
 /** When somebody other than `instance` was accepted as the leader, after `ms`. */
 const nextTerm = (cluster: Cluster, instance: string, ms: number) =>
-  eventually('a new term', () => {
-    const next = terms(cluster.history).find(term => term.endedAt > ms && term.instance !== instance)
-    return next?.endedAt ?? null
-  })
+  eventually(
+    'a new term',
+    () => {
+      const next = terms(cluster.history).find(term => term.endedAt > ms && term.instance !== instance)
+      return next?.endedAt ?? null
+    },
+    LOOK_AT_FLEET_EVERY_MS,
+  )
 
 async function judge(cluster: Cluster): Promise<Verdict> {
   const all = await converged(cluster)

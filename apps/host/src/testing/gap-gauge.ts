@@ -8,7 +8,7 @@ export interface GapGauge {
   stop(): Promise<void>
 }
 
-export function gapGauge(holds: () => Promise<boolean>): GapGauge {
+export function gapGauge(holds: () => Promise<boolean>, everyMs = LOOK_EVERY_MS): GapGauge {
   const stopping = new AbortController()
   let heldAt: number | null = null
   let longest = 0
@@ -20,7 +20,7 @@ export function gapGauge(holds: () => Promise<boolean>): GapGauge {
         longest = Math.max(longest, now - (heldAt ?? now))
         heldAt = now
       }
-      await systemClock.sleep(LOOK_EVERY_MS, stopping.signal)
+      await systemClock.sleep(everyMs, stopping.signal)
     }
   }
   const ended = run()

@@ -7,6 +7,7 @@ const exchange = (more: Partial<Exchange>): Exchange => ({
   method: 'PATCH',
   path: '/api/v1/workers/w/status',
   epoch: 1,
+  isFenced: true,
   body: '',
   beganAt: 0,
   status: 200,
@@ -17,6 +18,7 @@ const term = (instance: string, epoch: number, at: number) =>
   exchange({
     instance,
     epoch,
+    isFenced: false,
     method: 'PUT',
     path: '/api/v1/services/worker-controller/term',
     beganAt: at,

@@ -1,7 +1,6 @@
 import type { Exchange } from './recording-proxy.ts'
 
 const isRegistration = (exchange: Exchange) => exchange.path.endsWith('/term') && exchange.status === 200
-const isWrite = (exchange: Exchange) => exchange.method === 'PATCH'
 
 /** The accepted registrations, oldest first: who led when. */
 export const terms = (history: readonly Exchange[]): readonly Exchange[] => history.filter(isRegistration)
@@ -11,8 +10,8 @@ export function staleWritesAccepted(history: readonly Exchange[]): readonly Exch
   const registered = terms(history)
   return history.filter(
     exchange =>
-      isWrite(exchange) &&
-      exchange.status === 200 &&
+      exchange.isFenced &&
+      exchange.status < 300 &&
       registered.some(term => (term.epoch ?? 0) > (exchange.epoch ?? 0) && term.endedAt < exchange.beganAt),
   )
 }

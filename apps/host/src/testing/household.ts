@@ -13,8 +13,13 @@ export interface Household {
   /** What an API reads. */
   readonly apiEnv: Readonly<Record<string, string>>
   readonly processes: readonly ServiceProcess[]
-  /** Runs `lcm serve` with these arguments. */
-  start(name: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<ServiceProcess>
+  /** Runs `lcm serve` with these arguments, by the command `within` where one is given. */
+  start(
+    name: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    within?: readonly string[],
+  ): Promise<ServiceProcess>
   /** Runs a controller that knows the simulated cloud, on a free port. */
   startController(name: string, controller: ControllerPlace): Promise<ServiceProcess>
   /** What went wrong inside a request, in any process. There must be nothing. */
@@ -29,6 +34,8 @@ export interface ControllerPlace {
   /** Where it finds the API, and the cloud. */
   readonly api: string
   readonly cloud: string
+  /** What else it reads. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export function openHousehold(options: {
@@ -55,8 +62,8 @@ export function openHousehold(options: {
     LCM_CLOUD: 'sim',
   }
   const processes: ServiceProcess[] = []
-  const start: Household['start'] = async (name, args, env) => {
-    const started = await startProcess(name, args, { ...shared, ...env })
+  const start: Household['start'] = async (name, args, env, within) => {
+    const started = await startProcess(name, args, { ...shared, ...env }, within)
     processes.push(started)
     return started
   }
@@ -77,7 +84,7 @@ export function openHousehold(options: {
 }
 
 /** Each reads what it needs of it. */
-const controllerEnv = (name: string, { service, token, api, cloud }: ControllerPlace): Record<string, string> => ({
+const controllerEnv = (name: string, { service, token, api, cloud, env }: ControllerPlace): Record<string, string> => ({
   CONTROL_PLANE_API_URL: api,
   LCM_SERVICE_TOKEN: token,
   LCM_FLEET: 'cluster-test',
@@ -89,4 +96,5 @@ const controllerEnv = (name: string, { service, token, api, cloud }: ControllerP
   AWS_ACCESS_KEY_ID: 'simulated',
   AWS_SECRET_ACCESS_KEY: 'simulated',
   AWS_EC2_METADATA_DISABLED: 'true',
+  ...env,
 })

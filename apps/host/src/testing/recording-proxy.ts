@@ -7,6 +7,8 @@ export interface Exchange {
   readonly method: string
   readonly path: string
   readonly epoch: number | null
+  /** Whether it is taken only from the leader. */
+  readonly isFenced: boolean
   readonly body: string
   readonly beganAt: number
   readonly status: number
@@ -49,6 +51,7 @@ async function pass(incoming: IncomingMessage, outgoing: ServerResponse, options
       method,
       path: target.pathname,
       epoch,
+      isFenced: headers['lcm-epoch'] !== undefined,
       body: body.toString(),
       beganAt,
       status: answer.statusCode ?? 0,

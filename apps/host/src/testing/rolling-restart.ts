@@ -32,6 +32,8 @@ export interface RollingPlan {
   readonly workers: number
   /** In each pass one replica of every service is restarted, with this signal; a leader where there is one. */
   readonly passes: readonly Signal[]
+  /** How often the gaps are looked for: to know them well costs a core its time. */
+  readonly gaugeEveryMs?: number
   /** Told what is done, as it is done. */
   readonly say?: (line: string) => void
 }
@@ -66,7 +68,7 @@ export async function rollingRestart(place: RollingPlace, plan: RollingPlan): Pr
   )
   const learner = await enrolled(cluster, { client, workers: plan.workers, topology: ONE_HOST, isLicensed: true })
   const listener = await listenTo(apis.map(api => api.client))
-  const gauges = openGauges(cluster, client)
+  const gauges = openGauges(cluster, client, plan.gaugeEveryMs)
   const writer = labelWriter(client, learner.workerId)
   const day = schoolDay(client, learner)
   const badExits = await restartAll(place, plan, day)
@@ -98,7 +100,7 @@ export async function rollingRestart(place: RollingPlace, plan: RollingPlan): Pr
   }
 }
 
-const ONE_HOST = `lab:
+export const ONE_HOST = `lab:
   version: 0.3.0
   title: One host
 nodes:
@@ -152,7 +154,7 @@ async function carryOut({ cluster, apis }: RollingPlace, { service, signal, pass
   return code
 }
 
-const untilReady = (url: string) =>
+export const untilReady = (url: string) =>
   eventually(
     `${url} is ready`,
     async () => {
@@ -162,12 +164,12 @@ const untilReady = (url: string) =>
     50,
   )
 
-function openGauges(cluster: SessionCluster, client: Client) {
+function openGauges(cluster: SessionCluster, client: Client, everyMs?: number) {
   const someoneLeads = async (service: ServiceName) =>
     (await Promise.all(cluster.replicasOf(service).map(leads))).includes(true)
-  const api = gapGauge(async () => (await client.call('listWorkers', { query: { limit: 1 } })) !== null)
+  const api = gapGauge(async () => (await client.call('listWorkers', { query: { limit: 1 } })) !== null, everyMs)
   const leaders = new Map<ServiceName, GapGauge>(
-    CONTROLLERS.map(service => [service, gapGauge(() => someoneLeads(service))]),
+    CONTROLLERS.map(service => [service, gapGauge(() => someoneLeads(service), everyMs)]),
   )
   return { api, leaders }
 }
@@ -198,7 +200,7 @@ function labelWriter(client: Client, id: string) {
   }
 }
 
-async function versionsNow(client: Client): Promise<(readonly [string, number])[]> {
+export async function versionsNow(client: Client): Promise<(readonly [string, number])[]> {
   const lists = [
     await client.call('listSessions', { query: { limit: 1000, include_finished: true } }),
     await client.call('listWorkers', { query: { limit: 1000 } }),

@@ -47,7 +47,12 @@ export function schoolDay(client: Client, learner: Learner): SchoolDay {
 
   return {
     bookUpTo(count) {
-      while (booked.length < count) booked.push(learner.book())
+      while (booked.length < count) {
+        const session = learner.book()
+        // Whoever waits for all of them is told.
+        session.catch(() => undefined)
+        booked.push(session)
+      }
     },
     async allRun() {
       await until(({ status }) => status === 'RUNNING' || ENDED.includes(status))

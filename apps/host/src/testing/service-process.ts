@@ -18,12 +18,13 @@ export interface ServiceProcess {
   log(): string
 }
 
-/** Runs `lcm serve` as it was built; resolves when it listens. */
+/** Runs `lcm serve` as it was built, by the command `within` where one is given; resolves when it listens. */
 export const startProcess = (
   name: string,
   args: readonly string[],
   env: Record<string, string>,
-): Promise<ServiceProcess> => startLcm(name, ['serve', ...args], { env, isAt: / listens on (http:\S+)/ })
+  within: readonly string[] = [],
+): Promise<ServiceProcess> => startLcm(name, ['serve', ...args], { env, isAt: / listens on (http:\S+)/, within })
 
 /** The same for an API that can not find its store; resolves when it waits for it. */
 export const startWaitingProcess = (
@@ -36,18 +37,40 @@ export const startWaitingProcess = (
 export const startEmbedded = (folder: string): Promise<ServiceProcess> =>
   startLcm('up', ['up', '--port', '0', '--data', folder], { env: {}, isAt: /Console +(http:\S+)[\s\S]*Ctrl-C/ })
 
-/** Runs `lcm sim`, so many times faster than life. Its seed is by chance: two of one seed would have the same addresses. */
-export const startSimulator = (speed: number): Promise<ServiceProcess> => {
-  const args = ['sim', '--port', '0', '--speed', String(speed), '--seed', String(randomInt(2 ** 32))]
-  return startLcm('sim', args, { env: {}, isAt: /AWS_ENDPOINT_URL=(http:\S+)/ })
+export interface SimulatorPlace {
+  readonly folder?: string
+  readonly port?: string
+  readonly seed?: number
 }
+
+/**
+ * Runs `lcm sim`, so many times faster than life; with a folder it keeps its world there. Its seed is by chance: two of one
+ * seed would have the same addresses.
+ */
+export const startSimulator = (
+  speed: number,
+  { folder, port = '0', seed = randomInt(2 ** 32) }: SimulatorPlace = {},
+): Promise<ServiceProcess> => {
+  const args = ['sim', '--port', port, '--speed', String(speed), '--seed', String(seed)]
+  const data = folder === undefined ? [] : ['--data', folder]
+  return startLcm('sim', [...args, ...data], { env: {}, isAt: /AWS_ENDPOINT_URL=(http:\S+)/ })
+}
+
+/** Whoever ends in the middle leaves nothing behind that would speak to the next who is given its ports. */
+const living = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL')
+})
 
 async function startLcm(
   name: string,
   args: readonly string[],
-  { env, isAt }: { env: Record<string, string>; isAt: RegExp },
+  { env, isAt, within = [] }: { env: Record<string, string>; isAt: RegExp; within?: readonly string[] },
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [LCM, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [command = process.execPath, ...rest] = [...within, process.execPath, LCM, ...args]
+  const child = spawn(command, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  living.add(child)
+  child.once('exit', () => living.delete(child))
   let said = ''
   const url = await new Promise<string>((resolve, reject) => {
     const hear = (text: Buffer) => {

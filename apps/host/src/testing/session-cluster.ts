@@ -5,8 +5,8 @@ import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
 import { z } from 'zod'
 import { eventually } from './failover.ts'
-import type { Household } from './household.ts'
-import { type ServiceProcess, startSimulator } from './service-process.ts'
+import type { ControllerPlace, Household } from './household.ts'
+import { type ServiceProcess, type SimulatorPlace, startSimulator } from './service-process.ts'
 
 export const CONTROLLERS = ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const
 
@@ -30,16 +30,24 @@ export interface SessionCluster {
   startStandby(service: ServiceName): Promise<ServiceProcess>
   /** Ends the leader without a warning or with one; answers its exit code once somebody else leads. */
   end(leader: ServiceProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
+  /** kill -9 of one of them, whether or not anybody is left to lead. */
+  forget(process: ServiceProcess): Promise<void>
   /** Asks a controller on its own port; as the administrator unless another token, or none, is given. */
-  ask(process: ServiceProcess, route: string, token?: string | null): Promise<FaceAnswer>
+  ask(process: Pick<ServiceProcess, 'url'>, route: string, token?: string | null): Promise<FaceAnswer>
   /** How many machines there are, as only the cloud knows; it forgets what was terminated long ago. */
   machinesLaunched(): Promise<number>
+  machines(): Promise<readonly SimulatedMachine[]>
+  /** kill -9 of the simulated cloud, and another on its address; its world must be kept. */
+  restartCloud(): Promise<void>
   /** The labs on the CML of a machine, as only the simulator knows. */
   labsOn(instanceId: string): Promise<readonly SimulatedLab[]>
   close(): Promise<void>
 }
 
-const SimulatedMachines = z.object({ items: z.array(z.object({ instance_id: z.string() })) })
+const SimulatedMachines = z.object({
+  items: z.array(z.object({ instance_id: z.string(), state: z.string(), tags: z.record(z.string(), z.string()) })),
+})
+export type SimulatedMachine = z.infer<typeof SimulatedMachines>['items'][number]
 const SimulatedLabs = z.object({
   labs: z.array(z.object({ id: z.string(), title: z.string(), state: z.string(), node_count: z.int() })),
 })
@@ -47,18 +55,45 @@ export type SimulatedLab = z.infer<typeof SimulatedLabs>['labs'][number]
 
 const Health = z.object({ is_leader: z.boolean() })
 
+const HEALTH_MS_MAX = 2_000
+
 /** Whether a controller leads; who does not answer does not. */
 export async function leads({ url }: ServiceProcess): Promise<boolean> {
-  const answer = await fetch(`${url}/health`).catch(() => null)
+  const giveUp = new AbortController()
+  const cancel = systemClock.after(HEALTH_MS_MAX, () => giveUp.abort())
+  const answer = await fetch(`${url}/health`, { signal: giveUp.signal }).catch(() => null)
+  cancel()
   return answer !== null && Health.parse(await answer.json()).is_leader
 }
 
 const SPEED = 1200
+/** Of a world that outlives its process. */
+const CLOUD_SEED = 11
 
-export async function openSessionCluster(household: Household, api: string): Promise<SessionCluster> {
+export interface SessionClusterOptions {
+  /** Where the simulated cloud keeps its world; else it forgets it. */
+  readonly cloudFolder?: string
+  /** How many times faster than life the cloud is. */
+  readonly speed?: number
+  /** What is different for a controller of this name. */
+  readonly wire?: (name: string, service: ServiceName) => Promise<Partial<ControllerPlace>>
+}
+
+export async function openSessionCluster(
+  household: Household,
+  api: string,
+  options: SessionClusterOptions = {},
+): Promise<SessionCluster> {
   const { adminToken } = household
   const client = apiClient(httpTransport({ baseUrl: api, clock: systemClock }), { token: adminToken })
-  const simulator = await startSimulator(SPEED)
+  const kept: SimulatorPlace =
+    options.cloudFolder === undefined ? {} : { folder: options.cloudFolder, seed: CLOUD_SEED }
+  const { speed = SPEED } = options
+  let simulator = await startSimulator(speed, kept)
+  const machines = async () => {
+    const answer = await fetch(`${simulator.url}/sim/v1/instances`)
+    return SimulatedMachines.parse(await answer.json()).items
+  }
   const tokens = new Map<ServiceName, string>()
   for (const service of CONTROLLERS) {
     const body = { name: service, role: 'controller', service } as const
@@ -68,8 +103,9 @@ export async function openSessionCluster(household: Household, api: string): Pro
   let started = 0
 
   async function startStandby(service: ServiceName): Promise<ServiceProcess> {
+    const name = `${service}-${started++}`
     const place = { service, token: tokens.get(service) ?? '', api, cloud: simulator.url }
-    const process = await household.startController(`${service}-${started++}`, place)
+    const process = await household.startController(name, { ...place, ...(await options.wire?.(name, service)) })
     crew.set(process, service)
     return process
   }
@@ -98,6 +134,11 @@ export async function openSessionCluster(household: Household, api: string): Pro
       if (service !== undefined) await leaderOf(service)
       return code
     },
+    async forget(process) {
+      process.signal('SIGKILL')
+      await process.exited
+      crew.delete(process)
+    },
     async ask({ url }, route, token = adminToken) {
       const [method = '', path = ''] = route.split(' ')
       const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` }
@@ -105,9 +146,12 @@ export async function openSessionCluster(household: Household, api: string): Pro
       const type = answer.headers.get('content-type') ?? ''
       return { status: answer.status, type, body: type.includes('json') ? await answer.json() : await answer.text() }
     },
-    async machinesLaunched() {
-      const answer = await fetch(`${simulator.url}/sim/v1/instances`)
-      return SimulatedMachines.parse(await answer.json()).items.length
+    machinesLaunched: async () => (await machines()).length,
+    machines,
+    async restartCloud() {
+      simulator.signal('SIGKILL')
+      await simulator.exited
+      simulator = await startSimulator(speed, { ...kept, port: new URL(simulator.url).port })
     },
     async labsOn(instanceId) {
       const answer = await fetch(`${simulator.url}/sim/v1/instances/${instanceId}/cml`)

@@ -65,9 +65,10 @@ function jobOf<T>(work: Work<T>, resolve: (value: T) => void, reject: (error: un
       }
     },
     settle(failure) {
-      if (outcome?.ok === false) reject(outcome.error)
-      else if (failure !== null || outcome === null) reject(failure)
-      else resolve(outcome.value)
+      // What failed together failed for one reason; a refusal may follow from a write that did not happen either.
+      if (failure !== null || outcome === null) reject(failure)
+      else if (outcome.ok) resolve(outcome.value)
+      else reject(isOfStore(outcome.error) ? refused(outcome.error) : outcome.error)
     },
   }
 }
@@ -93,10 +94,19 @@ function attempt(db: DatabaseSyncInstance, work: () => void): StoreError | null 
     return null
   } catch (error) {
     abandon(db)
-    const reason = error instanceof Error ? error.message : String(error)
-    return new StoreError(`the store refused a write: ${reason}`, { cause: error })
+    return refused(error)
   }
 }
+
+function refused(error: unknown): StoreError {
+  const reason = error instanceof Error ? error.message : String(error)
+  return new StoreError(`the store refused a write: ${reason}`, { cause: error })
+}
+
+/** BUSY, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN: nothing that the work could have done otherwise. */
+const OF_STORE: ReadonlySet<unknown> = new Set([5, 7, 8, 10, 11, 13, 14])
+const isOfStore = (error: unknown): boolean =>
+  error instanceof Error && 'sqliteCode' in error && OF_STORE.has(error.sqliteCode)
 
 function abandon(db: DatabaseSyncInstance): void {
   try {

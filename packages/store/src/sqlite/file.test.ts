@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import { openSqliteStore } from '../sqlite-store.ts'
 import type { Document, Kind } from '../store.ts'
-import { openSqliteFile, SCHEMA_VERSION } from './file.ts'
+import { openSqliteFile, refuseReadOnly, SCHEMA_VERSION } from './file.ts'
 
 interface Thing extends Document {
   readonly name: string
@@ -114,4 +114,12 @@ it('refuses a file of a newer version and leaves it alone', async () => {
   db.exec('PRAGMA user_version = 99')
   db.close()
   expect(() => openSqliteStore(path)).toThrow(/newer LCM \(schema 99/)
+})
+
+it('says that a file may only be read, before anybody relies on it', () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'lcm-file-')), 'lcm.sqlite')
+  openSqliteFile(path).close()
+  const db = new DatabaseSync(path, { readOnly: true })
+  expect(() => refuseReadOnly(db, path)).toThrow(/is read-only/)
+  db.close()
 })

@@ -80,6 +80,7 @@ export function openSqliteFile(path: string): DatabaseSyncInstance {
     // First of all, since whoever had the file before may still be closing it.
     db.exec('PRAGMA busy_timeout = 5000')
     if (!fresh) verify(db, path)
+    refuseReadOnly(db, path)
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     migrate(db)
     return db
@@ -102,6 +103,16 @@ function refuseForeignHeader(path: string): void {
   }
   if (header.toString('latin1') !== MAGIC)
     throw new StoreError(`${path} is not an LCM store, or is damaged. ${RESTORE_HINT}`)
+}
+
+/** SQLite opens what it may only read without a word, and would refuse every write for as long as the connection lives. */
+export function refuseReadOnly(db: DatabaseSyncInstance, path: string): void {
+  try {
+    db.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${pragma(db, 'user_version')}; ROLLBACK`)
+  } catch (cause) {
+    if (!/readonly/.test(messageOf(cause))) throw cause
+    throw new StoreError(`${path} is read-only. Make the file, its folder and its disk writable`, { cause })
+  }
 }
 
 /** From whatever version the file has to ours, all or nothing. */

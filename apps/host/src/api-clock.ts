@@ -1,0 +1,33 @@
+import type { Dispatch } from '@lcm/contract/wire'
+import type { Clock } from '@lcm/runtime/clock'
+
+/** The API says its time in whole seconds, and an answer takes its time too. */
+const APART_MS_MAX = 2_000
+/** What was under way for longer says nothing of now. */
+const ANSWER_MS_MAX = 5_000
+
+/**
+ * The time of whoever keeps it for all. Timeslots are made by the API's clock, so a controller that went by a clock of its own would
+ * end sessions too early or too late when that is wrong. It starts from its own, goes on by the monotonic one, which nobody can
+ * set, and is put right by the `date` of each answer when the two are apart.
+ */
+export function apiClock(own: Clock): { readonly clock: Clock; hearing(dispatch: Dispatch): Dispatch } {
+  let base = own.now() - own.monotonic()
+  const now = () => base + own.monotonic()
+
+  function hear(date: string | undefined, tookMs: number): void {
+    const saidMs = Date.parse(date ?? '') + 500
+    if (Number.isNaN(saidMs) || tookMs > ANSWER_MS_MAX) return
+    if (Math.abs(saidMs - now()) > APART_MS_MAX) base = saidMs - own.monotonic()
+  }
+
+  return {
+    clock: { ...own, now },
+    hearing: dispatch => async request => {
+      const askedAt = own.monotonic()
+      const response = await dispatch(request)
+      hear(response.headers.date, own.monotonic() - askedAt)
+      return response
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { enrolled } from '../learner.ts'
+import { ONE_HOST } from '../rolling-restart.ts'
+import { controllerClocks } from './clock-troubles.ts'
+import { memberLosses, partitions } from './network-troubles.ts'
+import { type ChaosPlace, openChaosPlace } from './place.ts'
+import { freezes, kills, powerCuts } from './process-troubles.ts'
+import { openSmallDisk } from './small-disk.ts'
+import { fullDisks, readOnlyDisks } from './store-troubles.ts'
+import { type Trouble, type TroubleVerdict, underLoad } from './under-load.ts'
+
+export interface ChaosPlan {
+  readonly rounds: number
+  /** In each trouble. */
+  readonly sessions: number
+  readonly leaseTtlSeconds: number
+  /** All, unless some are named. */
+  readonly only: readonly string[]
+  readonly say: (line: string) => void
+  /** A folder for what the processes logged. */
+  readonly logs?: string
+}
+
+export interface ChaosVerdict {
+  readonly verdicts: readonly TroubleVerdict[]
+  /** What could not be done here, and why. */
+  readonly leftOut: readonly string[]
+}
+
+const WORKERS = 2
+/** Room for all that is written meanwhile, and quickly filled. */
+const DISK_MB = 96
+
+const troublesOf = (rounds: number): readonly Trouble[] => [
+  ...[kills(rounds), powerCuts(rounds), freezes(rounds), memberLosses(rounds), partitions(rounds)],
+  controllerClocks(rounds),
+]
+const storeTroublesOf = (rounds: number): readonly Trouble[] => [fullDisks(rounds), readOnlyDisks(rounds)]
+
+export const TROUBLES: readonly string[] = [...troublesOf(1), ...storeTroublesOf(1)].map(({ name }) => name)
+
+/** One trouble after the other, on one cluster; those of the store on another, whose API has a disk of its own. */
+export async function chaos(plan: ChaosPlan): Promise<ChaosVerdict> {
+  const isAsked = ({ name }: Trouble) => plan.only.length === 0 || plan.only.includes(name)
+  const verdicts = await inPlace(plan, troublesOf(plan.rounds).filter(isAsked))
+  const ofStore = storeTroublesOf(plan.rounds).filter(isAsked)
+  if (ofStore.length === 0) return { verdicts, leftOut: [] }
+  const disk = await openSmallDisk(DISK_MB)
+  if (disk === null) {
+    const why = 'user and mount namespaces are not allowed here'
+    return { verdicts, leftOut: ofStore.map(({ name }) => `${name}: ${why}`) }
+  }
+  try {
+    return { verdicts: [...verdicts, ...(await inPlace(plan, ofStore, disk))], leftOut: [] }
+  } finally {
+    await disk.close()
+  }
+}
+
+async function inPlace(
+  { leaseTtlSeconds, sessions, say, logs }: ChaosPlan,
+  troubles: readonly Trouble[],
+  disk: Awaited<ReturnType<typeof openSmallDisk>> = null,
+): Promise<readonly TroubleVerdict[]> {
+  if (troubles.length === 0) return []
+  const place = await openChaosPlace({ leaseTtlSeconds, disk })
+  const verdicts: TroubleVerdict[] = []
+  try {
+    const { cluster, client } = place
+    const learner = await enrolled(cluster, { client, workers: WORKERS, topology: ONE_HOST, isLicensed: true })
+    for (const trouble of troubles) verdicts.push(await underLoad(place, trouble, { learner, sessions, say }))
+  } finally {
+    if (logs !== undefined) keepLogs(place, logs)
+    await place.close()
+  }
+  return verdicts
+}
+
+function keepLogs({ api }: ChaosPlace, folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  for (const [n, { name, log }] of api.household.processes.entries())
+    writeFileSync(join(folder, `${n}-${name}.log`), log())
+}

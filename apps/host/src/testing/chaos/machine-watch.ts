@@ -1,0 +1,55 @@
+import type { Client } from '@lcm/client/client'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { TAG } from '@lcm/domain/worker/instance'
+import { systemClock } from '@lcm/runtime/clock'
+import { eventually } from '../failover.ts'
+import type { SessionCluster } from '../session-cluster.ts'
+
+const LOOK_EVERY_MS = 250
+/** A machine that EC2 does not show is taken for gone five minutes after its launch at the earliest. */
+const REST_MS_MAX = 400_000
+const GONE: ReadonlySet<string> = new Set(['terminated', 'shutting-down'])
+
+/** Looks at the cloud again and again, behind everybody's back. */
+export interface MachineWatch {
+  /** Stops, and answers which workers ever had two living machines at once. */
+  stop(): Promise<readonly string[]>
+}
+
+export function watchMachines(cluster: SessionCluster): MachineWatch {
+  const stopping = new AbortController()
+  const twice = new Set<string>()
+  const ended = (async () => {
+    while (!stopping.signal.aborted) {
+      // The cloud itself may be down.
+      const machines = await cluster.machines().catch(() => [])
+      const owners = machines.filter(({ state }) => !GONE.has(state)).map(({ tags }) => tags[TAG.workerId] ?? '')
+      for (const [index, owner] of owners.entries()) if (owners.indexOf(owner) !== index) twice.add(owner)
+      await systemClock.sleep(LOOK_EVERY_MS, stopping.signal)
+    }
+  })()
+  return {
+    async stop() {
+      stopping.abort()
+      await ended
+      return [...twice].map(owner => `worker ${owner} had two machines`)
+    },
+  }
+}
+
+const isAtRest = ({ status, desired_status }: WorkerView): boolean => status === desired_status
+
+/** Machines that no worker has and workers without theirs, once every worker is what it should be. */
+export async function machinesAstray(cluster: SessionCluster, client: Client): Promise<readonly string[]> {
+  const all = async () => (await client.call('listWorkers', { query: { limit: 1000, include_terminated: true } })).items
+  const atRest = async () => ((await all()).every(isAtRest) ? true : null)
+  await eventually('rest of all workers', atRest, LOOK_EVERY_MS, REST_MS_MAX).catch(() => undefined)
+  const workers = await all()
+  const live = (await cluster.machines()).filter(({ state }) => !GONE.has(state)).map(each => each.instance_id)
+  const owned = workers.filter(({ status }) => status !== 'TERMINATED').map(each => each.ec2_instance_id ?? each.id)
+  return [
+    ...workers.filter(each => !isAtRest(each)).map(({ name, status }) => `${name} stays ${status}`),
+    ...live.filter(id => !owned.includes(id)).map(id => `machine ${id} belongs to nobody`),
+    ...owned.filter(id => !live.includes(id)).map(id => `machine ${id} is gone`),
+  ]
+}

@@ -1,0 +1,22 @@
+// Loaded before a service by `node --import`: its wall clock goes wrong by as many milliseconds as a file says, from the moment
+// that it says so. Timers and the monotonic clock do not notice, as they would not if somebody set the clock of the machine.
+import { readFileSync } from 'node:fs'
+
+const file = new URL(import.meta.url).searchParams.get('file') ?? ''
+const TrueDate = Date
+const { now: trueNow } = TrueDate
+
+function wrongByMs() {
+  try {
+    return Number(readFileSync(file, 'utf8'))
+  } catch {
+    return 0
+  }
+}
+
+const now = () => trueNow() + wrongByMs()
+globalThis.Date = new Proxy(TrueDate, {
+  get: (target, key) => (key === 'now' ? now : Reflect.get(target, key)),
+  construct: (target, args) => (args.length === 0 ? new target(now()) : new target(...args)),
+  apply: target => new target(now()).toString(),
+})

@@ -1,0 +1,34 @@
+import type { ChaosVerdict } from '@lcm/host/testing/chaos/chaos'
+import { type TroubleVerdict, WRONGS } from '@lcm/host/testing/chaos/under-load'
+import { shown } from './figures.ts'
+import { sorted } from './quantiles.ts'
+
+const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
+
+/** One line for each trouble, with what must not happen in columns of its own. */
+export function chaosTable({ verdicts, leftOut }: ChaosVerdict): string {
+  const head = ['trouble', 'times', 'well again after (half, all)', 'sessions', 'writes', ...WRONGS.map(plural)]
+  const told = verdicts.map(({ name, told }) => `* **${name}**: ${told}.`)
+  const left = leftOut.map(each => `* Left out: ${each}.`)
+  return [row(head), row(head.map(() => '---')), ...verdicts.map(rowOf), '', ...told, ...left].join('\n')
+}
+
+function rowOf({ name, strokes, backAfterMs, sessions, writes, wrong }: TroubleVerdict): string {
+  const ordered = sorted(backAfterMs)
+  const [half, all] = [ordered[(ordered.length - 1) >> 1], ordered.at(-1)].map(secondsOf)
+  return row([name, strokes, `${half}, ${all}`, sessions, shown(writes), ...WRONGS.map(kind => wrong[kind].length)])
+}
+
+const secondsOf = (ms: number | undefined): string =>
+  ms === undefined || !Number.isFinite(ms) ? 'never' : `${(ms / 1_000).toFixed(1)} s`
+
+const PLURALS: Partial<Record<string, string>> = {
+  'write lost': 'writes lost',
+  'session lost': 'sessions lost',
+  'lab astray': 'labs astray',
+  'machine twice': 'machines twice',
+  'machine astray': 'machines astray',
+  'change missed': 'changes missed',
+  'stale write': 'stale writes',
+}
+const plural = (kind: string): string => PLURALS[kind] ?? kind

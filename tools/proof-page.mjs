@@ -1,0 +1,97 @@
+// Writes what was proven as a page for people.
+const line = values => `| ${values.join(' | ')} |`
+const table = (head, rows) => [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+/** How it was made, so that nobody takes an old proof for one of today's code. */
+const madeOf = ({ at, commit, count }) => `${at.slice(0, 10)} on ${commit}, count ${count}`
+
+const times = ({ count, p50_ms, p99_ms, max_ms }) =>
+  count === 0 ? '-' : `${count}: ${p50_ms} / ${p99_ms} / ${max_ms} ms`
+const FAILOVER_HEAD = [
+  ...['lease', 'kill -9', 'SIGTERM', 'freeze past the lease', 'terms', 'writes'],
+  ...['stale writes accepted', 'machines astray', 'made'],
+]
+const failoverCells = proof => [
+  ...[`${proof.lease_seconds} s`, times(proof.kill), times(proof.handover), times(proof.freeze), proof.terms],
+  ...[proof.writes, proof.staleWritesAccepted, proof.machinesAstray, madeOf(proof)],
+]
+
+const RUNS_HEAD = [
+  ...['what', 'runs', 'violations', 'virtual hours', 'worker-hours', 'worker-hours per s'],
+  ...['launches', 'sessions', 'crashes', 'faults', 'longest way to rest', 'made'],
+]
+const runsCells = (what, proof) => [
+  ...[what, proof.runs, proof.failures, proof.virtual_hours, proof.worker_hours, proof.worker_hours_per_second],
+  ...[proof.launches, proof.sessions, proof.kills, proof.faults, `${proof.longest_rest_minutes} min`, madeOf(proof)],
+]
+const RUNS = {
+  storms: 'half an hour with 3 workers, something every half minute',
+  days: '24 hours with 50 workers, calm and storms',
+  crowds: '2 hours with 200 workers',
+}
+
+/** One part of the page for each proof that was made. */
+const PARTS = [
+  [
+    ['failover-2s', 'failover-15s'],
+    'Leaders of real processes on a real etcd are lost; somebody changes their mind before every loss. Times are p50 / p99 / max, ' +
+      "from the signal to the successor's accepted term.",
+    proofs => table(FAILOVER_HEAD, Object.values(proofs).map(failoverCells)),
+  ],
+  [
+    ['replicas'],
+    'Two replicas of the API on one MongoDB-wire server and one etcd, killed in turns in the middle of writes:',
+    ({ replicas: { kills, acknowledged, ...rest } }) =>
+      `    ${JSON.stringify({ kills, acknowledged, ...withoutAbout(rest) })}\n\nMade ${madeOf(rest)}.`,
+  ],
+  [
+    ['chaos'],
+    'Everything that can go wrong around real processes, one after the other, while a class comes and goes and somebody writes:',
+    ({ chaos }) => `${chaos.table}\n\nMade ${madeOf(chaos)}.`,
+  ],
+  [
+    ['crashes'],
+    'A controller dies before or after one port call of a path, for every call of every path, on virtual time:',
+    ({ crashes }) => table(['runs', 'failures', 'made'], [[crashes.runs, crashes.failures, madeOf(crashes)]]),
+  ],
+  [
+    Object.keys(RUNS),
+    'The whole system on virtual time: people, hands and faults at random, until everything is at rest again. Seconds are those of ' +
+      'one core.',
+    proofs =>
+      table(
+        RUNS_HEAD,
+        Object.entries(proofs).map(([name, proof]) => runsCells(RUNS[name], proof)),
+      ),
+  ],
+  [
+    ['mutants'],
+    'Defects on purpose, each of which must be found within 60 s of one core:',
+    ({ mutants }) => {
+      const rows = mutants.hunts.map(({ mutant, breaks, seed, seconds, found }) => [
+        mutant,
+        breaks,
+        seed,
+        seconds,
+        found,
+      ])
+      return `${table(['mutant', 'what it breaks', 'seed', 'seconds', 'found by'], rows)}\n\nMade ${madeOf(mutants)}.`
+    },
+  ],
+]
+
+function withoutAbout({ at: _at, commit: _commit, node: _node, count: _count, ...rest }) {
+  return rest
+}
+
+export function proofPage(proofs) {
+  const parts = PARTS.flatMap(([names, words, show]) => {
+    const made = Object.fromEntries(names.flatMap(name => (name in proofs ? [[name, proofs[name]]] : [])))
+    return Object.keys(made).length > 0 ? [`${words}\n\n${show(made)}`] : []
+  })
+  return `# Proof
+
+Made by \`npm run prove\` on two cores, each part on the day and the commit that it names.
+
+${parts.join('\n\n')}
+`
+}
