@@ -116,7 +116,7 @@ describe('the overview', () => {
       for (const theme of ['light', 'dark'] as const) {
         await page.setViewportSize(viewport)
         await page.emulateMedia({ colorScheme: theme })
-        await page.screenshot({ path: `.cache/screenshots/overview-full-${device}-${theme}.png`, fullPage: true })
+        await screenshot(page, `overview-full-${device}-${theme}`, { fullPage: true })
         expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
       }
     await fleet.getByRole('link', { name: /^RUNNING/ }).click()

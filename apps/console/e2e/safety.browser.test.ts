@@ -63,7 +63,7 @@ async function violations(page: Page): Promise<() => Promise<string[]>> {
 
 describe('every page', () => {
   it('shows hostile text as text, keeps to the policy and asks nobody but LCM', async () => {
-    const { page } = await open({ at: '#/overview' })
+    const { page } = await open({ at: '#/overview', isFresh: true })
     const asked = new Set<string>()
     let dialogs = 0
     page.on('request', request => asked.add(new URL(request.url()).origin))

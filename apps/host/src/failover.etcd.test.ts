@@ -1,6 +1,6 @@
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Cluster, openCluster } from './testing/cluster.ts'
+import { describe, expect, it, type TestContext } from 'vitest'
+import { openCluster } from './testing/cluster.ts'
 import { eventually, startFailoverRun } from './testing/failover.ts'
 import type { ServiceProcess } from './testing/service-process.ts'
 
@@ -9,25 +9,27 @@ const CYCLES = 10
 const LIMIT_MS = 5 * 60_000
 const SOUND = { staleWritesAccepted: 0, termsOutOfOrder: 0, machinesAstray: 0 }
 
-let etcd: Awaited<ReturnType<typeof startEtcd>>
-let cluster: Cluster
-
-async function open(members: 1 | 3, leaseTtlSeconds = LEASE_TTL_SECONDS): Promise<void> {
-  etcd = await startEtcd({ members })
-  cluster = await openCluster({ etcd: etcd.endpoints, leaseTtlSeconds })
+interface Size {
+  readonly members?: 1 | 3
+  readonly leaseTtlSeconds?: number
 }
-afterEach(async () => {
-  await cluster.close()
-  await etcd.close()
-}, LIMIT_MS)
 
-describe('a leader that is lost', () => {
-  beforeEach(() => open(1), LIMIT_MS)
+/** An etcd and a cluster on it, for as long as the test lasts. */
+async function opened({ onTestFinished }: TestContext, size: Size = {}) {
+  const { members = 1, leaseTtlSeconds = LEASE_TTL_SECONDS } = size
+  const etcd = await startEtcd({ members })
+  onTestFinished(() => etcd.close(), LIMIT_MS)
+  const cluster = await openCluster({ etcd: etcd.endpoints, leaseTtlSeconds })
+  onTestFinished(() => cluster.close(), LIMIT_MS)
+  return { etcd, cluster, run: await startFailoverRun(cluster) }
+}
 
+// Both at once, for both of them mostly wait for leases to end.
+describe.concurrent('a leader that is lost', () => {
   it(`is followed by another after kill -9, ${CYCLES} times, and nothing is lost or done twice`, {
     timeout: LIMIT_MS,
-  }, async () => {
-    const run = await startFailoverRun(cluster)
+  }, async test => {
+    const { run } = await opened(test)
     for (let cycle = 0; cycle < CYCLES; cycle++) {
       await run.changeAMind()
       await run.kill('SIGKILL')
@@ -39,8 +41,8 @@ describe('a leader that is lost', () => {
     expect(verdict.writes).toBeGreaterThan(CYCLES)
   })
 
-  it(`is refused when it was frozen past its lease and goes on, ${CYCLES} times`, { timeout: LIMIT_MS }, async () => {
-    const run = await startFailoverRun(cluster)
+  it(`is refused when it was frozen past its lease and goes on, ${CYCLES} times`, { timeout: LIMIT_MS }, async test => {
+    const { run } = await opened(test)
     for (let cycle = 0; cycle < CYCLES; cycle++) {
       await run.changeAMind()
       await run.freeze()
@@ -53,11 +55,9 @@ describe('a leader that is lost', () => {
 })
 
 describe('the API', () => {
-  // Long enough that a busy machine does not cost the leader its lease: here nobody but the API is lost at first.
-  beforeEach(() => open(1, 15), LIMIT_MS)
-
-  it('keeps the terms over a kill -9, and the leader goes on', { timeout: LIMIT_MS }, async () => {
-    const run = await startFailoverRun(cluster)
+  it('keeps the terms over a kill -9, and the leader goes on', { timeout: LIMIT_MS }, async test => {
+    // Long enough that a busy machine does not cost the leader its lease: here nobody but the API is lost at first.
+    const { cluster, run } = await opened(test, { leaseTtlSeconds: 15 })
     await cluster.restartApi('SIGKILL')
     await run.changeAMind()
     expect(await run.verdict()).toMatchObject({ ...SOUND, terms: 1 })
@@ -67,14 +67,12 @@ describe('the API', () => {
 })
 
 describe('etcd', () => {
-  beforeEach(() => open(3), LIMIT_MS)
-
   const healthOf = async ({ url }: ServiceProcess) => (await fetch(`${url}/health`)).json()
 
   it('may lose its leader and then its quorum: nobody leads meanwhile, and no change is lost', {
     timeout: LIMIT_MS,
-  }, async () => {
-    const run = await startFailoverRun(cluster)
+  }, async test => {
+    const { etcd, run } = await opened(test, { members: 3 })
     const first = await etcd.leader()
     await first.kill()
     await run.changeAMind()

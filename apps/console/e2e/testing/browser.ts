@@ -3,15 +3,8 @@ import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
 import axe from 'axe-core'
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  chromium,
-  type Locator,
-  type Page,
-} from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
+import { afterEach, expect, inject } from 'vitest'
 
 export const DESKTOP = { width: 1440, height: 900 }
 export const PHONE = { width: 390, height: 844 }
@@ -38,27 +31,29 @@ export interface OpenOptions {
   readonly theme?: 'light' | 'dark'
   /** Another product than the one that all files share. */
   readonly product?: Place
+  /** For a test that changes the browser and not only what a page shows: its cookies, its clock, scripts before all others. */
+  readonly isFresh?: boolean
 }
 
-/** For a file of tests: a browser, pages that are signed in, and the API beside it. No test may leave a complaint. */
+/** A page for the time of a test. */
+interface Lent extends Opened {
+  putAway(): Promise<void>
+}
+
+/** For a file of tests: pages that are signed in, and the API beside them. No test may leave a complaint. */
 export function browserTests() {
-  let browser: Browser
-  const opened: Opened[] = []
-  beforeAll(async () => {
-    browser = await chromium.connect(inject('browser'))
-  })
+  const opened: Lent[] = []
   afterEach(async () => {
     const complaints = opened.flatMap(each => each.complaints)
-    await Promise.all(opened.splice(0).map(({ page }) => page.context().close()))
+    await Promise.all(opened.splice(0).map(each => each.putAway()))
     expect(complaints).toEqual([])
   })
-  afterAll(() => browser.close())
   return {
     api: (): Client => clientOf(inject('product')),
     async open(options: OpenOptions = {}): Promise<Opened> {
-      const shown = await openPage(browser, options)
-      opened.push(shown)
-      return shown
+      const lent = await openPage(options)
+      opened.push(lent)
+      return lent
     },
   }
 }
@@ -66,11 +61,39 @@ export function browserTests() {
 export const clientOf = ({ url, token }: Place): Client =>
   apiClient(httpTransport({ baseUrl: url, clock: systemClock }), { token })
 
-async function openPage(browser: Browser, options: OpenOptions): Promise<Opened> {
+let connected: Promise<Browser> | undefined
+/** One for all files, and as long as their process lives. */
+function theBrowser(): Promise<Browser> {
+  connected ??= chromium.connect(inject('browser'))
+  return connected
+}
+
+/** Pages that show nothing and are signed in to the product that all share: a new one costs more than most tests do with it. */
+const resting: Readonly<Record<Role, Page[]>> = { admin: [], operator: [], author: [], user: [] }
+
+async function openPage(options: OpenOptions): Promise<Lent> {
   const { at = '', role = 'admin', viewport = DESKTOP, theme = 'light', product = inject('product') } = options
-  const settings: BrowserContextOptions = { viewport, colorScheme: theme, reducedMotion: 'reduce', locale: 'en-US' }
-  const context = await browser.newContext(settings)
-  const page = await context.newPage()
+  const isShared = options.product === undefined && options.isFresh !== true
+  const rested = isShared ? resting[role].pop() : undefined
+  const page = rested ?? (await freshPage(role === 'admin' ? product : await placeFor(product, role)))
+  const complaints = heardFrom(page)
+  await page.setViewportSize(viewport)
+  await page.emulateMedia({ colorScheme: theme })
+  await visit(page, `${product.url}/${at}`)
+  return { page, complaints, putAway: () => (isShared ? rest(page, role) : page.context().close()) }
+}
+
+async function freshPage(place: Place): Promise<Page> {
+  const browser = await theBrowser()
+  const context = await browser.newContext({ reducedMotion: 'reduce', locale: 'en-US' })
+  await context.addCookies(await signedIn(browser, place))
+  return context.newPage()
+}
+
+/** What tests hear from a page. */
+const HEARD = ['pageerror', 'console', 'request', 'response', 'dialog']
+
+function heardFrom(page: Page): readonly string[] {
   const complaints: string[] = []
   page.on('pageerror', error => complaints.push(`error: ${error.message}`))
   page.on('console', message => {
@@ -78,17 +101,33 @@ async function openPage(browser: Browser, options: OpenOptions): Promise<Opened>
     const isExpected = /Failed to load resource|net::ERR_/.test(message.text())
     if (message.type() === 'error' && !isExpected) complaints.push(`console: ${message.text()}`)
   })
-  await context.addCookies(await signedIn(browser, role === 'admin' ? product : await placeFor(product, role)))
-  await visit(page, `${product.url}/${at}`)
-  return { page, complaints }
+  return complaints
+}
+
+/** Takes back all that a test did to a page, and keeps it for the next one. */
+async function rest(page: Page, role: Role): Promise<void> {
+  for (const event of HEARD) page.removeAllListeners(event)
+  try {
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await showNothing(page)
+    await page.evaluate(() => localStorage.clear())
+    await page.context().clearPermissions()
+    resting[role].push(page)
+  } catch {
+    // A page that can't be brought back, such as one with an open alarm, serves nobody again.
+    await page.context().close()
+  }
 }
 
 /** Loads the console anew, for another address alone keeps the old page for a moment, and waits until it shows no bones. */
 export async function visit(page: Page, url: string): Promise<void> {
-  await page.goto('about:blank')
+  if (page.url() !== 'about:blank') await showNothing(page)
   await page.goto(url)
   await page.locator('main:not(:has([aria-busy=true])) h1').first().waitFor()
 }
+
+/** Something of the same origin: for any other the browser would start another process. */
+const showNothing = (page: Page) => page.goto(new URL('/favicon.svg', page.url()).href)
 
 type Cookies = Parameters<BrowserContext['addCookies']>[0]
 const cookies = new Map<string, Promise<Cookies>>()
@@ -131,8 +170,8 @@ function placeFor(product: Place, role: Role): Promise<Place> {
 
 /** What axe finds serious or worse on the page as it is. */
 export async function seriousViolations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() => window.axe.run())
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ['violations'] }))
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html.slice(0, 160)).join(' | ')}`)
@@ -151,6 +190,7 @@ export const hiddenPx = (box: Locator): Promise<number> =>
 const SCREENSHOTS = '.cache/screenshots'
 
 /** For those who look at them: nobody does where that folder is missing. */
-export async function screenshot(page: Page, name: string): Promise<void> {
-  if (existsSync(SCREENSHOTS)) await page.screenshot({ path: `${SCREENSHOTS}/${name}.png`, animations: 'disabled' })
+export async function screenshot(page: Page, name: string, { fullPage = false } = {}): Promise<void> {
+  const path = `${SCREENSHOTS}/${name}.png`
+  if (existsSync(SCREENSHOTS)) await page.screenshot({ path, fullPage, animations: 'disabled' })
 }
