@@ -3,13 +3,16 @@ import { defineConfig } from 'vitest/config'
 import type { TestSequencer, TestSpecification } from 'vitest/node'
 
 /** Whole systems and other processes: whoever began with them last would have one core wait for the other. */
-const LONG = /\.(e2e|etcd)\.test|\/simulation\//
+const LONG = [/six-hours|failover/, /\.(e2e|etcd)\.test|\/simulation\//]
 
 class LongOnesFirst implements TestSequencer {
   shard = async (files: TestSpecification[]) => files
   sort = async (files: TestSpecification[]) => files.toSorted((a, b) => rank(a) - rank(b))
 }
-const rank = ({ moduleId }: TestSpecification): number => (LONG.test(moduleId) ? 0 : 1)
+function rank({ moduleId }: TestSpecification): number {
+  const found = LONG.findIndex(names => names.test(moduleId))
+  return found < 0 ? LONG.length : found
+}
 
 export default defineConfig({
   test: {

@@ -51,8 +51,13 @@ function commit() {
   return git('rev-parse', '--short', 'HEAD')
 }
 
-const bench = (name, ...args) => lastLineOf(['--import', 'tsx', join(root, 'bench', `${name}.ts`), ...args])
-const simulated = (...args) => lastLineOf([join(root, 'tools/sim.mjs'), ...args])
+function bench(name, ...args) {
+  return lastLineOf(['--import', 'tsx', join(root, 'bench', `${name}.ts`), ...args])
+}
+
+function simulated(...args) {
+  return lastLineOf([join(root, 'tools/sim.mjs'), ...args])
+}
 
 /** On every core its share of the seeds. */
 async function manyRuns(count, ...size) {
