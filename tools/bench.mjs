@@ -1,10 +1,10 @@
 // `npm run bench`: every figure, one after another so that they don't disturb each other, but for those that take long; or only
 // those named. Options after a name go to it: `npm run bench -- soak --minutes 5` is a try and is not recorded.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
-import { binOf, ensureReady, root } from './setup.mjs'
+import { ensureReady, root, writeJson } from './setup.mjs'
 
 // Which Node to run is ours to say; the SDK's own notice would only puzzle whoever measures.
 const env = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true', ...process.env }
@@ -78,8 +78,7 @@ function parsed(line) {
 function record(name, result) {
   const before = existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : {}
   const kept = Object.entries({ ...before, [name]: result }).filter(([each]) => names.includes(each))
-  writeFileSync(resultsFile, JSON.stringify(Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1)))))
-  spawnSync(process.execPath, [binOf('@biomejs/biome', 'biome'), 'format', '--write', resultsFile], { cwd: root })
+  writeJson(resultsFile, Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1))))
   spawnSync(process.execPath, ['--import', 'tsx', join(folder, 'report/write-page.ts')], {
     cwd: root,
     stdio: 'inherit',

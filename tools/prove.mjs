@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { ensureEtcd } from './etcd.mjs'
 import { ensureMongoWire } from './mongo-wire.mjs'
 import { proofPage } from './proof-page.mjs'
-import { ensureReady, root } from './setup.mjs'
+import { ensureReady, root, writeJson } from './setup.mjs'
 
 /** Each with the count that is asked for unless another is given. */
 const PROOFS = {
@@ -42,7 +42,7 @@ for (const [name, count] of asked.length > 0 ? asked : Object.keys(PROOFS).map(e
 
 function keep(name, result) {
   const proofs = { ...(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}), [name]: result }
-  writeFileSync(file, `${JSON.stringify(proofs, null, 1)}\n`)
+  writeJson(file, proofs)
   writeFileSync(join(root, 'bench/proof.md'), proofPage(proofs))
 }
 

@@ -1,5 +1,5 @@
 // Makes a checkout ready to run: packages installed, product built. Plain Node, because it runs before anything is installed.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   linkSync,
@@ -143,6 +143,12 @@ export function run(command, args, { env = process.env } = {}) {
 export function binOf(packageName, command = packageName) {
   const { bin } = readJson(`node_modules/${packageName}/package.json`)
   return join(root, 'node_modules', packageName, typeof bin === 'string' ? bin : bin[command])
+}
+
+/** As the linter wants it. */
+export function writeJson(file, value) {
+  writeFileSync(file, JSON.stringify(value))
+  spawnSync(process.execPath, [binOf('@biomejs/biome', 'biome'), 'format', '--write', file], { cwd: root })
 }
 
 /** One setup per checkout at a time. The lock holds a pid, so a lock whose owner was killed is taken over. */
