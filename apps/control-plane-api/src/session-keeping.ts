@@ -9,6 +9,7 @@ import { orphanLabs } from './commands/labs/orphan-labs.ts'
 import { changeSession } from './commands/sessions/change-session.ts'
 import { settleRoom, settleSession } from './commands/sessions/settle.ts'
 import { everyPage } from './queries/every-page.ts'
+import { madeBefore } from './queries/made-before.ts'
 
 /** Its controller ends a session in time; this is for when there is none. */
 export const EXPIRY_GRACE_MS = 5 * 60_000
@@ -83,11 +84,11 @@ async function forgetWishes(api: Api): Promise<void> {
 /** Sessions that have been over for so long, and labs that have been deleted for so long, are forgotten. */
 export async function forgetFinished(api: Api, days: number): Promise<void> {
   const before = toInstant(api.clock.now() - days * 86_400_000)
-  for (const session of await everyPage(api.sessions, { where: { is_over: 'yes' } })) {
+  for (const session of await madeBefore(api.sessions, before, { where: { is_over: 'yes' } })) {
     if (session.entered_status_at >= before) continue
     await settleSession(api, session.id)
     await api.sessions.remove(session)
   }
-  for (const lab of await everyPage(api.labs, { where: { status: 'DELETED' } }))
+  for (const lab of await madeBefore(api.labs, before, { where: { status: 'DELETED' } }))
     if (lab.updated_at < before) await api.labs.remove(lab)
 }

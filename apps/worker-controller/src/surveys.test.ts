@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { silentMeter } from '@lcm/runtime'
 import { settingsNow } from '@lcm/service/settings-now'
@@ -173,6 +175,28 @@ describe('what a visit found', () => {
     expect(visits.latest('w-1')).toBeNull()
   })
 })
+
+describe('a visit that is over', () => {
+  it('does not hold the worker as it was then', async () => {
+    const worker = await aServer()
+    begin()
+    const asItWas = requestOnce(worker)
+    await settle()
+    expect(visits.latest('w-1')).not.toBeNull()
+    collectGarbage()
+    expect(asItWas.deref()).toBeUndefined()
+  })
+})
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+/** Nobody but the visit knows this copy. */
+function requestOnce(worker: Awaited<ReturnType<typeof aServer>>): WeakRef<object> {
+  const copy = { ...worker }
+  visits.request(copy, 1)
+  return new WeakRef(copy)
+}
 
 describe('many visits', () => {
   it('are made fifty at a time', async () => {

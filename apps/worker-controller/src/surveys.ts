@@ -136,6 +136,9 @@ async function visitOne(
     parts.wake(worker.id)
   } catch (err) {
     if (!signal.aborted) parts.logger.warn({ err, worker: worker.id }, 'a worker could not be surveyed')
+  } finally {
+    // Else every worker would be held once more, as it was when it was visited.
+    if (underWay.get(worker.id) === visit) underWay.delete(worker.id)
   }
 }
 

@@ -5,6 +5,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { plant, SIM_PLACE } from './conformance/place.ts'
 import { openSimModel, type SimModel } from './model.ts'
+import { TELEMETRY } from './records.ts'
 import { memorySimStore, type SimStore, sqliteSimStore } from './store.ts'
 import { openWorld } from './world.ts'
 
@@ -230,6 +231,33 @@ describe('things of further kinds', () => {
     clock.jumpWallClock(120 * MINUTE)
     plant(later, 1, {})
     expect(Object.fromEntries(open().stored('lab'))).toEqual({ other: '3' })
+  })
+})
+
+describe('things on a shelf', () => {
+  it('are read from the store, also by the next who opens it, and leave with their machine', () => {
+    const clock = manualClock()
+    const store = memorySimStore()
+    const open = () => openWorld({ seed: 7, speed: 1, store, preset: 'plain', now: () => clock.now() })
+    const model = openSimModel({ seed: 7, clock, store })
+    plant(model, 1, {})
+    const { instance_id } = only(model).instance
+    const of = (key: string, value: string | null) => ({ kind: TELEMETRY, key, value })
+    const world = open()
+    world.commit({ shelved: [of(`${instance_id}/0`, '[0]'), of(`${instance_id}/1`, '[1]'), of('other/0', '[2]')] })
+    world.commit({ shelved: [of(`${instance_id}/0`, null)] })
+    for (const each of [world, open()]) {
+      expect([...each.shelf(TELEMETRY)]).toEqual([`${instance_id}/1`, 'other/0'])
+      expect([`${instance_id}/0`, `${instance_id}/1`].map(key => each.read(TELEMETRY, key))).toEqual([null, '[1]'])
+      expect(each.stored(TELEMETRY).size).toBe(0)
+    }
+    const later = openSimModel({ seed: 7, clock, store })
+    clock.jumpWallClock(MINUTE)
+    later.ec2.terminateInstances(SIM_PLACE.region, { ids: [instance_id] })
+    clock.jumpWallClock(120 * MINUTE)
+    plant(later, 1, {})
+    expect([...open().shelf(TELEMETRY)]).toEqual(['other/0'])
+    expect(store.read(TELEMETRY, `${instance_id}/1`)).toBeNull()
   })
 })
 

@@ -25,6 +25,8 @@ export interface WorldChange {
    * slash, leaves the world with its machine.
    */
   readonly records?: readonly SimChange[]
+  /** The same of things that are long and seldom read: their values stay in the store, for `World.read`. */
+  readonly shelved?: readonly SimChange[]
   /** Machines that are told of as changed besides `instances`. */
   readonly touched?: readonly string[]
 }
@@ -37,9 +39,14 @@ export interface StoredWorld {
   readonly identities: Map<string, CmlIdentity>
   /** JSON texts of further kinds, by kind and key. */
   readonly others: Map<string, Map<string, string>>
+  /** Keys of what stays in the store, by kind. */
+  readonly shelves: Map<string, Set<string>>
 }
 
 const OWN_KINDS: readonly string[] = ['world', 'instance', 'token', 'identity']
+/** What is shelved, since a store does not say so. */
+export const TELEMETRY = 'cml-telemetry'
+const isShelved = ({ kind }: SimChange): boolean => kind === TELEMETRY
 
 export function readWorld(records: readonly SimRecord[], seed: number): StoredWorld {
   const all = <Value>(kind: string, guard: (value: unknown) => value is Value): [string, Value][] =>
@@ -50,8 +57,22 @@ export function readWorld(records: readonly SimRecord[], seed: number): StoredWo
     instances: new Map(instances),
     tokens: new Map(all('token', isTokenUse)),
     identities: new Map(all('identity', isIdentity)),
-    others: othersOf(records.filter(record => !OWN_KINDS.includes(record.kind))),
+    others: othersOf(records.filter(record => !OWN_KINDS.includes(record.kind) && !isShelved(record))),
+    shelves: shelvesOf(records.filter(isShelved)),
   }
+}
+
+function shelvesOf(records: readonly SimRecord[]): Map<string, Set<string>> {
+  const shelves = new Map<string, Set<string>>()
+  for (const record of records) putOnShelf(shelves, record)
+  return shelves
+}
+
+export function putOnShelf(shelves: Map<string, Set<string>>, { kind, key, value }: SimChange): void {
+  const shelf = shelves.get(kind) ?? new Set<string>()
+  shelves.set(kind, shelf)
+  if (value === null) shelf.delete(key)
+  else shelf.add(key)
 }
 
 function othersOf(records: readonly SimRecord[]): Map<string, Map<string, string>> {
@@ -66,19 +87,27 @@ export function putOther(others: Map<string, Map<string, string>>, { kind, key, 
   others.set(kind, ofKind.set(key, value))
 }
 
-/** What goes with a machine that leaves the world. */
-export function removalsOf(stored: StoredWorld, instanceId: string): readonly SimChange[] {
-  const others = [...stored.others].flatMap(([kind, ofKind]) =>
-    [...ofKind.keys()]
-      .filter(key => key === instanceId || key.startsWith(`${instanceId}/`))
-      .map(key => ({ kind, key, value: null })),
-  )
-  return [
-    { kind: 'instance', key: instanceId, value: null },
-    { kind: 'identity', key: instanceId, value: null },
-    ...others,
-  ]
+type Removals = Required<Pick<WorldChange, 'records' | 'shelved'>>
+
+/** What goes with machines that leave the world. */
+export function removalsOf({ others, shelves }: StoredWorld, machines: readonly SimInstance[]): Removals {
+  const ids = new Set(machines.map(({ instance_id }) => instance_id))
+  const gone = (all: ReadonlyMap<string, { keys(): Iterable<string> }>): SimChange[] =>
+    ids.size === 0
+      ? []
+      : [...all].flatMap(([kind, ofKind]) =>
+          [...ofKind.keys()]
+            .filter(key => ids.has(key.split('/', 1)[0] ?? ''))
+            .map(key => ({ kind, key, value: null })),
+        )
+  return { records: gone(others), shelved: gone(shelves) }
 }
+
+export const machineRemovals = (machines: readonly SimInstance[]): readonly SimChange[] =>
+  machines.flatMap(({ instance_id: key }) => [
+    { kind: 'instance', key, value: null },
+    { kind: 'identity', key, value: null },
+  ])
 
 function parsed<Value>(record: SimRecord, guard: (value: unknown) => value is Value): Value {
   const value = jsonIn(record.value)
@@ -103,13 +132,14 @@ const isTokenUse = (value: unknown): value is TokenUse => has(value, 'fingerprin
 const isIdentity = (value: unknown): value is CmlIdentity => has(value, 'certificate_pem', 'key_pem', 'sha256')
 
 export function changesOf(change: WorldChange, record: WorldRecord): readonly SimChange[] {
-  const { instances = [], token, identity, records = [] } = change
+  const { instances = [], token, identity, records = [], shelved = [] } = change
   return [
     put('world', 'world', record),
     ...instances.map(instance => put('instance', instance.instance_id, instance)),
     ...(token ? [put('token', token.key, token.use)] : []),
     ...(identity ? [put('identity', identity.instance_id, identity.identity)] : []),
     ...records,
+    ...shelved,
   ]
 }
 

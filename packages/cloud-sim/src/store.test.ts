@@ -30,6 +30,7 @@ describe.each(STORES)('a store %s', (_name, open) => {
       { kind: 'a', key: '2', value: null },
       { kind: 'a', key: 'never there', value: null },
     ])
+    expect(['1', '2', 'never there'].map(key => store.read('a', key))).toEqual(['{"x":2}', null, null])
     const records = store.load().toSorted((a, b) => a.kind.localeCompare(b.kind))
     store.close()
     expect(records).toEqual([

@@ -14,6 +14,8 @@ export interface SimRecord extends SimChange {
 /** Where a simulated world lives. */
 export interface SimStore {
   load(): readonly SimRecord[]
+  /** The value of one thing as it was last committed, or null. */
+  read(kind: string, key: string): string | null
   /** All of it or nothing. When it returns, the changes survive a crash of the process and of the machine. */
   commit(changes: readonly SimChange[]): void
   close(): void
@@ -32,6 +34,7 @@ export function memorySimStore(): SimStore {
   const records = new Map<string, SimRecord>()
   return {
     load: () => [...records.values()],
+    read: (kind, key) => records.get(`${kind} ${key}`)?.value ?? null,
     commit(changes) {
       for (const { kind, key, value } of changes) {
         const at = `${kind} ${key}`
@@ -52,6 +55,7 @@ export function sqliteSimStore(path: string): SimFile {
   const database = openDatabase(path)
   const put = database.prepare('INSERT OR REPLACE INTO record (kind, key, value) VALUES (?, ?, ?)')
   const remove = database.prepare('DELETE FROM record WHERE kind = ? AND key = ?')
+  const value = database.prepare('SELECT value FROM record WHERE kind = ? AND key = ?')
   return {
     load() {
       try {
@@ -59,6 +63,10 @@ export function sqliteSimStore(path: string): SimFile {
       } catch (error) {
         throw new SimStoreError(`${path} is damaged: ${reasonOf(error)}`, { cause: error })
       }
+    },
+    read(kind, key) {
+      const row = value.get(kind, key)
+      return row === undefined ? null : String(row.value)
     },
     commit(changes) {
       transaction(database, () => {

@@ -6,6 +6,8 @@ import { type FaultBook, faultBook } from './faults/fault-book.ts'
 import type { PresetName } from './faults/fault-plan.ts'
 import {
   changesOf,
+  machineRemovals,
+  putOnShelf,
   putOther,
   readWorld,
   removalsOf,
@@ -35,6 +37,10 @@ export interface World {
   readonly identities: ReadonlyMap<string, CmlIdentity>
   /** JSON texts of a further kind by key, as `records` of commits left them. */
   stored(kind: string): ReadonlyMap<string, string>
+  /** Keys of what commits have shelved of a kind. */
+  shelf(kind: string): ReadonlySet<string>
+  /** The JSON text of something on a shelf, read from the store; null when there is none. */
+  read(kind: string, key: string): string | null
   readonly faults: FaultBook
   /** Durable when it returns; if it throws, nothing has changed. */
   commit(change: WorldChange): void
@@ -76,6 +82,8 @@ export function openWorld(options: WorldOptions): World {
     addressAhead: n => addressNumber(chance.fraction('address'), stored.record.start_count + n),
     instances: stored.instances,
     instancesIn: index.in,
+    shelf: kind => stored.shelves.get(kind) ?? NOTHING_SHELVED,
+    read: (kind, key) => (stored.shelves.get(kind)?.has(key) ? store.read(kind, key) : null),
     tokens: stored.tokens,
     identities: stored.identities,
     faults: faultBook(keeping, options.preset),
@@ -87,6 +95,7 @@ export function openWorld(options: WorldOptions): World {
 }
 
 const NOTHING_STORED: ReadonlyMap<string, string> = new Map()
+const NOTHING_SHELVED: ReadonlySet<string> = new Set()
 
 interface Kept {
   readonly stored: StoredWorld
@@ -95,7 +104,7 @@ interface Kept {
 
 /** Machines that have faded leave with the next launch, so the world doesn't grow with its age. */
 function commitTo(store: SimStore, { stored, index }: Kept, act: { change: WorldChange; nowMs: number }): void {
-  const { instances = [], token, identity, records = [] } = act.change
+  const { instances = [], token, identity, records = [], shelved = [] } = act.change
   const launches = instances.filter(instance => !stored.instances.has(instance.instance_id)).length
   const faded = launches > 0 ? [...stored.instances.values()].filter(instance => hasFaded(instance, act.nowMs)) : []
   const record = {
@@ -103,10 +112,11 @@ function commitTo(store: SimStore, { stored, index }: Kept, act: { change: World
     launch_count: stored.record.launch_count + launches,
     start_count: stored.record.start_count + instances.filter(instance => isStart(stored, instance)).length,
   }
-  const removals = faded.flatMap(instance => removalsOf(stored, instance.instance_id))
-  store.commit([...changesOf(act.change, record), ...removals])
+  const removals = removalsOf(stored, faded)
+  store.commit([...changesOf(act.change, record), ...machineRemovals(faded), ...removals.records, ...removals.shelved])
   stored.record = record
-  for (const other of [...removals, ...records]) putOther(stored.others, other)
+  for (const other of [...removals.records, ...records]) putOther(stored.others, other)
+  for (const each of [...removals.shelved, ...shelved]) putOnShelf(stored.shelves, each)
   for (const instance of faded) {
     stored.instances.delete(instance.instance_id)
     stored.identities.delete(instance.instance_id)

@@ -28,8 +28,8 @@ export interface LocalChangeKeys {
   compact(): void
 }
 
-/** Older changes are compacted away: whoever was away for so many lists again. */
-const HISTORY_CHANGES_MAX = 10_000
+/** Older changes are compacted away: whoever was away for so many lists again, which in one process costs next to nothing. */
+const HISTORY_CHANGES_MAX = 1_000
 const PROGRESS_EVERY_MS = 5_000
 
 interface UnderWay {

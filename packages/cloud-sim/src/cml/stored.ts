@@ -1,18 +1,17 @@
+import { TELEMETRY } from '../records.ts'
 import type { SimChange } from '../store.ts'
 import type { World } from '../world.ts'
 import type { CmlLab } from './labs/lab.ts'
 import type { Seat } from './licence/smart-account.ts'
+import { parsedRecords } from './parsed-records.ts'
 import type { CmlChange } from './scene.ts'
 import type { CmlServer } from './server.ts'
 import { CHUNK_EVENTS_MAX, CHUNKS_CUT, CHUNKS_MAX, type TelemetryEvent } from './telemetry.ts'
 
 const SERVER = 'cml-server'
 const LAB = 'cml-lab'
-const TELEMETRY = 'cml-telemetry'
 /** Its keys are no instance ids: what the Smart Account counts does not go with the machine. */
 const SEAT = 'cml-seat'
-const KINDS = [SERVER, LAB, TELEMETRY, SEAT] as const
-const CACHE_SLACK = 100
 
 /** What is stored of every CML server, as records of the world. */
 export interface CmlStored {
@@ -26,45 +25,32 @@ export interface CmlStored {
 }
 
 export function cmlStoredIn(world: World): CmlStored {
-  const read = parsedRecords(world)
+  const { read, forget } = parsedRecords(world, [SERVER, LAB, SEAT])
   const chunks = chunkBook(world)
   return {
     server: instanceId => read<CmlServer>(SERVER, instanceId),
     lab: (instanceId, labId) => read<CmlLab>(LAB, `${instanceId}/${labId}`),
-    telemetry: instanceId =>
-      chunks.of(instanceId).flatMap(key => read<readonly TelemetryEvent[]>(TELEMETRY, key) ?? []),
+    telemetry: instanceId => chunks.of(instanceId).flatMap(key => eventsAt(world, key)),
     seats: () => [...world.stored(SEAT).keys()].flatMap(key => read<Seat>(SEAT, key) ?? []),
     commit(instanceId, change, productUuid) {
       const log = telemetryRecords(instanceId, change.events ?? [], {
         keys: chunks.of(instanceId),
-        last: key => read<readonly TelemetryEvent[]>(TELEMETRY, key) ?? [],
+        last: key => eventsAt(world, key),
       })
-      const records = [...recordsOf(instanceId, change, productUuid), ...log.records]
+      const records = recordsOf(instanceId, change, productUuid)
       const isSeen = change.labs !== undefined || change.removed_lab_id !== undefined
-      if (records.length > 0) world.commit({ records, ...(isSeen ? { touched: [instanceId] } : {}) })
+      if (records.length + log.records.length > 0)
+        world.commit({ records, shelved: log.records, ...(isSeen ? { touched: [instanceId] } : {}) })
+      forget(records.filter(({ value }) => value === null))
       chunks.set(instanceId, log.keys)
     },
   }
 }
 
-/** Reads each text once. What is in the file was written here, and its format number says so. */
-function parsedRecords(world: World) {
-  const cache = new Map<string, { readonly text: string; readonly value: unknown }>()
-  return <Value>(kind: string, key: string): Value | null => {
-    const at = `${kind} ${key}`
-    const text = world.stored(kind).get(key)
-    if (text === undefined) {
-      cache.delete(at)
-      return null
-    }
-    const known = cache.get(at)
-    if (known?.text === text) return known.value as Value
-    const value: Value = JSON.parse(text)
-    // Machines that have left the world must not stay in here.
-    if (cache.size > CACHE_SLACK + 2 * KINDS.reduce((sum, each) => sum + world.stored(each).size, 0)) cache.clear()
-    cache.set(at, { text, value })
-    return value
-  }
+/** A busy server has ten thousand of them, so memory holds none. */
+function eventsAt(world: World, key: string): readonly TelemetryEvent[] {
+  const text = world.read(TELEMETRY, key)
+  return text === null ? [] : JSON.parse(text)
 }
 
 const put = (kind: string, key: string, value: object): SimChange => ({ kind, key, value: JSON.stringify(value) })
@@ -90,7 +76,7 @@ const chunkNumber = (key: string): number => Number(key.split('/')[1])
 
 function chunkBook(world: World): ChunkBook {
   const book = new Map<string, readonly string[]>()
-  for (const key of world.stored(TELEMETRY).keys()) {
+  for (const key of world.shelf(TELEMETRY)) {
     const instanceId = key.split('/')[0] ?? ''
     const keys = [...(book.get(instanceId) ?? []), key]
     book.set(
@@ -101,7 +87,10 @@ function chunkBook(world: World): ChunkBook {
   return {
     of: instanceId => book.get(instanceId) ?? [],
     set(instanceId, keys) {
-      if (keys.length > 0) book.set(instanceId, keys)
+      if (keys.length === 0) return
+      book.set(instanceId, keys)
+      if (book.size <= world.instances.size) return
+      for (const id of book.keys()) if (!world.instances.has(id)) book.delete(id)
     },
   }
 }

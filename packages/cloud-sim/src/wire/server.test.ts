@@ -122,6 +122,7 @@ describe('the EC2 endpoint', () => {
       clock,
       store: {
         load: () => [],
+        read: () => null,
         commit: () => {
           throw new Error('disk full')
         },

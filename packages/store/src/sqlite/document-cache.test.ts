@@ -37,4 +37,30 @@ describe('known documents', () => {
     cache.put(document('a'), 101)
     expect(cache.versionOf('a')).toBe(0)
   })
+
+  it('are forgotten when many others came and nobody asked for them', () => {
+    const cache = documentCache()
+    for (const id of ['over', 'in use']) cache.put(document(id), 10)
+    for (let n = 0; n < 1_001; n++) {
+      cache.put(document('busy', n), 10)
+      cache.get('in use', 1)
+    }
+    expect([cache.versionOf('over'), cache.versionOf('in use')]).toEqual([0, 1])
+  })
+
+  it('stay while fewer others came than there are', () => {
+    const cache = documentCache()
+    const ids = Array.from({ length: 3_000 }, (_, n) => `${n}`)
+    for (const id of ids) cache.put(document(id), 10)
+    for (let n = 0; n < 2_000; n++) cache.put(document('busy', n), 10)
+    expect(ids.every(id => cache.versionOf(id) === 1)).toBe(true)
+  })
+
+  it('leave their room to others when they are forgotten', () => {
+    const cache = documentCache(10_000)
+    cache.put(document('over'), 9_900)
+    for (let n = 0; n < 1_001; n++) cache.put(document('busy', n), 10)
+    for (const id of ['a', 'b']) cache.put(document(id), 4_900)
+    expect(['over', 'a', 'b'].map(cache.versionOf)).toEqual([0, 1, 1])
+  })
 })

@@ -2,6 +2,8 @@ import type { Document } from '../store.ts'
 
 /** Texts of so many characters in all; with what they are parsed into, about two and a half times as many bytes. */
 const CHARACTERS_MAX = 48 * 1024 * 1024
+/** A round ends after so many documents were put, or after twice as many as are known: to read all of them once ends none. */
+const ROUND_MIN = 500
 
 interface Kept<T> {
   readonly document: T
@@ -17,30 +19,63 @@ export interface DocumentCache<T extends Document> {
   put(document: T, characters: number): void
 }
 
-/** Forgets what it has known for the longest: to note every use would cost more than to read again what is in use. */
+/**
+ * Forgets what nobody has used for a whole round, so that what is over does not fill the memory; and when it is too much all
+ * the same, what has been in use for the longest: to note every use would cost more than to read again what is in use.
+ */
 export function documentCache<T extends Document>(charactersMax = CHARACTERS_MAX): DocumentCache<T> {
-  const all = new Map<string, Kept<T>>()
+  let used = new Map<string, Kept<T>>()
+  /** Used in the round before and not since. */
+  let unused = new Map<string, Kept<T>>()
   let held = 0
+  let puts = 0
+
+  function find(id: string): Kept<T> | undefined {
+    const known = used.get(id)
+    if (known) return known
+    const old = unused.get(id)
+    if (old) {
+      unused.delete(id)
+      used.set(id, old)
+    }
+    return old
+  }
 
   function drop(id: string): void {
-    held -= all.get(id)?.characters ?? 0
-    all.delete(id)
+    held -= (used.get(id) ?? unused.get(id))?.characters ?? 0
+    used.delete(id)
+    unused.delete(id)
+  }
+
+  function beginRound(): void {
+    for (const { characters } of unused.values()) held -= characters
+    unused = used
+    used = new Map()
+    puts = 0
+  }
+
+  function dropUntilItFits(): void {
+    for (const known of [unused, used]) {
+      for (const oldest of known.keys()) {
+        if (held <= charactersMax) return
+        drop(oldest)
+      }
+    }
   }
 
   return {
     get(id, version) {
-      const document = all.get(id)?.document
+      const document = find(id)?.document
       return document?.version === version ? document : undefined
     },
-    versionOf: id => all.get(id)?.document.version ?? 0,
+    versionOf: id => find(id)?.document.version ?? 0,
     put(document, characters) {
       drop(document.id)
-      all.set(document.id, { document, characters })
+      if (puts >= Math.max(ROUND_MIN, 2 * (used.size + unused.size))) beginRound()
+      puts += 1
+      used.set(document.id, { document, characters })
       held += characters
-      for (const oldest of all.keys()) {
-        if (held <= charactersMax) return
-        drop(oldest)
-      }
+      dropUntilItFits()
     },
   }
 }
