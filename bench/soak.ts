@@ -15,8 +15,8 @@ import { leastOfEachMinute, type Vitals, vitalsFrom } from './soak/vitals.ts'
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
 const minutes = Number(values.minutes)
-/** Caches fill and code is compiled meanwhile. */
-const WARM_UP_MINUTES = Math.min(5, minutes / 3)
+/** Caches fill and most code is compiled meanwhile. */
+const WARM_UP_MINUTES = Math.min(10, minutes / 3)
 const WORKERS = 200
 /** Of those some are another LCM's, and some are terminated. */
 const MACHINES = 330
@@ -34,11 +34,13 @@ const lcm = await runningLcm(19_447, {
 const people = peopleAt(lcm.client, seededRandom(13))
 const startMs = systemClock.monotonic()
 const vitals: Vitals[] = []
+/** Megabytes of heap that a collection of garbage leaves, by minute. */
+const left: [minute: number, heapMb: number][] = []
 for (let n = 1; n * EVERY_MS <= minutes * 60_000; n += 1) {
   await systemClock.sleep(startMs + n * EVERY_MS - systemClock.monotonic())
-  const isCollected = n % COLLECTED_EVERY === 0
-  if (isCollected) await lcm.collectGarbage()
-  vitals.push(vitalsFrom(await lcm.metrics(), (systemClock.monotonic() - startMs) / 60_000, isCollected))
+  const minute = (systemClock.monotonic() - startMs) / 60_000
+  if (n % COLLECTED_EVERY === 0) left.push([minute, (await lcm.collectGarbage()) / 1e6])
+  vitals.push(vitalsFrom(await lcm.metrics(), minute))
 }
 await people.leave()
 await lcm.stop()
@@ -63,9 +65,7 @@ function growth(what: string, { slope, standardError }: Fit): Figure {
 }
 
 const resident = leastSquares(leastOfEachMinute(warm.map(({ minute, rssMb }) => [minute, rssMb])))
-const collected = vitals.filter(({ isCollected }) => isCollected)
-const held = warm.filter(({ isCollected }) => isCollected)
-const heap = leastSquares(held.map(({ minute, heapMb }) => [minute, heapMb]))
+const heap = leastSquares(left.filter(([minute]) => minute >= WARM_UP_MINUTES))
 const atMost = (of: (each: Vitals) => number) => Math.max(...warm.map(of))
 const last = vitals.at(-1)
 const soaked = `${minutes} min of \`lcm up\` with ${lcm.workers.length} workers and people`
@@ -87,7 +87,10 @@ conclude({
       lines: [
         line('resident', each => each.rssMb),
         line('heap', each => each.heapMb),
-        { name: 'heap after a collection', points: collected.map(({ minute, heapMb }) => [minute, heapMb] as const) },
+        {
+          name: 'heap after a collection',
+          points: left.map(([minute, heapMb]) => [rounded(minute, 2), rounded(heapMb, 2)] as const),
+        },
         guide('fits after the warm-up', resident),
         guide('', heap),
       ],

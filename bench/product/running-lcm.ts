@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
@@ -11,9 +11,15 @@ const LIMIT_MS = 120_000
 /** The cloud is so much faster than life that nobody waits for it. */
 const SPEED = '3600'
 
-/** A signal has it collect garbage, and nothing else is different. */
-const COLLECTING = ['--expose-gc', '--import', "data:text/javascript,process.on('SIGUSR2', () => globalThis.gc())"]
-const COLLECTED_MS = 500
+/** A signal has it collect garbage and note what is left before there is any new; nothing else is different. */
+function collectingInto(file: string): readonly string[] {
+  const code = `import { writeFileSync } from 'node:fs'
+    process.on('SIGUSR2', () => {
+      globalThis.gc()
+      writeFileSync(${JSON.stringify(file)}, String(process.memoryUsage().heapUsed))
+    })`
+  return ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(code)}`]
+}
 
 export interface RunningLcm {
   readonly client: Client
@@ -21,8 +27,8 @@ export interface RunningLcm {
   readonly simulator: string
   /** The fleet as it was when it was there. */
   readonly workers: readonly WorkerView[]
-  /** Has it collect its garbage. */
-  collectGarbage(): Promise<void>
+  /** Has it collect its garbage, and answers how many bytes of heap are left. */
+  collectGarbage(): Promise<number>
   /** Its own numbers, in Prometheus' text format. */
   metrics(): Promise<string>
   stop(): Promise<void>
@@ -43,11 +49,13 @@ export async function runningLcm(
   port: number,
   { args = [], env = {}, isThere = isServing }: UpOptions = {},
 ): Promise<RunningLcm> {
-  const data = join(scratchFolder(), 'data')
+  const scratch = scratchFolder()
+  const data = join(scratch, 'data')
+  const leftFile = join(scratch, 'heap-left')
   const ports = ['--port', String(port), '--sim-port', String(port + 1)]
   const child = spawnLcm(['up', '--data', data, ...ports, '--speed', SPEED, ...args], {
     env: { ...process.env, ...env },
-    nodeArgs: COLLECTING,
+    nodeArgs: collectingInto(leftFile),
   })
   child.stdout.resume()
   const token = await until('token', async () => readFileSync(join(data, 'admin-token'), 'utf8').trim() || null)
@@ -62,8 +70,9 @@ export async function runningLcm(
     simulator: `http://127.0.0.1:${port + 1}/sim/v1`,
     workers,
     async collectGarbage() {
+      rmSync(leftFile, { force: true })
       child.kill('SIGUSR2')
-      await systemClock.sleep(COLLECTED_MS)
+      return until('heap that is left', async () => Number(readFileSync(leftFile, 'utf8')) || null)
     },
     metrics: async () => (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text(),
     stop: () => stopped(child),

@@ -11,9 +11,8 @@ it('reads how a process feels from what it tells', () => {
     'nodejs_eventloop_lag_p99_seconds 0.0125',
     'nodejs_eventloop_lag_max_seconds 0.25',
   ].join('\n')
-  expect(vitalsFrom(text, 1.234, true)).toEqual({
+  expect(vitalsFrom(text, 1.234)).toEqual({
     minute: 1.23,
-    isCollected: true,
     rssMb: 123.46,
     heapMb: 55,
     handles: 12,

@@ -4,8 +4,6 @@ import { rounded } from '../report/quantiles.ts'
 /** How a process feels. */
 export interface Vitals {
   readonly minute: number
-  /** Whether garbage was collected just before. */
-  readonly isCollected: boolean
   readonly rssMb: number
   readonly heapMb: number
   readonly handles: number
@@ -13,12 +11,11 @@ export interface Vitals {
   readonly loopMaxMs: number
 }
 
-export function vitalsFrom(metrics: string, minute: number, isCollected: boolean): Vitals {
+export function vitalsFrom(metrics: string, minute: number): Vitals {
   const samples = new Map(samplesIn(metrics).map(({ name, value }) => [name, value]))
   const read = (name: string, factor: number) => rounded((samples.get(name) ?? Number.NaN) * factor, 2)
   return {
     minute: rounded(minute, 2),
-    isCollected,
     rssMb: read('process_resident_memory_bytes', 1e-6),
     heapMb: read('nodejs_heap_size_used_bytes', 1e-6),
     handles: read('nodejs_active_handles_total', 1),
