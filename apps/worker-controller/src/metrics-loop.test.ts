@@ -4,6 +4,7 @@ import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
 import { toInstant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentMeter } from '@lcm/runtime'
+import { NO_METRICS } from '@lcm/testkit/observations'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { counters } from './counters.ts'
@@ -31,18 +32,7 @@ const STATS = {
   running_nodes: 12,
   running_orphans: 0,
 }
-const NOTHING = {
-  cpu_utilization: null,
-  memory_utilization: null,
-  disk_utilization: null,
-  network_in_bytes: null,
-  network_out_bytes: null,
-  disk_read_bytes: null,
-  disk_write_bytes: null,
-  nodes_count: null,
-  system_info: null,
-  system_health: null,
-}
+const { cml_version: _unknown, ...NOTHING } = NO_METRICS
 
 let fleet: SimulatedFleet
 let worker: Worker

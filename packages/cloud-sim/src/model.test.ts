@@ -207,14 +207,20 @@ describe('a machine that has faded', () => {
   })
 })
 
+/** One machine in a world that any number may open. */
+function planted() {
+  const clock = manualClock()
+  const store = memorySimStore()
+  const open = () => openWorld({ seed: 7, speed: 1, store, preset: 'plain', now: () => clock.now() })
+  const model = openSimModel({ seed: 7, clock, store })
+  plant(model, 1, {})
+  const { instance_id } = only(model).instance
+  return { clock, store, open, instance_id }
+}
+
 describe('things of further kinds', () => {
   it('are stored with an act, and leave with their machine', () => {
-    const clock = manualClock()
-    const store = memorySimStore()
-    const open = () => openWorld({ seed: 7, speed: 1, store, preset: 'plain', now: () => clock.now() })
-    const model = openSimModel({ seed: 7, clock, store })
-    plant(model, 1, {})
-    const { instance_id } = only(model).instance
+    const { clock, store, open, instance_id } = planted()
     const world = open()
     const told: string[] = []
     world.watch(id => told.push(id))
@@ -236,12 +242,7 @@ describe('things of further kinds', () => {
 
 describe('things on a shelf', () => {
   it('are read from the store, also by the next who opens it, and leave with their machine', () => {
-    const clock = manualClock()
-    const store = memorySimStore()
-    const open = () => openWorld({ seed: 7, speed: 1, store, preset: 'plain', now: () => clock.now() })
-    const model = openSimModel({ seed: 7, clock, store })
-    plant(model, 1, {})
-    const { instance_id } = only(model).instance
+    const { clock, store, open, instance_id } = planted()
     const of = (key: string, value: string | null) => ({ kind: TELEMETRY, key, value })
     const world = open()
     world.commit({ shelved: [of(`${instance_id}/0`, '[0]'), of(`${instance_id}/1`, '[1]'), of('other/0', '[2]')] })

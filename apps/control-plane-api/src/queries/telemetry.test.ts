@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { NO_METRICS } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { labCountSeries } from '../commands/labs/lab-counts.ts'
 import { aFleet, type Fleet } from '../testing/a-fleet.ts'
@@ -55,17 +56,7 @@ describe('a sample', () => {
     expect((await metrics(id)).items).toEqual([
       {
         collected_at: toInstant(fleet.clock.now()),
-        cpu_utilization: null,
-        memory_utilization: null,
-        disk_utilization: null,
-        network_in_bytes: null,
-        network_out_bytes: null,
-        disk_read_bytes: null,
-        disk_write_bytes: null,
-        nodes_count: null,
-        cml_version: null,
-        system_info: null,
-        system_health: null,
+        ...NO_METRICS,
         labs_count: null,
       },
     ])
