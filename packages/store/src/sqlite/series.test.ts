@@ -40,10 +40,20 @@ it('has no sample that was dropped or is too old', async () => {
 })
 
 it('answers for more series than it remembers', async () => {
-  const many = Array.from({ length: 12_000 }, (_, n) => `many-${n}`)
+  const many = Array.from({ length: 24_000 }, (_, n) => `many-${n}`)
   await series.append(many.map(name => sample(name, 3)))
   const others = many.map(name => `other-${name}`)
   expect((await series.newest(many)).size).toBe(many.length)
   expect((await series.newest(['a', ...others])).size).toBe(1)
   expect(await newest('a', 'many-0', 'other-0')).toEqual([sample('a', 1), sample('many-0', 3), undefined])
+})
+
+it('remembers two series of each of 10,000 workers, read page by page', async () => {
+  const workers = Array.from({ length: 10_000 }, (_, n) => `w-${n}`)
+  const both = (worker: string) => [`worker:${worker}`, `labs:${worker}`]
+  await series.append(workers.map(worker => sample(`worker:${worker}`, 3)))
+  const firstOf = async () => (await series.newest(both('w-0'))).get('worker:w-0')
+  const first = await firstOf()
+  for (let n = 0; n < workers.length; n += 100) await series.newest(workers.slice(n, n + 100).flatMap(both))
+  expect(await firstOf()).toBe(first)
 })

@@ -2,8 +2,8 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Sample, Series } from '../store.ts'
 import type { Batch } from './batch.ts'
 
-/** Newest samples that are kept in memory; they are read far more often than written. */
-const KNOWN_MAX = 20_000
+/** Newest samples that are kept in memory; they are read far more often than written. Two for each of 20,000 workers. */
+const KNOWN_MAX = 40_000
 /** One question for all: asking once for each takes twice as long. */
 const NEWEST = `SELECT series, at, body FROM json_each(?) AS wanted CROSS JOIN samples
   ON series = wanted.value AND at = (SELECT max(at) FROM samples WHERE series = wanted.value)`
@@ -55,15 +55,23 @@ function newestOf(db: DatabaseSyncInstance) {
     for (const sample of samples) known.set(sample.series, sample)
   }
 
+  /** Those that were learnt first, and no more than it must: to forget all at once would make every page slow now and then. */
+  function forgetTooMany(): void {
+    for (const oldest of known.keys()) {
+      if (known.size <= KNOWN_MAX) return
+      known.delete(oldest)
+    }
+  }
+
   return {
     read(series: readonly string[]): Map<string, Sample> {
-      if (known.size + series.length > KNOWN_MAX) known.clear()
       learn(series.filter(each => !known.has(each)))
       const found = new Map<string, Sample>()
       for (const each of series) {
         const sample = known.get(each)
         if (sample) found.set(each, sample)
       }
+      forgetTooMany()
       return found
     },
     forget: (series: string) => void known.delete(series),
