@@ -12,16 +12,20 @@ export interface Settings {
 const MINUTE_MS = 60_000
 
 /**
- * For whole days with many workers: who has heard of nothing looks every five minutes instead of twice a minute, and into CML every
- * half hour. What people, events and timers set in motion goes on as quickly as ever.
+ * For whole days with many workers: who has heard of nothing looks every ten minutes instead of twice a minute, and into CML every
+ * hour. What people, events and timers set in motion goes on as quickly as ever.
  */
 export const UNHURRIED: Settings = {
   worker: {
-    reconcileIntervalMs: 5 * MINUTE_MS,
-    metricsIntervalMs: 30 * MINUTE_MS,
-    idleCheckIntervalMs: 30 * MINUTE_MS,
+    reconcileIntervalMs: 10 * MINUTE_MS,
+    metricsIntervalMs: 60 * MINUTE_MS,
+    idleCheckIntervalMs: 60 * MINUTE_MS,
     discoveryIntervalMs: 10 * MINUTE_MS,
   },
-  scheduler: { reconcileIntervalMs: 5 * MINUTE_MS },
-  lablets: { reconcileIntervalMs: 5 * MINUTE_MS, contentSyncIntervalMs: 30 * MINUTE_MS },
+  scheduler: { reconcileIntervalMs: 10 * MINUTE_MS },
+  lablets: {
+    reconcileIntervalMs: 10 * MINUTE_MS,
+    labScanIntervalMs: 60 * MINUTE_MS,
+    contentSyncIntervalMs: 60 * MINUTE_MS,
+  },
 }

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events'
-import { ApiError } from '@lcm/client/api-error'
+import { ApiError, UnreachableError } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import type { SeededRandom } from '@lcm/testkit/seeded-random'
 import { type Habit, habitsAt } from './habits.ts'
 
 export interface People {
-  /** What they did so far, by name; what was refused counts as `refused`. */
+  /** What they did so far, by name; what was refused counts as `refused`, and what nobody answered as `unanswered`. */
   readonly counts: ReadonlyMap<string, number>
   /** Ends when they have all left. */
   leave(): Promise<void>
@@ -31,8 +31,9 @@ export function peopleAt(client: Client, random: SeededRandom): People {
       count(name)
     } catch (error) {
       if (stop.signal.aborted) return
-      if (!(error instanceof ApiError)) throw error
-      count('refused')
+      if (error instanceof ApiError) count('refused')
+      else if (error instanceof UnreachableError) count('unanswered')
+      else throw error
     }
   }
 

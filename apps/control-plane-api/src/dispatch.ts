@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import { mayCall } from '@lcm/contract/access'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import { API_PREFIX, type RouteSpec } from '@lcm/contract/routes'
@@ -144,7 +145,9 @@ const inBytes = (status: number, { bytes }: JsonBytes<unknown>): ApiResponse => 
   headers: { 'content-type': 'application/json' },
   bytes,
   get body() {
-    return new TextDecoder().decode(bytes.data)
+    const { buffer, byteOffset, byteLength } = bytes.data
+    // Several times faster than UTF-8, and nearly every page is plain.
+    return Buffer.from(buffer, byteOffset, byteLength).toString(isAscii(bytes.data) ? 'latin1' : 'utf8')
   },
 })
 

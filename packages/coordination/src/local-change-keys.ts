@@ -45,7 +45,6 @@ interface Stream {
   readonly underWay: UnderWay[]
   isFlushPlanned: boolean
   cancelFlush: () => void
-  cancelProgress: () => void
 }
 
 interface Removal {
@@ -60,6 +59,8 @@ interface Store {
   readonly streams: Set<Stream>
   /** In the order of their end. */
   readonly removals: Removal[]
+  /** While there are streams. */
+  cancelProgress: () => void
   history: Message[]
   revision: number
   compactedTo: number
@@ -73,6 +74,7 @@ export function localChangeKeys(clock: Clock): LocalChangeKeys {
     entries: new Map(),
     streams: new Set(),
     removals: [],
+    cancelProgress: () => undefined,
     history: [],
     revision: 0,
     compactedTo: 0,
@@ -161,7 +163,6 @@ function openStream(store: Store, prefix: string, afterRevision: number, signal:
     underWay: [],
     isFlushPlanned: false,
     cancelFlush: () => undefined,
-    cancelProgress: () => undefined,
   }
   if (afterRevision < store.compactedTo) out.end(new WatchCompacted(afterRevision))
   else begin(store, stream, afterRevision)
@@ -169,25 +170,27 @@ function openStream(store: Store, prefix: string, afterRevision: number, signal:
 }
 
 function begin(store: Store, stream: Stream, afterRevision: number): void {
+  if (store.streams.size === 0) planProgress(store)
   store.streams.add(stream)
   send(store, stream, { type: 'progress', revision: Math.min(afterRevision, store.revision) })
   for (const message of store.history) {
     const isMissed = message.revision > afterRevision && message.type !== 'progress'
     if (isMissed && message.key.startsWith(stream.prefix)) send(store, stream, message)
   }
-  planProgress(store, stream)
 }
 
 function close(store: Store, stream: Stream): void {
   store.streams.delete(stream)
   stream.cancelFlush()
-  stream.cancelProgress()
+  if (store.streams.size === 0) store.cancelProgress()
 }
 
-function planProgress(store: Store, stream: Stream): void {
-  stream.cancelProgress = store.clock.after(PROGRESS_EVERY_MS, () => {
-    if (!store.isFrozen) send(store, stream, { type: 'progress', revision: store.revision })
-    planProgress(store, stream)
+/** One for all streams: most of what happens in a quiet hour would be their timers. */
+function planProgress(store: Store): void {
+  store.cancelProgress = store.clock.after(PROGRESS_EVERY_MS, () => {
+    planProgress(store)
+    if (store.isFrozen) return
+    for (const stream of store.streams) send(store, stream, { type: 'progress', revision: store.revision })
   })
 }
 

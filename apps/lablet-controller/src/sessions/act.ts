@@ -8,8 +8,8 @@ import { runStep } from './run-step.ts'
 import type { SessionParts } from './session-parts.ts'
 import { type SessionLook, writeSession } from './session-write.ts'
 
-/** Whoever waits is looked at so often, whatever else it waits for: what nobody told is found. */
-const LOOK_AGAIN_MS_MAX = 60_000
+/** Whoever waits is looked at after so many rounds, whatever else it waits for: what nobody told is found. */
+const WAITING_ROUNDS_MAX = 2
 
 /** Carries one decision out: one write, or one step. */
 export async function act(parts: SessionParts, look: SessionLook, deciding: Deciding): Promise<ReconciliationResult> {
@@ -19,7 +19,10 @@ export async function act(parts: SessionParts, look: SessionLook, deciding: Deci
       return success(because)
     case 'wait':
       await writeSights(look, deciding.seen)
-      return requeue(because, Math.min(Math.max(0, action.afterMs), LOOK_AGAIN_MS_MAX))
+      return requeue(
+        because,
+        Math.min(Math.max(0, action.afterMs), WAITING_ROUNDS_MAX * parts.config.reconcileIntervalMs),
+      )
     case 'write':
       return write(parts, look, deciding, action.changes)
     case 'step':

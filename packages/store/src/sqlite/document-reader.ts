@@ -71,7 +71,7 @@ function rememberingReader<T extends Document>(
   }
 }
 
-const FACET = 'SELECT id FROM facets WHERE kind = documents.kind AND name = ?'
+const FACET = 'SELECT id FROM facets WHERE kind = ? AND name = ?'
 
 /** Filters are looked up by value or by id, whichever is less: SQLite chooses. */
 function listSql(what: string, kind: string, query: Query): { text: string; values: (string | number)[] } {
@@ -82,12 +82,13 @@ function listSql(what: string, kind: string, query: Query): { text: string; valu
     values.push(...bound)
   }
   if (query.after !== undefined) add('id > ?', query.after)
-  for (const [name, value] of Object.entries(query.where ?? {})) add(`id IN (${FACET} AND value = ?)`, name, value)
+  for (const [name, value] of Object.entries(query.where ?? {}))
+    add(`id IN (${FACET} AND value = ?)`, kind, name, value)
   for (const [name, value] of Object.entries(query.whereNot ?? {})) {
-    add(`NOT EXISTS (${FACET} AND value = ? AND id = documents.id)`, name, value)
+    add(`NOT EXISTS (${FACET} AND value = ? AND id = documents.id)`, kind, name, value)
   }
   for (const [name, value] of Object.entries(query.contains ?? {})) {
-    add(`id IN (${FACET} AND instr(lower(value), lower(?)) > 0)`, name, value)
+    add(`id IN (${FACET} AND instr(lower(value), lower(?)) > 0)`, kind, name, value)
   }
   values.push(query.limit)
   return { text: `SELECT ${what} FROM documents WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ?`, values }
