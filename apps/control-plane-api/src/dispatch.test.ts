@@ -1,7 +1,10 @@
 import { openApi } from '@lcm/contract/openapi'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { StoreError } from '@lcm/store/store'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aPlane, METAL } from './testing/a-plane.ts'
+import { interruptedStore } from './testing/interrupted-store.ts'
 
 let plane: ReturnType<typeof aPlane>
 beforeEach(() => {
@@ -25,6 +28,21 @@ describe('strangers', () => {
       }
     })
   }
+})
+
+describe('a store that refuses', () => {
+  it.each([
+    [{}, 'the store does not answer; try again in a moment'],
+    [{ advice: 'the disk is full' }, 'the disk is full'],
+  ])('is told with what to do, and never with its own words: %j', async (options, detail) => {
+    const store = interruptedStore(openSqliteStore(':memory:'))
+    const run = () => {
+      throw new StoreError('SECRET in /some/folder', options)
+    }
+    store.interrupt({ kind: 'template', write: 'insert', when: 'before', run })
+    const answer = await aPlane({ store }).send('POST', 'worker-templates', { json: METAL })
+    expect(answer).toMatchObject({ status: 503, json: { code: 'store_unavailable', detail } })
+  })
 })
 
 describe('bad requests', () => {

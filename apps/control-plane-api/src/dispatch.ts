@@ -179,7 +179,7 @@ function resourceHeaders(spec: RouteSpec, answer: unknown): Record<string, strin
 function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error
   if (error instanceof StoreError)
-    return new ProblemError('store_unavailable', 'the store does not answer; try again in a moment')
+    return new ProblemError('store_unavailable', error.advice ?? 'the store does not answer; try again in a moment')
   return new ProblemError('internal_error', 'something went wrong inside LCM; its log has the details')
 }
 

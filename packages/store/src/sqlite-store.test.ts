@@ -127,7 +127,9 @@ describe('a disk without room', () => {
   it('is the trouble of the store, not of who writes, and it goes on when there is room', async () => {
     const { store, things, limit } = open()
     limit(1)
-    await expect(things.insert({ id: 'a', version: 1, text: LARGE })).rejects.toBeInstanceOf(StoreError)
+    const refused = await things.insert({ id: 'a', version: 1, text: LARGE }).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(StoreError)
+    expect(refused).toMatchObject({ advice: "the store's disk is full; make room on it, then try again" })
     limit(1_000_000)
     expect(await things.insert({ id: 'a', version: 1, text: LARGE })).toEqual({ ok: true })
     await store.close()

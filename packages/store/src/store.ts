@@ -163,9 +163,12 @@ export class StoreError extends Error {
   override readonly name = 'StoreError'
   /** Waiting is of no use: the configuration is wrong. */
   readonly isFinal: boolean
+  /** What went wrong and what to do, in words that any client may read: no path and no address. */
+  readonly advice: string | null
 
-  constructor(message: string, options: ErrorOptions & { isFinal?: boolean } = {}) {
+  constructor(message: string, options: ErrorOptions & { isFinal?: boolean; advice?: string } = {}) {
     super(message, options)
     this.isFinal = options.isFinal ?? false
+    this.advice = options.advice ?? null
   }
 }

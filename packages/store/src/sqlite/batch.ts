@@ -80,7 +80,9 @@ function inOneTransaction(db: DatabaseSyncInstance, jobs: readonly Job[]): void 
     db.exec('SAVEPOINT one')
     try {
       job.run()
-    } catch {
+    } catch (error) {
+      // A full disk ends the whole transaction, and that is what everybody in it is to hear.
+      if (!db.isTransaction) throw error
       db.exec('ROLLBACK TO one')
     }
     db.exec('RELEASE one')
@@ -100,13 +102,22 @@ function attempt(db: DatabaseSyncInstance, work: () => void): StoreError | null 
 
 function refused(error: unknown): StoreError {
   const reason = error instanceof Error ? error.message : String(error)
-  return new StoreError(`the store refused a write: ${reason}`, { cause: error })
+  const advice = ADVICE.get(codeOf(error))
+  return new StoreError(`the store refused a write: ${reason}`, { cause: error, ...(advice && { advice }) })
 }
 
+const READONLY = 8
+const FULL = 13
+const ADVICE: ReadonlyMap<unknown, string> = new Map([
+  [READONLY, "the store's disk takes no writes; make its file and folder writable, then try again"],
+  [FULL, "the store's disk is full; make room on it, then try again"],
+])
+
 /** BUSY, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN: nothing that the work could have done otherwise. */
-const OF_STORE: ReadonlySet<unknown> = new Set([5, 7, 8, 10, 11, 13, 14])
-const isOfStore = (error: unknown): boolean =>
-  error instanceof Error && 'sqliteCode' in error && OF_STORE.has(error.sqliteCode)
+const OF_STORE: ReadonlySet<unknown> = new Set([5, 7, READONLY, 10, 11, FULL, 14])
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'sqliteCode' in error ? error.sqliteCode : undefined
+const isOfStore = (error: unknown): boolean => OF_STORE.has(codeOf(error))
 
 function abandon(db: DatabaseSyncInstance): void {
   try {
