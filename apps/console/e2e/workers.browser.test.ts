@@ -71,6 +71,13 @@ describe('the list of workers', () => {
     await rowOf(page, 'list-a1').waitFor()
     expect(await page.locator('.worker-row button, .worker-row input').count()).toBe(0)
     expect(await page.getByRole('button', { name: 'New worker' }).count()).toBe(0)
+    await screenshot(page, 'workers-user-light')
+  })
+
+  it('calls what it counts for them theirs, since nobody tells them of the sessions of others', async () => {
+    const { page } = await open({ at: '#/workers?q=list-busy', role: 'user' })
+    await expect.poll(() => rowOf(page, 'list-busy').locator('.col-sessions').textContent()).toBe('0')
+    expect(await page.getByRole('columnheader', { name: 'My sessions' }).count()).toBe(1)
   })
 })
 

@@ -4,6 +4,8 @@ import { useRef } from 'preact/hooks'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { RowSpacer } from '../../parts/row-spacer.tsx'
 import { useRowWindow } from '../../parts/use-row-window.ts'
+import { useConsole } from '../../parts/wiring.ts'
+import { seesSessionsOfOthers } from '../../permission.ts'
 import { type RowSlots, rowSlots } from './row-slots.ts'
 import { allToggled, type Selection, toggled, withRange } from './selection.ts'
 import { pressed, type Sort, type SortColumn } from './worker-order.ts'
@@ -36,6 +38,7 @@ interface TableProps {
 /** Only the rows near the viewport exist, so that ten thousand are as quick as ten. */
 export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   const { table, first, end, rowPx } = useRowWindow(workers.length)
+  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
   const newest = useRef(workers)
   newest.current = workers
   const slots = useRef<RowSlots | null>(null)
@@ -44,14 +47,25 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   const keys = slots.current.of(shown.map(({ id }) => id))
   const tick = useRef(tickerOf(selection, newest)).current
   return (
-    <table ref={table} class="workers worker-table" aria-rowcount={workers.length + 1} aria-label="Workers">
+    <table
+      ref={table}
+      class={`workers worker-table ${isOfAll ? '' : 'own-sessions'}`}
+      aria-rowcount={workers.length + 1}
+      aria-label="Workers"
+    >
       <thead>
         <tr>
           <th scope="col" class="col-tick">
             {selection && <TickAll workers={workers} selection={selection} />}
           </th>
           {COLUMNS.map(([column, title]) => (
-            <ColumnHead key={column} column={column} title={title} sort={sort} onSort={onSort} />
+            <ColumnHead
+              key={column}
+              column={column}
+              title={column === 'sessions' && !isOfAll ? 'My sessions' : title}
+              sort={sort}
+              onSort={onSort}
+            />
           ))}
           <th scope="col" class="col-actions">
             <span class="sr-only">Actions</span>
