@@ -64,10 +64,9 @@ export function witness(parts: WitnessParts): Witness {
     const worker = machine === null ? null : await ofMachine(machine)
     if (machine === null || worker === null) return
     parts.saw({ atMs: parts.now(), by, act, machine, worker: worker.id })
+    // A licence that is being given back may be lost with its machine at any moment, and the record must know.
     const isAnnounced =
-      act === 'register'
-        ? worker.license.status === 'REGISTERING'
-        : worker.license.status === 'DEREGISTERING' || ['STOPPING', 'TERMINATING'].includes(worker.status)
+      act === 'register' ? worker.license.status === 'REGISTERING' : worker.license.unsettled === 'deregister'
     if (!isAnnounced) violated(`${by}: ${act} of ${worker.name} while ${worker.license.status}, ${worker.status}`)
   }
 
