@@ -1,9 +1,10 @@
 // `npm run bench`: every figure, one after another so that they don't disturb each other, but for those that take long; or only
 // those named. Options after a name go to it: `npm run bench -- soak --minutes 5` is a try and is not recorded.
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
+import { commitNow } from './commit-now.mjs'
 import { ensureReady, root, writeJson } from './setup.mjs'
 
 // Which Node to run is ours to say; the SDK's own notice would only puzzle whoever measures.
@@ -57,12 +58,7 @@ function run(name) {
 }
 
 function machine() {
-  const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
-  // A copy without its history can be measured too.
-  const commit = existsSync(join(root, '.git'))
-    ? `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', '--', 'packages', 'apps') === '' ? '' : '+'}`
-    : 'unknown'
-  return { node: process.versions.node, cores: cpus().length, load_average: loadavg()[0], commit }
+  return { node: process.versions.node, cores: cpus().length, load_average: loadavg()[0], commit: commitNow() }
 }
 
 function parsed(line) {

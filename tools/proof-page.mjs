@@ -2,7 +2,7 @@
 const line = values => `| ${values.join(' | ')} |`
 const table = (head, rows) => [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 /** How it was made, so that nobody takes an old proof for one of today's code. */
-const madeOf = ({ at, commit, count }) => `${at.slice(0, 10)} on ${commit}, count ${count}`
+const madeOf = ({ at, commit, count, cores }) => `${at.slice(0, 10)} on ${commit}, count ${count}, ${cores} cores`
 
 const times = ({ count, p50_ms, p99_ms, max_ms }) =>
   count === 0 ? '-' : `${count}: ${p50_ms} / ${p99_ms} / ${max_ms} ms`
@@ -17,11 +17,12 @@ const failoverCells = proof => [
 
 const RUNS_HEAD = [
   ...['what', 'runs', 'violations', 'virtual hours', 'worker-hours', 'worker-hours per s'],
-  ...['launches', 'sessions', 'crashes', 'faults', 'longest way to rest', 'made'],
+  ...['launches', 'sessions', 'crashes', 'faults', 'longest way to rest', 'fingerprint', 'made'],
 ]
 const runsCells = (what, proof) => [
   ...[what, proof.runs, proof.failures, proof.virtual_hours, proof.worker_hours, proof.worker_hours_per_second],
-  ...[proof.launches, proof.sessions, proof.kills, proof.faults, `${proof.longest_rest_minutes} min`, madeOf(proof)],
+  ...[proof.launches, proof.sessions, proof.kills, proof.faults, `${proof.longest_rest_minutes} min`],
+  ...[proof.fingerprint ?? 'not kept', madeOf(proof)],
 ]
 const RUNS = {
   storms: 'half an hour with 3 workers, something every half minute',
@@ -55,8 +56,9 @@ const PARTS = [
   ],
   [
     Object.keys(RUNS),
-    'The whole system on virtual time: people, hands and faults at random, until everything is at rest again. Seconds are those of ' +
-      'one core.',
+    'The whole system on virtual time: people, hands and faults at random, until everything is at rest again. Storms look as often ' +
+      'as it ships; whole days less often where nothing is heard of (simulation/paces.ts). Seconds are those of one core. The ' +
+      'fingerprint is of all runs: the same code gives the same.',
     proofs =>
       table(
         RUNS_HEAD,
@@ -79,19 +81,18 @@ const PARTS = [
   ],
 ]
 
-function withoutAbout({ at: _at, commit: _commit, node: _node, count: _count, ...rest }) {
+function withoutAbout({ at: _at, commit: _commit, node: _node, cores: _cores, count: _count, ...rest }) {
   return rest
 }
 
-export function proofPage(proofs) {
+/** `names` are those of all proofs: what was not made is told. */
+export function proofPage(proofs, names) {
   const parts = PARTS.flatMap(([names, words, show]) => {
     const made = Object.fromEntries(names.flatMap(name => (name in proofs ? [[name, proofs[name]]] : [])))
     return Object.keys(made).length > 0 ? [`${words}\n\n${show(made)}`] : []
   })
-  return `# Proof
-
-Made by \`npm run prove\` on two cores, each part on the day and the commit that it names.
-
-${parts.join('\n\n')}
-`
+  const missing = names.filter(name => !(name in proofs))
+  const untold = missing.length === 0 ? [] : [`Not made yet: ${missing.join(', ')}.`]
+  const head = 'Made by `npm run prove`, each part on the day and the commit that it names.'
+  return `${['# Proof', head, ...untold, ...parts].join('\n\n')}\n`
 }

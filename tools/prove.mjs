@@ -1,9 +1,10 @@
 // `npm run prove`: the full counts of what `npm test` only samples; takes some hours. `npm run prove -- storms=500 mutants` makes only
 // the proofs named, here with another count. Keeps what came of each in bench/proof.json, and writes bench/proof.md from it.
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { commitNow } from './commit-now.mjs'
 import { ensureEtcd } from './etcd.mjs'
 import { ensureMongoWire } from './mongo-wire.mjs'
 import { proofPage } from './proof-page.mjs'
@@ -33,22 +34,25 @@ if (unknown !== undefined) {
 await ensureReady()
 await ensureEtcd()
 await ensureMongoWire()
+// Needs what was only just installed; and is made once for all, since one that runs must not be written anew.
+const simulation = await (await import('./simulation.mjs')).simulationCommand()
 for (const [name, count] of asked.length > 0 ? asked : Object.keys(PROOFS).map(each => [each])) {
   const [usual, prove] = PROOFS[name]
   console.log(`\n== ${name} ${count ?? usual}`)
-  const about = { at: new Date().toISOString(), commit: commit(), node: process.versions.node }
-  keep(name, { ...about, count: Number(count ?? usual), ...(await prove(String(count ?? usual))) })
+  const machine = { node: process.versions.node, cores: availableParallelism() }
+  const about = { at: new Date().toISOString(), commit: commitNow(), ...machine, count: Number(count ?? usual) }
+  try {
+    keep(name, { ...about, ...(await prove(String(count ?? usual))) })
+  } catch (error) {
+    console.error(`prove: ${name} ended without a result: ${error.message}`)
+    process.exitCode = 1
+  }
 }
 
 function keep(name, result) {
   const proofs = { ...(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}), [name]: result }
   writeJson(file, proofs)
-  writeFileSync(join(root, 'bench/proof.md'), proofPage(proofs))
-}
-
-function commit() {
-  const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
-  return git('rev-parse', '--short', 'HEAD')
+  writeFileSync(join(root, 'bench/proof.md'), proofPage(proofs, Object.keys(PROOFS)))
 }
 
 function bench(name, ...args) {
@@ -56,7 +60,7 @@ function bench(name, ...args) {
 }
 
 function simulated(...args) {
-  return lastLineOf([join(root, 'tools/sim.mjs'), ...args])
+  return lastLineOf([...simulation, ...args])
 }
 
 /** On every core its share of the seeds. */
@@ -71,10 +75,12 @@ async function manyRuns(count, ...size) {
   const whole = parts.reduce((sums, part) =>
     Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum + part[name]])),
   )
+  const folded = parts.reduce((fold, { fingerprint }) => fold ^ BigInt(`0x${fingerprint}`), 0n)
   return {
     ...whole,
     worker_hours_per_second: Math.round(whole.worker_hours / whole.seconds),
     longest_rest_minutes: Math.max(...parts.map(part => part.longest_rest_minutes)),
+    fingerprint: folded.toString(16).padStart(16, '0'),
   }
 }
 
@@ -90,7 +96,11 @@ function lastLineOf(args) {
     child.on('error', reject)
     child.on('close', status => {
       if (status !== 0) process.exitCode = 1
-      resolve(JSON.parse(said.trim().split('\n').at(-1)))
+      try {
+        resolve(JSON.parse(said.trim().split('\n').at(-1)))
+      } catch (error) {
+        reject(error)
+      }
     })
   })
 }

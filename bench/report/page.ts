@@ -8,8 +8,9 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
   ...rows.map(row),
 ]
 
-/** `results.md`: every figure with its bar, what fell short first, and the pictures. */
-export function resultsPage(results: Results): string {
+/** `results.md`: every figure with its bar, what fell short first, and the pictures. `benches` are all that there are. */
+export function resultsPage(results: Results, benches: readonly string[]): string {
+  const never = benches.filter(bench => !(bench in results))
   const runs = Object.entries(results).toSorted(([a], [b]) => a.localeCompare(b))
   const figures = runs.flatMap(([bench, run]) =>
     (run.report?.figures ?? [broken(bench)]).map(each => ({ bench, ...each })),
@@ -23,6 +24,7 @@ export function resultsPage(results: Results): string {
     'Made by `npm run bench`; [README.md](README.md) says what each figure means and how it is taken.',
     '',
     `${asked.length} bars: ${asked.length - missed.length - open.length} met, ${missed.length} missed, ${open.length} undecided.`,
+    ...(never.length > 0 ? ['', `Never recorded: ${never.map(bench => `\`${bench}.ts\``).join(', ')}.`] : []),
     ...(missed.length > 0 ? ['', 'Missed:', ''] : []),
     ...missed.map(({ bench, what, bar, result }) => `* ${what}: ${result}, and the bar is ${bar} (\`${bench}.ts\`)`),
     '',

@@ -87,11 +87,13 @@ describe('the page', () => {
   })
 
   it('says what fell short before everything else, and what broke', () => {
-    const page = resultsPage({
+    const results = {
       slow: run([atMost('takes', 5, { value: 9, unit: 'ms' }), told('besides', '1 MB')]),
       gone: run(null),
       open: run([{ what: 'grows', bar: '<= 5 MB/h', result: '4 MB/h', met: null }]),
-    })
+    }
+    const page = resultsPage(results, [...Object.keys(results), 'soak'])
+    expect(page).toContain('Never recorded: `soak.ts`.')
     expect(page).toContain('3 bars: 0 met, 2 missed, 1 undecided.')
     expect(page).toContain('* takes: 9 ms, and the bar is <= 5 ms (`slow.ts`)')
     expect(page).toContain('| takes | <= 5 ms | 9 ms | **missed** | `slow.ts` |')

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { chartSvg } from './chart.ts'
 import { resultsPage } from './page.ts'
 import type { Results } from './results.ts'
@@ -11,4 +11,5 @@ rmSync(charts, { recursive: true, force: true })
 mkdirSync(charts)
 for (const chart of Object.values(results).flatMap(({ report }) => report?.charts ?? []))
   writeFileSync(new URL(`${chart.name}.svg`, charts), chartSvg(chart))
-writeFileSync(new URL('results.md', bench), resultsPage(results))
+const benches = readdirSync(bench).flatMap(file => (file.endsWith('.ts') ? [file.slice(0, -'.ts'.length)] : []))
+writeFileSync(new URL('results.md', bench), resultsPage(results, benches.sort()))

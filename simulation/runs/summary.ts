@@ -13,6 +13,8 @@ export interface Summary {
   faults: number
   longest_rest_minutes: number
   seconds: number
+  /** The hashes of all runs folded into one, whatever their order: the same code gives the same. */
+  fingerprint: string
 }
 
 export interface Counting {
@@ -42,12 +44,20 @@ export function counting(): Counting {
       faults: sum(({ faults }) => faults),
       longest_rest_minutes: Math.max(0, ...outcomes.map(({ restMinutes }) => restMinutes)),
       seconds: Math.round(seconds),
+      fingerprint: folded(outcomes.map(({ hash }) => hash)),
     }),
   }
 }
+
+const folded = (hashes: readonly string[]): string =>
+  hashes
+    .reduce((fold, hash) => fold ^ BigInt(`0x${hash}`), 0n)
+    .toString(16)
+    .padStart(16, '0')
 
 /** A line for people. */
 export const wordsOf = (summary: Summary): string =>
   `${summary.runs} runs, ${summary.failures} violations, ${summary.virtual_hours} virtual hours, ` +
   `${summary.worker_hours} worker-hours (${summary.worker_hours_per_second} per CPU second), ` +
-  `${summary.launches} launches, ${summary.sessions} sessions, ${summary.kills} crashes, ${summary.faults} faults`
+  `${summary.launches} launches, ${summary.sessions} sessions, ${summary.kills} crashes, ${summary.faults} faults, ` +
+  `fingerprint ${summary.fingerprint}`
