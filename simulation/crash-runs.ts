@@ -3,7 +3,7 @@ import { isLook, type When } from './port-calls.ts'
 import { openWorld, type World } from './world.ts'
 
 /** Who goes on after a crash: one that stood by already, or the same again after a while. */
-export const SUCCESSIONS = ['standby', 'restart'] as const
+const SUCCESSIONS = ['standby', 'restart'] as const
 export type Succession = (typeof SUCCESSIONS)[number]
 
 export interface CrashPoint {
@@ -12,7 +12,7 @@ export interface CrashPoint {
   readonly heir: Succession
 }
 
-const RESTARTED_AFTER_MS = 20_000
+export const RESTARTED_AFTER_MS = 20_000
 /** A network of its own takes some time to be there again. */
 const SETTLED_MS = 60_000
 

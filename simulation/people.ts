@@ -24,7 +24,7 @@ export function people({ client, store, until }: World) {
   const create = async (name: string, more: Partial<BodyInput<'createWorker'>> = {}): Promise<string> =>
     (await client.call('createWorker', { body: { template_name: 'metal', name, ...more } })).id
 
-  /** Writes straight into the document what no route of the API writes yet. */
+  /** Writes reservations straight into the document, for stories of workers in which nobody books. */
   async function sessions(id: string, names: readonly string[]): Promise<void> {
     const workers = store.collection(WORKERS)
     for (;;) {

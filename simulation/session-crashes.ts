@@ -1,4 +1,4 @@
-import type { CrashPoint } from './crash-runs.ts'
+import { type CrashPoint, RESTARTED_AFTER_MS } from './crash-runs.ts'
 import { type Hands, hands } from './hands.ts'
 import { type Learners, learners, SETTLED_MS } from './learners.ts'
 import { MINUTE_MS } from './passing.ts'
@@ -90,7 +90,6 @@ export const SESSION_PATHS: readonly SessionPath[] = [
 ]
 
 const OPTIONS = { speed: 20 }
-const RESTARTED_AFTER_MS = 20_000
 
 /** The port calls of both controllers in a path that nothing disturbs. */
 export async function undisturbedSessions(
