@@ -6,6 +6,7 @@ import type { LabAction, LabRecord, LabStatus } from '@lcm/domain/lablet/lab-rec
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
+  gone,
   type ReconcileContext,
   type Reconciliation,
   type ReconciliationResult,
@@ -84,8 +85,11 @@ async function reconcile(
   const { pending_action: pending } = record
   if (pending === null) {
     if (record.status !== 'ERROR') doings.delete(record.id)
-    if (record.status === 'DELETED') parts.board.forget(`lab_record:${record.id}`)
-    else parts.board.looked(`lab_record:${record.id}`, { action: 'nothing', because: '', afterMs: null })
+    if (record.status === 'DELETED') {
+      parts.board.forget(`lab_record:${record.id}`)
+      return gone('it is removed')
+    }
+    parts.board.looked(`lab_record:${record.id}`, { action: 'nothing', because: '', afterMs: null })
     return success('nothing is asked of it')
   }
   parts.board.looked(`lab_record:${record.id}`, {

@@ -2,8 +2,9 @@ import type { Document } from '../store.ts'
 
 /** Texts of so many characters in all; with what they are parsed into, about two and a half times as many bytes. */
 const CHARACTERS_MAX = 48 * 1024 * 1024
-/** A round ends after so many documents were put, or after twice as many as are known: to read all of them once ends none. */
-const ROUND_MIN = 500
+/** A round ends after so many uses, and after several for each that is known: lists that are read page by page end none too soon. */
+const ROUND_USES_MIN = 5_000
+const ROUND_USES_EACH = 8
 
 interface Kept<T> {
   readonly document: T
@@ -28,9 +29,10 @@ export function documentCache<T extends Document>(charactersMax = CHARACTERS_MAX
   /** Used in the round before and not since. */
   let unused = new Map<string, Kept<T>>()
   let held = 0
-  let puts = 0
+  let uses = 0
 
   function find(id: string): Kept<T> | undefined {
+    uses += 1
     const known = used.get(id)
     if (known) return known
     const old = unused.get(id)
@@ -51,7 +53,7 @@ export function documentCache<T extends Document>(charactersMax = CHARACTERS_MAX
     for (const { characters } of unused.values()) held -= characters
     unused = used
     used = new Map()
-    puts = 0
+    uses = 0
   }
 
   function dropUntilItFits(): void {
@@ -71,8 +73,7 @@ export function documentCache<T extends Document>(charactersMax = CHARACTERS_MAX
     versionOf: id => find(id)?.document.version ?? 0,
     put(document, characters) {
       drop(document.id)
-      if (puts >= Math.max(ROUND_MIN, 2 * (used.size + unused.size))) beginRound()
-      puts += 1
+      if (uses >= Math.max(ROUND_USES_MIN, ROUND_USES_EACH * (used.size + unused.size))) beginRound()
       used.set(document.id, { document, characters })
       held += characters
       dropUntilItFits()
