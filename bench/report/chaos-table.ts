@@ -28,6 +28,10 @@ const PLURALS: Partial<Record<string, string>> = {
   'lab astray': 'labs astray',
   'machine twice': 'machines twice',
   'machine astray': 'machines astray',
+  'licence astray': 'licences astray',
+  'book wrong': 'books wrong',
+  'illegal move': 'illegal moves',
+  'undecided move': 'undecided moves',
   'change missed': 'changes missed',
   'stale write': 'stale writes',
 }

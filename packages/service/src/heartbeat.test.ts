@@ -18,6 +18,7 @@ let triggered: number
 let beats: InstanceReport[]
 let counts: { triggers: number; resignations: number }
 let isDown: boolean
+let wrongByMs: number
 let problems: string[]
 let stop: AbortController
 let beating: Heartbeat
@@ -37,6 +38,7 @@ beforeEach(() => {
   beats = []
   counts = { triggers: 4, resignations: 2 }
   isDown = false
+  wrongByMs = 0
   problems = []
   stop = new AbortController()
   const plain = reconciliation({ name: 'workers', clock, triggers: [], reconcile: async () => success('') })
@@ -51,7 +53,8 @@ function start() {
   const election = coordination.election(SERVICE, 'one')
   const { changeKeys } = coordination
   const parts = { service: SERVICE, version: '1.2.3', client: apiClient(api), changeKeys, election, loop } as const
-  beating = heartbeat({ ...parts, plan: () => [PLAN], problems: () => problems, clock, logger: silentLogger })
+  const shown = { ...clock, now: () => clock.now() + wrongByMs }
+  beating = heartbeat({ ...parts, plan: () => [PLAN], problems: () => problems, clock: shown, logger: silentLogger })
   ended = beating.run(stop.signal)
   return election
 }
@@ -116,6 +119,15 @@ it('goes on when the API does not answer', async () => {
   isDown = false
   await clock.advance(HEARTBEAT_INTERVAL_MS)
   expect(beats.length).toBeGreaterThan(0)
+})
+
+it('comes as often when the clock that all go by is set back', async () => {
+  start()
+  await clock.advance(0)
+  wrongByMs = -3_600_000
+  await clock.advance(3 * HEARTBEAT_INTERVAL_MS)
+  expect(beats).toHaveLength(4)
+  expect(beating.unheard()).toBeNull()
 })
 
 it('knows why the API has not heard it for a while', async () => {

@@ -48,7 +48,7 @@ export function heartbeat(parts: HeartbeatParts): Heartbeat {
 
   async function beat(signal: AbortSignal): Promise<void> {
     const body = reportOf(parts)
-    sent = { at: clock.now(), leads: leadsBy(body) }
+    sent = { at: clock.monotonic(), leads: leadsBy(body) }
     const params = { service: parts.service, instance_id: parts.election.instanceId }
     const answer = await parts.client.call('reportInstance', { params, body, signal })
     heardAt = clock.monotonic()
@@ -69,7 +69,7 @@ export function heartbeat(parts: HeartbeatParts): Heartbeat {
   }
 
   const isDue = (): boolean =>
-    sent === null || clock.now() - sent.at >= HEARTBEAT_INTERVAL_MS || sent.leads !== leadsBy(reportOf(parts))
+    sent === null || clock.monotonic() - sent.at >= HEARTBEAT_INTERVAL_MS || sent.leads !== leadsBy(reportOf(parts))
 
   return {
     name: 'heartbeat',

@@ -4,51 +4,97 @@ import { connect, createServer, type Socket } from 'node:net'
 export interface Gate {
   /** `host:port`, for whoever is to be held back. */
   readonly endpoint: string
-  shut(): void
+  /** How many connections were ever made through it. */
+  readonly passed: number
+  /** Everybody, or only those whose first message matched, or whose next one does. */
+  shut(isMeant?: (message: Buffer) => boolean): void
   open(): void
   /** Lets the first message that matches reach the server and shuts then, so that its answer never comes. */
   shutBehind(matches: (message: Buffer) => boolean): Promise<void>
   close(): void
 }
 
-export async function startGate(target: string): Promise<Gate> {
-  const [host = '', port = ''] = target.split(':')
-  const passages = new Set<Socket>()
+export const startGate = (target: string): Promise<Gate> => gateTo(() => target, '127.0.0.1')
+
+/** For a port at any loopback address: whoever asks this gate at an address of theirs is led to that port there. */
+export const startGateToPort = (port: number): Promise<Gate> =>
+  gateTo(({ localAddress = '' }) => (localAddress.startsWith('127.') ? `${localAddress}:${port}` : null), '0.0.0.0')
+
+/** One connection, and what was held back of it. */
+interface Passage {
+  readonly inner: Socket
+  readonly outer: Socket
+  /** What was said first; null until then. */
+  opening: Buffer | null
+  isHeld: boolean
+  readonly kept: Buffer[]
+}
+
+async function gateTo(targetOf: (inner: Socket) => string | null, listenAt: string): Promise<Gate> {
+  const passages = new Set<Passage>()
+  let passed = 0
   let isShut = false
+  let isMeant: ((message: Buffer) => boolean) | undefined
   let look: (message: Buffer) => void = () => undefined
-  const shut = () => {
+  const holdBack = (passage: Passage, said: Buffer | null) => {
+    passage.isHeld ||= isShut && (isMeant === undefined || (said !== null && isMeant(said)))
+    if (!passage.isHeld) return
+    passage.inner.pause()
+    passage.outer.pause()
+  }
+  const shut: Gate['shut'] = only => {
     isShut = true
-    for (const socket of passages) socket.pause()
+    isMeant = only
+    for (const passage of passages) holdBack(passage, passage.opening)
   }
 
   const server = createServer({ noDelay: true }, inner => {
+    const target = targetOf(inner)
+    if (target === null) return void inner.destroy()
+    const [host = '', port = ''] = target.split(':')
     const outer = connect({ host, port: Number(port), noDelay: true })
-    join(inner, outer, message => look(message))
-    join(outer, inner, () => undefined)
+    const passage: Passage = { inner, outer, opening: null, isHeld: false, kept: [] }
+    passages.add(passage)
+    passed += 1
+    holdBack(passage, null)
+    inner.on('data', message => {
+      passage.opening ??= message
+      holdBack(passage, message)
+      if (passage.isHeld) return void passage.kept.push(message)
+      outer.write(message)
+      look(message)
+    })
+    outer.on('data', message => inner.write(message))
+    for (const [socket, other] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        passages.delete(passage)
+        other.destroy()
+      })
+    }
   })
-  function join(from: Socket, to: Socket, onMessage: (message: Buffer) => void): void {
-    passages.add(from)
-    if (isShut) from.pause()
-    from.on('data', message => {
-      to.write(message)
-      onMessage(message)
-    })
-    from.on('error', () => undefined)
-    from.on('close', () => {
-      passages.delete(from)
-      to.destroy()
-    })
-  }
 
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>(resolve => server.listen(0, listenAt, resolve))
   const address = server.address()
   return {
     endpoint: `127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+    get passed() {
+      return passed
+    },
     shut,
     open() {
       isShut = false
       look = () => undefined
-      for (const socket of passages) socket.resume()
+      for (const passage of passages) {
+        const { inner, outer, kept } = passage
+        passage.isHeld = false
+        for (const message of kept.splice(0)) outer.write(message)
+        inner.resume()
+        outer.resume()
+      }
     },
     shutBehind: matches =>
       new Promise(resolve => {
@@ -61,7 +107,10 @@ export async function startGate(target: string): Promise<Gate> {
       }),
     close() {
       server.close()
-      for (const socket of passages) socket.destroy()
+      for (const { inner, outer } of passages) {
+        inner.destroy()
+        outer.destroy()
+      }
     },
   }
 }

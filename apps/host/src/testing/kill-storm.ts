@@ -4,7 +4,7 @@ import { type EventLog, goneBack, listenTo } from './event-log.ts'
 import { create, label, type Replica, type Replicas } from './replicas.ts'
 
 /** What a writer was told of one worker that nobody else writes. */
-export interface Diary {
+interface Diary {
   readonly id: string
   /** When its making was asked for. */
   readonly askedAt: number
@@ -162,7 +162,7 @@ async function lostAt({ client, name }: Replica, diaries: readonly Diary[]): Pro
   return lost
 }
 
-export async function auditVerdict({ client }: Pick<Replica, 'client'>, diaries: readonly Diary[]) {
+async function auditVerdict({ client }: Pick<Replica, 'client'>, diaries: readonly Diary[]) {
   const found: string[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query: { limit: number; cursor?: string } = { limit: 1000, ...(cursor === '' ? {} : { cursor }) }

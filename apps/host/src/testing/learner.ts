@@ -31,7 +31,8 @@ interface Enrolment {
   readonly isLicensed?: boolean
 }
 
-const LICENSE = { product: 'CML_Personal40', token: 'token-of-the-class' }
+/** What a worker of the class is registered with. */
+export const LICENSE = { product: 'CML_Personal40', token: 'token-of-the-class' }
 
 const DEFINITION = 'two-routers'
 

@@ -8,6 +8,7 @@ import { enrolled } from './learner.ts'
 import { retryingClient } from './retrying-client.ts'
 import { type SchoolDay, schoolDay } from './school-day.ts'
 import { CONTROLLERS, leads, type SessionCluster } from './session-cluster.ts'
+import { startWriter } from './writer.ts'
 
 /** One process of the API, which keeps its address. */
 export interface RestartableApi {
@@ -69,7 +70,7 @@ export async function rollingRestart(place: RollingPlace, plan: RollingPlan): Pr
   const learner = await enrolled(cluster, { client, workers: plan.workers, topology: ONE_HOST, isLicensed: true })
   const listener = await listenTo(apis.map(api => api.client))
   const gauges = openGauges(cluster, client, plan.gaugeEveryMs)
-  const writer = labelWriter(client, learner.workerId)
+  const writer = startWriter(client, learner.workerId)
   const day = schoolDay(client, learner)
   const badExits = await restartAll(place, plan, day)
   await day.over()
@@ -92,7 +93,7 @@ export async function rollingRestart(place: RollingPlace, plan: RollingPlan): Pr
       ...goneBack(listener.heard).map(({ id, version }) => `${id} went back to ${version}`),
       ...Array.from({ length: listener.resets }, () => 'the listener had to read everything anew'),
     ],
-    writes: writer.written,
+    writes: writer.acknowledged,
     writesLost,
     badExits,
     apiGapMs: api.longestMs,
@@ -172,32 +173,6 @@ function openGauges(cluster: SessionCluster, client: Client, everyMs?: number) {
     CONTROLLERS.map(service => [service, gapGauge(() => someoneLeads(service), everyMs)]),
   )
   return { api, leaders }
-}
-
-const WRITE_EVERY_MS = 50
-
-/** Writes one number after the other; what was acknowledged last must be there in the end. */
-function labelWriter(client: Client, id: string) {
-  const stopping = new AbortController()
-  let written = 0
-  const ended = (async () => {
-    while (!stopping.signal.aborted) {
-      await client.call('patchWorker', { params: { id }, body: { labels: { n: String(written + 1) } } })
-      written += 1
-      await systemClock.sleep(WRITE_EVERY_MS, stopping.signal)
-    }
-  })()
-  return {
-    get written() {
-      return written
-    },
-    async stop(): Promise<readonly string[]> {
-      stopping.abort()
-      await ended
-      const { labels } = await client.call('getWorker', { params: { id } })
-      return Number(labels.n) === written ? [] : [`${id} has the label ${labels.n} instead of ${written}`]
-    },
-  }
 }
 
 export async function versionsNow(client: Client): Promise<(readonly [string, number])[]> {

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { UnreachableError } from '@lcm/client/api-error'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
@@ -37,6 +38,8 @@ export interface SessionCluster {
   /** How many machines there are, as only the cloud knows; it forgets what was terminated long ago. */
   machinesLaunched(): Promise<number>
   machines(): Promise<readonly SimulatedMachine[]>
+  /** The licences that are taken, as only the Smart Account knows. */
+  seats(): Promise<readonly SimulatedSeat[]>
   /** kill -9 of the simulated cloud, and another on its address; its world must be kept. */
   restartCloud(): Promise<void>
   /** The labs on the CML of a machine, as only the simulator knows. */
@@ -52,6 +55,9 @@ const SimulatedLabs = z.object({
   labs: z.array(z.object({ id: z.string(), title: z.string(), state: z.string(), node_count: z.int() })),
 })
 export type SimulatedLab = z.infer<typeof SimulatedLabs>['labs'][number]
+const SimulatedSeats = z.object({ items: z.array(z.object({ instance_id: z.string(), left_behind: z.boolean() })) })
+/** A licence that the Smart Account counts for a machine. */
+export type SimulatedSeat = z.infer<typeof SimulatedSeats>['items'][number]
 
 const Health = z.object({ is_leader: z.boolean() })
 
@@ -67,16 +73,14 @@ export async function leads({ url }: ServiceProcess): Promise<boolean> {
 }
 
 const SPEED = 1200
-/** Of a world that outlives its process. */
-const CLOUD_SEED = 11
 
 export interface SessionClusterOptions {
   /** Where the simulated cloud keeps its world; else it forgets it. */
   readonly cloudFolder?: string
   /** How many times faster than life the cloud is. */
   readonly speed?: number
-  /** What is different for a controller of this name. */
-  readonly wire?: (name: string, service: ServiceName) => Promise<Partial<ControllerPlace>>
+  /** What is different for a controller of this name, and by where the cloud is. */
+  readonly wire?: (name: string, service: ServiceName, cloud: string) => Promise<Partial<ControllerPlace>>
 }
 
 export async function openSessionCluster(
@@ -86,8 +90,9 @@ export async function openSessionCluster(
 ): Promise<SessionCluster> {
   const { adminToken } = household
   const client = apiClient(httpTransport({ baseUrl: api, clock: systemClock }), { token: adminToken })
+  // A world that outlives its process keeps its seed, and no other on this machine has the same addresses.
   const kept: SimulatorPlace =
-    options.cloudFolder === undefined ? {} : { folder: options.cloudFolder, seed: CLOUD_SEED }
+    options.cloudFolder === undefined ? {} : { folder: options.cloudFolder, seed: randomInt(2 ** 32) }
   const { speed = SPEED } = options
   let simulator = await startSimulator(speed, kept)
   const machines = async () => {
@@ -105,7 +110,8 @@ export async function openSessionCluster(
   async function startStandby(service: ServiceName): Promise<ServiceProcess> {
     const name = `${service}-${started++}`
     const place = { service, token: tokens.get(service) ?? '', api, cloud: simulator.url }
-    const process = await household.startController(name, { ...place, ...(await options.wire?.(name, service)) })
+    const wired = await options.wire?.(name, service, simulator.url)
+    const process = await household.startController(name, { ...place, ...wired })
     crew.set(process, service)
     return process
   }
@@ -148,6 +154,10 @@ export async function openSessionCluster(
     },
     machinesLaunched: async () => (await machines()).length,
     machines,
+    async seats() {
+      const answer = await fetch(`${simulator.url}/sim/v1/smart-account`)
+      return SimulatedSeats.parse(await answer.json()).items
+    },
     async restartCloud() {
       simulator.signal('SIGKILL')
       await simulator.exited

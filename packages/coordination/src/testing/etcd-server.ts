@@ -14,6 +14,8 @@ export interface EtcdServerOptions {
   readonly args?: readonly string[]
   /** The paths that make etcd speak TLS go into `args`; with these it is spoken to. */
   readonly tls?: EtcdTls
+  /** By the name of a member and where it listens: where the other members are to look for it. */
+  readonly peerWay?: (name: string, address: string) => Promise<string>
 }
 
 /** A real etcd on the loopback interface, with a data folder of its own that goes with it. */
@@ -26,7 +28,12 @@ export interface EtcdServer {
 }
 
 export interface EtcdMember {
+  readonly name: string
   readonly endpoint: string
+  /** What it calls itself when it speaks to the others. */
+  id(): Promise<bigint>
+  /** Whom it takes for the leader; 0 is nobody. */
+  leaderId(): Promise<bigint>
   /** kill -9; answers when the process is gone. */
   kill(): Promise<void>
   /** The process stands still, but its sockets stay open. */
@@ -64,6 +71,8 @@ interface Plan {
   readonly folder: string
   readonly clientPort: number
   readonly peerPort: number
+  /** Where the others look for it. */
+  readonly peerAddress: string
 }
 
 /** Answers when all members have found a leader. */
@@ -71,10 +80,13 @@ export async function startEtcd(options: EtcdServerOptions = {}): Promise<EtcdSe
   const folder = mkdtempSync(join(tmpdir(), 'lcm-etcd-'))
   const count = options.members ?? 1
   const ports = await freePorts(2 * count)
-  const plans = Array.from({ length: count }, (_, index): Plan => {
+  const plans: Plan[] = []
+  for (let index = 0; index < count; index += 1) {
     const [clientPort = 0, peerPort = 0] = ports.slice(2 * index)
-    return { name: `m${index}`, folder, clientPort, peerPort }
-  })
+    const [name, address] = [`m${index}`, `127.0.0.1:${peerPort}`]
+    const peerAddress = (await options.peerWay?.(name, address)) ?? address
+    plans.push({ name, folder, clientPort, peerPort, peerAddress })
+  }
   const members = plans.map(plan => memberOf(plan, plans, options))
   const close = async () => {
     await Promise.all(members.map(member => member.end()))
@@ -106,7 +118,10 @@ function memberOf(plan: Plan, plans: readonly Plan[], options: EtcdServerOptions
   const log = join(plan.folder, `${plan.name}.log`)
   let guard: Guard | undefined
   const member: GuardedMember = {
+    name: plan.name,
     endpoint,
+    id: async () => (await statusOf(member, options)).memberId,
+    leaderId: async () => (await statusOf(member, options)).leaderId,
     kill: async () => guard?.order('kill'),
     freeze: () => guard?.signal('SIGSTOP'),
     thaw: () => guard?.signal('SIGCONT'),
@@ -152,14 +167,14 @@ async function guarded(folder: string, log: string, command: readonly string[]):
   }
 }
 
-function argumentsOf({ name, folder, clientPort, peerPort }: Plan, plans: readonly Plan[], scheme: string): string[] {
+function argumentsOf(plan: Plan, plans: readonly Plan[], scheme: string): string[] {
+  const { name, folder, clientPort, peerPort, peerAddress } = plan
   const client = `${scheme}://127.0.0.1:${clientPort}`
-  const peer = (port: number) => `http://127.0.0.1:${port}`
-  const cluster = plans.map(plan => `${plan.name}=${peer(plan.peerPort)}`).join(',')
+  const cluster = plans.map(each => `${each.name}=http://${each.peerAddress}`).join(',')
   return [
     ...['--name', name, '--data-dir', join(folder, name), '--initial-cluster', cluster],
     ...['--listen-client-urls', client, '--advertise-client-urls', client],
-    ...['--listen-peer-urls', peer(peerPort), '--initial-advertise-peer-urls', peer(peerPort)],
+    ...['--listen-peer-urls', `http://127.0.0.1:${peerPort}`, '--initial-advertise-peer-urls', `http://${peerAddress}`],
   ]
 }
 

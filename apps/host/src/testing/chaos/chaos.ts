@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { enrolled } from '../learner.ts'
 import { ONE_HOST } from '../rolling-restart.ts'
-import { controllerClocks } from './clock-troubles.ts'
-import { memberLosses, partitions } from './network-troubles.ts'
+import { clockSteps } from './clock-troubles.ts'
+import { cloudCuts, memberLosses, partitions } from './network-troubles.ts'
 import { type ChaosPlace, openChaosPlace } from './place.ts'
 import { freezes, kills, powerCuts } from './process-troubles.ts'
 import { openSmallDisk } from './small-disk.ts'
@@ -34,7 +34,7 @@ const DISK_MB = 96
 
 const troublesOf = (rounds: number): readonly Trouble[] => [
   ...[kills(rounds), powerCuts(rounds), freezes(rounds), memberLosses(rounds), partitions(rounds)],
-  controllerClocks(rounds),
+  ...[cloudCuts(rounds), clockSteps(rounds)],
 ]
 const storeTroublesOf = (rounds: number): readonly Trouble[] => [fullDisks(rounds), readOnlyDisks(rounds)]
 

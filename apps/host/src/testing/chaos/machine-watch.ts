@@ -4,11 +4,11 @@ import { TAG } from '@lcm/domain/worker/instance'
 import { systemClock } from '@lcm/runtime/clock'
 import { eventually } from '../failover.ts'
 import type { SessionCluster } from '../session-cluster.ts'
+import { GONE } from './rest-rules.ts'
 
 const LOOK_EVERY_MS = 250
 /** A machine that EC2 does not show is taken for gone five minutes after its launch at the earliest. */
 const REST_MS_MAX = 400_000
-const GONE: ReadonlySet<string> = new Set(['terminated', 'shutting-down'])
 
 /** Looks at the cloud again and again, behind everybody's back. */
 export interface MachineWatch {

@@ -1,5 +1,7 @@
+import type { EtcdMember } from '@lcm/coordination/testing/etcd-server'
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
+import { eventually } from '../failover.ts'
 import { CONTROLLERS, leads } from '../session-cluster.ts'
 import type { ChaosPlace } from './place.ts'
 import { PAST_LEASE_MS, repeated, untilAnotherLeads } from './process-troubles.ts'
@@ -44,13 +46,64 @@ export const partitions = (rounds: number): Trouble => ({
   name: 'partitions',
   told:
     'wires that swallow everything for longer than a lease: each leader from etcd (not from the API and the cloud), ' +
-    'each leader from the API, the API from etcd',
+    'each leader from the API, the API from etcd; the leading member of etcd and another from the other two (not from the clients)',
   strokes: repeated(rounds, [
     ...CONTROLLERS.map(service => ({ what: `leader of ${service} cut from etcd`, strike: cutFromEtcd(service) })),
+    { what: 'leading member of etcd cut from the others', strike: place => cutMember(place, true) },
     ...CONTROLLERS.map(service => ({ what: `leader of ${service} cut from the API`, strike: cutFromApi(service) })),
+    { what: 'another member of etcd cut from the others', strike: place => cutMember(place, false) },
     { what: 'API cut from etcd', strike: place => whileShut(place.wireToEtcd('api'), () => pastLease(place)) },
   ]),
 })
+
+/** Two of three must be enough, though the third still takes connections. */
+async function cutMember(place: ChaosPlace, isLeading: boolean): Promise<void> {
+  const { etcd, peers, cluster } = place
+  const leader = await etcd.leader()
+  const alone = isLeading ? leader : etcd.members.find(member => member !== leader)
+  if (alone === undefined) return
+  const id = await alone.id()
+  await peers.cutOff(alone)
+  try {
+    const others = etcd.members.filter(member => member !== alone)
+    await Promise.all([pastLease(place), untilSplit(alone, id, others)])
+    for (const service of CONTROLLERS) await cluster.leaderOf(service)
+  } finally {
+    peers.mend()
+  }
+}
+
+/** The one has no leader any more, and the others have one of themselves. */
+const untilSplit = (alone: EtcdMember, id: bigint, others: readonly EtcdMember[]) =>
+  eventually(`${alone.name} to be alone`, async () => {
+    const led = await Promise.all([alone, ...others].map(member => member.leaderId().catch(() => 0n)))
+    const [own, ...seen] = led
+    return own === 0n && seen.every(leader => leader !== 0n && leader !== id) ? true : null
+  })
+
+/** What the cloud does not answer is not known, and nothing is done on it. */
+export const cloudCuts = (rounds: number): Trouble => ({
+  name: 'cloud-cuts',
+  told:
+    'wires that swallow everything for longer than a lease: the leading worker-controller from EC2 and then from every CML, the ' +
+    'leading lablet-controller from every CML',
+  strokes: repeated(rounds, [
+    { what: 'worker-controller cut from EC2', strike: place => cutFromCloud(place, 'worker-controller', 'wireToEc2') },
+    { what: 'lablet-controller cut from CML', strike: place => cutFromCloud(place, 'lablet-controller', 'wireToCml') },
+    { what: 'worker-controller cut from CML', strike: place => cutFromCloud(place, 'worker-controller', 'wireToCml') },
+    { what: 'lablet-controller cut from CML', strike: place => cutFromCloud(place, 'lablet-controller', 'wireToCml') },
+  ]),
+})
+
+async function cutFromCloud(place: ChaosPlace, service: ServiceName, way: 'wireToEc2' | 'wireToCml'): Promise<void> {
+  const { name, url } = await place.cluster.leaderOf(service)
+  const wire = place[way](name)
+  await whileShut(wire, async () => {
+    await place.cluster.ask({ url }, 'POST /admin/trigger-reconcile')
+    await pastLease(place)
+  })
+  if (wire.passed === 0) throw new Error(`${name} has another way to the cloud than this wire`)
+}
 
 const cutFromEtcd =
   (service: ServiceName) =>

@@ -7,13 +7,16 @@ import { type OneApi, startOneApi } from '../one-api.ts'
 import { type Exchange, recordingProxy } from '../recording-proxy.ts'
 import { retryingClient } from '../retrying-client.ts'
 import { CONTROLLERS, openSessionCluster, type SessionCluster } from '../session-cluster.ts'
-import { stepClock, steppedClockEnv } from './clocks.ts'
+import { clockFile, stepClock } from './clocks.ts'
+import { openPeerWires, type PeerWires } from './peer-wires.ts'
+import { preloadEnv } from './preloads.ts'
 import type { SmallDisk } from './small-disk.ts'
-import { startWire, type Wire } from './wires.ts'
+import { startWire, startWireToPort, type Wire } from './wires.ts'
 
 /**
  * Real processes: three members of etcd, one API on SQLite, two of each controller, a simulated cloud whose world is kept. Every
- * wire between them can be shut, every clock can be set wrong.
+ * wire of the API and of a controller can be shut, and those between the members of etcd; so can the wall clocks of the API and of
+ * the controllers be set wrong. The clocks of etcd and of the cloud are those of the machine.
  */
 export interface ChaosPlace {
   readonly etcd: EtcdServer
@@ -27,6 +30,11 @@ export interface ChaosPlace {
   /** By the name of a process. */
   wireToEtcd(name: string): Wire
   wireToApi(name: string): Wire
+  /** Of a controller: to the API of EC2, and to every CML. */
+  wireToEc2(name: string): Wire
+  wireToCml(name: string): Wire
+  /** Between the members of etcd. */
+  readonly peers: PeerWires
   stepClock(name: string, wrongByMs: number): void
   /** What each service said to the API. */
   readonly histories: ReadonlyMap<ServiceName, Exchange[]>
@@ -35,6 +43,7 @@ export interface ChaosPlace {
   close(): Promise<void>
 }
 
+const CML_PORT = 8443
 /** EC2 forgets a terminated machine after an hour of its time, and that must be longer than anything is down. */
 const CLOUD_SPEED = 200
 
@@ -43,27 +52,42 @@ export async function openChaosPlace(options: {
   disk?: SmallDisk | null
 }): Promise<ChaosPlace> {
   const { leaseTtlSeconds, disk = null } = options
-  const etcd = await startEtcd({ members: 3 })
-  const wires = { etcd: new Map([['api', await startWire(etcd.endpoints)]]), api: new Map<string, Wire>() }
+  const peers = openPeerWires()
+  const etcd = await startEtcd({ members: 3, peerWay: peers.way })
+  const wires: Record<'etcd' | 'api' | 'ec2' | 'cml', Map<string, Wire>> = {
+    etcd: new Map([['api', await startWire(etcd.endpoints)]]),
+    ...{ api: new Map(), ec2: new Map(), cml: new Map() },
+  }
   const closing: (() => unknown)[] = []
   const histories = new Map<ServiceName, Exchange[]>(CONTROLLERS.map(service => [service, []]))
   const api = await startOneApi({
     etcd: wireOf(wires.etcd, 'api').endpoints,
     leaseTtlSeconds,
-    env: folder => ({ ...steppedClockEnv(folder, 'api'), ...(disk === null ? {} : { LCM_STORE: disk.store }) }),
+    env: folder => ({
+      ...preloadEnv({ 'stepped-clock.mjs': { file: clockFile(folder, 'api') } }),
+      ...(disk === null ? {} : { LCM_STORE: disk.store }),
+    }),
     ...(disk === null ? {} : { within: disk.within }),
   })
   const { household } = api
 
-  async function wire(name: string, service: ServiceName) {
+  async function wire(name: string, service: ServiceName, cloud: string) {
     const record = (exchange: Exchange) => histories.get(service)?.push(exchange)
     const proxy = await recordingProxy({ instance: name, target: api.url, clock: systemClock, record })
     closing.push(() => proxy.close())
-    const [toEtcd, toApi] = [await startWire(etcd.endpoints), await startWire([new URL(proxy.url).host])]
-    wires.etcd.set(name, toEtcd)
-    wires.api.set(name, toApi)
-    const env = { ETCD_ENDPOINTS: toEtcd.endpoints.join(','), ...steppedClockEnv(household.folder, name) }
-    return { api: `http://${toApi.endpoints[0]}`, env }
+    const own = {
+      etcd: await startWire(etcd.endpoints),
+      api: await startWire([new URL(proxy.url).host]),
+      ec2: await startWire([new URL(cloud).host]),
+      cml: await startWireToPort(CML_PORT),
+    }
+    for (const to of ['etcd', 'api', 'ec2', 'cml'] as const) wires[to].set(name, own[to])
+    const preloads = preloadEnv({
+      'stepped-clock.mjs': { file: clockFile(household.folder, name) },
+      'rerouted-cml.mjs': { port: own.cml.endpoints[0]?.split(':')[1] ?? '' },
+    })
+    const env = { ETCD_ENDPOINTS: own.etcd.endpoints.join(','), ...preloads }
+    return { api: `http://${own.api.endpoints[0]}`, cloud: `http://${own.ec2.endpoints[0]}`, env }
   }
   const cloudFolder = join(household.folder, 'cloud')
   const cluster = await openSessionCluster(household, api.url, { cloudFolder, speed: CLOUD_SPEED, wire })
@@ -76,6 +100,9 @@ export async function openChaosPlace(options: {
     disk,
     wireToEtcd: name => wireOf(wires.etcd, name),
     wireToApi: name => wireOf(wires.api, name),
+    wireToEc2: name => wireOf(wires.ec2, name),
+    wireToCml: name => wireOf(wires.cml, name),
+    peers,
     stepClock: (name, wrongByMs) => stepClock(household.folder, name, wrongByMs),
     histories,
     defects: household.defects,
@@ -83,8 +110,9 @@ export async function openChaosPlace(options: {
       await cluster.close()
       await household.close()
       for (const close of closing) close()
-      for (const each of [...wires.etcd.values(), ...wires.api.values()]) each.close()
+      for (const each of Object.values(wires).flatMap(all => [...all.values()])) each.close()
       await etcd.close()
+      peers.close()
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Stroke, Trouble } from './under-load.ts'
 /** Beyond the lease, so that nobody can think that it is still held. */
 export const PAST_LEASE_MS = 1_000
 
-/** kill -9 of everything that can be killed, one after the other, and in the end of all at once. */
+/** kill -9 of everything that can be killed, one after the other. */
 export const kills = (rounds: number): Trouble => ({
   name: 'kills',
   isOverAtOnce: true,

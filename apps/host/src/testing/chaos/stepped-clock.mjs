@@ -1,6 +1,7 @@
 // Loaded before a service by `node --import`: its wall clock goes wrong by as many milliseconds as a file says, from the moment
 // that it says so. Timers and the monotonic clock do not notice, as they would not if somebody set the clock of the machine.
 import { readFileSync } from 'node:fs'
+import { ServerResponse } from 'node:http'
 
 const file = new URL(import.meta.url).searchParams.get('file') ?? ''
 const TrueDate = Date
@@ -20,3 +21,10 @@ globalThis.Date = new Proxy(TrueDate, {
   construct: (target, args) => (args.length === 0 ? new target(now()) : new target(...args)),
   apply: target => new target(now()).toString(),
 })
+
+// Node dates its answers by a clock of its own, which nothing above reaches.
+const { writeHead } = ServerResponse.prototype
+ServerResponse.prototype.writeHead = function (...args) {
+  if (this.sendDate && !this.hasHeader('date')) this.setHeader('date', new TrueDate(now()).toUTCString())
+  return writeHead.apply(this, args)
+}

@@ -1,13 +1,15 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { type EventLog, goneBack, listenTo } from '../event-log.ts'
 import { staleWritesAccepted, termsOutOfOrder } from '../history.ts'
-import type { Learner } from '../learner.ts'
+import { type Learner, LICENSE } from '../learner.ts'
 import { untilReady, versionsNow } from '../rolling-restart.ts'
 import { schoolDay } from '../school-day.ts'
 import { CONTROLLERS } from '../session-cluster.ts'
+import { startWriter } from '../writer.ts'
+import { type BookWatch, watchBooks } from './book-watch.ts'
 import { machinesAstray, watchMachines } from './machine-watch.ts'
 import type { ChaosPlace } from './place.ts'
-import { startWriter } from './writer.ts'
+import { judgedAtRest } from './rest.ts'
 
 /** One thing that goes wrong, and is over when it resolves. It throws where something did not behave as it must. */
 export interface Stroke {
@@ -42,6 +44,10 @@ export const WRONGS = [
   'lab astray',
   'machine twice',
   'machine astray',
+  'licence astray',
+  'book wrong',
+  'illegal move',
+  'undecided move',
   'change missed',
   'stale write',
   'misbehaviour',
@@ -64,6 +70,7 @@ export async function underLoad(place: ChaosPlace, trouble: Trouble, load: Load)
   const listener = await listenTo([place.api.client])
   const writer = startWriter(client, load.learner.workerId)
   const watch = watchMachines(cluster)
+  const books = watchBooks(client)
   const day = schoolDay(client, load.learner)
   const half = Math.ceil(strokes.length / 2)
   const spare = await cordonedWorker(place, name)
@@ -98,15 +105,30 @@ export async function underLoad(place: ChaosPlace, trouble: Trouble, load: Load)
       'lab astray': labsAstray,
       'machine astray': await machinesAstray(cluster, client),
       'machine twice': await watch.stop(),
+      ...(await judged(place, books)),
       'change missed': missed,
       ...withoutKnown(counted(place), before, misbehaviour),
     },
   }
 }
 
-/** A worker to be launched and ended in the middle of it all. No session goes there. */
+/** While it was given away, and now that all is at rest. */
+async function judged({ cluster, client }: ChaosPlace, watch: BookWatch) {
+  const [rest, ever] = [await judgedAtRest(cluster, client), await watch.stop()]
+  const unseen = ever.looks > 0 ? [] : ['nobody saw a book with anything in it']
+  return {
+    'licence astray': rest.licences,
+    'book wrong': [...unseen, ...ever.books, ...rest.books],
+    'illegal move': [...new Set([...ever.moves, ...rest.moves])],
+    'undecided move': rest.undecided,
+  }
+}
+
+/** A worker to be launched, licensed and ended in the middle of it all. No session goes there. */
 async function cordonedWorker({ client }: ChaosPlace, name: string): Promise<string> {
-  const { id } = await client.call('createWorker', { body: { template_name: 'metal', name: `spare-${name}` } })
+  const { id } = await client.call('createWorker', {
+    body: { template_name: 'metal', name: `spare-${name}`, license: LICENSE },
+  })
   await client.call('patchWorker', { params: { id }, body: { cordoned: true } })
   return id
 }

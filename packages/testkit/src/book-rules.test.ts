@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { overbooked, sharedPorts } from './book-rules.ts'
+import { aServingWorker } from './builders.ts'
+
+const needs = { cpu_cores: 2, memory_gb: 4, storage_gb: 1, nodes: 3, since: '2026-01-01T00:00:00.000Z' }
+const declared = { cpu_cores: 4, memory_gb: 16, storage_gb: 10, max_nodes: 20 }
+const none = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }
+const times = (n: number) => ({ cpu_cores: 2 * n, memory_gb: 4 * n, storage_gb: n, nodes: 3 * n })
+
+it('finds nothing wrong with a book that adds up', () => {
+  const capacity = { declared, reserved: times(2) }
+  expect(overbooked(aServingWorker({ capacity, reservations: { a: needs, b: needs } }))).toEqual([])
+  expect(overbooked(aServingWorker({ capacity: { declared: null, reserved: none }, reservations: {} }))).toEqual([])
+})
+
+it('finds more room given away than there is', () => {
+  const capacity = { declared, reserved: times(3) }
+  const worker = aServingWorker({ name: 'w', capacity, reservations: { a: needs, b: needs, c: needs } })
+  expect(overbooked(worker)).toEqual(['w has 6 of 4 cpu_cores reserved'])
+})
+
+it('finds room that is counted and not in the book, and sessions where there is no room at all', () => {
+  const miscounted = aServingWorker({ name: 'w', capacity: { declared, reserved: times(1) }, reservations: {} })
+  expect(overbooked(miscounted)).toContain('w says that 2 cpu_cores are reserved, and its book 0')
+  const bare = aServingWorker({ name: 'w', capacity: { declared: null, reserved: none }, reservations: { a: needs } })
+  expect(overbooked(bare)).toEqual(['w declares no room and has sessions'])
+})
+
+it('finds a port that two labs have', () => {
+  expect(sharedPorts(aServingWorker({ ports: { 'lr-1': { a: 2000 }, 'lr-2': { a: 2001 } } }))).toEqual([])
+  expect(sharedPorts(aServingWorker({ name: 'w', ports: { 'lr-1': { a: 2000 }, 'lr-2': { b: 2000 } } }))).toEqual([
+    'w has a port twice: 2000,2000',
+  ])
+})

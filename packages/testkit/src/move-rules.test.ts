@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { aSession, aWorker } from './builders.ts'
+import { illegalMovesOfSession, illegalMovesOfWorker } from './move-rules.ts'
+
+const AT = { at: '2026-01-01T00:00:00.000Z', because: '' }
+
+it('finds nothing wrong with moves that follow each other', () => {
+  const state_history = [
+    { from: null, to: 'PENDING', ...AT },
+    { from: 'PENDING', to: 'PROVISIONING', ...AT },
+  ] as const
+  expect(illegalMovesOfWorker(aWorker({ state_history: [...state_history] }))).toEqual([])
+})
+
+it('finds a move that no lifecycle has, and one from where nobody was', () => {
+  const leap = aWorker({ name: 'w', state_history: [{ from: 'PENDING', to: 'RUNNING', ...AT }] })
+  expect(illegalMovesOfWorker(leap)).toEqual(['w moved from PENDING to RUNNING while it was PENDING'])
+  const gap = aWorker({
+    name: 'w',
+    state_history: [
+      { from: null, to: 'PENDING', ...AT },
+      { from: 'STARTING', to: 'RUNNING', ...AT },
+    ],
+  })
+  expect(illegalMovesOfWorker(gap)).toEqual(['w moved from STARTING to RUNNING while it was PENDING'])
+})
+
+it('judges sessions by their own lifecycle', () => {
+  const leap = aSession({ id: 'ls-1', state_history: [{ from: 'PENDING', to: 'RUNNING', ...AT }] })
+  expect(illegalMovesOfSession(leap)).toEqual(['ls-1 moved from PENDING to RUNNING while it was PENDING'])
+})
