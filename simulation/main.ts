@@ -19,38 +19,34 @@
  *   --mutants [NAME]                              hunts every defect, or one
  *   --crashes N                                   a crash before and after every port call of every path, for so many seeds
  */
-import { parseArgs } from 'node:util'
+import { MUTANTS } from './mutants/mutants.ts'
 import { crashes } from './runs/command-crashes.ts'
 import { huntAll } from './runs/command-mutants.ts'
-import { type Asked, replay, wholeRuns } from './runs/command-runs.ts'
+import { replay, wholeRuns } from './runs/command-runs.ts'
+import { UsageError, type Wish, wishOf } from './runs/options.ts'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seed: { type: 'string' },
-    runs: { type: 'string' },
-    from: { type: 'string', default: '1' },
-    hours: { type: 'string' },
-    workers: { type: 'string' },
-    replay: { type: 'string' },
-    mutants: { type: 'boolean', default: false },
-    crashes: { type: 'string' },
-  },
-})
+const USAGE_EXIT_CODE = 2
 
-const size: Pick<Asked, 'size'> =
-  values.hours === undefined && values.workers === undefined
-    ? { size: { workers: 3, hours: 0.5, pace: 'brisk' } }
-    : { size: { workers: Number(values.workers ?? 10), hours: Number(values.hours ?? 6), pace: 'long' } }
-
-async function asked(): Promise<{ readonly runs: number; readonly failures: number }> {
-  if (values.replay !== undefined) return replay(values.replay)
-  if (values.mutants) return huntAll(positionals)
-  if (values.crashes !== undefined) return crashes(Number(values.crashes))
-  if (values.seed !== undefined) return wholeRuns({ ...size, from: Number(values.seed), count: 1 })
-  return wholeRuns({ ...size, from: Number(values.from), count: Number(values.runs ?? 0) })
+function fulfil(wish: Wish): Promise<{ readonly runs: number; readonly failures: number }> {
+  switch (wish.what) {
+    case 'runs':
+      return wholeRuns(wish)
+    case 'replay':
+      return replay(wish.file)
+    case 'mutants':
+      return huntAll(wish.names)
+    case 'crashes':
+      return crashes(wish.seeds)
+  }
 }
 
-const count = await asked()
-process.stdout.write(`${JSON.stringify(count)}\n`)
-process.exitCode = count.failures === 0 && count.runs > 0 ? 0 : 1
+try {
+  const names = MUTANTS.map(({ name }) => name)
+  const count = await fulfil(wishOf(process.argv.slice(2), names))
+  process.stdout.write(`${JSON.stringify(count)}\n`)
+  process.exitCode = count.failures === 0 && count.runs > 0 ? 0 : 1
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = USAGE_EXIT_CODE
+}

@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Act } from '../acts/act.ts'
 import { type Plan, planOf, type RunSize } from '../acts/plan.ts'
 import { SimulationFailure } from '../passing.ts'
+import { planIn } from './plan-file.ts'
 import { shrink } from './shrink.ts'
 import { counting, type Summary, wordsOf } from './summary.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
@@ -63,7 +64,7 @@ const wordsOfAct = ({ atMs, act, who, much, forMs }: Act): string =>
   `${(atMs / 60_000).toFixed(2).padStart(8)} min  ${act} (${who}, ${much}, ${Math.round(forMs / 1000)} s)`
 
 export async function replay(file: string): Promise<{ runs: number; failures: number }> {
-  const plan: Plan = JSON.parse(readFileSync(file, 'utf8'))
+  const plan = planIn(file)
   const terminal = openTerminal()
   try {
     terminal.say(JSON.stringify(await wholeRun(plan)))

@@ -1,6 +1,8 @@
+import { ROUTES } from '@lcm/contract/routes'
+import type { ApiRequest } from '@lcm/contract/wire'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { parse, queryOf, refuseOddities } from './request-parts.ts'
+import { ifMatchOf, jsonOf, parse, queryOf, refuseOddities } from './request-parts.ts'
 
 const HALF = '\ud800'
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
@@ -60,4 +62,28 @@ it('answers a small request with a small problem', () => {
   expect(JSON.stringify(failure).length).toBeLessThan(20_000)
   const long = failureOf(() => parse(z.strictObject({}), { ['k'.repeat(100_000)]: 1 }, 'body'))
   expect(JSON.stringify(long).length).toBeLessThan(2_000)
+})
+
+/** What somebody may put into the wrong header. */
+const SECRET = 'aws-secret-0123456789'
+const asked = (headers: Record<string, string>): ApiRequest => ({
+  ...{ method: 'PATCH', url: '/', body: '{}', signal: new AbortController().signal },
+  headers,
+})
+
+it('quotes no If-Match that is no version', () => {
+  const failure = failureOf(() => ifMatchOf(ROUTES.putTemplate, asked({ 'if-match': SECRET })))
+  expect(failure).toMatchObject({ code: 'validation_failed', errors: [{ path: 'headers.if-match' }] })
+  expect(String(failure)).not.toContain(SECRET)
+})
+
+it.each([
+  ['none', '', 'the body came as nothing;'],
+  ['one', 'text/plain', 'the body came as text/plain;'],
+  ['one with more behind it', 'text/html; charset=utf-8', 'the body came as text/html;'],
+  ['something else', SECRET, 'the body came as something else;'],
+  ['endless', `text/${'x'.repeat(10_000)}`, 'the body came as something else;'],
+])('quotes the type of a body only where it is one: it is %s', (_name, type, words) => {
+  const failure = failureOf(() => jsonOf(ROUTES.putTemplate, asked({ 'content-type': type })))
+  expect(failure).toMatchObject({ code: 'unsupported_media_type', message: expect.stringContaining(words) })
 })

@@ -1,4 +1,4 @@
-import { createServer, METHODS, type Server, type ServerResponse } from 'node:http'
+import { createServer, type ServerOptions as HttpOptions, METHODS, type Server, type ServerResponse } from 'node:http'
 import fastifyStatic from '@fastify/static'
 import { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
 import { ProblemError } from '@lcm/contract/problems'
@@ -19,8 +19,12 @@ const BESIDE_THE_API = [
 ]
 /** How long a client may take to send its request. */
 const REQUEST_MS_MAX = 30_000
+/** How often within that time it is looked for those who take longer. */
+const LOOKS_PER_REQUEST_TIME = 6
 /** A client that takes nothing for this long is gone or broken. */
 const DRAIN_MS_MAX = 30_000
+/** How long a client may take for an answer that is no stream, so that nobody holds its memory for good: enough on a poor line. */
+const ANSWER_MS_MAX = 120_000
 /** How long requests under way may take once the server closes. */
 const CLOSE_MS_MAX = 10_000
 const CLOSE_LOOK_MS = 20
@@ -51,6 +55,8 @@ export interface ServerOptions {
   readonly consoleDir: string | null
   /** Once it holds, every answer asks its client to connect anew for the next, which is to lead elsewhere. */
   readonly isLeaving?: () => boolean
+  /** How long a client may take to send its request, by a clock of Node.js: no other can cut off what it has not read yet. */
+  readonly requestMsMax?: number
 }
 
 export interface RunningServer {
@@ -65,7 +71,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_MS_MAX,
+    requestTimeout: requestTimes(options).requestTimeout,
+    http: requestTimes(options),
     exposeHeadRoutes: false,
     // What is no address at all meets neither hooks nor handlers.
     frameworkErrors: (_error, request, reply) => {
@@ -103,7 +110,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const onLoopback = options.host === 'localhost'
   await app.listen({ host: onLoopback ? '127.0.0.1' : options.host, port: options.port })
   const port = portOf(app.server)
-  const twin = onLoopback ? await listenOnIpv6(app, port) : null
+  const twin = onLoopback ? await listenOnIpv6(app, port, requestTimes(options)) : null
   return {
     url: `http://${options.host}:${port}`,
     async close(hurry) {
@@ -114,6 +121,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
   }
 }
+
+type ServerTimes = Pick<HttpOptions, 'requestTimeout' | 'connectionsCheckingInterval'>
+
+const requestTimes = ({ requestMsMax = REQUEST_MS_MAX }: ServerOptions) =>
+  ({
+    requestTimeout: requestMsMax,
+    connectionsCheckingInterval: Math.ceil(requestMsMax / LOOKS_PER_REQUEST_TIME),
+  }) satisfies ServerTimes
 
 interface OpenStream {
   readonly gone: AbortController
@@ -167,8 +182,8 @@ function portOf(server: Server): number {
 }
 
 /** `localhost` is ::1 to some and 127.0.0.1 to others, so both are served where both exist. */
-async function listenOnIpv6(app: FastifyInstance, port: number): Promise<Server | null> {
-  const twin = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => app.routing(request, response))
+async function listenOnIpv6(app: FastifyInstance, port: number, times: ServerTimes): Promise<Server | null> {
+  const twin = createServer(times, (request, response) => app.routing(request, response))
   const failure = await new Promise<NodeJS.ErrnoException | null>(resolve => {
     twin.once('error', resolve)
     twin.listen(port, '::1', () => resolve(null))
@@ -186,12 +201,21 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
     if (options.hostnames.includes(request.hostname.replace(/:\d+$/, ''))) return
     await send(reply, problemResponse(wrongHost(options), request.url))
   })
+  app.addHook('onSend', (_request, { raw }, payload, done) => {
+    if (!raw.closed) cutOffInTime(raw, options.clock)
+    done(null, payload)
+  })
   app.setErrorHandler(async (error: Refusal, request, reply) => {
     await send(reply, problemResponse(problemOf(error), request.url))
   })
   app.setNotFoundHandler(async (request, reply) => {
     await send(reply, problemResponse(new ProblemError('not_found', 'nothing is here'), request.url))
   })
+}
+
+function cutOffInTime(raw: ServerResponse, clock: Clock): void {
+  const spare = clock.after(ANSWER_MS_MAX, () => raw.destroy())
+  raw.once('close', spare)
 }
 
 type Refusal = Error & { readonly statusCode?: number; readonly code?: string }

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { RegionConfig } from '@lcm/domain/template/worker-template'
-import { parse } from 'yaml'
 import { z } from 'zod'
 import { StartupError } from './startup-error.ts'
+import { readYamlFile } from './yaml-file.ts'
 
 export type Regions = Readonly<Record<string, RegionConfig>>
 
@@ -22,7 +21,7 @@ function acceptOneSubnet(value: unknown): unknown {
 /** The operator's regions: root key `aws_region_configs`, by region. A bad file stops the start and says which line of it. */
 export function readRegionFile(path: string): Regions {
   try {
-    return RegionFile.parse(parse(readFileSync(path, 'utf8'))).aws_region_configs
+    return RegionFile.parse(readYamlFile(path)).aws_region_configs
   } catch (cause) {
     const reason =
       cause instanceof z.ZodError ? z.prettifyError(cause) : cause instanceof Error ? cause.message : String(cause)

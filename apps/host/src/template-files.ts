@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { Logger } from '@lcm/runtime'
-import { parse } from 'yaml'
+import { readYamlFile } from './yaml-file.ts'
 
 /** The templates of a folder of YAML files. A bad file is reported and passed over: it must not keep the fleet from starting. */
 export function readTemplateFiles(folder: string | null, log: Logger): WorkerTemplateSpec[] {
@@ -12,7 +12,7 @@ export function readTemplateFiles(folder: string | null, log: Logger): WorkerTem
     .sort()
   return files.flatMap(name => {
     try {
-      return [WorkerTemplateSpec.parse(parse(readFileSync(join(folder, name), 'utf8')))]
+      return [WorkerTemplateSpec.parse(readYamlFile(join(folder, name)))]
     } catch (err) {
       log.warn({ file: name, err }, 'a template file is passed over')
       return []

@@ -84,8 +84,7 @@ export function apiClient(transport: Dispatch, options: { token?: string } = {})
       if (response.status >= 400) throw new ApiError(problemIn(await textOf(response), response.status))
       if (response.body === null || typeof response.body === 'string')
         throw new UnreachableError('no event stream came')
-      for await (const message of readSse(response.body))
-        yield { position: message.id, event: JSON.parse(message.data) }
+      for await (const message of readSse(response.body)) yield { position: message.id, event: eventIn(message.data) }
     },
   }
   return client
@@ -131,6 +130,13 @@ function understood(text: string) {
   } catch (cause) {
     throw new UnreachableError('what answered is not the LCM API', { cause })
   }
+}
+
+/** Whoever reads it looks at its type first. */
+function eventIn(text: string): EventEnvelope {
+  const event = understood(text)
+  if (typeof event?.type === 'string') return event
+  throw new UnreachableError('what streams is not the LCM API')
 }
 
 /** A proxy in between may answer with its own page: then the status is all we know. */

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { UnreachableError } from './api-error.ts'
+import { apiClient } from './client.ts'
 import { readSse } from './sse.ts'
 
 async function* chunksOf(text: string, cuts: readonly number[]): AsyncGenerator<string> {
@@ -26,4 +28,38 @@ it('says the same wherever the stream was cut', async () => {
     expect(await read(text, cuts)).toEqual(await read(text, []))
   })
   await fc.assert(property, { numRuns: 1_000 })
+})
+
+it('is read as events, or refused as something else, whatever the stream says', async () => {
+  const json = fc.oneof(
+    fc.json({ maxDepth: 2 }),
+    fc.constantFrom('null', '[]', '"text"', '{"type":"heartbeat"}', '{"type":7}', '{"__proto__":{"type":"x"}}', '{'),
+    fc.string({ unit: 'binary', maxLength: 20 }),
+  )
+  const field = fc.constantFrom('data: ', 'data:', 'id: ', 'event: ', '\u0000', '\ufeffdata: ', ': ', '')
+  const line = fc.tuple(field, json, fc.constantFrom('\n', '\n\n', '\r\n\r\n', '\r')).map(parts => parts.join(''))
+  const property = fc.asyncProperty(fc.array(line, { maxLength: 8 }), async lines => {
+    const body = chunksOf(lines.join(''), [])
+    const client = apiClient(async () => ({ status: 200, headers: {}, body }), { token: 't' })
+    try {
+      for await (const { event } of client.events({ signal: new AbortController().signal }))
+        expect(typeof event.type).toBe('string')
+    } catch (error) {
+      expect(error).toBeInstanceOf(UnreachableError)
+    }
+  })
+  await fc.assert(property, { numRuns: 1_000 })
+})
+
+it('gives up a message that never ends before it has filled the memory', async () => {
+  let sent = 0
+  async function* endless() {
+    yield 'data: '
+    for (;;) {
+      sent += 1
+      yield 'x'.repeat(4 * 1024 * 1024)
+    }
+  }
+  await expect(readSse(endless()).next()).rejects.toBeInstanceOf(UnreachableError)
+  expect(sent).toBeLessThan(20)
 })

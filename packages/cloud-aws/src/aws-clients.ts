@@ -1,5 +1,5 @@
 import type { Clock } from '@lcm/runtime/clock'
-import { statusOf } from './cloud-call.ts'
+import { statusOf, textOf } from './cloud-call.ts'
 
 /** One attempt at a call, retries counted apart. */
 export interface AwsCall {
@@ -84,7 +84,7 @@ export const observingAttempts =
       report(statusOf(result.output), null)
       return result
     } catch (error) {
-      report(statusOf(error), error instanceof Error ? error.name : 'Unknown')
+      report(statusOf(error), error instanceof Error ? textOf(error.name) : 'Unknown')
       throw error
     }
   }

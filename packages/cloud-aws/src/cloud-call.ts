@@ -18,7 +18,7 @@ export async function cloudCall<Answer>(
 function toCloudError(action: string, error: unknown): CloudError {
   if (error instanceof CloudError) return error
   const code = codeOf(error)
-  const message = error instanceof Error ? firstLine(error.message) : String(error)
+  const message = error instanceof Error ? firstLine(textOf(error.message)) : String(error)
   return new CloudError(classifyAwsCode(code, statusOf(error)), { code, action, message, cause: error })
 }
 
@@ -26,9 +26,12 @@ function toCloudError(action: string, error: unknown): CloudError {
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'Unknown'
   if (error instanceof GivenUp) return error.late ? 'TimeoutError' : 'AbortError'
-  if (error.name !== 'Error') return error.name
+  if (error.name !== 'Error') return textOf(error.name)
   return 'code' in error && typeof error.code === 'string' ? error.code : 'Unknown'
 }
+
+/** The SDK takes name and message of an error from the answer as they are there, and that may be no text. */
+export const textOf = (said: unknown): string => (typeof said === 'string' ? said : 'Unknown')
 
 const firstLine = (text: string) => text.split('\n')[0] ?? ''
 

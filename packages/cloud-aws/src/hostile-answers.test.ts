@@ -4,7 +4,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { awsCompute } from './aws-compute.ts'
 import { awsMetrics } from './aws-metrics.ts'
-import { instanceXml, pageXml } from './testing/ec2-answers.ts'
+import { errorXml, instanceXml, pageXml } from './testing/ec2-answers.ts'
 import { type Answer, rawEndpoint, scriptedEndpoint } from './testing/scripted-endpoint.ts'
 
 const REGION = 'us-east-1'
@@ -169,6 +169,18 @@ function endlessly(socket: Socket, first: string, more: string): void {
   }
   goOn()
 }
+
+describe('an error in an answer of EC2', () => {
+  it.each([
+    ['two codes', errorXml('AuthFailure</Code><Code>AuthFailure'), 'Unknown'],
+    ['a code that is a list', errorXml('<item>AuthFailure</item>'), 'TypeError'],
+    ['a message that is a list', errorXml('AuthFailure', '<item>no</item>'), 'AuthFailure'],
+    ['two messages', errorXml('AuthFailure', 'no</Message><Message>never'), 'AuthFailure'],
+  ])('is a CloudError all the same with %s', async (_name, body, code) => {
+    const clients = await serviceThatAnswers({ status: 400, body })
+    await expect(clients.ec2()).rejects.toMatchObject({ name: 'CloudError', code })
+  })
+})
 
 describe('a machine in an answer of EC2', () => {
   const answered = (machine: string) =>

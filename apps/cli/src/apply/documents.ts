@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { CreateTemplate } from '@lcm/contract/fleet-bodies'
 import { CreateDefinition } from '@lcm/contract/lablet-bodies'
@@ -8,6 +8,8 @@ import { judgeLabFile } from '@lcm/domain/lablet/lab-file'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import { CliError, EXIT } from '../exit-code.ts'
 import { complaintsOf, isMissing } from '../schema-words.ts'
+import { readTextFile } from '../text-file.ts'
+import { yamlTrouble } from '../yaml-limits.ts'
 
 /** One thing that a file says there is to be. `given`: only what the file says, nothing that follows from defaults. */
 export type Wanted =
@@ -56,7 +58,7 @@ export async function readSources(place: string, readInput: (() => Promise<strin
 
 const sourceAt = async (file: string): Promise<Source> => ({
   name: file,
-  text: await readFile(file, 'utf8').catch(unreadable(file)),
+  text: await readTextFile(file).catch(unreadable(file)),
   folder: dirname(resolve(file)),
   path: resolve(file),
 })
@@ -80,9 +82,12 @@ export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> 
   const wrong = [...read.filter(each => typeof each === 'string'), ...repeated(wanted)]
   if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was done: mend these and repeat', wrong)
   if (wanted.length === 0)
-    throw new CliError(EXIT.failed, 'there is nothing in it: each document needs a kind and a name')
+    throw new CliError(EXIT.failed, `there is nothing in ${placeOf(sources)}: each document needs a kind and a name`)
   return wanted.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
 }
+
+const placeOf = ([first, ...others]: readonly Source[]): string =>
+  first !== undefined && others.length === 0 ? first.name : 'these files'
 
 const repeated = (wanted: readonly Wanted[]): string[] =>
   wanted
@@ -96,13 +101,26 @@ interface Parsed {
 }
 
 function parsedIn({ text }: Source): Parsed[] {
+  const trouble = yamlTrouble(text)
+  if (trouble !== null) return [{ value: null, error: trouble }]
   const documents = parseAllDocuments(text, { uniqueKeys: true })
   if (!Array.isArray(documents)) return []
   return documents.map(document => {
-    const error = document.errors[0]?.message.split('\n')[0] ?? null
-    return { value: error === null ? document.toJS() : null, error }
+    const [error] = document.errors
+    return error === undefined ? valueIn(document) : { value: null, error: firstLine(error.message) }
   })
 }
+
+/** Aliases may lead nowhere, or to more than any machine holds. */
+function valueIn(document: { toJS(): unknown }): Parsed {
+  try {
+    return { value: document.toJS(), error: null }
+  } catch (error) {
+    return { value: null, error: firstLine(error instanceof Error ? error.message : String(error)) }
+  }
+}
+
+const firstLine = (text: string): string => text.split('\n')[0] ?? ''
 
 /** They are no documents of their own, wherever they lie. */
 const topologiesNamedIn = ({ folder }: Source, documents: readonly Parsed[]): string[] =>
@@ -160,7 +178,7 @@ const without = (fields: Fields, names: readonly string[]): Fields =>
 async function withTopology({ topology_file, ...fields }: Fields, folder: string): Promise<Fields | string> {
   if (typeof topology_file === 'string') {
     const file = resolve(folder, topology_file)
-    const read = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => error)
+    const read = await readTextFile(file).catch((error: NodeJS.ErrnoException) => error)
     if (typeof read === 'string') return { ...fields, topology: read }
     return `topology_file: ${file} can't be read (${read.code}): paths begin at the folder of this file`
   }
@@ -180,8 +198,10 @@ async function asDefinition(said: Fields, place: string, folder: string): Promis
 const ERRORS_MAX = 10
 
 function topologyErrors(topology: string): string[] {
+  const trouble = yamlTrouble(topology)
+  if (trouble !== null) return [trouble]
   try {
-    const verdict = judgeLabFile(parse(topology, { uniqueKeys: false }))
+    const verdict = judgeLabFile(parse(topology, { uniqueKeys: false, logLevel: 'error' }))
     if (verdict.isGood) return []
     return verdict.issues.slice(0, ERRORS_MAX).map(({ path, message }) => `${path.join('.') || '(all)'}: ${message}`)
   } catch (error) {

@@ -223,7 +223,7 @@ it.each([
 it('needs something to read', async () => {
   const { lcm, err } = await applying('# nothing\n')
   expect(await lcm()).toBe(1)
-  expect(err()).toContain('there is nothing in it')
+  expect(err()).toContain('there is nothing in')
   expect(await run(['apply', '-f', '/nowhere'], capturedShell().shell)).toBe(1)
   expect(await run(['apply', '-f', '-'], capturedShell({ isTty: true }).shell)).toBe(2)
   expect(await run(['apply'], capturedShell().shell)).toBe(2)

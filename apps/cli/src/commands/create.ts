@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Client } from '@lcm/client/client'
 import { CreateTemplate } from '@lcm/contract/fleet-bodies'
 import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
@@ -14,6 +13,7 @@ import { printOne, type ResourceView, TEMPLATE_VIEW } from '../resource-view.ts'
 import { complaintsOf } from '../schema-words.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
+import { readTextFile } from '../text-file.ts'
 import { WORKER_SETTLING } from '../worker-wait.ts'
 import { addCreateDefinition } from './create-definition.ts'
 
@@ -159,12 +159,15 @@ async function readTemplate(file: string): Promise<BodyInput<'createTemplate'>> 
 }
 
 async function readDocument(file: string): Promise<unknown> {
-  const { parse } = await import('yaml')
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const [{ parse }, { yamlTrouble }] = await Promise.all([import('yaml'), import('../yaml-limits.ts')])
+  const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): give a YAML or JSON file with -f`)
   })
+  const trouble = yamlTrouble(text)
+  if (trouble !== null)
+    throw new CliError(EXIT.failed, `${file} can't be taken (${trouble}): give a simpler one with -f`)
   try {
-    return parse(text)
+    return parse(text, { logLevel: 'error' })
   } catch (error) {
     const [what] = String(error).split('\n')
     throw new CliError(EXIT.failed, `${file} is neither YAML nor JSON: ${what}`)

@@ -7,6 +7,7 @@ import { findTemplate } from '../find.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
+import { yamlTrouble } from '../yaml-limits.ts'
 
 interface EditTemplateOptions {
   readonly file: string
@@ -48,14 +49,21 @@ function named(source: Source, name: string): Source {
   if (typeof fields !== 'object' || fields === null) return source
   const said = 'name' in fields ? fields.name : name
   if (said !== name)
-    throw new CliError(EXIT.usage, `${source.name} is about template ${String(said)}, not ${name}: name that one`)
+    throw new CliError(EXIT.usage, `${source.name} is about template ${shortened(said)}, not ${name}: name that one`)
   return { ...source, text: JSON.stringify({ ...fields, kind: 'Template', name }) }
 }
 
+const NAME_SHOWN_MAX = 60
+
+const shortened = (said: unknown): string => String(said).slice(0, NAME_SHOWN_MAX)
+
 /** Null where it is no single YAML document: whoever reads it next says why. */
 function fieldsIn(text: string): unknown {
+  if (yamlTrouble(text) !== null) return null
   try {
-    return parse(text)
+    const fields: unknown = parse(text, { logLevel: 'error' })
+    // What holds itself can not be written down.
+    return JSON.parse(JSON.stringify(fields))
   } catch {
     return null
   }

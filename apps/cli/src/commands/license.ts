@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Client } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
@@ -9,6 +8,7 @@ import { secretLine } from '../keyboard.ts'
 import { licenseSettling, type Operation } from '../license-wait.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
+import { readTextFile } from '../text-file.ts'
 
 interface RegisterOptions extends SettleOptions {
   readonly product?: string
@@ -73,7 +73,7 @@ async function readToken({ tokenFile }: RegisterOptions, worker: Worker, invoked
 }
 
 const tokenIn = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  readTextFile(file).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): give a file with the token alone`)
   })
 

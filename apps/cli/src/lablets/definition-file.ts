@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { CliError, EXIT } from '../exit-code.ts'
+import { readTextFile } from '../text-file.ts'
 
 /** Where a topology comes from: a file that is sent along, or an address that it is fetched from. */
 export interface TopologyOptions {
@@ -25,6 +25,6 @@ async function readTopology(file: string): Promise<string> {
 }
 
 const readText = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  readTextFile(file).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): give the YAML of a lab with --file`)
   })

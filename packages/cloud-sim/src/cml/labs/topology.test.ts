@@ -41,6 +41,10 @@ describe('a topology', () => {
     ['broken YAML', 'lab: [', /not valid YAML/],
     ['plain words', 'hello', /mapping/],
     ['nothing', '', /mapping/],
+    ['lists that never end', '['.repeat(100_000), /nested too deeply/],
+    ['lists within lists', `a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`, /nested too deeply/],
+    ['dashes within dashes', `${'- '.repeat(20_000)}x`, /nested too deeply/],
+    ['JSON that nests', `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`, /extra_forbidden|nested|missing/],
   ])('is refused with %s', (_name, source, words) => {
     expect(refused(source)).toMatch(words)
   })

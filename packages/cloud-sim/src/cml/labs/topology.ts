@@ -1,4 +1,4 @@
-import { parse } from 'yaml'
+import { Lexer, Parser, parse } from 'yaml'
 import { CmlRefusal } from '../exchange.ts'
 import {
   anyObject,
@@ -164,7 +164,19 @@ function documentIn(source: string): unknown {
   }
 }
 
+/** What nests without end takes all of the stack, and then the process with it. */
+const DEPTH_MAX = 100
+
+function refuseEndless(source: string): void {
+  const parser = new Parser()
+  for (const word of new Lexer().lex(source)) {
+    Array.from(parser.next(word))
+    if (parser.stack.length > DEPTH_MAX) throw new CmlRefusal(400, 'Topology is not valid YAML: nested too deeply')
+  }
+}
+
 function yamlIn(source: string): unknown {
+  refuseEndless(source)
   let found: unknown
   try {
     found = parse(source, { logLevel: 'error' })

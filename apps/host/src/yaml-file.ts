@@ -1,0 +1,37 @@
+import { readFileSync, statSync } from 'node:fs'
+import { Lexer, Parser, parse } from 'yaml'
+
+/** More than anybody writes by hand. */
+const BYTES_MAX = 1024 * 1024
+/** What nests without end takes all of the stack, and then the process with it. */
+const DEPTH_MAX = 100
+/** Lists and maps in brackets take longer to understand than anything else of their length. */
+const BRACKETS_MAX = 5_000
+
+/** What a YAML file of the operator says. Throws, with what is wrong, where it is no such file or means harm. */
+export function readYamlFile(path: string): unknown {
+  if (statSync(path).size > BYTES_MAX) throw new Error(`it is larger than ${BYTES_MAX} bytes`)
+  const text = textOf(readFileSync(path))
+  refuseEndless(text)
+  return parse(text, { logLevel: 'error' })
+}
+
+function refuseEndless(text: string): void {
+  const parser = new Parser()
+  let brackets = 0
+  for (const word of new Lexer().lex(text)) {
+    Array.from(parser.next(word))
+    if (word === '[' || word === '{') brackets += 1
+    if (parser.stack.length > DEPTH_MAX) throw new Error('it is nested too deeply')
+    if (brackets > BRACKETS_MAX) throw new Error(`it has more than ${BRACKETS_MAX} brackets`)
+  }
+}
+
+/** Characters that can not be read would otherwise become others, without a word. */
+function textOf(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Error('it is no text in UTF-8')
+  }
+}

@@ -1,0 +1,126 @@
+import { parseArgs } from 'node:util'
+import type { RunSize } from '../acts/plan.ts'
+
+/** What somebody who starts the simulation wants of it. */
+export type Wish =
+  | { readonly what: 'runs'; readonly from: number; readonly count: number; readonly size: RunSize }
+  | { readonly what: 'replay'; readonly file: string }
+  | { readonly what: 'mutants'; readonly names: readonly string[] }
+  | { readonly what: 'crashes'; readonly seeds: number }
+
+/** Its message is for whoever typed the options. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+const USAGE = `usage: npm run sim -- one of
+  --seed N [--hours H] [--workers W]
+  --runs K [--from N] [--hours H] [--workers W]
+  --replay FILE
+  --mutants [NAME ...]
+  --crashes N`
+
+const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
+const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
+
+const KINDS = ['seed', 'runs', 'replay', 'mutants', 'crashes'] as const
+/** Which of them a size, a first seed or names belong to. */
+const SIZED: readonly string[] = ['seed', 'runs']
+
+/** Reads the options, or says in one sentence what is wrong with them. `known`: the names of all mutants. */
+export function wishOf(args: readonly string[], known: readonly string[]): Wish {
+  const { values, positionals } = parsed(args)
+  const kinds = KINDS.filter(kind => values[kind] !== undefined)
+  const [kind] = kinds
+  if (kind === undefined) throw refused(`say what to simulate: one of ${withDashes(KINDS)}`)
+  if (kinds.length > 1) throw refused(`${withDashes(kinds)} can not be had together`)
+  const misplaced = [
+    ...(SIZED.includes(kind) ? [] : (['hours', 'workers'] as const)),
+    ...(kind === 'runs' ? [] : (['from'] as const)),
+  ].find(name => values[name] !== undefined)
+  if (misplaced !== undefined) throw refused(`--${misplaced} means nothing with --${kind}`)
+  if (kind !== 'mutants' && positionals.length > 0)
+    throw refused(`${positionals.join(' ')} means nothing with --${kind}`)
+  switch (kind) {
+    case 'seed':
+      return { what: 'runs', from: whole('seed', values.seed, 0), count: 1, size: sizeOf(values) }
+    case 'runs':
+      return {
+        what: 'runs',
+        from: whole('from', values.from ?? '1', 0),
+        count: whole('runs', values.runs, 1),
+        size: sizeOf(values),
+      }
+    case 'replay':
+      return { what: 'replay', file: values.replay ?? '' }
+    case 'mutants':
+      return { what: 'mutants', names: knownOnly(positionals, known) }
+    case 'crashes':
+      return { what: 'crashes', seeds: whole('crashes', values.crashes, 1) }
+  }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: withValues(args),
+      allowPositionals: true,
+      options: {
+        seed: { type: 'string' },
+        runs: { type: 'string' },
+        from: { type: 'string' },
+        hours: { type: 'string' },
+        workers: { type: 'string' },
+        replay: { type: 'string' },
+        mutants: { type: 'boolean' },
+        crashes: { type: 'string' },
+      },
+    })
+  } catch (error) {
+    throw refused(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** A number below 0 is the value of the option before it, and no option of its own. */
+const withValues = (args: readonly string[]): string[] =>
+  args.flatMap((arg, at) => {
+    if (isNegative(arg) && args[at - 1]?.startsWith('--')) return []
+    const next = args[at + 1]
+    return [next !== undefined && arg.startsWith('--') && isNegative(next) ? `${arg}=${next}` : arg]
+  })
+
+const isNegative = (arg: string): boolean => /^-[\d.]/.test(arg)
+
+/** Without a size it is a brisk one of half an hour with three workers. */
+function sizeOf({ hours, workers }: { readonly hours?: string; readonly workers?: string }): RunSize {
+  if (hours === undefined && workers === undefined) return BRISK
+  return {
+    ...LONG,
+    ...(hours === undefined ? {} : { hours: positive('hours', hours) }),
+    ...(workers === undefined ? {} : { workers: whole('workers', workers, 1) }),
+  }
+}
+
+function whole(name: string, text = '', atLeast: number): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= atLeast) return number
+  throw refused(`--${name} takes a whole number from ${atLeast}, and not ${JSON.stringify(text)}`)
+}
+
+function positive(name: string, text: string): number {
+  const number = Number(text)
+  if (/^\d+(\.\d+)?$/.test(text) && Number.isFinite(number) && number > 0) return number
+  throw refused(`--${name} takes a number above 0, and not ${JSON.stringify(text)}`)
+}
+
+function knownOnly(names: readonly string[], known: readonly string[]): readonly string[] {
+  const stranger = names.find(name => !known.includes(name))
+  if (stranger === undefined) return names
+  throw refused(
+    `there is no mutant ${JSON.stringify(stranger)}; there is ${known.map(name => JSON.stringify(name)).join(', ')}`,
+  )
+}
+
+const withDashes = (names: readonly string[]): string => names.map(name => `--${name}`).join(', ')
+
+const refused = (words: string): UsageError => new UsageError(`sim: ${words.replace(/\.$/, '')}.\n${USAGE}`)

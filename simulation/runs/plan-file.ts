@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { ACTS } from '../acts/act.ts'
+import type { Plan } from '../acts/plan.ts'
+import { UsageError } from './options.ts'
+
+/** The plan that a failing run has written to this file. */
+export function planIn(file: string): Plan {
+  const value = jsonIn(file)
+  if (isPlan(value)) return value
+  throw notOurs(file, 'it is no plan')
+}
+
+function jsonIn(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw notOurs(file, error instanceof SyntaxError ? 'it is no JSON' : String((error as NodeJS.ErrnoException).code))
+  }
+}
+
+const notOurs = (file: string, why: string): UsageError =>
+  new UsageError(`sim: ${file} can't be replayed (${why}): give --replay the file that a failing run has written.`)
+
+function isPlan(value: unknown): value is Plan {
+  const { seed, size, acts } = fieldsOf(value)
+  const { workers, hours, pace } = fieldsOf(size)
+  const isSized = isNumber(workers) && isNumber(hours) && (pace === 'brisk' || pace === 'long')
+  return isNumber(seed) && isSized && Array.isArray(acts) && acts.every(isAct)
+}
+
+function isAct(value: unknown): boolean {
+  const { act, atMs, who, much, forMs } = fieldsOf(value)
+  return typeof act === 'string' && Object.hasOwn(ACTS, act) && [atMs, who, much, forMs].every(isNumber)
+}
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {}
+
+const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value)
