@@ -65,6 +65,15 @@ describe('a quota that is used up', () => {
     expect(troubles.problems()).toEqual([])
   })
 
+  it('is asked for again in time though the clock is set back meanwhile', async () => {
+    failure = error('quota', 'VcpuLimitExceeded')
+    await failed(launch())
+    clock.jumpWallClock(-60 * MINUTE_MS)
+    await clock.advance(5 * MINUTE_MS)
+    await failed(launch())
+    expect(sent).toHaveLength(2)
+  })
+
   it('is asked for again after 5, 10 and 15 minutes; nothing is sent between', async () => {
     failure = error('quota', 'VcpuLimitExceeded')
     for (let minute = 0; minute < 60; minute += 1) {

@@ -33,6 +33,7 @@ interface Trouble {
   readonly error: CloudError
   /** What was asked for, such as `RunInstances of m5zn.metal in us-east-1`. */
   readonly what: string
+  /** By the wall clock, for people; the others are monotonic, since that one may be set back. */
   readonly sinceMs: number
   readonly pauseMs: number
   readonly untilMs: number
@@ -71,13 +72,13 @@ function refusalsBy(clock: Clock): Refusals {
   function remember(subject: Subject, error: CloudError, pauses: { first: number; last: number }): void {
     const key = error.errorClass === 'quota' ? quotaKey(subject) : authKey(subject)
     const before = troubles.get(key)
-    const nowMs = clock.now()
+    const nowMs = clock.monotonic()
     // Whoever was under way when the pause began says nothing new.
     if (before !== undefined && nowMs < before.untilMs) return
     const pauseMs = before === undefined ? pauses.first : Math.min(2 * before.pauseMs, pauses.last)
     const untilMs = nowMs + pauseMs
     const what = `${error.action}${subject.type === undefined ? '' : ` of ${subject.type}`} in ${subject.region}`
-    const sinceMs = before?.sinceMs ?? nowMs
+    const sinceMs = before?.sinceMs ?? clock.now()
     troubles.set(key, { error, what, sinceMs, pauseMs, untilMs, forgottenMs: untilMs + pauses.last })
   }
 
@@ -91,17 +92,17 @@ function refusalsBy(clock: Clock): Refusals {
   return {
     of(subject) {
       const paused = keysOf(subject).flatMap(key => troubles.get(key) ?? [])
-      return paused.find(({ untilMs }) => clock.now() < untilMs)?.error ?? null
+      return paused.find(({ untilMs }) => clock.monotonic() < untilMs)?.error ?? null
     },
     heard,
     problems() {
-      for (const [key, { forgottenMs }] of [...troubles]) if (clock.now() >= forgottenMs) troubles.delete(key)
+      for (const [key, { forgottenMs }] of [...troubles]) if (clock.monotonic() >= forgottenMs) troubles.delete(key)
       const first = new Map<string, Trouble>()
       for (const trouble of troubles.values()) {
         const key = `${trouble.what} ${trouble.error.code}`
         if (!first.has(key)) first.set(key, trouble)
       }
-      return [...first.values()].map(sentenceOf)
+      return [...first.values()].map(trouble => sentenceOf(trouble, clock))
     },
     clear: () => troubles.clear(),
   }
@@ -152,7 +153,8 @@ const authKey = (subject: Subject): string => `${placeOf(subject)}${subject.id ?
 const quotaKey = (subject: Subject): string => `${placeOf(subject)}${subject.type ?? subject.id ?? ''}`
 const keysOf = (subject: Subject): readonly string[] => [authKey(subject), quotaKey(subject)]
 
-function sentenceOf({ what, error, sinceMs, untilMs }: Trouble): string {
+function sentenceOf({ what, error, sinceMs, untilMs }: Trouble, clock: Clock): string {
   const said = error.message.replace(`${error.action}: `, '').slice(0, WORDS_MAX).replace(/\.+$/, '')
-  return `AWS refuses ${what} since ${toInstant(sinceMs)}: ${said}; asked again at ${toInstant(untilMs)}`
+  const again = toInstant(clock.now() + untilMs - clock.monotonic())
+  return `AWS refuses ${what} since ${toInstant(sinceMs)}: ${said}; asked again at ${again}`
 }

@@ -33,13 +33,13 @@ const NO_TURN_MS = 5_000
 /** Seeds: LabRecordReconciler, its scan. It only puts on record what it sees, and gives back room that nobody uses. */
 export function labScan(parts: LabScanParts): Reconciliation {
   const { client, config, clock, logger, meter } = parts
-  /** By worker: when its labs were last listed, and in which term. */
+  /** By worker: when its labs were last listed, by a clock that nobody sets back, and in which term. */
   const scanned = new Map<string, { readonly epoch: number; readonly atMs: number }>()
   const isDue = (worker: Worker): boolean => {
     if (!canServeLabs(worker)) return false
     const last = scanned.get(worker.id)
     if (last === undefined) return true
-    return worker.labs_refresh_requested_at !== null || clock.now() - last.atMs >= config.labScanIntervalMs
+    return worker.labs_refresh_requested_at !== null || clock.monotonic() - last.atMs >= config.labScanIntervalMs
   }
   return reconciliationHostedService<Worker>(
     {
@@ -50,12 +50,12 @@ export function labScan(parts: LabScanParts): Reconciliation {
       async reconcile(worker, context) {
         if (!canServeLabs(worker)) return success('it does not serve')
         const last = scanned.get(worker.id)
-        const waitMs = last?.epoch === context.epoch ? last.atMs + APART_MS - clock.now() : 0
+        const waitMs = last?.epoch === context.epoch ? last.atMs + APART_MS - clock.monotonic() : 0
         if (waitMs > 0) return requeue('its labs were listed just now', waitMs)
         const scanning = parts.turns.tryWith(worker.id, () => scan(parts, worker, context))
         if (scanning === null) return requeue('others talk to its CML', NO_TURN_MS)
         const result = await scanning
-        if (result.status === 'SUCCESS') scanned.set(worker.id, { epoch: context.epoch, atMs: clock.now() })
+        if (result.status === 'SUCCESS') scanned.set(worker.id, { epoch: context.epoch, atMs: clock.monotonic() })
         return result
       },
     },
