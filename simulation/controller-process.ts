@@ -9,6 +9,7 @@ import type { LocalCoordination } from '@lcm/coordination/local'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { type Election, type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import { apiClock } from '@lcm/service/api-clock'
 import type { Controller } from '@lcm/service/controller'
 import { decisionLog } from '@lcm/service/decision-log'
 import { registeredElection } from '@lcm/service/registered-election'
@@ -35,7 +36,7 @@ export interface Surroundings {
   readonly cml: CmlSystem
   readonly metrics: MachineMetrics
   readonly settings: Settings
-  clockOf(clock: Clock): Clock
+  clockOf(clock: Clock, own: Clock): Clock
   elect(election: Election): Election
   run(service: HostedService): () => void
 }
@@ -43,6 +44,8 @@ export interface Surroundings {
 /** A process of a controller. */
 export interface ControllerProcess extends Pick<Controller, 'plan' | 'stats'> {
   readonly instanceId: string
+  /** Whether this is the process that has that life. */
+  lives(life: Life): boolean
   /** Dies at once, as by kill -9. */
   kill(): void
   /** Sleeps as by SIGSTOP until it is woken. */
@@ -52,13 +55,26 @@ export interface ControllerProcess extends Pick<Controller, 'plan' | 'stats'> {
   jumpClock(ms: number): void
 }
 
-export function startController(instanceId: string, around: Surroundings): ControllerProcess {
+/** Which process it is, and by how much the clock of its machine is wrong. */
+export interface Started {
+  readonly instanceId: string
+  readonly aheadMs?: number
+}
+
+/** As `serve` gives it to a controller: time is the API's, told with each of its answers. */
+export function heardClock({ clock: own }: Life, clockOf: Surroundings['clockOf']) {
+  const { clock, hearing } = apiClock(own)
+  return { clock: clockOf(clock, own), hearing }
+}
+
+export function startController({ instanceId, aheadMs = 0 }: Started, around: Surroundings): ControllerProcess {
   const { coordination, token } = around
   const life = around.calls.life()
-  const clock = around.clockOf(life.clock)
+  life.jump(aheadMs)
+  const { clock, hearing } = heardClock(life, around.clockOf)
   const logger = silentLogger
-  const client = apiClient(life.watch(callName, traced(around.dispatch, around.time)), { token })
-  const decisions = decisionLog({ client: apiClient(around.dispatch, { token }), clock, logger, instanceId })
+  const client = apiClient(hearing(life.watch(callName, traced(around.dispatch, around.time))), { token })
+  const decisions = decisionLog({ client: apiClient(hearing(around.dispatch), { token }), clock, logger, instanceId })
   const election = around.elect(life.electing(coordination.election('worker-controller', instanceId)))
   const led = ledMachines({
     compute: life.watchAll('ec2', around.compute),
@@ -101,6 +117,7 @@ export function processOf(controller: Controller, running: Running): ControllerP
   const abandoned = [controller.service, running.beside].map(run)
   return {
     instanceId,
+    lives: each => each === life,
     plan: controller.plan,
     stats: controller.stats,
     freeze: life.freeze,

@@ -7,6 +7,7 @@ import { simCmlSystem } from '@lcm/cloud-sim/cml-system'
 import { simCompute } from '@lcm/cloud-sim/compute'
 import { faultyCompute } from '@lcm/cloud-sim/faulty-compute'
 import type { SimModel } from '@lcm/cloud-sim/model'
+import type { TroubleParts } from './faults/trouble.ts'
 
 /** What can be done to the ways between LCM and the cloud. */
 export interface Ways {
@@ -33,11 +34,12 @@ export function computeOver(cloud: SimModel, ways: Ways): Compute {
 }
 
 /** CML as a controller meets it. */
-export function cmlOver(cloud: SimModel, ways: Ways): CmlSystem {
+export function cmlOver(cloud: SimModel, ways: Ways, troubles: TroubleParts): CmlSystem {
   const cml = simCmlSystem(cloud)
-  const reaching = overWays(ways)
+  const reaching = overWays(ways, troubles)
   return {
-    probe: async (...asked) => (ways.isCmlCut ? NOBODY : cml.probe(...asked)),
+    // It never rejects.
+    probe: (...asked) => reaching(cml.probe)(...asked).catch(() => NOBODY),
     stats: reaching(cml.stats),
     health: reaching(cml.health),
     nodeDefinitions: reaching(cml.nodeDefinitions),
@@ -49,9 +51,9 @@ export function cmlOver(cloud: SimModel, ways: Ways): CmlSystem {
 }
 
 /** Labs as a controller meets them. */
-export function labsOver(cloud: SimModel, ways: Ways): CmlLabs {
+export function labsOver(cloud: SimModel, ways: Ways, troubles: TroubleParts): CmlLabs {
   const labs = simCmlLabs(cloud)
-  const reaching = overWays(ways)
+  const reaching = overWays(ways, troubles)
   return {
     list: reaching(labs.list),
     get: reaching(labs.get),
@@ -67,13 +69,25 @@ export function labsOver(cloud: SimModel, ways: Ways): CmlLabs {
   }
 }
 
+const CML_DELAY_MS_MAX = 10_000
+
+/** A call may be refused or late on its way there, and its answer may be lost on its way back. */
 const overWays =
-  (ways: Ways) =>
+  (ways: Ways, { trouble, random, clock }: TroubleParts) =>
   <A extends readonly unknown[], R>(call: (...asked: A) => Promise<R>) =>
   async (...asked: A): Promise<R> => {
     if (ways.isCmlCut) throw cut()
-    return call(...asked)
+    if (trouble.cmlRate === 0 || random.float() >= trouble.cmlRate) return call(...asked)
+    trouble.struck += 1
+    const fate = random.int(4)
+    if (fate === 0) throw broken('500', 'internal server error')
+    if (fate === 1) await clock.sleep(random.int(CML_DELAY_MS_MAX), asked.find(isSignal))
+    const answer = await call(...asked)
+    if (fate > 1) throw broken('ECONNRESET', 'the answer was lost on its way')
+    return answer
   }
+const isSignal = (given: unknown): given is AbortSignal => given instanceof AbortSignal
 
 const NOBODY = { stage: 'NOTHING', version: null, certificate_sha256: null, detail: 'connection refused' } as const
-const cut = () => new CloudError('transient', { code: 'ECONNREFUSED', action: 'CML', message: 'connection refused' })
+const broken = (code: string, message: string) => new CloudError('transient', { code, action: 'CML', message })
+const cut = () => broken('ECONNREFUSED', 'connection refused')

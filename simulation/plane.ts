@@ -23,16 +23,17 @@ export interface PlaneParts {
   readonly store: Store
   readonly changeKeys: ChangeKeys
   readonly templates: readonly WorkerTemplateSpec[]
+  readonly secretKey: Uint8Array
 }
 
 /** The API without its sockets, with everybody who may ask it. */
-export async function openPlane({ time, store, changeKeys, templates }: PlaneParts): Promise<ControlPlane> {
+export async function openPlane({ time, store, changeKeys, templates, secretKey }: PlaneParts): Promise<ControlPlane> {
   const plane = controlPlane({
     store,
     changeKeys,
     clock: time.clock,
     randomBytes: size => time.random.bytes(size),
-    secretKey: time.random.bytes(32),
+    secretKey,
     config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], settings: {} },
     log: silentLogger,
     process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '' },

@@ -25,26 +25,27 @@ export interface PortCalls {
   readonly made: number
   /** The names of the calls so far, in order. */
   readonly names: readonly string[]
-  /** Does `act` before or after that call. What it does may end the life that makes the call, or put it to sleep. */
-  crashAt(call: number, when: When, act: () => void): void
+  /** Does `act` before or after that call, to whoever makes it: it may end that life, or put it to sleep. */
+  crashAt(call: number, when: When, act: (caller: Life) => void): void
 }
 
 interface Plan {
   readonly call: number
   readonly when: When
-  readonly act: () => void
+  readonly act: (caller: Life) => void
 }
 
 export function portCalls(time: VirtualTime): PortCalls {
   const names: string[] = []
-  let plan: Plan | null = null
+  let plans: readonly Plan[] = []
 
-  function strikes(call: number, when: When): void {
-    if (plan?.call !== call || plan.when !== when) return
-    const { act } = plan
-    plan = null
+  function strikes(call: number, when: When, caller: Life): void {
+    if (plans.length === 0) return
+    const due = plans.filter(plan => plan.call === call && plan.when === when)
+    if (due.length === 0) return
+    plans = plans.filter(plan => !due.includes(plan))
     time.trace(`strikes ${when} call ${call} ${names[call]}`)
-    act()
+    for (const { act } of due) act(caller)
   }
 
   function life(): Life {
@@ -57,18 +58,18 @@ export function portCalls(time: VirtualTime): PortCalls {
       return async (...args: A): Promise<R> => {
         if (!alive) return never()
         const index = names.push(nameOf(...args)) - 1
-        strikes(index, 'before')
+        strikes(index, 'before', own)
         await asleep.awake()
         if (!alive) return never()
         const answer = await settled(call(...args))
-        strikes(index, 'after')
+        strikes(index, 'after', own)
         await asleep.awake()
         if (!alive) return never()
         if ('error' in answer) throw answer.error
         return answer.value
       }
     }
-    return {
+    const own: Life = {
       ...asleep,
       watch,
       watchAll(port, methods) {
@@ -82,6 +83,7 @@ export function portCalls(time: VirtualTime): PortCalls {
         alive = false
       },
     }
+    return own
   }
 
   return {
@@ -91,7 +93,7 @@ export function portCalls(time: VirtualTime): PortCalls {
     },
     names,
     crashAt(call, when, act) {
-      plan = { call, when, act }
+      plans = [...plans, { call, when, act }]
     },
   }
 }

@@ -13,8 +13,8 @@ import { overbought } from './purchase-invariant.ts'
 
 const MINUTE_MS = 60_000
 const STEP_MS = 60_000
-/** A clock may be wrong by so much. */
-const CLOCK_MS_MAX = 6 * MINUTE_MS
+/** A controller's clock may be ahead of the API's by so much before an answer puts it right. */
+const CLOCK_MS_MAX = 3_000
 /** News of a write takes a moment, and so does an end that goes on under a new leader. */
 const TOLD_MS_MAX = 5_000
 /** The API's own net for sessions that nobody ended. */

@@ -12,7 +12,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import { decisionLog } from '@lcm/service/decision-log'
 import { registeredElection } from '@lcm/service/registered-election'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
-import { type ControllerProcess, callName, processOf, traced } from './controller-process.ts'
+import { type ControllerProcess, callName, heardClock, processOf, traced } from './controller-process.ts'
 import type { Settings } from './paces.ts'
 import { type Life, type PortCalls, portCalls } from './port-calls.ts'
 
@@ -21,7 +21,7 @@ export type SessionService = (typeof SESSION_SERVICES)[number]
 
 /** The two controllers of sessions, each with port calls of its own, so that each can be crashed at its own. */
 export interface SessionProcesses {
-  start(service: SessionService, instanceId: string): ControllerProcess
+  start(service: SessionService, instanceId: string, aheadMs?: number): ControllerProcess
   readonly calls: Readonly<Record<SessionService, PortCalls>>
 }
 
@@ -33,7 +33,7 @@ export interface SessionSurroundings {
   dispatch(by: string, service: SessionService): Dispatch
   readonly settings: Settings
   elect(election: Election): Election
-  clockOf(clock: Clock): Clock
+  clockOf(clock: Clock, own: Clock): Clock
   run(service: HostedService): () => void
 }
 
@@ -41,8 +41,9 @@ export function sessionProcesses(around: SessionSurroundings): SessionProcesses 
   const calls = { 'resource-scheduler': portCalls(around.time), 'lablet-controller': portCalls(around.time) }
   return {
     calls,
-    start(service, instanceId) {
+    start(service, instanceId, aheadMs = 0) {
       const life = calls[service].life()
+      life.jump(aheadMs)
       const { settings } = around
       const shared = partsOf(around, life, { service, instanceId })
       const controller =
@@ -71,11 +72,11 @@ interface Named {
 /** What both are given, so that it can be cut off. */
 function partsOf({ time, coordination, tokens, ...around }: SessionSurroundings, life: Life, named: Named) {
   const { service, instanceId } = named
-  const clock = around.clockOf(life.clock)
+  const { clock, hearing } = heardClock(life, around.clockOf)
   const logger = silentLogger
   const token = service === 'resource-scheduler' ? tokens.scheduler : tokens.lablets
   const dispatch = around.dispatch(instanceId, service)
-  const client = apiClient(life.watch(sessionCallName, traced(dispatch, time)), { token })
+  const client = apiClient(hearing(life.watch(sessionCallName, traced(dispatch, time))), { token })
   const election = around.elect(life.electing(coordination.election(service, instanceId)))
   return {
     client,
@@ -83,7 +84,7 @@ function partsOf({ time, coordination, tokens, ...around }: SessionSurroundings,
     logger,
     meter: silentMeter,
     election: registeredElection({ election, service, client, clock, logger }),
-    decisions: decisionLog({ client: apiClient(dispatch, { token }), clock, logger, instanceId }),
+    decisions: decisionLog({ client: apiClient(hearing(dispatch), { token }), clock, logger, instanceId }),
     changeKeys: {
       ...coordination.changeKeys,
       source: (prefix: string) => life.watching(coordination.changeKeys.source(prefix)),

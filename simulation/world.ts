@@ -19,6 +19,9 @@ import type { Store } from '@lcm/store/store'
 import { type SeededRandom, seededRandom } from '@lcm/testkit/seeded-random'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
 import { type ControllerProcess, FLEET, startController } from './controller-process.ts'
+import { dated } from './faults/dated.ts'
+import { repeating } from './faults/repeating.ts'
+import { type RestartingApi, restartingApi } from './faults/restarting-api.ts'
 import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from './faults/trouble.ts'
 import { type Following, followAll, openFollowing } from './following.ts'
 import { secretless } from './invariants/secrets.ts'
@@ -54,7 +57,8 @@ export interface Spoilt {
   labs?(labs: CmlLabs): CmlLabs
   election?(election: Election): Election
   changeKeys?(keys: ChangeKeys): ChangeKeys
-  clock?(clock: Clock): Clock
+  /** The clock that a controller goes by, which is the API's, and that of its own machine. */
+  clock?(clock: Clock, own: Clock): Clock
   store?(store: Store): Store
   /** What a controller asks of the API. */
   asking?(dispatch: Dispatch, service: string): Dispatch
@@ -68,6 +72,7 @@ export interface World extends Pick<Passing, 'runFor' | 'untilTrue' | 'failure'>
   readonly time: VirtualTime
   /** As an admin. */
   readonly client: Client
+  readonly api: RestartingApi
   learner(name: LearnerName): Client
   /** As the service that asks for more workers. */
   readonly scheduler: Client
@@ -88,7 +93,7 @@ export interface World extends Pick<Passing, 'runFor' | 'untilTrue' | 'failure'>
   newsCount(): number
   /** Somebody uses the CML server on that machine. */
   noteUse(machine: string): void
-  startController(instanceId: string): ControllerProcess
+  startController(instanceId: string, aheadMs?: number): ControllerProcess
   worker(id: string): Promise<Worker>
   session(id: string): Promise<LabletSession>
   /** As last told by events. */
@@ -157,31 +162,37 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const { time, clock, cloud, ways, calls, processes, following, spoilt, troubles, settings } = ground
   const { watched, mutations, heard, sessions, rules, asWitness } = openWatch(ground, options.labsCountedMs ?? 1_000)
   const { violated } = watched
-  const local = localCoordination({ clock, firstEpoch: service => plane.nextEpoch(service) })
+  const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
   const coordination = { ...local, changeKeys: (spoilt.changeKeys ?? same)(local.changeKeys) }
   const kept = neverWrittenOver((spoilt.store ?? same)(unreliableStore(ground.store, troubles)), violated)
-  const plane = await openPlane({
+  const planeParts = { time, templates: options.templates ?? [METAL], secretKey: time.random.bytes(32) }
+  // Who follows must not miss what happens while the API is down: what is told is judged against what is there.
+  const observer = await openPlane({ ...planeParts, store: ground.store, changeKeys: local.changeKeys })
+  const api = await restartingApi({
     time,
-    store: rivalled(kept, troubles),
-    changeKeys: local.changeKeys,
-    templates: options.templates ?? [METAL],
+    run: processes.run,
+    open: mortal =>
+      openPlane({
+        ...planeParts,
+        store: mortal.store(rivalled(kept, troubles)),
+        changeKeys: mortal.changeKeys(local.changeKeys),
+      }),
   })
-  const dispatch = secretless((spoilt.api ?? same)(plane.dispatch), violated)
-  const byPeople = heard.heard(dispatch)
+  const met: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
+  const dispatch = dated(secretless((spoilt.api ?? same)(met), violated), clock)
+  const byPeople = repeating(heard.heard(unreliable(dispatch, troubles)), clock)
   const client = apiClient(byPeople, { token: TOKENS.admin })
-  // Decisions and samples for event streams are read every second, which nobody here follows.
-  for (const service of plane.services.filter(({ name }) => name !== 'live-news')) processes.run(service)
-  processes.run(followAll(client, following, [sessions.told, rules]))
+  processes.run(followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules]))
   const asked = (by: string, service: string) =>
     watched.fenced(by, (spoilt.asking ?? same)(unreliable(dispatch, troubles), service), service)
   const shared = { time, coordination, settings, run: processes.run, clockOf: spoilt.clock ?? same }
   const elect = spoilt.election ?? same
-  const labs = (spoilt.labs ?? same)(labsOver(cloud, ways))
+  const labs = (spoilt.labs ?? same)(labsOver(cloud, ways, troubles))
   const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labs, dispatch: asked })
   const going = passing(time, watched, [watched.step, sessions.step])
   const worker = (id: string) => client.call('getWorker', { params: { id } })
   return {
-    ...{ time, client, cloud, ways, calls, coordination, mutations, ...going },
+    ...{ time, client, api, cloud, ways, calls, coordination, mutations, ...going },
     ...{ store: ground.store, chance: ground.chance, trouble: ground.trouble },
     learner: name => apiClient(byPeople, { token: name }),
     scheduler: apiClient(dispatch, { token: TOKENS.scheduler }),
@@ -189,13 +200,16 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
     sessions: { ...sessions, ...following, ...controllers },
     newsCount: () => following.count(),
     noteUse: machine => void ground.usedMs.set(machine, clock.now()),
-    startController: instanceId =>
-      startController(instanceId, {
-        ...{ ...shared, calls, elect, token: TOKENS.controller, metrics: simMetrics(cloud) },
-        dispatch: asked(instanceId, 'worker-controller'),
-        compute: asWitness.compute(instanceId, (spoilt.compute ?? same)(computeOver(cloud, ways))),
-        cml: asWitness.cml(instanceId, (spoilt.cml ?? same)(cmlOver(cloud, ways))),
-      }),
+    startController: (instanceId, aheadMs = 0) =>
+      startController(
+        { instanceId, aheadMs },
+        {
+          ...{ ...shared, calls, elect, token: TOKENS.controller, metrics: simMetrics(cloud) },
+          dispatch: asked(instanceId, 'worker-controller'),
+          compute: asWitness.compute(instanceId, (spoilt.compute ?? same)(computeOver(cloud, ways))),
+          cml: asWitness.cml(instanceId, (spoilt.cml ?? same)(cmlOver(cloud, ways, troubles))),
+        },
+      ),
     worker,
     session: id => client.call('getSession', { params: { id } }),
     workers: () => [...following.workers.values()],

@@ -62,11 +62,13 @@ export const FAULT_ACTS = {
   'drop and double events': 2,
   'delay events': 1,
   'cut CML': 2,
+  'lose answers of CML': 4,
   'lose requests': 3,
+  'kill the API': 2,
+  'kill the API at a call': 4,
   'lose writes': 2,
   'turn the cloud hostile': 4,
-  // Only in stories: to draw it would make another plan of every seed.
-  'write beside us': 0,
+  'write beside us': 1,
 } as const
 
 export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...HAND_ACTS, ...FAULT_ACTS } as const

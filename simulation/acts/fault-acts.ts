@@ -1,12 +1,16 @@
+import type { NO_TROUBLE } from '../faults/trouble.ts'
 import type { Act, FAULT_ACTS } from './act.ts'
 import { CREW_SERVICES } from './crew.ts'
 import { type Perform, pick, type Stage } from './stage.ts'
 
 const CALLS_AHEAD_MAX = 40
+const STORE_CALLS_AHEAD_MAX = 300
 const REPLACED_MS_MAX = 60_000
+const API_DOWN_MS_MAX = 60_000
 const DELAY_MS_MAX = 5_000
 const ZOMBIE_MS_MAX = 30_000
-const JUMP_MS_MAX = 5 * 60_000
+/** Further than any slot is long. */
+const JUMP_MS_MAX = 2 * 3_600_000
 const TROUBLE_RATE_MAX = 0.3
 
 const serviceOf = ({ who }: Act) => pick(CREW_SERVICES, who)
@@ -17,6 +21,14 @@ const again = (share: number) => (share * 10) % 1
 const victimOf = ({ crew }: Stage, act: Act) => pick(crew.of(serviceOf(act)), again(act.who))
 const later = ({ world }: Stage, { forMs }: Act, undo: () => void) => world.time.clock.after(forMs, undo)
 
+function troubled(stage: Stage, act: Act, rate: keyof typeof NO_TROUBLE): void {
+  const { trouble } = stage.world
+  trouble[rate] = act.much * TROUBLE_RATE_MAX
+  later(stage, act, () => {
+    trouble[rate] = 0
+  })
+}
+
 /** What happens to the processes of LCM and between them. What lasts is over after its time. */
 export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   'kill a process': (stage, act) =>
@@ -26,8 +38,8 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
     const calls = stage.crew.callsOf(service)
     const when = again(act.much) < 0.5 ? 'before' : 'after'
     const call = calls.made + Math.floor(act.much * CALLS_AHEAD_MAX)
-    calls.crashAt(call, when, () =>
-      stage.crew.kill(service, stage.crew.of(service)[0], part(act.much, REPLACED_MS_MAX)),
+    calls.crashAt(call, when, caller =>
+      stage.crew.kill(service, stage.crew.whoLives(service, caller), part(act.much, REPLACED_MS_MAX)),
     )
   },
   'freeze a process'(stage, act) {
@@ -37,8 +49,8 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   'freeze a process at a call'(stage, act) {
     const service = serviceOf(act)
     const calls = stage.crew.callsOf(service)
-    calls.crashAt(calls.made + part(act.much, CALLS_AHEAD_MAX), 'after', () => {
-      const [victim] = stage.crew.of(service)
+    calls.crashAt(calls.made + part(act.much, CALLS_AHEAD_MAX), 'after', caller => {
+      const victim = stage.crew.whoLives(service, caller)
       if (victim !== undefined) stage.crew.freeze(victim, act.forMs)
       stage.world.coordination.faults.loseLease(service)
     })
@@ -47,10 +59,8 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   'lead as a zombie': (stage, act) =>
     stage.world.coordination.faults.loseLease(serviceOf(act), { noticedAfterMs: part(act.much, ZOMBIE_MS_MAX) }),
   'jump a clock'(stage, act) {
-    const victim = victimOf(stage, act)
     const jumpMs = part(2 * act.much - 1, JUMP_MS_MAX)
-    victim.jumpClock(jumpMs)
-    later(stage, act, () => victim.jumpClock(-jumpMs))
+    later(stage, act, stage.crew.jumpClock(serviceOf(act), again(act.who), jumpMs))
   },
   'break the streams': ({ world }) => world.coordination.faults.breakStreams(),
   'forget old changes': ({ world }) => world.coordination.faults.compact(),
@@ -74,24 +84,17 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
       stage.world.ways.isCmlCut = false
     })
   },
-  'lose requests'(stage, act) {
-    stage.world.trouble.apiRate = act.much * TROUBLE_RATE_MAX
-    later(stage, act, () => {
-      stage.world.trouble.apiRate = 0
-    })
-  },
-  'lose writes'(stage, act) {
-    stage.world.trouble.storeRate = act.much * TROUBLE_RATE_MAX
-    later(stage, act, () => {
-      stage.world.trouble.storeRate = 0
-    })
-  },
-  'write beside us'(stage, act) {
-    stage.world.trouble.rivalRate = act.much * TROUBLE_RATE_MAX
-    later(stage, act, () => {
-      stage.world.trouble.rivalRate = 0
-    })
-  },
+  'lose answers of CML': (stage, act) => troubled(stage, act, 'cmlRate'),
+  'lose requests': (stage, act) => troubled(stage, act, 'apiRate'),
+  'kill the API': ({ world }, act) => world.api.kill(part(act.much, API_DOWN_MS_MAX)),
+  'kill the API at a call': ({ world }, act) =>
+    world.api.killAt(
+      part(act.much, STORE_CALLS_AHEAD_MAX),
+      again(act.much) < 0.5 ? 'before' : 'after',
+      part(act.who, API_DOWN_MS_MAX),
+    ),
+  'lose writes': (stage, act) => troubled(stage, act, 'storeRate'),
+  'write beside us': (stage, act) => troubled(stage, act, 'rivalRate'),
   'turn the cloud hostile'(stage, act) {
     stage.world.cloud.faults.usePreset('hostile')
     later(stage, { ...act, forMs: 2 * act.forMs }, () => stage.world.cloud.faults.usePreset('plain'))

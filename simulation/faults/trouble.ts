@@ -6,9 +6,11 @@ import type { SeededRandom } from '@lcm/testkit/seeded-random'
 
 /** What goes wrong between the parts of LCM itself now, as the share of calls that it strikes. */
 export interface Trouble {
-  /** Requests of controllers to the API that are lost, or whose answers are lost or late. */
+  /** Requests to the API that are lost, or whose answers are lost or late. */
   apiRate: number
-  /** Writes that the store refuses, or does without being able to say so. */
+  /** Calls of CML that fail, are late, or have their effect without anybody hearing of it. */
+  cmlRate: number
+  /** Reads and writes that the store refuses; a write may have happened all the same. */
   storeRate: number
   /** Writes that another process of the API comes before: it takes the document one version further and changes nothing. */
   rivalRate: number
@@ -16,7 +18,9 @@ export interface Trouble {
   struck: number
 }
 
-export const openTrouble = (): Trouble => ({ apiRate: 0, storeRate: 0, rivalRate: 0, struck: 0 })
+export const NO_TROUBLE = { apiRate: 0, cmlRate: 0, storeRate: 0, rivalRate: 0 } as const
+
+export const openTrouble = (): Trouble => ({ ...NO_TROUBLE, struck: 0 })
 
 export interface TroubleParts {
   readonly trouble: Trouble
@@ -42,31 +46,50 @@ export function unreliable(dispatch: Dispatch, { trouble, random, clock }: Troub
 
 const REFUSALS = ['database is locked (SQLITE_BUSY)', 'disk I/O error (SQLITE_IOERR)'] as const
 
-/** The store as the API meets it. What is refused may have happened all the same: nobody was told. */
+/** Whoever writes has read several times before. */
+const READ_SHARE = 1 / 8
+
+/** The store as the API meets it. A write that is refused may have happened all the same: nobody was told. */
 export function unreliableStore(store: Store, { trouble, random }: TroubleParts): Store {
-  const strikes = () => trouble.storeRate > 0 && random.float() < trouble.storeRate
+  const strikes = (share: number) => trouble.storeRate > 0 && random.float() < share * trouble.storeRate
   const refused = () => {
     trouble.struck += 1
-    return new StoreError(`the store refused a write: ${REFUSALS[random.int(REFUSALS.length)]}`)
+    return new StoreError(`the store refused: ${REFUSALS[random.int(REFUSALS.length)]}`)
   }
   async function written<R>(write: () => Promise<R>): Promise<R> {
-    if (!strikes()) return write()
+    if (!strikes(1)) return write()
     if (random.int(2) === 0) await write()
     throw refused()
   }
+  const read =
+    <A extends readonly unknown[], R>(look: (...asked: A) => Promise<R>) =>
+    (...asked: A): Promise<R> =>
+      strikes(READ_SHARE) ? Promise.reject(refused()) : look(...asked)
+  const { journal, series, announcements } = store
   return {
     ...store,
     collection<T extends Document>(kind: Kind<T>): Collection<T> {
       const documents = store.collection(kind)
       return {
-        ...documents,
+        get: read(documents.get),
+        list: read(documents.list),
         insert: (...asked) => written(() => documents.insert(...asked)),
         replace: (...asked) => written(() => documents.replace(...asked)),
         remove: (...asked) => written(() => documents.remove(...asked)),
       }
     },
-    journal: { ...store.journal, append: entries => written(() => store.journal.append(entries)) },
-    series: { ...store.series, append: samples => written(() => store.series.append(samples)) },
+    journal: { ...journal, query: read(journal.query), append: entries => written(() => journal.append(entries)) },
+    series: {
+      ...series,
+      range: read(series.range),
+      newest: read(series.newest),
+      append: samples => written(() => series.append(samples)),
+    },
+    announcements: {
+      ...announcements,
+      pending: read(announcements.pending),
+      done: changes => written(() => announcements.done(changes)),
+    },
   }
 }
 

@@ -9,8 +9,8 @@ export interface Wishes {
   /** What is wanted in people's name, and nobody of them wanted. */
   unheardOf(worker: Worker): readonly string[]
   lastTouchedMs(workerId: string): number
-  /** What was last said of the settings, and what held before. */
-  settings(): { readonly now: SettingsPatch; readonly before: SettingsPatch; readonly changedMs: number }
+  /** The settings that hold, and everything that may have held within the last while: what was asked for, and what it replaced. */
+  settings(withinMs: number): { readonly now: SettingsPatch; readonly recent: readonly SettingsPatch[] }
 }
 
 const WISHED: Readonly<Record<string, DesiredStatus>> = { start: 'RUNNING', stop: 'STOPPED', terminate: 'TERMINATED' }
@@ -19,31 +19,42 @@ const TOUCH = /\/workers\/(w-[^/?]+)(?:\/([a-z-]+))?/
 const WISHES_KEPT = 4
 
 export function wishes(people: readonly string[], now: () => number): Wishes {
-  const wished = new Map<string, DesiredStatus[]>()
+  const wished = new Map<string, readonly DesiredStatus[]>()
   const touchedMs = new Map<string, number>()
-  let settings: ReturnType<Wishes['settings']> = { now: {}, before: {}, changedMs: Number.NEGATIVE_INFINITY }
-  const wish = (id: string, status: DesiredStatus) =>
-    wished.set(id, [...(wished.get(id) ?? ['RUNNING']), status].slice(-WISHES_KEPT))
+  const { settings, patched } = settingsSaid(now)
+
+  /** The answer takes it back, unless more was wished since. */
+  function wish(id: string, status: DesiredStatus): () => void {
+    const before = wished.get(id) ?? ['RUNNING']
+    const after = before.at(-1) === status ? before : [...before, status].slice(-WISHES_KEPT)
+    wished.set(id, after)
+    return () => void (wished.get(id) === after && wished.set(id, before))
+  }
+
   return {
-    settings: () => settings,
+    settings,
     lastTouchedMs: id => touchedMs.get(id) ?? Number.NEGATIVE_INFINITY,
     heard: dispatch => async request => {
       const [, id = '', verb = ''] = request.method === 'GET' ? [] : (TOUCH.exec(request.url) ?? [])
-      if (id !== '') touchedMs.set(id, now())
+      const touch = () => void (id !== '' && touchedMs.set(id, now()))
       const status = verb === 'drain' ? (JSON.parse(request.body ?? '{}').then ?? 'STOPPED') : WISHED[verb]
-      // Before it is answered, since its event may come sooner than the answer.
-      const before = wished.get(id)
-      if (id !== '' && status !== undefined) wish(id, status)
-      if (request.method === 'PATCH' && request.url.endsWith('/settings'))
-        settings = {
-          now: { ...settings.now, ...JSON.parse(request.body ?? '{}') },
-          before: settings.now,
-          changedMs: now(),
-        }
-      const response = await dispatch(request)
-      // Who is told no has not been heard; of a server's failure nobody knows.
-      if (response.status >= 400 && response.status < 500 && before !== undefined) wished.set(id, before)
-      return response
+      // Before it is answered, since its event may come sooner than the answer, which may never come.
+      touch()
+      const unwish = id !== '' && status !== undefined ? wish(id, status) : () => undefined
+      const isPatch = request.method === 'PATCH' && request.url.endsWith('/settings')
+      const told = isPatch ? patched(JSON.parse(request.body ?? '{}')) : () => undefined
+      try {
+        const response = await dispatch(request)
+        told(response.status < 300)
+        // Who is told no has not been heard; of a server's failure nobody knows.
+        if (response.status >= 400 && response.status < 500) unwish()
+        return response
+      } catch (error) {
+        told(false)
+        throw error
+      } finally {
+        touch()
+      }
     },
     unheardOf({ id, name, desired_by, desired_status }) {
       if (!people.includes(desired_by)) return []
@@ -51,6 +62,34 @@ export function wishes(people: readonly string[], now: () => number): Wishes {
       return known.includes(desired_status)
         ? []
         : [`${name} is wanted ${desired_status} by ${desired_by}, who never said so`]
+    },
+  }
+}
+
+interface Said {
+  readonly patch: SettingsPatch
+  untilMs: number
+}
+
+/** A change of the settings holds from some moment between the first time it is asked for and the answer. */
+function settingsSaid(now: () => number) {
+  const said: Said[] = []
+  let held: SettingsPatch = {}
+  return {
+    settings: (withinMs: number) => ({
+      now: held,
+      recent: said.filter(({ untilMs }) => now() - untilMs < withinMs).map(({ patch }) => patch),
+    }),
+    /** The answer is called when it is over, with whether it is known to hold. */
+    patched(patch: SettingsPatch): (isDone?: boolean) => void {
+      const asked = { patch, untilMs: Number.POSITIVE_INFINITY }
+      said.push(asked)
+      return isDone => {
+        asked.untilMs = now()
+        if (!isDone) return
+        said.push({ patch: held, untilMs: now() })
+        held = { ...held, ...patch }
+      }
     },
   }
 }

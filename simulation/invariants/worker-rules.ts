@@ -32,11 +32,11 @@ export interface WorkerRules {
 
 /** What must hold of one version of a worker after another. */
 export function workerRules(parts: WorkerRuleParts): WorkerRules {
-  /** The milder of what holds and what held a moment ago. */
+  /** The mildest of what holds and what may have held a moment ago. */
   function settingOf(name: 'min_workers' | 'idle_timeout_seconds'): number {
-    const { now, before, changedMs } = parts.wishes.settings()
-    const [held, last] = [now[name] ?? SETTING_DEFAULTS[name], before[name] ?? SETTING_DEFAULTS[name]]
-    return parts.now() - changedMs < NEWS_MS ? Math.min(held, last) : held
+    const { now, recent } = parts.wishes.settings(NEWS_MS)
+    const held = now[name] ?? SETTING_DEFAULTS[name]
+    return recent.reduce((least, said) => Math.min(least, said[name] ?? held), held)
   }
   const leftMs = new Map<string, number>()
   const isRunning = ({ status, desired_status, drain }: Worker) =>

@@ -225,9 +225,13 @@ export const cloudMutants: readonly Mutant[] = [
   },
   {
     name: 'clock skew trusted',
-    breaks: 'a controller goes by its own clock, which is twenty minutes ahead',
+    breaks: 'a controller goes by the clock of its own machine, which is two hours ahead',
     caughtBy: /too early/,
-    acts: [...ONE, at(15, 'book', { much: 0.49 })],
-    spoil: () => ({ clock: clock => ({ ...clock, now: () => clock.now() + 20 * MINUTE_MS }) }),
+    acts: [
+      ...ONE,
+      at(15, 'book', { much: 0.49 }),
+      ...[0.71, 0.77].map(who => at(20, 'jump a clock', { who, much: 1, forMinutes: 60 })),
+    ],
+    spoil: () => ({ clock: (_, own) => own }),
   },
 ]

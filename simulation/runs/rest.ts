@@ -4,6 +4,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { undone } from '../acts/hand-acts.ts'
 import { living, type Stage } from '../acts/stage.ts'
 import { FLEET } from '../controller-process.ts'
+import { NO_TROUBLE } from '../faults/trouble.ts'
 import { HOUR_MS, MINUTE_MS } from '../passing.ts'
 
 /** A licence may take two hours to be given back, and the last retry 45 minutes. */
@@ -21,9 +22,8 @@ export async function calm({ world, ask, hand, crew }: Stage): Promise<void> {
   faults.setDelivery(undefined)
   faults.freezeStreams(false)
   world.ways.isCmlCut = false
-  world.trouble.apiRate = 0
-  world.trouble.storeRate = 0
-  world.trouble.rivalRate = 0
+  Object.assign(world.trouble, NO_TROUBLE)
+  await world.api.restore()
   world.cloud.faults.usePreset('plain')
   world.cloud.faults.reset()
   await ask.set({ idle_detection_enabled: false })

@@ -40,6 +40,7 @@ describe('a failing run', () => {
     expect(kind('w12 has 3 live machines: i-0f7987f2563990006 (running)')).toBe(
       kind('w4415 has 2 live machines: i-00565976f559396c4 (running)'),
     )
+    expect(kind('metal-c9yt is paused')).toBe(kind('w0 is paused'))
     expect(kind('ls-5gce7cz4h30d8 does not end')).not.toBe(kind('w1 is paused so soon after it came to run'))
   })
 })

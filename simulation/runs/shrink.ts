@@ -37,8 +37,9 @@ export async function failureOf(plan: Plan, options: RunOptions = {}): Promise<S
 /** The same rule, whoever broke it: names, ids and numbers differ from run to run. */
 export const kindOf = ({ rule }: SimulationFailure): string =>
   (rule.split('\n')[0] ?? '')
-    .replaceAll(/\b(i|w|ls|lr|ld|c)-?[0-9a-z-]*\d[0-9a-z-]*/g, '*')
+    // First, or the end of such a name is taken for an id.
     .replaceAll(/\bmetal-[0-9a-z]+/g, '*')
+    .replaceAll(/\b(i|w|ls|lr|ld|c)-?[0-9a-z-]*\d[0-9a-z-]*/g, '*')
     .replaceAll(/\d+(\.\d+)?/g, '#')
 
 /**

@@ -53,14 +53,15 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
     min_workers: Math.floor(size.workers / 4),
   })
   const passed = passage(world, stage, options)
-  const pending: Promise<void>[] = []
+  const pending = new Set<Promise<void>>()
   for (const act of acts) {
     await passed.to(Math.min(act.atMs, untilMs))
     if (act.atMs >= untilMs) break
-    pending.push(perform(stage, act))
+    const performed: Promise<void> = perform(stage, act).finally(() => pending.delete(performed))
+    pending.add(performed)
   }
   await passed.to(Math.min(size.hours * HOUR_MS, untilMs))
-  await Promise.all(pending)
+  if (untilMs === Number.POSITIVE_INFINITY) await world.untilTrue('an answer to everybody', () => pending.size === 0)
   const fromMs = world.time.clock.monotonic()
   if (untilMs === Number.POSITIVE_INFINITY) {
     await calm(stage)
@@ -75,7 +76,7 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
     restMinutes,
     launches: world.mutations.filter(({ act }) => act === 'launch').length,
     ends: tally([...world.sessions.sessions.values()]),
-    kills: stage.crew.kills,
+    kills: stage.crew.kills + world.api.kills,
     faults: acts.filter(({ act }) => isFault(act)).length + world.trouble.struck,
   }
 }

@@ -48,6 +48,21 @@ it('keeps its own fine time while the two agree', async () => {
   expect(heard.clock.now()).toBe(START + 700)
 })
 
+it('is put right by a late answer too, where it began further off than that was late', async () => {
+  const { own, truth, clock, answering } = skewed()
+  own.wrongByMs = HOUR_MS
+  const heard = apiClock(clock)
+  await heard.hearing(answering(20_000))(request)
+  expect(Math.abs(heard.clock.now() - truth.now())).toBeLessThanOrEqual(20_000)
+})
+
+it('is not set back by an answer that took its time', async () => {
+  const { truth, clock, answering } = skewed()
+  const heard = apiClock(clock)
+  await heard.hearing(answering(4_000))(request)
+  expect(heard.clock.now()).toBe(truth.now())
+})
+
 it('learns nothing from an answer that was long under way, or that has no time', async () => {
   const { truth, clock, answering } = skewed()
   const heard = apiClock(clock)

@@ -1,0 +1,40 @@
+import { UnreachableError } from '@lcm/client/api-error'
+import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
+import type { Clock } from '@lcm/runtime/clock'
+
+const TRIES_MAX = 15
+const PAUSE_MS = 2_000
+const IN_PROGRESS_MS = 30_000
+
+/** People who hear nothing ask again, and say by a key that it is the same request. */
+export function repeating(dispatch: Dispatch, clock: Clock): Dispatch {
+  let asked = 0
+  return async first => {
+    asked += 1
+    const request = first.method === 'POST' ? keyed(first, `asked-${asked}`) : first
+    for (let tries = 1; ; tries += 1) {
+      const response = await answered(dispatch, request, tries === TRIES_MAX)
+      if (response !== null && !isInProgress(response)) return response
+      if (response !== null && tries === TRIES_MAX) return response
+      await clock.sleep(response === null ? PAUSE_MS * tries : IN_PROGRESS_MS, request.signal)
+    }
+  }
+}
+
+const keyed = (request: ApiRequest, key: string): ApiRequest => ({
+  ...request,
+  headers: { ...request.headers, 'idempotency-key': key },
+})
+
+/** Null where nobody answered. */
+async function answered(dispatch: Dispatch, request: ApiRequest, isLast: boolean): Promise<ApiResponse | null> {
+  try {
+    return await dispatch(request)
+  } catch (error) {
+    if (isLast || !(error instanceof UnreachableError)) throw error
+    return null
+  }
+}
+
+const isInProgress = ({ status, body }: ApiResponse): boolean =>
+  status === 409 && typeof body === 'string' && body.includes('idempotency_in_progress')

@@ -1,0 +1,96 @@
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { CloudError } from '@lcm/cloud/errors'
+import { describe, expect, it } from 'vitest'
+import { aClass } from '../a-class.ts'
+import { aStory } from '../a-story.ts'
+import { MINUTE_MS } from '../passing.ts'
+import { LICENSE, people } from '../people.ts'
+import { openWorld, type World } from '../world.ts'
+
+/** The first calls of that name have their effect, and nobody hears of it. */
+function firstAnswersLost<P extends object>(port: P, name: keyof P, count: number): P {
+  const call = port[name]
+  if (typeof call !== 'function') throw new Error(`${String(name)} can't be called`)
+  let left = count
+  const lost = async (...asked: readonly unknown[]) => {
+    const answer = await Reflect.apply(call, port, asked)
+    if (left === 0) return answer
+    left -= 1
+    throw new CloudError('transient', { code: 'ECONNRESET', action: String(name), message: 'the answer was lost' })
+  }
+  return { ...port, [name]: lost }
+}
+
+/** Lets time pass until it is answered. */
+async function awaited<T>(world: World, answer: Promise<T>): Promise<T> {
+  let isSettled = false
+  const settle = () => {
+    isSettled = true
+  }
+  answer.then(settle, settle)
+  await world.untilTrue('an answer', () => isSettled, 10 * MINUTE_MS)
+  return answer
+}
+
+describe('an answer of CML that is lost after the effect', () => {
+  const LAB_CALLS: readonly (keyof CmlLabs)[] = ['import', 'start', 'stop', 'wipe', 'delete']
+  it.each(LAB_CALLS)('of %s costs no session and leaves no lab', async name => {
+    const { ask, learner, world, over } = await aClass(401, {
+      spoilt: { labs: labs => firstAnswersLost(labs, name, 2) },
+    })
+    await ask.createAndRun('metal-1')
+    const { id } = await learner.book('two')
+    await learner.until(id, 'RUNNING', 20 * MINUTE_MS)
+    expect(world.sessions.labsThere()).toHaveLength(1)
+    await learner.until(id, 'ARCHIVED')
+    expect(world.sessions.labsThere()).toEqual([])
+    await over()
+  })
+
+  const LICENCE_CALLS: readonly (keyof CmlSystem)[] = ['register', 'deregister']
+  it.each(LICENCE_CALLS)('of %s loses no licence', async name => {
+    const { ask, hand, world, done } = await aStory(402, { spoilt: { cml: cml => firstAnswersLost(cml, name, 1) } })
+    const { id } = await ask.createAndRun('metal-1', { license: LICENSE })
+    await world.untilTrue('a licence', () => world.workers()[0]?.license.status === 'REGISTERED')
+    expect(hand.seats()).toHaveLength(1)
+    await ask.terminate(id)
+    await world.until(id, 'TERMINATED', 4 * 60 * MINUTE_MS)
+    expect(hand.seats()).toEqual([])
+    await done()
+  })
+})
+
+describe('an API that dies in the middle of a request', () => {
+  const POINTS = Array.from({ length: 12 }, (_, call) => (['before', 'after'] as const).map(when => ({ call, when })))
+  it('carries out once what is asked again with the same key, wherever it died', async () => {
+    const world = await openWorld(403)
+    const ask = people(world)
+    await ask.set({ max_workers_per_region: 2 * POINTS.length })
+    for (const { call, when } of POINTS.flat()) {
+      const name = `${when}-${call}`
+      world.api.killAt(call, when, 3_000)
+      const id = await awaited(world, ask.create(name))
+      expect(world.workers().filter(worker => worker.name === name)).toMatchObject([{ id }])
+      await world.api.restore()
+    }
+    expect(world.api.kills).toBeGreaterThan(POINTS.length)
+    await world.close()
+  })
+})
+
+describe('a request of a person that is lost on its way there or back', () => {
+  it('is asked again, and carried out once', async () => {
+    const { world, ask, learner, over } = await aClass(404)
+    await ask.createAndRun('metal-1')
+    const { id, timeslot } = await learner.book('one', { duration_minutes: 30 })
+    await learner.until(id, 'RUNNING')
+    world.trouble.apiRate = 0.5
+    for (let minutes = 1; minutes <= 10; minutes += 1)
+      await awaited(world, world.client.call('extendSession', { params: { id }, body: { minutes: 1 } }))
+    world.trouble.apiRate = 0
+    const extended = await world.session(id)
+    expect(Date.parse(extended.timeslot.end) - Date.parse(timeslot.end)).toBe(10 * MINUTE_MS)
+    await over()
+  })
+})
