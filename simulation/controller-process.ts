@@ -3,11 +3,10 @@ import { apiClient } from '@lcm/client/client'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
-import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import type { Dispatch } from '@lcm/contract/wire'
 import type { LocalCoordination } from '@lcm/coordination/local'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
-import { type Election, type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import { type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { apiClock } from '@lcm/service/api-clock'
 import type { Controller } from '@lcm/service/controller'
@@ -18,6 +17,7 @@ import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/worker-controller/config'
 import { ledMachines } from '@lcm/worker-controller/led-machines'
 import { workerController } from '@lcm/worker-controller/worker-controller'
 import type { Settings } from './paces.ts'
+import { CML_LOGIN } from './planted.ts'
 import type { Life, PortCalls } from './port-calls.ts'
 
 export const FLEET = 'simulated-fleet'
@@ -36,6 +36,7 @@ export interface Surroundings {
   readonly cml: CmlSystem
   readonly metrics: MachineMetrics
   readonly settings: Settings
+  readonly logger: Logger
   clockOf(clock: Clock, own: Clock): Clock
   elect(election: Election): Election
   run(service: HostedService): () => void
@@ -68,11 +69,10 @@ export function heardClock({ clock: own }: Life, clockOf: Surroundings['clockOf'
 }
 
 export function startController({ instanceId, aheadMs = 0 }: Started, around: Surroundings): ControllerProcess {
-  const { coordination, token } = around
+  const { coordination, token, logger } = around
   const life = around.calls.life()
   life.jump(aheadMs)
   const { clock, hearing } = heardClock(life, around.clockOf)
-  const logger = silentLogger
   const client = apiClient(hearing(life.watch(callName, traced(around.dispatch, around.time))), { token })
   const decisions = decisionLog({ client: apiClient(hearing(around.dispatch), { token }), clock, logger, instanceId })
   const election = around.elect(life.electing(coordination.election('worker-controller', instanceId)))
@@ -96,7 +96,7 @@ export function startController({ instanceId, aheadMs = 0 }: Started, around: Su
       fleet: FLEET,
       regions: REGIONS,
       policy: WORKER_POLICY,
-      cmlDefaults: DEFAULT_CML_LOGIN,
+      cmlDefaults: CML_LOGIN,
       ...around.settings.worker,
     },
   })

@@ -1,6 +1,6 @@
 import { cmlControl } from '@lcm/cloud-sim/cml-control'
-import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import { plant } from '@lcm/cloud-sim/conformance/place'
+import { CML_LOGIN } from './planted.ts'
 import type { World } from './world.ts'
 
 const REGION = 'us-east-1'
@@ -79,7 +79,7 @@ function registerByHand(cloud: World['cloud'], machine: string): void {
       token,
       body: JSON.stringify(body),
     })
-  const session = call('/authenticate', null, DEFAULT_CML_LOGIN)
+  const session = call('/authenticate', null, CML_LOGIN)
   const { status } = call('/licensing/registration', String(session.body), { token: 'by-hand' })
   if (status >= 300) throw new Error(`the registration was answered ${status}`)
 }

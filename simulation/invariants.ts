@@ -6,14 +6,20 @@ import { canMove } from '@lcm/domain/worker/lifecycle'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection, Journal } from '@lcm/store/store'
 import { brakeRule } from './invariants/brake-rule.ts'
-import { lostLicences } from './invariants/lost-licences.ts'
-import type { Mutation } from './witness.ts'
+import { hastyStops } from './invariants/cooldown-rule.ts'
+import { illegalMoves } from './invariants/legal-moves.ts'
+import { type LostLicences, lostLicences } from './invariants/lost-licences.ts'
+import { mistakenLicences, overdrawnLicences } from './invariants/owned-licences.ts'
+import type { Wishes } from './invariants/wishes.ts'
+import type { Mutation } from './invariants/witness.ts'
+import { MINUTE_MS } from './passing.ts'
 
 /** How long a live machine of the fleet may go without a record. */
-const UNRECORDED_MS_MAX = 15 * 60_000
-const CHECK_EVERY_MS = 60_000
+const UNRECORDED_MS_MAX = 15 * MINUTE_MS
+const CHECK_EVERY_MS = MINUTE_MS
 /** Longer than a leader can be that has lost its lease and does not know it yet. */
-const ZOMBIE_MS_MAX = 60_000
+const ZOMBIE_MS_MAX = MINUTE_MS
+const MOVES_MAX = 1_000
 
 export interface InvariantParts {
   readonly cloud: SimModel
@@ -23,6 +29,7 @@ export interface InvariantParts {
   readonly workers: Collection<Worker>
   readonly leaks: Collection<LicenseLeak>
   readonly journal: Journal
+  readonly wishes: Wishes
   now(): number
   /** Whether nobody can see what is there. */
   isBlind(): boolean
@@ -83,22 +90,20 @@ export function invariants(parts: InvariantParts): Invariants {
       if (parts.now() - checkedMs < CHECK_EVERY_MS) return
       checkedMs = parts.now()
       licences.step(machines)
+      for (const rule of overdrawnLicences(parts)) violated(rule)
       for (const [id, words] of strays(parts))
         if (lasts(`astray ${id}`, words !== null) > UNRECORDED_MS_MAX)
           violated(`${words} and without a record for too long`)
     },
     mutated(mutation) {
       for (const rule of brake(mutation)) violated(rule)
-      const leader = registered.get('worker-controller')
+      const leader = registered.get(mutation.service)
       if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
         violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)
     },
     look: async () => (await licences.unrecorded()).forEach(violated),
-    lookAtRest: async () => (await licences.unrecordedAtRest()).forEach(violated),
-    async finally() {
-      for (const rule of await illegalMoves(parts)) violated(rule)
-      for (const rule of await licences.unrecordedInTheEnd()) violated(rule)
-    },
+    lookAtRest: async () => (await wrongAtRest(parts, licences)).forEach(violated),
+    finally: async () => (await wrongInTheEnd(parts, licences)).forEach(violated),
     fenced:
       (by, dispatch, service = 'worker-controller') =>
       async request => {
@@ -117,6 +122,19 @@ export function invariants(parts: InvariantParts): Invariants {
       },
     taken,
   }
+}
+
+async function wrongAtRest(parts: InvariantParts, licences: LostLicences): Promise<readonly string[]> {
+  const forgotten = [...parts.latest.values()].flatMap(worker => parts.wishes.forgotten(worker))
+  return [...(await licences.unrecordedAtRest()), ...mistakenLicences(parts), ...forgotten]
+}
+
+async function wrongInTheEnd(parts: InvariantParts, licences: LostLicences): Promise<readonly string[]> {
+  return [
+    ...(await illegalHistories(parts)),
+    ...(await licences.unrecordedInTheEnd()),
+    ...(await hastyStops(parts.journal, parts.wishes.settings)),
+  ]
 }
 
 const isLive = (state: string): boolean => state !== 'terminated' && state !== 'shutting-down'
@@ -138,20 +156,17 @@ function twins({ cloud }: InvariantParts, ofWorker: Map<string, Set<string>>, ch
   return live.length > 1 ? [`${worker} has ${live.length} live machines: ${names.join(', ')}`] : []
 }
 
-/** Each worker's moves form one chain, and every link of it is in the lifecycle. */
-async function illegalMoves({ journal, latest }: InvariantParts): Promise<string[]> {
+/** Each worker's moves form one chain from its beginning, and every link of it is in the lifecycle. */
+async function illegalHistories({ journal, latest }: InvariantParts): Promise<string[]> {
   const wrong: string[] = []
-  for (const id of latest.keys()) {
-    const entries = await journal.query({ streams: ['transition'], subject: `worker:${id}`, limit: 1000 })
-    let at: WorkerStatus | null = null
-    for (const { body } of [...entries].reverse()) {
-      const { from, to } = body as { from: WorkerStatus | null; to: WorkerStatus }
-      if (from !== at) wrong.push(`${id} moved from ${from} while it was ${at}`)
-      if (from !== null && !canMove(from, to)) wrong.push(`${id} moved from ${from} to ${to}`)
-      at = to
-    }
-    if (entries.length > 0 && entries.length < 1000 && at !== latest.get(id)?.status)
-      wrong.push(`${id} is ${latest.get(id)?.status}, and its journal says ${at}`)
+  for (const [id, { status }] of latest) {
+    const entries = await journal.query({ streams: ['transition'], subject: `worker:${id}`, limit: MOVES_MAX })
+    const moves = [...entries].reverse().map(({ body }) => body as { from: WorkerStatus | null; to: WorkerStatus })
+    wrong.push(...illegalMoves(id, moves, canMove))
+    if (entries.length === 0 || entries.length === MOVES_MAX) continue
+    const [first, last] = [moves[0]?.from ?? null, moves.at(-1)?.to]
+    if (first !== null) wrong.push(`${id} moved from ${first} before it was anything`)
+    if (last !== status) wrong.push(`${id} is ${status}, and its journal says ${last}`)
   }
   return wrong
 }

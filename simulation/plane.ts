@@ -1,7 +1,7 @@
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
-import { silentLogger } from '@lcm/runtime'
+import type { Logger } from '@lcm/runtime'
 import type { Store } from '@lcm/store/store'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 
@@ -24,10 +24,12 @@ export interface PlaneParts {
   readonly changeKeys: ChangeKeys
   readonly templates: readonly WorkerTemplateSpec[]
   readonly secretKey: Uint8Array
+  readonly log: Logger
 }
 
 /** The API without its sockets, with everybody who may ask it. */
-export async function openPlane({ time, store, changeKeys, templates, secretKey }: PlaneParts): Promise<ControlPlane> {
+export async function openPlane(parts: PlaneParts): Promise<ControlPlane> {
+  const { time, store, changeKeys, templates, secretKey, log } = parts
   const plane = controlPlane({
     store,
     changeKeys,
@@ -35,7 +37,7 @@ export async function openPlane({ time, store, changeKeys, templates, secretKey 
     randomBytes: size => time.random.bytes(size),
     secretKey,
     config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], settings: {} },
-    log: silentLogger,
+    log,
     process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '' },
   })
   plane.access.grant(TOKENS.admin, { id: 'admin', name: 'admin', role: 'admin', service: null })

@@ -1,19 +1,19 @@
 import { apiClient } from '@lcm/client/client'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import type { Dispatch } from '@lcm/contract/wire'
 import type { LocalCoordination } from '@lcm/coordination/local'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/lablet-controller/config'
 import { labletController } from '@lcm/lablet-controller/lablet-controller'
 import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/resource-scheduler/config'
 import { resourceScheduler } from '@lcm/resource-scheduler/resource-scheduler'
-import { type Election, type HostedService, silentLogger, silentMeter } from '@lcm/runtime'
+import { type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { decisionLog } from '@lcm/service/decision-log'
 import { registeredElection } from '@lcm/service/registered-election'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import { type ControllerProcess, callName, heardClock, processOf, traced } from './controller-process.ts'
 import type { Settings } from './paces.ts'
+import { CML_LOGIN } from './planted.ts'
 import { type Life, type PortCalls, portCalls } from './port-calls.ts'
 
 export const SESSION_SERVICES = ['resource-scheduler', 'lablet-controller'] as const
@@ -28,10 +28,12 @@ export interface SessionProcesses {
 export interface SessionSurroundings {
   readonly time: VirtualTime
   readonly coordination: LocalCoordination
-  readonly labs: CmlLabs
+  /** As that process meets them. */
+  labsOf(instanceId: string): CmlLabs
   readonly tokens: { readonly scheduler: string; readonly lablets: string }
   dispatch(by: string, service: SessionService): Dispatch
   readonly settings: Settings
+  readonly logger: Logger
   elect(election: Election): Election
   clockOf(clock: Clock, own: Clock): Clock
   run(service: HostedService): () => void
@@ -54,9 +56,9 @@ export function sessionProcesses(around: SessionSurroundings): SessionProcesses 
             })
           : labletController({
               ...shared,
-              labs: life.watchAll('labs', around.labs),
+              labs: life.watchAll('labs', around.labsOf(instanceId)),
               sources: { read: async source => Promise.reject(new Error(`nobody has ${source}`)) },
-              config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: DEFAULT_CML_LOGIN, ...settings.lablets },
+              config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: CML_LOGIN, ...settings.lablets },
             })
       const { coordination, run } = around
       return processOf(controller, { instanceId, life, coordination, run, beside: shared.decisions.service })
@@ -73,7 +75,7 @@ interface Named {
 function partsOf({ time, coordination, tokens, ...around }: SessionSurroundings, life: Life, named: Named) {
   const { service, instanceId } = named
   const { clock, hearing } = heardClock(life, around.clockOf)
-  const logger = silentLogger
+  const { logger } = around
   const token = service === 'resource-scheduler' ? tokens.scheduler : tokens.lablets
   const dispatch = around.dispatch(instanceId, service)
   const client = apiClient(hearing(life.watch(sessionCallName, traced(dispatch, time))), { token })

@@ -6,7 +6,7 @@ import type { PresetName } from '@lcm/cloud-sim/fault-plan'
 import { simMetrics } from '@lcm/cloud-sim/metrics'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
 import type { Dispatch } from '@lcm/contract/wire'
-import { LEAKS, WORKERS } from '@lcm/control-plane-api/kinds'
+import { LABS, LEAKS, SESSIONS, WORKERS } from '@lcm/control-plane-api/kinds'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { type LocalCoordination, localCoordination } from '@lcm/coordination/local'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
@@ -24,8 +24,12 @@ import { repeating } from './faults/repeating.ts'
 import { type RestartingApi, restartingApi } from './faults/restarting-api.ts'
 import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from './faults/trouble.ts'
 import { type Following, followAll, openFollowing } from './following.ts'
-import { secretless } from './invariants/secrets.ts'
+import { decided } from './invariants/decided.ts'
+import { labWitness } from './invariants/lab-witness.ts'
+import { scanningLogger, secretless } from './invariants/secrets.ts'
+import { type SessionInvariants, sessionInvariants } from './invariants/session-invariants.ts'
 import { wishes } from './invariants/wishes.ts'
+import { type Mutation, witness } from './invariants/witness.ts'
 import { workerRules } from './invariants/worker-rules.ts'
 import { neverWrittenOver } from './invariants/written-over.ts'
 import { type Invariants, invariants } from './invariants.ts'
@@ -33,17 +37,18 @@ import { cmlOver, computeOver, labsOver, openWays, type Ways } from './outside.t
 import type { Settings } from './paces.ts'
 import { type Passing, passing } from './passing.ts'
 import { type LearnerName, METAL, openPlane, TOKENS } from './plane.ts'
+import { CML_LOGIN } from './planted.ts'
 import { type PortCalls, portCalls } from './port-calls.ts'
 import { openProcesses } from './processes.ts'
-import { type SessionInvariants, sessionInvariants } from './session-invariants.ts'
 import { type SessionProcesses, sessionProcesses } from './session-processes.ts'
-import { type Mutation, witness } from './witness.ts'
 
 export interface WorldOptions {
   readonly speed?: number
   readonly preset?: PresetName
   readonly templates?: readonly WorkerTemplateSpec[]
   readonly settings?: Settings
+  /** How many licences the Smart Account can give away; as many as anybody wants where nothing is said. */
+  readonly licencesOwned?: number
   /** How often labs are counted. */
   readonly labsCountedMs?: number
   /** Defects on purpose, which the invariants must find. */
@@ -108,7 +113,7 @@ export interface World extends Pick<Passing, 'runFor' | 'untilTrue' | 'failure'>
 
 /** What everything else is made of. */
 function openGround(seed: number, options: WorldOptions) {
-  const { speed = 1, preset = 'plain', spoilt = {} } = options
+  const { speed = 1, preset = 'plain', spoilt = {}, licencesOwned } = options
   const time = virtualTime(seed)
   const { clock } = time
   // A stream of its own: what strikes must not depend on what else is drawn.
@@ -119,7 +124,14 @@ function openGround(seed: number, options: WorldOptions) {
   return {
     ...{ time, clock, chance, trouble, following, usedMs, spoilt, seed },
     store: openSqliteStore(':memory:'),
-    cloud: openSimModel({ seed, clock, speed, preset }),
+    cloud: openSimModel({
+      seed,
+      clock,
+      speed,
+      preset,
+      adminPassword: CML_LOGIN.password,
+      ...(licencesOwned === undefined ? {} : { licencesOwned }),
+    }),
     ways: openWays(),
     calls: portCalls(time),
     processes: openProcesses(),
@@ -143,29 +155,38 @@ function openWatch(ground: Ground, labsCountedMs: number) {
   const latest = following.workers
   const records = { workers: store.collection(WORKERS), leaks: store.collection(LEAKS), journal: store.journal }
   const seen = { cloud, latest, fleet: FLEET, ...records, now }
-  const watched = invariants({ ...seen, isBlind: () => ways.isWrongAccount })
+  const heard = wishes(['admin'], now)
+  const watched = invariants({ ...seen, wishes: heard, isBlind: () => ways.isWrongAccount })
   const { violated } = watched
   const saw = (mutation: Mutation) => {
     mutations.push(mutation)
     watched.mutated(mutation)
     time.trace(`${mutation.by} asks to ${mutation.act} ${mutation.machine} of ${mutation.worker}`)
   }
-  const heard = wishes(['admin'], now)
   const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs })
   const parts = { cloud, fleet: FLEET, workers: latest, wishes: heard, now, violated }
   const rules = workerRules({ ...parts, usedMs: machine => usedMs.get(machine) ?? Number.NEGATIVE_INFINITY })
-  return { watched, mutations, heard, sessions, rules, asWitness: witness({ ...seen, violated, saw }) }
+  const witnessing = { ...seen, decided: decided(store.journal), violated, saw }
+  const asWitness = witness(witnessing)
+  const kinds = { sessions: store.collection(SESSIONS), labs: store.collection(LABS) }
+  const labsSeen = labWitness({ ...witnessing, ...kinds, workerOf: asWitness.workerOf })
+  return { watched, mutations, heard, sessions, rules, asWitness, labsSeen }
 }
 
 export async function openWorld(seed: number, options: WorldOptions = {}): Promise<World> {
   const ground = openGround(seed, options)
   const { time, clock, cloud, ways, calls, processes, following, spoilt, troubles, settings } = ground
-  const { watched, mutations, heard, sessions, rules, asWitness } = openWatch(ground, options.labsCountedMs ?? 1_000)
+  const watch = openWatch(ground, options.labsCountedMs ?? 1_000)
+  const { watched, mutations, heard, sessions, rules, asWitness } = watch
   const { violated } = watched
+  const logger = scanningLogger(violated)
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
   const coordination = { ...local, changeKeys: (spoilt.changeKeys ?? same)(local.changeKeys) }
   const kept = neverWrittenOver((spoilt.store ?? same)(unreliableStore(ground.store, troubles)), violated)
-  const planeParts = { time, templates: options.templates ?? [METAL], secretKey: time.random.bytes(32) }
+  const planeParts = {
+    ...{ time, log: logger, secretKey: time.random.bytes(32) },
+    templates: options.templates ?? [METAL],
+  }
   // Who follows must not miss what happens while the API is down: what is told is judged against what is there.
   const observer = await openPlane({ ...planeParts, store: ground.store, changeKeys: local.changeKeys })
   const api = await restartingApi({
@@ -179,16 +200,16 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
       }),
   })
   const met: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
-  const dispatch = dated(secretless((spoilt.api ?? same)(met), violated), clock)
+  const dispatch = dated(secretless((spoilt.api ?? same)(met), { controllerTokens, violated }), clock)
   const byPeople = repeating(heard.heard(unreliable(dispatch, troubles)), clock)
   const client = apiClient(byPeople, { token: TOKENS.admin })
   processes.run(followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules]))
   const asked = (by: string, service: string) =>
     watched.fenced(by, (spoilt.asking ?? same)(unreliable(dispatch, troubles), service), service)
-  const shared = { time, coordination, settings, run: processes.run, clockOf: spoilt.clock ?? same }
+  const shared = { time, coordination, settings, logger, run: processes.run, clockOf: spoilt.clock ?? same }
   const elect = spoilt.election ?? same
-  const labs = (spoilt.labs ?? same)(labsOver(cloud, ways, troubles))
-  const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labs, dispatch: asked })
+  const labsOf = (by: string) => watch.labsSeen(by, (spoilt.labs ?? same)(labsOver(cloud, ways, troubles)))
+  const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labsOf, dispatch: asked })
   const going = passing(time, watched, [watched.step, sessions.step])
   const worker = (id: string) => client.call('getWorker', { params: { id } })
   return {
@@ -227,5 +248,8 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
     },
   }
 }
+
+const { admin: _, ...CONTROLLERS } = TOKENS
+const controllerTokens = Object.values(CONTROLLERS)
 
 const same = <T>(it: T): T => it

@@ -1,5 +1,6 @@
 import { LICENSE } from '../people.ts'
 import { METAL } from '../plane.ts'
+import { CML_LOGIN } from '../planted.ts'
 import type { Act, FLEET_ACTS } from './act.ts'
 import { living, type Perform, pick, type Stage } from './stage.ts'
 
@@ -13,7 +14,11 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
   create: (stage, act) =>
     hasRoom(stage) &&
     stage.ask.create(nameOf(act), { idle_detection_enabled: act.much < 0.7, protected: act.much > 0.97 }),
-  'create with a licence': (stage, act) => hasRoom(stage) && stage.ask.create(nameOf(act), { license: LICENSE }),
+  async 'create with a licence'(stage, act) {
+    if (!hasRoom(stage)) return
+    const id = await stage.ask.create(nameOf(act), { license: LICENSE })
+    await stage.world.client.call('putWorkerCredentials', { params: { id }, body: CML_LOGIN })
+  },
   start: (stage, act) => stage.ask.start(idOf(stage, act)),
   stop: (stage, act) => stage.ask.stop(idOf(stage, act), { force: act.much < 0.3 }),
   terminate: (stage, act) => stage.ask.terminate(idOf(stage, act), { force: act.much < 0.3 }),

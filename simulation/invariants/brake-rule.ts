@@ -1,8 +1,7 @@
 import { allowedLosses } from '@lcm/domain/fleet/brake'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Mutation } from '../witness.ts'
-
-const HOUR_MS = 3_600_000
+import { HOUR_MS } from '../passing.ts'
+import type { Mutation } from './witness.ts'
 
 export interface BrakeParts {
   readonly latest: ReadonlyMap<string, Worker>

@@ -3,8 +3,8 @@ import { allowedLosses } from '@lcm/domain/fleet/brake'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
+import { MINUTE_MS } from '../passing.ts'
 
-const MINUTE_MS = 60_000
 /**
  * A worker at rest is looked at every ten minutes, a machine that EC2 shows no more is missed twice, and the rest is for a storm
  * that lies between.

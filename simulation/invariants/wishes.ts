@@ -1,6 +1,6 @@
-import type { Dispatch } from '@lcm/contract/wire'
-import type { SettingsPatch } from '@lcm/domain/fleet/settings'
+import type { ApiRequest, Dispatch } from '@lcm/contract/wire'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
+import { type SaidSettings, saidSettings } from './said-settings.ts'
 
 /** What people asked of each worker: the last wishes, and when somebody last touched it. */
 export interface Wishes {
@@ -8,9 +8,10 @@ export interface Wishes {
   heard(dispatch: Dispatch): Dispatch
   /** What is wanted in people's name, and nobody of them wanted. */
   unheardOf(worker: Worker): readonly string[]
+  /** A wish that was taken and came to nothing, for when all has come to rest. */
+  forgotten(worker: Worker): readonly string[]
   lastTouchedMs(workerId: string): number
-  /** The settings that hold, and everything that may have held within the last while: what was asked for, and what it replaced. */
-  settings(withinMs: number): { readonly now: SettingsPatch; readonly recent: readonly SettingsPatch[] }
+  readonly settings: Pick<SaidSettings, 'leastAt'>
 }
 
 const WISHED: Readonly<Record<string, DesiredStatus>> = { start: 'RUNNING', stop: 'STOPPED', terminate: 'TERMINATED' }
@@ -18,42 +19,56 @@ const TOUCH = /\/workers\/(w-[^/?]+)(?:\/([a-z-]+))?/
 /** The last one, and those that it may have met on its way. */
 const WISHES_KEPT = 4
 
+type Answer = 'taken' | 'refused' | 'unknown'
+/** Who is told no has not been heard; of a server's failure nobody knows. */
+const answerOf = (status: number): Answer => (status < 300 ? 'taken' : status < 500 ? 'refused' : 'unknown')
+
 export function wishes(people: readonly string[], now: () => number): Wishes {
   const wished = new Map<string, readonly DesiredStatus[]>()
+  const last = lastWishes()
   const touchedMs = new Map<string, number>()
-  const { settings, patched } = settingsSaid(now)
+  const settings = saidSettings(now)
 
-  /** The answer takes it back, unless more was wished since. */
-  function wish(id: string, status: DesiredStatus): () => void {
-    const before = wished.get(id) ?? ['RUNNING']
-    const after = before.at(-1) === status ? before : [...before, status].slice(-WISHES_KEPT)
+  /** Noted before it is answered, since its event may come sooner than the answer. */
+  function wish(id: string, status: DesiredStatus): (answer: Answer) => void {
+    const before = wished.get(id)
+    const after = before?.at(-1) === status ? before : [...(before ?? ['RUNNING' as const]), status].slice(-WISHES_KEPT)
     wished.set(id, after)
-    return () => void (wished.get(id) === after && wished.set(id, before))
+    return answer => {
+      // More may have been wished since.
+      if (answer !== 'refused' || wished.get(id) !== after) return
+      if (before === undefined) wished.delete(id)
+      else wished.set(id, before)
+    }
+  }
+
+  /** What is to be told how the request was answered. */
+  function noted(request: ApiRequest, id: string, verb: string): ((answer: Answer) => void)[] {
+    const body = () => JSON.parse(request.body ?? '{}')
+    const isDrain = verb === 'drain'
+    const status: DesiredStatus | undefined = isDrain ? (body().then ?? 'STOPPED') : WISHED[verb]
+    if (id !== '' && status !== undefined) return [wish(id, status), last.wish(id, status, isDrain)]
+    const isSetting = request.method === 'PATCH' && request.url.endsWith('/settings')
+    return isSetting ? [settings.said(body())] : []
   }
 
   return {
     settings,
     lastTouchedMs: id => touchedMs.get(id) ?? Number.NEGATIVE_INFINITY,
     heard: dispatch => async request => {
-      const [, id = '', verb = ''] = request.method === 'GET' ? [] : (TOUCH.exec(request.url) ?? [])
+      if (request.method === 'GET') return dispatch(request)
+      const [, id = '', verb = ''] = TOUCH.exec(request.url) ?? []
       const touch = () => void (id !== '' && touchedMs.set(id, now()))
-      const status = verb === 'drain' ? (JSON.parse(request.body ?? '{}').then ?? 'STOPPED') : WISHED[verb]
-      // Before it is answered, since its event may come sooner than the answer, which may never come.
+      const settled = noted(request, id, verb)
       touch()
-      const unwish = id !== '' && status !== undefined ? wish(id, status) : () => undefined
-      const isPatch = request.method === 'PATCH' && request.url.endsWith('/settings')
-      const told = isPatch ? patched(JSON.parse(request.body ?? '{}')) : () => undefined
+      let answer: Answer = 'unknown'
       try {
         const response = await dispatch(request)
-        told(response.status < 300)
-        // Who is told no has not been heard; of a server's failure nobody knows.
-        if (response.status >= 400 && response.status < 500) unwish()
+        answer = answerOf(response.status)
         return response
-      } catch (error) {
-        told(false)
-        throw error
       } finally {
         touch()
+        for (const settle of settled) settle(answer)
       }
     },
     unheardOf({ id, name, desired_by, desired_status }) {
@@ -63,32 +78,33 @@ export function wishes(people: readonly string[], now: () => number): Wishes {
         ? []
         : [`${name} is wanted ${desired_status} by ${desired_by}, who never said so`]
     },
+    forgotten({ id, name, desired_by, desired_status }) {
+      if (!people.includes(desired_by)) return []
+      const possible = last.of(id)
+      return possible.includes(desired_status)
+        ? []
+        : [`${name} is wanted ${desired_status}, and the last word of ${desired_by} was ${possible.join(' or ')}`]
+    },
   }
 }
 
-interface Said {
-  readonly patch: SettingsPatch
-  untilMs: number
-}
-
-/** A change of the settings holds from some moment between the first time it is asked for and the answer. */
-function settingsSaid(now: () => number) {
-  const said: Said[] = []
-  let held: SettingsPatch = {}
+/** The wish of each worker that was taken last. Where several were on their way at once any of them may have been that. */
+function lastWishes() {
+  const taken = new Map<string, readonly DesiredStatus[]>()
+  const underWay = new Map<string, number>()
+  const of = (id: string) => taken.get(id) ?? ['RUNNING' as const]
   return {
-    settings: (withinMs: number) => ({
-      now: held,
-      recent: said.filter(({ untilMs }) => now() - untilMs < withinMs).map(({ patch }) => patch),
-    }),
-    /** The answer is called when it is over, with whether it is known to hold. */
-    patched(patch: SettingsPatch): (isDone?: boolean) => void {
-      const asked = { patch, untilMs: Number.POSITIVE_INFINITY }
-      said.push(asked)
-      return isDone => {
-        asked.untilMs = now()
-        if (!isDone) return
-        said.push({ patch: held, untilMs: now() })
-        held = { ...held, ...patch }
+    of,
+    /** A drain may be taken back, and then what was wanted before it holds. */
+    wish(id: string, status: DesiredStatus, mayBeTakenBack: boolean): (answer: Answer) => void {
+      const isAlone = () => (underWay.get(id) ?? 0) === 0
+      const wasAlone = isAlone()
+      underWay.set(id, (underWay.get(id) ?? 0) + 1)
+      return answer => {
+        underWay.set(id, (underWay.get(id) ?? 0) - 1)
+        if (answer === 'refused') return
+        const isLast = answer === 'taken' && wasAlone && isAlone() && !mayBeTakenBack
+        taken.set(id, isLast ? [status] : [...new Set([...of(id), status])])
       }
     },
   }

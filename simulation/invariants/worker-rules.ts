@@ -1,17 +1,17 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml-node-life'
 import type { SimModel } from '@lcm/cloud-sim/model'
-import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { toMs } from '@lcm/domain/instant'
-import { POLICY } from '@lcm/domain/worker/consequences'
 import { TAG } from '@lcm/domain/worker/instance'
 import { canMove } from '@lcm/domain/worker/lifecycle'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { MINUTE_MS } from '../passing.ts'
+import { isStoppedAsIdle } from './idle-stop.ts'
+import { illegalMoves } from './legal-moves.ts'
 import type { Wishes } from './wishes.ts'
 
-const MINUTE_MS = 60_000
 /** The first failure and every retry of the policy. */
 const FAILURES_MAX = 4
-/** News takes a moment, and a setting holds for whoever reads it next. */
+/** News takes a moment. */
 const NEWS_MS = 2 * MINUTE_MS
 
 export interface WorkerRuleParts {
@@ -32,12 +32,7 @@ export interface WorkerRules {
 
 /** What must hold of one version of a worker after another. */
 export function workerRules(parts: WorkerRuleParts): WorkerRules {
-  /** The mildest of what holds and what may have held a moment ago. */
-  function settingOf(name: 'min_workers' | 'idle_timeout_seconds'): number {
-    const { now, recent } = parts.wishes.settings(NEWS_MS)
-    const held = now[name] ?? SETTING_DEFAULTS[name]
-    return recent.reduce((least, said) => Math.min(least, said[name] ?? held), held)
-  }
+  /** Whom others than the policy itself took away a moment ago: the policy may not have heard of it. */
   const leftMs = new Map<string, number>()
   const isRunning = ({ status, desired_status, drain }: Worker) =>
     status === 'RUNNING' && desired_status === 'RUNNING' && drain === null
@@ -45,8 +40,8 @@ export function workerRules(parts: WorkerRuleParts): WorkerRules {
   /** Automation keeps to the settings, to what people want, and to what they do. */
   function wrongPause(worker: Worker, before: Worker): string[] {
     const nowMs = parts.now()
-    const least = settingOf('min_workers')
-    const idleMs = settingOf('idle_timeout_seconds') * 1000 - MINUTE_MS
+    const least = parts.wishes.settings.leastAt('min_workers', nowMs)
+    const idleMs = parts.wishes.settings.leastAt('idle_timeout_seconds', nowMs) * 1000 - MINUTE_MS
     const others = [...parts.workers.values()].filter(
       each => each.id !== worker.id && (isRunning(each) || nowMs - (leftMs.get(each.id) ?? 0) < NEWS_MS),
     )
@@ -69,9 +64,10 @@ export function workerRules(parts: WorkerRuleParts): WorkerRules {
   return {
     worker(worker, before) {
       const isLeaving = before !== undefined && isRunning(before) && !isRunning(worker)
-      const isPaused = before !== undefined && !isIdleStop(before) && isIdleStop(worker)
+      const isPaused = before !== undefined && isStoppedAsIdle(worker, before)
       const rules = [
-        ...illegalMoves(worker),
+        // By its own history, since not every version is told.
+        ...illegalMoves(worker.name, worker.state_history, canMove),
         ...parts.wishes.unheardOf(worker),
         ...restless(worker, parts.wishes.lastTouchedMs(worker.id)),
         ...(before === undefined ? foreign(worker, parts) : []),
@@ -80,21 +76,11 @@ export function workerRules(parts: WorkerRuleParts): WorkerRules {
           ? []
           : [...placedBehindClosedDoors(worker, before), ...freedTooEarly(worker, before, parts)]),
       ]
-      if (isLeaving) leftMs.set(worker.id, parts.now())
+      if (isLeaving && !isPaused) leftMs.set(worker.id, parts.now())
       for (const rule of rules) parts.violated(rule)
     },
   }
 }
-
-const isIdleStop = ({ desired_status, desired_by, drain }: Worker): boolean =>
-  (desired_status !== 'RUNNING' && desired_by === POLICY.idle) || drain?.by === POLICY.idle
-
-/** By its own history, since not every version is told. */
-const illegalMoves = ({ name, state_history }: Worker): string[] =>
-  state_history.flatMap(({ from, to }, n) => {
-    const last = n === 0 ? from : (state_history[n - 1]?.to ?? null)
-    return from === last && (from === null || canMove(from, to)) ? [] : [`${name} moved from ${from} to ${to}`]
-  })
 
 /** Nothing is tried again for ever without anybody asking for it. */
 function restless({ name, state_history }: Worker, touchedMs: number): string[] {

@@ -7,7 +7,10 @@ import { FLEET } from '../controller-process.ts'
 import { NO_TROUBLE } from '../faults/trouble.ts'
 import { HOUR_MS, MINUTE_MS } from '../passing.ts'
 
-/** A licence may take two hours to be given back, and the last retry 45 minutes. */
+/**
+ * From the end of all faults until everything is as wanted and nothing is left of anything. A start that never succeeds has four
+ * tries of half an hour, with 65 minutes between them, and then a licence may take two hours to be given back.
+ */
 export const CONVERGED_MS_MAX = 6 * HOUR_MS
 const SETTLED_MS = 12 * MINUTE_MS
 const QUIET_MS = 10 * MINUTE_MS
@@ -42,12 +45,15 @@ export async function calm({ world, ask, hand, crew }: Stage): Promise<void> {
 /** Every session over, every worker as it is wanted, nothing left of anything; then nobody writes any more. */
 export async function comeToRest({ world }: Stage): Promise<void> {
   const sessions = () => [...world.sessions.sessions.values()]
-  const isThere = (machine: string) => (world.cloud.machine(machine)?.state ?? 'terminated') !== 'terminated'
-  const isSettled = (worker: Worker) => isAtRest(worker) && isMachineKnown(worker, isThere)
+  const stateOf = (machine: string) => world.cloud.machine(machine)?.state ?? 'terminated'
+  const isThere = (machine: string) => stateOf(machine) !== 'terminated'
+  const costs = (machine: string) => isThere(machine) && stateOf(machine) !== 'stopped'
+  const isSettled = (worker: Worker) => isAtRest(worker, costs) && isMachineKnown(worker, isThere)
   const isAllOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isSettled)
+  const latestMs = world.time.clock.monotonic() + CONVERGED_MS_MAX
   const untilTrue = async (what: string, isSo: () => boolean, unrest: () => readonly string[]) => {
     try {
-      await world.untilTrue(what, isSo, CONVERGED_MS_MAX)
+      await world.untilTrue(what, isSo, latestMs - world.time.clock.monotonic())
     } catch (error) {
       if (world.invariants.violations.length > 0) throw error
       throw world.failure([`${what} did not come`, ...unrest()].join('\n'))
@@ -86,10 +92,11 @@ function everyMinute(clock: { now(): number }, isSo: () => boolean): () => boole
 }
 
 /** As wanted, or given up on and costing nothing. */
-function isAtRest(worker: Worker): boolean {
+function isAtRest(worker: Worker, costs: (machine: string) => boolean): boolean {
   const { status, desired_status: desired, license } = worker
   if (status === 'TERMINATED') return true
-  if (status === 'FAILED') return worker.failures > 3 || worker.ec2_instance_id === null
+  const { ec2_instance_id: machine } = worker
+  if (status === 'FAILED') return machine === null || (worker.failures > 3 && !costs(machine))
   if (desired === 'STOPPED') return status === 'STOPPED' || (status === 'PENDING' && worker.launch?.state !== 'open')
   const isServing = worker.service_status === 'AVAILABLE' && worker.drain === null
   return status === 'RUNNING' && desired === 'RUNNING' && isServing && license.pending_operation === null

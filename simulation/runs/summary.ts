@@ -1,3 +1,5 @@
+import { MINUTE_MS } from '../passing.ts'
+import { CONVERGED_MS_MAX } from './rest.ts'
 import type { Outcome } from './whole-run.ts'
 
 /** What many runs came to together. */
@@ -12,6 +14,8 @@ export interface Summary {
   kills: number
   faults: number
   longest_rest_minutes: number
+  /** How long it may take. */
+  rest_minutes_max: number
   seconds: number
   /** The hashes of all runs folded into one, whatever their order: the same code gives the same. */
   fingerprint: string
@@ -43,6 +47,7 @@ export function counting(): Counting {
       kills: sum(({ kills }) => kills),
       faults: sum(({ faults }) => faults),
       longest_rest_minutes: Math.max(0, ...outcomes.map(({ restMinutes }) => restMinutes)),
+      rest_minutes_max: CONVERGED_MS_MAX / MINUTE_MS,
       seconds: Math.round(seconds),
       fingerprint: folded(outcomes.map(({ hash }) => hash)),
     }),

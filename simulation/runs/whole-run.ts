@@ -5,6 +5,8 @@ import type { Plan, RunSize } from '../acts/plan.ts'
 import { living, type Stage, setStage } from '../acts/stage.ts'
 import { UNHURRIED } from '../paces.ts'
 import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { METAL } from '../plane.ts'
+import { USER_DATA } from '../planted.ts'
 import { openWorld, type Spoilt, type World, type WorldOptions } from '../world.ts'
 import { calm, comeToRest } from './rest.ts'
 
@@ -45,9 +47,12 @@ const OPTIONS: Readonly<Record<RunSize['pace'], WorldOptions>> = {
  */
 export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions = {}): Promise<Outcome> {
   const { spoilt = {}, untilMs = Number.POSITIVE_INFINITY } = options
-  const world = await openWorld(seed, { ...OPTIONS[size.pace], spoilt })
+  // From too few to enough for everybody.
+  const licencesOwned = 1 + (seed % size.workers)
+  const world = await openWorld(seed, { ...OPTIONS[size.pace], licencesOwned, spoilt })
   const stage = setStage(world, size)
   await stage.learner.define()
+  await plantUserData(world)
   await stage.ask.set({
     max_workers_per_region: size.workers + Math.ceil(size.workers / 10),
     min_workers: Math.floor(size.workers / 4),
@@ -79,6 +84,12 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
     kills: stage.crew.kills + world.api.kills,
     faults: acts.filter(({ act }) => isFault(act)).length + world.trouble.struck,
   }
+}
+
+/** Templates are edited later without a word of it, which keeps it. */
+async function plantUserData({ client }: World): Promise<void> {
+  const { name, ...spec } = METAL
+  await client.call('putTemplate', { params: { name }, body: { ...spec, user_data: USER_DATA } })
 }
 
 /** Time that passes from act to act, with a look at everything every half hour. */

@@ -62,12 +62,16 @@ export interface SimModelOptions {
   readonly store?: SimStore
   /** The fault plan of a world that nobody has told another. */
   readonly preset?: PresetName
+  /** How many licences the Smart Account can give away; without it as many as anybody wants. It is not stored. */
+  readonly licencesOwned?: number
+  /** Of CML servers that nobody has given another. It is not stored. */
+  readonly adminPassword?: string
 }
 
 export function openSimModel(options: SimModelOptions): SimModel {
-  const { seed, clock, speed = 1, store = memorySimStore(), preset = 'plain' } = options
+  const { clock, speed = 1, store = memorySimStore(), preset = 'plain' } = options
   if (!(speed > 0 && Number.isFinite(speed))) throw new RangeError(`the speed must be above 0, not ${speed}`)
-  const world = openWorld({ seed, speed, store, preset, now: () => clock.now() })
+  const world = openWorld({ ...options, speed, store, preset, now: () => clock.now() })
   const ec2 = ec2Of(world)
   const admit = admission(world)
   const machine = (instanceId: string): MachineView | null => {

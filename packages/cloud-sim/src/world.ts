@@ -1,6 +1,7 @@
 import { type Addressing, addressNumber } from './addresses.ts'
 import { type Chance, chanceOf } from './chance.ts'
 import type { CmlIdentity } from './cml/certificate.ts'
+import { DEFAULT_CML_LOGIN } from './cml/server.ts'
 import { hasFaded, type SimInstance } from './ec2/instance.ts'
 import { type FaultBook, faultBook } from './faults/fault-book.ts'
 import type { PresetName } from './faults/fault-plan.ts'
@@ -22,6 +23,8 @@ import type { SimStore } from './store.ts'
 export interface World {
   readonly seed: number
   readonly speed: number
+  readonly licencesOwned: number
+  readonly adminPassword: string
   readonly chance: Chance
   now(): number
   addressing: Addressing
@@ -55,6 +58,10 @@ export interface WorldOptions {
   readonly store: SimStore
   /** The fault plan of a world that nobody has told another. */
   readonly preset: PresetName
+  /** How many licences the Smart Account can give away. */
+  readonly licencesOwned?: number
+  /** Of servers that nobody has given another. */
+  readonly adminPassword?: string
 }
 
 export function openWorld(options: WorldOptions): World {
@@ -77,6 +84,8 @@ export function openWorld(options: WorldOptions): World {
     ...keeping,
     seed: stored.record.seed,
     speed,
+    licencesOwned: options.licencesOwned ?? Number.POSITIVE_INFINITY,
+    adminPassword: options.adminPassword ?? DEFAULT_CML_LOGIN.password,
     addressing: 'range',
     launchCount: () => stored.record.launch_count,
     addressAhead: n => addressNumber(chance.fraction('address'), stored.record.start_count + n),

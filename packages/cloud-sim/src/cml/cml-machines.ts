@@ -6,6 +6,7 @@ import type { WorldChange } from '../records.ts'
 import type { World } from '../world.ts'
 import { LOGIN_PATHS } from './api/auth.ts'
 import { answerTo } from './api/dispatch.ts'
+import { authorizedAnew } from './api/licensing.ts'
 import { systemInformation } from './api/system.ts'
 import { type CmlIdentity, selfSigned } from './certificate.ts'
 import { type CmlAnswer, type CmlRequest, refusal } from './exchange.ts'
@@ -44,6 +45,8 @@ export interface CmlMachines {
   changesAtMs(instanceId: string): number | null
   /** Who holds which licence, also for machines that are long gone. */
   smartAccount(): readonly Seat[]
+  /** How many licences the Smart Account can give away. */
+  readonly licencesOwned: number
   /** How the server misbehaves otherwise than the preset says. */
   faultChangesOf(instanceId: string): Partial<CmlFaults>
   /** The server at this instant, or null when the machine is not there. */
@@ -89,6 +92,7 @@ export function cmlMachinesOf(world: World): CmlMachines {
     nodePortsChangeAtMs: instanceId => portsChangeAtMs(labsOf(instanceId), world.now()),
     changesAtMs: instanceId => changesAtMs(sceneOf(instanceId)),
     smartAccount: () => stored.seats().filter(seat => seat.from_ms <= world.now()),
+    licencesOwned: world.licencesOwned,
     faultChangesOf,
     sceneOf,
     act,
@@ -130,7 +134,11 @@ function caller({ stageOf, sceneOf, stored }: Machine): CmlMachines['call'] {
     const count = (calls.get(instanceId) ?? 0) + 1
     calls.set(instanceId, count)
     if (fail_one_in > 0 && count % fail_one_in === 0) return crash(request)
-    return settledAnswer(stored, scene, answerTo(scene, request))
+    const anew = authorizedAnew(scene)
+    if (anew === null) return settledAnswer(stored, scene, answerTo(scene, request))
+    settledAnswer(stored, scene, anew)
+    const licensed = sceneOf(instanceId) ?? scene
+    return settledAnswer(stored, licensed, answerTo(licensed, request))
   }
 }
 
@@ -162,7 +170,8 @@ function scenes(world: World, stored: CmlStored): (instanceId: string) => Scene 
     const nowMs = world.now()
     const draws = drawsOf(world, instance)
     const downMs = lastDownMs(instance, nowMs)
-    const kept = stored.server(instanceId) ?? freshServer(draws.uuid('user', 0), instance.started_at_ms)
+    const kept =
+      stored.server(instanceId) ?? freshServer(draws.uuid('user', 0), instance.started_at_ms, world.adminPassword)
     const server = withoutOldSessions(kept, downMs)
     const view = viewOf(instance, nowMs, world.addressing)
     const labs = server.lab_ids.flatMap(labId => {
@@ -184,6 +193,7 @@ function scenes(world: World, stored: CmlStored): (instanceId: string) => Scene 
       faults,
       preset_faults,
       labs,
+      isLicenceLeft: () => stored.seats().filter(seat => seat.instance_id !== instanceId).length < world.licencesOwned,
       telemetry: () => stored.telemetry(instanceId),
       ...draws,
     }

@@ -24,6 +24,8 @@ export interface Scene {
   readonly faults: CmlFaults
   readonly preset_faults: CmlFaults
   readonly labs: readonly CmlLab[]
+  /** Whether the Smart Account has a licence for this server, be it the one that it holds. */
+  isLicenceLeft(): boolean
   /** Oldest first, only what has happened by now. */
   readonly telemetry: () => readonly TelemetryEvent[]
   /** The same for the same purpose on this machine, and unlike all others. */

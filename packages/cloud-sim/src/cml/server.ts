@@ -67,9 +67,10 @@ export interface CmlServer {
 
 const SESSION_TIMEOUT_S = 86_400
 
-export function freshServer(adminId: string, createdMs: number): CmlServer {
+export function freshServer(adminId: string, createdMs: number, adminPassword: string): CmlServer {
   const admin: CmlUser = {
-    ...DEFAULT_CML_LOGIN,
+    username: DEFAULT_CML_LOGIN.username,
+    password: adminPassword,
     id: adminId,
     fullname: '',
     description: '',

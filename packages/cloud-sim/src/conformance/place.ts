@@ -26,7 +26,7 @@ export function plant(model: SimModel, count: number, tags: Readonly<Record<stri
 /** One machine to probe: moves the model's clock from change to change. */
 export function machineToProbe(model: SimModel, advance: (ms: number) => Promise<void>) {
   plant(model, 1, {})
-  const id = model.machines()[0]?.instance.instance_id ?? ''
+  const id = model.machines().at(-1)?.instance.instance_id ?? ''
   const toNextChange = async (): Promise<boolean> => {
     const at = model.changesAtMs(id)
     if (at === null) return false

@@ -114,9 +114,16 @@ function registrationFrom(scene: Scene, token: string): Registration {
     token,
     asked_ms: nowMs,
     ends_ms,
-    outcome: faults.licence_server === 'not_reached' ? 'not_reached' : isValid ? 'granted' : 'bad_token',
+    outcome: outcomeOf(scene, isValid),
     authorized_ms: ends_ms + scaledMs(scene, drawn(scene, 'authorizing', AUTHORIZING_S)),
   }
+}
+
+/** A token admits any number of servers: which of them get a licence is decided by how many are left. */
+function outcomeOf({ faults, isLicenceLeft }: Scene, isTokenValid: boolean): Registration['outcome'] {
+  if (faults.licence_server === 'not_reached') return 'not_reached'
+  if (!isTokenValid) return 'bad_token'
+  return isLicenceLeft() ? 'granted' : 'none_left'
 }
 
 const drawn = (scene: Scene, purpose: string, [from, to]: readonly [number, number]): number =>
@@ -129,6 +136,16 @@ export function retried(scene: Scene): Outcome | null {
   const { registration: waiting } = licensing
   if (waiting?.outcome !== 'not_reached' || faults.licence_server === 'not_reached') return null
   return asked(scene, waiting.token)
+}
+
+/** A server that got no licence asks again by itself, and gets one as soon as somebody has given one back. */
+export function authorizedAnew(scene: Scene): Outcome | null {
+  const { faults, server, nowMs, isLicenceLeft } = scene
+  const { registration: known } = server.licensing
+  if (known?.outcome !== 'none_left' || faults.licence_server === 'not_reached' || !isLicenceLeft()) return null
+  const authorized_ms = Math.max(known.authorized_ms, nowMs)
+  const licensing = { ...server.licensing, registration: { ...known, outcome: 'granted' as const, authorized_ms } }
+  return accepted(scene, licensing, seatOf(scene, licensing, known))
 }
 
 function refuseWhileInProgress({ server, nowMs }: Scene): void {

@@ -19,7 +19,8 @@ export interface Registration {
   readonly asked_ms: number
   /** IN_PROGRESS until then. */
   readonly ends_ms: number
-  readonly outcome: 'granted' | 'bad_token' | 'not_reached'
+  /** None left: the server is known to the account, which has no licence for it. */
+  readonly outcome: 'granted' | 'none_left' | 'bad_token' | 'not_reached'
   /** When the authorization follows, for one that is granted. */
   readonly authorized_ms: number
 }
@@ -55,7 +56,7 @@ export const UNLICENSED: LicensingRecord = {
 export function registrationAt({ registration }: LicensingRecord, atMs: number): RegistrationStatus {
   if (registration === null) return 'NOT_REGISTERED'
   if (atMs < registration.ends_ms) return 'IN_PROGRESS'
-  if (registration.outcome === 'granted') return 'COMPLETED'
+  if (registration.outcome === 'granted' || registration.outcome === 'none_left') return 'COMPLETED'
   return registration.outcome === 'bad_token' ? 'FAILED' : 'RETRY_IN_PROGRESS'
 }
 
@@ -68,7 +69,7 @@ export function authorizationAt(
   const status = registrationAt(record, atMs)
   if (status === 'FAILED' || status === 'RETRY_IN_PROGRESS') return 'EVAL'
   if (status !== 'COMPLETED' || registration === null || atMs < registration.authorized_ms) return 'INIT'
-  return compliance
+  return registration.outcome === 'none_left' ? 'OUT_OF_COMPLIANCE' : compliance
 }
 
 /** Why the last registration did not succeed, or `OK`. Smart Licensing quotes the token that it did not like. */
@@ -86,10 +87,10 @@ export function failureAt(record: LicensingRecord, atMs: number): string | null 
   }
 }
 
-/** A licence that was granted counts also when the account has too few of them. */
+/** A licence that was granted counts also when the account is out of compliance. */
 export function quotaAt(record: LicensingRecord, atMs: number): number {
   const { registration, product, extra_nodes } = record
-  const isGranted = registrationAt(record, atMs) === 'COMPLETED' && atMs >= (registration?.authorized_ms ?? 0)
+  const isGranted = registration?.outcome === 'granted' && atMs >= registration.authorized_ms
   if (!isGranted || !isProduct(product)) return FREE_NODES
   const { nodes, is_enterprise } = PRODUCTS[product]
   return nodes + (is_enterprise ? extra_nodes : 0)

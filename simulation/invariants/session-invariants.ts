@@ -5,14 +5,15 @@ import { toMs } from '@lcm/domain/instant'
 import { isQuiet, type LabRecord } from '@lcm/domain/lablet/lab-record'
 import { canMoveSession, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
-import { POLICY } from '@lcm/domain/worker/consequences'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Following, Told } from './following.ts'
+import type { Following, Told } from '../following.ts'
+import { MINUTE_MS } from '../passing.ts'
+import { isStoppedAsIdle } from './idle-stop.ts'
+import { illegalMoves } from './legal-moves.ts'
 import { overbought } from './purchase-invariant.ts'
 
-const MINUTE_MS = 60_000
-const STEP_MS = 60_000
+const STEP_MS = MINUTE_MS
 /** A controller's clock may be ahead of the API's by so much before an answer puts it right. */
 const CLOCK_MS_MAX = 3_000
 /** News of a write takes a moment, and so does an end that goes on under a new leader. */
@@ -81,7 +82,8 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       },
       session(session, before) {
         const isNew = before?.status !== session.status
-        for (const rule of illegalMoves(session)) violated(rule)
+        // By its own history, since not every version is told.
+        for (const rule of illegalMoves(session.id, session.state_history, canMoveSession)) violated(rule)
         if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of sharedAccess(session, sessions)) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of notReady(session, parts)) violated(rule)
@@ -106,14 +108,6 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
     ],
   }
 }
-
-/** By its own history, since not every version is told. */
-const illegalMoves = ({ id, state_history }: LabletSession): string[] =>
-  state_history.flatMap(({ from, to }, n) => {
-    const before = n === 0 ? from : (state_history[n - 1]?.to ?? null)
-    const isLegal = from === before && (from === null || canMoveSession(from, to))
-    return isLegal ? [] : [`${id} moved from ${from} to ${to} while it was ${before}`]
-  })
 
 const isLate = ({ status, timeslot }: LabletSession, nowMs: number): boolean =>
   !isFinal(status) && nowMs > toMs(timeslot.end) + GRACE_MS + TEARDOWN_MS_MAX + LEADERLESS_MS
@@ -171,9 +165,7 @@ function sharedPorts({ name, ports }: Worker): string[] {
 
 /** Automation lets nobody's worker go, nor one that somebody waits for. */
 function stoppedInUse(worker: Worker, before: Worker | undefined): string[] {
-  const isStop = (each: Worker) =>
-    (each.desired_status !== 'RUNNING' && each.desired_by === POLICY.idle) || each.drain?.by === POLICY.idle
-  if (before === undefined || isStop(before) || !isStop(worker)) return []
+  if (before === undefined || !isStoppedAsIdle(worker, before)) return []
   const users = [...Object.keys(worker.reservations), ...worker.wanted_by]
   return users.length > 0 ? [`${worker.name} is stopped as idle with ${users}`] : []
 }

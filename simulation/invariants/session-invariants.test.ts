@@ -5,7 +5,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { openFollowing } from './following.ts'
+import { openFollowing } from '../following.ts'
 import { sessionInvariants } from './session-invariants.ts'
 
 function watched() {

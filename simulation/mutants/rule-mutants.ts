@@ -1,0 +1,147 @@
+import { CloudError } from '@lcm/cloud/errors'
+import type { Dispatch } from '@lcm/contract/wire'
+import { FLEET_SCALING, LABS, SESSIONS, WORKERS } from '@lcm/control-plane-api/kinds'
+import type { Collection, Document, Kind, Store } from '@lcm/store/store'
+import { at, type Mutant } from './mutant.ts'
+
+const ONE = [at(0, 'create')]
+const THREE = [0, 0.1, 0.2].map(minute => at(minute, 'create'))
+
+/** Defects that only look harmless: of what is said to people, kept for later, or left behind. */
+export const ruleMutants: readonly Mutant[] = [
+  {
+    name: 'licensed without a licence',
+    breaks: 'a server that is known to the Smart Account counts as licensed, though no licence was left for it',
+    caughtBy: /is said to be licensed, and holds no licence/,
+    acts: [0, 0.1, 0.2].map(minute => at(minute, 'create with a licence')),
+    spoil: () => ({
+      cml: cml => ({
+        ...cml,
+        async licensing(login, signal) {
+          const seen = await cml.licensing(login, signal)
+          return seen.registration === 'COMPLETED' ? { ...seen, authorization: 'IN_COMPLIANCE' } : seen
+        },
+      }),
+    }),
+  },
+  {
+    name: 'machines changed without a decision',
+    breaks: 'what is announced of a worker is written without its reason',
+    caughtBy: /(launch|start|stop) of .* without a decision/,
+    acts: [...ONE, at(20, 'stop'), at(40, 'start')],
+    spoil: () => ({ store: withoutDecisions(WORKERS.name) }),
+  },
+  {
+    name: 'labs changed without a decision',
+    breaks: 'what is announced of a session is written without its reason',
+    caughtBy: /of the lab .* without a decision/,
+    acts: [...ONE, at(15, 'book', { much: 0.2 })],
+    spoil: () => ({ store: withoutDecisions(SESSIONS.name, LABS.name) }),
+  },
+  {
+    name: 'cooldown forgotten',
+    breaks: 'nobody remembers when the last worker was stopped as idle',
+    caughtBy: /are stopped as idle within/,
+    acts: [...THREE, at(1, 'change settings', { much: 0.5 })],
+    spoil: () => ({ store: reading(FLEET_SCALING, scaling => ({ ...scaling, last_scale_down_at: null })) }),
+  },
+  {
+    name: 'password in an error',
+    breaks: 'the client of CML quotes the password that it was refused with',
+    caughtBy: /a secret was (written|logged|told)/,
+    acts: [at(0, 'create with a licence')],
+    spoil: () => ({
+      cml: cml => ({
+        ...cml,
+        async register({ password }) {
+          throw new CloudError('invalid', { code: '403', action: 'register', message: `${password} is wrong` })
+        },
+      }),
+    }),
+  },
+  {
+    name: 'user data in an error',
+    breaks: 'the client of EC2 quotes the user data that it was refused with',
+    caughtBy: /a secret was (written|logged|told)/,
+    acts: ONE,
+    spoil: () => ({
+      compute: compute => ({
+        ...compute,
+        async launch(_, request) {
+          const message = `invalid: ${JSON.stringify(request)}`
+          throw new CloudError('invalid', { code: 'InvalidUserData.Malformed', action: 'RunInstances', message })
+        },
+      }),
+    }),
+  },
+  {
+    name: 'wish taken and lost',
+    breaks: 'the API answers that a worker will be stopped, and forgets it',
+    caughtBy: /and the last word of admin was STOPPED/,
+    acts: [...ONE, at(20, 'stop')],
+    spoil: () => ({ api: forgettingStops }),
+  },
+  {
+    name: 'given up and left running',
+    breaks: 'a machine that never serves is not stopped when it is given up',
+    caughtBy: /rest did not come/,
+    acts: ONE,
+    spoil: () => ({
+      cml: cml => ({
+        ...cml,
+        probe: async () => ({ stage: 'NOTHING', version: null, certificate_sha256: null, detail: 'refused' }),
+      }),
+      compute: compute => ({
+        ...compute,
+        power: async (region, act, ids, signal) =>
+          act === 'stop' || act === 'force_stop' ? undefined : compute.power(region, act, ids, signal),
+      }),
+    }),
+  },
+]
+
+/** A store that keeps no decision with writes of these kinds. */
+const withoutDecisions =
+  (...names: readonly string[]) =>
+  (store: Store): Store => ({
+    ...store,
+    collection<T extends Document>(kind: Kind<T>): Collection<T> {
+      const documents = store.collection(kind)
+      if (!names.includes(kind.name)) return documents
+      return {
+        ...documents,
+        replace: (document, entries = []) =>
+          documents.replace(
+            document,
+            entries.filter(({ stream }) => stream !== 'decision'),
+          ),
+      }
+    },
+  })
+
+/** Documents of one kind, changed on their way out of the store. */
+const reading =
+  <K extends Document>(kind: Kind<K>, change: (document: K) => K) =>
+  (store: Store): Store => ({
+    ...store,
+    collection<T extends Document>(of: Kind<T>): Collection<T> {
+      const documents = store.collection(of)
+      if (of.name !== kind.name) return documents
+      return {
+        ...documents,
+        async get(id) {
+          const document = await documents.get(id)
+          return document && of.parse(change(kind.parse(document)))
+        },
+      }
+    },
+  })
+
+const forgettingStops =
+  (dispatch: Dispatch): Dispatch =>
+  async request => {
+    const [, path] = /^(.*\/workers\/w-[^/]+)\/stop$/.exec(request.url) ?? []
+    if (request.method !== 'POST' || path === undefined) return dispatch(request)
+    const answer = await dispatch({ ...request, method: 'GET', url: path, body: null })
+    return { ...answer, status: 202 }
+  }

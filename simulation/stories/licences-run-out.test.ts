@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { aStory, type Story } from '../a-story.ts'
+import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { LICENSE } from '../people.ts'
+
+/** Two workers that want a licence of an account that owns one. */
+async function tooFew(seed: number): Promise<Story & { first: string; second: string }> {
+  const story = await aStory(seed, { licencesOwned: 1 })
+  const { world, ask } = story
+  const licenseOf = (id: string) => world.workers().find(each => each.id === id)?.license
+  const first = (await ask.createAndRun('metal-1', { license: LICENSE })).id
+  await world.untilTrue('a licence', () => licenseOf(first)?.status === 'REGISTERED')
+  const second = (await ask.createAndRun('metal-2', { license: LICENSE })).id
+  await world.untilTrue('a refusal', () => licenseOf(second)?.status === 'FAILED')
+  return { ...story, first, second }
+}
+
+describe('a worker for which no licence is left', () => {
+  it('says so, is not tried again by itself, and goes without a leak', async () => {
+    const { world, ask, hand, first, second, done } = await tooFew(131)
+    const { license } = await world.worker(second)
+    expect(license).toMatchObject({ pending_operation: null, last_error: expect.stringContaining('OUT_OF_COMPLIANCE') })
+    const registers = () => world.mutations.filter(({ act, worker }) => act === 'register' && worker === second).length
+    expect(registers()).toBe(1)
+    await world.runFor(HOUR_MS / 2)
+    expect(registers()).toBe(1)
+    expect(hand.seats()).toEqual([await hand.machineOf(first)])
+    await ask.terminate(second)
+    await world.until(second, 'TERMINATED')
+    expect(await ask.leaks()).toEqual([])
+    await done()
+  })
+
+  it('is licensed once another has given its own back', async () => {
+    const { world, ask, hand, first, second, done } = await tooFew(132)
+    await ask.terminate(first)
+    await world.until(first, 'TERMINATED')
+    const isLicensed = () => world.workers().find(each => each.id === second)?.license.status === 'REGISTERED'
+    await world.untilTrue('a licence', isLicensed, 15 * MINUTE_MS)
+    expect(hand.seats()).toEqual([await hand.machineOf(second)])
+    await ask.terminate(second)
+    await world.until(second, 'TERMINATED')
+    expect(hand.seats()).toEqual([])
+    await done()
+  })
+})
