@@ -69,6 +69,10 @@ export const FAULT_ACTS = {
   'lose writes': 2,
   'turn the cloud hostile': 4,
   'write beside us': 1,
+  // Only in stories: to draw them would make another plan of every seed.
+  'show no machines': 0,
+  'cut EC2': 0,
+  'lose the next launch': 0,
 } as const
 
 export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...HAND_ACTS, ...FAULT_ACTS } as const

@@ -12,6 +12,8 @@ const ZOMBIE_MS_MAX = 30_000
 /** Further than any slot is long. */
 const JUMP_MS_MAX = 2 * 3_600_000
 const TROUBLE_RATE_MAX = 0.3
+/** In the cloud's own seconds, which pass thirty times as fast. */
+const UNKNOWN_S = 3_600
 
 const serviceOf = ({ who }: Act) => pick(CREW_SERVICES, who)
 /** Whole milliseconds: virtual time would stand still before a fraction of one. */
@@ -98,5 +100,23 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   'turn the cloud hostile'(stage, act) {
     stage.world.cloud.faults.usePreset('hostile')
     later(stage, { ...act, forMs: 2 * act.forMs }, () => stage.world.cloud.faults.usePreset('plain'))
+  },
+  'show no machines'(stage, act) {
+    stage.world.ways.isWrongAccount = true
+    later(stage, act, () => {
+      stage.world.ways.isWrongAccount = false
+    })
+  },
+  'cut EC2'(stage, act) {
+    stage.world.cloud.faults.patch({ lost_request_rate: 1 })
+    later(stage, act, () => stage.world.cloud.faults.patch({ lost_request_rate: 0 }))
+  },
+  // It is launched, and for a while nobody can find it.
+  'lose the next launch'(stage, act) {
+    const { faults } = stage.world.cloud
+    const { unknown_at_first_s } = faults.plan()
+    faults.script({ action: 'RunInstances', times: 1, fault: 'lost_answer' })
+    faults.patch({ unknown_at_first_s: UNKNOWN_S })
+    later(stage, act, () => faults.patch({ unknown_at_first_s }))
   },
 }

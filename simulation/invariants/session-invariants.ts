@@ -9,6 +9,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Following, Told } from '../following.ts'
 import { MINUTE_MS } from '../passing.ts'
+import { begunInTime } from './begun.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
 import { illegalMoves } from './legal-moves.ts'
 import { overbought } from './purchase-invariant.ts'
@@ -61,6 +62,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
   const { clock, following, violated } = parts
   const { workers, sessions } = following
   const since = new Map<string, number>()
+  const notBegun = begunInTime(following, clock)
   let steppedMs = Number.NEGATIVE_INFINITY
   let countedMs = Number.NEGATIVE_INFINITY
 
@@ -94,6 +96,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       if (nowMs - steppedMs >= STEP_MS) {
         steppedMs = nowMs
         for (const session of sessions.values()) if (isLate(session, nowMs)) violated(`${session.id} does not end`)
+        for (const rule of notBegun()) violated(rule)
       }
       if (nowMs - countedMs < parts.labsCountedMs) return
       countedMs = nowMs

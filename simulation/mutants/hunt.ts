@@ -1,6 +1,7 @@
 import { type Plan, planOf, type RunSize } from '../acts/plan.ts'
 import type { SimulationFailure } from '../passing.ts'
 import { failureOf } from '../runs/shrink.ts'
+import type { RunOptions } from '../runs/whole-run.ts'
 import type { Mutant } from './mutant.ts'
 
 const SIZE: RunSize = { workers: 4, hours: 1.5, pace: 'brisk' }
@@ -22,6 +23,10 @@ export function huntingPlan({ acts }: Mutant, seed: number): Plan {
   const hours = Math.max(...acts.map(({ atMs }) => atMs)) / 3_600_000 + AFTERWARDS_HOURS
   return { seed, size: { ...SIZE, hours }, acts: [...acts].sort((a, b) => a.atMs - b.atMs) }
 }
+
+/** The failure of the same run without the defect: what the story alone breaks says nothing of the defect. */
+export const failureWithout = (mutant: Mutant, seed: number, options?: RunOptions): Promise<SimulationFailure | null> =>
+  failureOf(huntingPlan(mutant, seed), options)
 
 /** Runs with that defect, seed after seed, until something is found or time is up. */
 export async function hunt(mutant: Mutant, mayGoOn: () => boolean): Promise<Hunted> {

@@ -1,4 +1,5 @@
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
+import type { Election, Leadership } from '@lcm/runtime'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import type { Act, ActName } from '../acts/act.ts'
 import type { Spoilt } from '../world.ts'
@@ -45,6 +46,17 @@ export const answering =
   }
 
 export const bodied = ({ status, headers }: ApiResponse, body: string): ApiResponse => ({ status, headers, body })
+
+/** Leaders with beliefs of their own about their lease. */
+export const believing =
+  (believed: (leadership: Leadership) => Leadership) =>
+  (election: Election): Election => ({
+    ...election,
+    async campaign(signal) {
+      const leadership = await election.campaign(signal)
+      return leadership && believed(leadership)
+    },
+  })
 
 /** Documents of one kind, changed on their way into the store. */
 export const storing =

@@ -1,14 +1,45 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { Dispatch } from '@lcm/contract/wire'
 import { FLEET_SCALING, LABS, SESSIONS, WORKERS } from '@lcm/control-plane-api/kinds'
+import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
-import { at, type Mutant } from './mutant.ts'
+import { at, believing, type Mutant } from './mutant.ts'
 
 const ONE = [at(0, 'create')]
 const THREE = [0, 0.1, 0.2].map(minute => at(minute, 'create'))
 
+/** Each time another call of whoever leads the sessions is its last for a while; then the lead goes back to the first. */
+const SLEEPING_LABLETS = [
+  at(0, 'create'),
+  ...Array.from({ length: 9 }, (_, n) => [
+    at(15 + 10 * n, 'freeze a process at a call', { who: 0.7, much: (30 + n) / 40, forMinutes: 2 }),
+    at(15.01 + 10 * n, 'book'),
+    at(20 + 10 * n, 'kill a process', { who: 0.95, much: 0.1 }),
+  ]).flat(),
+]
+
+/** Fenced is not only who changes machines. */
+const labsUnfenced: Mutant = {
+  name: 'no fencing of labs',
+  breaks: 'nobody asks before a lab is changed whether the lease is still held',
+  caughtBy: /long after|has 2 labs/,
+  acts: SLEEPING_LABLETS,
+  spoil: () => ({ election: believing(leadership => ({ ...leadership, isHeld: () => true })) }),
+}
+
+/** Room to stop is counted by each check for itself. */
+const twoIdleStops: Mutant = {
+  name: 'two idle stops at once',
+  breaks: 'idle workers are let go at once that may go only one after the other, until fewer run than must',
+  caughtBy: /are the least/,
+  acts: Array.from({ length: 3 }, (_, n) => at(n / 10, 'create', { who: n / 10 })),
+  spoil: () => ({ store: withoutPermits }),
+}
+
 /** Defects that only look harmless: of what is said to people, kept for later, or left behind. */
 export const ruleMutants: readonly Mutant[] = [
+  labsUnfenced,
+  twoIdleStops,
   {
     name: 'licensed without a licence',
     breaks: 'a server that is known to the Smart Account counts as licensed, though no licence was left for it',
@@ -99,6 +130,27 @@ export const ruleMutants: readonly Mutant[] = [
     }),
   },
 ]
+
+/** Every check finds the fleet as if no other had taken room, and none loses a race for it. */
+const withoutPermits = (store: Store): Store => ({
+  ...store,
+  collection<T extends Document>(kind: Kind<T>): Collection<T> {
+    const documents = store.collection(kind)
+    if (kind.name !== FLEET_SCALING.name) return documents
+    const blank: Partial<FleetScaling> = { stop_permits: {}, last_scale_down_at: null }
+    return {
+      ...documents,
+      async get(id) {
+        const document = await documents.get(id)
+        return document && { ...document, ...blank }
+      },
+      async replace(document, entries) {
+        const current = await documents.get(document.id)
+        return documents.replace({ ...document, version: (current?.version ?? 0) + 1 }, entries)
+      },
+    }
+  },
+})
 
 /** A store that keeps no decision with writes of these kinds. */
 const withoutDecisions =

@@ -23,26 +23,40 @@ function hiding(labs: CmlLabs, hidden: Set<string>): CmlLabs {
   }
 }
 
-/** Nobody hears of changes, and nobody looks without hearing of them. */
+/** As it ships. */
+const DEBOUNCE_MS = 500
+/** Nobody looks without hearing of a change: whoever looks every half minute is only late where something was not heard. */
 const DEAF = {
   worker: { pollingEnabled: false },
   scheduler: { pollingEnabled: false },
   lablets: { pollingEnabled: false },
 } as const
 
-const filtered = (keys: ChangeKeys, isHeard: (key: string, version: number) => boolean): ChangeKeys => ({
+/** What is told of changes, to one process after the other. `listening` is anew for each of them. */
+const filtered = (keys: ChangeKeys, listening: () => (key: string) => boolean): ChangeKeys => ({
   ...keys,
   source(prefix) {
     const source = keys.source(prefix)
+    const isHeard = listening()
     return {
       ...source,
       async *watch(afterRevision, signal) {
         for await (const message of source.watch(afterRevision, signal))
-          if (message.type !== 'put' || isHeard(message.key, message.hint.version)) yield message
+          if (message.type !== 'put' || isHeard(message.key)) yield message
       },
     }
   },
 })
+
+/** Whoever was heard of within the window is not heard of again until it is over. */
+function leadingEdgeOnly(windowMs: number, nowMs: () => number): (key: string) => boolean {
+  const heardMs = new Map<string, number>()
+  return key => {
+    const isHeard = nowMs() - (heardMs.get(key) ?? Number.NEGATIVE_INFINITY) >= windowMs
+    if (isHeard) heardMs.set(key, nowMs())
+    return isHeard
+  }
+}
 
 /** Defects of the controllers of sessions and between them and CML. */
 export const sessionMutants: readonly Mutant[] = [
@@ -129,30 +143,33 @@ export const sessionMutants: readonly Mutant[] = [
   },
   {
     name: 'debounce that drops',
-    breaks: 'of changes in quick succession only the first is heard',
-    caughtBy: /did not come|does not end/,
+    breaks:
+      'where nobody polls, the last of changes in quick succession is dropped, not kept for the end of the window',
+    caughtBy: /nobody begins/,
     acts: BOOKED,
     spoil() {
-      const heard = new Map<string, number>()
-      const isHeard = (key: string, version: number) => {
-        const first = heard.get(key) ?? version
-        heard.set(key, first)
-        return version === first
+      let nowMs = () => 0
+      return {
+        settings: DEAF,
+        clock(clock) {
+          nowMs = clock.monotonic
+          return clock
+        },
+        changeKeys: keys => filtered(keys, () => leadingEdgeOnly(DEBOUNCE_MS, nowMs)),
       }
-      return { settings: DEAF, changeKeys: keys => filtered(keys, isHeard) }
     },
   },
   {
     name: 'events dropped without a resync',
-    breaks: 'what was not heard is never looked for',
-    caughtBy: /did not come|does not end/,
+    breaks: 'where nobody polls, what was not heard is never looked for',
+    caughtBy: /does not end/,
     acts: BOOKED,
-    spoil: () => ({ settings: DEAF, changeKeys: keys => filtered(keys, () => false) }),
+    spoil: () => ({ settings: DEAF, changeKeys: keys => filtered(keys, () => () => false) }),
   },
   {
     name: 'sessions ended by nobody',
     breaks: 'the controller of sessions forgets that slots end',
-    caughtBy: /did not come|does not end/,
+    caughtBy: /does not end/,
     acts: BOOKED,
     spoil: () => ({
       asking: dispatch => request =>

@@ -1,4 +1,4 @@
-import { hunt } from '../mutants/hunt.ts'
+import { failureWithout, hunt } from '../mutants/hunt.ts'
 import { MUTANTS } from '../mutants/mutants.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -15,7 +15,7 @@ export interface Hunt {
 
 export interface Hunts {
   readonly runs: number
-  /** Mutants that survived, or were found by another rule than the one that must. */
+  /** Mutants that survived, were found by another rule than the one that must, or whose story fails without them. */
   readonly failures: number
   readonly hunts: readonly Hunt[]
 }
@@ -31,9 +31,15 @@ export async function huntAll(names: readonly string[]): Promise<Hunts> {
     terminal.progress(mutant.name)
     const { failure, isAsExpected, seed } = await hunt(mutant, () => terminal.cpuSeconds() - startedS < SECONDS_MAX)
     const seconds = Math.round((terminal.cpuSeconds() - startedS) * 10) / 10
-    if (!isAsExpected) failures += 1
+    const without = await failureWithout(mutant, seed)
+    if (!isAsExpected || without !== null) failures += 1
     const rule = failure?.rule.split('\n')[0] ?? 'it SURVIVED'
-    const found = failure === null || isAsExpected ? rule : `UNEXPECTED: ${rule}`
+    const found =
+      without !== null
+        ? `WITHOUT IT: ${without.rule.split('\n')[0]}`
+        : failure === null || isAsExpected
+          ? rule
+          : `UNEXPECTED: ${rule}`
     hunts.push({ mutant: mutant.name, breaks: mutant.breaks, seed, seconds, found })
     terminal.say(`${mutant.name.padEnd(44)} seed ${seed}  ${seconds.toFixed(1).padStart(5)} s  ${found}`)
   }

@@ -25,6 +25,7 @@ export async function calm({ world, ask, hand, crew }: Stage): Promise<void> {
   faults.setDelivery(undefined)
   faults.freezeStreams(false)
   world.ways.isCmlCut = false
+  world.ways.isWrongAccount = false
   Object.assign(world.trouble, NO_TROUBLE)
   await world.api.restore()
   world.cloud.faults.usePreset('plain')

@@ -52,7 +52,7 @@ export interface Observer {
 
 export function observer(given: ObserveParts): Observer {
   const { clock, config } = given
-  const memory = sightings(config.policy.probeIntervalMs)
+  const memory = sightings(config.policy)
   const times = surveyTimes(config.idleCheckIntervalMs)
   const measures = measureTimes(config.metricsIntervalMs)
   const scarce = scarceOffers(config.policy.capacityPauseMs)

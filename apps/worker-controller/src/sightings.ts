@@ -1,10 +1,8 @@
 import { type Losses, mayLose, recentLosses } from '@lcm/domain/fleet/brake'
 import { toMs } from '@lcm/domain/instant'
-import type { CmlSight, Ec2Sight } from '@lcm/domain/worker/observation'
+import type { CmlSight, Ec2Sight, WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 
-/** Far enough apart that two misses are not one hiccup. */
-const MISSES_APART_MS = 60_000
 /** A new machine may be invisible for minutes. */
 const LAUNCH_GRACE_MS = 5 * 60_000
 /** So many times in a row CML must be silent before it is looked at more closely. */
@@ -40,8 +38,9 @@ interface Look {
   readonly sight: CmlSight
 }
 
-export function sightings(probeIntervalMs: number): Sightings {
-  const absences = absentMachines()
+export function sightings(policy: Pick<WorkerPolicy, 'probeIntervalMs' | 'missesApartMs'>): Sightings {
+  const { probeIntervalMs } = policy
+  const absences = absentMachines(policy.missesApartMs)
   const looks = new Map<string, Look>()
   const silences = new Map<string, number>()
   return {
@@ -79,7 +78,7 @@ export function sightings(probeIntervalMs: number): Sightings {
 }
 
 /** Which machines are there and which are missed. */
-function absentMachines() {
+function absentMachines(missesApartMs: number) {
   const firstMissAt = new Map<string, number>()
   const present = new Set<string>()
   const lost = new Set<string>()
@@ -101,7 +100,7 @@ function absentMachines() {
       const first = firstMissAt.get(worker.id) ?? nowMs
       firstMissAt.set(worker.id, first)
       // An open attempt may have been repeated a moment ago, so the grace is counted from the first miss since then.
-      const apartMs = worker.launch?.state === 'open' ? LAUNCH_GRACE_MS : MISSES_APART_MS
+      const apartMs = worker.launch?.state === 'open' ? LAUNCH_GRACE_MS : missesApartMs
       const launchedAt = worker.launch === null ? 0 : toMs(worker.launch.requested_at)
       const isLongEnough = nowMs - first >= apartMs && nowMs - launchedAt >= LAUNCH_GRACE_MS
       const seconds = Math.round((nowMs - first) / 1000)

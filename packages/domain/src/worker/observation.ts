@@ -96,6 +96,8 @@ export interface WorkerPolicy {
   readonly lookAgainMsMax: number
   readonly probeIntervalMs: number
   readonly readyAnswers: number
+  /** How far apart two misses of a machine must be, so that they are not one hiccup. */
+  readonly missesApartMs: number
   /** How long an offering without capacity is left alone once all have been tried. */
   readonly capacityPauseMs: number
   /** How long a launch waits that AWS refuses to this account: because of a quota, or because of who asks. */
@@ -128,6 +130,7 @@ export const WORKER_POLICY: WorkerPolicy = {
   lookAgainMsMax: 30_000,
   probeIntervalMs: 10_000,
   readyAnswers: 3,
+  missesApartMs: MINUTE_MS,
   capacityPauseMs: 3 * MINUTE_MS,
   quotaPauseMs: 5 * MINUTE_MS,
   authPauseMs: MINUTE_MS,
