@@ -20,6 +20,7 @@ import { type SeededRandom, seededRandom } from '@lcm/testkit/seeded-random'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
 import { type ControllerProcess, FLEET, startController } from './controller-process.ts'
 import { dated } from './faults/dated.ts'
+import type { Mortality } from './faults/mortal-store.ts'
 import { repeating } from './faults/repeating.ts'
 import { type RestartingApi, restartingApi } from './faults/restarting-api.ts'
 import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from './faults/trouble.ts'
@@ -173,34 +174,33 @@ function openWatch(ground: Ground, labsCountedMs: number) {
   return { watched, mutations, heard, sessions, rules, asWitness, labsSeen }
 }
 
+/** The API, which may die, and everything that stands behind it. */
+async function openApi(ground: Ground, violated: (rule: string) => void, templates: readonly WorkerTemplateSpec[]) {
+  const { time, clock, spoilt, troubles, processes } = ground
+  const logger = scanningLogger(violated)
+  const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
+  const kept = neverWrittenOver((spoilt.store ?? same)(unreliableStore(ground.store, troubles)), violated)
+  const parts = { time, log: logger, secretKey: time.random.bytes(32), templates }
+  // Who follows must not miss what happens while the API is down: what is told is judged against what is there.
+  const observer = await openPlane({ ...parts, store: ground.store, changeKeys: local.changeKeys })
+  const open = (mortal: Mortality) => {
+    const store = mortal.store(rivalled(kept, troubles))
+    return openPlane({ ...parts, store, changeKeys: mortal.changeKeys(local.changeKeys) })
+  }
+  const api = await restartingApi({ time, run: processes.run, open })
+  const met: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
+  const dispatch = dated(secretless((spoilt.api ?? same)(met), { controllerTokens, violated }), clock)
+  return { logger, local, api, dispatch }
+}
+
 export async function openWorld(seed: number, options: WorldOptions = {}): Promise<World> {
   const ground = openGround(seed, options)
   const { time, clock, cloud, ways, calls, processes, following, spoilt, troubles, settings } = ground
   const watch = openWatch(ground, options.labsCountedMs ?? 1_000)
   const { watched, mutations, heard, sessions, rules, asWitness } = watch
   const { violated } = watched
-  const logger = scanningLogger(violated)
-  const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
+  const { logger, local, api, dispatch } = await openApi(ground, violated, options.templates ?? [METAL])
   const coordination = { ...local, changeKeys: (spoilt.changeKeys ?? same)(local.changeKeys) }
-  const kept = neverWrittenOver((spoilt.store ?? same)(unreliableStore(ground.store, troubles)), violated)
-  const planeParts = {
-    ...{ time, log: logger, secretKey: time.random.bytes(32) },
-    templates: options.templates ?? [METAL],
-  }
-  // Who follows must not miss what happens while the API is down: what is told is judged against what is there.
-  const observer = await openPlane({ ...planeParts, store: ground.store, changeKeys: local.changeKeys })
-  const api = await restartingApi({
-    time,
-    run: processes.run,
-    open: mortal =>
-      openPlane({
-        ...planeParts,
-        store: mortal.store(rivalled(kept, troubles)),
-        changeKeys: mortal.changeKeys(local.changeKeys),
-      }),
-  })
-  const met: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
-  const dispatch = dated(secretless((spoilt.api ?? same)(met), { controllerTokens, violated }), clock)
   const byPeople = repeating(heard.heard(unreliable(dispatch, troubles)), clock)
   const client = apiClient(byPeople, { token: TOKENS.admin })
   processes.run(followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules]))

@@ -4,7 +4,6 @@ import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { FLEET } from '../controller-process.ts'
 import { at, believing, type Mutant } from './mutant.ts'
 
-
 /** What was not heard, told as if the cloud had said no. */
 const asRefusal = (error: unknown): unknown =>
   error instanceof CloudError && error.errorClass === 'transient'
