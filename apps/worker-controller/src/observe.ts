@@ -130,7 +130,7 @@ async function seeEc2(parts: Parts, worker: Worker, signal: AbortSignal): Promis
   }
   try {
     const instance = await findInstance(parts, worker, signal)
-    if (instance === null) return parts.memory.missed(worker, parts.clock.now())
+    if (instance === null) return parts.memory.missed(worker, parts.clock)
     parts.memory.found(worker.id)
     return { kind: 'instance', instance }
   } catch (error) {

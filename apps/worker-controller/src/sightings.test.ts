@@ -6,6 +6,8 @@ import { sightings } from './sightings.ts'
 
 const MINUTE_MS = 60_000
 const launchedAt = (ms: number) => aWorker({ launch: anAttempt({ requested_at: toInstant(ms) }) })
+/** `aheadMs`: by how much the wall clock was set ahead. */
+const at = (ms: number, aheadMs = 0) => ({ now: () => ms + aheadMs, monotonic: () => ms })
 const LOOK = { stage: 'READY', version: '2.9.1', certificate_sha256: null, detail: '' } as const
 
 describe('an absence', () => {
@@ -13,25 +15,32 @@ describe('an absence', () => {
     const memory = sightings(WORKER_POLICY)
     const worker = launchedAt(0)
     const later = 10 * MINUTE_MS
-    expect(memory.missed(worker, later)).toMatchObject({ kind: 'absent', confirmed: false })
-    expect(memory.missed(worker, later + MINUTE_MS - 1)).toMatchObject({ confirmed: false })
-    expect(memory.missed(worker, later + MINUTE_MS)).toMatchObject({ confirmed: true })
+    expect(memory.missed(worker, at(later))).toMatchObject({ kind: 'absent', confirmed: false })
+    expect(memory.missed(worker, at(later + MINUTE_MS - 1))).toMatchObject({ confirmed: false })
+    expect(memory.missed(worker, at(later + MINUTE_MS))).toMatchObject({ confirmed: true })
+  })
+
+  it('is not believed because the clock was set ahead between two looks', () => {
+    const memory = sightings(WORKER_POLICY)
+    const worker = launchedAt(0)
+    memory.missed(worker, at(10 * MINUTE_MS))
+    expect(memory.missed(worker, at(10 * MINUTE_MS + 1_000, 60 * MINUTE_MS))).toMatchObject({ confirmed: false })
   })
 
   it('starts over when the machine is seen in between', () => {
     const memory = sightings(WORKER_POLICY)
     const worker = launchedAt(0)
-    memory.missed(worker, 10 * MINUTE_MS)
+    memory.missed(worker, at(10 * MINUTE_MS))
     memory.found(worker.id)
-    expect(memory.missed(worker, 12 * MINUTE_MS)).toMatchObject({ confirmed: false })
+    expect(memory.missed(worker, at(12 * MINUTE_MS))).toMatchObject({ confirmed: false })
   })
 
   it('is not believed within five minutes of a launch', () => {
     const memory = sightings(WORKER_POLICY)
     const worker = launchedAt(0)
-    memory.missed(worker, MINUTE_MS)
-    expect(memory.missed(worker, 4 * MINUTE_MS)).toMatchObject({ confirmed: false })
-    expect(memory.missed(worker, 5 * MINUTE_MS)).toMatchObject({ confirmed: true })
+    memory.missed(worker, at(MINUTE_MS))
+    expect(memory.missed(worker, at(4 * MINUTE_MS))).toMatchObject({ confirmed: false })
+    expect(memory.missed(worker, at(5 * MINUTE_MS))).toMatchObject({ confirmed: true })
   })
 })
 
@@ -39,20 +48,20 @@ describe('an open launch attempt', () => {
   it('is believed to have left nothing only long after the cloud was last asked', () => {
     const memory = sightings(WORKER_POLICY)
     const worker = aWorker({ launch: anAttempt({ state: 'open', requested_at: toInstant(0) }) })
-    memory.missed(worker, 10 * MINUTE_MS)
+    memory.missed(worker, at(10 * MINUTE_MS))
     memory.launchSent(worker.id)
-    expect(memory.missed(worker, 20 * MINUTE_MS)).toMatchObject({ confirmed: false })
-    expect(memory.missed(worker, 24 * MINUTE_MS)).toMatchObject({ confirmed: false })
-    expect(memory.missed(worker, 25 * MINUTE_MS)).toMatchObject({ confirmed: true })
+    expect(memory.missed(worker, at(20 * MINUTE_MS))).toMatchObject({ confirmed: false })
+    expect(memory.missed(worker, at(24 * MINUTE_MS))).toMatchObject({ confirmed: false })
+    expect(memory.missed(worker, at(25 * MINUTE_MS))).toMatchObject({ confirmed: true })
   })
 })
 
 it('starts over with every term', () => {
   const memory = sightings(WORKER_POLICY)
   const worker = launchedAt(0)
-  memory.missed(worker, 10 * MINUTE_MS)
+  memory.missed(worker, at(10 * MINUTE_MS))
   memory.clear()
-  expect(memory.missed(worker, 20 * MINUTE_MS)).toMatchObject({ confirmed: false })
+  expect(memory.missed(worker, at(20 * MINUTE_MS))).toMatchObject({ confirmed: false })
 })
 
 describe('looking at CML', () => {

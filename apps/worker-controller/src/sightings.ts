@@ -2,6 +2,7 @@ import { type Losses, mayLose, recentLosses } from '@lcm/domain/fleet/brake'
 import { toMs } from '@lcm/domain/instant'
 import type { CmlSight, Ec2Sight, WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { Clock } from '@lcm/runtime/clock'
 
 /** A new machine may be invisible for minutes. */
 const LAUNCH_GRACE_MS = 5 * 60_000
@@ -14,7 +15,7 @@ const SILENCES = 3
  */
 export interface Sightings {
   /** The machine was not in a complete answer. Confirmed only by an earlier miss and past the grace after its launch. */
-  missed(worker: Worker, nowMs: number): Ec2Sight
+  missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Sight
   found(workerId: string): void
   /** The cloud was asked for a machine just now: absence is counted anew. */
   launchSent(workerId: string): void
@@ -96,17 +97,19 @@ function absentMachines(missesApartMs: number) {
   }
 
   return {
-    missed(worker: Worker, nowMs: number): Ec2Sight {
-      const first = firstMissAt.get(worker.id) ?? nowMs
+    missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Sight {
+      // A wall clock that is set ahead must not make two misses of one hiccup look far apart.
+      const atMs = clock.monotonic()
+      const first = firstMissAt.get(worker.id) ?? atMs
       firstMissAt.set(worker.id, first)
       // An open attempt may have been repeated a moment ago, so the grace is counted from the first miss since then.
       const apartMs = worker.launch?.state === 'open' ? LAUNCH_GRACE_MS : missesApartMs
       const launchedAt = worker.launch === null ? 0 : toMs(worker.launch.requested_at)
-      const isLongEnough = nowMs - first >= apartMs && nowMs - launchedAt >= LAUNCH_GRACE_MS
-      const seconds = Math.round((nowMs - first) / 1000)
+      const isLongEnough = atMs - first >= apartMs && clock.now() - launchedAt >= LAUNCH_GRACE_MS
+      const seconds = Math.round((atMs - first) / 1000)
       const because = `EC2 has not shown its machine for ${seconds} s`
       if (!isLongEnough) return { kind: 'absent', confirmed: false, because }
-      if (isBelieved(worker, nowMs)) return { kind: 'absent', confirmed: true, because }
+      if (isBelieved(worker, atMs)) return { kind: 'absent', confirmed: true, because }
       const doubt = `${because}, but ${losses.length} others vanished within the hour: is this the right account?`
       return { kind: 'absent', confirmed: false, because: doubt }
     },
