@@ -2,12 +2,11 @@ import type { SimModel } from '@lcm/cloud-sim/model'
 import { type Dispatch, EPOCH_HEADER } from '@lcm/contract/wire'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { TAG } from '@lcm/domain/worker/instance'
-import { canMove } from '@lcm/domain/worker/lifecycle'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection, Journal } from '@lcm/store/store'
+import { illegalWorkerMoves } from '@lcm/testkit/move-rules'
 import { brakeRule } from './invariants/brake-rule.ts'
 import { hastyStops } from './invariants/cooldown-rule.ts'
-import { illegalMoves } from './invariants/legal-moves.ts'
 import { type LostLicences, lostLicences } from './invariants/lost-licences.ts'
 import { mistakenLicences, overdrawnLicences } from './invariants/owned-licences.ts'
 import type { Wishes } from './invariants/wishes.ts'
@@ -162,7 +161,7 @@ async function illegalHistories({ journal, latest }: InvariantParts): Promise<st
   for (const [id, { status }] of latest) {
     const entries = await journal.query({ streams: ['transition'], subject: `worker:${id}`, limit: MOVES_MAX })
     const moves = [...entries].reverse().map(({ body }) => body as { from: WorkerStatus | null; to: WorkerStatus })
-    wrong.push(...illegalMoves(id, moves, canMove))
+    wrong.push(...illegalWorkerMoves(id, moves))
     if (entries.length === 0 || entries.length === MOVES_MAX) continue
     const [first, last] = [moves[0]?.from ?? null, moves.at(-1)?.to]
     if (first !== null) wrong.push(`${id} moved from ${first} before it was anything`)

@@ -17,11 +17,25 @@ const failoverCells = proof => [
 
 const RUNS_HEAD = [
   ...['what', 'runs', 'violations', 'virtual hours', 'worker-hours', 'worker-hours per s'],
-  ...['launches', 'sessions', 'crashes', 'faults', 'longest way to rest', 'fingerprint', 'made'],
+  ...[
+    'launches',
+    'sessions',
+    'crashes',
+    'faults',
+    'longest way to rest of the most that it may take',
+    'fingerprint',
+    'made',
+  ],
 ]
 const runsCells = (what, proof) => [
   ...[what, proof.runs, proof.failures, proof.virtual_hours, proof.worker_hours, proof.worker_hours_per_second],
-  ...[proof.launches, proof.sessions, proof.kills, proof.faults, `${proof.longest_rest_minutes} min`],
+  ...[
+    proof.launches,
+    proof.sessions,
+    proof.kills,
+    proof.faults,
+    `${proof.longest_rest_minutes} min of ${proof.rest_minutes_max ?? 'twice 360'}`,
+  ],
   ...[proof.fingerprint ?? 'not kept', madeOf(proof)],
 ]
 const RUNS = {

@@ -80,6 +80,7 @@ async function manyRuns(count, ...size) {
     ...whole,
     worker_hours_per_second: Math.round(whole.worker_hours / whole.seconds),
     longest_rest_minutes: Math.max(...parts.map(part => part.longest_rest_minutes)),
+    rest_minutes_max: parts[0].rest_minutes_max,
     fingerprint: folded.toString(16).padStart(16, '0'),
   }
 }

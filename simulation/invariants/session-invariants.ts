@@ -3,15 +3,16 @@ import type { SimModel } from '@lcm/cloud-sim/model'
 import { isLabGone } from '@lcm/control-plane-api/kinds'
 import { toMs } from '@lcm/domain/instant'
 import { isQuiet, type LabRecord } from '@lcm/domain/lablet/lab-record'
-import { canMoveSession, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
+import { overbooked, sharedPorts } from '@lcm/testkit/book-rules'
+import { illegalMovesOfSession } from '@lcm/testkit/move-rules'
 import type { Following, Told } from '../following.ts'
 import { MINUTE_MS } from '../passing.ts'
 import { begunInTime } from './begun.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
-import { illegalMoves } from './legal-moves.ts'
 import { overbought } from './purchase-invariant.ts'
 
 const STEP_MS = MINUTE_MS
@@ -28,7 +29,6 @@ const TEARDOWN_MS_MAX = PIPELINE_STEPS.teardown.reduce(
   (sum, { timeoutMs, attemptsMax }) => sum + attemptsMax * (timeoutMs + 2 * MINUTE_MS),
   0,
 )
-const HAIR = 1e-6
 
 export interface SessionInvariantParts {
   readonly cloud: SimModel
@@ -85,7 +85,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       session(session, before) {
         const isNew = before?.status !== session.status
         // By its own history, since not every version is told.
-        for (const rule of illegalMoves(session.id, session.state_history, canMoveSession)) violated(rule)
+        for (const rule of illegalMovesOfSession(session)) violated(rule)
         if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of sharedAccess(session, sessions)) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of notReady(session, parts)) violated(rule)
@@ -138,32 +138,6 @@ function sharedAccess(session: LabletSession, sessions: ReadonlyMap<string, Labl
   const doors = ({ access }: LabletSession) => access.map(({ host, port }) => `${host}:${port}`)
   const taken = new Set([...sessions.values()].filter(isUsed).flatMap(doors))
   return doors(session).flatMap(door => (taken.has(door) ? [`${session.id} has ${door}, as another session`] : []))
-}
-
-function overbooked({ name, capacity: { declared, reserved }, reservations }: Worker): string[] {
-  const held = Object.values(reservations)
-  if (declared === null) return held.length > 0 ? [`${name} declares no room and has sessions`] : []
-  const sums = {
-    cpu_cores: [sum(held.map(each => each.cpu_cores)), declared.cpu_cores],
-    memory_gb: [sum(held.map(each => each.memory_gb)), declared.memory_gb],
-    storage_gb: [sum(held.map(each => each.storage_gb)), declared.storage_gb],
-    nodes: [sum(held.map(each => each.nodes)), declared.max_nodes],
-  } as const
-  return (['cpu_cores', 'memory_gb', 'storage_gb', 'nodes'] as const).flatMap(what => {
-    const [taken, room] = sums[what]
-    const isMiscounted = Math.abs(taken - reserved[what]) > HAIR
-    return [
-      ...(taken > room + HAIR ? [`${name} has ${taken} of ${room} ${what} reserved`] : []),
-      ...(isMiscounted ? [`${name} says that ${reserved[what]} ${what} are reserved, and its book ${taken}`] : []),
-    ]
-  })
-}
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
-
-function sharedPorts({ name, ports }: Worker): string[] {
-  const all = Object.values(ports).flatMap(each => Object.values(each))
-  return new Set(all).size === all.length ? [] : [`${name} has a port twice: ${all.sort((a, b) => a - b)}`]
 }
 
 /** Automation lets nobody's worker go, nor one that somebody waits for. */

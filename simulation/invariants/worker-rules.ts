@@ -2,11 +2,10 @@ import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml-node-life'
 import type { SimModel } from '@lcm/cloud-sim/model'
 import { toMs } from '@lcm/domain/instant'
 import { TAG } from '@lcm/domain/worker/instance'
-import { canMove } from '@lcm/domain/worker/lifecycle'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { illegalMovesOfWorker } from '@lcm/testkit/move-rules'
 import { MINUTE_MS } from '../passing.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
-import { illegalMoves } from './legal-moves.ts'
 import type { Wishes } from './wishes.ts'
 
 /** The first failure and every retry of the policy. */
@@ -66,8 +65,7 @@ export function workerRules(parts: WorkerRuleParts): WorkerRules {
       const isLeaving = before !== undefined && isRunning(before) && !isRunning(worker)
       const isPaused = before !== undefined && isStoppedAsIdle(worker, before)
       const rules = [
-        // By its own history, since not every version is told.
-        ...illegalMoves(worker.name, worker.state_history, canMove),
+        ...illegalMovesOfWorker(worker),
         ...parts.wishes.unheardOf(worker),
         ...restless(worker, parts.wishes.lastTouchedMs(worker.id)),
         ...(before === undefined ? foreign(worker, parts) : []),
