@@ -89,8 +89,12 @@ describe('connect', () => {
   it('warns that a write may have been done, unless it was never sent', async () => {
     const create = async (cause: Error) => {
       const transport = async () => () => Promise.reject(new UnreachableError('silence', { cause }))
-      const { client } = await connect({}, { ...capturedShell({ env }).shell, transport })
-      return client.call('createWorker', { body: { template_name: 'metal' } })
+      const { shell, clock } = capturedShell({ env })
+      const { client } = await connect({}, { ...shell, transport })
+      const created = client.call('createWorker', { body: { template_name: 'metal' } })
+      created.catch(() => undefined)
+      await clock.advance(60_000)
+      return created
     }
     await expect(create(new Error('reset'))).rejects.toThrow('it may have been done')
     await expect(create(Object.assign(new Error(), { code: 'ECONNREFUSED' }))).rejects.not.toThrow(

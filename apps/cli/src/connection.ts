@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { UnreachableError } from '@lcm/client/api-error'
 import { apiClient, type Client } from '@lcm/client/client'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
+import { askedOnce, wasNeverSent } from './asked-once.ts'
 import { CliError, EXIT } from './exit-code.ts'
 import type { Shell } from './shell.ts'
 
@@ -103,7 +104,7 @@ async function readIfThere(path: string): Promise<string | null> {
 
 export async function connect(options: ConnectionOptions, shell: Shell): Promise<Connection> {
   const target = await findTarget(options, shell.env)
-  const transport = explained(await shell.transport(target.url), target)
+  const transport = explained(askedOnce(await shell.transport(target.url), shell), target)
   const { url, token } = target
   const named = token === null ? {} : { authorization: `Bearer ${token}` }
   return {
@@ -128,13 +129,6 @@ function unanswered(error: UnreachableError, request: ApiRequest, target: Target
   const doubt =
     request.method === 'GET' || wasNeverSent(error) ? '' : ' (it may have been done: look before you repeat it)'
   return new UnreachableError(`LCM does not answer at ${target.url}${doubt}: ${target.nextStep}`, { cause: error })
-}
-
-function wasNeverSent(error: Error): boolean {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && (cause.code === 'ECONNREFUSED' || cause.code === 'ENOTFOUND')) return true
-  }
-  return false
 }
 
 const isOurs = ({ status, headers, body }: ApiResponse): boolean =>

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { systemClock } from '@lcm/runtime/clock'
 import { EXIT } from './exit-code.ts'
@@ -65,6 +66,7 @@ const shell: Shell = {
   readLine: process.stdin.isTTY ? readLine : null,
   keys: process.stdin.isTTY ? keysOf(process.stdin) : null,
   readInput: process.stdin.isTTY ? null : readInput,
+  newKey: randomUUID,
   async transport(baseUrl) {
     const { httpTransport } = await import('@lcm/client/http-transport')
     return httpTransport({ baseUrl, clock: systemClock })

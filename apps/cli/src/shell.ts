@@ -36,6 +36,8 @@ export interface Shell {
   readonly keys: Keys | null
   /** All of standard input. Absent when that is a keyboard. */
   readonly readInput: (() => Promise<string>) | null
+  /** Like no other, ever. */
+  newKey(): string
   /** How an API at this address is reached. */
   transport(baseUrl: string): Promise<Dispatch>
   loadHost(): Promise<Host>

@@ -247,12 +247,19 @@ it('tells all refusals at once, and has done nothing by then', async () => {
 
 it('says what was done and what was not when it fails in the middle', async () => {
   const workers = ['one', 'two'].map(name => `---\nkind: Worker\nname: ${name}\ntemplate_name: big\n`).join('')
-  const { shell, api, out, err } = await applying(`${TEMPLATE}${workers}`)
+  const { shell, api, out, err, clock } = await applying(`${TEMPLATE}${workers}`)
   const transport = async (): Promise<Dispatch> => async request => {
     if (request.method === 'POST' && request.url.endsWith('/workers')) throw new UnreachableError('it broke')
     return api.dispatch(request)
   }
-  expect(await run(['apply', '-f', join(folder, 'fleet.yaml')], { ...shell, transport })).toBe(6)
+  let exitCode: number | null = null
+  const running = run(['apply', '-f', join(folder, 'fleet.yaml')], { ...shell, transport }).then(code => {
+    exitCode = code
+  })
+  // It asks again for a while.
+  while (exitCode === null) await clock.advance(1_000)
+  await running
+  expect(exitCode).toBe(6)
   expect(out()).toBe('template big created\n')
   expect(err()).toMatch(/^error: Worker one: LCM does not answer .*\n {2}Worker two: not done\n$/)
 })

@@ -25,6 +25,7 @@ export interface CapturedOptions {
 export function capturedShell(options: CapturedOptions = {}) {
   const { api = fakeApi(), isTty = false, rows = 24, columns = 120, typed, input, host, examination } = options
   const clock = manualClock(START_MS)
+  let keys = 0
   const interrupt = new AbortController()
   const stdout: string[] = []
   const stderr: string[] = []
@@ -43,6 +44,10 @@ export function capturedShell(options: CapturedOptions = {}) {
   const shell: Shell = {
     env: options.env ?? { LCM_URL: 'http://127.0.0.1:8080', LCM_TOKEN: 'secret' },
     clock,
+    newKey: () => {
+      keys += 1
+      return `key-${keys}`
+    },
     signal: interrupt.signal,
     stdout: sink(stdout),
     stderr: sink(stderr),
