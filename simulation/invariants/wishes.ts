@@ -27,6 +27,7 @@ export function wishes(people: readonly string[], now: () => number): Wishes {
   const wished = new Map<string, readonly DesiredStatus[]>()
   const last = lastWishes()
   const touchedMs = new Map<string, number>()
+  const repeated = new Map<string, (answer: Answer) => void>()
   const settings = saidSettings(now)
 
   /** Noted before it is answered, since its event may come sooner than the answer. */
@@ -42,12 +43,20 @@ export function wishes(people: readonly string[], now: () => number): Wishes {
     }
   }
 
+  /** However often a request is repeated, it is one wish. */
+  function wishOnce({ headers }: ApiRequest, id: string, status: DesiredStatus): (answer: Answer) => void {
+    const key = headers['idempotency-key'] ?? ''
+    const settle = repeated.get(key) ?? wish(id, status)
+    if (key !== '') repeated.set(key, settle)
+    return settle
+  }
+
   /** What is to be told how the request was answered. */
   function noted(request: ApiRequest, id: string, verb: string): ((answer: Answer) => void)[] {
     const body = () => JSON.parse(request.body ?? '{}')
     const isDrain = verb === 'drain'
     const status: DesiredStatus | undefined = isDrain ? (body().then ?? 'STOPPED') : WISHED[verb]
-    if (id !== '' && status !== undefined) return [wish(id, status), last.wish(id, status, isDrain)]
+    if (id !== '' && status !== undefined) return [wishOnce(request, id, status), last.wish(id, status, isDrain)]
     const isSetting = request.method === 'PATCH' && request.url.endsWith('/settings')
     return isSetting ? [settings.said(body())] : []
   }

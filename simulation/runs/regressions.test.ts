@@ -42,6 +42,19 @@ const REGRESSIONS: readonly Regression[] = [
     ],
     size: SHORT,
   },
+  {
+    // The rule took every repetition of a request for another wish, and forgot what was wanted before.
+    name: 'people who get no answer ask again and again for a drain and an end',
+    seed: 50,
+    acts: [
+      { atMs: 19870, act: 'create with a licence', who: 0.2493, much: 0.8655, forMs: 238123 },
+      { atMs: 462384, act: 'kill the API at a call', who: 0.7101, much: 0.1135, forMs: 195997 },
+      { atMs: 475111, act: 'license', who: 0.6005, much: 0.4262, forMs: 81459 },
+      { atMs: 490189, act: 'drain', who: 0.829, much: 0.8135, forMs: 58552 },
+      { atMs: 501873, act: 'terminate', who: 0.9281, much: 0.1384, forMs: 185298 },
+    ],
+    size: { ...SHORT, workers: 3 },
+  },
 ]
 
 describe('what once failed holds', () => {
