@@ -55,8 +55,10 @@ const PARTS = [
   [
     ['replicas'],
     'Two replicas of the API on one MongoDB-wire server and one etcd, killed in turns in the middle of writes:',
-    ({ replicas: { kills, acknowledged, ...rest } }) =>
-      `    ${JSON.stringify({ kills, acknowledged, ...withoutAbout(rest) })}\n\nMade ${madeOf(rest)}.`,
+    ({ replicas }) => {
+      const rows = replicas.figures.map(({ what, result }) => [what, result])
+      return `${table(['what', 'result'], rows)}\n\nMade ${madeOf(replicas)}.`
+    },
   ],
   [
     ['chaos'],
@@ -94,10 +96,6 @@ const PARTS = [
     },
   ],
 ]
-
-function withoutAbout({ at: _at, commit: _commit, node: _node, cores: _cores, count: _count, ...rest }) {
-  return rest
-}
 
 /** `names` are those of all proofs: what was not made is told. */
 export function proofPage(proofs, names) {
