@@ -27,7 +27,7 @@ export function wishes(people: readonly string[], now: () => number): Wishes {
   const wished = new Map<string, readonly DesiredStatus[]>()
   const last = lastWishes()
   const touchedMs = new Map<string, number>()
-  const repeated = new Map<string, (answer: Answer) => void>()
+  const repeated = new Map<string, { readonly settle: (answer: Answer) => void; isDoubtful: boolean }>()
   const settings = saidSettings(now)
 
   /** Noted before it is answered, since its event may come sooner than the answer. */
@@ -43,12 +43,15 @@ export function wishes(people: readonly string[], now: () => number): Wishes {
     }
   }
 
-  /** However often a request is repeated, it is one wish. */
+  /** However often a request is repeated, it is one wish; and where one try was not answered, a refusal of the next says nothing of it. */
   function wishOnce({ headers }: ApiRequest, id: string, status: DesiredStatus): (answer: Answer) => void {
     const key = headers['idempotency-key'] ?? ''
-    const settle = repeated.get(key) ?? wish(id, status)
-    if (key !== '') repeated.set(key, settle)
-    return settle
+    const known = repeated.get(key) ?? { settle: wish(id, status), isDoubtful: false }
+    if (key !== '') repeated.set(key, known)
+    return answer => {
+      known.isDoubtful ||= answer === 'unknown'
+      if (!known.isDoubtful) known.settle(answer)
+    }
   }
 
   /** What is to be told how the request was answered. */
