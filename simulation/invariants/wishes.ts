@@ -24,42 +24,17 @@ type Answer = 'taken' | 'refused' | 'unknown'
 const answerOf = (status: number): Answer => (status < 300 ? 'taken' : status < 500 ? 'refused' : 'unknown')
 
 export function wishes(people: readonly string[], now: () => number): Wishes {
-  const wished = new Map<string, readonly DesiredStatus[]>()
+  const recent = recentWishes()
   const last = lastWishes()
   const touchedMs = new Map<string, number>()
-  const repeated = new Map<string, { readonly settle: (answer: Answer) => void; isDoubtful: boolean }>()
   const settings = saidSettings(now)
-
-  /** Noted before it is answered, since its event may come sooner than the answer. */
-  function wish(id: string, status: DesiredStatus): (answer: Answer) => void {
-    const before = wished.get(id)
-    const after = before?.at(-1) === status ? before : [...(before ?? ['RUNNING' as const]), status].slice(-WISHES_KEPT)
-    wished.set(id, after)
-    return answer => {
-      // More may have been wished since.
-      if (answer !== 'refused' || wished.get(id) !== after) return
-      if (before === undefined) wished.delete(id)
-      else wished.set(id, before)
-    }
-  }
-
-  /** However often a request is repeated, it is one wish; and where one try was not answered, a refusal of the next says nothing of it. */
-  function wishOnce({ headers }: ApiRequest, id: string, status: DesiredStatus): (answer: Answer) => void {
-    const key = headers['idempotency-key'] ?? ''
-    const known = repeated.get(key) ?? { settle: wish(id, status), isDoubtful: false }
-    if (key !== '') repeated.set(key, known)
-    return answer => {
-      known.isDoubtful ||= answer === 'unknown'
-      if (!known.isDoubtful) known.settle(answer)
-    }
-  }
 
   /** What is to be told how the request was answered. */
   function noted(request: ApiRequest, id: string, verb: string): ((answer: Answer) => void)[] {
     const body = () => JSON.parse(request.body ?? '{}')
     const isDrain = verb === 'drain'
     const status: DesiredStatus | undefined = isDrain ? (body().then ?? 'STOPPED') : WISHED[verb]
-    if (id !== '' && status !== undefined) return [wishOnce(request, id, status), last.wish(id, status, isDrain)]
+    if (id !== '' && status !== undefined) return [recent.wish(request, id, status), last.wish(id, status, isDrain)]
     const isSetting = request.method === 'PATCH' && request.url.endsWith('/settings')
     return isSetting ? [settings.said(body())] : []
   }
@@ -85,8 +60,7 @@ export function wishes(people: readonly string[], now: () => number): Wishes {
     },
     unheardOf({ id, name, desired_by, desired_status }) {
       if (!people.includes(desired_by)) return []
-      const known = wished.get(id) ?? ['RUNNING']
-      return known.includes(desired_status)
+      return recent.of(id).includes(desired_status)
         ? []
         : [`${name} is wanted ${desired_status} by ${desired_by}, who never said so`]
     },
@@ -96,6 +70,42 @@ export function wishes(people: readonly string[], now: () => number): Wishes {
       return possible.includes(desired_status)
         ? []
         : [`${name} is wanted ${desired_status}, and the last word of ${desired_by} was ${possible.join(' or ')}`]
+    },
+  }
+}
+
+/** What was wished of each worker in the last while, the newest last. */
+function recentWishes() {
+  const wished = new Map<string, readonly DesiredStatus[]>()
+  const repeated = new Map<string, { readonly settle: (answer: Answer) => void; isDoubtful: boolean }>()
+
+  /** Noted before it is answered, since its event may come sooner than the answer. */
+  function noted(id: string, status: DesiredStatus): (answer: Answer) => void {
+    const before = wished.get(id)
+    const after = before?.at(-1) === status ? before : [...(before ?? ['RUNNING' as const]), status].slice(-WISHES_KEPT)
+    wished.set(id, after)
+    return answer => {
+      // More may have been wished since.
+      if (answer !== 'refused' || wished.get(id) !== after) return
+      if (before === undefined) wished.delete(id)
+      else wished.set(id, before)
+    }
+  }
+
+  return {
+    of: (id: string) => wished.get(id) ?? ['RUNNING' as const],
+    /**
+     * However often a request is repeated, it is one wish; and where one try was not answered, a refusal of the next says nothing
+     * of it.
+     */
+    wish({ headers }: ApiRequest, id: string, status: DesiredStatus): (answer: Answer) => void {
+      const key = headers['idempotency-key'] ?? ''
+      const known = repeated.get(key) ?? { settle: noted(id, status), isDoubtful: false }
+      if (key !== '') repeated.set(key, known)
+      return answer => {
+        known.isDoubtful ||= answer === 'unknown'
+        if (!known.isDoubtful) known.settle(answer)
+      }
     },
   }
 }
