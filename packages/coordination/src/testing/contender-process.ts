@@ -5,7 +5,7 @@ import { etcdCoordination } from '../etcd.ts'
 // A process that wants the seat and, while it believes to have it, acts on it: one line of JSON for each thing it does.
 const ACT_EVERY_MS = 5
 const [, , endpoint = '', instanceId = '', leaseTtlMs = ''] = process.argv
-const tell = (what: object) => process.stdout.write(`${JSON.stringify({ ...what, atMs: systemClock.now() })}\n`)
+const tell = (what: object) => process.stdout.write(`${JSON.stringify({ atMs: systemClock.now(), ...what })}\n`)
 
 /** Standing by is of use once the process of the leader is watched. */
 const logger: Logger = {
@@ -26,7 +26,9 @@ process.once('SIGTERM', () => stop.abort())
 
 async function actUntilLost({ epoch, signal, isHeld }: Leadership): Promise<void> {
   while (!signal.aborted && !stop.signal.aborted) {
-    if (isHeld()) tell({ event: 'acted', epoch })
+    // As of before it asked: whoever is frozen between asking and telling tells of a time when it did lead.
+    const atMs = systemClock.now()
+    if (isHeld()) tell({ event: 'acted', epoch, atMs })
     await systemClock.sleep(ACT_EVERY_MS)
   }
 }
