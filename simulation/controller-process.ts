@@ -62,6 +62,9 @@ export interface Started {
   readonly aheadMs?: number
 }
 
+/** A controller's clock may be ahead of the API's by so much before an answer puts it right. */
+export const CLOCK_MS_MAX = 3_000
+
 /** As `serve` gives it to a controller: time is the API's, told with each of its answers. */
 export function heardClock({ clock: own }: Life, clockOf: Surroundings['clockOf']) {
   const { clock, hearing } = apiClock(own)

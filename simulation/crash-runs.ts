@@ -1,5 +1,6 @@
+import type { When } from './faults/strokes.ts'
 import type { Path } from './paths.ts'
-import { isLook, type When } from './port-calls.ts'
+import { isLook } from './port-calls.ts'
 import { openWorld, type World } from './world.ts'
 
 /** Who goes on after a crash: one that stood by already, or the same again after a while. */

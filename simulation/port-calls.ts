@@ -1,8 +1,6 @@
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
+import { never, strokes, type When } from './faults/strokes.ts'
 import { type Sleeper, sleeper } from './sleeper.ts'
-
-/** A process died: whatever waits for an answer waits for ever. Each on its own, or one would hold on to all who ever waited. */
-const never = () => new Promise<never>(() => undefined)
 
 export interface Life extends Sleeper {
   /** Counts each call by its name, and lets none through once the process is dead. */
@@ -13,8 +11,6 @@ export interface Life extends Sleeper {
   watchAll<P extends object>(port: string, methods: P): P
   end(): void
 }
-
-export type When = 'before' | 'after'
 
 /**
  * The seam between a controller and everything outside of it. A crash before call k means that it was never made; after, that
@@ -29,24 +25,9 @@ export interface PortCalls {
   crashAt(call: number, when: When, act: (caller: Life) => void): void
 }
 
-interface Plan {
-  readonly call: number
-  readonly when: When
-  readonly act: (caller: Life) => void
-}
-
 export function portCalls(time: VirtualTime): PortCalls {
   const names: string[] = []
-  let plans: readonly Plan[] = []
-
-  function strikes(call: number, when: When, caller: Life): void {
-    if (plans.length === 0) return
-    const due = plans.filter(plan => plan.call === call && plan.when === when)
-    if (due.length === 0) return
-    plans = plans.filter(plan => !due.includes(plan))
-    time.trace(`strikes ${when} call ${call} ${names[call]}`)
-    for (const { act } of due) act(caller)
-  }
+  const planned = strokes<Life>()
 
   function life(): Life {
     const asleep = sleeper(time.clock)
@@ -58,11 +39,11 @@ export function portCalls(time: VirtualTime): PortCalls {
       return async (...args: A): Promise<R> => {
         if (!alive) return never()
         const index = names.push(nameOf(...args)) - 1
-        strikes(index, 'before', own)
+        planned.strike(index, 'before', own)
         await asleep.awake()
         if (!alive) return never()
         const answer = await settled(call(...args))
-        strikes(index, 'after', own)
+        planned.strike(index, 'after', own)
         await asleep.awake()
         if (!alive) return never()
         if ('error' in answer) throw answer.error
@@ -92,9 +73,11 @@ export function portCalls(time: VirtualTime): PortCalls {
       return names.length
     },
     names,
-    crashAt(call, when, act) {
-      plans = [...plans, { call, when, act }]
-    },
+    crashAt: (call, when, act) =>
+      planned.plan(call, when, caller => {
+        time.trace(`strikes ${when} call ${call} ${names[call]}`)
+        act(caller)
+      }),
   }
 }
 

@@ -31,6 +31,14 @@ function troubled(stage: Stage, act: Act, rate: keyof typeof NO_TROUBLE): void {
   })
 }
 
+function blocked(stage: Stage, act: Act, way: 'isCmlCut' | 'isWrongAccount'): void {
+  const { ways } = stage.world
+  ways[way] = true
+  later(stage, act, () => {
+    ways[way] = false
+  })
+}
+
 /** What happens to the processes of LCM and between them. What lasts is over after its time. */
 export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   'kill a process': (stage, act) =>
@@ -80,12 +88,7 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
     faults.setDelivery(() => ({ delayMs: stage.world.chance.int(DELAY_MS_MAX) }))
     later(stage, act, () => faults.setDelivery(undefined))
   },
-  'cut CML'(stage, act) {
-    stage.world.ways.isCmlCut = true
-    later(stage, act, () => {
-      stage.world.ways.isCmlCut = false
-    })
-  },
+  'cut CML': (stage, act) => blocked(stage, act, 'isCmlCut'),
   'lose answers of CML': (stage, act) => troubled(stage, act, 'cmlRate'),
   'lose requests': (stage, act) => troubled(stage, act, 'apiRate'),
   'kill the API': ({ world }, act) => world.api.kill(part(act.much, API_DOWN_MS_MAX)),
@@ -101,12 +104,7 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
     stage.world.cloud.faults.usePreset('hostile')
     later(stage, { ...act, forMs: 2 * act.forMs }, () => stage.world.cloud.faults.usePreset('plain'))
   },
-  'show no machines'(stage, act) {
-    stage.world.ways.isWrongAccount = true
-    later(stage, act, () => {
-      stage.world.ways.isWrongAccount = false
-    })
-  },
+  'show no machines': (stage, act) => blocked(stage, act, 'isWrongAccount'),
   'cut EC2'(stage, act) {
     stage.world.cloud.faults.patch({ lost_request_rate: 1 })
     later(stage, act, () => stage.world.cloud.faults.patch({ lost_request_rate: 0 }))

@@ -1,6 +1,6 @@
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
-import type { When } from '../port-calls.ts'
+import { never, strokes, type When } from './strokes.ts'
 
 /** What a process of the API can reach, until it dies. From then on nothing it asks for happens, and nobody answers it. */
 export interface Mortality {
@@ -14,38 +14,26 @@ export interface Mortality {
   end(): void
 }
 
-interface Stroke {
-  readonly call: number
-  readonly when: When
-  readonly act: () => void
-}
-
 type Method<A extends readonly unknown[], R> = (...args: A) => Promise<R>
 
 export function mortality(): Mortality {
   let isAlive = true
   let made = 0
-  let strokes: readonly Stroke[] = []
-
-  function strikes(call: number, when: When): void {
-    const due = strokes.filter(stroke => stroke.call === call && stroke.when === when)
-    strokes = strokes.filter(stroke => !due.includes(stroke))
-    for (const { act } of due) act()
-  }
+  const planned = strokes<void>()
 
   const gate =
     <A extends readonly unknown[], R>(call: Method<A, R>): Method<A, R> =>
     (...args) => {
       made += 1
       if (!isAlive) return never()
-      return strokes.length === 0 ? call(...args) : struck(made, () => call(...args))
+      return struck(made, () => call(...args))
     }
 
   async function struck<R>(index: number, call: () => Promise<R>): Promise<R> {
-    strikes(index, 'before')
+    planned.strike(index, 'before')
     if (!isAlive) return never()
     const answer = await call()
-    strikes(index, 'after')
+    planned.strike(index, 'after')
     return isAlive ? answer : never()
   }
 
@@ -56,19 +44,12 @@ export function mortality(): Mortality {
     end() {
       isAlive = false
     },
-    strikeAt(callsAhead, when, act) {
-      strokes = [...strokes, { call: made + 1 + callsAhead, when, act }]
-    },
-    spare() {
-      strokes = []
-    },
+    strikeAt: (callsAhead, when, act) => planned.plan(made + 1 + callsAhead, when, act),
+    spare: planned.clear,
     store: store => gatedStore(store, gate),
     changeKeys: keys => ({ ...keys, publish: gate(keys.publish), remove: gate(keys.remove) }),
   }
 }
-
-/** Each on its own, or one would hold on to all who ever waited. */
-const never = () => new Promise<never>(() => undefined)
 
 type Gate = <A extends readonly unknown[], R>(call: Method<A, R>) => Method<A, R>
 

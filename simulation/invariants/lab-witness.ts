@@ -5,13 +5,11 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Collection } from '@lcm/store/store'
-import { MINUTE_MS } from '../passing.ts'
+import { CLOCK_MS_MAX } from '../controller-process.ts'
 import type { Decided } from './decided.ts'
 import type { Mutation } from './witness.ts'
 
 const SERVICE = 'lablet-controller'
-/** What is asked for is dated by whoever asks, whose clock may be wrong by so much. */
-export const CLOCK_MS_MAX = 6 * MINUTE_MS
 
 export type LabAct = 'import' | 'start' | 'stop' | 'wipe' | 'delete'
 
@@ -62,6 +60,7 @@ export function labWitness(parts: LabWitnessParts): (by: string, labs: CmlLabs) 
   async function isAskedFor(record: LabRecord, act: LabAct): Promise<boolean> {
     const { pending_action: pending } = record
     if (pending === null || pending.attempts === 0 || !ASKED[pending.action]?.includes(act)) return false
+    // It is dated by whoever asked, by a clock that may be wrong.
     const since = toInstant(toMs(pending.at) - CLOCK_MS_MAX)
     return decided.has(SERVICE, `lab_record:${record.id}`, since)
   }

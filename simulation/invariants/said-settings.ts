@@ -2,7 +2,7 @@ import { SETTING_DEFAULTS, type SettingsPatch } from '@lcm/domain/fleet/settings
 import { MINUTE_MS } from '../passing.ts'
 
 /** News takes a moment, and a setting holds for whoever reads it next. */
-const NEWS_MS = 2 * MINUTE_MS
+export const NEWS_MS = 2 * MINUTE_MS
 
 type Counted = 'min_workers' | 'idle_timeout_seconds' | 'scale_down_cooldown_seconds'
 

@@ -9,6 +9,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { overbooked, sharedPorts } from '@lcm/testkit/book-rules'
 import { illegalMovesOfSession } from '@lcm/testkit/move-rules'
+import { CLOCK_MS_MAX } from '../controller-process.ts'
 import type { Following, Told } from '../following.ts'
 import { MINUTE_MS } from '../passing.ts'
 import { begunInTime } from './begun.ts'
@@ -16,8 +17,6 @@ import { isStoppedAsIdle } from './idle-stop.ts'
 import { overbought } from './purchase-invariant.ts'
 
 const STEP_MS = MINUTE_MS
-/** A controller's clock may be ahead of the API's by so much before an answer puts it right. */
-const CLOCK_MS_MAX = 3_000
 /** News of a write takes a moment, and so does an end that goes on under a new leader. */
 const TOLD_MS_MAX = 5_000
 /** The API's own net for sessions that nobody ended. */

@@ -6,8 +6,9 @@ import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
+import { CLOCK_MS_MAX } from '../controller-process.ts'
 import type { Decided } from './decided.ts'
-import { CLOCK_MS_MAX, type LabAct } from './lab-witness.ts'
+import type { LabAct } from './lab-witness.ts'
 
 const SERVICE = 'worker-controller'
 

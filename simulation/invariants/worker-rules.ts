@@ -6,12 +6,11 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { illegalMovesOfWorker } from '@lcm/testkit/move-rules'
 import { MINUTE_MS } from '../passing.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
+import { NEWS_MS } from './said-settings.ts'
 import type { Wishes } from './wishes.ts'
 
 /** The first failure and every retry of the policy. */
 const FAILURES_MAX = 4
-/** News takes a moment. */
-const NEWS_MS = 2 * MINUTE_MS
 
 export interface WorkerRuleParts {
   readonly cloud: SimModel

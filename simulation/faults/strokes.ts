@@ -1,0 +1,38 @@
+export type When = 'before' | 'after'
+
+/** What is to strike before or after a call that is known by its number. */
+export interface Strokes<Caller> {
+  plan(call: number, when: When, act: (caller: Caller) => void): void
+  /** Does what was planned for that moment, and answers whether there was anything. */
+  strike(call: number, when: When, caller: Caller): boolean
+  /** Nothing strikes any more. */
+  clear(): void
+}
+
+interface Stroke<Caller> {
+  readonly call: number
+  readonly when: When
+  readonly act: (caller: Caller) => void
+}
+
+export function strokes<Caller>(): Strokes<Caller> {
+  let planned: readonly Stroke<Caller>[] = []
+  return {
+    plan(call, when, act) {
+      planned = [...planned, { call, when, act }]
+    },
+    strike(call, when, caller) {
+      if (planned.length === 0) return false
+      const due = planned.filter(stroke => stroke.call === call && stroke.when === when)
+      planned = planned.filter(stroke => !due.includes(stroke))
+      for (const { act } of due) act(caller)
+      return due.length > 0
+    },
+    clear() {
+      planned = []
+    },
+  }
+}
+
+/** A process died: whatever waits for an answer waits for ever. Each on its own, or one would hold on to all who ever waited. */
+export const never = (): Promise<never> => new Promise(() => undefined)
