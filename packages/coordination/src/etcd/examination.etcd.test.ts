@@ -2,7 +2,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { expect, it, onTestFinished } from 'vitest'
 import { makeCertificates } from '../testing/certificates.ts'
 import { etcdAdmin } from '../testing/etcd-admin.ts'
-import { type EtcdServerOptions, startEtcd } from '../testing/etcd-server.ts'
+import { type EtcdServerOptions, roomFor, startEtcd } from '../testing/etcd-server.ts'
 import { type EtcdExaminationOptions, examineEtcd } from './examination.ts'
 
 async function running(options: EtcdServerOptions = {}) {
@@ -45,7 +45,7 @@ it('tells a wrong password, no password and one without rights apart from one th
 })
 
 it('names the alarm of one that is full', async () => {
-  const { endpoint, examined } = await running({ args: ['--quota-backend-bytes', '2097152'] })
+  const { endpoint, examined } = await running({ args: roomFor(2_000_000) })
   const admin = etcdAdmin(endpoint)
   const fill = async () => {
     for (let n = 0; n < 20; n++) await admin.put(`/fill/${n}`, 'x'.repeat(500_000))

@@ -4,7 +4,7 @@ import type { ChangeHint } from '../change-keys.ts'
 import { makeCertificates } from '../testing/certificates.ts'
 import { testClients } from '../testing/contenders.ts'
 import { etcdAdmin } from '../testing/etcd-admin.ts'
-import { type EtcdServerOptions, startEtcd } from '../testing/etcd-server.ts'
+import { type EtcdServerOptions, roomFor, startEtcd } from '../testing/etcd-server.ts'
 import { eventually } from '../testing/eventually.ts'
 import { following } from '../testing/following.ts'
 
@@ -115,8 +115,7 @@ describe('an etcd behind TLS', () => {
 
 describe('an etcd that is full', () => {
   it.concurrent('says so, elects nobody new, and recovers when room has been made', async ({ onTestFinished }) => {
-    const args = ['--quota-backend-bytes', String(16 * 1024 * 1024)]
-    const { admin, clients } = await open(onTestFinished, { args })
+    const { admin, clients } = await open(onTestFinished, { args: roomFor(16_000_000) })
     const client = clients.connect()
     const value = 'x'.repeat(1_000_000)
     const fill = async () => {
