@@ -3,7 +3,7 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isDue } from '@lcm/domain/session/scheduling'
 import type { Meter } from '@lcm/runtime'
-import { isOurs, type World } from './world.ts'
+import { type Bookings, isOurs } from './bookings.ts'
 
 const MINUTE_MS = 60_000
 const BECAUSE_CHARS_MAX = 1000
@@ -26,8 +26,7 @@ export interface Board {
   clear(): void
 }
 
-export interface Found {
-  readonly world: World
+export interface Found extends Pick<Bookings, 'sessions' | 'settings'> {
   /** Why each session that could be placed is not, by its id. */
   readonly reasons: ReadonlyMap<string, string>
   readonly nowMs: number
@@ -56,7 +55,7 @@ export function board(meter: Meter): Board {
     },
     cycleEnds(found) {
       isUnderWay = false
-      const ours = (found?.world.sessions ?? []).filter(isOurs)
+      const ours = (found?.sessions ?? []).filter(isOurs)
       sessions = ours.length
       waits = found?.reasons.size ?? 0
       plan = found === null ? [] : planOf(found)
@@ -80,8 +79,7 @@ export function board(meter: Meter): Board {
   }
 }
 
-function planOf({ world, reasons, nowMs }: Found): PlannedAction[] {
-  const { sessions, settings } = world
+function planOf({ sessions, settings, reasons, nowMs }: Found): PlannedAction[] {
   const waits = [...reasons].map(([id, because]) => ({
     resource: `session:${id}`,
     action: 'wait',

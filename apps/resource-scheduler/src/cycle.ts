@@ -1,14 +1,14 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { schedule } from '@lcm/domain/session/scheduling'
+import { isDue, schedule } from '@lcm/domain/session/scheduling'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type ReconcileContext, type ReconciliationResult, requeue, retry, success } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import { type Bookings, readBookings, readSupply } from './bookings.ts'
 import { type CarryOutParts, carryOut } from './carry-out.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import type { KnownDefinitions } from './known-definitions.ts'
 import { offLostWorkers } from './lost-workers.ts'
 import { type Turn, turnOf } from './turn.ts'
-import { readWorld, type World } from './world.ts'
 
 export interface CycleParts extends CarryOutParts {
   readonly clock: Clock
@@ -25,18 +25,18 @@ export async function cycle(parts: CycleParts, context: ReconcileContext): Promi
   const turn = turnOf(parts, context, () => Math.round(clock.monotonic() - startedMs))
   board.cycleBegins()
   try {
-    const read = await readWorld(parts.client, parts.definitions, context.signal)
-    if (read === null) {
+    const bookings = await readBookings(parts.client, context.signal)
+    if (bookings === null) {
       board.cycleEnds(null)
       counters.add('cycles')
       return success('no session waits for a place')
     }
-    const { world, reasons, isToBeRepeated } = await carried(parts, turn, read)
-    board.cycleEnds({ world, reasons, nowMs: clock.now() })
+    const { sessions, reasons, isToBeRepeated } = await carried(parts, turn, bookings)
+    board.cycleEnds({ sessions, settings: bookings.settings, reasons, nowMs: clock.now() })
     counters.add('cycles')
     if (turn.failures() > 0) return retry(`${turn.failures()} writes failed`)
     if (isToBeRepeated) return requeue('a worker that was counted on is held', 0)
-    const pending = world.sessions.filter(isPending).length
+    const pending = sessions.filter(isPending).length
     const said = `${pending} sessions were PENDING, ${reasons.size} have no place yet`
     return pending > 0 ? requeue(said, config.reconcileIntervalMs) : success(said)
   } catch (error) {
@@ -47,15 +47,26 @@ export async function cycle(parts: CycleParts, context: ReconcileContext): Promi
 
 const isPending = ({ status }: LabletSession): boolean => status === 'PENDING'
 
-async function carried(parts: CycleParts, turn: Turn, read: World) {
-  const { clock, config, held } = parts
+interface Carried {
+  readonly sessions: readonly LabletSession[]
+  readonly reasons: ReadonlyMap<string, string>
+  readonly isToBeRepeated: boolean
+}
+
+async function carried(parts: CycleParts, turn: Turn, bookings: Bookings): Promise<Carried> {
+  const { client, clock, config, definitions, held } = parts
+  const { settings } = bookings
   const nowMs = clock.now()
-  const world = await offLostWorkers(parts, turn, read, nowMs)
-  forgetChanged(held, world.workers)
-  const workers = world.workers.filter(({ id }) => !held.has(id))
-  const done = await carryOut(parts, turn, schedule({ ...world, workers, region: config.region, nowMs }))
-  for (const { id, version } of world.workers) if (done.held.includes(id)) held.set(id, version)
-  return { world, reasons: done.reasons, isToBeRepeated: done.held.length > 0 }
+  const sessions = await offLostWorkers(parts, turn, bookings, nowMs)
+  if (!sessions.some(session => isDue(session, settings, nowMs)))
+    return { sessions, reasons: new Map(), isToBeRepeated: false }
+  const supply = await readSupply(client, definitions, { sessions, signal: turn.signal })
+  forgetChanged(held, supply.workers)
+  const workers = supply.workers.filter(({ id }) => !held.has(id))
+  const steps = schedule({ ...supply, workers, sessions, settings, region: config.region, nowMs })
+  const done = await carryOut(parts, turn, steps)
+  for (const { id, version } of supply.workers) if (done.held.includes(id)) held.set(id, version)
+  return { sessions, reasons: done.reasons, isToBeRepeated: done.held.length > 0 }
 }
 
 /** Whoever was changed since may be held no longer. */

@@ -1,22 +1,26 @@
 import { placeGivenUp } from '@lcm/domain/session/given-up'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Board } from './board.ts'
+import type { Bookings } from './bookings.ts'
 import { MOVED_ON, type Turn, type TurnParts } from './turn.ts'
-import type { World } from './world.ts'
 
 export interface LostWorkersParts extends TurnParts {
   readonly board: Board
 }
 
-/** Takes sessions off workers that were lost or told to go, so that they are placed anew in the same cycle; answers the world after. */
-export async function offLostWorkers(parts: LostWorkersParts, turn: Turn, world: World, nowMs: number): Promise<World> {
+/** Takes sessions off workers that were lost or told to go, so that they are placed anew in the same cycle; answers all sessions. */
+export async function offLostWorkers(
+  parts: LostWorkersParts,
+  turn: Turn,
+  bookings: Bookings,
+  nowMs: number,
+): Promise<readonly LabletSession[]> {
   const returned = new Map<string, LabletSession>()
-  for (const lost of lostSessions(world, nowMs)) {
+  for (const lost of lostSessions(bookings, nowMs)) {
     const session = await takeOff(parts, turn, lost)
     if (session !== null) returned.set(session.id, session)
   }
-  if (returned.size === 0) return world
-  return { ...world, sessions: world.sessions.map(each => returned.get(each.id) ?? each) }
+  return bookings.sessions.map(each => returned.get(each.id) ?? each)
 }
 
 interface Lost {
@@ -25,8 +29,8 @@ interface Lost {
 }
 
 /** Sessions that have a place on a worker that can't be counted on any more, and no lab there yet. */
-function lostSessions({ sessions, workers }: World, nowMs: number): Lost[] {
-  const byId = new Map(workers.map(worker => [worker.id, worker]))
+function lostSessions({ sessions, hosts }: Bookings, nowMs: number): Lost[] {
+  const byId = new Map(hosts.map(worker => [worker.id, worker]))
   return sessions
     .filter(({ status, desired_status }) => status === 'SCHEDULED' && desired_status === 'RUNNING')
     .flatMap(session => {

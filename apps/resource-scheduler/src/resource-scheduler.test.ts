@@ -170,6 +170,29 @@ describe('cycles', () => {
     expect(scheduler.stats().cycles_count).toBeGreaterThanOrEqual(20)
   })
 
+  it.each([
+    ['by name while they are few', 3, 0],
+    ['all at once when they are many', 40, 1],
+  ])('asks for the workers of those that have a place %s, and for no others', async (_, count, listsPerCycle) => {
+    rig.putWorker(...workersOf(50))
+    for (let n = 1; n <= count; n += 1)
+      rig.put(
+        aSession({
+          id: `s-${n}`,
+          status: 'SCHEDULED',
+          worker_id: `w-${n}`,
+          timeslot: { start: atMinutes(10), end: atMinutes(60) },
+        }),
+      )
+    rig.begin()
+    await rig.runFor(4 * MINUTE_MS)
+    const cycles = rig.api.callsOf('listSessions').length
+    expect(cycles).toBeGreaterThan(4)
+    expect(rig.api.callsOf('listWorkers')).toHaveLength(cycles * listsPerCycle)
+    expect(rig.api.callsOf('getWorker')).toHaveLength(listsPerCycle === 1 ? 0 : cycles * count)
+    expect([rig.api.callsOf('listTemplates'), rig.api.writes()]).toEqual([[], []])
+  })
+
   it('go on after the end of a key of the watch, also without a poll', async () => {
     rig.api.settings.set('scale_up_enabled', false)
     rig.begin('one', { pollingEnabled: false })
