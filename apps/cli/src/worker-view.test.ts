@@ -49,6 +49,10 @@ it('names what is wanted only where it differs', () => {
   expect(statusOf(aRunningWorker({ status: 'DRAINING', drain }))).toBe('DRAINING -> TERMINATED')
 })
 
+it('leads one that is lost nowhere, although it was wanted', () => {
+  expect(statusOf(aRunningWorker({ status: 'TERMINATED' }))).toBe('TERMINATED')
+})
+
 describe('what a worker waits for', () => {
   it('is a boot stage while it boots', () => {
     expect(waitsFor(booting(1))).toBe('waiting for the CML port to open')

@@ -15,6 +15,8 @@ export interface RegionSnapshots {
    * than answer a part.
    */
   latest(region: string, signal: AbortSignal): Promise<Snapshot>
+  /** Whoever asks for a look wants it at what is now: the next one lists anew. */
+  forget(): void
 }
 
 export function regionSnapshots(parts: {
@@ -38,5 +40,6 @@ export function regionSnapshots(parts: {
       snapshot.catch(() => cached.delete(region))
       return snapshot
     },
+    forget: () => cached.clear(),
   }
 }

@@ -158,6 +158,16 @@ describe('a worker at rest', () => {
     expect(fleet.api.callsOf('reportWorkerMetrics')[0]?.body.nodes_count).toBe(0)
   })
 
+  it('whose machine dies behind our back is told to be dying at the look that somebody asks for', async () => {
+    await atRest()
+    controller.loop.triggerNow()
+    await runFor(1_000)
+    fleet.model.ec2.terminateInstances('us-east-1', { ids: [worker().ec2_instance_id ?? ''] })
+    controller.loop.triggerNow()
+    await runFor(1_000)
+    expect(worker()).toMatchObject({ status: 'TERMINATING', service_status: 'UNAVAILABLE' })
+  })
+
   it('whose CML goes silent is found unavailable also where nobody knows how to log in', async () => {
     await atRest({}, { cmlDefaults: null })
     await runFor(10 * MINUTE_MS)

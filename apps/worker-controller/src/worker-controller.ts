@@ -2,7 +2,7 @@ import type { AccountTroubles } from '@lcm/cloud/account-troubles'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Machines } from '@lcm/cloud/gathered'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
-import { allOf, type HostedService, leaderElected } from '@lcm/runtime'
+import { allOf, type HostedService, leaderElected, type Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { type Controller, type ControllerParts, forgetfulOf } from '@lcm/service/controller'
 import { settingsNow } from '@lcm/service/settings-now'
@@ -14,7 +14,7 @@ import { discoveryLoop } from './discovery-loop.ts'
 import { fleetBoard } from './fleet-board.ts'
 import { metricsLoop } from './metrics-loop.ts'
 import { observer } from './observe.ts'
-import { regionSnapshots } from './region-snapshots.ts'
+import { type RegionSnapshots, regionSnapshots } from './region-snapshots.ts'
 import { surveys } from './surveys.ts'
 import { workerReconciler } from './worker-reconciler.ts'
 
@@ -58,12 +58,18 @@ export function workerController(parts: WorkerControllerParts): Controller {
   const led = forgetfulOf(forgetfulOf(allOf('worker-controller', [loop, ...later]), board), account)
   return {
     service: leaderElected(led, parts.election),
-    loop,
+    loop: { ...loop, triggerNow: () => triggeredAnew(loop, shared.snapshots) },
     plan: () => [...discovery.orphans(), ...board.plan()],
     stats: () => shared.counters.snapshot(board.runningWorkers()),
     problems: account.problems,
     health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
   }
+}
+
+/** A listing from before somebody asked would tell them that nothing has happened. */
+function triggeredAnew(loop: Reconciliation, snapshots: RegionSnapshots): boolean {
+  snapshots.forget()
+  return loop.triggerNow()
 }
 
 /** The sweep of a new leader comes first: nobody is helped by numbers while something is left undone. */
