@@ -27,6 +27,12 @@ it('never lets what others wrote steer the terminal', () => {
   expect(printable('a\u001b[2Jb\nc\u009bd')).toBe('a [2Jb c d')
 })
 
+it('shortens what would push the rest of a row out of sight, but not what stands last', () => {
+  const long = 'x'.repeat(200)
+  const [, row] = tableLines(columns, [{ name: long, kind: long }])
+  expect(row).toBe(`<${'x'.repeat(47)}…>   ${long}`)
+})
+
 it('keeps columns where they were when rows come one by one', () => {
   const before = columnWidths(columns, [{ name: 'Methuselah', kind: 'tortoise' }])
   const widths = columnWidths(columns, [{ name: 'Rex', kind: 'dog' }], before)

@@ -17,7 +17,15 @@ export const printable = (text: string): string => text.replaceAll(CONTROL, ' ')
 
 const widthOf = (text: string): number => [...text].length
 
-const cellOf = <T>(column: Column<T>, item: T): string => printable(column.text(item)) || '-'
+/** More than this of one cell would push the next ones out of sight. */
+const CELL_CHARS_MAX = 48
+
+/** The last cell of a row may be as long as it likes: nothing stands behind it. */
+function cellOf<T>(columns: readonly Column<T>[], at: number, item: T): string {
+  const text = printable(columns[at]?.text(item) ?? '') || '-'
+  const isLast = at === columns.length - 1
+  return isLast || widthOf(text) <= CELL_CHARS_MAX ? text : `${[...text].slice(0, CELL_CHARS_MAX - 1).join('')}…`
+}
 
 /** How wide each column must be for its title, these items and what stood there before. */
 export const columnWidths = <T>(
@@ -27,7 +35,7 @@ export const columnWidths = <T>(
 ): number[] =>
   columns.map((column, at) =>
     items.reduce(
-      (width, item) => Math.max(width, widthOf(cellOf(column, item))),
+      (width, item) => Math.max(width, widthOf(cellOf(columns, at, item))),
       Math.max(before[at] ?? 0, widthOf(column.title)),
     ),
   )
@@ -48,7 +56,7 @@ export const rowLines = <T>(columns: readonly Column<T>[], items: readonly T[], 
   items.map(item =>
     line(
       columns.map((column, at) => {
-        const text = cellOf(column, item)
+        const text = cellOf(columns, at, item)
         return placed(column, { text, painted: column.paint?.(text, item) ?? text }, widths[at])
       }),
     ),

@@ -40,7 +40,7 @@ it('goes on to show a worker that is lost', async () => {
   api.change('w-2', { status: 'TERMINATED' })
   api.change('w-2', { tags: { late: 'news' } })
   expect(await end()).toBe(0)
-  expect(outLines().filter(line => line.includes('TERMINATED -> RUNNING'))).toHaveLength(2)
+  expect(outLines().filter(line => line.includes('TERMINATED (lost)'))).toHaveLength(2)
 })
 
 it('begins a table with its first row, so that the titles stand above their columns', async () => {

@@ -50,7 +50,8 @@ it('names what is wanted only where it differs', () => {
 })
 
 it('leads one that is lost nowhere, although it was wanted', () => {
-  expect(statusOf(aRunningWorker({ status: 'TERMINATED' }))).toBe('TERMINATED')
+  expect(statusOf(aRunningWorker({ status: 'TERMINATED' }))).toBe('TERMINATED (lost)')
+  expect(statusOf(aRunningWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toBe('TERMINATED')
 })
 
 describe('what a worker waits for', () => {

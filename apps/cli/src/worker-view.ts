@@ -26,9 +26,9 @@ export const inkOf = (status: WorkerStatus, colors: Colors) => colors[INK_BY_STA
 
 type Heading = Pick<Worker, 'status' | 'drain'> & { readonly desired_status: string }
 
-/** Where it is, and where it will be if that is somewhere else. A drain's end is wanted only once it is over; TERMINATED is final. */
+/** Where it is, and where it will be if that is somewhere else. What a drain leads to is wanted only once it is over. */
 export function statusOf({ status, desired_status, drain }: Heading): string {
-  if (status === 'TERMINATED') return status
+  if (status === 'TERMINATED') return desired_status === status ? status : `${status} (lost)`
   const next = status === 'DRAINING' && drain !== null ? drain.then : desired_status
   return status === next ? status : `${status} -> ${next}`
 }

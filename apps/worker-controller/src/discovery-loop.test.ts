@@ -50,6 +50,17 @@ describe('when it looks', () => {
 })
 
 describe('a machine that nobody knows', () => {
+  it.each([
+    ['two\nlines', 'two lines'],
+    ['\u0007', null],
+    ['x'.repeat(200), 'x'.repeat(128)],
+  ])('is recorded also where it is called %j', async (called, name) => {
+    const machine = await fleet.launch({ tags: { ...MANAGED, [TAG.name]: called } })
+    await fleet.clock.advance(BOOTED_MS)
+    await found.looks()
+    expect(fleet.api.callsOf('importWorker')).toMatchObject([{ body: { name: name ?? machine.instance_id } }])
+  })
+
   it('is recorded as it is, in our term, with what its CML says, and woken', async () => {
     const tags = { ...MANAGED, [TAG.name]: 'found by chance', 'cml-environment': 'prod', 'cml-region': 'emea' }
     const machine = await fleet.launch({ tags })

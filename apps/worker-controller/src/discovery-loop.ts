@@ -26,6 +26,8 @@ import type { RegionSnapshots } from './region-snapshots.ts'
 /** The reconciler looks first: what it adopts needs no discovery. */
 const FIRST_AFTER_MS = 5_000
 const NAME_CHARS_MAX = 128
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out.
+const CONTROL_CHARS = /[\u0000-\u001f\u007f]+/g
 /** A server that does not answer takes seconds to say so. */
 const PROBES_AT_ONCE = 50
 
@@ -132,6 +134,10 @@ async function follow(parts: DiscoveryParts, region: string, finding: Finding, t
   if (finding.kind === 'import') await importFound(parts, region, finding.instance, term)
 }
 
+/** As its owner calls it, as far as that fits into a line. */
+const nameOfImport = ({ tags, instance_id }: Instance): string =>
+  (tags[TAG.name] ?? '').replaceAll(CONTROL_CHARS, ' ').trim().slice(0, NAME_CHARS_MAX) || instance_id
+
 /** It is recorded as it is, and what is wanted of it is what it does already. */
 async function importFound(parts: DiscoveryParts, region: string, instance: Instance, term: Term): Promise<void> {
   const url = endpointOf(instance, parts.config.policy.cmlAddress)
@@ -139,7 +145,7 @@ async function importFound(parts: DiscoveryParts, region: string, instance: Inst
   const body = {
     ec2_instance_id: instance.instance_id,
     aws_region: region,
-    name: (instance.tags[TAG.name] || instance.instance_id).slice(0, NAME_CHARS_MAX),
+    name: nameOfImport(instance),
     template_name: 'imported',
     status: statusOfImport(instance),
     instance_type: instance.instance_type,

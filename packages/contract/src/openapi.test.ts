@@ -290,6 +290,9 @@ describe('schemas', () => {
   })
 
   it('say their patterns in words', () => {
+    expect(document.components.schemas.NewWorkerName).toMatchObject({
+      'x-lcm-format': expect.stringContaining('beginning with a letter or digit'),
+    })
     expect(document.components.schemas.WorkerName).toMatchObject({ 'x-lcm-format': 'no control characters' })
   })
 

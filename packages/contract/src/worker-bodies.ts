@@ -5,6 +5,7 @@ import { Activity, ActivityEvent, CostCause, Labels, Pause } from '@lcm/domain/w
 import {
   DesiredStatus,
   LaunchAttempt,
+  NewWorkerName,
   StateChange,
   TagValue,
   Worker,
@@ -89,7 +90,7 @@ const OwnTags = z.record(
 
 export const CreateWorker = z.strictObject({
   template_name: z.string().min(1).max(64),
-  name: WorkerName.optional(),
+  name: NewWorkerName.optional(),
   aws_region: z
     .string()
     .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region such as us-east-1')
@@ -103,7 +104,7 @@ export const CreateWorker = z.strictObject({
 })
 
 export const PatchWorker = z.strictObject({
-  name: WorkerName.exactOptional(),
+  name: NewWorkerName.exactOptional(),
   tags: OwnTags.exactOptional(),
   labels: Labels.exactOptional(),
   protected: z.boolean().exactOptional(),

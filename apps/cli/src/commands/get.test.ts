@@ -34,8 +34,8 @@ it('also lists workers that are lost, unless another has taken their place', asy
       .map(line => line.split(/ {3,}/).slice(1, 3)),
   ).toEqual([
     ['w-5', 'RUNNING'],
-    ['w-1', 'TERMINATED -> RUNNING'],
-    ['w-2', 'TERMINATED -> STOPPED'],
+    ['w-1', 'TERMINATED (lost)'],
+    ['w-2', 'TERMINATED (lost)'],
   ])
 })
 

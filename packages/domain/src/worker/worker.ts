@@ -99,6 +99,14 @@ export type StateChange = z.infer<typeof StateChange>
 export const STATE_HISTORY_MAX = 50
 export const APPLIED_KEYS_MAX = 20
 
+/** What a person may call a worker: one word, so that it fits on a line and needs no quotes. */
+export const NewWorkerName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/,
+    'letters, digits, dots, dashes and underscores, beginning with a letter or digit, 1 to 80 characters',
+  )
+/** The machines of others are called as they please: what is found keeps its name. */
 export const WorkerName = z
   .string()
   .min(1)
