@@ -101,8 +101,9 @@ async function reconcile(
   const seconds = look.durationMs() / 1000
   parts.board.looked(worker, { decision, drift: driftOf(worker, seen, policy), ec2: ec2Of(seen), seconds })
   const result = await act({ ...parts, policy }, worker, decision, look)
-  if (!isWritten(decision))
-    parts.decisions.note(`worker:${worker.id}`, look.epoch, noteOf(worker, decision, look, result.message))
+  const name = `worker:${worker.id}`
+  if (!isWritten(decision)) parts.decisions.note(name, look.epoch, noteOf(worker, decision, look, result.message))
+  else if (decision.action.kind !== 'survey') parts.decisions.told(name, decision.because)
   return result
 }
 

@@ -62,6 +62,19 @@ it('says why it waits only when the reason changed, whatever the numbers in it',
   ])
 })
 
+it('does not say that it waits for what a write or an act has just told in the same words', async () => {
+  log.told('worker:w-1', 'its boot is at stage 2 of 6')
+  log.note('worker:w-1', 1, note('wait', 'its boot is at stage 2 of 6'))
+  log.note('worker:w-1', 1, note('stop', 'it is idle'))
+  log.note('worker:w-1', 1, note('wait', 'it is idle'))
+  log.note('worker:w-2', 1, note('wait', 'its boot is at stage 2 of 6'))
+  await clock.advance(1_000)
+  expect(sent.flatMap(({ decisions }) => decisions.map(({ resource, because }) => [resource, because]))).toEqual([
+    ['worker:w-1', 'it is idle'],
+    ['worker:w-2', 'its boot is at stage 2 of 6'],
+  ])
+})
+
 it('is silent while nothing is decided, and goes on after a failure', async () => {
   await clock.advance(10_000)
   expect(sent).toEqual([])

@@ -13,6 +13,8 @@ const WAITING_MAX = 1_000
 export interface DecisionLog {
   /** Notes a decision that no write carries. Waits and idleness are noted only when their reason changed. */
   note(resource: string, epoch: number, note: DecisionNote): void
+  /** A write has told this: to wait for the same in the same words is nothing new. */
+  told(resource: string, because: string): void
   forget(resource: string): void
   readonly service: HostedService
 }
@@ -24,7 +26,7 @@ interface Noted extends DecisionNote {
 }
 
 /** Numbers in a sentence change from look to look; the reason is the same. */
-const gist = ({ action, because }: DecisionNote): string => `${action}: ${because.replaceAll(/\d+/g, '#')}`
+const gist = (because: string): string => because.replaceAll(/\d+/g, '#')
 
 /** Decisions on their way to the API's journal. Losing some with a crash loses no state. */
 export function decisionLog(parts: { client: Client; clock: Clock; logger: Logger; instanceId: string }): DecisionLog {
@@ -70,13 +72,14 @@ export function decisionLog(parts: { client: Client; clock: Clock; logger: Logge
   return {
     note(resource, epoch, note) {
       const isPassive = note.action === 'wait' || note.action === 'nothing'
-      if (isPassive && last.get(resource) === gist(note)) return
-      last.set(resource, gist(note))
+      if (isPassive && last.get(resource) === gist(note.because)) return
+      last.set(resource, gist(note.because))
       count += 1
       const decision = { ...note, id: `${parts.instanceId}:${epoch}:${count}`, at: toInstant(clock.now()), resource }
       waiting.set(epoch, [...(waiting.get(epoch) ?? []), decision].slice(-WAITING_MAX))
       wake()
     },
+    told: (resource, because) => void last.set(resource, gist(because)),
     forget: resource => void last.delete(resource),
     service: {
       name: 'decision-log',

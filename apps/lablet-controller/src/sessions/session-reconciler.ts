@@ -78,10 +78,11 @@ async function lookAndAct(parts: SessionParts, look: SessionLook): Promise<Recon
   const decision = decideSession(look.session, seen)
   noteOnBoard(parts, look.session, decision)
   const result = await act(parts, look, { decision, seen, hands })
-  if (decision.action.kind === 'wait') {
-    const said = { action: 'wait', because: decision.because }
-    parts.decisions.note(`session:${look.session.id}`, look.epoch, noteOf(look, said, result.message))
-  }
+  const { action, because } = decision
+  const name = `session:${look.session.id}`
+  if (action.kind === 'wait')
+    parts.decisions.note(name, look.epoch, noteOf(look, { action: 'wait', because }, result.message))
+  if (action.kind === 'write') parts.decisions.told(name, because)
   return result
 }
 

@@ -35,6 +35,7 @@ export function aController(
     election: coordination.election('lablet-controller', instance),
     decisions: {
       note: () => undefined,
+      told: () => undefined,
       forget: () => undefined,
       service: { name: 'none', run: async () => undefined },
     },

@@ -56,6 +56,7 @@ export function aDiscovery(
     settings: settingsNow({ client: api.client, clock }),
     decisions: {
       note: (resource, _, note) => void notes.push({ resource, ...note }),
+      told: () => undefined,
       forget: () => undefined,
       service: { name: 'none', run: async () => undefined },
     },

@@ -183,7 +183,10 @@ function tryAgain(
   const endedAt = steps[step.name]?.ended_at ?? null
   const restMs = endedAt === null ? 0 : toMs(endedAt) + ATTEMPT_REST_MS * attempt - nowMs
   if (restMs > 0) return wait(restMs, because)
-  return write({ pipeline: newPipeline('instantiate', attempt + 1), last_error }, because)
+  return write(
+    { pipeline: newPipeline('instantiate', attempt + 1), last_error },
+    `attempt ${attempt + 1} begins; ${because}`,
+  )
 }
 
 function decideUp(session: LabletSession, { worker, isLabGone, nowMs }: SessionSight): SessionDecision {
@@ -237,7 +240,7 @@ function decideTeardown({ pipeline }: LabletSession, { nowMs }: SessionSight): S
   if (pipeline === null || pipeline.name !== 'teardown')
     return write({ pipeline: newPipeline('teardown', 1) }, 'its lab is taken down')
   const next = nextStep(pipeline, nowMs)
-  if (next.kind === 'done') return write({ status: 'STOPPED' }, 'its lab is taken down')
+  if (next.kind === 'done') return write({ status: 'STOPPED' }, 'its lab has been taken down')
   return stepOf(next)
 }
 

@@ -26,7 +26,7 @@ export function decideFailed(seen: Seen): Decision {
   const { worker, policy, nowMs } = seen
   const dueMs = retryDueMs(worker, policy)
   if (dueMs === null) return decideGivenUp(seen)
-  if (dueMs > nowMs) return wait(dueMs - nowMs, retryWords(worker, policy))
+  if (dueMs > nowMs) return wait(dueMs - nowMs, `waits for ${retryWords(worker, policy)}`)
   const conditions = withoutCondition(worker.conditions, CONDITION.stoppedAfterFailure)
   return announce({ status: 'STARTING', service_status: 'STARTING', conditions }, retryWords(worker, policy))
 }
@@ -42,7 +42,7 @@ export function decideFailedEmpty(
   nowMs: number,
 ): Decision {
   const dueMs = retryDueMs(worker, policy)
-  if (dueMs !== null && dueMs > nowMs) return wait(dueMs - nowMs, retryWords(worker, policy))
+  if (dueMs !== null && dueMs > nowMs) return wait(dueMs - nowMs, `waits for ${retryWords(worker, policy)}`)
   if (dueMs !== null) return announce({ status: 'PENDING' }, retryWords(worker, policy))
   const changedAt = inputs?.template?.updated_at
   if (changedAt !== undefined && changedAt > worker.entered_status_at)
