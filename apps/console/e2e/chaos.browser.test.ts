@@ -90,6 +90,6 @@ it('throttles AWS, loses answers and changes the weather', async () => {
 
 it('is for admins alone', async () => {
   const { page } = await open({ at: '#/chaos', role: 'operator' })
-  await page.getByRole('heading', { name: 'There is nothing to break here' }).waitFor()
+  await page.getByRole('heading', { name: 'Not for your role' }).waitFor()
   expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Chaos' }).count()).toBe(0)
 })

@@ -16,8 +16,8 @@ const HOUR_MS = 3_600_000
 const badge = (page: Page, label: string) => page.getByRole('status').getByText(label, { exact: true })
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 
-const minuteText = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit' })
-const shortTime = (ms: number) => minuteText.format(ms).slice(0, '00:00'.length)
+const minuteText = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const shortTime = (ms: number) => minuteText.format(ms)
 
 /** What a reload would lose. */
 const mark = (page: Page) => page.evaluate(() => Object.assign(window, { isSamePage: true }))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { browserTests, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, DESKTOP, hiddenPx, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
 
 const { open } = browserTests()
 
@@ -21,5 +21,37 @@ describe.each(PAGES)('%s', name => {
         if (JUDGED[device] === theme)
           expect({ device, theme, found: await seriousViolations(page) }).toEqual({ device, theme, found: [] })
       }
+  })
+})
+
+describe('on a phone', () => {
+  it('the page that is shown is in sight among the pages', async () => {
+    const { page } = await open({ at: '#/settings', viewport: PHONE })
+    const current = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Settings' })
+    const isInSight = async () => {
+      const box = await current.boundingBox()
+      return box !== null && box.x >= 0 && box.x + box.width <= PHONE.width
+    }
+    await expect.poll(isInSight).toBe(true)
+    await page.getByRole('link', { name: 'Lablet Cloud Manager' }).click()
+    await expect.poll(isInSight).toBe(false)
+  })
+
+  it('no table goes on beyond the edge of its box', async () => {
+    for (const at of ['controllers', 'chaos']) {
+      const { page } = await open({ at: `#/${at}`, viewport: PHONE })
+      await page.locator('.scroll-box td').first().waitFor()
+      for (const box of await page.locator('.scroll-box:has(table)').all()) expect(await hiddenPx(box)).toBe(0)
+    }
+  })
+})
+
+describe('times', () => {
+  it('say their zone once on a page, and each is told in UTC when pointed at', async () => {
+    const { page } = await open({ at: '#/audit' })
+    await page.getByText(/^Times are in the zone of this browser, \S+/).waitFor()
+    const time = page.locator('.audit-when time').first()
+    expect(await time.textContent()).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d$/)
+    expect(await time.getAttribute('title')).toMatch(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
   })
 })

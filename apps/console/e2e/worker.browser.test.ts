@@ -138,6 +138,12 @@ describe('the page of a worker', () => {
     await page.getByRole('img', { name: /FAILED, PENDING/ }).waitFor()
   })
 
+  it('is found by its name, too', async () => {
+    const { page } = await open({ at: '#/workers/one-worker' })
+    await page.getByRole('heading', { name: 'one-worker' }).waitFor()
+    expect(page.url()).toContain(`#/workers/${worker.id}`)
+  })
+
   it('says so when there is no such worker', async () => {
     const { page } = await open({ at: '#/workers/w-none' })
     await page.getByRole('heading', { name: 'No such worker' }).waitFor()

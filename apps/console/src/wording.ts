@@ -21,19 +21,6 @@ export function durationText(ms: number): string {
 const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
 export const usdText = (amount: number): string => dollars.format(amount)
 
-const clockTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
-const dayAndTime = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-})
-const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
-export const timeText = (ms: number): string => clockTime.format(ms)
-export const dayAndTimeText = (ms: number): string => dayAndTime.format(ms)
-export const momentText = (ms: number): string => dateAndTime.format(ms)
-
 export const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** What went wrong, in a sentence that does not claim more than is known. */

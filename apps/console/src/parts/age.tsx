@@ -1,12 +1,13 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
-import { durationText, momentText } from '../wording.ts'
+import { exactText } from '../moments.ts'
+import { durationText } from '../wording.ts'
 import { useConsole } from './wiring.ts'
 
 /** How long ago, ticking; the exact moment when pointed at. */
 export function Age({ since }: { since: Instant }) {
   const { nowMs } = useConsole()
   return (
-    <time class="number" dateTime={since} title={momentText(toMs(since))}>
+    <time class="number" dateTime={since} title={exactText(toMs(since))}>
       {durationText(nowMs.value - toMs(since))}
     </time>
   )

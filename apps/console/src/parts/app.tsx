@@ -1,5 +1,7 @@
 import type { ComponentType, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { meantBy } from '../meant-thing.ts'
+import { zoneText } from '../moments.ts'
 import { AuditPage } from '../pages/audit/audit-page.tsx'
 import { ChaosPage } from '../pages/chaos/chaos-page.tsx'
 import { ControllersPage } from '../pages/controllers/controllers-page.tsx'
@@ -12,7 +14,16 @@ import { SessionsPage } from '../pages/sessions/sessions-page.tsx'
 import { SettingsPage } from '../pages/settings/settings-page.tsx'
 import { WorkerPage } from '../pages/worker/worker-page.tsx'
 import { WorkersPage } from '../pages/workers/workers-page.tsx'
-import type { DetailPage, ListPage, Query, Route } from '../router.ts'
+import {
+  type DetailPage,
+  definitionHash,
+  type ListPage,
+  type Query,
+  type Route,
+  sessionHash,
+  workerHash,
+} from '../router.ts'
+import { countText } from '../wording.ts'
 import { ConnectionBanner } from './connection-badge.tsx'
 import { NoticeList } from './notice-list.tsx'
 import { Loading, LoginFailed, NotFound, SignedOut, Unreachable } from './page-states.tsx'
@@ -37,6 +48,7 @@ export function App() {
         <ConnectionBanner />
         <Page route={route} />
       </main>
+      <ZoneNote />
       {dialog}
       <NoticeList />
     </>
@@ -50,12 +62,21 @@ function Page({ route }: { route: Route }) {
   if (connection.state === 'signed-out') return <SignedOut signIn={connection.signIn} />
   if (state.info.value === null) return 'because' in connection ? <Unreachable {...connection} /> : <Loading />
   if (route.page === 'unknown') return <NoSuchPage path={route.path} />
-  if ('id' in route) {
-    const Detail = DETAILS[route.page]
-    return <Detail key={route.id} id={route.id} />
-  }
+  if ('id' in route) return <DetailOf key={route.id} {...route} />
   const List = LISTS[route.page]
   return <List query={route.query} />
+}
+
+/** Said once for all times that are shown. */
+function ZoneNote() {
+  const { state, nowMs } = useConsole()
+  if (state.info.value === null) return null
+  const zone = zoneText(nowMs.peek())
+  return (
+    <footer class="zone-note muted">
+      Times are in the zone of this browser, {zone}.{zone !== 'UTC' && ' Point at one to see it in UTC.'}
+    </footer>
+  )
 }
 
 type ListProps = { readonly query: Query }
@@ -76,6 +97,39 @@ const DETAILS: Readonly<Record<DetailPage, ComponentType<{ readonly id: string }
   session: SessionPage,
   definition: DefinitionPage,
 }
+
+const HASHES = { worker: workerHash, session: sessionHash, definition: definitionHash } as const
+
+/** People type names: the address becomes that of the one thing that is meant. */
+function DetailOf({ page, id }: { page: DetailPage; id: string }) {
+  const { router, state } = useConsole()
+  const Detail = DETAILS[page]
+  const meant = meantBy(page, id, state.live)
+  const other = meant.length === 1 && meant[0] !== id ? meant[0] : undefined
+  useEffect(() => {
+    if (other !== undefined) router.replace(HASHES[page](other))
+  }, [other, page, router])
+  if (other !== undefined) return <Loading />
+  if (meant.length > 1) return <Several page={page} name={id} ids={meant} />
+  return <Detail id={id} />
+}
+
+const Several = ({ page, name, ids }: { page: DetailPage; name: string; ids: readonly string[] }) => (
+  <NotFound title="Which one?">
+    <p>
+      {countText(ids.length, page)} go by <code>{name}</code>:
+    </p>
+    <ul>
+      {ids.map(id => (
+        <li key={id}>
+          <a class="mono" href={HASHES[page](id)}>
+            {id}
+          </a>
+        </li>
+      ))}
+    </ul>
+  </NotFound>
+)
 
 const NoSuchPage = ({ path }: { path: string }) => (
   <NotFound title="No such page">

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
+import { dayText, minuteText, momentText } from '../moments.ts'
 import { useConsole } from './wiring.ts'
 
 const HEIGHT_PX = 180
@@ -67,8 +68,16 @@ interface Drawn extends Required<Pick<ChartProps, 'series' | 'text' | 'kind'>> {
   readonly spanMs: ChartProps['spanMs']
 }
 
-/** What the longest time, such as `12:30pm`, takes with some air around it. */
+/** What the longest time, such as `16 Nov`, takes with some air around it. */
 const TIME_LABEL_PX = 84
+
+/** The day is told where it changes. */
+const tickTexts = (seconds: readonly number[]): string[] =>
+  seconds.map((at, index) => {
+    const [day, before] = [dayText(at * 1000), seconds[index - 1]]
+    const isTold = before === undefined || dayText(before * 1000) !== day
+    return isTold ? `${minuteText(at * 1000)}\n${day}` : minuteText(at * 1000)
+  })
 
 /** With fewer there is no line to see. */
 const POINTS_FOR_A_LINE = 3
@@ -86,11 +95,11 @@ function optionsOf({ target, series, text, max, kind, spanMs }: Drawn): uPlot.Op
       y: { range: (_, __, highest) => [0, max ?? Math.max(highest * 1.1, Number.EPSILON)] },
     },
     axes: [
-      { ...axis, ticks: { show: false }, space: TIME_LABEL_PX },
+      { ...axis, ticks: { show: false }, space: TIME_LABEL_PX, values: (_, ticks) => tickTexts(ticks) },
       { ...axis, ticks: { show: false }, size: 56, values: (_, ticks) => ticks.map(text) },
     ],
     series: [
-      {},
+      { value: (_: uPlot, at: number | null) => (at === null ? '–' : momentText(at * 1000)) },
       ...series.map(({ label, tone, values }) => ({
         label,
         stroke: inkOf(target, `--${tone}-ink`),

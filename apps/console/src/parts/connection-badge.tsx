@@ -1,6 +1,7 @@
 import type { Connection } from '../live-state.ts'
+import { timeText } from '../moments.ts'
 import type { Tone } from '../status-look.ts'
-import { durationText, timeText } from '../wording.ts'
+import { durationText } from '../wording.ts'
 import { type IconName, NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
 

@@ -67,9 +67,19 @@ export function Creations({ kind, of = '' }: { kind: LiveKind; of?: string }) {
   )
 }
 
-/** Nothing matches the filter; at `all` there is none. */
-export function NoMatch({ all, children }: { all: string; children: ComponentChildren }) {
+interface NoMatchProps {
+  /** Where there is no filter. */
+  readonly all: string
+  /** Where nothing is filtered nothing can match: then `none` is said. */
+  readonly isFiltered?: boolean
+  readonly none?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** Nothing matches the filter, or nothing is there. */
+export function NoMatch({ all, isFiltered = true, none, children }: NoMatchProps) {
   const { router } = useConsole()
+  if (!isFiltered) return <div class="no-match">{none}</div>
   return (
     <div class="no-match">
       <p>{children}</p>

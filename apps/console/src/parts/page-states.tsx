@@ -38,17 +38,23 @@ export const SignedOut = ({ signIn }: { signIn: string | null }) => (
 )
 
 /** Somebody who is signed in already may come here with an old link, too: the way on is the same. */
-export const LoginFailed = () => (
-  <PageState icon="key" title="This login did not work">
-    <p>
-      A login link works once and for ten minutes. Run <code class="command">npx lcm open</code> for a new one.
-    </p>
-    <p class="muted">An account of an identity provider needs a role of LCM: ask whoever gives those out.</p>
-    <a class="button" href="#/workers">
-      Go on
-    </a>
-  </PageState>
-)
+export function LoginFailed() {
+  const connection = useConsole().state.connection.value
+  const signIn = connection.state === 'signed-out' ? connection.signIn : null
+  return (
+    <PageState icon="key" title="This login did not work">
+      <p>
+        A login link works once and for ten minutes. Run <code class="command">npx lcm open</code> for a new one.
+      </p>
+      {signIn !== null && (
+        <p class="muted">An account of an identity provider needs a role of LCM: ask whoever gives those out.</p>
+      )}
+      <a class="button" href="#/overview">
+        Go on
+      </a>
+    </PageState>
+  )
+}
 
 /** Nothing was ever read: there is no page to show a banner on. */
 export function Unreachable({ because, retryAtMs }: { because: string; retryAtMs: number }) {

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks'
 import type { Info } from '../live-state.ts'
 import { isAllowed } from '../permission.ts'
 import { LIST_PAGES, type ListPage, pageHash, type Route } from '../router.ts'
@@ -31,8 +32,21 @@ function isOffered(page: ListPage, info: Info | null): boolean {
 /** A page about one thing belongs to the list that it is on. */
 const listOf = (route: Route): string => ('id' in route ? `${route.page}s` : route.page)
 
+/** On a phone not all pages fit beside each other: the one that is shown is scrolled to. */
+function useCurrentInSight(page: string, isThere: boolean) {
+  const nav = useRef<HTMLElement>(null)
+  useEffect(() => {
+    const shown = nav.current
+    const current = shown?.querySelector<HTMLElement>('[aria-current=page]')
+    if (shown && current)
+      shown.scrollLeft = current.offsetLeft - shown.offsetLeft - (shown.clientWidth - current.offsetWidth) / 2
+  }, [page, isThere])
+  return nav
+}
+
 export function TopBar({ onSkip }: { onSkip: () => void }) {
   const { router, state } = useConsole()
+  const nav = useCurrentInSight(listOf(router.route.value), state.info.value !== null)
   return (
     <header class="top-bar">
       <button type="button" class="button skip" onClick={onSkip}>
@@ -43,7 +57,7 @@ export function TopBar({ onSkip }: { onSkip: () => void }) {
         <span class="brand-name">Lablet Cloud Manager</span>
       </a>
       {state.connection.value.state !== 'signed-out' && (
-        <nav aria-label="Pages">
+        <nav ref={nav} aria-label="Pages">
           {LIST_PAGES.filter(page => isOffered(page, state.info.value)).map(page => (
             <a key={page} href={pageHash(page)} aria-current={listOf(router.route.value) === page ? 'page' : undefined}>
               {PAGE_NAMES[page]}

@@ -1,11 +1,12 @@
 import type { Client } from '@lcm/client/client'
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { actionWords } from '@lcm/domain/decision-words'
-import { toMs } from '@lcm/domain/instant'
 import { useSignal } from '@preact/signals'
-import { dayAndTimeText, durationText } from '../wording.ts'
+import type { ComponentChildren } from 'preact'
+import { durationText } from '../wording.ts'
 import { Age } from './age.tsx'
 import { NamedIcon } from './icons.tsx'
+import { Moment } from './moment.tsx'
 import { useRead } from './use-read.ts'
 
 const PAGE = 8
@@ -134,12 +135,12 @@ const GuardList = ({ guards }: { guards: DecisionRecord['guards'] }) =>
 
 function Seen({ decision }: { decision: DecisionRecord }) {
   const { at, cause, epoch, duration_ms, seen } = decision
-  const facts = [
+  const facts: (readonly [string, ComponentChildren])[] = [
     ...Object.entries(seen).map(([name, value]) => [wordsOf(name), valueText(value)] as const),
-    ['cause', cause === '' ? 'unknown' : cause] as const,
-    ['term', String(epoch)] as const,
-    ['took', duration_ms < 1000 ? `${Math.round(duration_ms)} ms` : durationText(duration_ms)] as const,
-    ['at', dayAndTimeText(toMs(at))] as const,
+    ['cause', cause === '' ? 'unknown' : cause],
+    ['term', String(epoch)],
+    ['took', duration_ms < 1000 ? `${Math.round(duration_ms)} ms` : durationText(duration_ms)],
+    ['at', <Moment at={at} />],
   ]
   return (
     <dl class="seen">

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { dayAndTimeText } from '../../wording.ts'
+import { momentText } from '../../moments.ts'
 import { changesOf } from './audit-changes.ts'
 
 const changes = (before: object, after: object) => changesOf({ before: { ...before }, after: { ...after } })
@@ -34,7 +34,7 @@ it('has words for values, and shortens what is long', () => {
     'a, b',
     'none',
     'none',
-    dayAndTimeText(Date.parse(at)),
+    momentText(Date.parse(at)),
     'node r1',
   ])
   expect(changes({}, { long: 'e'.repeat(500) })[0]?.after).toBe(`${'e'.repeat(120)}…`)

@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import { dayAndTimeText } from '../../wording.ts'
+import { momentText } from '../../moments.ts'
 
 export interface FieldChange {
   readonly name: string
@@ -44,7 +44,7 @@ function valueText(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value)) return value.map(valueText).join(', ') || 'none'
   if (isObject(value)) return Object.entries(value).map(fieldText).join(', ') || 'none'
-  if (typeof value === 'string' && INSTANT.test(value)) return dayAndTimeText(toMs(value))
+  if (typeof value === 'string' && INSTANT.test(value)) return momentText(toMs(value))
   return String(value) || 'empty'
 }
 

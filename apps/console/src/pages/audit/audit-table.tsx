@@ -1,9 +1,9 @@
-import { toMs } from '@lcm/domain/instant'
 import { NamedIcon } from '../../parts/icons.tsx'
+import { Moment } from '../../parts/moment.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { countText, dayAndTimeText, momentText } from '../../wording.ts'
+import { countText } from '../../wording.ts'
 import { changesOf, type FieldChange } from './audit-changes.ts'
 import { type AuditFilter, actionText, auditHash, type Entry } from './audit-log.ts'
 import { thingOf } from './audited-thing.ts'
@@ -25,9 +25,7 @@ export const AuditTable = ({ entries, filter }: { entries: readonly Entry[]; fil
 const EntryRow = ({ entry, filter }: { entry: Entry; filter: AuditFilter }) => (
   <tr>
     <td class="audit-when">
-      <time class="number" dateTime={entry.at} title={momentText(toMs(entry.at))}>
-        {dayAndTimeText(toMs(entry.at))}
-      </time>
+      <Moment at={entry.at} />
     </td>
     <td class="audit-who">
       {entry.actor.name}

@@ -1,3 +1,4 @@
+import type { Info } from '../../live-state.ts'
 import { PageState } from '../../parts/page-states.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
@@ -12,7 +13,7 @@ export function ChaosPage(_: { query: Query }) {
   const { state } = useConsole()
   const info = state.info.value
   const base = info?.actor.role === 'admin' ? info.sim_control : null
-  return base === null ? <NoChaos /> : <Chaos base={base} />
+  return base === null ? <NoChaos info={info} /> : <Chaos base={base} />
 }
 
 const EVERY_MS = 1_000
@@ -40,10 +41,19 @@ function Chaos({ base }: { base: string }) {
   )
 }
 
-const NoChaos = () => (
-  <PageState icon="flask" title="There is nothing to break here">
-    <p>
-      Chaos is for the simulated cloud, and for admins: <code>lcm up --cloud sim</code> runs one.
-    </p>
-  </PageState>
-)
+function NoChaos({ info }: { info: Info | null }) {
+  if (info?.cloud === 'sim' && info.actor.role !== 'admin')
+    return (
+      <PageState icon="lock" title="Not for your role">
+        <p>Only administrators may break the simulated cloud.</p>
+      </PageState>
+    )
+  return (
+    <PageState icon="flask" title="There is nothing to break here">
+      <p>
+        {info?.cloud === 'sim' ? 'The simulated cloud runs apart from this LCM. ' : 'This cloud is a real one. '}
+        Chaos is for the one that <code>lcm up --cloud sim</code> runs.
+      </p>
+    </PageState>
+  )
+}

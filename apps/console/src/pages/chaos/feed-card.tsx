@@ -1,9 +1,10 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { actionWords } from '@lcm/domain/decision-words'
+import { timeText } from '../../moments.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
+import { Moment } from '../../parts/moment.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { timeText } from '../../wording.ts'
 import { thingOf } from '../audit/audited-thing.ts'
 import { type Deed, feedOf } from './machine-view.ts'
 
@@ -39,7 +40,7 @@ export function FeedCard({ deeds }: { deeds: readonly Deed[] }) {
 
 const DeedLine = ({ deed: { atMs, text } }: { deed: Deed }) => (
   <li class="feed-line deed">
-    <time class="number">{timeText(atMs)}</time>
+    <Moment at={atMs} text={timeText} />
     <p>
       <NamedIcon name="flask" />
       <span>
@@ -54,7 +55,7 @@ function DecisionLine({ atMs, decision }: { atMs: number; decision: DecisionReco
   const { kind, name, href } = thingOf(decision.resource, state.live)
   return (
     <li class="feed-line">
-      <time class="number">{timeText(atMs)}</time>
+      <Moment at={atMs} text={timeText} />
       <p>
         <strong class="decision-action">{actionWords(decision.action)}</strong> <span class="muted">{kind}</span>{' '}
         {href === null ? name : <a href={href}>{name}</a>}

@@ -1,10 +1,10 @@
 import type { JournalEntry } from '@lcm/client/sim-client'
-import { toMs } from '@lcm/domain/instant'
 import { useSignal } from '@preact/signals'
+import { timeText } from '../../moments.ts'
+import { Moment } from '../../parts/moment.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
 import { useRead } from '../../parts/use-read.ts'
-import { timeText } from '../../wording.ts'
 import { isFailed } from './machine-view.ts'
 import type { Sim } from './use-sim.ts'
 
@@ -56,7 +56,9 @@ const Calls = ({ calls }: { calls: readonly JournalEntry[] }) => (
       <tbody>
         {calls.map((call, index) => (
           <tr key={`${call.at} ${call.invocation_id} ${call.attempt} ${index}`} class={isFailed(call) ? 'failed' : ''}>
-            <td class="number">{timeText(toMs(call.at))}</td>
+            <td>
+              <Moment at={call.at} text={timeText} />
+            </td>
             <th scope="row">{call.action}</th>
             <td>{call.region}</td>
             <td class="number">

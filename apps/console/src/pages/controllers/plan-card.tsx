@@ -1,26 +1,34 @@
 import { actionWords } from '@lcm/domain/decision-words'
 import { toMs } from '@lcm/domain/instant'
 import { useSignal } from '@preact/signals'
+import { exactText } from '../../moments.ts'
 import { useConsole } from '../../parts/wiring.ts'
-import { countText, durationText, momentText } from '../../wording.ts'
+import { seesSessionsOfOthers } from '../../permission.ts'
+import { durationText } from '../../wording.ts'
 import { thingOf } from '../audit/audited-thing.ts'
-import { type PlanItem, planByService } from './service-view.ts'
+import { isWait, type PlanItem, planByService, planText } from './service-view.ts'
 
 interface PlanProps {
   readonly plan: { readonly items: readonly PlanItem[] }
   readonly services: readonly string[]
 }
 
-export const PlanCard = ({ plan, services }: PlanProps) => (
-  <section class="card plan" aria-labelledby="plan-title">
-    <h2 id="plan-title">
-      Plan <span class="muted">what the leaders would do, and when</span>
-    </h2>
-    {planByService(plan.items, services).map(([service, items]) => (
-      <ServicePlan key={service} service={service} items={items} />
-    ))}
-  </section>
-)
+export function PlanCard({ plan, services }: PlanProps) {
+  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
+  return (
+    <section class="card plan" aria-labelledby="plan-title">
+      <h2 id="plan-title">
+        Plan{' '}
+        <span class="muted">
+          what the leaders would do, and when{!isOfAll && '; what concerns the sessions of others is not shown'}
+        </span>
+      </h2>
+      {planByService(plan.items, services).map(([service, items]) => (
+        <ServicePlan key={service} service={service} items={items} />
+      ))}
+    </section>
+  )
+}
 
 const SHOWN_AT_FIRST = 12
 
@@ -29,14 +37,15 @@ function ServicePlan({ service, items }: { service: string; items: readonly Plan
   return (
     <div class="service-plan">
       <h3>
-        {service}{' '}
-        <span class="number muted">{items.length === 0 ? 'nothing to do' : countText(items.length, 'thing')}</span>
+        {service} <span class="number muted">{planText(items)}</span>
       </h3>
-      <ul>
-        {items.slice(0, shown.value).map(item => (
-          <PlanLine key={`${item.resource} ${item.action}`} item={item} />
-        ))}
-      </ul>
+      {items.length > 0 && (
+        <ul>
+          {items.slice(0, shown.value).map(item => (
+            <PlanLine key={`${item.resource} ${item.action}`} item={item} />
+          ))}
+        </ul>
+      )}
       {items.length > shown.value && (
         <button
           type="button"
@@ -52,12 +61,13 @@ function ServicePlan({ service, items }: { service: string; items: readonly Plan
   )
 }
 
-function PlanLine({ item: { resource, action, because, due_at } }: { item: PlanItem }) {
+function PlanLine({ item }: { item: PlanItem }) {
+  const { resource, action, because } = item
   const { state } = useConsole()
   const { kind, name, href } = thingOf(resource, state.live)
   return (
     <li class="plan-line">
-      <Due at={due_at} />
+      <Due item={item} />
       <strong class="decision-action">{actionWords(action)}</strong>
       <span class="plan-thing">
         <span class="muted">{kind}</span> {href === null ? name : <a href={href}>{name}</a>}
@@ -67,12 +77,13 @@ function PlanLine({ item: { resource, action, because, due_at } }: { item: PlanI
   )
 }
 
-function Due({ at }: { at: string | null }) {
+function Due({ item }: { item: PlanItem }) {
+  const at = item.due_at
   const { nowMs } = useConsole()
   const leftMs = at === null ? 0 : toMs(at) - nowMs.value
-  if (at === null || leftMs <= 0) return <span class="due">now</span>
+  if (at === null || leftMs < 1_000) return <span class="due">{isWait(item) ? 'for now' : 'now'}</span>
   return (
-    <time class="due number" dateTime={at} title={momentText(toMs(at))}>
+    <time class="due number" dateTime={at} title={exactText(toMs(at))}>
       in {durationText(leftMs)}
     </time>
   )

@@ -98,26 +98,30 @@ function ReplicaRow({ replica, service }: { replica: Replica; service: Service }
           </span>
         ))}
       </th>
-      <td>
+      <td data-label="Role">
         <span class={`role ${role}`}>
           {role === 'leader' && <NamedIcon name="check" />} {ROLE_WORDS[role]}
         </span>
       </td>
-      <td class="number">
+      <td class="number" data-label="Term">
         {replica.epoch}
         <span class="sub">{replica.since === null ? '' : <Age since={replica.since} />}</span>
       </td>
-      <td class="number">
+      <td class="number" data-label="Queue">
         {replica.queue.due} due
         <span class="sub">{replica.queue.active} in hand</span>
       </td>
-      <td class="number">{replica.retries}</td>
-      <td>
+      <td class="number" data-label="Retries">
+        {replica.retries}
+      </td>
+      <td data-label="Watch">
         {replica.watch.healthy ? 'heard' : 'silent'}
         <span class="sub number">{watchAge(replica)}</span>
       </td>
-      <td>{replica.last_sweep === null ? <span class="muted">none yet</span> : <Ago since={replica.last_sweep} />}</td>
-      <td>
+      <td data-label="Last sweep">
+        {replica.last_sweep === null ? <span class="muted">none yet</span> : <Ago since={replica.last_sweep} />}
+      </td>
+      <td data-label="Heard">
         <Ago since={replica.seen_at} />
       </td>
     </tr>

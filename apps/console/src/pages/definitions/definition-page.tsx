@@ -1,12 +1,12 @@
-import { toMs } from '@lcm/domain/instant'
 import { Fact } from '../../parts/fact.tsx'
+import { Moment } from '../../parts/moment.tsx'
 import { PageState } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
 import { definitionHash } from '../../router.ts'
-import { countText, momentText } from '../../wording.ts'
+import { countText } from '../../wording.ts'
 import { DefinitionActions } from './definition-actions.tsx'
 import { type Definition, newestFirst } from './definition-groups.ts'
 import { Placement } from './placement.tsx'
@@ -43,7 +43,7 @@ export function DefinitionPage({ id }: { id: string }) {
 const NoSuchDefinition = ({ id }: { id: string }) => (
   <PageState icon="search" title="No such definition">
     <p>
-      There is no definition <code>{id}</code>. It may have been deleted.
+      No definition has the id or the name <code>{id}</code>. It may have been deleted.
     </p>
     <a class="button primary" href="#/definitions">
       All definitions
@@ -113,7 +113,9 @@ function Facts({ definition }: { definition: Definition }) {
         </Fact>
         <Fact name="Hash">{definition.topology_sha256}</Fact>
         <Fact name="Made by">{definition.created_by}</Fact>
-        <Fact name="Created">{momentText(toMs(definition.created_at))}</Fact>
+        <Fact name="Created">
+          <Moment at={definition.created_at} />
+        </Fact>
         <Fact name="Id">{definition.id}</Fact>
       </dl>
     </section>

@@ -29,6 +29,9 @@ export const labsHash = ({ text, statuses, workerId, isBound }: LabFilter): stri
     bound: isBound === null ? '' : isBound ? 'yes' : 'no',
   })
 
+export const isFiltering = ({ text, statuses, workerId, isBound }: LabFilter): boolean =>
+  text.trim() !== '' || statuses.length > 0 || workerId !== '' || isBound !== null
+
 /** What was deleted is gone: it is shown to those alone who ask for it. */
 export function matches(lab: LabRecord, filter: LabFilter, workerName: string): boolean {
   const { text, statuses, workerId, isBound } = filter

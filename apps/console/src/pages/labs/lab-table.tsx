@@ -1,5 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { changedAt, type LabAction, type LabRecord } from '@lcm/domain/lablet/lab-record'
+import { exactText } from '../../moments.ts'
 import { Age } from '../../parts/age.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
@@ -8,7 +9,7 @@ import { WindowedTable } from '../../parts/windowed-table.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { isAllowed } from '../../permission.ts'
 import { sessionHash, workerHash } from '../../router.ts'
-import { countText, momentText } from '../../wording.ts'
+import { countText } from '../../wording.ts'
 import { ACT_WORDS, askLab, needsConfirmation, nodesText, type Offer, offersOf, typedName } from './lab-acts.ts'
 
 const COLUMNS = ['Lab', 'Status', 'Worker', 'Session', 'Nodes', 'Ports', 'Changed', 'Actions'] as const
@@ -54,7 +55,7 @@ function LabRow({ lab, rowIndex }: { lab: LabRecord; rowIndex: number }) {
       <td class="col-ports number" title={ports.map(([name, port]) => `${name} ${port}`).join(', ')}>
         {ports.length === 0 ? <span class="muted">none</span> : ports.map(([, port]) => port).join(', ')}
       </td>
-      <td class="col-changed muted" title={`last seen on its worker ${momentText(toMs(lab.last_seen_at))}`}>
+      <td class="col-changed muted" title={`last seen on its worker ${exactText(toMs(lab.last_seen_at))}`}>
         <Age since={changedAt(lab)} /> ago
       </td>
       <td class="col-actions">

@@ -3,9 +3,10 @@ import { Pick, SearchField, StatusChips } from '../../parts/filters.tsx'
 import { Headline, NoMatch } from '../../parts/listing.tsx'
 import { PageState } from '../../parts/page-states.tsx'
 import { useConsole } from '../../parts/wiring.ts'
+import { seesSessionsOfOthers } from '../../permission.ts'
 import type { Query } from '../../router.ts'
 import { countText } from '../../wording.ts'
-import { filterOf, inOrder, type LabFilter, labsHash, matches, NO_FILTER } from './lab-filter.ts'
+import { filterOf, inOrder, isFiltering, type LabFilter, labsHash, matches, NO_FILTER } from './lab-filter.ts'
 import { LabTable } from './lab-table.tsx'
 
 export function LabsPage({ query }: { query: Query }) {
@@ -19,7 +20,13 @@ export function LabsPage({ query }: { query: Query }) {
     <section class="page">
       <LabsHeadline labs={labs} />
       <FilterBar filter={filter} labs={labs} />
-      {shown.length > 0 ? <LabTable labs={shown} /> : <NoMatch all={labsHash(NO_FILTER)}>No lab matches.</NoMatch>}
+      {shown.length > 0 ? (
+        <LabTable labs={shown} />
+      ) : (
+        <NoMatch all={labsHash(NO_FILTER)} isFiltered={isFiltering(filter)} none="No lab is there now.">
+          No lab matches.
+        </NoMatch>
+      )}
     </section>
   )
 }
@@ -27,7 +34,10 @@ export function LabsPage({ query }: { query: Query }) {
 function LabsHeadline({ labs }: { labs: readonly LabRecord[] }) {
   const present = labs.filter(({ status }) => status !== 'DELETED')
   const bound = present.filter(({ session_id }) => session_id !== null).length
-  const summary = `${countText(present.length, 'lab')} on all workers, ${bound} for a session`
+  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const summary = isOfAll
+    ? `${countText(present.length, 'lab')} on all workers, ${bound} for a session`
+    : `${countText(present.length, 'lab')}, ${bound} for a session of yours; labs of others' sessions are not shown`
   return <Headline title="Labs" summary={summary} />
 }
 

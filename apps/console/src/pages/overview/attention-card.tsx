@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { NamedIcon, StatusIcon } from '../../parts/icons.tsx'
 import { type Read, useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
-import { isAllowed } from '../../permission.ts'
+import { isAllowed, seesSessionsOfOthers } from '../../permission.ts'
 import { failureText } from '../../wording.ts'
 import { type Attention, type AttentionGroup, attentionOf, groupsOf } from './attention.ts'
 
@@ -20,7 +20,8 @@ interface AttentionProps {
 }
 
 export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
-  const { live } = useConsole().state
+  const { state } = useConsole()
+  const { live } = state
   const every = { everyMs: READ_EVERY_MS }
   const services = useRead('services', (client, signal) => client.call('listServices', { signal }), every)
   const leaks = useRead('leaks', (client, signal) => client.call('listLicenseLeaks', { signal }), every)
@@ -40,7 +41,7 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
         <h2 id="attention-title">
           Needs attention {items.length > 0 && <span class="number attention-count">{items.length}</span>}
         </h2>
-        {items.length === 0 && isKnown && <AllWell />}
+        {items.length === 0 && isKnown && <AllWell isOfAll={seesSessionsOfOthers(state.info.value)} />}
         {items.length === 0 && !isKnown && services.error === null && leaks.error === null && (
           <p class="muted">Looking…</p>
         )}
@@ -57,10 +58,11 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
   )
 }
 
-const AllWell = () => (
+/** Of sessions, nobody is told more than they see. */
+const AllWell = ({ isOfAll }: { isOfAll: boolean }) => (
   <p class="all-well tone-green">
     <StatusIcon status="RUNNING" />
-    All is well: nothing failed, nothing is stuck, nobody waits.
+    All is well: nothing failed, nothing is stuck, {isOfAll ? 'nobody waits' : 'no session of yours waits'}.
   </p>
 )
 

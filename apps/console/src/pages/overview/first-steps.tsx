@@ -26,7 +26,7 @@ export function FirstSteps({ hasWorker, hasDefinition }: FirstStepsProps) {
           title="Get a worker"
           text="A machine that runs Cisco Modeling Labs. Ask for one and watch it boot, stage by stage."
         >
-          {mayCreate && <CreateButton />}
+          {mayCreate ? <CreateButton /> : <p class="muted">Operators do this.</p>}
         </Step>
         <Step
           n={2}
@@ -34,10 +34,12 @@ export function FirstSteps({ hasWorker, hasDefinition }: FirstStepsProps) {
           title="Add a definition"
           text="A lab as a CML topology, with what it needs and which ports lead into it."
         >
-          {mayDefine && (
+          {mayDefine ? (
             <a class="button" href={pageHash('definitions')}>
               Definitions
             </a>
+          ) : (
+            <p class="muted">Authors do this.</p>
           )}
         </Step>
         <Step

@@ -20,6 +20,7 @@ export function MoneyCard({ usdPerHour, nowMs }: { usdPerHour: number; nowMs: nu
         <Figure name="saved, 7 days" value={value && usdText(value.cost.saved_usd)} mark="saved" />
       </dl>
       {value !== null && <WeekChart bars={dayBars(value.cost.by_day)} />}
+      {value !== null && <p class="muted small-print">Days begin at midnight UTC.</p>}
       {value === null && error === null && <div class="bone week-bone" />}
       {error !== null && <p class="muted">This week could not be read: {error}</p>}
     </section>

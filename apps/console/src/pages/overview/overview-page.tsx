@@ -1,5 +1,6 @@
 import { useComputed } from '@preact/signals'
 import { useConsole } from '../../parts/wiring.ts'
+import { seesSessionsOfOthers } from '../../permission.ts'
 import type { Query } from '../../router.ts'
 import { countText } from '../../wording.ts'
 import { type FleetSummary, summaryOf } from '../../worker-view.ts'
@@ -22,6 +23,7 @@ export function OverviewPage(_: { query: Query }) {
   // In steps: what follows from the time here does not change by the second.
   const steps = useComputed(() => Math.floor(nowMs.value / STEP_MS) * STEP_MS)
   const summary = summaryOf(workers)
+  const isOfAll = seesSessionsOfOthers(state.info.value)
   // Those that are gone are held, too: nothing has ever been here, so there are no numbers to show.
   const isNew = workers.length === 0 && withPast.length === 0
   return (
@@ -31,7 +33,7 @@ export function OverviewPage(_: { query: Query }) {
         <p class="muted">
           {isNew
             ? 'Welcome. Nothing runs here yet.'
-            : headText(summary, sessions.filter(session => session.status === 'RUNNING').length)}
+            : headText(summary, sessions.filter(session => session.status === 'RUNNING').length, isOfAll)}
         </p>
       </header>
       <FirstSteps hasWorker={summary.present > 0} hasDefinition={live.definition.all().size > 0} />
@@ -50,5 +52,8 @@ export function OverviewPage(_: { query: Query }) {
   )
 }
 
-const headText = ({ present, running }: FleetSummary, sessionCount: number): string =>
-  `${countText(present, 'worker')}, ${running} running · ${countText(sessionCount, 'session')} in use now`
+/** Who sees only their own sessions is not told a number of all. */
+function headText({ present, running }: FleetSummary, sessionCount: number, isOfAll: boolean): string {
+  const inUse = `${countText(sessionCount, 'session')}${isOfAll ? '' : ' of yours'} in use now`
+  return `${countText(present, 'worker')}, ${running} running · ${inUse}`
+}

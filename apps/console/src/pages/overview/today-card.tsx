@@ -1,16 +1,21 @@
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { useEffect, useRef } from 'preact/hooks'
+import { minuteText } from '../../moments.ts'
 import { StatusIcon } from '../../parts/icons.tsx'
 import { StatusCounts } from '../../parts/status-counts.tsx'
+import { useConsole } from '../../parts/wiring.ts'
+import { seesSessionsOfOthers } from '../../permission.ts'
 import { pageHash, sessionHash } from '../../router.ts'
 import { toneOf } from '../../status-look.ts'
+import { ownerText } from '../sessions/session-view.ts'
 import { type Bar, type Day, dayOf, placeOf, todayOf } from './today.ts'
 
 const HOURS = [0, 3, 6, 9, 12, 15, 18, 21, 24]
 const LANE_PX = 28
 
 export function TodayCard({ sessions, nowMs }: { sessions: readonly LabletSession[]; nowMs: number }) {
+  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
   const day = dayOf(nowMs)
   const { bars, laneCount, counts } = todayOf(sessions, day)
   const isEmpty = bars.length === 0
@@ -23,14 +28,14 @@ export function TodayCard({ sessions, nowMs }: { sessions: readonly LabletSessio
   return (
     <section class="card today" aria-labelledby="today-title">
       <header class="today-head">
-        <h2 id="today-title">Sessions today</h2>
+        <h2 id="today-title">{isOfAll ? 'Sessions today' : 'Your sessions today'}</h2>
         <StatusCounts class="today-counts" page="sessions" counts={counts} />
         <a class="today-all" href={pageHash('sessions')}>
           All sessions
         </a>
       </header>
       {isEmpty ? (
-        <p class="muted">No session is booked for today.</p>
+        <p class="muted">{isOfAll ? 'No session is booked for today.' : 'No session of yours is booked for today.'}</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
         <section ref={box} class="today-scroll" tabIndex={0} aria-label="Timeline of today">
@@ -71,8 +76,9 @@ const Timeline = ({ bars, laneCount, day, nowMs }: TimelineProps) => (
 const percent = (share: number): string => `${share * 100}%`
 
 function TimelineBar({ bar: { session, lane, left, width } }: { bar: Bar }) {
-  const { status, definition, timeslot, owner } = session
-  const text = `${definition.name}, ${status}, ${slotText(timeslot)}, ${owner}`
+  const { state } = useConsole()
+  const { status, definition, timeslot } = session
+  const text = `${definition.name}, ${status}, ${slotText(timeslot)}, ${ownerText(session, state.info.value?.actor)}`
   return (
     <li style={{ left: percent(left), width: percent(width), top: `${lane * LANE_PX}px` }}>
       <a class={`today-bar tone-${toneOf(status)}`} href={sessionHash(session.id)} title={text} aria-label={text}>
@@ -83,6 +89,5 @@ function TimelineBar({ bar: { session, lane, left, width } }: { bar: Bar }) {
   )
 }
 
-const hourAndMinute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const slotText = ({ start, end }: LabletSession['timeslot']): string =>
-  `${hourAndMinute.format(toMs(start))} to ${hourAndMinute.format(toMs(end))}`
+  `${minuteText(toMs(start))} to ${minuteText(toMs(end))}`

@@ -23,7 +23,7 @@ export function AccessCard({ session }: { session: LabletSession }) {
                   <span class="sub mono">{door.name}</span>
                 </span>
                 <code class="door-line">{line}</code>
-                <CopyButton text={line} what={`${line} for ${door.name}`} />
+                <CopyButton text={line} what={`the address of ${door.name}`} />
               </li>
             )
           })}

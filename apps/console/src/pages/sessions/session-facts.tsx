@@ -1,9 +1,11 @@
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { Fact } from '../../parts/fact.tsx'
+import { Moment } from '../../parts/moment.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { dayAndTimeText, durationText, momentText } from '../../wording.ts'
+import { countText, durationText } from '../../wording.ts'
+import { Owner } from './owner.tsx'
 
 export function SessionFacts({ session }: { session: LabletSession }) {
   const { needs, desired_status, desired_by, desired_reason } = session
@@ -15,15 +17,22 @@ export function SessionFacts({ session }: { session: LabletSession }) {
           {desired_status} by {desired_by}
           {desired_reason !== '' && `: ${desired_reason}`}
         </Fact>
-        <Fact name="Owner">{session.owner}</Fact>
+        <Fact name="Owner">
+          <Owner session={session} />
+        </Fact>
         <Fact name="Needs">
-          {needs.cpu_cores} cpu, {needs.memory_gb} GB memory, {needs.storage_gb} GB disk, {needs.node_count} nodes
+          {needs.cpu_cores} vCPU, {needs.memory_gb} GB memory, {needs.storage_gb} GB disk,{' '}
+          {countText(needs.node_count, 'node')}
         </Fact>
         <Fact name="Worker">{session.worker_id}</Fact>
         <Fact name="Lab record">{session.lab_record_id}</Fact>
         <Fact name="Reservation">{session.reservation_id}</Fact>
-        <Fact name="Booked">{momentText(toMs(session.created_at))}</Fact>
-        <Fact name="Updated">{momentText(toMs(session.updated_at))}</Fact>
+        <Fact name="Booked">
+          <Moment at={session.created_at} />
+        </Fact>
+        <Fact name="Updated">
+          <Moment at={session.updated_at} />
+        </Fact>
         <Fact name="Version">{session.version}</Fact>
       </dl>
     </section>
@@ -44,9 +53,7 @@ export function SessionHistory({ session }: { session: LabletSession }) {
               <StatusBadge status={change.to} />
               <span class="number">{durationText((next ? toMs(next.at) : nowMs.value) - toMs(change.at))}</span>
               <span class="session-because">{change.because}</span>
-              <time class="muted number" dateTime={change.at}>
-                {dayAndTimeText(toMs(change.at))}
-              </time>
+              <Moment class="muted" at={change.at} />
             </li>
           )
         })}

@@ -5,12 +5,14 @@ import { PageState } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { WhyPanel } from '../../parts/why-panel.tsx'
 import { useConsole } from '../../parts/wiring.ts'
+import { seesSessionsOfOthers } from '../../permission.ts'
 import { definitionHash, pageHash, workerHash } from '../../router.ts'
 import { AccessCard } from './access-card.tsx'
+import { Owner } from './owner.tsx'
 import { SessionActions } from './session-actions.tsx'
 import { SessionBadge } from './session-badge.tsx'
 import { SessionFacts, SessionHistory } from './session-facts.tsx'
-import { doingText, isWaiting, ownerText } from './session-view.ts'
+import { doingText, isWaiting } from './session-view.ts'
 import { SlotCard } from './slot-card.tsx'
 import { StepsCard } from './steps-card.tsx'
 import { useSession } from './use-sessions.ts'
@@ -54,22 +56,28 @@ const Reading = () => (
   </section>
 )
 
-const NoSuchSession = ({ id, error, onRetry }: { id: string; error: string; onRetry: () => void }) => (
-  <PageState icon="search" title="No such session">
-    <p>
-      Session <code>{id}</code> can't be shown: {error}.
-    </p>
-    <p class="muted">Sessions that are over are forgotten after a while, and others' sessions are not shown.</p>
-    <span class="actions">
-      <a class="button primary" href={pageHash('sessions')}>
-        All sessions
-      </a>
-      <button type="button" class="button" onClick={onRetry}>
-        Try again
-      </button>
-    </span>
-  </PageState>
-)
+function NoSuchSession({ id, error, onRetry }: { id: string; error: string; onRetry: () => void }) {
+  const seesAll = seesSessionsOfOthers(useConsole().state.info.value)
+  return (
+    <PageState icon="search" title="No such session">
+      <p>
+        Session <code>{id}</code> can't be shown: {error}.
+      </p>
+      <p class="muted">
+        {seesAll ? 'Sessions that are over are forgotten after a while' : "Others' sessions are not shown to you"}. One
+        that is not over is found by its id, or by the name of its definition if it is the only one.
+      </p>
+      <span class="actions">
+        <a class="button primary" href={pageHash('sessions')}>
+          All sessions
+        </a>
+        <button type="button" class="button" onClick={onRetry}>
+          Try again
+        </button>
+      </span>
+    </PageState>
+  )
+}
 
 function SessionHead({ session }: { session: LabletSession }) {
   const { state } = useConsole()
@@ -90,7 +98,7 @@ function SessionHead({ session }: { session: LabletSession }) {
           for <Age since={session.entered_status_at} />
         </span>
         <span>
-          <span class="muted">owner</span> {ownerText(session, state.info.value?.actor)}
+          <span class="muted">owner</span> <Owner session={session} />
         </span>
         {worker_id !== null && (
           <span>

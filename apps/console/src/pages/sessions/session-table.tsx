@@ -1,10 +1,13 @@
+import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { utcText } from '../../moments.ts'
 import { WindowedTable } from '../../parts/windowed-table.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { sessionHash, workerHash } from '../../router.ts'
+import { Owner } from './owner.tsx'
 import { SessionActions } from './session-actions.tsx'
 import { SessionBadge } from './session-badge.tsx'
-import { doingText, isWaiting, ownerText, slotNote, slotText } from './session-view.ts'
+import { doingText, isWaiting, slotNote, slotText } from './session-view.ts'
 
 const COLUMNS = ['Session', 'Status', 'Slot', 'Owner', 'Worker', 'Doing', 'Actions'] as const
 
@@ -31,11 +34,16 @@ function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: n
       <td class="col-status">
         <SessionBadge session={session} />
       </td>
-      <td class="col-slot number">
+      <td
+        class="col-slot number"
+        title={`${utcText(toMs(session.timeslot.start))} – ${utcText(toMs(session.timeslot.end))}`}
+      >
         {slotText(session.timeslot)}
         <SlotNote session={session} />
       </td>
-      <td class="col-owner">{ownerText(session, state.info.value?.actor)}</td>
+      <td class="col-owner">
+        <Owner session={session} />
+      </td>
       <td class="col-worker">
         {worker_id === null ? (
           <span class="muted">none</span>

@@ -2,6 +2,7 @@ import { type Instant, toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
 import { type NamedStep, placeIn } from '@lcm/domain/session/pipeline-place'
 import type { Info } from '../../live-state.ts'
+import { spanText } from '../../moments.ts'
 import { durationText } from '../../wording.ts'
 
 /** `in 12m 03s`, or `3m 10s ago`. */
@@ -10,21 +11,13 @@ export function distanceText(instant: Instant, nowMs: number): string {
   return ms > 0 ? `in ${durationText(ms)}` : `${durationText(-ms)} ago`
 }
 
-const slotFormat = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: 'numeric',
-  minute: '2-digit',
-})
-
 /** Putting it into words is slow, and a thousand bars ask for it whenever anything changes. */
 const slotTexts = new WeakMap<LabletSession['timeslot'], string>()
 
-/** The day is said once where both ends are on it. */
 export function slotText(timeslot: LabletSession['timeslot']): string {
   const known = slotTexts.get(timeslot)
   if (known !== undefined) return known
-  const text = slotFormat.formatRange(toMs(timeslot.start), toMs(timeslot.end))
+  const text = spanText(toMs(timeslot.start), toMs(timeslot.end))
   slotTexts.set(timeslot, text)
   return text
 }
@@ -41,6 +34,12 @@ export function ownerText({ owner, desired_status, desired_by }: LabletSession, 
   if (owner === me?.id) return 'you'
   return desired_status === 'RUNNING' ? desired_by : owner
 }
+
+const TEXT_CHARS_MAX = 20
+
+/** Ids differ at their end, so it is the middle that goes. */
+export const shortened = (text: string): string =>
+  text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX / 2)}…${text.slice(1 - TEXT_CHARS_MAX / 2)}`
 
 /** A cancelled session is on its way out, whatever it does right now. */
 export const isCancelled = ({ desired_status, status }: LabletSession): boolean =>

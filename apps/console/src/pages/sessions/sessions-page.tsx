@@ -1,12 +1,13 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { Creations, Headline, NewButton, NoMatch } from '../../parts/listing.tsx'
-import { PageState } from '../../parts/page-states.tsx'
+import { Loading, PageState } from '../../parts/page-states.tsx'
 import { useConsole } from '../../parts/wiring.ts'
+import { seesSessionsOfOthers } from '../../permission.ts'
 import type { Query } from '../../router.ts'
 import { countText } from '../../wording.ts'
 import { BookDialog } from './book-dialog.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { filterOf, isDrawn, isListed, matches, NO_FILTER, sessionsHash } from './session-filter.ts'
+import { filterOf, isDrawn, isFiltering, isListed, matches, NO_FILTER, sessionsHash } from './session-filter.ts'
 import { SessionTable } from './session-table.tsx'
 import { inOrder, isWaiting } from './session-view.ts'
 import { Timeline } from './timeline-view.tsx'
@@ -17,6 +18,7 @@ export function SessionsPage({ query }: { query: Query }) {
   const filter = filterOf(query)
   const sessions = useSessions()
   if (sessions.all.length === 0 && sessions.isWhole) return <NoSessions />
+  if (sessions.all.length === 0 && sessions.error === null) return <Loading />
   const workers = state.live.worker.all()
   const surroundings = {
     me: state.info.value?.actor.id ?? '',
@@ -39,7 +41,11 @@ export function SessionsPage({ query }: { query: Query }) {
         {listed.length > 0 ? (
           <SessionTable sessions={listed} />
         ) : (
-          <NoMatch all={sessionsHash({ ...NO_FILTER, range: filter.range, atMs: filter.atMs })}>
+          <NoMatch
+            all={sessionsHash({ ...NO_FILTER, range: filter.range, atMs: filter.atMs })}
+            isFiltered={isFiltering(filter)}
+            none={<NoneBooked />}
+          >
             No session matches.
           </NoMatch>
         )}
@@ -52,7 +58,8 @@ function SessionsHeadline({ sessions }: { sessions: readonly LabletSession[] }) 
   const present = sessions.filter(({ status }) => !isFinal(status))
   const waiting = present.filter(isWaiting).length
   const running = present.filter(({ status }) => status === 'READY' || status === 'RUNNING').length
-  const summary = `${countText(present.length, 'session')}, ${running} up, ${waiting} waiting`
+  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const summary = `${countText(present.length, 'session')}${isOfAll ? '' : ' of yours'}, ${running} up, ${waiting} waiting`
   return (
     <Headline title="Sessions" summary={summary}>
       <BookButton />
@@ -78,6 +85,14 @@ function PastMissing({ sessions }: { sessions: Sessions }) {
     </p>
   )
 }
+
+/** There are some that are over, but none that is not. */
+const NoneBooked = () => (
+  <>
+    <p>No session is booked now. Those that are over are found by their status above.</p>
+    <BookButton />
+  </>
+)
 
 const NoSessions = () => (
   <PageState icon="flask" title="No sessions yet">

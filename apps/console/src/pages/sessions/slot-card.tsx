@@ -1,10 +1,11 @@
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { Moment } from '../../parts/moment.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
 import { toneOf } from '../../status-look.ts'
-import { dayAndTimeText, durationText } from '../../wording.ts'
+import { durationText } from '../../wording.ts'
 import { slotNote } from './session-view.ts'
 import { leadOf, slotScale } from './slot-bar.ts'
 
@@ -30,15 +31,14 @@ export function SlotCard({ session }: { session: LabletSession }) {
       <p class="slot-ends number">
         {leadMs > 0 && (
           <span class="muted">
-            lab boots <time dateTime={start}>{dayAndTimeText(toMs(start) - leadMs)}</time> ({durationText(leadMs)}{' '}
-            before)
+            lab boots <Moment at={toMs(start) - leadMs} /> ({durationText(leadMs)} before)
           </span>
         )}
         <span>
-          begins <time dateTime={start}>{dayAndTimeText(toMs(start))}</time>
+          begins <Moment at={start} />
         </span>
         <span>
-          ends <time dateTime={end}>{dayAndTimeText(toMs(end))}</time>
+          ends <Moment at={end} />
         </span>
         <span class="muted">{durationText(toMs(end) - toMs(start))} long</span>
       </p>

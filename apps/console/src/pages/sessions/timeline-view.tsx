@@ -1,9 +1,10 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { useComputed } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
+import { dayAndMinuteText, exactText, minuteText, weekdayText } from '../../moments.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { dayAndTimeText } from '../../wording.ts'
+import { countText } from '../../wording.ts'
 import { isFiltering, type SessionFilter, sessionsHash } from './session-filter.ts'
 import { RANGE_NAMES, type Range, type Span, shareOf, spanOf, ticksOf, timelineRows } from './timeline.ts'
 import { arranged } from './timeline-order.ts'
@@ -38,7 +39,9 @@ export function Timeline({ sessions, filter }: TimelineProps) {
           <NowLine span={span} />
         </div>
       </section>
-      {more > 0 && <p class="timeline-more muted">and {more} more workers without a session in this time</p>}
+      {more > 0 && (
+        <p class="timeline-more muted">and {countText(more, 'more worker')} without a session in this time</p>
+      )}
     </div>
   )
 }
@@ -51,7 +54,7 @@ function TimelineHead({ filter, span }: { filter: SessionFilter; span: Span }) {
     <header class="timeline-head">
       <h2 id="timeline-title">Timeline</h2>
       <span class="muted number timeline-span">
-        {momentOf(span.fromMs)} – {momentOf(span.toMs)}
+        {dayAndMinuteText(span.fromMs)} – {dayAndMinuteText(span.toMs)}
       </span>
       <button
         type="button"
@@ -91,18 +94,8 @@ function TimelineHead({ filter, span }: { filter: SessionFilter; span: Span }) {
   )
 }
 
-const moment = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-})
-const momentOf = (ms: number): string => moment.format(ms)
-const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
-const day = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric' })
-
 /** Midnight is told by its day. */
-const tickText = (ms: number): string => (new Date(ms).getHours() === 0 ? day : hour).format(ms)
+const tickText = (ms: number): string => (new Date(ms).getHours() === 0 ? weekdayText : minuteText)(ms)
 
 function Axis({ span, range }: { span: Span; range: Range }) {
   return useMemo(
@@ -134,7 +127,7 @@ function NowLine({ span }: { span: Span }) {
   if (share < 0 || share > 1) return null
   return (
     <div class="timeline-lines" aria-hidden="true">
-      <span class="now-line" style={{ left: `${100 * share}%` }} title={dayAndTimeText(nowMs.value)} />
+      <span class="now-line" style={{ left: `${100 * share}%` }} title={exactText(nowMs.value)} />
     </div>
   )
 }

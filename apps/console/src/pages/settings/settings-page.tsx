@@ -1,11 +1,10 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { toMs } from '@lcm/domain/instant'
 import { useSignal } from '@preact/signals'
+import { Moment } from '../../parts/moment.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
 import { isAllowed } from '../../permission.ts'
 import type { Query } from '../../router.ts'
-import { momentText } from '../../wording.ts'
 import { SETTING_GROUPS, type SettingGroup } from './setting-notes.ts'
 import { SettingRow } from './setting-row.tsx'
 import { TokensCard } from './tokens-card.tsx'
@@ -25,7 +24,11 @@ export function SettingsPage(_: { query: Query }) {
         <h1 tabIndex={-1}>Settings</h1>
         <p class="muted">
           {mayEdit ? 'They hold at once, without a restart.' : 'Only administrators can change them.'}{' '}
-          {shown?.updated_at && `Last changed ${momentText(toMs(shown.updated_at))}.`}
+          {shown?.updated_at && (
+            <>
+              Last changed <Moment at={shown.updated_at} />.
+            </>
+          )}
         </p>
       </header>
       {shown === null && read.error === null && <div class="bone settings-bone" aria-busy="true" />}

@@ -2,11 +2,12 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import { toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'
 import { useSignal } from '@preact/signals'
+import { dayText, exactText } from '../../moments.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
-import { failureText, momentText } from '../../wording.ts'
+import { failureText } from '../../wording.ts'
 import { NewSecret } from './new-secret.tsx'
 import { NewTokenDialog } from './new-token-dialog.tsx'
 import { inOrder, isOver } from './token-expiry.ts'
@@ -47,7 +48,11 @@ export function TokensCard() {
         />
       )}
       {read.error !== null && <p class="muted">The tokens could not be read: {read.error}</p>}
-      {read.value !== null && tokens.length === 0 && <p class="muted">There is none yet.</p>}
+      {read.value !== null && tokens.length === 0 && (
+        <p class="muted">
+          No token yet. Make one for a program or a person, and give it the smallest role that will do.
+        </p>
+      )}
       {tokens.length > 0 && (
         <ul class="token-list">
           {tokens.map(token => (
@@ -72,10 +77,10 @@ function TokenRow({ token, onRevoked }: { token: Token; onRevoked: () => void })
         {token.role}
         {token.service !== null && <span class="sub">{token.service}</span>}
       </span>
-      <span class="muted" title={momentText(toMs(token.created_at))}>
-        Made {dayText.format(toMs(token.created_at))}
+      <span class="muted" title={exactText(toMs(token.created_at))}>
+        Made {dayText(toMs(token.created_at))}
       </span>
-      <span class="muted" title={token.expires_at === null ? undefined : momentText(toMs(token.expires_at))}>
+      <span class="muted" title={token.expires_at === null ? undefined : exactText(toMs(token.expires_at))}>
         {expiryText(token, hasEnded)}
       </span>
       <RevokeButton token={token} onRevoked={onRevoked} />
@@ -83,11 +88,9 @@ function TokenRow({ token, onRevoked }: { token: Token; onRevoked: () => void })
   )
 }
 
-const dayText = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
-
 function expiryText({ expires_at }: Token, hasEnded: boolean): string {
   if (expires_at === null) return 'Never expires'
-  return `${hasEnded ? 'Expired' : 'Expires'} ${dayText.format(toMs(expires_at))}`
+  return `${hasEnded ? 'Expired' : 'Expires'} ${dayText(toMs(expires_at))}`
 }
 
 /** A token stays listed until the API has said that it is gone. */

@@ -1,10 +1,11 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { type Instant, toMs } from '@lcm/domain/instant'
+import { exactText } from '../../moments.ts'
 import { Age } from '../../parts/age.tsx'
 import { Fact } from '../../parts/fact.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
-import { durationText, momentText } from '../../wording.ts'
+import { durationText } from '../../wording.ts'
 
 /** When somebody last used it, and what idleness leads to. */
 export function ActivityCard({ worker }: { worker: WorkerView }) {
@@ -51,7 +52,7 @@ function Until({ at }: { at: Instant }) {
   const { nowMs } = useConsole()
   const leftMs = toMs(at) - nowMs.value
   return (
-    <time class="number" dateTime={at} title={momentText(toMs(at))}>
+    <time class="number" dateTime={at} title={exactText(toMs(at))}>
       {leftMs > 0 ? `in ${durationText(leftMs)}` : 'due'}
     </time>
   )

@@ -1,10 +1,11 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
-import { toMs } from '@lcm/domain/instant'
+import { Moment } from '../../parts/moment.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
+import { seesSessionsOfOthers } from '../../permission.ts'
 import { sessionHash } from '../../router.ts'
-import { dayAndTimeText } from '../../wording.ts'
-import { ownerText } from '../sessions/session-view.ts'
+import { countText } from '../../wording.ts'
+import { Owner } from '../sessions/owner.tsx'
 
 /** What the worker holds for whom. */
 export const LedgerCard = ({ worker }: { worker: WorkerView }) => (
@@ -59,11 +60,13 @@ function Room({ worker: { capacity } }: { worker: WorkerView }) {
 function Reservations({ worker }: { worker: WorkerView }) {
   const { state } = useConsole()
   const held = Object.entries(worker.reservations)
+  const waiting = worker.wanted_by.length
+  const isOfAll = seesSessionsOfOthers(state.info.value)
   if (held.length === 0)
     return (
       <p class="muted">
-        No session has a place on it.
-        {worker.wanted_by.length > 0 && ` ${worker.wanted_by.length} wait for it to run.`}
+        {isOfAll ? 'No session has a place on it.' : 'No session of yours has a place on it.'}
+        {waiting > 0 && ` ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for it to run.`}
       </p>
     )
   return (
@@ -77,9 +80,13 @@ function Reservations({ worker }: { worker: WorkerView }) {
               {session && <StatusBadge status={session.status} />}
             </span>
             <span class="muted">
-              {session && `${ownerText(session, state.info.value?.actor)}, `}
-              {amountText(reservation.cpu_cores)} cores, {amountText(reservation.memory_gb)} GB, {reservation.nodes}{' '}
-              nodes since {dayAndTimeText(toMs(reservation.since))}
+              {session && (
+                <>
+                  <Owner session={session} />,{' '}
+                </>
+              )}
+              {countText(reservation.cpu_cores, 'core')}, {amountText(reservation.memory_gb)} GB,{' '}
+              {countText(reservation.nodes, 'node')} since <Moment at={reservation.since} />
             </span>
           </li>
         )

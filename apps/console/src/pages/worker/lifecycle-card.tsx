@@ -2,10 +2,11 @@ import { toMs } from '@lcm/domain/instant'
 import type { StateChange, Worker } from '@lcm/domain/worker/worker'
 import { useEffect, useRef } from 'preact/hooks'
 import { StatusIcon } from '../../parts/icons.tsx'
+import { Moment } from '../../parts/moment.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { toneOf } from '../../status-look.ts'
-import { dayAndTimeText, durationText } from '../../wording.ts'
+import { durationText } from '../../wording.ts'
 import { historyOf } from '../../worker-view.ts'
 import { BOX, type DrawnMove, type DrawnStatus, lifecycleOf, lifecycleText, PICTURE, stepsText } from './lifecycle.ts'
 
@@ -116,9 +117,7 @@ function History({ newestFirst }: { newestFirst: readonly StateChange[] }) {
               {durationText((next ? toMs(next.at) : nowMs.value) - toMs(change.at))}
             </span>
             <span class="history-because">{change.because}</span>
-            <time class="muted number" dateTime={change.at}>
-              {dayAndTimeText(toMs(change.at))}
-            </time>
+            <Moment class="muted" at={change.at} />
           </li>
         )
       })}

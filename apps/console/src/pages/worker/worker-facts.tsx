@@ -1,9 +1,10 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
-import { toMs } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { ComponentChildren } from 'preact'
 import { Fact } from '../../parts/fact.tsx'
-import { momentText } from '../../wording.ts'
+import { NamedIcon } from '../../parts/icons.tsx'
+import { Moment } from '../../parts/moment.tsx'
+import { healthLines } from './health.ts'
 
 export function WorkerFacts({ worker }: { worker: WorkerView }) {
   return (
@@ -16,16 +17,22 @@ export function WorkerFacts({ worker }: { worker: WorkerView }) {
         <Fact name="Image">{worker.ami_id}</Fact>
         <Fact name="Zone">{worker.availability_zone}</Fact>
         <Fact name="Public address">{worker.public_ip}</Fact>
-        <Fact name="Private address">{worker.private_ip}</Fact>
+        <Fact name="Private address">
+          {worker.private_ip === worker.public_ip && worker.private_ip !== null ? 'the same' : worker.private_ip}
+        </Fact>
         <Fact name="CML">{endpointOf(worker)}</Fact>
         <Fact name="CML version">{worker.cml.version}</Fact>
         <Fact name="Certificate">{worker.cml.certificate_sha256}</Fact>
         <Fact name="Service">{worker.service_status}</Fact>
-        <Fact name="Health">{healthText(worker.system_health)}</Fact>
+        <Fact name="Health">{worker.system_health && <Health health={worker.system_health} />}</Fact>
         <Fact name="Launch">{worker.launch && launchText(worker.launch)}</Fact>
         <Fact name="Origin">{worker.origin}</Fact>
-        <Fact name="Created">{momentText(toMs(worker.created_at))}</Fact>
-        <Fact name="Updated">{momentText(toMs(worker.updated_at))}</Fact>
+        <Fact name="Created">
+          <Moment at={worker.created_at} />
+        </Fact>
+        <Fact name="Updated">
+          <Moment at={worker.updated_at} />
+        </Fact>
         <Fact name="Version">{worker.version}</Fact>
         {Object.entries(worker.labels).map(([key, value]) => (
           <Fact key={key} name={`Label ${key}`}>
@@ -42,11 +49,17 @@ export function WorkerFacts({ worker }: { worker: WorkerView }) {
   )
 }
 
-const healthText = (health: WorkerView['system_health']): string | null =>
-  health &&
-  Object.entries(health)
-    .map(([part, state]) => `${part}: ${state}`)
-    .join(', ')
+/** What CML says of itself, a line for each check. */
+const Health = ({ health }: { health: NonNullable<WorkerView['system_health']> }) => (
+  <ul class="health">
+    {healthLines(health).map(({ name, isWell, text }) => (
+      <li key={name}>
+        {isWell !== null && <NamedIcon name={isWell ? 'check' : 'close'} />}
+        {name} <span class="muted">{text}</span>
+      </li>
+    ))}
+  </ul>
+)
 
 const launchText = ({ n, state, error }: NonNullable<Worker['launch']>): string =>
   `attempt ${n}, ${state}${error === null ? '' : `: ${error}`}`

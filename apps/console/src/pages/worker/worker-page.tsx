@@ -52,7 +52,7 @@ export function WorkerPage({ id }: { id: string }) {
 const NoSuchWorker = ({ id }: { id: string }) => (
   <NotFound title="No such worker">
     <p>
-      There is no worker <code>{id}</code>. Its record may have been removed.
+      No worker has the id or the name <code>{id}</code>. Records of workers that are gone are removed after a while.
     </p>
   </NotFound>
 )

@@ -1,10 +1,11 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
-import { toMs } from '@lcm/domain/instant'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { Moment } from '../../parts/moment.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { sessionHash } from '../../router.ts'
-import { countText, momentText } from '../../wording.ts'
+import { countText } from '../../wording.ts'
+import { Owner } from '../sessions/owner.tsx'
 import { askWorker } from './ask-worker.ts'
 import { DrainDialog } from './drain-dialog.tsx'
 import { OfWorker } from './worker-dialog.tsx'
@@ -59,7 +60,7 @@ function LostSessions({ worker }: { worker: WorkerView }) {
             <a href={sessionHash(id)}>{session.definition.name}</a>
             <StatusBadge status={session.status} />
             <span class="muted">
-              {session.owner}, until {momentText(toMs(session.timeslot.end))}
+              <Owner session={session} />, until <Moment at={session.timeslot.end} />
             </span>
           </li>
         )

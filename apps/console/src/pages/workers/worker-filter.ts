@@ -29,6 +29,9 @@ export function filterOf(query: Query): WorkerFilter {
 export const workersHash = ({ statuses, text, region, template, sort }: WorkerFilter): string =>
   pageHash('workers', { status: statuses.join(','), region, template, q: text, sort: sortText(sort) })
 
+export const isFiltering = ({ statuses, text, region, template }: WorkerFilter): boolean =>
+  statuses.length > 0 || text.trim() !== '' || region !== '' || template !== ''
+
 /** The search covers names and, for those who paste one, ids, machines and addresses. */
 export function matcherOf(filter: WorkerFilter): (worker: Worker) => boolean {
   const statuses = new Set(filter.statuses)

@@ -72,7 +72,9 @@ export function WorkerRow({ worker, rowIndex, selection, onTick }: RowProps) {
       </td>
       <UsageCells worker={worker} />
       <td class="col-labs number">{worker.labs_count ?? <Unknown />}</td>
-      <td class="col-sessions number">{sessionsOf(worker)}</td>
+      <td class="col-sessions number" data-noun={sessionsOf(worker) === 1 ? 'session' : 'sessions'}>
+        {sessionsOf(worker)}
+      </td>
       <td class="col-idle">
         {worker.activity.idle_since === null ? <Unknown /> : <Age since={worker.activity.idle_since} />}
       </td>

@@ -12,7 +12,7 @@ import { CreateDialog } from './create-dialog.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import type { Selection } from './selection.ts'
 import { useFleet } from './use-fleet.ts'
-import { filterOf, matcherOf, NO_FILTER, workersHash } from './worker-filter.ts'
+import { filterOf, isFiltering, matcherOf, NO_FILTER, workersHash } from './worker-filter.ts'
 import { type WorkerOrder, workerOrder } from './worker-order.ts'
 import { WorkerTable } from './worker-table.tsx'
 
@@ -40,7 +40,9 @@ export function WorkersPage({ query }: { query: Query }) {
           selection={mayAct ? selection : null}
         />
       ) : (
-        <NoMatch all={workersHash(NO_FILTER)}>No worker matches.</NoMatch>
+        <NoMatch all={workersHash(NO_FILTER)} isFiltered={isFiltering(filter)} none={<NoneLeft />}>
+          No worker matches.
+        </NoMatch>
       )}
       {mayAct && <BulkBar workers={shown} selection={selection} />}
     </section>
@@ -61,6 +63,14 @@ const NewWorkerButton = () => (
   <NewButton route="createWorker" form={() => <CreateDialog />}>
     New worker
   </NewButton>
+)
+
+/** Those that are gone are still on record. */
+const NoneLeft = () => (
+  <>
+    <p>No worker is left. Those that are gone are found by their status above.</p>
+    <NewWorkerButton />
+  </>
 )
 
 const NoWorkers = () => (

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest'
+import { healthLines } from './health.ts'
+
+it('says the health of CML in words, what is wrong first', () => {
+  const lines = healthLines({ is_licensed: true, kvm_vmx_enabled: false, state: 'READY' })
+  expect(lines).toEqual([
+    { name: 'KVM enabled', isWell: false, text: 'no' },
+    { name: 'licensed', isWell: true, text: 'yes' },
+    { name: 'state', isWell: null, text: 'READY' },
+  ])
+})

@@ -1,0 +1,19 @@
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { exactText, momentText } from '../moments.ts'
+
+interface MomentProps {
+  readonly at: Instant | number
+  readonly class?: string
+  /** How much of it is written; all of it unless said. */
+  readonly text?: (ms: number) => string
+}
+
+/** When something was or will be; with its zone, and in UTC, when pointed at. */
+export function Moment({ at, class: name = '', text = momentText }: MomentProps) {
+  const ms = typeof at === 'number' ? at : toMs(at)
+  return (
+    <time class={`number ${name}`} dateTime={toInstant(ms)} title={exactText(ms)}>
+      {text(ms)}
+    </time>
+  )
+}
