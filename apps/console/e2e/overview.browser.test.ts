@@ -109,7 +109,7 @@ describe('the overview', () => {
     expect(await page.getByRole('region', { name: 'Cost' }).innerText()).toMatch(/per hour, now\s+\$\d+\.\d\d/)
     const today = page.getByRole('region', { name: 'Sessions today' })
     await today
-      .getByRole('link', { name: new RegExp(`^${LAB}, .+ to .+, admin`) })
+      .getByRole('link', { name: new RegExp(`^${LAB}, .+ to .+, you$`) })
       .first()
       .waitFor()
     for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE }))

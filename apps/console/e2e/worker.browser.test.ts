@@ -139,8 +139,9 @@ describe('the page of a worker', () => {
   })
 
   it('is found by its name, too', async () => {
-    const { page } = await open({ at: '#/workers/one-worker' })
-    await page.getByRole('heading', { name: 'one-worker' }).waitFor()
+    const { name } = await api().call('getWorker', { params: { id: worker.id } })
+    const { page } = await open({ at: `#/workers/${name}` })
+    await page.getByRole('heading', { level: 1, name }).waitFor()
     expect(page.url()).toContain(`#/workers/${worker.id}`)
   })
 

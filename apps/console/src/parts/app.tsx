@@ -1,30 +1,18 @@
 import type { ComponentType, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { meantBy } from '../meant-thing.ts'
 import { zoneText } from '../moments.ts'
 import { AuditPage } from '../pages/audit/audit-page.tsx'
 import { ChaosPage } from '../pages/chaos/chaos-page.tsx'
 import { ControllersPage } from '../pages/controllers/controllers-page.tsx'
-import { DefinitionPage } from '../pages/definitions/definition-page.tsx'
 import { DefinitionsPage } from '../pages/definitions/definitions-page.tsx'
 import { LabsPage } from '../pages/labs/labs-page.tsx'
 import { OverviewPage } from '../pages/overview/overview-page.tsx'
-import { SessionPage } from '../pages/sessions/session-page.tsx'
 import { SessionsPage } from '../pages/sessions/sessions-page.tsx'
 import { SettingsPage } from '../pages/settings/settings-page.tsx'
-import { WorkerPage } from '../pages/worker/worker-page.tsx'
 import { WorkersPage } from '../pages/workers/workers-page.tsx'
-import {
-  type DetailPage,
-  definitionHash,
-  type ListPage,
-  type Query,
-  type Route,
-  sessionHash,
-  workerHash,
-} from '../router.ts'
-import { countText } from '../wording.ts'
+import type { ListPage, Query, Route } from '../router.ts'
 import { ConnectionBanner } from './connection-badge.tsx'
+import { DetailOf } from './detail-of.tsx'
 import { NoticeList } from './notice-list.tsx'
 import { Loading, LoginFailed, NotFound, SignedOut, Unreachable } from './page-states.tsx'
 import { PAGE_NAMES, TopBar } from './top-bar.tsx'
@@ -92,44 +80,6 @@ const LISTS: Readonly<Record<ListPage, ComponentType<ListProps>>> = {
   audit: AuditPage,
   settings: SettingsPage,
 }
-const DETAILS: Readonly<Record<DetailPage, ComponentType<{ readonly id: string }>>> = {
-  worker: WorkerPage,
-  session: SessionPage,
-  definition: DefinitionPage,
-}
-
-const HASHES = { worker: workerHash, session: sessionHash, definition: definitionHash } as const
-
-/** People type names: the address becomes that of the one thing that is meant. */
-function DetailOf({ page, id }: { page: DetailPage; id: string }) {
-  const { router, state } = useConsole()
-  const Detail = DETAILS[page]
-  const meant = meantBy(page, id, state.live)
-  const other = meant.length === 1 && meant[0] !== id ? meant[0] : undefined
-  useEffect(() => {
-    if (other !== undefined) router.replace(HASHES[page](other))
-  }, [other, page, router])
-  if (other !== undefined) return <Loading />
-  if (meant.length > 1) return <Several page={page} name={id} ids={meant} />
-  return <Detail id={id} />
-}
-
-const Several = ({ page, name, ids }: { page: DetailPage; name: string; ids: readonly string[] }) => (
-  <NotFound title="Which one?">
-    <p>
-      {countText(ids.length, page)} go by <code>{name}</code>:
-    </p>
-    <ul>
-      {ids.map(id => (
-        <li key={id}>
-          <a class="mono" href={HASHES[page](id)}>
-            {id}
-          </a>
-        </li>
-      ))}
-    </ul>
-  </NotFound>
-)
 
 const NoSuchPage = ({ path }: { path: string }) => (
   <NotFound title="No such page">

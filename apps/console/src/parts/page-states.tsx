@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { pageHash } from '../router.ts'
 import { RetryCountdown } from './connection-badge.tsx'
 import { type IconName, NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
@@ -89,11 +90,18 @@ export const Loading = () => (
   </section>
 )
 
-export const NotFound = ({ title, children }: { title: string; children: ComponentChildren }) => (
+interface NotFoundProps {
+  readonly title: string
+  /** The list to look at instead. */
+  readonly list?: 'workers' | 'sessions' | 'definitions'
+  readonly children: ComponentChildren
+}
+
+export const NotFound = ({ title, list = 'workers', children }: NotFoundProps) => (
   <PageState icon="search" title={title}>
     {children}
-    <a class="button primary" href="#/workers">
-      All workers
+    <a class="button primary" href={pageHash(list)}>
+      All {list}
     </a>
   </PageState>
 )

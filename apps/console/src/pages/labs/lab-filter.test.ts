@@ -1,7 +1,7 @@
 import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import { aLabRecord } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { filterOf, inOrder, labsHash, matches, NO_FILTER } from './lab-filter.ts'
+import { filterOf, inOrder, isFiltering, labsHash, matches, NO_FILTER } from './lab-filter.ts'
 
 /** A lab of nobody's that runs. */
 const aLab = (changes: Partial<LabRecord> = {}) =>
@@ -50,4 +50,8 @@ describe('labs', () => {
     })
     expect(filterOf({})).toEqual(NO_FILTER)
   })
+})
+
+it('knows whether anything is filtered at all', () => {
+  expect([NO_FILTER, { ...NO_FILTER, isBound: false }].map(isFiltering)).toEqual([false, true])
 })

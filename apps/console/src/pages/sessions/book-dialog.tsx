@@ -1,5 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Signal, useSignal } from '@preact/signals'
+import { zoneText } from '../../moments.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { PlacementPreview } from '../../parts/placement-preview.tsx'
 import { useConsole } from '../../parts/wiring.ts'
@@ -40,7 +41,7 @@ export function BookDialog({ definitionId }: { definitionId?: string }) {
       <DefinitionField definitions={definitions} chosen={chosen.value} onChoose={choose} />
       <StartField start={start} />
       {definition && <MinutesField minutes={minutes} max={max} label="Minutes" />}
-      {fault !== null && definition && <p class="muted">{fault}.</p>}
+      {fault !== null && definition && <p class="field-fault tone-red">{fault}.</p>}
       {definition && <PlacementPreview definitionId={definition.id} isLater={start.value !== null} />}
     </FormDialog>
   )
@@ -117,6 +118,7 @@ function StartField({ start }: { start: Signal<string | null> }) {
             }}
           />
         )}
+        {start.value !== null && <span class="muted">{zoneText(nowMs.peek())}</span>}
       </span>
     </fieldset>
   )

@@ -2,7 +2,7 @@ import type { Step } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { doingText, inOrder, isCancelled, notesOf, ownerText, slotNote, stepMs } from './session-view.ts'
+import { doingText, inOrder, isCancelled, notesOf, ownerText, shortened, slotNote, stepMs } from './session-view.ts'
 
 const START = '2026-01-02T03:04:05.000Z'
 const NOW_MS = Date.parse('2026-01-02T03:34:05.000Z')
@@ -61,4 +61,9 @@ it('puts what begins first on top and what is over below, newest first', () => {
     aSession({ id, status, timeslot: { start: `2026-01-0${day}T00:00:00.000Z`, end: '2026-02-01T00:00:00.000Z' } })
   const sessions = [at('a', 1, 'ARCHIVED'), at('b', 4, 'RUNNING'), at('c', 3, 'RUNNING'), at('d', 2, 'ARCHIVED')]
   expect(inOrder(sessions).map(({ id }) => id)).toEqual(['c', 'b', 'd', 'a'])
+})
+
+it('shortens a long owner in the middle, where ids are alike', () => {
+  expect(shortened('ann')).toBe('ann')
+  expect(shortened('token:tk-6a3pbtmyzr7rk')).toBe('token:tk-6…btmyzr7rk')
 })

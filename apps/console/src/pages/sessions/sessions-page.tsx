@@ -1,6 +1,6 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { Creations, Headline, NewButton, NoMatch } from '../../parts/listing.tsx'
-import { Loading, PageState } from '../../parts/page-states.tsx'
+import { PageState } from '../../parts/page-states.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { seesSessionsOfOthers } from '../../permission.ts'
 import type { Query } from '../../router.ts'
@@ -18,7 +18,6 @@ export function SessionsPage({ query }: { query: Query }) {
   const filter = filterOf(query)
   const sessions = useSessions()
   if (sessions.all.length === 0 && sessions.isWhole) return <NoSessions />
-  if (sessions.all.length === 0 && sessions.error === null) return <Loading />
   const workers = state.live.worker.all()
   const surroundings = {
     me: state.info.value?.actor.id ?? '',
@@ -89,7 +88,7 @@ function PastMissing({ sessions }: { sessions: Sessions }) {
 /** There are some that are over, but none that is not. */
 const NoneBooked = () => (
   <>
-    <p>No session is booked now. Those that are over are found by their status above.</p>
+    <p>No session is booked now.</p>
     <BookButton />
   </>
 )

@@ -92,7 +92,13 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
   }
   return (
     <form class="setting-edit" onSubmit={submit} onKeyDown={event => event.key === 'Escape' && onClose()}>
-      <ValueField name={name} draft={draft} />
+      <ValueField
+        name={name}
+        draft={draft}
+        onTyped={() => {
+          refusal.value = null
+        }}
+      />
       <div class="setting-buttons">
         <button type="submit" class="button small primary" disabled={typedValue(name, draft.value) === null}>
           {isSending.value ? 'Saving…' : 'Save'}
@@ -106,6 +112,7 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
           </button>
         )}
       </div>
+      {typedValue(name, draft.value) === null && <p class="field-fault tone-red">Say a number.</p>}
       {refusal.value !== null && <Refusal>{refusal.value}</Refusal>}
     </form>
   )
@@ -115,12 +122,20 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
 const refusalText = (error: unknown): string =>
   error instanceof ApiError && error.problem.errors?.[0] ? error.problem.errors[0].message : failureText(error)
 
-function ValueField({ name, draft }: { name: SettingName; draft: Signal<string> }) {
+interface ValueFieldProps {
+  readonly name: SettingName
+  readonly draft: Signal<string>
+  /** What was said of the value before holds no more. */
+  readonly onTyped: () => void
+}
+
+function ValueField({ name, draft, onTyped }: ValueFieldProps) {
   const field = useRef<HTMLInputElement & HTMLSelectElement>(null)
   useEffect(() => field.current?.focus(), [])
   const choices = choicesOf(name)
   const onInput = (event: { currentTarget: { value: string } }) => {
     draft.value = event.currentTarget.value
+    onTyped()
   }
   if (choices !== null)
     return (

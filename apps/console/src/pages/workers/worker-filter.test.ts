@@ -1,7 +1,15 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { parseHash } from '../../router.ts'
-import { choicesOf, filterOf, matcherOf, NO_FILTER, type WorkerFilter, workersHash } from './worker-filter.ts'
+import {
+  choicesOf,
+  filterOf,
+  isFiltering,
+  matcherOf,
+  NO_FILTER,
+  type WorkerFilter,
+  workersHash,
+} from './worker-filter.ts'
 
 const readBack = (hash: string) => {
   const route = parseHash(hash)
@@ -54,4 +62,9 @@ it('narrows to a region and a template', () => {
 it('offers what there is, and what is chosen', () => {
   expect(choicesOf(['b', 'a', 'b'], '')).toEqual(['a', 'b'])
   expect(choicesOf(['b'], 'gone')).toEqual(['b', 'gone'])
+})
+
+it('knows whether anything is filtered at all', () => {
+  const filters = [NO_FILTER, { ...NO_FILTER, text: ' ' }, { ...NO_FILTER, region: 'eu-west-1' }]
+  expect(filters.map(isFiltering)).toEqual([false, false, true])
 })

@@ -1,0 +1,59 @@
+import type { ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { meantBy } from '../meant-thing.ts'
+import { DefinitionPage } from '../pages/definitions/definition-page.tsx'
+import { SessionPage } from '../pages/sessions/session-page.tsx'
+import { slotText } from '../pages/sessions/session-view.ts'
+import { WorkerPage } from '../pages/worker/worker-page.tsx'
+import { type DetailPage, definitionHash, sessionHash, workerHash } from '../router.ts'
+import { countText } from '../wording.ts'
+import { Loading, NotFound } from './page-states.tsx'
+import { useConsole } from './wiring.ts'
+
+const DETAILS: Readonly<Record<DetailPage, ComponentType<{ readonly id: string }>>> = {
+  worker: WorkerPage,
+  session: SessionPage,
+  definition: DefinitionPage,
+}
+
+const HASHES = { worker: workerHash, session: sessionHash, definition: definitionHash } as const
+
+/** People type names: the address becomes that of the one thing that is meant. */
+export function DetailOf({ page, id }: { page: DetailPage; id: string }) {
+  const { router, state } = useConsole()
+  const Detail = DETAILS[page]
+  const meant = meantBy(page, id, state.live)
+  const other = meant.length === 1 && meant[0] !== id ? meant[0] : undefined
+  useEffect(() => {
+    if (other !== undefined) router.replace(HASHES[page](other))
+  }, [other, page, router])
+  if (other !== undefined) return <Loading />
+  if (meant.length > 1) return <Several page={page} name={id} ids={meant} />
+  return <Detail id={id} />
+}
+
+const Several = ({ page, name, ids }: { page: DetailPage; name: string; ids: readonly string[] }) => (
+  <NotFound title="Which one?" list={`${page}s`}>
+    <p>
+      {countText(ids.length, page)} go by <code>{name}</code>:
+    </p>
+    <ul>
+      {ids.map(id => (
+        <li key={id}>
+          <a class="mono" href={HASHES[page](id)}>
+            {id}
+          </a>{' '}
+          <Told page={page} id={id} />
+        </li>
+      ))}
+    </ul>
+  </NotFound>
+)
+
+/** What those of one name are told apart by. */
+function Told({ page, id }: { page: DetailPage; id: string }) {
+  const { live } = useConsole().state
+  const session = page === 'session' ? live.session.get(id) : undefined
+  const text = session ? `${session.status}, ${slotText(session.timeslot)}` : live[page].get(id)?.status
+  return <span class="muted">{text}</span>
+}
