@@ -12,7 +12,7 @@ const UNITS = [
 
 const PATTERN = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/
 /** Timers beyond this would overflow, and nobody waits for that long. */
-const DURATION_MS_MAX = 24 * DAY_MS
+export const DURATION_MS_MAX = 24 * DAY_MS
 
 /** Reads `90s`, `5m` or `1h30m`. Null when the text is none, or is nothing, or is longer than that. */
 export function parseDuration(text: string, msMax = DURATION_MS_MAX): number | null {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Connection, connect } from './connection.ts'
-import { parseDuration } from './duration.ts'
+import { DURATION_MS_MAX, formatDuration, parseDuration } from './duration.ts'
 import { type GlobalOptions, outputFor } from './global-options.ts'
 import type { Output } from './output.ts'
 import type { Shell } from './shell.ts'
@@ -19,8 +19,10 @@ export function invocation(command: Command, shell: Shell): Invocation {
 }
 
 export function durationMs(text: string): number {
-  const ms = parseDuration(text)
+  const ms = parseDuration(text, Number.POSITIVE_INFINITY)
   if (ms === null) throw new InvalidArgumentError('Give a duration such as 90s, 5m or 1h30m.')
+  if (ms > DURATION_MS_MAX)
+    throw new InvalidArgumentError(`It is too long: ${formatDuration(DURATION_MS_MAX)} at most.`)
   return ms
 }
 

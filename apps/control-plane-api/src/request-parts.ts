@@ -1,6 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { RouteSpec } from '@lcm/contract/routes'
 import { type ApiRequest, fromEtag } from '@lcm/contract/wire'
+import { issueWords } from '@lcm/domain/issue-words'
 import type { z } from 'zod'
 
 export const BODY_BYTES_MAX = 1024 * 1024
@@ -54,7 +55,9 @@ export function parse(schema: z.ZodType | undefined, value: unknown, where: stri
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const { issues } = result.error
-  const errors = issues.slice(0, ERRORS_MAX).map(issue => fieldError([where, ...issue.path].join('.'), wordsOf(issue)))
+  const errors = issues
+    .slice(0, ERRORS_MAX)
+    .map(issue => fieldError([where, ...issue.path].join('.'), issueWords(issue)))
   const [first] = errors
   const detail =
     issues.length === 1 && first
@@ -62,10 +65,6 @@ export function parse(schema: z.ZodType | undefined, value: unknown, where: stri
       : `${issues.length} fields are not as they should be`
   throw new ProblemError('validation_failed', detail, errors)
 }
-
-/** A key that is refused has its reason inside. */
-const wordsOf = (issue: z.core.$ZodIssue): string =>
-  issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
 
 /** Refuses what stores and parsers differ over, so that it goes no further than here. */
 export function refuseOddities(value: unknown, path: string, depth = 0): void {

@@ -36,7 +36,7 @@ describe('creating a worker', () => {
   it.each([
     [{ template_name: 'none' }, 422, 'template_not_found', 'there is no template none'],
     [{ template_name: 'metal', aws_region: 'eu-north-1' }, 422, 'region_not_configured', 'us-east-1, eu-west-1'],
-    [{ template_name: 'metal', aws_region: 'nowhere' }, 400, 'validation_failed', 'a region such as us-east-1'],
+    [{ template_name: 'metal', aws_region: 'nowhere' }, 422, 'region_not_configured', 'us-east-1, eu-west-1'],
     [{ template_name: 'metal', tags: { 'lcm:fleet': 'x' } }, 400, 'validation_failed', 'reserved'],
     [{ template_name: 'metal', name: 'a\u0000b' }, 400, 'validation_failed', 'NUL'],
     [{ template_name: 'metal', name: 'my lab' }, 400, 'validation_failed', 'beginning with a letter or digit'],

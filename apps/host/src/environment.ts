@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { ControlPlaneParts } from '@lcm/control-plane-api/control-plane'
 import type { OidcConfig } from '@lcm/control-plane-api/identity-provider'
 import { GivenSettings } from '@lcm/domain/fleet/settings'
+import { issueWords } from '@lcm/domain/issue-words'
 import { LOG_LEVELS } from '@lcm/service/pino-logger'
 import { z } from 'zod'
 import { StartupError } from './startup-error.ts'
@@ -93,7 +94,7 @@ export function settingsEnvironment(env: Env): GivenSettings {
   const named = given.map(([name, value]) => [SETTING_NAMES[name] ?? name.toLowerCase(), value])
   const result = GivenSettings.safeParse(Object.fromEntries(named))
   if (result.success) return result.data
-  throw refused(result.error.issues.map(({ path, message }) => `${variableOf(path.join('.'))}: ${message}`))
+  throw refused(result.error.issues.map(issue => `${variableOf(issue.path.join('.'))}: ${issueWords(issue)}`))
 }
 
 const WEBHOOK = {
@@ -265,11 +266,10 @@ function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) =>
   const result = schema.safeParse(given)
   const missing = check(given)
   if (result.success && missing.length === 0) return result.data
-  const wrong = (result.error?.issues ?? []).map(({ path: [name], message }) => {
-    const value = given[String(name)]
-    return value === undefined
-      ? `${String(name)} must be set`
-      : `${String(name)}=${shown(String(name), value)}: ${message}`
+  const wrong = (result.error?.issues ?? []).map(issue => {
+    const name = String(issue.path[0])
+    const value = given[name]
+    return value === undefined ? `${name} must be set` : `${name}=${shown(name, value)}: ${issueWords(issue)}`
   })
   throw refused([...wrong, ...missing])
 }

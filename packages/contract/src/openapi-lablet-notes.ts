@@ -69,6 +69,7 @@ export const LABLET_NOTES: Readonly<Record<string, FieldNote>> = {
 
   'LabletSession.id': { example: 'ls-5k1r2m3n8pq4t' },
   'LabletSession.owner': { description: 'Whose it is.', example: 'oidc:jane' },
+  'LabletSession.owner_name': { description: 'What its owner was called when it was booked.', example: 'Jane' },
   'LabletSession.reservation_id': { description: 'Somebody else’s number for it; unique.', example: null },
   'LabletSession.definition': { description: 'What was booked; later versions do not touch it.' },
   'LabletSession.definition.id': { example: 'ld-5k1r2m3n8pq4t' },

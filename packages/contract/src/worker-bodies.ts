@@ -91,10 +91,7 @@ const OwnTags = z.record(
 export const CreateWorker = z.strictObject({
   template_name: z.string().min(1).max(64),
   name: NewWorkerName.optional(),
-  aws_region: z
-    .string()
-    .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region such as us-east-1')
-    .optional(),
+  aws_region: z.string().min(1).max(64).optional(),
   tags: OwnTags.optional(),
   labels: Labels.optional(),
   /** Registered as soon as the worker runs. The token is write-only. */

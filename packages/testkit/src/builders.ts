@@ -166,6 +166,7 @@ export const aSession = (more: Partial<LabletSession> = {}): LabletSession => ({
   created_at: THEN,
   updated_at: THEN,
   owner: 'ann',
+  owner_name: 'Ann',
   reservation_id: null,
   definition: { id: 'ld-1', name: 'two-routers', version: '1.0.0' },
   needs: aDefinition().needs,

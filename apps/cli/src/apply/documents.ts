@@ -4,10 +4,12 @@ import { CreateTemplate } from '@lcm/contract/fleet-bodies'
 import { CreateDefinition } from '@lcm/contract/lablet-bodies'
 import type { BodyOf } from '@lcm/contract/routes'
 import { CreateWorker } from '@lcm/contract/worker-bodies'
+import { isMissing } from '@lcm/domain/issue-words'
 import { judgeLabFile } from '@lcm/domain/lablet/lab-file'
+import { WorkerName } from '@lcm/domain/worker/worker'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import { CliError, EXIT } from '../exit-code.ts'
-import { complaintsOf, isMissing } from '../schema-words.ts'
+import { complaintsOf } from '../schema-words.ts'
 import { readTextFile } from '../text-file.ts'
 import { yamlTrouble } from '../yaml-limits.ts'
 
@@ -26,6 +28,9 @@ interface Saying<K extends string, R extends 'createTemplate' | 'createDefinitio
   /** What it would lack if it were new. */
   readonly lacks: readonly string[]
 }
+
+/** One that was found is called as its owner pleases; the API refuses to make another such. */
+const WORKER = CreateWorker.extend({ name: WorkerName.optional() })
 
 export type Kind = Wanted['kind']
 const KINDS: readonly Kind[] = ['Template', 'Definition', 'Worker']
@@ -154,7 +159,7 @@ async function wantedIn(value: unknown, place: string, folder: string): Promise<
       return asDefinition(fields, place, folder)
     case 'Worker':
       return typeof fields.name === 'string'
-        ? asWanted('Worker', CreateWorker, fields, place)
+        ? asWanted('Worker', WORKER, fields, place)
         : [`${place}: name: a worker needs one here`]
     default:
       if (said === undefined && isFields(fields.lab)) return [`${place}: ${A_LAB}`]
@@ -203,7 +208,7 @@ function topologyErrors(topology: string): string[] {
   try {
     const verdict = judgeLabFile(parse(topology, { uniqueKeys: false, logLevel: 'error' }))
     if (verdict.isGood) return []
-    return verdict.issues.slice(0, ERRORS_MAX).map(({ path, message }) => `${path.join('.') || '(all)'}: ${message}`)
+    return complaintsOf(verdict.issues.slice(0, ERRORS_MAX), '(all)')
   } catch (error) {
     return [String(error).split('\n')[0] ?? 'it is no YAML']
   }
@@ -211,7 +216,7 @@ function topologyErrors(topology: string): string[] {
 
 function asWanted(
   kind: Kind,
-  schema: typeof CreateTemplate | typeof CreateDefinition | typeof CreateWorker,
+  schema: typeof CreateTemplate | typeof CreateDefinition | typeof WORKER,
   fields: Fields,
   place: string,
 ): (Wanted | string)[] {
@@ -227,4 +232,4 @@ function asWanted(
 }
 
 /** Of what exists already a file need not say everything. */
-const PARTS = { Template: CreateTemplate.partial(), Definition: CreateDefinition, Worker: CreateWorker.partial() }
+const PARTS = { Template: CreateTemplate.partial(), Definition: CreateDefinition, Worker: WORKER.partial() }

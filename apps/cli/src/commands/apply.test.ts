@@ -204,7 +204,7 @@ it.each([
   ['kind: Worker\ntemplate_name: metal\n', 'name: a worker needs one here'],
   ['kind: Worker\nname: x\ntemplate_name: metal\ncolour: red\n', 'colour: LCM knows nothing of this name here'],
   ['kind: Template\nname: x\ncapacity: { cpu_cores: 8 }\n', 'capacity.memory_gb: it is missing, a number'],
-  ['kind: Template\nenabled: false\n', 'name: it is missing, a string'],
+  ['kind: Template\nenabled: false\n', 'name: it is missing, text'],
   ['kind: Definition\nname: x\ntopology: "nodes: 3"\n', 'topology: '],
   [
     'kind: Worker\nname: x\ntemplate_name: a\n---\nkind: Worker\nname: x\ntemplate_name: a\n',

@@ -125,6 +125,12 @@ describe('book', () => {
     expect(err()).toContain('still so after 5m: it goes on without you, follow it with `lcm describe session ls-9`')
   })
 
+  it('says how long a session may be at most', async () => {
+    const { book, err } = booked()
+    expect(await book('two-routers', '--for', '900h')).toBe(2)
+    expect(err()).toContain('It is too long: a session lasts 7d at most, and its definition may allow less.')
+  })
+
   it('exits with 3 for a definition that is not there, with 1 for one that can not be booked', async () => {
     const { book, definitions, errLines } = booked()
     expect(await book('none')).toBe(3)

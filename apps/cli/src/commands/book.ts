@@ -1,5 +1,6 @@
 import { type Instant, readInstant } from '@lcm/domain/instant'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '../duration.ts'
 import { durationMs, type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { distanceOf } from '../lablets/session-view.ts'
 import { patienceFor, sessionSettling } from '../lablets/session-wait.ts'
@@ -8,6 +9,8 @@ import { settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
 
 const MINUTE_MS = 60_000
+/** The most that any definition allows. */
+const LENGTH_MS_MAX = 7 * 24 * 60 * MINUTE_MS
 
 interface BookOptions {
   readonly start?: Instant
@@ -52,6 +55,9 @@ function timeOf(text: string): Instant {
 }
 
 function minutesOf(text: string): number {
+  const ms = parseDuration(text, Number.POSITIVE_INFINITY)
+  if (ms !== null && ms > LENGTH_MS_MAX)
+    throw new InvalidArgumentError('It is too long: a session lasts 7d at most, and its definition may allow less.')
   const minutes = durationMs(text) / MINUTE_MS
   if (!Number.isInteger(minutes)) throw new InvalidArgumentError('Give whole minutes, such as 90m or 1h30m.')
   return minutes

@@ -26,7 +26,7 @@ it('tells all of a session whose lab is up', () => {
     'two-routers 1.0.0  ls-1',
     '  status     RUNNING for 1m',
     '  slot       2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, began 2m ago, ends in 58m',
-    '  owner      ann',
+    '  owner      Ann (ann)',
     '  wanted     RUNNING by ann',
     '  worker     metal-1 (w-1)',
     '  lab        lr-1',

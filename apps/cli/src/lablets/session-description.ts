@@ -35,7 +35,7 @@ const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colo
   ['waits', printable(waitsFor(session, { ...BY_ID, of: id => workerLabel ?? id }))],
   ['error', session.last_error === null ? null : printable(session.last_error)],
   ['slot', slotOf(session, nowMs)],
-  ['owner', printable(session.owner)],
+  ['owner', printable(ownerText(session))],
   ['wanted', printable(wantedBy(session))],
   ['worker', workerLabel === null ? null : printable(workerLabel)],
   ['lab', session.lab_record_id],
@@ -44,6 +44,11 @@ const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colo
   ['created', `${ageOf(session.created_at, nowMs)} ago`],
   ['version', String(session.version)],
 ]
+
+/** Whom to ask, and by which id lists are asked for theirs. */
+function ownerText({ owner, owner_name }: LabletSession): string {
+  return owner_name === '' || owner_name === owner ? owner : `${owner_name} (${owner})`
+}
 
 /** From when to when, and how far away that is. */
 export function slotOf(session: LabletSession, nowMs: number): string {

@@ -29,8 +29,8 @@ it('shows sessions as a table', () => {
   const lines = tableLines(sessionColumns(START_MS + 60_000, plain), sessions).map(line => line.slice(0, 108))
   expect(lines).toEqual([
     'ID     DEFINITION          OWNER   STATUS                  STAGE           WORKER            BEGINS   ENDS  ',
-    'ls-1   two-routers 1.0.0   ann     INSTANTIATING           converged 6/7   w-0abcdefgh0001   1m ago   in 59m',
-    'ls-2   two-routers 1.0.0   ann     PENDING -> TERMINATED   -               -                 in 9m    0s ago',
+    'ls-1   two-routers 1.0.0   Ann     INSTANTIATING           converged 6/7   w-0abcdefgh0001   1m ago   in 59m',
+    'ls-2   two-routers 1.0.0   Ann     PENDING -> TERMINATED   -               -                 in 9m    0s ago',
   ])
 })
 
@@ -94,6 +94,12 @@ describe('what a session waits for', () => {
     expect(waitsFor(aReadySession({ status: 'INSTANTIATING' }))).toBe('its lab is up')
     expect(waitsFor(aSession({ status: 'INSTANTIATING' }))).toBe('its lab is about to be started')
   })
+})
+
+it('names its owner, whose id is shown only where no name was kept', () => {
+  const shown = (more: object) => tableLines(sessionColumns(START_MS, plain), [aSession(more)]).at(-1)
+  expect(shown({ owner: 'token:tk-1', owner_name: 'ci' })).toContain('   ci   ')
+  expect(shown({ owner: 'token:tk-1', owner_name: '' })).toContain('   token:tk-1   ')
 })
 
 it('lists the ways in, host and port', () => {

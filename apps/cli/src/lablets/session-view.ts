@@ -105,10 +105,13 @@ function firstWords(text: string): string {
 export const endOf = ({ status, timeslot, entered_status_at }: LabletSession): Instant =>
   isFinal(status) && entered_status_at < timeslot.end ? entered_status_at : timeslot.end
 
+/** A name tells people more than the id of a token; what was booked before names were kept has none. */
+const ownerOf = ({ owner, owner_name }: LabletSession): string => owner_name || owner
+
 export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): readonly Column<LabletSession>[] => [
   { title: 'ID', text: session => session.id },
   { title: 'DEFINITION', text: ({ definition }) => `${definition.name} ${definition.version}` },
-  { title: 'OWNER', text: session => session.owner },
+  { title: 'OWNER', text: ownerOf },
   { title: 'STATUS', text: statusOf, paint: (text, session) => inkOf(session.status, colors)(text) },
   { title: 'STAGE', text: stageOf },
   { title: 'WORKER', text: ({ worker_id }) => (worker_id === null ? '' : names.of(worker_id)) },

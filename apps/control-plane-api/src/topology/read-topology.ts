@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Problem } from '@lcm/contract/problems'
+import { issueWords } from '@lcm/domain/issue-words'
 import { judgeLabFile, type LabFileIssue } from '@lcm/domain/lablet/lab-file'
 import { TOPOLOGY_CHARS_MAX } from '@lcm/domain/lablet/lablet-definition'
 import type { Topology } from '@lcm/domain/lablet/topology'
@@ -52,7 +53,7 @@ export async function readTopology(text: string, pause: () => Promise<void>): Pr
   await rest()
   const whole = composed(tokens, { length: text.length, complaintsMax: ERRORS_MAX })
   if (!('document' in whole))
-    return refused(whole.complaints.map(({ offset, message }) => at([], lineOf(offset), message)))
+    return refused(whole.complaints.map(({ offset, message }) => at([], lineOf(offset), `this is no YAML: ${message}`)))
   await rest()
   const excess = excessOf(whole.document)
   if (excess !== null) return refused([at([], lineOf(excess.offset), excess.message)])
@@ -83,12 +84,14 @@ function judged(text: string, document: Document.Parsed, lineOf: LineOf): Topolo
   return refused(issues.map(({ path, message }) => at(path, whereIs(path), message)))
 }
 
+const NO_LAB = 'it is no lab of CML: that has lab, nodes and links'
+
 /** In words for authors: a member that nobody knows is named where it stands. */
 function complaintsOf(issue: LabFileIssue): Pick<LabFileIssue, 'path' | 'message'>[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(key => ({ path: [...issue.path, key], message: 'CML knows nothing of this name here' }))
-  const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
-  return [isMissing ? { path: issue.path, message: `it is missing, a ${issue.expected}` } : issue]
+  const isNoLab = issue.code === 'invalid_type' && issue.path.length === 0
+  return [{ path: issue.path, message: isNoLab ? NO_LAB : issueWords(issue) }]
 }
 
 const GREW = Symbol('it grew beyond measure')

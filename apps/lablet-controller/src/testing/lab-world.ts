@@ -109,7 +109,16 @@ function aSession(id: string, nowMs: number, startsInMs: number): LabletSession 
   const now = toInstant(nowMs)
   const timeslot = { start: toInstant(nowMs + startsInMs), end: toInstant(nowMs + startsInMs + 30 * MINUTE_MS) }
   return {
-    ...{ id, version: 1, created_at: now, updated_at: now, owner: 'ann', reservation_id: null, timeslot },
+    ...{
+      id,
+      version: 1,
+      created_at: now,
+      updated_at: now,
+      owner: 'ann',
+      owner_name: 'Ann',
+      reservation_id: null,
+      timeslot,
+    },
     definition: { id: 'ld-1', name: 'two-routers', version: '1.0.0' },
     needs: needsOf(Topology.parse(TOPOLOGY)),
     ...{ desired_status: 'RUNNING', desired_by: 'ann', desired_reason: '', status: 'SCHEDULED' },

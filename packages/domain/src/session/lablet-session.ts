@@ -96,7 +96,10 @@ export const LabletSession = z.object({
   version: z.int().positive(),
   created_at: Instant,
   updated_at: Instant,
+  /** By id, which stays the same when the name changes. */
   owner: z.string(),
+  /** What its owner was called when it was booked. */
+  owner_name: z.string().default(''),
   /** Somebody else's number for it; unique where given. */
   reservation_id: z.string().nullable(),
   definition: z.object({ id: z.string(), name: z.string(), version: z.string() }),

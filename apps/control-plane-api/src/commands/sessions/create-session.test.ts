@@ -19,6 +19,7 @@ it('books now and for as long as may be, unless said', async () => {
   expect(answer).toMatchObject({ status: 201, headers: { location: `/api/v1/lablet-sessions/${answer.json.id}` } })
   expect(answer.json).toMatchObject({
     owner: 'user',
+    owner_name: 'user',
     status: 'PENDING',
     desired_status: 'RUNNING',
     definition: { name: 'bgp', version: '1.0.0' },

@@ -22,6 +22,7 @@ export function newSession(
     created_at: now,
     updated_at: now,
     owner,
+    owner_name: by,
     reservation_id,
     definition: { id: definition.id, name: definition.name, version: definition.definition_version },
     needs: definition.needs,
