@@ -23,7 +23,7 @@ import { MUTANTS } from './mutants/mutants.ts'
 import { crashes } from './runs/command-crashes.ts'
 import { huntAll } from './runs/command-mutants.ts'
 import { replay, wholeRuns } from './runs/command-runs.ts'
-import { UsageError, type Wish, wishOf } from './runs/options.ts'
+import { USAGE, UsageError, type Wish, wishOf } from './runs/options.ts'
 
 const USAGE_EXIT_CODE = 2
 
@@ -40,11 +40,22 @@ function fulfil(wish: Wish): Promise<{ readonly runs: number; readonly failures:
   }
 }
 
-try {
+/** How it is used is an answer, no mistake. */
+function showUsage(): void {
+  process.stdout.write(`${USAGE}\n`)
+}
+
+async function simulate(args: readonly string[]): Promise<void> {
   const names = MUTANTS.map(({ name }) => name)
-  const count = await fulfil(wishOf(process.argv.slice(2), names))
+  const count = await fulfil(wishOf(args, names))
   process.stdout.write(`${JSON.stringify(count)}\n`)
   process.exitCode = count.failures === 0 && count.runs > 0 ? 0 : 1
+}
+
+try {
+  const args = process.argv.slice(2)
+  if (args.some(arg => arg === '--help' || arg === '-h')) showUsage()
+  else await simulate(args)
 } catch (error) {
   if (!(error instanceof UsageError)) throw error
   process.stderr.write(`${error.message}\n`)

@@ -31,7 +31,7 @@ export async function wholeRuns({ size, from, count }: Asked): Promise<Summary> 
     try {
       const outcome = await wholeRun(plan, { onProgress })
       counted.succeeded(outcome)
-      if (count === 1 || size.pace === 'long') terminal.say(`seed ${seed}: ${JSON.stringify(outcome)}`)
+      if (count > 1 && size.pace === 'long') terminal.say(`seed ${seed}: ${JSON.stringify(outcome)}`)
     } catch (error) {
       counted.failed()
       terminal.say(error instanceof Error ? error.message : String(error))

@@ -13,12 +13,13 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-const USAGE = `usage: npm run sim -- one of
-  --seed N [--hours H] [--workers W]
-  --runs K [--from N] [--hours H] [--workers W]
-  --replay FILE
-  --mutants [NAME ...]
-  --crashes N`
+export const USAGE = `usage: npm run sim -- one of
+  --seed N [--hours H] [--workers W]             one run; without a size, half an hour with three workers
+  --runs K [--from N] [--hours H] [--workers W]  many of them
+  --replay FILE                                  a plan that a failing run has written
+  --mutants [NAME ...]                           hunt every defect that was made on purpose, or these
+  --crashes N                                    a crash before and after every port call, for so many seeds
+The last line of the output is the count as JSON.`
 
 const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
 const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }

@@ -6,6 +6,7 @@ import { keysOf } from './keyboard.ts'
 import { processSink } from './output.ts'
 import { run } from './program.ts'
 import type { Host, Shell } from './shell.ts'
+import { textFrom } from './text-file.ts'
 
 // Which Node to run is ours to say; the SDK's own notice would only puzzle whoever starts LCM.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
@@ -36,9 +37,7 @@ async function readLine(): Promise<string | null> {
 }
 
 async function readInput(): Promise<string> {
-  let text = ''
-  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk
-  return text
+  return textFrom(process.stdin)
 }
 
 async function loadHost(): Promise<Host> {

@@ -23,6 +23,20 @@ export async function readTextFile(file: string): Promise<string> {
   }
 }
 
+/** The same of a stream, such as standard input. */
+export async function textFrom(stream: AsyncIterable<Buffer | string>): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of stream) {
+    chunks.push(Buffer.from(chunk))
+    bytes += chunk.length
+    if (bytes > BYTES_MAX) throw tooLarge()
+  }
+  return textOf(Buffer.concat(chunks))
+}
+
+const tooLarge = (): NoTextError => new NoTextError(`it is larger than ${BYTES_MAX / 1024 / 1024} MB`)
+
 /** Not by its size, which devices and pipes do not tell. */
 async function bytesOf(handle: FileHandle): Promise<Buffer> {
   const chunks: Buffer[] = []
@@ -32,7 +46,7 @@ async function bytesOf(handle: FileHandle): Promise<Buffer> {
     chunks.push(buffer.subarray(0, bytesRead))
     bytes += bytesRead
   }
-  throw new NoTextError(`it is larger than ${BYTES_MAX / 1024 / 1024} MB`)
+  throw tooLarge()
 }
 
 /** Characters that can not be read would otherwise become others, without a word. */

@@ -61,7 +61,7 @@ function welcome(url: string, model: ReturnType<typeof openWorld>): readonly str
   const { preset } = model.faults.state()
   return [
     '',
-    `  A simulated cloud at ${url}: ${preset}, speed ${model.speed}, seed ${model.seed}, ${model.machines().length} machines`,
+    `  A simulated cloud at ${url}: ${preset}, speed ${model.speed}, seed ${model.seed}, ${counted(model.machines().length)}`,
     '',
     '  Point anything that speaks to AWS at it:',
     `    export AWS_ENDPOINT_URL=${url} AWS_REGION=us-east-1 AWS_EC2_METADATA_DISABLED=true`,
@@ -77,3 +77,5 @@ function welcome(url: string, model: ReturnType<typeof openWorld>): readonly str
     '',
   ]
 }
+
+const counted = (machines: number): string => (machines === 1 ? '1 machine' : `${machines} machines`)

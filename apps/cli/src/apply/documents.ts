@@ -52,7 +52,9 @@ export async function readSources(place: string, readInput: (() => Promise<strin
   if (place === '-') {
     if (readInput === null)
       throw new CliError(EXIT.usage, 'nothing comes from standard input: name a file with -f, or pipe one in')
-    return [{ name: 'standard input', text: await readInput(), folder: '.', path: null }]
+    return [
+      { name: 'standard input', text: await readInput().catch(unreadable('standard input')), folder: '.', path: null },
+    ]
   }
   const found = await stat(place).catch(unreadable(place))
   if (!found.isDirectory()) return [await sourceAt(place)]

@@ -60,7 +60,7 @@ function eventLine(event: EventEnvelope): string {
     case 'decision':
       return `${head}  ${event.data.resource}  ${event.data.action}: ${event.data.because}`
     case 'metrics.batch':
-      return `${head}  ${event.data.length} workers`
+      return `${head}  ${event.data.length} ${event.data.length === 1 ? 'worker' : 'workers'}`
     case 'definition.created':
     case 'definition.updated':
       return `${head}  ${event.id}  ${event.data.name} ${event.data.definition_version}  ${event.data.status}`

@@ -33,6 +33,23 @@ it('tells what each service would do, what is due first before the rest, with it
   ])
 })
 
+it('counts no wait as something to do', async () => {
+  const { lcm, api, out } = planned()
+  const wait = {
+    service: 'worker-controller',
+    resource: 'worker:w-1',
+    action: 'wait',
+    because: 'it boots',
+    due_at: null,
+  }
+  api.plan.push(wait)
+  await lcm()
+  expect(out()).toContain('worker-controller  2 things to do, 1 to wait for, as of 0s ago')
+  api.plan.splice(0, 3, wait)
+  await lcm()
+  expect(out()).toContain('worker-controller  nothing to do, 1 to wait for, as of 0s ago')
+})
+
 it('says that there is nothing to do only when everybody was asked', async () => {
   const { lcm, api, out, outLines } = planned()
   api.plan.length = 0

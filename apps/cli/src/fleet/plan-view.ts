@@ -73,9 +73,17 @@ export function planLines({ plan, services, names }: PlanFacts, colors: Colors):
 
 const untitled = (column: Column<Item>): Column<Item> => ({ ...column, title: '' })
 
+/** Who only waits does nothing meanwhile. */
+function countsOf(items: readonly Item[]): string {
+  const waits = items.filter(({ action }) => action === 'wait').length
+  const acts = items.length - waits
+  const doing = acts === 0 ? 'nothing to do' : `${acts} thing${acts === 1 ? '' : 's'} to do`
+  return waits === 0 ? doing : `${doing}, ${waits} to wait for`
+}
+
 function headOf({ caveat, said_at, items }: ServicePlan, nowMs: number, colors: Colors): string {
   const said = said_at === null ? '' : `, as of ${ageOf(said_at, nowMs)} ago`
-  const count = items.length === 0 ? 'nothing to do' : `${items.length} thing${items.length === 1 ? '' : 's'} to do`
+  const count = countsOf(items)
   if (caveat === null) return `${count}${said}`
   return items.length === 0 ? colors.yellow(caveat) : `${count}; ${colors.yellow(caveat)}`
 }

@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { type Clock, systemClock } from '@lcm/runtime/clock'
 import type { NodePort } from '../cml/patty.ts'
 import type { SimModel } from '../model.ts'
 
@@ -9,18 +10,20 @@ export interface NodePortsFace {
   close(): Promise<void>
 }
 
-export function nodePortsFace(model: SimModel): NodePortsFace {
+/** Who connects lives by the clock on the wall, whatever clock the cloud goes by. */
+export function nodePortsFace(model: SimModel, clock: Pick<Clock, 'after'> = systemClock): NodePortsFace {
+  const open = (host: string, { port, greeting }: NodePort) => openPort({ host, port, greeting }, clock)
   const machines = new Map<string, NodePorts>()
   return {
     follow(instanceId, endpoint) {
       const wanted = endpoint === null ? [] : model.cml.nodePorts(instanceId)
-      const open = machines.get(instanceId) ?? nodePorts()
-      open.follow(endpoint === null ? '' : new URL(endpoint).hostname, wanted)
+      const ports = machines.get(instanceId) ?? nodePorts(open)
+      ports.follow(endpoint === null ? '' : new URL(endpoint).hostname, wanted)
       if (wanted.length === 0) machines.delete(instanceId)
-      else machines.set(instanceId, open)
+      else machines.set(instanceId, ports)
     },
     async close() {
-      await Promise.all([...machines.values()].map(open => open.close()))
+      await Promise.all([...machines.values()].map(ports => ports.close()))
     },
   }
 }
@@ -40,7 +43,7 @@ interface OpenPort {
 }
 
 /** A port that can't be opened stays closed without a word, as CML's port mapper does it. */
-function nodePorts(): NodePorts {
+function nodePorts(openAt: (host: string, wanted: NodePort) => OpenPort): NodePorts {
   const open = new Map<number, OpenPort>()
   const close = (port: number): Promise<void> | undefined => {
     const one = open.get(port)
@@ -51,7 +54,7 @@ function nodePorts(): NodePorts {
     follow(host, wanted) {
       const byPort = new Map(wanted.map(each => [each.port, each.greeting]))
       for (const [port, one] of open) if (byPort.get(port) !== one.greeting || one.host !== host) close(port)
-      for (const { port, greeting } of wanted) if (!open.has(port)) open.set(port, openPort(host, port, greeting))
+      for (const each of wanted) if (!open.has(each.port)) open.set(each.port, openAt(host, each))
     },
     async close() {
       await Promise.all([...open.keys()].map(close))
@@ -59,15 +62,40 @@ function nodePorts(): NodePorts {
   }
 }
 
+const HTTP_REQUEST = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S/
+/** Browsers speak first; whoever is silent for so long waits to be greeted, as at a console. */
+const GREET_AFTER_MS = 200
+
+/** A browser at a web server of a node is told where it is. */
+const httpAnswer = (greeting: string): string =>
+  `HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\n` +
+  `content-length: ${Buffer.byteLength(greeting)}\r\nconnection: close\r\n\r\n${greeting}`
+
+/** Answers who asks in HTTP in HTTP, and greets everybody else. */
+function serve(socket: Socket, greeting: string, clock: Pick<Clock, 'after'>): void {
+  const greet = () => {
+    socket.removeAllListeners('data')
+    socket.resume()
+    socket.write(greeting)
+  }
+  const cancel = clock.after(GREET_AFTER_MS, greet)
+  socket.on('close', cancel)
+  socket.once('data', bytes => {
+    cancel()
+    if (HTTP_REQUEST.test(bytes.toString('latin1'))) socket.end(httpAnswer(greeting))
+    else greet()
+  })
+}
+
 /** Greets and then listens politely. */
-function openPort(host: string, port: number, greeting: string): OpenPort {
+function openPort(at: { host: string; port: number; greeting: string }, clock: Pick<Clock, 'after'>): OpenPort {
+  const { host, port, greeting } = at
   const sockets = new Set<Socket>()
   const server = createServer(socket => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => socket.destroy())
-    socket.resume()
-    socket.write(greeting)
+    serve(socket, greeting, clock)
   })
   server.maxConnections = CONNECTIONS_MAX
   server.on('error', () => undefined)

@@ -251,6 +251,8 @@ describe('over the wire', () => {
     await until(async () => (await greeting(4001)) !== 'ECONNREFUSED')
     expect(await greeting(4001)).toMatch(/serial of node 'router' in lab 'Mine'/)
     expect(await greeting(4022)).toMatch(/pat of node 'router'/)
+    const page = await fetch(`http://${hostname}:4022/`)
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("node 'router' in lab 'Mine'")])
     await ask('PUT', `/labs/${id}/stop`)
     await settle()
     await until(async () => (await greeting(4001)) === 'ECONNREFUSED')

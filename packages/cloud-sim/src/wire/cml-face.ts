@@ -72,7 +72,7 @@ export function cmlFace(options: CmlFaceOptions): CmlFace {
   }
 
   function failed(instanceId: string, error: unknown): void {
-    log.warn({ instance_id: instanceId, error: String(error) }, 'a simulated CML server could not start; trying again')
+    log.warn({ instance_id: instanceId, error: String(error) }, failureWords(error))
     drop(instanceId)
     if (!closing) wakeIn(instanceId, LISTEN_AGAIN_MS)
   }
@@ -95,4 +95,13 @@ function nextChangeMs(model: SimModel, instanceId: string): number | null {
   const changes = [model.changesAtMs(instanceId), model.cml.nodePortsChangeAtMs(instanceId)]
   const known = changes.filter(at => at !== null)
   return known.length === 0 ? null : Math.min(...known)
+}
+
+/** Two copies of a data folder have the same machines at the same addresses. */
+function failureWords(error: unknown): string {
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+  return isTaken
+    ? 'the address of a simulated CML server is taken, most likely by another LCM on a copy of this data folder: ' +
+        'stop that one, or use a new folder with --data; trying again'
+    : 'a simulated CML server could not start; trying again'
 }
