@@ -43,6 +43,6 @@ export const licenseSettling = (operation: Operation): Settling<Worker> => ({
     sentence: printable(
       `the licence of ${name} is ${license.status} after ${elapsed}${license.udi === null ? '' : `: ${license.udi}`}`,
     ),
-    lines: [],
+    lines: license.last_error === null ? [] : [printable(`${license.last_error}; \`lcm get leaks\` lists it`)],
   }),
 })

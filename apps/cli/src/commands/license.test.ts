@@ -102,6 +102,15 @@ it('gives it back', async () => {
   expect(out()).toBe('the licence of metal-1 is UNREGISTERED after 0s\n')
 })
 
+it('says when nobody knows whether the licence was given back', async () => {
+  const { lcm, api, out } = fleet()
+  const done = lcm('deregister', 'metal-1', '--wait')
+  await api.stream(1)
+  api.change(ID, { license: { ...NO_LICENSE, last_error: 'nobody heard its answer' } })
+  expect(await done).toBe(0)
+  expect(out()).toContain('nobody heard its answer; `lcm get leaks` lists it')
+})
+
 it('does not wait for one that sleeps, and says when it will be done', async () => {
   const { lcm, api, out, err } = fleet({ input: 'token' })
   api.change(ID, { status: 'STOPPED', desired_status: 'STOPPED' })

@@ -70,6 +70,14 @@ it('says that there is nothing to do only when everybody was asked', async () =>
   ])
 })
 
+it('tells whoever may not see the sessions of others that they are left out', async () => {
+  const { lcm, api, outLines } = planned()
+  api.plan.length = 0
+  api.fleet.info = { ...api.fleet.info, actor: { id: 'token:2', name: 'bob', role: 'user' } }
+  expect(await lcm()).toBe(0)
+  expect(outLines()).toEqual(['Nothing to do.', '', 'Sessions of others are left out: your role is user.'])
+})
+
 it('says when a plan is old, and still tells it', async () => {
   const { lcm, api, out } = planned()
   api.fleet.services = [aService('worker-controller', [aReplica({ seen_at: LONG_AGO })])]

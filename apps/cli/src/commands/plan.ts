@@ -20,7 +20,8 @@ Examples:
 async function showPlan(format: Format, { shell, output, connect }: Invocation): Promise<void> {
   const { signal } = shell
   const { client } = await connect()
-  const [plan, { items: services }, names] = await Promise.all([
+  const [info, plan, { items: services }, names] = await Promise.all([
+    client.call('info', { signal }),
     client.call('getFleetPlan', { signal }),
     client.call('listServices', { signal }),
     readWorkerNames(client, signal),
@@ -30,7 +31,7 @@ async function showPlan(format: Format, { shell, output, connect }: Invocation):
     {
       told: { ...plan, services: summaries },
       names: () => plan.items.map(({ resource }) => resource),
-      lines: colors => planLines({ plan, services, names }, colors),
+      lines: colors => planLines({ plan, services, names, role: info.actor.role }, colors),
     },
     format,
     output,

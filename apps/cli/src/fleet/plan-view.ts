@@ -1,4 +1,5 @@
 import type { AnswerOf } from '@lcm/contract/routes'
+import type { Role } from '@lcm/domain/actor'
 import { actionWords } from '@lcm/domain/decision-words'
 import { PLAN_MAX } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
@@ -17,6 +18,7 @@ export interface PlanFacts {
   readonly plan: FleetPlan
   readonly services: readonly Service[]
   readonly names: WorkerNames
+  readonly role: Role
 }
 
 /** What one service is about to do, and whether that may be taken at its word. */
@@ -59,7 +61,15 @@ function caveatOf(service: Service, count: number, nowMs: number): string | null
 }
 
 /** A line for each thing, grouped by who would do it. */
-export function planLines({ plan, services, names }: PlanFacts, colors: Colors): string[] {
+export const planLines = (facts: PlanFacts, colors: Colors): string[] => [
+  ...plannedLines(facts, colors),
+  ...(SEE_ALL.includes(facts.role) ? [] : ['', `Sessions of others are left out: your role is ${facts.role}.`]),
+]
+
+/** Who sees the sessions of others, and so all that is planned. */
+const SEE_ALL: readonly Role[] = ['admin', 'operator', 'controller']
+
+function plannedLines({ plan, services, names }: PlanFacts, colors: Colors): string[] {
   const plans = planByService({ plan, services })
   if (plans.every(({ items, caveat }) => items.length === 0 && caveat === null)) return ['Nothing to do.']
   const columns = planColumns(names, toMs(plan.at))
