@@ -38,9 +38,9 @@ it('tells what comes next in the slot', () => {
 it('names the owner where a name is known', () => {
   const me = { id: 'token:1', name: 'ann', role: 'user' } as const
   expect(ownerText(aSession({ owner: 'token:1' }), me)).toBe('you')
-  expect(ownerText(aSession({ owner: 'token:2', desired_by: 'bob' }), me)).toBe('bob')
-  const cancelled = aSession({ owner: 'token:2', desired_status: 'TERMINATED', desired_by: 'admin' })
-  expect(ownerText(cancelled, me)).toBe('token:2')
+  expect(ownerText(aSession({ owner: 'token:2', owner_name: 'bob' }), me)).toBe('bob')
+  expect(ownerText(aSession({ owner: 'token:2', owner_name: '' }), me)).toBe('token:2')
+  const cancelled = aSession({ desired_status: 'TERMINATED', desired_by: 'admin' })
   expect([isCancelled(cancelled), isCancelled({ ...cancelled, status: 'TERMINATED' })]).toEqual([true, false])
 })
 

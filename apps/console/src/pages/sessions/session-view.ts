@@ -29,11 +29,9 @@ export function slotNote({ status, timeslot, entered_status_at }: LabletSession,
   return `${toMs(timeslot.end) > nowMs ? 'ends' : 'ended'} ${distanceText(timeslot.end, nowMs)}`
 }
 
-/** Owners are known by an id. Who wants it still is whoever booked it, and has a name. */
-export function ownerText({ owner, desired_status, desired_by }: LabletSession, me: Info['actor'] | undefined): string {
-  if (owner === me?.id) return 'you'
-  return desired_status === 'RUNNING' ? desired_by : owner
-}
+/** By the id where no name was kept. */
+export const ownerText = ({ owner, owner_name }: LabletSession, me: Info['actor'] | undefined): string =>
+  owner === me?.id ? 'you' : owner_name || owner
 
 const TEXT_CHARS_MAX = 20
 
