@@ -40,7 +40,7 @@ it('makes one thing of each object, as long as it is the same one', () => {
 describe('the list of workers', () => {
   it('shows each as it is shown alone', async () => {
     const plane = aPlane()
-    const { id } = await plane.create({ name: 'zurich', labels: { environment: 'Zürich – 東京' } })
+    const { id } = await plane.create({ name: 'Zürich – 東京', labels: { environment: 'prod' } })
     await plane.create()
     const one = async () => (await plane.send('GET', `workers/${id}`)).json
     const listed = async () => (await plane.send('GET', 'workers')).json

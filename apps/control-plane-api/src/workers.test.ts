@@ -39,8 +39,8 @@ describe('creating a worker', () => {
     [{ template_name: 'metal', aws_region: 'nowhere' }, 422, 'region_not_configured', 'us-east-1, eu-west-1'],
     [{ template_name: 'metal', tags: { 'lcm:fleet': 'x' } }, 400, 'validation_failed', 'reserved'],
     [{ template_name: 'metal', name: 'a\u0000b' }, 400, 'validation_failed', 'NUL'],
-    [{ template_name: 'metal', name: 'my lab' }, 400, 'validation_failed', 'beginning with a letter or digit'],
-    [{ template_name: 'metal', name: 'x'.repeat(81) }, 400, 'validation_failed', '1 to 80 characters'],
+    [{ template_name: 'metal', name: 'my  lab' }, 400, 'validation_failed', 'one space between them'],
+    [{ template_name: 'metal', name: 'x'.repeat(81) }, 400, 'validation_failed', 'at most 80 characters'],
     [{ template_name: 'metal', colour: 'red' }, 400, 'validation_failed', 'colour'],
     [{}, 400, 'validation_failed', 'template_name'],
   ])('refuses %j', async (json, status, code, detail) => {

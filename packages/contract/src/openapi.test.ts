@@ -291,7 +291,7 @@ describe('schemas', () => {
 
   it('say their patterns in words', () => {
     expect(document.components.schemas.NewWorkerName).toMatchObject({
-      'x-lcm-format': expect.stringContaining('beginning with a letter or digit'),
+      'x-lcm-format': expect.stringContaining('one space between them'),
     })
     expect(document.components.schemas.WorkerName).toMatchObject({ 'x-lcm-format': 'no control characters' })
   })

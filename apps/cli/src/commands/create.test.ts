@@ -98,8 +98,8 @@ describe('create worker', () => {
 
   it('prints each field that the API refuses', async () => {
     const { create, err } = fleet()
-    expect(await create('worker', '-t', 'metal', '--name', 'my lab')).toBe(1)
-    expect(err()).toContain('error: LCM refuses these values: mend them and repeat\n  name: letters, digits, dots')
+    expect(await create('worker', '-t', 'metal', '--name', 'my  lab')).toBe(1)
+    expect(err()).toContain('error: LCM refuses these values: mend them and repeat\n  name: words with one space')
   })
 
   it('exits with 3 when there is no such template', async () => {

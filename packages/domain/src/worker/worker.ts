@@ -99,12 +99,15 @@ export type StateChange = z.infer<typeof StateChange>
 export const STATE_HISTORY_MAX = 50
 export const APPLIED_KEYS_MAX = 20
 
-/** What a person may call a worker: one word, so that it fits on a line and needs no quotes. */
+/** What a person may call a worker: it fits on a line, and reads the same wherever it is shown. */
 export const NewWorkerName = z
   .string()
+  .min(1)
+  .max(80)
   .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/,
-    'letters, digits, dots, dashes and underscores, beginning with a letter or digit, 1 to 80 characters',
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
+    /^[^ \u0000-\u001f\u007f]+( [^ \u0000-\u001f\u007f]+)*$/,
+    'words with one space between them, no control characters',
   )
 /** The machines of others are called as they please: what is found keeps its name. */
 export const WorkerName = z
