@@ -31,7 +31,7 @@ async function showPlan(format: Format, { shell, output, connect }: Invocation):
     {
       told: { ...plan, services: summaries },
       names: () => plan.items.map(({ resource }) => resource),
-      lines: colors => planLines({ plan, services, names, role: info.actor.role }, colors),
+      lines: colors => planLines({ plan, services, names, actor: info.actor }, colors),
     },
     format,
     output,

@@ -1,5 +1,6 @@
+import { maySee } from '@lcm/contract/access'
 import type { AnswerOf } from '@lcm/contract/routes'
-import type { Role } from '@lcm/domain/actor'
+import type { Actor } from '@lcm/domain/actor'
 import { actionWords } from '@lcm/domain/decision-words'
 import { PLAN_MAX } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
@@ -18,7 +19,7 @@ export interface PlanFacts {
   readonly plan: FleetPlan
   readonly services: readonly Service[]
   readonly names: WorkerNames
-  readonly role: Role
+  readonly actor: Omit<Actor, 'service'>
 }
 
 /** What one service is about to do, and whether that may be taken at its word. */
@@ -63,11 +64,10 @@ function caveatOf(service: Service, count: number, nowMs: number): string | null
 /** A line for each thing, grouped by who would do it. */
 export const planLines = (facts: PlanFacts, colors: Colors): string[] => [
   ...plannedLines(facts, colors),
-  ...(SEE_ALL.includes(facts.role) ? [] : ['', `Sessions of others are left out: your role is ${facts.role}.`]),
+  ...(maySee({ ...facts.actor, service: null }, '') ? [] : ['', ownOnly(facts.actor)]),
 ]
 
-/** Who sees the sessions of others, and so all that is planned. */
-const SEE_ALL: readonly Role[] = ['admin', 'operator', 'controller']
+const ownOnly = ({ role }: PlanFacts['actor']): string => `Sessions of others are left out: your role is ${role}.`
 
 function plannedLines({ plan, services, names }: PlanFacts, colors: Colors): string[] {
   const plans = planByService({ plan, services })
