@@ -36,7 +36,7 @@ function fulfil(wish: Wish): Promise<{ readonly runs: number; readonly failures:
     case 'mutants':
       return huntAll(wish.names)
     case 'crashes':
-      return crashes(wish.seeds)
+      return crashes(wish)
   }
 }
 

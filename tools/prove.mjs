@@ -16,7 +16,7 @@ const PROOFS = {
   'failover-15s': [20, n => bench('failover', '--lease', '15', '--kills', n, '--freezes', '2', '--handovers', n)],
   replicas: [20, n => bench('replicas', '--kills', n)],
   chaos: [5, n => bench('chaos', '--rounds', n)],
-  crashes: [7, n => simulated('--crashes', n)],
+  crashes: [7, n => manyCrashes(n)],
   storms: [10_000, n => manyRuns(n)],
   days: [200, n => manyRuns(n, '--hours', '24', '--workers', '50')],
   crowds: [3, n => manyRuns(n, '--hours', '2', '--workers', '200')],
@@ -64,17 +64,27 @@ function simulated(...args) {
 }
 
 /** On every core its share of the seeds. */
-async function manyRuns(count, ...size) {
+function inShares(count, simulateShare) {
   const cores = Math.min(availableParallelism(), Number(count))
   const share = core => Math.floor((Number(count) * core) / cores)
-  const parts = await Promise.all(
-    Array.from({ length: cores }, (_, core) =>
-      simulated('--runs', share(core + 1) - share(core), '--from', share(core) + 1, ...size),
-    ),
+  return Promise.all(
+    Array.from({ length: cores }, (_, core) => simulateShare(share(core + 1) - share(core), share(core) + 1)),
   )
-  const whole = parts.reduce((sums, part) =>
+}
+
+function summed(parts) {
+  return parts.reduce((sums, part) =>
     Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum + part[name]])),
   )
+}
+
+async function manyCrashes(count) {
+  return summed(await inShares(count, (share, from) => simulated('--crashes', share, '--from', from)))
+}
+
+async function manyRuns(count, ...size) {
+  const parts = await inShares(count, (share, from) => simulated('--runs', share, '--from', from, ...size))
+  const whole = summed(parts)
   const folded = parts.reduce((fold, { fingerprint }) => fold ^ BigInt(`0x${fingerprint}`), 0n)
   return {
     ...whole,

@@ -12,8 +12,13 @@ interface Counted {
   run(run: () => Promise<unknown>): Promise<void>
 }
 
+interface Seeds {
+  readonly from: number
+  readonly count: number
+}
+
 /** A crash before and after every port call of every path. */
-export async function crashes(seeds: number): Promise<{ runs: number; failures: number }> {
+export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: number; failures: number }> {
   const terminal = openTerminal()
   const count = { runs: 0, failures: 0 }
   const counted: Counted = {
@@ -28,7 +33,7 @@ export async function crashes(seeds: number): Promise<{ runs: number; failures: 
       }
     },
   }
-  for (let seed = 1; seed <= seeds; seed += 1) {
+  for (let seed = from; seed < from + seeds; seed += 1) {
     for (const path of PATHS) {
       const names = await undisturbed(path, seed)
       for (const point of everyPoint(names)) await counted.run(() => crashRun(path, seed, point))

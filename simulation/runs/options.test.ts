@@ -25,7 +25,8 @@ describe('what is asked of the simulation', () => {
     [['--replay', 'a.json'], { what: 'replay', file: 'a.json' }],
     [['--mutants'], { what: 'mutants', names: [] }],
     [['--mutants', 'no fencing'], { what: 'mutants', names: ['no fencing'] }],
-    [['--crashes', '2'], { what: 'crashes', seeds: 2 }],
+    [['--crashes', '2'], { what: 'crashes', from: 1, count: 2 }],
+    [['--crashes', '2', '--from', '4'], { what: 'crashes', from: 4, count: 2 }],
   ])('%j is understood', (args, expected) => expect(wish(...args)).toEqual(expected))
 
   it.each([

@@ -6,7 +6,7 @@ export type Wish =
   | { readonly what: 'runs'; readonly from: number; readonly count: number; readonly size: RunSize }
   | { readonly what: 'replay'; readonly file: string }
   | { readonly what: 'mutants'; readonly names: readonly string[] }
-  | { readonly what: 'crashes'; readonly seeds: number }
+  | { readonly what: 'crashes'; readonly from: number; readonly count: number }
 
 /** Its message is for whoever typed the options. */
 export class UsageError extends Error {
@@ -18,15 +18,16 @@ export const USAGE = `usage: npm run sim -- one of
   --runs K [--from N] [--hours H] [--workers W]  many of them
   --replay FILE                                  a plan that a failing run has written
   --mutants [NAME ...]                           hunt every defect that was made on purpose, or these
-  --crashes N                                    a crash before and after every port call, for so many seeds
+  --crashes K [--from N]                         a crash before and after every port call, for so many seeds
 The last line of the output is the count as JSON.`
 
 const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
 const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
 
 const KINDS = ['seed', 'runs', 'replay', 'mutants', 'crashes'] as const
-/** Which of them a size, a first seed or names belong to. */
+/** Which of them a size belongs to, and which a first seed. */
 const SIZED: readonly string[] = ['seed', 'runs']
+const MANY: readonly string[] = ['runs', 'crashes']
 
 /** Reads the options, or says in one sentence what is wrong with them. `known`: the names of all mutants. */
 export function wishOf(args: readonly string[], known: readonly string[]): Wish {
@@ -37,7 +38,7 @@ export function wishOf(args: readonly string[], known: readonly string[]): Wish 
   if (kinds.length > 1) throw refused(`${withDashes(kinds)} can not be had together`)
   const misplaced = [
     ...(SIZED.includes(kind) ? [] : (['hours', 'workers'] as const)),
-    ...(kind === 'runs' ? [] : (['from'] as const)),
+    ...(MANY.includes(kind) ? [] : (['from'] as const)),
   ].find(name => values[name] !== undefined)
   if (misplaced !== undefined) throw refused(`--${misplaced} means nothing with --${kind}`)
   if (kind !== 'mutants' && positionals.length > 0)
@@ -46,18 +47,13 @@ export function wishOf(args: readonly string[], known: readonly string[]): Wish 
     case 'seed':
       return { what: 'runs', from: whole('seed', values.seed, 0), count: 1, size: sizeOf(values) }
     case 'runs':
-      return {
-        what: 'runs',
-        from: whole('from', values.from ?? '1', 0),
-        count: whole('runs', values.runs, 1),
-        size: sizeOf(values),
-      }
+      return { what: 'runs', from: firstOf(values), count: whole('runs', values.runs, 1), size: sizeOf(values) }
     case 'replay':
       return { what: 'replay', file: values.replay ?? '' }
     case 'mutants':
       return { what: 'mutants', names: knownOnly(positionals, known) }
     case 'crashes':
-      return { what: 'crashes', seeds: whole('crashes', values.crashes, 1) }
+      return { what: 'crashes', from: firstOf(values), count: whole('crashes', values.crashes, 1) }
   }
 }
 
@@ -101,6 +97,8 @@ function sizeOf({ hours, workers }: { readonly hours?: string; readonly workers?
     ...(workers === undefined ? {} : { workers: whole('workers', workers, 1) }),
   }
 }
+
+const firstOf = ({ from = '1' }: { readonly from?: string }): number => whole('from', from, 0)
 
 function whole(name: string, text = '', atLeast: number): number {
   const number = Number(text)
