@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from '@lcm/runtime/clock'
 import { seededRandom } from '@lcm/testkit/seeded-random'
-import { runningLcm } from './product/running-lcm.ts'
+import { type Left, runningLcm } from './product/running-lcm.ts'
 import type { Line } from './report/chart.ts'
 import { conclude, type Figure, told } from './report/figures.ts'
 import { type Fit, leastSquares } from './report/least-squares.ts'
@@ -34,12 +34,12 @@ const lcm = await runningLcm(19_447, {
 const people = peopleAt(lcm.client, seededRandom(13))
 const startMs = systemClock.monotonic()
 const vitals: Vitals[] = []
-/** Megabytes of heap that a collection of garbage leaves, by minute. */
-const left: [minute: number, heapMb: number][] = []
+/** What a collection of garbage leaves, by minute. */
+const left: (Left & { readonly minute: number })[] = []
 for (let n = 1; n * EVERY_MS <= minutes * 60_000; n += 1) {
   await systemClock.sleep(startMs + n * EVERY_MS - systemClock.monotonic())
   const minute = (systemClock.monotonic() - startMs) / 60_000
-  if (n % COLLECTED_EVERY === 0) left.push([minute, (await lcm.collectGarbage()) / 1e6])
+  if (n % COLLECTED_EVERY === 0) left.push({ minute, ...(await lcm.collectGarbage()) })
   vitals.push(vitalsFrom(await lcm.metrics(), minute))
 }
 await people.leave()
@@ -65,7 +65,9 @@ function growth(what: string, { slope, standardError }: Fit): Figure {
 }
 
 const resident = leastSquares(leastOfEachMinute(warm.map(({ minute, rssMb }) => [minute, rssMb])))
-const heap = leastSquares(left.filter(([minute]) => minute >= WARM_UP_MINUTES))
+const warmLeft = left.filter(({ minute }) => minute >= WARM_UP_MINUTES)
+const heap = leastSquares(warmLeft.map(({ minute, heapMb }) => [minute, heapMb]))
+const code = leastSquares(warmLeft.map(({ minute, codeMb }) => [minute, codeMb]))
 const atMost = (of: (each: Vitals) => number) => Math.max(...warm.map(of))
 const last = vitals.at(-1)
 const soaked = `${minutes} min of \`lcm up\` with ${lcm.workers.length} workers and people`
@@ -74,6 +76,10 @@ conclude({
   figures: [
     growth(`${soaked}: resident memory, the least of each minute, grows by`, resident),
     growth(`${soaked}: the heap that a collection of garbage leaves grows by`, heap),
+    told(
+      `${soaked}: of that what V8 compiles`,
+      `${rounded(code.slope * 60)} MB/h, ${rounded(left.at(-1)?.codeMb ?? 0)} MB at the end`,
+    ),
     told(`${soaked}: at the end`, `${last?.rssMb} MB resident, ${last?.heapMb} MB of heap, ${last?.handles} handles`),
     told(`${soaked}: longest block of the event loop`, `${rounded(atMost(({ loopMaxMs }) => loopMaxMs))} ms`),
     told(`${soaked}: what was done`, [...people.counts].map(([name, count]) => `${count} ${name}`).join(', ')),
@@ -89,7 +95,7 @@ conclude({
         line('heap', each => each.heapMb),
         {
           name: 'heap after a collection',
-          points: left.map(([minute, heapMb]) => [rounded(minute, 2), rounded(heapMb, 2)] as const),
+          points: left.map(({ minute, heapMb }) => [rounded(minute, 2), rounded(heapMb, 2)] as const),
         },
         guide('fits after the warm-up', resident),
         guide('', heap),

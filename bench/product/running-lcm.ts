@@ -14,11 +14,20 @@ const SPEED = '3600'
 /** A signal has it collect garbage and note what is left before there is any new; nothing else is different. */
 function collectingInto(file: string): readonly string[] {
   const code = `import { writeFileSync } from 'node:fs'
+    import { getHeapCodeStatistics } from 'node:v8'
     process.on('SIGUSR2', () => {
       globalThis.gc()
-      writeFileSync(${JSON.stringify(file)}, String(process.memoryUsage().heapUsed))
+      const heap = process.memoryUsage().heapUsed
+      const { code_and_metadata_size, bytecode_and_metadata_size } = getHeapCodeStatistics()
+      writeFileSync(${JSON.stringify(file)}, heap + ' ' + (code_and_metadata_size + bytecode_and_metadata_size))
     })`
   return ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(code)}`]
+}
+
+/** Megabytes of heap, and how many of them are what V8 compiled. */
+export interface Left {
+  readonly heapMb: number
+  readonly codeMb: number
 }
 
 export interface RunningLcm {
@@ -27,8 +36,8 @@ export interface RunningLcm {
   readonly simulator: string
   /** The fleet as it was when it was there. */
   readonly workers: readonly WorkerView[]
-  /** Has it collect its garbage, and answers how many bytes of heap are left. */
-  collectGarbage(): Promise<number>
+  /** Has it collect its garbage, and answers what is left. */
+  collectGarbage(): Promise<Left>
   /** Its own numbers, in Prometheus' text format. */
   metrics(): Promise<string>
   stop(): Promise<void>
@@ -72,11 +81,16 @@ export async function runningLcm(
     async collectGarbage() {
       rmSync(leftFile, { force: true })
       child.kill('SIGUSR2')
-      return until('heap that is left', async () => Number(readFileSync(leftFile, 'utf8')) || null)
+      return until('heap that is left', async () => leftIn(readFileSync(leftFile, 'utf8')))
     },
     metrics: async () => (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text(),
     stop: () => stopped(child),
   }
+}
+
+function leftIn(text: string): Left | null {
+  const [heap, code] = text.split(' ').map(Number)
+  return heap && code ? { heapMb: heap / 1e6, codeMb: code / 1e6 } : null
 }
 
 /** Looks again and again until something is there. */
