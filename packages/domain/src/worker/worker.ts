@@ -102,7 +102,6 @@ export const APPLIED_KEYS_MAX = 20
 /** What a person may call a worker: it fits on a line, and reads the same wherever it is shown. */
 export const NewWorkerName = z
   .string()
-  .min(1)
   .max(80)
   .regex(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
