@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { type PageRequest, pagesOf } from '@lcm/client/lists'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -21,16 +21,6 @@ export async function findWorker(client: Client, idOrName: string, signal: Abort
     isOver: worker => worker.status === 'TERMINATED',
     line: ({ id, status, aws_region }) => `${id}  ${status}  ${aws_region}`,
   })
-}
-
-/** Null when there is no such thing. */
-export async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
-  try {
-    return await reading
-  } catch (error) {
-    if (isProblem(error, 'not_found')) return null
-    throw error
-  }
 }
 
 async function byName(client: Client, name: string, signal: AbortSignal): Promise<Worker[]> {

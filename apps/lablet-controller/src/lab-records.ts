@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { isProblem, unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
 import type { BodyInput } from '@lcm/contract/routes'
@@ -17,27 +17,17 @@ export interface Writer {
 
 export type LabChanges = BodyInput<'reportLab'>['changes']
 
-/** Null for what there is no record of. */
-async function unlessUnknown<Answer>(call: Promise<Answer>): Promise<Answer | null> {
-  try {
-    return await call
-  } catch (error) {
-    if (isProblem(error, 'not_found')) return null
-    throw error
-  }
-}
-
 export const fetchWorker = (client: Client, id: string, signal: AbortSignal): Promise<Worker | null> =>
-  unlessUnknown(client.call('getWorker', { params: { id }, signal }))
+  unlessMissing(client.call('getWorker', { params: { id }, signal }))
 
 export const fetchSession = (client: Client, id: string, signal: AbortSignal) =>
-  unlessUnknown(client.call('getSession', { params: { id }, signal }))
+  unlessMissing(client.call('getSession', { params: { id }, signal }))
 
 export const fetchDefinition = (client: Client, id: string, signal: AbortSignal) =>
-  unlessUnknown(client.call('getDefinition', { params: { id }, signal }))
+  unlessMissing(client.call('getDefinition', { params: { id }, signal }))
 
 export const fetchLab = (client: Client, id: string, signal: AbortSignal): Promise<LabRecord | null> =>
-  unlessUnknown(client.call('getLab', { params: { id }, signal }))
+  unlessMissing(client.call('getLab', { params: { id }, signal }))
 
 /** All labs on record that are not removed, of one worker or session. */
 export async function labsOnRecord(

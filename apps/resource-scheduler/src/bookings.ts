@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
@@ -72,11 +72,5 @@ async function hostsOf(
 const allWorkers = async (client: Client, signal: AbortSignal): Promise<readonly Worker[]> =>
   (await readList(page => client.call('listWorkers', { query: page, signal }))).items
 
-async function workerById(client: Client, id: string, signal: AbortSignal): Promise<Worker | null> {
-  try {
-    return await client.call('getWorker', { params: { id }, signal })
-  } catch (error) {
-    if (isProblem(error, 'not_found')) return null
-    throw error
-  }
-}
+const workerById = (client: Client, id: string, signal: AbortSignal): Promise<Worker | null> =>
+  unlessMissing(client.call('getWorker', { params: { id }, signal }))

@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { unlessMissing } from '@lcm/client/api-error'
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
@@ -101,12 +101,8 @@ async function userDataOf(
   signal: AbortSignal,
 ): Promise<string | null> {
   const params = { name: worker.template_name }
-  try {
-    return (await client.call('getTemplateUserData', { params, query: { ref }, signal })).user_data
-  } catch (error) {
-    if (isProblem(error, 'not_found')) return null
-    throw error
-  }
+  const found = await unlessMissing(client.call('getTemplateUserData', { params, query: { ref }, signal }))
+  return found === null ? null : found.user_data
 }
 
 async function change(

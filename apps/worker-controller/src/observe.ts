@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
@@ -242,11 +242,5 @@ async function findImage(
   }
 }
 
-async function findTemplate(client: Client, name: string, signal: AbortSignal): Promise<WorkerTemplate | null> {
-  try {
-    return await client.call('getTemplate', { params: { name }, signal })
-  } catch (error) {
-    if (isProblem(error, 'not_found')) return null
-    throw error
-  }
-}
+const findTemplate = (client: Client, name: string, signal: AbortSignal): Promise<WorkerTemplate | null> =>
+  unlessMissing(client.call('getTemplate', { params: { name }, signal }))

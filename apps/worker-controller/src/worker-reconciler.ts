@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
@@ -75,14 +75,8 @@ export function workerReconciler(parts: WorkerReconcilerParts): Reconciliation {
 const listWorkers = (client: Client, signal: AbortSignal) =>
   pagesOf(page => client.call('listWorkers', { query: page, signal }))
 
-async function fetchWorker(client: Client, id: string, signal: AbortSignal): Promise<Worker | null> {
-  try {
-    return await client.call('getWorker', { params: { id }, signal })
-  } catch (error) {
-    if (isProblem(error, 'not_found')) return null
-    throw error
-  }
-}
+const fetchWorker = (client: Client, id: string, signal: AbortSignal): Promise<Worker | null> =>
+  unlessMissing(client.call('getWorker', { params: { id }, signal }))
 
 /** Observe, decide, then either announce, or perform and report. At most one write, and none when there is nothing to say. */
 async function reconcile(

@@ -18,3 +18,13 @@ export class UnreachableError extends Error {
 
 export const isProblem = (error: unknown, ...codes: readonly string[]): error is ApiError =>
   error instanceof ApiError && codes.includes(error.problem.code)
+
+/** Null when there is no such thing. */
+export async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading
+  } catch (error) {
+    if (isProblem(error, 'not_found')) return null
+    throw error
+  }
+}

@@ -5,6 +5,7 @@ import { actionWords } from '@lcm/domain/decision-words'
 import { PLAN_MAX } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import { formatDuration } from '../duration.ts'
+import { countOf } from '../lablets/definition-view.ts'
 import type { WorkerNames } from '../lablets/worker-names.ts'
 import type { Colors } from '../output.ts'
 import { isSilent, leaderOf, type Service } from '../services/service-view.ts'
@@ -87,7 +88,7 @@ const untitled = (column: Column<Item>): Column<Item> => ({ ...column, title: ''
 function countsOf(items: readonly Item[]): string {
   const waits = items.filter(({ action }) => action === 'wait').length
   const acts = items.length - waits
-  const doing = acts === 0 ? 'nothing to do' : `${acts} thing${acts === 1 ? '' : 's'} to do`
+  const doing = acts === 0 ? 'nothing to do' : `${countOf(acts, 'thing')} to do`
   return waits === 0 ? doing : `${doing}, ${waits} to wait for`
 }
 

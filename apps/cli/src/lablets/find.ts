@@ -1,10 +1,11 @@
+import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { type PageRequest, pagesOf } from '@lcm/client/lists'
 import { isGone, type LabRecord } from '@lcm/domain/lablet/lab-record'
 import { DefinitionName, type LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { compareVersions } from '@lcm/domain/session/placement'
-import { notThere, onlyOne, unlessMissing } from '../find.ts'
+import { notThere, onlyOne } from '../find.ts'
 import type { DefinitionSummary } from './definition-view.ts'
 
 /** Sessions have no names: people know them by what was printed when they were booked. */
