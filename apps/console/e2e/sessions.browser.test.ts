@@ -133,6 +133,16 @@ describe('sessions', () => {
     await rowOf(page, served).waitFor()
   })
 
+  it('that can not be read now are not called missing', async () => {
+    const { page } = await open({ at: '#/overview' })
+    await page.route('**/api/v1/lablet-sessions/ls-*', route => route.abort())
+    await page.goto(`${inject('product').url}/#/sessions/ls-0000000000000`)
+    await page.getByRole('heading', { name: "This session can't be read" }).waitFor()
+    await page.unrouteAll()
+    await button(page, 'Try again').click()
+    await page.getByRole('heading', { name: 'No such session' }).waitFor()
+  })
+
   it('of others are neither seen nor touched', async () => {
     const { page, secret } = await openAsUser(`#/sessions/${served}`)
     await page.getByRole('heading', { name: 'No such session' }).waitFor()

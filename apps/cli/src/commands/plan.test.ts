@@ -71,11 +71,14 @@ it('says that there is nothing to do only when everybody was asked', async () =>
 })
 
 it('tells whoever may not see the sessions of others that they are left out', async () => {
-  const { lcm, api, outLines } = planned()
+  const { lcm, api, out, outLines } = planned()
   api.plan.length = 0
   api.fleet.info = { ...api.fleet.info, actor: { id: 'token:2', name: 'bob', role: 'user' } }
+  const leftOut = 'sessions of others, because your role is user'
   expect(await lcm()).toBe(0)
-  expect(outLines()).toEqual(['Nothing to do.', '', 'Sessions of others are left out: your role is user.'])
+  expect(outLines()).toEqual(['Nothing to do.', '', `Left out: ${leftOut}.`])
+  await lcm('-o', 'json')
+  expect(JSON.parse(out().slice(out().indexOf('{'))).left_out).toBe(leftOut)
 })
 
 it('says when a plan is old, and still tells it', async () => {
@@ -91,6 +94,7 @@ it('is told to programs with what may be missing', async () => {
   await lcm('-o', 'json')
   const told = JSON.parse(out())
   expect(told.items).toHaveLength(2)
+  expect(told.left_out).toBeNull()
   expect(told.services).toEqual([
     { service: 'worker-controller', said_at: null, caveat: 'nobody runs it, so nobody plans' },
   ])

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { printDocument } from '../document-view.ts'
-import { planByService, planLines } from '../fleet/plan-view.ts'
+import { leftOutFor, planByService, planLines } from '../fleet/plan-view.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { readWorkerNames } from '../lablets/worker-names.ts'
 import type { Shell } from '../shell.ts'
@@ -29,7 +29,7 @@ async function showPlan(format: Format, { shell, output, connect }: Invocation):
   const summaries = planByService({ plan, services }).map(({ items: _, ...summary }) => summary)
   await printDocument(
     {
-      told: { ...plan, services: summaries },
+      told: { ...plan, services: summaries, left_out: leftOutFor(info.actor) },
       names: () => plan.items.map(({ resource }) => resource),
       lines: colors => planLines({ plan, services, names, actor: info.actor }, colors),
     },

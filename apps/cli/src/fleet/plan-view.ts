@@ -62,13 +62,15 @@ function caveatOf(service: Service, count: number, nowMs: number): string | null
   return count >= PLAN_MAX ? `only the ${PLAN_MAX} soonest are told` : null
 }
 
-/** A line for each thing, grouped by who would do it. */
-export const planLines = (facts: PlanFacts, colors: Colors): string[] => [
-  ...plannedLines(facts, colors),
-  ...(maySee({ ...facts.actor, service: null }, '') ? [] : ['', ownOnly(facts.actor)]),
-]
+/** What is planned and not told to this reader; null when they are told everything. */
+export const leftOutFor = (actor: PlanFacts['actor']): string | null =>
+  maySee({ ...actor, service: null }, '') ? null : `sessions of others, because your role is ${actor.role}`
 
-const ownOnly = ({ role }: PlanFacts['actor']): string => `Sessions of others are left out: your role is ${role}.`
+/** A line for each thing, grouped by who would do it. */
+export function planLines(facts: PlanFacts, colors: Colors): string[] {
+  const leftOut = leftOutFor(facts.actor)
+  return [...plannedLines(facts, colors), ...(leftOut === null ? [] : ['', `Left out: ${leftOut}.`])]
+}
 
 function plannedLines({ plan, services, names }: PlanFacts, colors: Colors): string[] {
   const plans = planByService({ plan, services })

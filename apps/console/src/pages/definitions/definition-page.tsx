@@ -1,6 +1,6 @@
 import { Fact } from '../../parts/fact.tsx'
 import { Moment } from '../../parts/moment.tsx'
-import { PageState } from '../../parts/page-states.tsx'
+import { NotFound } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useRead } from '../../parts/use-read.ts'
@@ -41,14 +41,11 @@ export function DefinitionPage({ id }: { id: string }) {
 }
 
 const NoSuchDefinition = ({ id }: { id: string }) => (
-  <PageState icon="search" title="No such definition">
+  <NotFound title="No such definition" list="definitions">
     <p>
       No definition has the id or the name <code>{id}</code>. It may have been deleted.
     </p>
-    <a class="button primary" href="#/definitions">
-      All definitions
-    </a>
-  </PageState>
+  </NotFound>
 )
 
 const Head = ({ definition }: { definition: Definition }) => (

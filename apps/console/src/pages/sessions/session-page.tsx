@@ -1,7 +1,7 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { Age } from '../../parts/age.tsx'
 import { ConditionsCard } from '../../parts/conditions-card.tsx'
-import { PageState } from '../../parts/page-states.tsx'
+import { NotFound, PageState } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { WhyPanel } from '../../parts/why-panel.tsx'
 import { useConsole } from '../../parts/wiring.ts'
@@ -18,8 +18,9 @@ import { StepsCard } from './steps-card.tsx'
 import { useSession } from './use-sessions.ts'
 
 export function SessionPage({ id }: { id: string }) {
-  const { session, error, again } = useSession(id)
-  if (session === null) return error === null ? <Reading /> : <NoSuchSession id={id} error={error} onRetry={again} />
+  const { session, isMissing, error, again } = useSession(id)
+  if (isMissing) return <NoSuchSession id={id} />
+  if (session === null) return error === null ? <Reading /> : <Unread id={id} error={error} onRetry={again} />
   return (
     <section class="page session">
       <SessionHead session={session} />
@@ -56,28 +57,31 @@ const Reading = () => (
   </section>
 )
 
-function NoSuchSession({ id, error, onRetry }: { id: string; error: string; onRetry: () => void }) {
-  const seesAll = seesSessionsOfOthers(useConsole().state.info.value)
+function NoSuchSession({ id }: { id: string }) {
+  const isShownAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const maybe = isShownAll ? 'was over and is forgotten' : 'is not yours'
   return (
-    <PageState icon="search" title="No such session">
+    <NotFound title="No such session" list="sessions">
       <p>
-        Session <code>{id}</code> can't be shown: {error}.
+        There is no session <code>{id}</code>, or it {maybe}.
       </p>
       <p class="muted">
-        {seesAll ? 'Sessions that are over are forgotten after a while' : "Others' sessions are not shown to you"}. One
-        that is not over is found by its id, or by the name of its definition if it is the only one.
+        One that is not over is found by its id, or by the name of its definition if it is the only one.
       </p>
-      <span class="actions">
-        <a class="button primary" href={pageHash('sessions')}>
-          All sessions
-        </a>
-        <button type="button" class="button" onClick={onRetry}>
-          Try again
-        </button>
-      </span>
-    </PageState>
+    </NotFound>
   )
 }
+
+const Unread = ({ id, error, onRetry }: { id: string; error: string; onRetry: () => void }) => (
+  <PageState icon="offline" title="This session can't be read">
+    <p>
+      Session <code>{id}</code> can't be shown: {error}.
+    </p>
+    <button type="button" class="button primary" onClick={onRetry}>
+      Try again
+    </button>
+  </PageState>
+)
 
 function SessionHead({ session }: { session: LabletSession }) {
   const { state } = useConsole()

@@ -1,3 +1,4 @@
+import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { type PageRequest, readList } from '@lcm/client/lists'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
@@ -33,16 +34,20 @@ export function useSessions(): Sessions {
   return { all: [...live.values(), ...over], isWhole: finished.value !== null, ...finished }
 }
 
-/** One session, wherever it is known; null while it is read, or with the reason why it can't be. */
+/** One session, wherever it is known; null while it is read, with the reason why it can't be, and where there is none. */
 export function useSession(id: string) {
   const { state } = useConsole()
   const live = state.live.session.get(id)
   // Untracked, or one that is over would be read again with every event about any other.
   const isHeld = () => untracked(() => state.live.session.get(id)) !== undefined
-  const read = useRead(`session ${id}`, (client, signal) =>
-    isHeld() ? nothingToRead() : client.call('getSession', { params: { id }, signal }),
+  const read = useRead(`session ${id}`, async (client, signal) =>
+    isHeld() ? null : { found: await unlessMissing(client.call('getSession', { params: { id }, signal })) },
   )
-  return { session: live ?? read.value ?? null, error: live === undefined ? read.error : null, again: read.again }
+  const session = live ?? read.value?.found ?? null
+  return {
+    session,
+    isMissing: session === null && read.value !== null,
+    error: session === null ? read.error : null,
+    again: read.again,
+  }
 }
-
-const nothingToRead = async (): Promise<LabletSession | null> => null
