@@ -149,11 +149,11 @@ describe('a licence', () => {
     return worker
   }
 
-  it('is asked for without a write, since CML only begins then', async () => {
+  it('is asked for, and that CML has taken it is on record: it only begins then', async () => {
     const worker = await booted({ license: REGISTERING })
     fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
     expect(await carryOut(worker, REGISTER)).toMatchObject({ status: 'REQUEUE', afterMs: 5_000 })
-    expect(writes()).toEqual([])
+    expect(writes()).toMatchObject([{ body: { changes: { license: { unsettled: 'register' } } } }])
   })
 
   it('that can never be had fails the operation, in words', async () => {

@@ -25,6 +25,7 @@ const written = (worker: Worker, { action }: Decision): Worker =>
 describe('registering', () => {
   const asked = withLicense({ product: 'CML_Enterprise', pending_operation: 'register' })
   const begun = withLicense({ ...asked.license, status: 'REGISTERING', operation_started_at: STARTED })
+  const taken = withLicense({ ...begun.license, unsettled: 'register' })
 
   it('is announced, then asked for, then waited for', () => {
     expect(decide(asked, says('NOT_REGISTERED')).action).toMatchObject({
@@ -33,8 +34,8 @@ describe('registering', () => {
     })
     expect(decide(begun, says('NOT_REGISTERED')).action.kind).toBe('register_license')
     expect(decide(begun, says('IN_PROGRESS')).action).toEqual({ kind: 'wait', afterMs: 5_000 })
-    expect(decide(begun, says('COMPLETED')).action.kind).toBe('wait')
-    expect(decide(begun, LICENSED).action).toMatchObject({
+    expect(decide(taken, says('COMPLETED')).action.kind).toBe('wait')
+    expect(decide(taken, LICENSED).action).toMatchObject({
       changes: { license: { status: 'REGISTERED', pending_operation: null, operation_started_at: null, udi: 'udi-1' } },
     })
   })
@@ -56,11 +57,25 @@ describe('registering', () => {
     expect(decide(asked, LICENSED).action).toMatchObject({ changes: { license: { status: 'REGISTERED' } } })
     const other = says('COMPLETED', 'IN_COMPLIANCE', { product: 'CML_Personal' })
     expect(decide(asked, other).action).toMatchObject({ changes: { license: { status: 'REGISTERING' } } })
+    expect(decide(begun, other).action.kind).toBe('register_license')
+    expect(decide(begun, says('COMPLETED', 'IN_COMPLIANCE', { product: null })).action).toMatchObject({
+      changes: { license: { status: 'REGISTERED' } },
+    })
+  })
+
+  it('is asked for whatever came of an earlier one', () => {
+    expect(decide(begun, says('FAILED', 'EVAL')).action.kind).toBe('register_license')
+    expect(decide(begun, says('COMPLETED', 'OUT_OF_COMPLIANCE')).action.kind).toBe('register_license')
+  })
+
+  it('keeps a licence in mind that CML may hold after all', () => {
+    const late = decide(begun, says('COMPLETED', 'OUT_OF_COMPLIANCE'), 131_000)
+    expect(late.action).toMatchObject({ changes: { license: { status: 'FAILED', unsettled: 'register' } } })
   })
 
   it('fails with the words of CML', () => {
     const refused = says('FAILED', 'EVAL', { failure: 'the token is not valid' })
-    expect(decide(begun, refused).action).toMatchObject({
+    expect(decide(taken, refused).action).toMatchObject({
       changes: { license: { status: 'FAILED', last_error: 'the token is not valid', pending_operation: null } },
     })
   })
@@ -202,7 +217,9 @@ describe('what CML made of a request', () => {
     judgeLicense(worker, outcome, { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }).action
 
   it('ends an operation only when it is definite', () => {
-    expect(judge({ kind: 'taken' }).kind).toBe('wait')
+    expect(judge({ kind: 'taken' })).toMatchObject({ changes: { license: { unsettled: 'register' } } })
+    const again = withLicense({ pending_operation: 'register', unsettled: 'register' })
+    expect(judge({ kind: 'taken' }, again).kind).toBe('wait')
     expect(judge({ kind: 'refused', errorClass: 'invalid', message: 'bad token' })).toMatchObject({
       changes: { license: { status: 'FAILED', last_error: 'bad token', pending_operation: null } },
     })

@@ -68,25 +68,38 @@ export const identityIn = ({ udi, hostname }: SeenLicense): Partial<Pick<License
 function decideRegister(seen: Seen, sight: SeenLicense): Decision {
   const { worker, policy, nowMs } = seen
   const { license } = worker
-  if (isLicensed(sight) && (license.operation_started_at !== null || isSameProduct(license, sight))) {
+  if (isLicensed(sight) && isSameProduct(license, sight)) {
     return over({ status: 'REGISTERED', last_error: null }, sight, 'CML is registered and in compliance')
   }
   if (license.operation_started_at === null) return begun('REGISTERING', sight, nowMs)
-  if (sight.registration === 'FAILED')
+  // Before CML has taken what is asked for now, its failure is that of an earlier request.
+  const isTaken = license.unsettled === 'register'
+  if (isTaken && sight.registration === 'FAILED')
     return over({ status: 'FAILED', last_error: failureOf(sight) }, sight, `CML refused: ${failureOf(sight)}`)
-  const lateMs = toMs(license.operation_started_at) + policy.licenseMsMax - nowMs
-  if (isUnregistered(sight)) {
-    if (lateMs > 0) return perform({ kind: 'register_license' }, 'CML is not registered yet')
-    return over({ status: 'FAILED', last_error: 'CML never began to register' }, sight, 'CML never began to register')
+  const isLate = toMs(license.operation_started_at) + policy.licenseMsMax <= nowMs
+  if (!isLate) {
+    const because = `CML says ${stateOf(sight)}`
+    return isStillToBeAsked(license, sight) ? perform({ kind: 'register_license' }, because) : wait(POLL_MS, because)
   }
-  if (lateMs > 0) return wait(POLL_MS, `CML says ${sight.registration}, ${sight.authorization}`)
-  const late = `still ${sight.registration}, ${sight.authorization} after ${policy.licenseMsMax / 1000} s`
+  if (holdsNothing(sight))
+    return over({ status: 'FAILED', last_error: 'CML never began to register' }, sight, 'CML never began to register')
+  const late = `still ${stateOf(sight)} after ${policy.licenseMsMax / 1000} s`
   const error = sight.failure === null ? late : `${late}: ${sight.failure}`
   return over({ status: 'FAILED', last_error: error, unsettled: 'register' }, sight, error)
 }
 
+const stateOf = ({ registration, authorization }: SeenLicense): string => `${registration}, ${authorization}`
+
+/** CML refuses while it is about it. What it has taken it may have forgotten, or only the product that goes with it. */
+function isStillToBeAsked(license: License, sight: SeenLicense): boolean {
+  const isBusy = !holdsNothing(sight) && sight.registration !== 'COMPLETED'
+  if (isBusy) return false
+  return license.unsettled !== 'register' || isUnregistered(sight) || !isSameProduct(license, sight)
+}
+
+/** Whoever does not say which product it has may have the one that is wanted. */
 const isSameProduct = (license: License, sight: SeenLicense): boolean =>
-  license.product === null || license.product === sight.product
+  license.product === null || sight.product === null || license.product === sight.product
 const failureOf = (sight: SeenLicense): string => sight.failure ?? 'CML gave no reason'
 
 function decideDeregister({ worker, nowMs }: Seen, sight: SeenLicense): Decision {
@@ -141,7 +154,8 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judgin
   const pending_operation = worker.status === 'STOPPING' ? 'register' : null
   switch (outcome.kind) {
     case 'taken':
-      return wait(POLL_MS, 'CML has taken the registration')
+      if (worker.license.unsettled === 'register') return wait(POLL_MS, 'CML has taken the registration again')
+      return write({ license: { unsettled: 'register' } }, POLL_MS, 'CML has taken the registration')
     case 'returned':
       // Believed before a machine goes only when a later look confirms it: nothing can be given back after that.
       if (worker.status === 'TERMINATING') {
@@ -228,7 +242,8 @@ export function leakInDoubt({ status, license }: Worker): Decision {
 
 /** What is known of the licence of a machine that died, for whoever looks for it at the Smart Account. */
 export function lossWords({ license }: Worker): string {
-  if (license.unsettled === 'register') return 'it may hold a licence: CML was still registering when that was given up'
+  if (license.unsettled === 'register')
+    return 'it may hold a licence: CML was registering, and nobody saw the end of it'
   if (license.unsettled === 'deregister' || license.status === 'DEREGISTERING')
     return 'nobody has confirmed that its licence was given back'
   return 'its licence was never given back'

@@ -118,9 +118,7 @@ describe('a licence is never lost in silence', () => {
       decide(condemned({ license: { ...NO_LICENSE, ...license } }), seeing(machine('terminated'))).because
     expect(words(REGISTERED)).toMatch(/and its licence was never given back$/)
     expect(words(ASKED)).toMatch(/nobody has confirmed that its licence was given back$/)
-    expect(words({ status: 'FAILED', unsettled: 'register' })).toMatch(
-      /it may hold a licence: CML was still registering/,
-    )
+    expect(words({ status: 'FAILED', unsettled: 'register' })).toMatch(/it may hold a licence: CML was registering/)
   })
 
   it('is looked for after one more boot when a registration was given up, and is none once CML says so', () => {
