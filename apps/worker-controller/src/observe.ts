@@ -8,6 +8,7 @@ import type { Machines } from '@lcm/cloud/gathered'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type CmlAddress, endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { holdsLicense } from '@lcm/domain/worker/license-operation'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
 import type { CmlSight, Ec2Sight, LaunchInputs, Observation, WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -109,14 +110,13 @@ interface Parts extends ObserveParts {
   readonly scarce: ScarceOffers
 }
 
-/** While it comes up, when it went silent, when its certificate is to be pinned anew, or when somebody wants a fresh look. */
+/** While it comes up, when it went silent, when its certificate is to be pinned, or when somebody wants a fresh look. */
 const awaitsCml = (worker: Worker, memory: Sightings): boolean =>
   worker.status === 'STARTING' ||
   (worker.status === 'RUNNING' &&
-    (worker.service_status !== 'AVAILABLE' ||
-      worker.cml.certificate_sha256 === null ||
-      worker.refresh_requested_at !== null ||
-      memory.isSilent(worker.id)))
+    (worker.service_status !== 'AVAILABLE' || worker.refresh_requested_at !== null || memory.isSilent(worker.id))) ||
+  (worker.cml.certificate_sha256 === null &&
+    (worker.status === 'RUNNING' || (worker.status === 'TERMINATING' && holdsLicense(worker))))
 
 /** A failed worker without a machine is tried again when its template has changed. */
 const needsLaunch = (worker: Worker): boolean =>

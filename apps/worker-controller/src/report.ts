@@ -94,8 +94,9 @@ function count(counters: Counters, before: Worker, after: Worker, { action }: De
     counters.add('started')
   if (before.license.status === after.license.status) return
   if (after.license.status === 'REGISTERED') counters.add('license_registered')
-  // One that leaked was given up, not given back.
-  if (after.license.status === 'UNREGISTERED' && action.kind !== 'record_leak') counters.add('license_deregistered')
+  // One that leaked was given up, not given back; and whoever was never seen with one gave none back.
+  const isGivenBack = before.license.status !== 'UNKNOWN' && action.kind !== 'record_leak'
+  if (after.license.status === 'UNREGISTERED' && isGivenBack) counters.add('license_deregistered')
 }
 
 /** The decision as the journal keeps it, with what it was based on. */

@@ -3,6 +3,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
 import { closeCost } from '@lcm/domain/worker/cost'
 import { blankWorker } from '@lcm/domain/worker/new-worker'
+import { UNSEEN_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../api.ts'
 import { newWorkerId, usableRegion } from './create-worker.ts'
@@ -44,6 +45,7 @@ function imported(api: Api, { body, actor, fence }: ImportRequest): Worker {
     desired_reason: 'found in the cloud',
     state_history: [{ from: null, to: status, at: now, because: 'found in the cloud' }],
     cml: { ...blank.cml, version: cml_version },
+    license: UNSEEN_LICENSE,
     fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
   }
   // A machine that runs costs money from the moment it is known.

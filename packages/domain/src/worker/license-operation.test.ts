@@ -212,6 +212,29 @@ describe('a registration that was given up while CML was still at it', () => {
   })
 })
 
+describe('a licence that nobody here has looked at yet', () => {
+  const unseen = withLicense({ status: 'UNKNOWN' })
+
+  it('may be there', () => {
+    expect(holdsLicense(unseen)).toBe(true)
+    expect(decide(unseen, LICENSED).action).toMatchObject({ changes: { license: { status: 'REGISTERED' } } })
+    for (const none of ['NOT_REGISTERED', 'FAILED'])
+      expect(decide(unseen, says(none)).action).toMatchObject({ changes: { license: { status: 'UNREGISTERED' } } })
+    expect(decide(unseen, says('COMPLETED', 'OUT_OF_COMPLIANCE')).action).not.toMatchObject({
+      changes: { license: { status: 'UNREGISTERED' } },
+    })
+  })
+
+  it('is not asked for after a stop when there was none', () => {
+    const stopping = withLicense({ status: 'UNKNOWN' }, { status: 'STOPPING', desired_status: 'STOPPED' })
+    const release = { ...WORKER_POLICY, licenseOnStop: 'release' } as const
+    const changes = { license: { status: 'UNREGISTERED' } }
+    expect(decide(stopping, says('NOT_REGISTERED'), 1_000, release).action).toMatchObject({ changes })
+    const after = written(stopping, decide(stopping, says('NOT_REGISTERED'), 1_000, release))
+    expect(after.license.pending_operation).toBeNull()
+  })
+})
+
 describe('what CML made of a request', () => {
   const judge = (outcome: LicenseOutcome, worker = withLicense({ pending_operation: 'register' })) =>
     judgeLicense(worker, outcome, { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }).action

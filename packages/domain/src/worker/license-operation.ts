@@ -14,10 +14,7 @@ const POLL_MS = 5_000
 
 /** Whether the Smart Account may count a licence for this worker. When in doubt, yes: a licence is never lost by assuming. */
 export const holdsLicense = ({ license }: Worker): boolean =>
-  license.unsettled !== null ||
-  license.status === 'REGISTERED' ||
-  license.status === 'REGISTERING' ||
-  license.status === 'DEREGISTERING'
+  license.unsettled !== null || !['UNREGISTERED', 'FAILED'].includes(license.status)
 
 /** The next step of the operation that was asked for, or null when there is none, or nothing to say. */
 export function decideLicense(seen: Seen): Decision | null {
@@ -48,7 +45,8 @@ export const isReturnInDoubt = ({ worker, isReturnHeard }: Seen, sight: SeenLice
 /** What somebody did behind our back, and the identity by which the Smart Account knows this server. */
 function noticedChanges(worker: Worker, sight: SeenLicense): WorkerChanges | null {
   const { license } = worker
-  const status = isLicensed(sight) ? 'REGISTERED' : isUnregistered(sight) ? 'UNREGISTERED' : license.status
+  const hasNone = isUnregistered(sight) || (license.status === 'UNKNOWN' && holdsNothing(sight))
+  const status = isLicensed(sight) ? 'REGISTERED' : hasNone ? 'UNREGISTERED' : license.status
   const known = identityIn(sight)
   const isKnown = Object.entries(known).every(([name, value]) => license[name as keyof typeof known] === value)
   // A failure stays on show until somebody tries again.
@@ -214,6 +212,8 @@ export function decideRelease(seen: Seen): Decision | null {
   if (sight === null || sight.kind === 'unknown') return wait(POLL_MS, sight?.because ?? 'CML has no address')
   if (!holdsNothing(sight)) return giveBack(worker, sight, 'its licence is released before it stops')
   if (isReturnInDoubt(seen, sight)) return leakInDoubt(worker)
+  if (worker.license.status === 'UNKNOWN')
+    return announce({ license: { status: 'UNREGISTERED' } }, `CML says ${sight.registration}`)
   if (worker.license.unsettled === 'register')
     return announce({ license: { unsettled: null } }, `CML says ${sight.registration}`)
   const license = { status: 'UNREGISTERED', pending_operation: 'register', unsettled: null } as const
@@ -242,6 +242,7 @@ export function leakInDoubt({ status, license }: Worker): Decision {
 
 /** What is known of the licence of a machine that died, for whoever looks for it at the Smart Account. */
 export function lossWords({ license }: Worker): string {
+  if (license.status === 'UNKNOWN') return 'nobody here ever saw whether it holds a licence'
   if (license.unsettled === 'register')
     return 'it may hold a licence: CML was registering, and nobody saw the end of it'
   if (license.unsettled === 'deregister' || license.status === 'DEREGISTERING')

@@ -67,6 +67,9 @@ export const NO_LICENSE: License = {
   last_error: null,
 }
 
+/** Of a server that somebody else set up and nobody here has looked into yet. */
+export const UNSEEN_LICENSE: License = { ...NO_LICENSE, status: 'UNKNOWN' }
+
 export const Cml = z.object({
   version: z.string().nullable(),
   /** What it last said of itself; null while nobody could ask. */

@@ -84,7 +84,7 @@ function decideReturn(seen: Seen): Decision {
       return perform({ kind: 'start' }, 'it must boot once more to give its licence back')
     case 'running':
       if (license === null) return waiting('CML has no address yet')
-      if (license.kind === 'unknown') return waiting(license.because)
+      if (license.kind === 'unknown') return decideFirstSight(seen) ?? waiting(license.because)
       if (isReturnInDoubt(seen, license)) return leakInDoubt(worker)
       if (holdsNothing(license)) {
         const ended = { status: 'UNREGISTERED', pending_operation: null, unsettled: null } as const
@@ -94,6 +94,13 @@ function decideReturn(seen: Seen): Decision {
     default:
       return waiting(`EC2 says ${instance.state}`)
   }
+}
+
+/** Of a server that nobody here has spoken to yet, such as one that was found stopped: it is asked only once it is known. */
+function decideFirstSight({ worker, cml }: Seen): Decision | null {
+  const certificate_sha256 = cml?.certificate_sha256 ?? null
+  if (worker.cml.certificate_sha256 !== null || certificate_sha256 === null) return null
+  return announce({ cml: { certificate_sha256 } }, 'its CML answers for the first time')
 }
 
 /** Repeating a termination does no harm, and one that was lost on its way is made up for. */

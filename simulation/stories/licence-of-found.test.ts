@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { aStory } from '../a-story.ts'
+import { MINUTE_MS } from '../passing.ts'
+
+/** A machine that somebody runs and licenses by hand before LCM finds it, which is when it is two minutes old. */
+async function licensedByHand(seed: number) {
+  const story = await aStory(seed)
+  const machine = story.hand.plant({ 'cml-managed': 'true' })
+  await story.world.runFor(1.5 * MINUTE_MS)
+  story.hand.register(machine)
+  await story.world.runFor(0.4 * MINUTE_MS)
+  return { ...story, machine }
+}
+
+type Found = Awaited<ReturnType<typeof licensedByHand>>
+
+async function found({ world }: Found): Promise<string> {
+  await world.untilTrue('found', () => world.workers().length === 1, 15 * MINUTE_MS)
+  expect(world.workers()[0]?.license).toMatchObject({ status: 'UNKNOWN', udi: null })
+  return world.workers()[0]?.id ?? ''
+}
+
+async function terminated({ world, ask }: Found, id: string): Promise<void> {
+  await ask.terminate(id)
+  await world.until(id, 'TERMINATED', 200 * MINUTE_MS)
+}
+
+it('the licence of a machine that was found stopped is given back before it goes', async () => {
+  const story = await licensedByHand(911)
+  story.hand.stop(story.machine)
+  await terminated(story, await found(story))
+  expect(story.hand.seats()).toEqual([])
+  expect(await story.ask.leaks()).toEqual([])
+})
+
+it('the licence of a found machine whose CML does not answer is waited for, and then on record', async () => {
+  const story = await licensedByHand(912)
+  story.world.ways.isCmlCut = true
+  await terminated(story, await found(story))
+  expect(story.hand.seats()).toHaveLength(1)
+  expect(await story.ask.leaks()).toHaveLength(1)
+})
