@@ -1,4 +1,4 @@
-import { anInstance, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../instant.ts'
 import type { Instance } from '../worker/instance.ts'
@@ -44,6 +44,9 @@ describe('a machine of ours', () => {
 
   it('wakes the worker that does not know it yet, and is never imported as a second one', () => {
     expect(judge(ours, [aWorker()])).toMatchObject({ kind: 'wake', workerId: 'w-1' })
+    expect(judge(ours, [aWorker({ desired_status: 'STOPPED', launch: anAttempt({ state: 'open' }) })]).kind).toBe(
+      'wake',
+    )
     expect(judge(ours, [aWorker({ ec2_instance_id: 'i-1' })]).kind).toBe('ignore')
   })
 
@@ -52,6 +55,8 @@ describe('a machine of ours', () => {
     ['a record that is over', [aWorker({ status: 'TERMINATED' })]],
     ['a record that is over and names it', [aWorker({ id: 'w-2', status: 'TERMINATED', ec2_instance_id: 'i-1' })]],
     ['a record with another machine', [aWorker({ ec2_instance_id: 'i-2' })]],
+    ['a record that waits to be started', [aWorker({ desired_status: 'STOPPED' })]],
+    ['a record that failed before it had a machine', [aWorker({ status: 'FAILED' })]],
   ])('is an orphan with %s', (_, workers) => {
     expect(judge(ours, workers).kind).toBe('orphan')
   })

@@ -69,8 +69,13 @@ function judgeOurs(instance: Instance, known: KnownWorkers, recorded: Worker | u
   if (worker.status === 'TERMINATED')
     return orphan(`${worker.name} is TERMINATED, and its machine is ${instance.state}`)
   if (worker.ec2_instance_id !== null) return orphan(`${worker.name} has another machine, ${worker.ec2_instance_id}`)
+  if (!looksForMachine(worker)) return orphan(`${worker.name} is ${worker.status} and does not look for a machine`)
   return { kind: 'wake', instance, workerId: worker.id }
 }
+
+/** Whether it asks EC2 for a machine that carries its name, now or before its next launch; others would never adopt one. */
+const looksForMachine = ({ status, desired_status, launch }: Worker): boolean =>
+  launch?.state === 'open' || (status === 'PENDING' && desired_status === 'RUNNING')
 
 /** As a new record begins: what is, and wanted so. */
 export function statusOfImport(instance: Instance): 'PROVISIONING' | 'STARTING' | 'STOPPED' {

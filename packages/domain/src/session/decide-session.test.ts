@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { withBoot } from '../worker/boot.ts'
-import { ServiceStatus, WORKER_STATUSES, type Worker } from '../worker/worker.ts'
+import { CONDITION, ServiceStatus, WORKER_STATUSES, type Worker } from '../worker/worker.ts'
 import {
   canServeLabs,
   decideSession,
@@ -361,6 +361,12 @@ describe('a worker', () => {
       conditions: withBoot(withBoot([], 6, START - 60 * MINUTE), 2, START - minutes * MINUTE),
     })
 
+  const unstarted = aWorker({
+    status: 'STARTING',
+    entered_status_at: toInstant(START - 60 * MINUTE),
+    conditions: [{ type: CONDITION.blocked, status: true, reason: 'NoCapacity', message: '', since }],
+  })
+
   it.each<[string, Worker | null, number, string | null]>([
     ['that is not on record', null, 0, 'its worker is gone'],
     ['TERMINATED', aWorker({ status: 'TERMINATED', entered_status_at: since }), 0, 'metal-1 is TERMINATED'],
@@ -384,6 +390,8 @@ describe('a worker', () => {
       'metal-1 has been UNKNOWN for 10 min',
     ],
     ['that starts for long', aWorker({ status: 'STARTING', entered_status_at: since }), 60, null],
+    ['that EC2 has no room to start since a moment', unstarted, 9, null],
+    ['that EC2 has no room to start', unstarted, 10, 'EC2 has had no room to start metal-1 for 10 min'],
     ['that serves', worker, 600, null],
     ['whose CML went silent a moment ago', silent(9), 0, null],
     ['whose CML went silent', silent(10), 0, 'metal-1 runs, but its CML has not been ready for 10 min'],

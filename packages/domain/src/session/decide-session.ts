@@ -1,6 +1,6 @@
 import { type Instant, toMs } from '../instant.ts'
 import type { BootCondition } from '../worker/boot.ts'
-import type { Worker } from '../worker/worker.ts'
+import { CONDITION, type Worker } from '../worker/worker.ts'
 import type { LabletSession, Pipeline, SessionStatus } from './lablet-session.ts'
 import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
 
@@ -84,9 +84,14 @@ export function workerLost(worker: Worker | null, nowMs: number): string | null 
   if (worker.status === 'TERMINATED') return `${worker.name} is TERMINATED`
   if (lostInMs(worker, nowMs) > 0) return null
   const minutes = WORKER_LOST_MS / MINUTE_MS
-  return worker.status === 'RUNNING'
-    ? `${worker.name} runs, but its CML has not been ready for ${minutes} min`
-    : `${worker.name} has been ${worker.status} for ${minutes} min`
+  switch (worker.status) {
+    case 'RUNNING':
+      return `${worker.name} runs, but its CML has not been ready for ${minutes} min`
+    case 'STARTING':
+      return `EC2 has had no room to start ${worker.name} for ${minutes} min`
+    default:
+      return `${worker.name} has been ${worker.status} for ${minutes} min`
+  }
 }
 
 /** How long until a worker that is away is lost; for ever when it is not away. */
@@ -103,10 +108,16 @@ function awaySince(worker: Worker): Instant | null {
       return worker.entered_status_at
     case 'RUNNING':
       return worker.service_status === 'AVAILABLE' ? null : silentSince(worker)
+    case 'STARTING':
+      return blockedSinceOf(worker)
     default:
       return null
   }
 }
+
+/** Since when its cloud has no room for it, or something is missing for its launch; null when nothing holds it up. */
+export const blockedSinceOf = ({ conditions }: Worker): Instant | null =>
+  conditions.find(({ type, status }) => type === CONDITION.blocked && status)?.since ?? null
 
 const silentSince = ({ conditions }: Worker): Instant | null =>
   conditions.find(({ type, status }) => type === CML_READY && !status)?.since ?? null

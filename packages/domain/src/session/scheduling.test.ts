@@ -6,7 +6,7 @@ import { toInstant, toMs } from '../instant.ts'
 import type { LabletDefinition } from '../lablet/lablet-definition.ts'
 import type { LabNeeds } from '../lablet/topology.ts'
 import { workerOfTemplate } from '../worker/new-worker.ts'
-import type { Worker } from '../worker/worker.ts'
+import { CONDITION, type Worker } from '../worker/worker.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { withoutReservation, withReservation } from './placement.ts'
 import { isDue, type SchedulingInput, type SchedulingStep, schedule } from './scheduling.ts'
@@ -182,6 +182,7 @@ describe('placing', () => {
 })
 
 describe('without room', () => {
+  const NO_ROOM = { type: CONDITION.blocked, status: true, reason: 'NoCapacity', message: '', since: at(-10) }
   const full = holding(machine('full', 10), booked('x', 10, slot(-60, 600)))
   const coming = machine('coming', 10, { status: 'STARTING', service_status: 'UNAVAILABLE' })
   const asleep = machine('asleep', 10, {
@@ -234,6 +235,17 @@ describe('without room', () => {
     expect(reasonsOf(schedule({ ...asked, workers: [leaving] }))).toEqual([
       ['a', expect.stringMatching(/^no template/)],
     ])
+  })
+
+  it.each<[string, Partial<Worker>]>([
+    ['that EC2 has had no room for', { status: 'PENDING', service_status: 'UNAVAILABLE', conditions: [NO_ROOM] }],
+    ['whose licence was refused', { license: { ...aServingWorker().license, status: 'FAILED' } }],
+  ])('wakes one that a policy stopped before it waits for one %s', (_, more) => {
+    const many = booked('a', 5, { needs: { ...gb(5), node_count: 10 } })
+    const steps = schedule(world({ sessions: [many], workers: [machine('stuck', 10, more), asleep] }))
+    expect(ofKind(steps, 'resume')).toMatchObject([{ worker_id: 'asleep', session_ids: ['a'] }])
+    const alone = schedule(world({ sessions: [many], workers: [machine('stuck', 10, more)] }))
+    expect(reasonsOf(alone)).toEqual([['a', expect.stringMatching(/^waits for stuck/)]])
   })
 
   it('counts what it gave away in this cycle on one that waits for its licence', () => {

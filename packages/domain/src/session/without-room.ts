@@ -1,7 +1,7 @@
 import { toMs } from '../instant.ts'
 import type { Worker } from '../worker/worker.ts'
 import { bootLeadMs } from './boot-lead.ts'
-import { WORKER_LOST_MS, workerLost } from './decide-session.ts'
+import { blockedSinceOf, WORKER_LOST_MS, workerLost } from './decide-session.ts'
 import { isRead, refusalOf } from './placement.ts'
 import { expectedRoom, type Free, type Room } from './room.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling.ts'
@@ -12,7 +12,8 @@ export const WORKER_BOOT_MS = 20 * 60_000
 
 /**
  * Whom sessions wait for that found no room now: workers on their way, then room that others leave in time, which cost nothing
- * more; then a worker that can be woken. `left` are those for whom only a new machine would do.
+ * more; then a worker that can be woken; then one that is on its way and stuck. `left` are those for whom only a new machine
+ * would do.
  */
 export function withoutRoom(
   homeless: readonly Waiting[],
@@ -22,16 +23,19 @@ export function withoutRoom(
   const waits: SchedulingStep[] = []
   const left: Waiting[] = []
   const workers = [...rooms.values()].map(({ worker }) => worker)
-  const coming = expected(workers.filter(worker => isOnItsWay(worker, input.nowMs)))
+  const onTheirWay = workers.filter(worker => isOnItsWay(worker, input.nowMs))
+  const coming = expected(onTheirWay.filter(worker => !isStuck(worker, input.nowMs)))
+  const stuck = expected(onTheirWay.filter(worker => isStuck(worker, input.nowMs)))
   const asleep = expected(workers.filter(isResumable))
   const later = new Map(rooms)
   const ends = new Map(input.sessions.map(({ id, timeslot }) => [id, toMs(timeslot.end)]))
   const woken = new Map<string, string[]>()
   const wait = ({ session }: Waiting, because: string) => waits.push({ kind: 'wait', session, because, forGood: false })
   for (const each of homeless) {
-    const arriving = takeFirst(coming, each)
-    const leaving = arriving === null ? takeLater(later, ends, each, input) : null
-    const sleeper = arriving === null && leaving === null ? takeFirst(asleep, each) : null
+    const early = takeFirst(coming, each)
+    const leaving = early === null ? takeLater(later, ends, each, input) : null
+    const sleeper = early === null && leaving === null ? takeFirst(asleep, each) : null
+    const arriving = early ?? (leaving === null && sleeper === null ? takeFirst(stuck, each) : null)
     if (arriving !== null)
       wait(each, `waits for ${arriving.name}, ${stageOf(rooms.get(arriving.id)?.worker ?? arriving)}`)
     else if (leaving !== null) wait(each, leaving)
@@ -70,7 +74,7 @@ function isOnItsWay(worker: Worker, nowMs: number): boolean {
       return true
     case 'STARTING':
     case 'STOPPING':
-      return forMs < POWER_MS_MAX
+      return forMs < POWER_MS_MAX && workerLost(worker, nowMs) === null
     case 'STOPPED':
       return Math.min(forMs, nowMs - resumedMs(worker)) < WORKER_LOST_MS
     case 'UNKNOWN':
@@ -78,6 +82,14 @@ function isOnItsWay(worker: Worker, nowMs: number): boolean {
     default:
       return false
   }
+}
+
+/** Nobody knows when it will be of use: EC2 has no room for it, or its licence was refused and nothing is tried any more. */
+function isStuck(worker: Worker, nowMs: number): boolean {
+  const { status, pending_operation } = worker.license
+  const blockedSince = blockedSinceOf(worker)
+  const isBlocked = blockedSince !== null && nowMs - toMs(blockedSince) >= WORKER_LOST_MS
+  return isBlocked || (worker.status === 'RUNNING' && status === 'FAILED' && pending_operation === null)
 }
 
 /** When somebody or something last wanted it to run again. */

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { type CostInterval, closeCost, costCauseOf, costOf, intervalOf } from './cost.ts'
-import { WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
+import { CONDITION, WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
 
 const START = toMs('2026-01-01T00:00:00.000Z')
 const at = (hours: number) => toInstant(START + hours * 3_600_000)
@@ -30,6 +30,14 @@ describe('what time is spent on', () => {
 
   it.each<WorkerStatus>(['FAILED', 'UNKNOWN', 'DRAINING', 'TERMINATING'])('%s without a machine: nothing', status => {
     expect(costCauseOf(aWorker({ status }))).toBeNull()
+  })
+
+  it.each<[WorkerStatus, string]>([
+    ['FAILED', CONDITION.stoppedAfterFailure],
+    ['STARTING', CONDITION.blocked],
+  ])('%s with a machine that EC2 shows stopped: nothing that costs', (status, type) => {
+    const conditions = [{ type, status: true, reason: '', message: '', since: at(0) }]
+    expect(costCauseOf(aWorker({ status, ...machine, conditions }))).toBe('stopped')
   })
 
   it('is a session while one lives on it', () => {

@@ -1,6 +1,7 @@
 import { type Instant, toMs } from '../instant.ts'
+import { holds } from './boot.ts'
 import type { CostCause } from './parts.ts'
-import type { Worker } from './worker.ts'
+import { CONDITION, type Worker } from './worker.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -19,7 +20,7 @@ export interface CostInterval {
 export function costCauseOf(worker: Worker): CostCause | null {
   switch (worker.status) {
     case 'STARTING':
-      return 'boot'
+      return holds(worker.conditions, CONDITION.blocked) ? 'stopped' : 'boot'
     case 'RUNNING':
       return Object.keys(worker.reservations).length > 0 ? 'session' : 'idle'
     case 'DRAINING':
@@ -27,7 +28,8 @@ export function costCauseOf(worker: Worker): CostCause | null {
       return worker.ec2_instance_id === null ? null : 'drain'
     case 'FAILED':
     case 'UNKNOWN':
-      return worker.ec2_instance_id === null ? null : 'failed'
+      if (worker.ec2_instance_id === null) return null
+      return holds(worker.conditions, CONDITION.stoppedAfterFailure) ? 'stopped' : 'failed'
     case 'STOPPED':
       return 'stopped'
     default:

@@ -224,6 +224,20 @@ describe('starting up', () => {
     )
   })
 
+  it('fails when its machine goes down again after each start, in the words of EC2', () => {
+    const stopped = (launched_at: string): Ec2Sight => ({
+      kind: 'instance',
+      instance: anInstance({ state: 'stopped', state_reason: 'Client.InternalError', launched_at }),
+    })
+    const decided = (launchedMs: number, nowMs: number) =>
+      decide(onMachine({ status: 'STARTING' }), stopped(toInstant(launchedMs)), null, nowMs)
+    expect(decided(minutesLater(29), minutesLater(30)).action.kind).toBe('start')
+    const late = decided(minutesLater(30), minutesLater(31))
+    expect(movesTo(late)).toBe('FAILED')
+    expect(late.because).toContain('EC2 says Client.InternalError')
+    expect(decided(minutesLater(-5), minutesLater(600)).action.kind, 'EC2 has had no room').toBe('start')
+  })
+
   it('does not count the wait for capacity as time to boot', () => {
     const justStarted = anInstance({ launched_at: toInstant(minutesLater(59)) })
     const worker = onMachine({ status: 'STARTING', service_status: 'STARTING' })

@@ -158,7 +158,7 @@ function decideRun(seen: Seen): Decision {
     case 'FAILED':
       return decideFailed(seen)
     case 'STARTING':
-      if (instance.state === 'stopped') return perform({ kind: 'start' }, wanted(worker))
+      if (instance.state === 'stopped') return stopsAgain(seen) ?? perform({ kind: 'start' }, wanted(worker))
       if (holds(worker.conditions, CONDITION.blocked))
         return announce({ conditions: unblocked(worker) }, `EC2 has room for it again and says ${instance.state}`)
       if (instance.state === 'running') return decideBoot(seen)
@@ -330,8 +330,21 @@ function truth({ worker, instance, policy, nowMs }: Seen): WorkerChanges {
 /** Counted from the machine's last start too: waiting for capacity must not use up the time to boot. */
 function overdue({ worker, instance, nowMs }: Seen, limitMs: number): Decision | null {
   const ageMs = Math.min(ageOf(worker, nowMs), nowMs - toMs(instance.launched_at))
-  if (ageMs <= limitMs) return null
-  const message = `${worker.status} for more than ${Math.round(limitMs / 60_000)} minutes`
+  return ageMs <= limitMs ? null : timedOut(worker, forMoreThan(worker, limitMs), nowMs)
+}
+
+const forMoreThan = ({ status }: Worker, limitMs: number): string =>
+  `${status} for more than ${Math.round(limitMs / 60_000)} minutes`
+
+/** EC2 takes every start and the machine goes down again, as with a disk that it can't read: no further start would help. */
+function stopsAgain({ worker, instance, policy, nowMs }: Seen): Decision | null {
+  const hasStarted = toMs(instance.launched_at) > toMs(worker.entered_status_at)
+  if (!hasStarted || ageOf(worker, nowMs) <= policy.startingMsMax) return null
+  const why = instance.state_reason === null ? '' : `: EC2 says ${instance.state_reason}`
+  return timedOut(worker, `${forMoreThan(worker, policy.startingMsMax)}, and it stops after each start${why}`, nowMs)
+}
+
+function timedOut(worker: Worker, message: string, nowMs: number): Decision {
   const conditions = withCondition(worker.conditions, failed('timeout', message), nowMs)
   return write({ status: 'FAILED', service_status: 'ERROR', conditions }, null, message)
 }
