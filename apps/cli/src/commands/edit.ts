@@ -1,9 +1,4 @@
-import type { BodyInput } from '@lcm/contract/routes'
-import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
-import { portsOf } from '@lcm/domain/lablet/ports'
-import { needsOf, Topology } from '@lcm/domain/lablet/topology'
 import type { Command } from 'commander'
-import { parse } from 'yaml'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { type TopologyOptions, topologyGiven } from '../lablets/definition-file.ts'
@@ -46,37 +41,17 @@ async function edit(idOrName: string, options: EditOptions, invoked: Invocation)
     throw new CliError(EXIT.usage, 'nothing is to be changed: give --file, --source, --title or --max-minutes')
   const { client } = await connect()
   const current = await findDefinition(client, idOrName, shell.signal)
-  const changes = {
+  // Nothing else is sent: what its author said, and what was fetched, the API alone keeps apart.
+  const body = {
+    ...given,
     ...(title === undefined ? {} : { title }),
     ...(max_duration_minutes === undefined ? {} : { max_duration_minutes }),
   }
   const call = { params: { id: current.id }, ifMatch: current.version, signal: shell.signal }
-  const definition = await client.call('putDefinition', { ...call, body: { ...bodyOf(current, given), ...changes } })
+  const definition = await client.call('putDefinition', { ...call, body })
   if (format !== undefined) return printOne(DEFINITION_VIEW, definition, { output, format, nowMs: shell.clock.now() })
   if (output.quiet) return
   const { name, id, definition_version, status } = definition
   const isSame = definition.version === current.version && id === current.id
   output.out(`definition ${name} ${definition_version} (${id}) is ${status}${isSame ? ', as it was' : ''}`)
-}
-
-type Body = BodyInput<'putDefinition'>
-
-/** All that it says now, with another topology if one is given. */
-function bodyOf(current: LabletDefinition, given: Awaited<ReturnType<typeof topologyGiven>>): Body {
-  const { title, description, source, cml_version, license_affinity } = current
-  const { max_duration_minutes, boot_lead_minutes, lab_reuse } = current
-  const kept = { title, description, cml_version, license_affinity, max_duration_minutes, boot_lead_minutes, lab_reuse }
-  const same = source === 'inline' ? { topology: current.topology ?? '' } : { source }
-  return { ...kept, ...saidByAuthor(current), ...(given ?? same) }
-}
-
-/** What follows from the topology by itself is not said, so that it follows from the next one too. */
-function saidByAuthor({ topology, needs, port_template }: LabletDefinition): Pick<Body, 'needs' | 'port_template'> {
-  const read = topology === null ? null : Topology.safeParse(parse(topology, { uniqueKeys: false }))
-  if (read === null || !read.success) return { needs: null, port_template: null }
-  const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
-  return {
-    needs: isSame(needs, needsOf(read.data)) ? null : needs,
-    port_template: isSame(port_template, portsOf(read.data)) ? null : port_template,
-  }
 }
