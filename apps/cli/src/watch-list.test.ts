@@ -133,6 +133,21 @@ it('reads the list again when the log was cut off meanwhile', async () => {
   await end()
 })
 
+it('takes what is there after a reset, even where its version is older', async () => {
+  const { api, clock, end, outLines } = await watching([])
+  for (const status of ['PROVISIONING', 'STARTING'] as const) api.change(ID, { status })
+  await clock.advance(0)
+  api.crash()
+  api.put(aWorker())
+  api.compact()
+  api.restart()
+  await clock.advance(3 * RETRY_MS)
+  api.change(ID, { status: 'PROVISIONING' })
+  await end()
+  const statuses = outLines().flatMap(line => /metal-1 +\S+ +(\w+)/.exec(line)?.[1] ?? [])
+  expect(statuses).toEqual(['PENDING', 'PROVISIONING', 'STARTING', 'PENDING', 'PROVISIONING'])
+})
+
 it('watches one worker until its record is removed', async () => {
   const captured = capturedShell()
   captured.api.put(aWorker())

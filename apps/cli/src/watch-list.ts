@@ -50,6 +50,8 @@ interface Audience<T> {
 interface Picture<T> {
   readonly known: Map<string, T>
   readonly audience: Audience<T>
+  /** Whether the next list replaces it, even by older versions: it may be of a history that was lost. */
+  isOutdated: boolean
 }
 
 /** Shows a list and keeps it up to date until the signal aborts. It rejects if the first read fails. */
@@ -58,12 +60,13 @@ export async function watchList<T extends Resource>(watchable: Watchable<T>, opt
   const known = new Map(first.items.map(item => [item.id, item]))
   const isLive = options.format === 'table' && options.output.stdout.isTty
   const audience = isLive ? liveTable(watchable.view, known, options) : changeLog(watchable.view, options)
-  const picture = { known, audience }
+  const picture = { known, audience, isOutdated: false }
   await audience.begin(first.items)
   try {
     let isFresh = true
     for await (const notice of noticesOf(watchable, options, first.revision)) {
-      if (notice.kind === 'event') await apply(watchable, picture, notice.event)
+      if (notice.kind === 'event' && notice.event.type === 'reset') picture.isOutdated = true
+      else if (notice.kind === 'event') await apply(watchable, picture, notice.event)
       else if (notice.kind === 'look' && !isFresh) await reread(watchable, picture, options.signal)
       isFresh = false
     }
@@ -92,6 +95,7 @@ async function reread<T extends Resource>(watchable: Watchable<T>, picture: Pict
     const listed = new Set(items.map(item => item.id))
     for (const id of [...picture.known.keys()]) if (!listed.has(id)) picture.known.delete(id)
     for (const item of items) await keep(watchable, picture, item)
+    picture.isOutdated = false
   } catch (error) {
     if (!isPassing(error)) throw error
     if (!signal.aborted) picture.audience.unreachable(true)
@@ -109,10 +113,12 @@ async function apply<T extends Resource>(watchable: Watchable<T>, picture: Pictu
 }
 
 /** Older news never replaces newer; what was just read is the newest there is. */
-async function keep<T extends Resource>(watchable: Watchable<T>, { known, audience }: Picture<T>, item: T) {
+async function keep<T extends Resource>(watchable: Watchable<T>, picture: Picture<T>, item: T) {
+  const { known, audience } = picture
   const before = known.get(item.id)
   const { everyMs, differs = isOtherVersion } = watchable
-  if (before !== undefined && everyMs === undefined && before.version >= item.version) return
+  const isNewest = everyMs !== undefined || picture.isOutdated
+  if (before !== undefined && !isNewest && before.version >= item.version) return
   known.set(item.id, item)
   if (before === undefined || differs(before, item)) await audience.changed(item)
 }

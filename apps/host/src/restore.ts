@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { open, rename, rm, rmdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { systemClock } from '@lcm/runtime/clock'
 import { type BackupParts, unpackBackup } from '@lcm/store/sqlite-backup'
 import { StoreError } from '@lcm/store/store'
 import { PARTS } from './backup.ts'
@@ -64,7 +65,7 @@ function refuseUsed(path: string): void {
 async function fill(path: string, file: string): Promise<BackupParts> {
   await writeDurably(join(path, UNFINISHED), '')
   await sync(path)
-  const parts = await unpackBackup(file, join(path, STORE))
+  const parts = await unpackBackup(file, join(path, STORE), systemClock.now())
   await sync(join(path, STORE))
   for (const name of TEXTS) if (parts.has(name)) await writeDurably(join(path, name), `${textIn(parts, name)}\n`)
   const simulation = parts.get(PARTS.simulation)

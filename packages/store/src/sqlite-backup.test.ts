@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
+import { beginHistoryAnew, TOMBSTONES_MAX } from './sqlite/changes.ts'
+import { openSqliteFile } from './sqlite/file.ts'
 import { packBackup, readSealed, unpackBackup, verifyBackup } from './sqlite-backup.ts'
-import { openSqliteStore } from './sqlite-store.ts'
+import { openSqliteStore, sqliteStore } from './sqlite-store.ts'
 import { type Document, type Kind, type Store, StoreError } from './store.ts'
 
 interface Note extends Document {
@@ -16,11 +18,13 @@ const parse = (body: unknown): Note => {
 }
 const NOTES: Kind<Note> = { name: 'note', parse, announced: true }
 const folder = () => mkdtempSync(join(tmpdir(), 'lcm-backup-'))
+const NOW_MS = Date.UTC(2026, 11, 1)
 const KEY = Buffer.from('the secret key of this fleet')
 
 async function write(store: Store, count: number): Promise<void> {
   const notes = store.collection(NOTES)
-  for (let i = 0; i < count; i++) await notes.insert({ id: `n-${i}`, version: 1, text: `note ${i} ${'.'.repeat(500)}` })
+  const ids = Array.from({ length: count }, (_, i) => i)
+  await Promise.all(ids.map(i => notes.insert({ id: `n-${i}`, version: 1, text: `note ${i} ${'.'.repeat(500)}` })))
 }
 
 async function sealed(packed: string, to: string): Promise<string> {
@@ -41,15 +45,83 @@ async function aBackup(count = 50): Promise<string> {
 
 it('comes back as the store that it was, with what belongs to it', async () => {
   const restored = join(folder(), 'lcm.sqlite')
-  const parts = await unpackBackup(await aBackup(), restored)
+  const parts = await unpackBackup(await aBackup(), restored, NOW_MS)
   expect([...parts.keys()]).toEqual(['secret-key'])
   expect(Buffer.from(parts.get('secret-key') ?? [])).toEqual(KEY)
   expect(statSync(restored).mode & 0o777).toBe(0o600)
   const store = openSqliteStore(restored)
   expect(await store.collection(NOTES).list({ limit: 100 })).toHaveLength(50)
-  expect(await store.changes?.position()).toBe('50')
   await store.close()
   expect(readFileSync(restored).includes(KEY)).toBe(false)
+})
+
+describe('positions after a restore', () => {
+  const note = (id: string, version = 1): Note => ({ id, version, text: '' })
+
+  /** A store that came back from the backup at that time. */
+  async function back(backup: string, nowMs: number): Promise<Store> {
+    const at = join(folder(), 'lcm.sqlite')
+    await unpackBackup(backup, at, nowMs)
+    return openSqliteStore(at)
+  }
+  const positionOf = async ({ changes }: Store) => (await changes?.position()) ?? ''
+  const since = (store: Store, position: string) => store.changes?.since(position, 100)
+
+  it('knows none of the history that was lost, nor of what led to it', async () => {
+    const backup = await aBackup(3)
+    const store = await back(backup, NOW_MS)
+    for (const id of ['x', 'y', 'z']) await store.collection(NOTES).insert(note(id))
+    for (const position of ['0', '2', '3', '6']) expect(await since(store, position)).toEqual({ known: false })
+    await store.close()
+  })
+
+  it('goes on from where it began anew', async () => {
+    const store = await back(await aBackup(3), NOW_MS)
+    const begin = await positionOf(store)
+    expect(await since(store, begin)).toEqual({ known: true, changes: [] })
+    expect(await store.announcements.pending(10)).toHaveLength(3)
+    await store.collection(NOTES).replace(note('n-1', 2))
+    const position = await positionOf(store)
+    expect(position).toBe(String(Number(begin) + 1))
+    const change = { kind: 'note', id: 'n-1', version: 2, deleted: false, position }
+    expect(await since(store, begin)).toEqual({ known: true, changes: [change] })
+    await store.close()
+  })
+
+  it('knows none of an earlier restore either, whatever the clock says', async () => {
+    const backup = await aBackup(3)
+    const first = await back(backup, NOW_MS)
+    await write(first, 3)
+    await first.collection(NOTES).insert(note('x'))
+    const seen = await positionOf(first)
+    await first.close()
+    for (const nowMs of [NOW_MS + 1, NOW_MS - 3_600_000, 0]) {
+      const again = await back(backup, nowMs)
+      for (const id of ['x', 'y']) await again.collection(NOTES).insert(note(id))
+      expect(await since(again, seen)).toEqual({ known: false })
+      await again.close()
+    }
+  })
+
+  it('stays so when deletions from before it are forgotten', async () => {
+    const db = openSqliteFile(':memory:')
+    const store = sqliteStore(db)
+    const notes = store.collection(NOTES)
+    await write(store, TOMBSTONES_MAX + 1)
+    for (const each of await notes.list({ limit: TOMBSTONES_MAX + 1 })) await notes.remove(each)
+    beginHistoryAnew(db, NOW_MS)
+    await notes.insert(note('x'))
+    await notes.remove(note('x'))
+    expect(await since(store, String(2 * TOMBSTONES_MAX))).toEqual({ known: false })
+    await store.close()
+  })
+
+  it('begins anew where nothing was ever written', async () => {
+    const store = await back(await aBackup(0), NOW_MS)
+    expect(await since(store, '0')).toEqual({ known: false })
+    expect(await since(store, await positionOf(store))).toEqual({ known: true, changes: [] })
+    await store.close()
+  })
 })
 
 it('is one consistent file, however much is written meanwhile', async () => {
@@ -67,7 +139,7 @@ it('is one consistent file, however much is written meanwhile', async () => {
   await copying
   await store.close()
   packBackup(join(at, 'copy'), new Map())
-  await unpackBackup(await sealed(join(at, 'copy'), join(at, 'backup')), join(at, 'restored'))
+  await unpackBackup(await sealed(join(at, 'copy'), join(at, 'backup')), join(at, 'restored'), NOW_MS)
   const restored = openSqliteStore(join(at, 'restored'))
   const found = await restored.collection({ ...NOTES, name: 'pair' }).list({ limit: 10_000 })
   expect(await restored.collection(NOTES).list({ limit: 10_000 })).toHaveLength(2000)
@@ -104,7 +176,9 @@ it('can be opened with the tools of SQLite, seal and all', async () => {
 describe('a file that is no backup', () => {
   const refusal = async (file: string): Promise<string> => {
     const to = join(folder(), 'to')
-    const errors = await Promise.all([verifyBackup(file), unpackBackup(file, to)].map(each => each.catch(e => e)))
+    const errors = await Promise.all(
+      [verifyBackup(file), unpackBackup(file, to, NOW_MS)].map(each => each.catch(e => e)),
+    )
     for (const error of errors) expect(error).toBeInstanceOf(StoreError)
     expect(errors[1].message).toBe(errors[0].message)
     return errors[0].message
@@ -164,12 +238,12 @@ describe('a file that is no backup', () => {
     bytes.fill(0xff, 5 * 4096, 7 * 4096)
     writeFileSync(join(at, 'copy'), bytes)
     const file = await sealed(join(at, 'copy'), join(at, 'backup'))
-    await expect(unpackBackup(file, join(at, 'to'))).rejects.toThrow(/is damaged or cut off/)
+    await expect(unpackBackup(file, join(at, 'to'), NOW_MS)).rejects.toThrow(/is damaged or cut off/)
   })
 
   it('never writes over a file', async () => {
     const to = given('something of mine')
-    await expect(unpackBackup(await aBackup(), to)).rejects.toThrow('EEXIST')
+    await expect(unpackBackup(await aBackup(), to, NOW_MS)).rejects.toThrow('EEXIST')
     expect(readFileSync(to, 'utf8')).toBe('something of mine')
     expect(existsSync(`${to}-journal`)).toBe(false)
   })

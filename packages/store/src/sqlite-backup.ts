@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { beginHistoryAnew } from './sqlite/changes.ts'
 import { APPLICATION_ID, MAGIC, SCHEMA_VERSION } from './sqlite/file.ts'
 import { StoreError } from './store.ts'
 
@@ -57,7 +58,7 @@ export async function verifyBackup(file: string): Promise<void> {
 }
 
 /** Takes a backup apart: `to` becomes the store, and the parts are answered. A file that is no whole backup is refused. */
-export async function unpackBackup(file: string, to: string): Promise<BackupParts> {
+export async function unpackBackup(file: string, to: string, nowMs: number): Promise<BackupParts> {
   await verifiedCopy(file, to)
   const db = new DatabaseSync(to)
   try {
@@ -66,6 +67,7 @@ export async function unpackBackup(file: string, to: string): Promise<BackupPart
     const parts = new Map(
       rows.flatMap(({ name, content }) => (content instanceof Uint8Array ? [[String(name), content]] : [])),
     )
+    beginHistoryAnew(db, nowMs)
     // Nothing of the secret key may stay behind in free pages.
     db.exec(`PRAGMA secure_delete = ON; DROP TABLE lcm_backup; PRAGMA application_id = ${APPLICATION_ID}`)
     return parts

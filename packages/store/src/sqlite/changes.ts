@@ -5,12 +5,37 @@ import type { Batch } from './batch.ts'
 /** Deleted documents are remembered this many deletions long; who was away for longer has to read everything again. */
 export const TOMBSTONES_MAX = 10_000
 
+/**
+ * No history takes more changes than this in a millisecond for as long as it lives. It keeps positions below 10^15 until the
+ * year 2286.
+ */
+const SEQ_PER_MS = 100
+/** What a lost history may have gone on by, should the clock be wrong. */
+const SEQ_LOST_MAX = 1_000_000_000
+
+/**
+ * For a store that was taken back to an earlier state: whoever followed what came after that must read everything again. Each
+ * history begins where the clock has come to, past all that earlier ones can have reached.
+ */
+export function beginHistoryAnew(db: DatabaseSyncInstance, nowMs: number): void {
+  const newest = Number(db.prepare(NEWEST).get()?.seq)
+  const seq = Math.max(nowMs * SEQ_PER_MS, newest + SEQ_LOST_MAX)
+  db.exec(`
+    BEGIN;
+    DELETE FROM sqlite_sequence WHERE name = 'changes';
+    INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ${seq});
+    UPDATE forgotten SET seq = ${seq};
+    COMMIT`)
+}
+
 export interface SqliteChanges {
   readonly feed: ChangeFeed
   readonly announcements: Announcements
   /** Called inside the transaction that makes the change. */
   record(change: Change): void
 }
+
+const NEWEST = "SELECT coalesce(max(seq), 0) AS seq FROM sqlite_sequence WHERE name = 'changes'"
 
 /** One row per document, moved to the end by each change: the feed stays as small as the store and never has a gap. */
 export function sqliteChanges(db: DatabaseSyncInstance, batch: Batch): SqliteChanges {
@@ -33,7 +58,7 @@ export function sqliteChanges(db: DatabaseSyncInstance, batch: Batch): SqliteCha
 }
 
 function feedOf(db: DatabaseSyncInstance): Omit<ChangeFeed, 'onCommit'> {
-  const newest = db.prepare("SELECT coalesce(max(seq), 0) AS seq FROM sqlite_sequence WHERE name = 'changes'")
+  const newest = db.prepare(NEWEST)
   const after = db.prepare('SELECT seq, kind, id, version, deleted FROM changes WHERE seq > ? ORDER BY seq LIMIT ?')
   const forgotten = db.prepare('SELECT seq FROM forgotten')
   return {
@@ -63,7 +88,8 @@ function announcementsOf(db: DatabaseSyncInstance, batch: Batch): Omit<Announcem
 function tombstoneKeeper(db: DatabaseSyncInstance): () => void {
   const tooOld = db.prepare('SELECT seq FROM changes WHERE deleted = 1 ORDER BY seq DESC LIMIT 1 OFFSET ?')
   const prune = db.prepare('DELETE FROM changes WHERE deleted = 1 AND seq <= ?')
-  const remember = db.prepare('UPDATE forgotten SET seq = ?')
+  // Never back: a tombstone may be older than the history that is known.
+  const remember = db.prepare('UPDATE forgotten SET seq = max(seq, ?)')
   return () => {
     const seq = tooOld.get(TOMBSTONES_MAX)?.seq
     if (typeof seq !== 'number') return
