@@ -72,6 +72,19 @@ it('does not trust a stream that has fallen silent', async () => {
   await done
 })
 
+it('ends well in the middle of opening the stream', async () => {
+  const clock = manualClock(START_MS)
+  const interrupt = new AbortController()
+  const client = apiClient(async ({ signal }) => {
+    interrupt.abort()
+    signal.throwIfAborted()
+    throw new Error('the signal of the request follows the one that was given')
+  })
+  const notices: string[] = []
+  for await (const { kind } of follow({ client, clock, signal: interrupt.signal, after: '1' })) notices.push(kind)
+  expect(notices).toEqual(['look'])
+})
+
 it('ends when it is refused', async () => {
   await expect(following('wrong').done).rejects.toMatchObject({ problem: { code: 'unauthenticated' } })
 })

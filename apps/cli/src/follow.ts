@@ -40,6 +40,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Notice> {
         if (position === null) break
       }
     } catch (error) {
+      if (signal.aborted) return
       if (!isPassing(error)) throw error
       if (position === null) yield { kind: 'look' }
     }

@@ -53,15 +53,13 @@ async function loadHost(): Promise<Host> {
   return { up, serve, serveSim, checkBackup, restore, startupExitCode }
 }
 
-const leave = () => process.exit(EXIT.ok)
-
 const shell: Shell = {
   env: process.env,
   clock: systemClock,
   signal: interrupt.signal,
   hurry: hurry.signal,
-  stdout: processSink(process.stdout, leave),
-  stderr: processSink(process.stderr, leave),
+  stdout: processSink(process.stdout),
+  stderr: processSink(process.stderr),
   readLine: process.stdin.isTTY ? readLine : null,
   keys: process.stdin.isTTY ? keysOf(process.stdin) : null,
   readInput: process.stdin.isTTY ? null : readInput,

@@ -1,9 +1,11 @@
+import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { liveArea, makeOutput, type Sink } from './output.ts'
+import { liveArea, makeOutput, processSink, type Sink, whileRead } from './output.ts'
 
 function captured(isTty: boolean) {
   const written: string[] = []
-  const sink: Sink = { write: text => written.push(text), isTty, rows: 24, columns: 80 }
+  const unread = new AbortController().signal
+  const sink: Sink = { write: text => written.push(text), isTty, rows: 24, columns: 80, unread }
   return { sink, text: () => written.join('') }
 }
 
@@ -44,4 +46,22 @@ it('writes a live area over itself', () => {
   expect(text()).toBe(
     '\r\u001b[0J\u001b[?7lone\ntwo\n\u001b[?7h\u001b[2A\r\u001b[0J\u001b[?7lthree\n\u001b[?7h\u001b[1A\r\u001b[0J',
   )
+})
+
+it('writes no more once its reader is gone, and tells those who write without end', async () => {
+  const lines: string[] = []
+  const pipe = new Writable({
+    autoDestroy: false,
+    write(chunk, _, done) {
+      lines.push(String(chunk))
+      done(Object.assign(new Error('nobody reads'), { code: 'EPIPE' }))
+    },
+  })
+  const sink = processSink(pipe)
+  const endless = whileRead(new AbortController().signal, sink)
+  sink.write('one')
+  await new Promise<void>(resolve => endless.addEventListener('abort', () => resolve()))
+  sink.write('two')
+  expect(lines).toEqual(['one'])
+  expect([sink.isTty, sink.rows, sink.columns]).toEqual([false, 0, 0])
 })

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
 
 export type Colors = ReturnType<typeof picocolors.createColors>
@@ -9,6 +10,8 @@ export interface Sink {
   readonly rows: number
   /** How wide it is; 0 where that is not known. */
   readonly columns: number
+  /** Aborts when the reader is gone (`lcm get workers | head -1`): what is written then goes nowhere. */
+  readonly unread: AbortSignal
 }
 
 export interface OutputOptions {
@@ -56,15 +59,19 @@ export function makeOutput({ stdout, stderr, color, quiet }: OutputOptions): Out
   }
 }
 
-/** A stream of this process. A reader that went away (`lcm get workers | head -1`) is no error. */
-export function processSink(stream: NodeJS.WriteStream, onReaderGone: () => void): Sink {
+type ProcessStream = Writable & Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'rows' | 'columns'>>
+
+/** A stream of this process. A reader that went away is no error, and no reason to leave what was begun half done. */
+export function processSink(stream: ProcessStream): Sink {
+  const unread = new AbortController()
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    onReaderGone()
+    if (error.code !== 'EPIPE' && !unread.signal.aborted) throw error
+    unread.abort()
   })
   return {
+    unread: unread.signal,
     write: text => {
-      stream.write(text)
+      if (!unread.signal.aborted) stream.write(text)
     },
     isTty: stream.isTTY === true,
     get rows() {
@@ -75,6 +82,9 @@ export function processSink(stream: NodeJS.WriteStream, onReaderGone: () => void
     },
   }
 }
+
+/** For what has no end of its own: it lasts as long as somebody reads it. */
+export const whileRead = (signal: AbortSignal, { unread }: Sink): AbortSignal => AbortSignal.any([signal, unread])
 
 export const NO_WRAP = '\u001b[?7l'
 export const WRAP = '\u001b[?7h'

@@ -320,6 +320,8 @@ async function define(command: Command, shell: Shell, whole: () => Promise<Comma
 
 function report(error: unknown, program: Command, shell: Shell): number {
   if (error instanceof CommanderError) return exitCodeOf(error)
+  const { unread } = shell.stdout
+  if (unread.aborted && error === unread.reason) return EXIT.ok
   const { aborted, reason } = shell.signal
   if (aborted && (error instanceof UnreachableError || error === reason)) return EXIT.interrupted
   const { sentence, details } = failureOf(error)

@@ -7,6 +7,7 @@ function aTerminal(rows: number) {
   const sink = {
     write: (text: string) => written.push(text),
     isTty: true,
+    unread: new AbortController().signal,
     get rows() {
       return size.rows
     },

@@ -162,6 +162,18 @@ it('watches one worker until its record is removed', async () => {
   expect(captured.err()).toBe(`error: worker ${ID} is gone: somebody removed its record\n`)
 })
 
+it('ends well when nobody reads it any more, even in the middle of a look', async () => {
+  const { leaveUnread, done, err } = await watching([])
+  leaveUnread()
+  expect(await done).toBe(0)
+  const looking = await watching([])
+  looking.api.compact()
+  looking.clock.advance(RETRY_MS)
+  looking.leaveUnread()
+  expect(await looking.done).toBe(0)
+  expect(err() + looking.err()).toBe('')
+})
+
 it('fails at once where there is nothing to watch', async () => {
   const { shell, api, err } = capturedShell()
   api.crash()

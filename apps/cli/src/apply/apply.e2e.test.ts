@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { runLcm, startLcm } from '../testing/real-process.ts'
+import { runLcm, runUnread, startLcm } from '../testing/real-process.ts'
 
 const LIMIT = { timeout: 120_000 }
 const folder = mkdtempSync(join(tmpdir(), 'lcm-apply-'))
@@ -72,6 +72,15 @@ it('makes a fleet as a file says, leaves it alone the second time, and changes w
     out: '',
     err: expect.stringContaining("can't become metal"),
   })
+})
+
+it('does all of it when its reader leaves after the first line', LIMIT, async () => {
+  const file = join(folder, 'many.yaml')
+  const names = Array.from({ length: 8 }, (_, n) => `many-${n}`)
+  const worker = (name: string) => `kind: Worker\nname: ${name}\ntemplate_name: metal\n`
+  writeFileSync(file, names.map(worker).join('---\n'))
+  expect(await runUnread(['--data', dataDir, 'apply', '-f', file])).toEqual({ code: 0, err: '' })
+  expect((await lcm('get', 'workers', '-o', 'name')).out.split('\n')).toEqual(expect.arrayContaining(names))
 })
 
 it('completes names of what there is in a real bash', LIMIT, async () => {

@@ -71,3 +71,11 @@ it('goes on across a restart, saying once that it had to', async () => {
   expect(err()).toBe('the event stream broke, resuming\n')
   expect(outLines()).toEqual([ID])
 })
+
+it('ends when nobody reads them any more', async () => {
+  const { shell, api, leaveUnread } = capturedShell()
+  const done = run(['events'], shell)
+  await api.stream(1)
+  leaveUnread()
+  expect(await done).toBe(0)
+})

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { follow, positionNow } from '../follow.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { waitsFor as sessionWaitsFor, statusOf as statusOfSession } from '../lablets/session-view.ts'
+import { whileRead } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { printable } from '../table.ts'
 import { statusOf, waitsFor } from '../worker-view.ts'
@@ -23,7 +24,8 @@ Examples:
 
 async function showEvents(format: Format, { shell, output, connect }: Invocation): Promise<void> {
   const { client } = await connect()
-  const { clock, signal } = shell
+  const { clock } = shell
+  const signal = whileRead(shell.signal, output.stdout)
   const after = await positionNow(client, signal)
   let isBroken = false
   for await (const notice of follow({ client, clock, signal, after })) {

@@ -5,6 +5,7 @@ import { positionNow } from '../follow.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../kinds.ts'
 import { BY_ID, readWorkerNames, type WorkerNames } from '../lablets/worker-names.ts'
+import { whileRead } from '../output.ts'
 import { printList, printOne, type Resource } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 import { TOKENS } from '../tokens.ts'
@@ -81,7 +82,8 @@ async function getThings<T extends Resource>(
   { shell, output, connect }: Invocation,
 ): Promise<void> {
   const { client } = await connect()
-  const { clock, signal } = shell
+  const { clock } = shell
+  const signal = options.watch ? whileRead(shell.signal, output.stdout) : shell.signal
   const format = options.output
   const isNamed = kind.named !== undefined && format === 'table'
   const watchable = watchableOf(kind, client, options, isNamed ? await readWorkerNames(client, signal) : BY_ID)

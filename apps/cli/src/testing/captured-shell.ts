@@ -27,11 +27,13 @@ export function capturedShell(options: CapturedOptions = {}) {
   const clock = manualClock(START_MS)
   let keys = 0
   const interrupt = new AbortController()
+  const unread = new AbortController()
   const stdout: string[] = []
   const stderr: string[] = []
   const size = { rows, columns }
   const sink = (into: string[]): Sink => ({
     write: text => into.push(text),
+    unread: unread.signal,
     isTty,
     get rows() {
       return size.rows
@@ -69,6 +71,8 @@ export function capturedShell(options: CapturedOptions = {}) {
     api,
     clock,
     interrupt: () => interrupt.abort(),
+    /** Takes away whoever reads what is written. */
+    leaveUnread: () => unread.abort(),
     press(text: string) {
       for (const pressed of listeners) pressed(text)
     },

@@ -28,6 +28,18 @@ export async function runLcm(args: readonly string[], input = ''): Promise<Ended
   return { code, ...said }
 }
 
+/** Runs `lcm` as it was built, before a reader that leaves once something was said. */
+export async function runUnread(args: readonly string[]): Promise<Omit<Ended, 'out'>> {
+  const child = spawn(process.execPath, [LCM, ...args], { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
+  let err = ''
+  child.stdout.once('data', () => child.stdout.destroy())
+  child.stderr.setEncoding('utf8').on('data', text => {
+    err += text
+  })
+  const [code] = await once(child, 'close')
+  return { code, err }
+}
+
 /** Runs `lcm up`; resolves once it has welcomed people. */
 export async function startLcm(dataDir: string, speed: number): Promise<ChildProcess> {
   const args = ['up', '--port', '0', '--data', dataDir, '--speed', String(speed)]
