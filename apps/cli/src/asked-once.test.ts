@@ -8,6 +8,8 @@ const LOST = new UnreachableError('the connection broke')
 const REFUSED = new UnreachableError('nobody', { cause: Object.assign(new Error('no'), { code: 'ECONNREFUSED' }) })
 const answer = (status: number, code = ''): ApiResponse => ({ status, headers: {}, body: JSON.stringify({ code }) })
 
+const UNDER_WAY: ApiResponse = { ...answer(409, 'idempotency_in_progress'), headers: { 'retry-after': '30' } }
+
 /** Answers one after another, the last of them again and again. */
 function sending(...outcomes: readonly (ApiResponse | Error)[]) {
   const clock = manualClock()
@@ -44,6 +46,30 @@ it('says in the end that nobody knows what became of it', async () => {
   const { send, sent } = sending(LOST, REFUSED)
   expect(await send()).toBe(LOST)
   expect(sent).toHaveLength(5)
+})
+
+it('outlasts the half minute for which an API that crashed says that it is under way', async () => {
+  const sentAtMs: number[] = []
+  const clock = manualClock()
+  const dispatch = askedOnce(
+    async () => {
+      sentAtMs.push(clock.monotonic())
+      if (sentAtMs.length === 1) throw LOST
+      return clock.monotonic() < 30_000 ? UNDER_WAY : answer(201)
+    },
+    { clock, newKey: () => 'key' },
+  )
+  const { signal } = new AbortController()
+  const outcome = dispatch({ method: 'POST', url: '/api/v1/workers', headers: {}, body: null, signal })
+  await clock.advance(60_000)
+  expect(await outcome).toMatchObject({ status: 201 })
+  expect(sentAtMs.slice(0, 4)).toEqual([0, 500, 4_500, 8_500])
+})
+
+it('says that it may have been done when it is under way for ever', async () => {
+  const { send, sent, keys } = sending(LOST, UNDER_WAY)
+  expect(await send()).toMatchObject({ exitCode: 6, message: expect.stringContaining('look before you repeat it') })
+  expect([sent.length, keys().size]).toEqual([13, 1])
 })
 
 it('has another key for every request', async () => {
