@@ -2,7 +2,14 @@ import { isAscii } from 'node:buffer'
 import { mayCall } from '@lcm/contract/access'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import { API_PREFIX, type RouteSpec } from '@lcm/contract/routes'
-import { type ApiRequest, type ApiResponse, type Dispatch, EPOCH_HEADER, toEtag } from '@lcm/contract/wire'
+import {
+  ANSWER_MS_MAX,
+  type ApiRequest,
+  type ApiResponse,
+  type Dispatch,
+  EPOCH_HEADER,
+  toEtag,
+} from '@lcm/contract/wire'
 import type { Actor, ServiceName } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import type { Logger } from '@lcm/runtime'
@@ -19,8 +26,6 @@ import { findRoute } from './router.ts'
 
 /** Only the path and the query of a request matter here. */
 const ORIGIN = 'http://api.invalid'
-/** Longer than any answer should take, shorter than clients wait. */
-const DEADLINE_MS = 25_000
 /** Checks that this is the registered term of the service and answers the number that guards its writes. */
 export type FenceOf = (service: ServiceName, epoch: number) => Promise<number>
 /** Carries a request with an Idempotency-Key out once, and one without whenever it comes. */
@@ -69,13 +74,13 @@ export function dispatcher(parts: {
       const path = url.pathname.slice(API_PREFIX.length)
       return withDeadline(
         parts.clock,
-        DEADLINE_MS,
+        ANSWER_MS_MAX,
         parts.once({ request, actor, path }, once => carriedOut(request, spec, () => handle({ ...raw, once }))),
       )
     }
     // A large file takes its time to make, and whoever asked for it waits.
     if (spec.file !== undefined) return success(spec, await handle(raw))
-    if (!spec.stream) return success(spec, await withDeadline(parts.clock, DEADLINE_MS, handle(raw)))
+    if (!spec.stream) return success(spec, await withDeadline(parts.clock, ANSWER_MS_MAX, handle(raw)))
     const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(streamOf)
     const check = async () => allowedOrRefused(await parts.access.recheck(request), spec)
     return success(spec, await whileAllowed(open, { clock: parts.clock, signal: request.signal, check }))

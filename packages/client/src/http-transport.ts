@@ -1,17 +1,21 @@
-import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
+import { ANSWER_MS_MAX, type ApiResponse, type Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 import { UnreachableError } from './api-error.ts'
 
-const ANSWER_MS_MAX = 15_000
+const HEAD_MS_MAX = ANSWER_MS_MAX + 5_000
+const BODY_MS_MAX = 60_000
 
-/** Requests over fetch, in Node and in the browser. The deadline covers the wait for the answer's head, not a stream's life. */
+/**
+ * Requests over fetch, in Node and in the browser. The head of an answer and a body that is no stream have a deadline each; how
+ * long a stream lives is its reader's to say.
+ */
 export function httpTransport(options: { baseUrl: string; clock: Clock }): Dispatch {
   return async request => {
     const controller = new AbortController()
     const giveUp = () => controller.abort()
     request.signal.addEventListener('abort', giveUp)
     if (request.signal.aborted) giveUp()
-    const cancelDeadline = options.clock.after(request.patienceMs ?? ANSWER_MS_MAX, giveUp)
+    let cancelDeadline = options.clock.after(request.patienceMs ?? HEAD_MS_MAX, giveUp)
     try {
       const response = await fetch(new URL(request.url, options.baseUrl), {
         method: request.method,
@@ -19,6 +23,8 @@ export function httpTransport(options: { baseUrl: string; clock: Clock }): Dispa
         body: request.body,
         signal: controller.signal,
       })
+      cancelDeadline()
+      cancelDeadline = options.clock.after(BODY_MS_MAX, giveUp)
       return await toApiResponse(response, () => request.signal.removeEventListener('abort', giveUp))
     } catch (error) {
       request.signal.removeEventListener('abort', giveUp)

@@ -1,3 +1,6 @@
+/** The API has answered by then, be it that it could not in time. Clients wait longer, so that they do not miss it. */
+export const ANSWER_MS_MAX = 25_000
+
 /** A request as `dispatch` and every transport see it. HTTP servers and clients only translate to and from this. */
 export interface ApiRequest {
   readonly method: string
