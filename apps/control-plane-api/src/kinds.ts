@@ -32,7 +32,14 @@ export type Secret = z.infer<typeof Secret>
 /** What is kept of a definition beyond what is shown of it. */
 export const StoredDefinition = LabletDefinition.extend({
   /** What its author said; the rest follows from the topology, and anew from every newer one. */
-  given: z.object({ needs: z.boolean(), port_template: z.boolean() }).default({ needs: false, port_template: false }),
+  given: z
+    .object({
+      needs: z.boolean(),
+      port_template: z.boolean(),
+      // Nobody wrote this down at first: what such a definition has is kept.
+      cml_min: z.boolean().default(true),
+    })
+    .default({ needs: false, port_template: false, cml_min: true }),
   fence: Fence.default({}),
 })
 export type StoredDefinition = z.infer<typeof StoredDefinition>

@@ -56,8 +56,9 @@ export const LABLET_NOTES: Readonly<Record<string, FieldNote>> = {
   'DefinitionWithGraph.topology': { description: 'CML topology YAML; null until it was fetched.', example: TOPOLOGY },
   'DefinitionWithGraph.graph': { description: 'The topology, read: for those who draw it.' },
   'DefinitionWithGraph.given': {
-    description: 'Which of these its author said; what was not said follows from the topology.',
-    example: { needs: false, port_template: false },
+    description:
+      'Which of these its author said; what was not said follows from the topology. `cml_min` is the oldest release of CML.',
+    example: { needs: false, port_template: false, cml_min: false },
   },
   'LabGraph.nodes': { example: [{ id: 'n0', label: 'r1', node_definition: 'iol-xe' }] },
   'LabGraph.links': { example: [] },

@@ -4,6 +4,7 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../api.ts'
+import { givenOf } from '../commands/definitions/definition-content.ts'
 import { settleVersions } from '../commands/definitions/versions.ts'
 import type { StoredDefinition } from '../kinds.ts'
 import { everyPage } from './every-page.ts'
@@ -34,9 +35,8 @@ export async function getDefinition(
   const found = await findDefinition(api, id)
   if (found.status === 'ACTIVE') await settleVersions(api, found.name)
   const stored = await findDefinition(api, id)
-  const { needs, port_template } = stored.given
   const definition = shownDefinition(stored)
-  return { ...definition, given: { needs, port_template }, graph: await graphOf(definition) }
+  return { ...definition, given: givenOf(stored), graph: await graphOf(definition) }
 }
 
 export async function listDefinitions(

@@ -19,10 +19,11 @@ const before = {
     license_affinity: ['CML_Enterprise'],
     boot_lead_minutes: 5,
     description: 'Two routers',
+    cml_version: { min: '2.10', max: null },
   }),
   topology: 'lab: {}\n',
   graph: null,
-  given: { needs: true, port_template: false },
+  given: { needs: true, port_template: false, cml_min: false },
 }
 
 describe('a draft', () => {

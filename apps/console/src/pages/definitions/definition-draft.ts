@@ -62,7 +62,7 @@ const kept = (before: Known): Body => {
   const { description, cml_version, license_affinity, boot_lead_minutes, needs, port_template, given } = before
   return {
     description,
-    cml_version,
+    cml_version: given.cml_min ? cml_version : { ...cml_version, min: null },
     license_affinity,
     boot_lead_minutes,
     ...(given.needs ? { needs } : {}),

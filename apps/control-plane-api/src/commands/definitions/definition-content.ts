@@ -21,7 +21,11 @@ export type Content = Pick<
 /** A good topology gives a whole definition; where it is still to be fetched, one that waits for it. */
 export async function contentOf(api: Api, body: DefinitionBody): Promise<Content> {
   const { topology, ...spec } = body
-  const given = { needs: spec.needs !== null, port_template: spec.port_template !== null }
+  const given = {
+    needs: spec.needs !== null,
+    port_template: spec.port_template !== null,
+    cml_min: spec.cml_version.min !== null,
+  }
   const waiting: Content = {
     ...spec,
     given,
@@ -61,15 +65,21 @@ export async function changedContent(
   return contentOf(api, { ...spec, source: source ?? 'inline', ...(topology === undefined ? {} : { topology }) })
 }
 
+/** What its author said of it. */
+export function givenOf({ given, cml_version }: Pick<Content, 'given' | 'cml_version'>): Content['given'] {
+  return { ...given, cml_min: given.cml_min && cml_version.min !== null }
+}
+
 /** What follows from the topology by itself is not said, so that it follows from the next one too. */
 function changedSpec(current: StoredDefinition, changes: BodyOf<'putDefinition'>): Omit<Spec, 'source'> {
-  const { given } = current
+  const given = givenOf(current)
+  const { cml_version } = current
   const or = <T>(said: T | undefined, kept: T): T => (said === undefined ? kept : said)
   return {
     title: or(changes.title, current.title),
     description: or(changes.description, current.description),
     needs: or(changes.needs, given.needs ? current.needs : null),
-    cml_version: or(changes.cml_version, current.cml_version),
+    cml_version: or(changes.cml_version, given.cml_min ? cml_version : { ...cml_version, min: null }),
     license_affinity: or(changes.license_affinity, current.license_affinity),
     port_template: or(changes.port_template, given.port_template ? current.port_template : null),
     max_duration_minutes: or(changes.max_duration_minutes, current.max_duration_minutes),
@@ -99,13 +109,14 @@ async function withTopology<T extends Content>(api: Api, content: T, text: strin
 }
 
 export function withReading<T extends Content>(content: T, text: string, { topology, sha256 }: TopologyRead): T {
-  const { needs, port_template } = content.given
+  const { needs, port_template, cml_min } = givenOf(content)
+  const { cml_version } = content
   return {
     ...content,
     topology: text,
     topology_sha256: sha256,
     title: content.title || (topology.lab.title ?? ''),
-    cml_version: { ...content.cml_version, min: content.cml_version.min ?? oldestCmlFor(topology) },
+    cml_version: cml_min ? cml_version : { ...cml_version, min: oldestCmlFor(topology) },
     node_definitions_required: nodeDefinitionsOf(topology),
     needs: needs ? content.needs : needsOf(topology),
     port_template: port_template ? content.port_template : portsOf(topology),
@@ -128,5 +139,5 @@ const gistOfContent = (content: Content): string =>
     content.boot_lead_minutes,
     content.lab_reuse,
     content.topology_sha256,
-    content.given,
+    givenOf(content),
   ])

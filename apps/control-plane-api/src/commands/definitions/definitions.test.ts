@@ -1,6 +1,9 @@
+import { aDefinition } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { DEFINITIONS } from '../../kinds.ts'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
 import { crash } from '../../testing/interrupted-store.ts'
+import { givenOf } from './definition-content.ts'
 
 let course: Course
 beforeEach(() => {
@@ -123,6 +126,27 @@ describe('an ACTIVE definition', () => {
   it('is for servers that know all that its lab has', async () => {
     const topology = TOPOLOGY.replace('0.3.0', '0.3.1')
     expect((await course.define({ topology })).cml_version).toEqual({ min: '2.10', max: null })
+  })
+
+  it('is for older servers again once its lab has nothing of the newer, unless its author said which', async () => {
+    const topology = TOPOLOGY.replace('0.3.0', '0.3.1')
+    const first = await course.define({ topology })
+    const { json: kept } = await put(first.id, { title: 'BGP' })
+    expect(kept.cml_version).toEqual({ min: '2.10', max: null })
+    const { json } = await put(kept.id, { topology: TOPOLOGY })
+    expect(json.cml_version).toEqual({ min: null, max: null })
+    const said = await course.define({ name: 'other', topology, cml_version: { min: '2.9', max: null } })
+    const { json: next } = await put(said.id, { topology: TOPOLOGY })
+    expect(next.cml_version).toEqual({ min: '2.9', max: null })
+    expect((await get(next.id)).given.cml_min).toBe(true)
+  })
+
+  it('that was stored before anybody wrote down who said it keeps its oldest release', () => {
+    const read = (min: string | null) => {
+      const given = { needs: false, port_template: false }
+      return givenOf(DEFINITIONS.parse({ ...aDefinition({ cml_version: { min, max: null } }), given, fence: {} }))
+    }
+    expect([read('2.8').cml_min, read(null).cml_min]).toEqual([true, false])
   })
 
   it('that is put as it was stays alone', async () => {

@@ -65,6 +65,14 @@ describe('fetching an ACTIVE one again', () => {
     expect((await record({ result: { error: 'no answer' } })).json).toMatchObject({ id, status: 'ACTIVE' })
   })
 
+  it('is for older servers again once what is fetched has nothing of the newer', async () => {
+    const newer = (await record(fetched(TOPOLOGY.replace('0.3.0', '0.3.1')))).json
+    expect(newer.cml_version.min).toBe('2.10')
+    await course.send('POST', `lablet-definitions/${newer.id}/sync`)
+    const { json } = await course.asLablets(`lablet-definitions/${newer.id}/sync-result`, fetched(OTHER), 1)
+    expect(json.cml_version.min).toBeNull()
+  })
+
   it('makes the next version of what is new, with all that was said', async () => {
     const { json: next } = await record(fetched(OTHER))
     expect(next).toMatchObject({
