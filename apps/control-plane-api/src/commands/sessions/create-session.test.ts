@@ -89,6 +89,34 @@ it('is booked once, however often the request comes', async () => {
   expect((await course.send('GET', 'lablet-sessions')).json.items).toHaveLength(1)
 })
 
+describe('a definition that is taken out of use at the same moment', () => {
+  const sessions = async () => (await course.send('GET', 'lablet-sessions?include_finished=true')).json.items
+  const deprecate = async () => {
+    const [{ id }] = (await course.send('GET', 'lablet-definitions')).json.items
+    await course.send('POST', `lablet-definitions/${id}/deprecate`)
+  }
+
+  it('leaves no session behind', async () => {
+    course.store.interrupt({ kind: 'session', write: 'insert', when: 'after', run: deprecate })
+    expect((await book({})).json.code).toBe('definition_not_active')
+    expect(await sessions()).toEqual([])
+  })
+
+  it.each([
+    ['somebody has changed', async (id: string) => course.say(id, { waiting_reason: 'x' }, 'resource-scheduler')],
+    ['has a place', async (id: string) => course.assign(id, (await course.serving()).id)],
+  ])('lets none live on that %s by then', async (_, meanwhile) => {
+    const intervene = async () => meanwhile((await sessions())[0].id)
+    const run = async () => {
+      await deprecate()
+      course.store.interrupt({ kind: 'session', write: 'remove', when: 'before', run: intervene })
+    }
+    course.store.interrupt({ kind: 'session', write: 'insert', when: 'after', run })
+    expect((await book({})).json.code).toBe('definition_not_active')
+    expect(await sessions()).toMatchObject([{ version: 3, desired_status: 'TERMINATED' }])
+  })
+})
+
 it('keeps what it needs when its definition goes on', async () => {
   const { json: session } = await book({})
   const big = TOPOLOGY.replaceAll('ram: 1024', 'ram: 8192')

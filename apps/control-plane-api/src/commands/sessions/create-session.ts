@@ -8,7 +8,8 @@ import type { StoredDefinition } from '../../kinds.ts'
 import { newestFirst, versionsOf } from '../../queries/definitions.ts'
 import { settleVersions } from '../definitions/versions.ts'
 import { auditEntry, transitionEntry } from '../entries.ts'
-import { newSession } from './new-session.ts'
+import { invalid, newSession } from './new-session.ts'
+import { cancelSession } from './session-requests.ts'
 
 type Body = BodyOf<'createSession'>
 
@@ -31,7 +32,7 @@ export async function createSession(api: Api, request: Request<object, unknown, 
     ...session.state_history.map(change => transitionEntry(change, actor.name)),
   ]
   const result = await api.sessions.insert(session, entries)
-  if (result.ok) return stillBookable(api, session)
+  if (result.ok) return stillBookable(api, session, request)
   const existing = once === null ? null : await api.sessions.get(id)
   if (existing !== null) return existing
   throw new ProblemError('already_exists', `there is a session with reservation_id ${reservation_id} already`)
@@ -52,10 +53,17 @@ async function bookable(api: Api, wanted: string): Promise<StoredDefinition> {
 }
 
 /** A definition that was deleted at the same moment looked in vain for this session, so that it must go. */
-async function stillBookable(api: Api, session: LabletSession): Promise<LabletSession> {
+async function stillBookable(
+  api: Api,
+  session: LabletSession,
+  request: Request<object, unknown, Body>,
+): Promise<LabletSession> {
   const definition = await api.definitions.get(session.definition.id)
   if (definition?.status === 'ACTIVE') return session
-  await api.sessions.remove(session)
+  const { ok } = await api.sessions.remove(session)
+  // Somebody was faster and may have given it a place, so that it has to be taken down like any other.
+  if (!ok && (await api.sessions.get(session.id)) !== null)
+    await cancelSession(api, { ...request, params: { id: session.id }, ifMatch: null, once: null })
   throw new ProblemError('definition_not_active', `${session.definition.name} was taken out of use at this moment`)
 }
 
@@ -71,5 +79,3 @@ function timeslotOf(body: Body, definition: StoredDefinition, now: Instant): Lab
   if (minutes > longest) throw invalid(`it would last ${Math.ceil(minutes)} min, and ${name} may last ${longest} min`)
   return { start, end }
 }
-
-export const invalid = (detail: string): ProblemError => new ProblemError('timeslot_invalid', detail)

@@ -1,3 +1,4 @@
+import { ProblemError } from '@lcm/contract/problems'
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 
@@ -44,3 +45,6 @@ export function newSession(
     fence: {},
   }
 }
+
+/** Why a timeslot can not be had. */
+export const invalid = (detail: string): ProblemError => new ProblemError('timeslot_invalid', detail)

@@ -7,7 +7,7 @@ import type { Api } from '../../api.ts'
 import { findSession, refuseStranger } from '../../queries/sessions.ts'
 import { auditEntry } from '../entries.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
-import { invalid } from './create-session.ts'
+import { invalid } from './new-session.ts'
 import { offWorker } from './report-session.ts'
 import { settleSession } from './settle.ts'
 
