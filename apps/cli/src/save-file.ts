@@ -1,5 +1,5 @@
 import { type FileHandle, mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { CliError, EXIT } from './exit-code.ts'
 
 export interface Saving {
@@ -23,10 +23,18 @@ export async function saveFile(file: string, chunks: () => Promise<AsyncIterable
     await saving.check(written)
     await refuseTaken(file, saving.force)
     await onDisk(file, rename(written, file))
+    await sync(dirname(file))
     return bytes
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Its new name is on the disk only then. Not every file system can do this for a folder. */
+async function sync(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => null)
+  await handle?.sync().catch(() => undefined)
+  await handle?.close()
 }
 
 async function writeAll(file: string, handle: FileHandle, chunks: AsyncIterable<Uint8Array>): Promise<number> {
