@@ -113,7 +113,7 @@ interface Parts extends ObserveParts {
 /** While it comes up, when it went silent, when its certificate is to be pinned, or when somebody wants a fresh look. */
 const awaitsCml = (worker: Worker, memory: Sightings): boolean =>
   worker.status === 'STARTING' ||
-  (worker.status === 'RUNNING' &&
+  ((worker.status === 'RUNNING' || worker.status === 'DRAINING') &&
     (worker.service_status !== 'AVAILABLE' || worker.refresh_requested_at !== null || memory.isSilent(worker.id))) ||
   (worker.cml.certificate_sha256 === null &&
     (worker.status === 'RUNNING' || (worker.status === 'TERMINATING' && holdsLicense(worker))))

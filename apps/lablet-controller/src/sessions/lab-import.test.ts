@@ -34,3 +34,8 @@ it('what is said twice by reference is written out', async () => {
   const { value } = await read(lab(', tags: &t [core], parameters: {list: *t}'))
   expect(value.nodes[0]).toMatchObject({ tags: ['core'], parameters: { list: ['core'] } })
 })
+
+it('a file that says it is YAML 1.1 is read as the API has read it', async () => {
+  const { value } = await read(`%YAML 1.1\n---\n${lab('').replace('label: r1', 'label: on')}`)
+  expect(value.nodes[0].label).toBe('on')
+})

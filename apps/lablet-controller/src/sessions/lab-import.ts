@@ -17,6 +17,9 @@ export async function topologyToImport(
   return JSON.stringify(withPorts(await topologyOf(definition, pause), definition.port_template, ports))
 }
 
+/** Whatever version of YAML the file says it is: the API has read it so. */
+const AS_JUDGED = { schema: 'core', uniqueKeys: false, stringKeys: true } as const
+
 /** The API has judged it. However long it is, others get their turns while it is read. */
 export async function topologyOf({ topology }: LabletDefinition, pause: () => Promise<void>): Promise<Topology> {
   const text = topology ?? ''
@@ -29,7 +32,7 @@ export async function topologyOf({ topology }: LabletDefinition, pause: () => Pr
     if (words % WORDS_PER_SLICE === 0) await pause()
   }
   tokens.push(...parser.end())
-  const [document] = [...new Composer({ uniqueKeys: false, stringKeys: true }).compose(tokens, true, text.length)]
+  const [document] = [...new Composer(AS_JUDGED).compose(tokens, true, text.length)]
   if (words > WORDS_PER_SLICE) await pause()
   return Topology.parse(document?.toJS({ maxAliasCount: ALIASES_MAX }))
 }

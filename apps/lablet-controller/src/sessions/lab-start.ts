@@ -33,8 +33,9 @@ export const startLab = (scene: StepScene): Promise<StepResult> =>
   withLab(scene, async ({ recordId, labId }) => {
     const lab = await scene.hands.get(labId)
     if (lab === null) return failed('its lab is gone', { definite: true })
-    if (isQuietState(lab.state)) await scene.hands.start(labId)
+    // On record first: a start whose answer is lost may run all the same, and would take room that counts as free.
     await report(scene, recordId, { status: 'STARTING' }, 'its session needs it')
+    if (isQuietState(lab.state)) await scene.hands.start(labId)
     const topology = await topologyOf(await scene.definition(), () => scene.clock.sleep(0))
     return completed({ [BOOT_SECONDS]: bootSecondsOf(topology) })
   })

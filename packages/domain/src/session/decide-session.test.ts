@@ -154,6 +154,12 @@ describe('a session without a place', () => {
   })
 })
 
+it('a session that is INSTANTIATING does not wait for the end of a worker that goes', () => {
+  const going = { ...worker, status: 'TERMINATING' as const }
+  const decision = decideSession(on('INSTANTIATING'), seeing({ worker: going }))
+  expect(changesOf(decision)).toMatchObject({ status: 'PENDING', worker_id: null })
+})
+
 describe('a session that is SCHEDULED', () => {
   const decide = (more: Partial<SessionSight>) => decideSession(on('SCHEDULED'), seeing(more))
 
@@ -361,6 +367,7 @@ describe('a worker', () => {
       conditions: withBoot(withBoot([], 6, START - 60 * MINUTE), 2, START - minutes * MINUTE),
     })
 
+  const SILENT = 'metal-1 is DRAINING, and its CML has not been ready for 10 min'
   const unstarted = aWorker({
     status: 'STARTING',
     entered_status_at: toInstant(START - 60 * MINUTE),
@@ -401,6 +408,7 @@ describe('a worker', () => {
       600,
       null,
     ],
+    ['that drains and whose CML went silent', { ...silent(10), status: 'DRAINING' as const }, 0, SILENT],
   ])('%s is lost, or not', (_, seen, minutes, because) => {
     expect(workerLost(seen, START + minutes * MINUTE)).toBe(because)
   })

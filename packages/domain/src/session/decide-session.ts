@@ -87,6 +87,9 @@ export function workerLost(worker: Worker | null, nowMs: number): string | null 
   switch (worker.status) {
     case 'RUNNING':
       return `${worker.name} runs, but its CML has not been ready for ${minutes} min`
+    case 'DRAINING':
+    case 'TERMINATING':
+      return `${worker.name} is ${worker.status}, and its CML has not been ready for ${minutes} min`
     case 'STARTING':
       return `EC2 has had no room to start ${worker.name} for ${minutes} min`
     default:
@@ -107,6 +110,8 @@ function awaySince(worker: Worker): Instant | null {
     case 'UNKNOWN':
       return worker.entered_status_at
     case 'RUNNING':
+    case 'DRAINING':
+    case 'TERMINATING':
       return worker.service_status === 'AVAILABLE' ? null : silentSince(worker)
     case 'STARTING':
       return blockedSinceOf(worker)
@@ -149,7 +154,8 @@ const NEVER_READY = 'its lab was not ready before its time was over'
 function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionSight): SessionDecision {
   if (isUnwanted(session)) return stopping(session, cancelled(session), null)
   if (toMs(session.timeslot.end) <= nowMs) return stopping(session, 'its time is over', NEVER_READY)
-  const lost = workerLost(worker, nowMs)
+  // No lab is started any more on one that goes, which may take hours.
+  const lost = worker?.status === 'TERMINATING' ? `${worker.name} is TERMINATING` : workerLost(worker, nowMs)
   if (lost !== null)
     return write(
       { status: 'PENDING', worker_id: null, pipeline: null, waiting_reason: lost },

@@ -247,9 +247,15 @@ function bootChanges({ worker, nowMs }: Seen, cml: CmlSight): WorkerChanges {
   }
 }
 
+/** Those who have not left yet need its address and its CML as much as ever. */
 function decideDrain(seen: Seen): Decision {
   const { drain } = seen.worker
-  return drain === null ? announce({ status: 'RUNNING' }, 'the drain was cancelled') : decideDraining(seen, drain)
+  if (drain === null) return announce({ status: 'RUNNING' }, 'the drain was cancelled')
+  const draining = decideDraining(seen, drain)
+  const serving = draining.action.kind === 'wait' ? decideServing(seen) : null
+  if (draining.action.kind !== 'wait' || serving === null) return draining
+  if (serving.action.kind !== 'wait') return serving
+  return { ...draining, action: { kind: 'wait', afterMs: Math.min(serving.action.afterMs, draining.action.afterMs) } }
 }
 
 /**
@@ -257,11 +263,17 @@ function decideDrain(seen: Seen): Decision {
  * idleness. Scaling down is what an idle check leads to.
  */
 function decideRunning(seen: Seen): Decision {
+  const { drain } = seen.worker
+  if (drain !== null) return announce({ status: 'DRAINING' }, `${drain.by} asked for a drain`)
+  return decideServing(seen) ?? decideFreshness(seen) ?? decideInside(seen) ?? decideSurvey(seen)
+}
+
+/** Where it can be reached, and whether it serves there. Null while both are as recorded. */
+function decideServing(seen: Seen): Decision | null {
   const { worker, instance, policy } = seen
-  if (worker.drain !== null) return announce({ status: 'DRAINING' }, `${worker.drain.by} asked for a drain`)
   const drift = factsOf(worker, instance, policy.cmlAddress)
   if (!isEmpty(drift)) return announce(drift, `EC2 shows another ${Object.keys(drift).join(', ')}`)
-  return decideService(seen) ?? decideFreshness(seen) ?? decideInside(seen) ?? decideSurvey(seen)
+  return decideService(seen)
 }
 
 /** What CML says to those who may ask: its licence, and what labs can be made of. One write for both. */

@@ -1,7 +1,8 @@
-import { anAttempt, aWorker } from '@lcm/testkit/builders'
-import { aMachineSight, anObservation } from '@lcm/testkit/observations'
+import { aWorker } from '@lcm/testkit/builders'
+import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { withBoot } from './boot.ts'
 import { decideWorker } from './decide.ts'
 import { WORKER_POLICY } from './observation.ts'
 import type { Drain } from './parts.ts'
@@ -19,7 +20,7 @@ const drainTo = (next: Drain['then'], leftMs: number): Drain => ({
 })
 const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: ENTERED }
 const worker = (more: Partial<Worker>): Worker =>
-  aWorker({ status: 'DRAINING', service_status: 'AVAILABLE', ec2_instance_id: 'i-1', launch: anAttempt(), ...more })
+  onMachine({ status: 'DRAINING', service_status: 'AVAILABLE', ...more })
 const decide = (drained: Worker, state = 'running') =>
   decideWorker(drained, anObservation({ ec2: aMachineSight({ state }), isSurveyDue: true }), WORKER_POLICY, NOW)
 
@@ -28,6 +29,22 @@ describe('a drain', () => {
     expect(decide(worker({ status: 'RUNNING', drain: drainTo('STOPPED', 1) })).action).toMatchObject({
       changes: { status: 'DRAINING' },
     })
+  })
+
+  it('says that a CML serves again which came back meanwhile, and asks it often until then', () => {
+    const silent = worker({
+      drain: drainTo('STOPPED', 600_000),
+      reservations: { s1: SESSION },
+      service_status: 'UNAVAILABLE',
+    })
+    const cml = { stage: 'READY', ready_streak: 3, version: null, certificate_sha256: null, detail: '' } as const
+    const seeing = (ready_streak: number) => anObservation({ cml: { ...cml, ready_streak } })
+    const back = decideWorker(silent, seeing(3), WORKER_POLICY, NOW)
+    expect(back.action).toMatchObject({ changes: { service_status: 'AVAILABLE' } })
+    const nearly = { ...silent, cml: { ...silent.cml, ready: true }, conditions: withBoot([], 6, NOW) }
+    const waiting = decideWorker(nearly, seeing(1), WORKER_POLICY, NOW)
+    expect(waiting.action).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.probeIntervalMs })
+    expect(waiting.because).toContain('1 session lives on it')
   })
 
   it('waits for sessions, and says how many and for how long', () => {
