@@ -129,6 +129,15 @@ describe('credentials that are refused', () => {
   })
 })
 
+it('a launch that a policy forbids holds up no other', async () => {
+  failure = error('auth', 'UnauthorizedOperation')
+  await failed(launch('c5.metal'))
+  await failed(launch('c5.metal'))
+  failure = null
+  expect(await failed(launch('m5zn.metal'))).toBeNull()
+  expect(sent).toEqual(['launch', 'launch'])
+})
+
 describe('a machine that may not be stopped', () => {
   it('holds up no other: it may be the only one', async () => {
     const refusal = error('auth', 'UnauthorizedOperation', 'StopInstances')

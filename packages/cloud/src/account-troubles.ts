@@ -49,6 +49,8 @@ interface Subject {
   readonly call: string
   readonly region: string
   readonly type?: string
+  /** What a policy may forbid of a launch. */
+  readonly request?: string
   readonly id?: string
 }
 
@@ -70,7 +72,7 @@ function refusalsBy(clock: Clock): Refusals {
   }
 
   function remember(subject: Subject, error: CloudError, pauses: { first: number; last: number }): void {
-    const key = error.errorClass === 'quota' ? quotaKey(subject) : authKey(subject)
+    const key = keyOf(subject, error)
     const before = troubles.get(key)
     const nowMs = clock.monotonic()
     // Whoever was under way when the pause began says nothing new.
@@ -134,7 +136,7 @@ export function accountTroubles(clock: Clock): AccountTroubles {
       imageIds: (region, pattern, signal) =>
         asking({ call: 'images', region }, () => machines.imageIds(region, pattern, signal)),
       launch: (region, request, signal) =>
-        asking({ call: 'launch', region, type: request.parameters.instance_type }, () =>
+        asking({ call: 'launch', region, type: request.parameters.instance_type, request: whatOf(request) }, () =>
           machines.launch(region, request, signal),
         ),
       power: (region, act, id, signal) =>
@@ -148,10 +150,21 @@ export function accountTroubles(clock: Clock): AccountTroubles {
   }
 }
 
+const whatOf = ({ parameters: p }: Parameters<Machines['launch']>[1]): string =>
+  JSON.stringify([p.image_id, p.instance_type, p.subnet_id, p.security_group_ids, p.key_name, p.iam_instance_profile])
 const placeOf = ({ call, region }: Subject): string => `${call} ${region} `
 const authKey = (subject: Subject): string => `${placeOf(subject)}${subject.id ?? ''}`
 const quotaKey = (subject: Subject): string => `${placeOf(subject)}${subject.type ?? subject.id ?? ''}`
-const keysOf = (subject: Subject): readonly string[] => [authKey(subject), quotaKey(subject)]
+const policyKey = (subject: Subject): string => `${authKey(subject)}${subject.request ?? ''}`
+const keysOf = (subject: Subject): readonly string[] => [authKey(subject), policyKey(subject), quotaKey(subject)]
+
+/** Of these a policy may mean one launch and no other: a role that may not be passed on, an image that is not shared. */
+const BY_POLICY: ReadonlySet<string> = new Set(['UnauthorizedOperation', 'AuthFailure', 'AccessDenied'])
+
+function keyOf(subject: Subject, { errorClass, code }: CloudError): string {
+  if (errorClass === 'quota') return quotaKey(subject)
+  return BY_POLICY.has(code) ? policyKey(subject) : authKey(subject)
+}
 
 function sentenceOf({ what, error, sinceMs, untilMs }: Trouble, clock: Clock): string {
   const said = error.message.replace(`${error.action}: `, '').slice(0, WORDS_MAX).replace(/\.+$/, '')

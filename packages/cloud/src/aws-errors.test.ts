@@ -12,6 +12,8 @@ const EXAMPLES: ReadonlyArray<readonly [string, number | null, CloudErrorClass]>
   ['InsufficientCapacityOnHost', 500, 'capacity'],
   ['Unsupported', 400, 'capacity'],
   ['VcpuLimitExceeded', 400, 'quota'],
+  ['NetworkInterfaceLimitExceeded', 400, 'quota'],
+  ['SomeLimitExceeded', 500, 'transient'],
   ['IdempotentInstanceTerminated', 400, 'attempt_spent'],
   ['IdempotentParameterMismatch', 400, 'attempt_mismatch'],
   ['InvalidInstanceID.NotFound', 400, 'not_found'],

@@ -84,12 +84,14 @@ const CODES: ReadonlyArray<readonly [CloudErrorClass, readonly string[]]> = [
 const TOO_MANY_REQUESTS = 429
 
 /**
- * The class of an AWS error. The code goes before the status because capacity errors come as 500. A bare `NotFound` or
+ * The class of an AWS error. There are more limits than a list can name, and all are named alike. The code goes before the status because capacity errors come as 500. A bare `NotFound` or
  * `Unknown` is the SDK's word for a body that it could not read, so it stays transient whatever its status says.
  */
 export function classifyAwsCode(code: string, status: number | null): CloudErrorClass {
   const known = CODES.find(([, patterns]) => patterns.some(pattern => fits(code, pattern)))
-  return known?.[0] ?? (status === TOO_MANY_REQUESTS ? 'throttled' : 'transient')
+  if (known !== undefined) return known[0]
+  if (status === TOO_MANY_REQUESTS) return 'throttled'
+  return code.endsWith('LimitExceeded') && status !== null && status < 500 ? 'quota' : 'transient'
 }
 
 const fits = (code: string, pattern: string) =>

@@ -41,6 +41,15 @@ describe('changing many machines', () => {
     expect(calls).toHaveLength(2)
   })
 
+  it('changes those that a policy allows, where the refusal names the one that it forbids', async () => {
+    const words =
+      'You are not authorized to perform: ec2:StopInstances on resource: arn:aws:ec2:us-east-1:1:instance/i-3'
+    const { power } = cloudWith(['i-3'], () => refusal('auth', words))
+    const outcome = await power(ids(5))
+    expect(classesOf(outcome)).toEqual(['i-3'])
+    expect(outcome.get('i-4')).toBe('stopping')
+  })
+
   it('does not take one id for the beginning of another', async () => {
     const { power } = cloudWith(['i-1f'], () => refusal('state', "The instance 'i-1f' is not in a state"))
     expect(classesOf(await power(ids(32)))).toEqual(['i-1f'])

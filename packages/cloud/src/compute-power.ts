@@ -32,7 +32,7 @@ export async function powerEach(instanceIds: readonly string[], call: PowerCall)
       batches = rest
       continue
     }
-    if (!ABOUT_ONE_MACHINE.includes(answer.errorClass)) {
+    if (!isAboutOne(batch, answer)) {
       for (const id of batches.flat()) outcome.set(id, answer)
       return outcome
     }
@@ -53,9 +53,16 @@ async function answerOf(call: PowerCall, ids: readonly string[]): Promise<PowerS
   }
 }
 
+/** A policy may forbid one machine, such as one without our tags, and then says which. */
+const isAboutOne = (batch: readonly string[], error: CloudError): boolean =>
+  ABOUT_ONE_MACHINE.includes(error.errorClass) || (error.errorClass === 'auth' && namedIn(batch, error).length > 0)
+
 /** Those that the refusal speaks of; a call for one machine needs no name. */
-function refusedOf(batch: readonly string[], { message }: CloudError): readonly string[] {
-  if (batch.length === 1) return batch
+function refusedOf(batch: readonly string[], error: CloudError): readonly string[] {
+  return batch.length === 1 ? batch : namedIn(batch, error)
+}
+
+function namedIn(batch: readonly string[], { message }: CloudError): readonly string[] {
   const words = new Set(message.split(/[^\w-]+/))
   return batch.filter(id => words.has(id))
 }

@@ -58,6 +58,17 @@ it('ignores the outcome of a key that was forgotten meanwhile, even if it is kno
   expect([states.read('w-1')?.status, states.retrying]).toEqual(['IN_PROGRESS', 0])
 })
 
+it('keeps what a newer listing has seen, though an older and slower one sees it last', () => {
+  const states = resourceStates()
+  states.settle(states.begin('k'), retry('no', new Error('no')), 0, 1000)
+  const slow = states.openListing()
+  const newer = states.openListing()
+  newer.mark('k')
+  slow.mark('k')
+  expect(newer.purge()).toBe(0)
+  expect(states.read('k')?.retry_count).toBe(1)
+})
+
 it('purges after a full listing what was known before and not listed', () => {
   const states = resourceStates()
   for (const key of ['listed', 'missing', 'in hand']) states.begin(key)

@@ -138,7 +138,7 @@ function openListing(table: Table): StateListing {
   return {
     mark(key) {
       const known = table.known.get(key)
-      if (known) known.listedIn = listing
+      if (known) known.listedIn = Math.max(known.listedIn, listing)
     },
     purge() {
       const before = table.known.size

@@ -64,6 +64,19 @@ it('says so when its epoch is too low, and leads once that was mended', async ()
   expect(election.isEpochRegressed()).toBe(false)
 })
 
+it('no longer says that its epoch is too low once it stands by', async () => {
+  answers = Array.from({ length: 100 }, () => 409)
+  const election = contender('a')
+  const stopping = new AbortController()
+  const campaign = election.campaign(stopping.signal)
+  await clock.advance(500)
+  expect(election.isEpochRegressed()).toBe(true)
+  stopping.abort()
+  await clock.advance(3_000)
+  await campaign
+  expect(election.isEpochRegressed()).toBe(false)
+})
+
 it('gives the seat up when it is stopped before the API knew', async () => {
   answers = Array.from({ length: 100 }, () => 503)
   const stop = new AbortController()

@@ -47,6 +47,7 @@ export function registeredElection(parts: {
         await clock.sleep(RETRY_MS, leadership.signal)
       }
     }
+    regressed = false
     return false
   }
 
