@@ -14,6 +14,8 @@ export interface Collection<T> {
   remove(id: string, version: number): void
   /** Takes a complete list: what it lacks is gone. It must have been read after everything held was learned. */
   replaceBy(items: readonly T[]): void
+  /** Forgets versions too: after a restore of an older backup the same resources count from lower ones. */
+  clear(): void
 }
 
 /** Deletions are remembered so that a late update can not bring a resource back. */
@@ -55,6 +57,11 @@ export function collection<T extends Versioned>(): Collection<T> {
       const listed = new Set(items.map(item => item.id))
       for (const id of held.keys()) if (!listed.has(id)) held.delete(id)
       for (const item of items) if (isNewer(item)) held.set(item.id, item)
+      changes.value++
+    },
+    clear() {
+      held.clear()
+      deletedAt.clear()
       changes.value++
     },
   }

@@ -125,6 +125,14 @@ describe('reading and following', () => {
     expect(connection()).toEqual({ state: 'live' })
   })
 
+  it('takes lower versions after a reset: they may be those of a backup', async () => {
+    const { api, clock, state } = await openConsole()
+    api.workers.set('w-1', aWorker({ id: 'w-1', version: 2 }))
+    api.say({ type: 'reset' })
+    await clock.advance(1_000)
+    expect(versions(state)).toMatchObject({ 'w-1': 2 })
+  })
+
   it('ends when it is told to', async () => {
     const { stop, ended } = await openConsole()
     stop.abort()
