@@ -259,8 +259,9 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
   },
   syncDefinition: {
     async arrange() {
-      const { id } = await fleet.define({ topology: undefined, source: 'https://example.org/bgp.yaml' })
-      await fleet.asLablets(`lablet-definitions/${id}/sync-result`, { result: { error: 'no answer' } })
+      const { id, sync, source } = await fleet.define({ topology: undefined, source: 'https://example.org/bgp.yaml' })
+      const result = { source, requested_at: sync.at, result: { error: 'no answer' } }
+      await fleet.asLablets(`lablet-definitions/${id}/sync-result`, result)
       return { id }
     },
     action: 'sync',

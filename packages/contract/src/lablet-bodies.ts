@@ -66,8 +66,11 @@ export const PutDefinition = z.strictObject({
   topology: topology.optional(),
 })
 
-/** What a fetch brought, or why it did not. */
+/** What a fetch brought, or why it did not. Where somebody has asked for another one since, it is let pass. */
 export const SyncResult = z.strictObject({
+  /** Where it was fetched from, and since when that was asked for: as the definition said when the fetch began. */
+  source: spec.source.unwrap(),
+  requested_at: Instant.nullable(),
   result: z.union([
     z.strictObject({ topology, package_sha256: z.string().length(64) }),
     z.strictObject({ error: z.string().min(1).max(1000) }),

@@ -111,6 +111,11 @@ export const LABLET_NOTES: Readonly<Record<string, FieldNote>> = {
   'LabTopology.topology': { description: 'CML topology YAML.', example: TOPOLOGY },
   'PlacementPreview.candidates': { description: 'Workers that could take it, best first.' },
   'PlacementPreview.refusals': { description: 'Workers that could not, and why.' },
+  'SyncResult.source': { description: 'Where it was fetched from.', example: 'https://example.org/bgp.yaml' },
+  'SyncResult.requested_at': {
+    description: '`sync.at` when the fetch began. A result that was overtaken by an edit is let pass.',
+    example: AT,
+  },
   'SyncResult.result': {
     description: 'What the fetch brought, or why it brought nothing.',
     example: { topology: TOPOLOGY, package_sha256: SHA256 },

@@ -75,7 +75,9 @@ async function reconcile(
 ): Promise<ReconciliationResult> {
   if (sync.status !== 'requested') return success('nothing is asked for')
   const result = await fetched(parts.sources, source, signal)
-  const call = { params: { id }, body: { result }, epoch, signal }
+  // Who edits it meanwhile wants something else: the API has to know which wish this answers.
+  const body = { source, requested_at: sync.at, result }
+  const call = { params: { id }, body, epoch, signal }
   await guardedWrite(parts.election, () => parts.client.call('recordSync', call))
   if ('error' in result) return success(result.error)
   parts.counters.add('syncs')

@@ -215,6 +215,7 @@ function discoverLabs(state: FakeState, { body }: Received): ApiResponse {
 function recordSync({ definitions, clock }: FakeState, { id, body }: Received): ApiResponse {
   const definition = definitions.get(id)
   if (definition === undefined) return NOT_FOUND
+  if (body.source !== definition.source || body.requested_at !== definition.sync.at) return json(200, definition)
   const result = fieldsOf(body.result)
   const at = toInstant(clock.now())
   const error = text(result.error) || null

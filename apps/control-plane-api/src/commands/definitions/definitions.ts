@@ -93,7 +93,7 @@ export async function putDefinition(
   if (isSameContent(current, content)) return current
   if (current.status === 'PENDING_SYNC') return rewritten(api, request, current.id, content)
   if (successor?.status === 'PENDING_SYNC') return rewritten(api, { ...request, ifMatch: null }, successor.id, content)
-  return nextVersion(api, request, current, content)
+  return nextVersion(api, request, current, { content })
 }
 
 const deprecated = ({ name, definition_version }: StoredDefinition) =>
@@ -119,22 +119,23 @@ async function rewritten(
   return written
 }
 
-/** All fields are carried over or said anew. The one before goes only when this one can be booked. */
+/** All fields are carried over or said anew, and how it was fetched. The one before goes only when this one can be booked. */
 export async function nextVersion(
   api: Api,
   request: Pick<DefinitionRequest, 'actor'>,
   before: StoredDefinition,
-  content: Content,
+  { content, sync = null }: { content: Content; sync?: StoredDefinition['sync'] | null },
 ): Promise<StoredDefinition> {
   const { name } = before
   const [newest = before] = newestFirst(await versionsOf(api, name))
-  const definition = newVersion(api, content, {
+  const made = newVersion(api, content, {
     id: newId(api),
     name,
     created_by: request.actor.name,
     definition_version: nextPatch(newest.definition_version),
     replaces: before.id,
   })
+  const definition = sync === null ? made : { ...made, sync }
   const result = await api.definitions.insert(definition, [created(request, definition)])
   if (!result.ok) throw new ProblemError('version_mismatch', `${name} got another version meanwhile: read it again`)
   await settleVersions(api, name)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { DEFINITIONS } from '../../kinds.ts'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
 import { crash } from '../../testing/interrupted-store.ts'
 
@@ -12,9 +13,18 @@ beforeEach(async () => {
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')
 const fetched = (topology: string) => ({ result: { topology, package_sha256: hash(`zip ${topology}`) } })
-const record = (json: object, epoch = 1) => course.asLablets(`lablet-definitions/${id}/sync-result`, json, epoch)
 const get = async (which = id) => (await course.send('GET', `lablet-definitions/${which}`)).json
-const sync = () => course.send('POST', `lablet-definitions/${id}/sync`)
+const sync = (which = id) => course.send('POST', `lablet-definitions/${which}/sync`)
+const put = (json: object) => course.send('PUT', `lablet-definitions/${id}`, { json })
+/** A fetch that begins now; what it brings is recorded whenever that is said. */
+async function fetching(which = id) {
+  const { source, sync } = await get(which)
+  return (json: object, epoch = 1) => {
+    const body = { source, requested_at: sync.at, ...json }
+    return course.asLablets(`lablet-definitions/${which}/sync-result`, body, epoch)
+  }
+}
+const record = async (json: object, epoch = 1, which = id) => (await fetching(which))(json, epoch)
 const OTHER = TOPOLOGY.replace('ram: 1024', 'ram: 4096')
 
 describe('a definition whose topology is elsewhere', () => {
@@ -50,6 +60,62 @@ describe('a definition whose topology is elsewhere', () => {
   })
 })
 
+describe('a fetch that was overtaken', () => {
+  it.each([
+    ['what it brought', fetched(TOPOLOGY)],
+    ['why it failed', { result: { error: 'it answered with status 404' } }],
+  ])('by another address: %s is not recorded there', async (_, json) => {
+    const tell = await fetching()
+    await put({ source: 'https://example.org/right.yaml' })
+    const asEdited = await get()
+    expect((await tell(json)).status).toBe(200)
+    expect(await get()).toEqual(asEdited)
+    expect(asEdited).toMatchObject({ status: 'PENDING_SYNC', sync: { status: 'requested' } })
+  })
+
+  it('by a topology leaves what the author wrote', async () => {
+    const tell = await fetching()
+    await put({ topology: OTHER })
+    expect((await tell(fetched(TOPOLOGY))).json).toMatchObject({ id, source: 'inline', topology: OTHER })
+    expect((await course.send('GET', 'lablet-definitions')).json.items).toHaveLength(1)
+  })
+
+  it('while it is recorded changes nothing either', async () => {
+    const tell = await fetching()
+    const definitions = course.store.collection(DEFINITIONS)
+    course.store.interrupt({
+      kind: 'definition',
+      write: 'replace',
+      when: 'before',
+      // As another process does it: those of one wait for each other.
+      async run() {
+        const edited = DEFINITIONS.parse(await definitions.get(id))
+        await definitions.replace({ ...edited, source: 'https://example.org/right.yaml', version: edited.version + 1 })
+      },
+    })
+    await tell(fetched(TOPOLOGY))
+    expect(await get()).toMatchObject({ status: 'PENDING_SYNC', topology: null, sync: { status: 'requested' } })
+  })
+
+  it('by a newer request for the same address waits for what that brings', async () => {
+    const tell = await fetching()
+    await tell({ result: { error: 'no answer' } })
+    await sync()
+    expect((await tell(fetched(TOPOLOGY))).json).toMatchObject({ topology: null, sync: { status: 'requested' } })
+    expect((await record(fetched(OTHER))).json).toMatchObject({ topology: OTHER, status: 'ACTIVE' })
+  })
+
+  it('by the next version of an ACTIVE one makes no other', async () => {
+    await record(fetched(TOPOLOGY))
+    await sync()
+    const tell = await fetching()
+    const { json: next } = await put({ topology: OTHER })
+    await tell(fetched(TOPOLOGY.replace('ram: 1024', 'ram: 2048')))
+    const { items } = (await course.send('GET', 'lablet-definitions?status=ACTIVE')).json
+    expect(items.map((each: { id: string }) => each.id)).toEqual([next.id])
+  })
+})
+
 describe('fetching an ACTIVE one again', () => {
   beforeEach(async () => {
     await record(fetched(TOPOLOGY))
@@ -68,8 +134,8 @@ describe('fetching an ACTIVE one again', () => {
   it('is for older servers again once what is fetched has nothing of the newer', async () => {
     const newer = (await record(fetched(TOPOLOGY.replace('0.3.0', '0.3.1')))).json
     expect(newer.cml_version.min).toBe('2.10')
-    await course.send('POST', `lablet-definitions/${newer.id}/sync`)
-    const { json } = await course.asLablets(`lablet-definitions/${newer.id}/sync-result`, fetched(OTHER), 1)
+    await sync(newer.id)
+    const { json } = await record(fetched(OTHER), 1, newer.id)
     expect(json.cml_version.min).toBeNull()
   })
 
@@ -81,20 +147,20 @@ describe('fetching an ACTIVE one again', () => {
       replaces: id,
       lab_reuse: true,
       needs: { memory_gb: 5 },
-      sync: { status: 'success' },
+      sync: { status: 'success', error: null, package_sha256: fetched(OTHER).result.package_sha256 },
     })
-    expect(await get()).toMatchObject({ status: 'DEPRECATED', topology: TOPOLOGY })
+    expect(await get()).toMatchObject({ status: 'DEPRECATED', topology: TOPOLOGY, sync: { status: 'success' } })
   })
 
   it.each([
     ['insert', 0],
     ['replace', 0],
     ['replace', 1],
-    ['replace', 2],
   ] as const)('makes one version also after a crash at %s %i', async (write, skip) => {
     course.store.interrupt({ kind: 'definition', write, when: 'after', skip, run: crash })
-    await record(fetched(OTHER))
-    await record(fetched(OTHER))
+    const tell = await fetching()
+    await tell(fetched(OTHER))
+    await tell(fetched(OTHER))
     await course.tend()
     const { items } = (await course.send('GET', 'lablet-definitions')).json
     expect(items.map((each: { status: string }) => each.status).sort()).toEqual(['ACTIVE', 'DEPRECATED'])

@@ -1,6 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import type { Instant } from '@lcm/domain/instant'
+import { type Instant, toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../api.ts'
 import type { StoredDefinition } from '../../kinds.ts'
 import { findDefinition, versionsOf } from '../../queries/definitions.ts'
@@ -33,11 +33,15 @@ export function requestSync(api: Api, request: DefinitionRequest<BodyOf<'syncDef
   })
 }
 
-/** What was fetched before changes nothing; what is new makes the waiting definition ACTIVE, or the next version of one that is. */
+/**
+ * What was fetched before changes nothing; what is new makes the waiting definition ACTIVE, or the next version of one that is.
+ * What was overtaken by an edit is let pass: it answers what nobody asks any more.
+ */
 export async function recordSync(api: Api, request: SyncRequest): Promise<StoredDefinition> {
   const { result } = request.body
   const current = await findDefinition(api, request.params.id)
   raisedFence(current, request)
+  if (!isAwaited(current, request)) return current
   if ('error' in result) return concluded(api, request, { status: 'failed', error: result.error })
   const reading = await readTopology(result.topology, turnsOf(api))
   if (!reading.ok) return concluded(api, request, { status: 'failed', error: gistOf(reading.errors).slice(0, 1000) })
@@ -53,6 +57,9 @@ export async function recordSync(api: Api, request: SyncRequest): Promise<Stored
   return written
 }
 
+const isAwaited = ({ source, sync }: StoredDefinition, { body }: SyncRequest): boolean =>
+  sync.status === 'requested' && source === body.source && sync.at === body.requested_at
+
 type Outcome = Pick<StoredDefinition['sync'], 'status' | 'error'>
 
 function concluded(
@@ -63,6 +70,7 @@ function concluded(
 ): Promise<StoredDefinition> {
   const target = { collection: api.definitions, id: request.params.id, noun: 'definition' }
   return changeDocument(target, api.clock, null, (current, now) => {
+    if (!isAwaited(current, request)) return null
     const document = {
       ...change(current),
       sync: syncOf(current, request, outcome, now),
@@ -94,10 +102,14 @@ async function succeeded(
 ): Promise<StoredDefinition> {
   const { result } = request.body
   const topology = 'topology' in result ? result.topology : ''
+  const outcome = { status: 'success', error: null } as const
   const versions = await versionsOf(api, current.name)
-  const earlier = versions.find(each => each.replaces === current.id && each.topology_sha256 === reading.sha256)
-  const made = earlier ?? (await nextVersion(api, request, current, withReading(current, topology, reading)))
-  await concluded(api, request, { status: 'success', error: null })
+  // Made of this result before a crash, or by an author just now.
+  const successor = versions.find(each => each.replaces === current.id && each.status === 'ACTIVE')
+  const sync = syncOf(current, request, outcome, toInstant(api.clock.now()))
+  const content = withReading(current, topology, reading)
+  const made = successor ?? (await nextVersion(api, request, current, { content, sync }))
+  await concluded(api, request, outcome)
   await settleVersions(api, current.name)
-  return concluded(api, { ...request, params: { id: made.id } }, { status: 'success', error: null })
+  return made
 }
