@@ -36,10 +36,11 @@ export const StoredDefinition = LabletDefinition.extend({
     .object({
       needs: z.boolean(),
       port_template: z.boolean(),
-      // Nobody wrote this down at first: what such a definition has is kept.
+      // Nobody wrote these down at first: what such a definition has is kept.
+      title: z.boolean().default(true),
       cml_min: z.boolean().default(true),
     })
-    .default({ needs: false, port_template: false, cml_min: true }),
+    .default({ needs: false, port_template: false, title: true, cml_min: true }),
   fence: Fence.default({}),
 })
 export type StoredDefinition = z.infer<typeof StoredDefinition>

@@ -34,7 +34,7 @@ export const DefinitionWithGraph = LabletDefinition.extend({
   /** Null until the topology was fetched. */
   graph: LabGraph.nullable(),
   /** Which of these its author said; what was not said follows from the topology. */
-  given: z.object({ needs: z.boolean(), port_template: z.boolean(), cml_min: z.boolean() }),
+  given: z.object({ title: z.boolean(), needs: z.boolean(), port_template: z.boolean(), cml_min: z.boolean() }),
 })
 export const DefinitionQuery = Page.extend({
   name: DefinitionName.optional(),

@@ -58,12 +58,13 @@ export const LABLET_NOTES: Readonly<Record<string, FieldNote>> = {
   'DefinitionWithGraph.given': {
     description:
       'Which of these its author said; what was not said follows from the topology. `cml_min` is the oldest release of CML.',
-    example: { needs: false, port_template: false, cml_min: false },
+    example: { title: true, needs: false, port_template: false, cml_min: false },
   },
   'LabGraph.nodes': { example: [{ id: 'n0', label: 'r1', node_definition: 'iol-xe' }] },
   'LabGraph.links': { example: [] },
   'CreateDefinition.name': { description: 'What sessions refer to it by.', example: 'bgp-basics' },
   'CreateDefinition.topology': { description: 'CML topology YAML, where `source` is `inline`.', example: TOPOLOGY },
+  'CreateDefinition.title': { description: 'What people read. Left out or empty, what its lab is called.' },
   'CreateDefinition.needs': { description: 'Left out, the sum of what its nodes ask for.' },
   'CreateDefinition.port_template': { description: 'Left out, what the tags of its nodes ask for.' },
   'PutDefinition.topology': { description: 'CML topology YAML, where `source` is `inline`.', example: TOPOLOGY },

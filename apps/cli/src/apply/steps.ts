@@ -130,10 +130,11 @@ async function definitionStep(client: Client, wanted: Of<'Definition'>, signal: 
   )
 }
 
-/** What follows from the topology by itself was not said, and null says nothing either. */
-function comparable({ given, needs, port_template, cml_version, ...rest }: AnswerOf<'getDefinition'>): object {
+/** What follows from the topology by itself was not said; nor do null and an empty title say anything. */
+function comparable({ given, title, needs, port_template, cml_version, ...rest }: AnswerOf<'getDefinition'>): object {
   return {
     ...rest,
+    title: given.title ? title : '',
     needs: given.needs ? needs : null,
     port_template: given.port_template ? port_template : null,
     cml_version: given.cml_min ? cml_version : { ...cml_version, min: null },

@@ -135,7 +135,7 @@ function ofDefinitions({ definitions, sessions, preview }: Lablets, { method, id
     return ok(202, definitions.change(id, { sync: { ...definition.sync, status: 'requested' } }))
   }
   if (verb === 'deprecate') return ok(202, definitions.change(id, { status: 'DEPRECATED' }))
-  const given = { needs: false, port_template: false, cml_min: false }
+  const given = { title: true, needs: false, port_template: false, cml_min: false }
   if (method === 'GET') return ok(200, { ...definition, graph: null, given })
   if (method === 'PUT') return ok(200, putDefinition(definitions, definition, body))
   if (sessions.all().some(each => each.definition.id === id && !isFinal(each.status)))

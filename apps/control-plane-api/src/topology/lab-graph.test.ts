@@ -46,7 +46,7 @@ describe('the graph of a lab', () => {
 
   it('comes with what its author said, for those who say the definition anew', async () => {
     const { id } = await course.define({ port_template: [] })
-    expect((await get(id)).given).toEqual({ needs: false, port_template: true, cml_min: false })
+    expect((await get(id)).given).toEqual({ title: false, needs: false, port_template: true, cml_min: false })
   })
 
   it('is not there before the topology is', async () => {

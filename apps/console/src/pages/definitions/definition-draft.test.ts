@@ -23,7 +23,7 @@ const before = {
   }),
   topology: 'lab: {}\n',
   graph: null,
-  given: { needs: true, port_template: false, cml_min: false },
+  given: { title: true, needs: true, port_template: false, cml_min: false },
 }
 
 describe('a draft', () => {
@@ -42,6 +42,12 @@ describe('a draft', () => {
       lab_reuse: false,
       needs: before.needs,
     })
+  })
+
+  it('leaves a title that nobody said to the next topology', () => {
+    expect(draftOf(before).title).toBe('Old')
+    const derived = { ...before, given: { ...before.given, title: false } }
+    expect(bodyOf(draftOf(derived), derived)).toMatchObject({ title: '' })
   })
 
   it('names an address instead of a text', () => {

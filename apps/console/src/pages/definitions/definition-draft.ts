@@ -24,16 +24,18 @@ export const EMPTY_DRAFT: DefinitionDraft = {
 
 type Known = AnswerOf<'getDefinition'>
 
+/** A title that follows from the topology is left empty, so that it follows from the next one too. */
 export const draftOf = ({
   name,
   title,
+  given,
   source,
   topology,
   max_duration_minutes,
   lab_reuse,
 }: Known): DefinitionDraft => ({
   name,
-  title,
+  title: given.title ? title : '',
   from: source === 'inline' ? 'text' : 'address',
   topology: topology ?? '',
   source: source === 'inline' ? '' : source,

@@ -22,6 +22,7 @@ export type Content = Pick<
 export async function contentOf(api: Api, body: DefinitionBody): Promise<Content> {
   const { topology, ...spec } = body
   const given = {
+    title: spec.title !== '',
     needs: spec.needs !== null,
     port_template: spec.port_template !== null,
     cml_min: spec.cml_version.min !== null,
@@ -66,8 +67,8 @@ export async function changedContent(
 }
 
 /** What its author said of it. */
-export function givenOf({ given, cml_version }: Pick<Content, 'given' | 'cml_version'>): Content['given'] {
-  return { ...given, cml_min: given.cml_min && cml_version.min !== null }
+export function givenOf({ given, title, cml_version }: Pick<Content, 'given' | 'title' | 'cml_version'>) {
+  return { ...given, title: given.title && title !== '', cml_min: given.cml_min && cml_version.min !== null }
 }
 
 /** What follows from the topology by itself is not said, so that it follows from the next one too. */
@@ -76,7 +77,7 @@ function changedSpec(current: StoredDefinition, changes: BodyOf<'putDefinition'>
   const { cml_version } = current
   const or = <T>(said: T | undefined, kept: T): T => (said === undefined ? kept : said)
   return {
-    title: or(changes.title, current.title),
+    title: or(changes.title, given.title ? current.title : ''),
     description: or(changes.description, current.description),
     needs: or(changes.needs, given.needs ? current.needs : null),
     cml_version: or(changes.cml_version, given.cml_min ? cml_version : { ...cml_version, min: null }),
@@ -109,13 +110,13 @@ async function withTopology<T extends Content>(api: Api, content: T, text: strin
 }
 
 export function withReading<T extends Content>(content: T, text: string, { topology, sha256 }: TopologyRead): T {
-  const { needs, port_template, cml_min } = givenOf(content)
+  const { title, needs, port_template, cml_min } = givenOf(content)
   const { cml_version } = content
   return {
     ...content,
     topology: text,
     topology_sha256: sha256,
-    title: content.title || (topology.lab.title ?? ''),
+    title: title ? content.title : (topology.lab.title ?? ''),
     cml_version: cml_min ? cml_version : { ...cml_version, min: oldestCmlFor(topology) },
     node_definitions_required: nodeDefinitionsOf(topology),
     needs: needs ? content.needs : needsOf(topology),

@@ -123,6 +123,18 @@ describe('an ACTIVE definition', () => {
     expect((await course.define({ name: 'other', title: 'Mine' })).title).toBe('Mine')
   })
 
+  it('is called as its next lab is, unless somebody said a title', async () => {
+    const topology = TOPOLOGY.replace('two routers', 'quite another')
+    const first = await course.define()
+    const { json: longer } = await put(first.id, { max_duration_minutes: 30 })
+    expect(longer.title).toBe('two routers')
+    expect((await put(longer.id, { topology })).json.title).toBe('quite another')
+    const said = await course.define({ name: 'other', title: 'Mine' })
+    const { json: next } = await put(said.id, { topology })
+    expect(next.title).toBe('Mine')
+    expect((await put(next.id, { title: '' })).json.title).toBe('quite another')
+  })
+
   it('is for servers that know all that its lab has', async () => {
     const topology = TOPOLOGY.replace('0.3.0', '0.3.1')
     expect((await course.define({ topology })).cml_version).toEqual({ min: '2.10', max: null })
@@ -141,12 +153,14 @@ describe('an ACTIVE definition', () => {
     expect((await get(next.id)).given.cml_min).toBe(true)
   })
 
-  it('that was stored before anybody wrote down who said it keeps its oldest release', () => {
-    const read = (min: string | null) => {
+  it('that was stored before anybody wrote down who said it keeps its title and its oldest release', () => {
+    const read = (title: string, min: string | null) => {
       const given = { needs: false, port_template: false }
-      return givenOf(DEFINITIONS.parse({ ...aDefinition({ cml_version: { min, max: null } }), given, fence: {} }))
+      const definition = aDefinition({ title, cml_version: { min, max: null } })
+      return givenOf(DEFINITIONS.parse({ ...definition, given, fence: {} }))
     }
-    expect([read('2.8').cml_min, read(null).cml_min]).toEqual([true, false])
+    expect(read('BGP', '2.8')).toMatchObject({ title: true, cml_min: true })
+    expect(read('', null)).toMatchObject({ title: false, cml_min: false })
   })
 
   it('that is put as it was stays alone', async () => {
