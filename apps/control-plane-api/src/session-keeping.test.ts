@@ -1,5 +1,6 @@
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course } from './testing/a-course.ts'
+import { aCourse, type Course, TOPOLOGY } from './testing/a-course.ts'
 import { crash } from './testing/interrupted-store.ts'
 
 let course: Course
@@ -64,6 +65,77 @@ it('labs of a machine that is gone are ORPHANED also after a crash', async () =>
   await course.tend()
   const { items } = (await course.send('GET', 'lab-records')).json
   expect(items.map((lab: { status: string }) => lab.status)).toEqual(['ORPHANED', 'ORPHANED'])
+})
+
+describe('a lab that was kept for other sessions', () => {
+  const OTHER = TOPOLOGY.replace('ram: 1024', 'ram: 4096')
+  let definitionId: string
+  let workerId: string
+  let labId: string
+  beforeEach(async () => {
+    definitionId = (await course.define({ lab_reuse: true })).id
+    workerId = (await course.serving()).id
+    const { id } = await course.placed(workerId, 'INSTANTIATING')
+    labId = (await course.bind(id, { lab_id: 'cml-1' })).json.id
+    await course.say(id, { status: 'STOPPING' })
+    await course.sayLab(labId, { status: 'WIPED' })
+    await course.release(id)
+    await course.say(id, { status: 'STOPPED' })
+    await course.say(id, { status: 'ARCHIVED' })
+  })
+  const replaceIt = () => course.send('PUT', `lablet-definitions/${definitionId}`, { json: { topology: OTHER } })
+  const isCondemned = async () => (await course.lab(labId)).pending_action?.action === 'delete'
+
+  it('is removed once its version can not be booked any more', async () => {
+    await course.tend()
+    expect(await isCondemned()).toBe(false)
+    await replaceIt()
+    await course.tend()
+    const { pending_action } = await course.lab(labId)
+    expect(pending_action).toMatchObject({
+      action: 'delete',
+      by: expect.stringContaining('can not be booked any more'),
+    })
+  })
+
+  it('is removed also when its definition is not there any more', async () => {
+    await course.send('DELETE', `lablet-definitions/${definitionId}`)
+    await course.tend()
+    expect(await isCondemned()).toBe(true)
+  })
+
+  it('stays for a session that was booked before, until that is over', async () => {
+    const { id } = await course.book()
+    await replaceIt()
+    await course.tend()
+    expect(await isCondemned()).toBe(false)
+    await course.send('DELETE', `lablet-sessions/${id}`)
+    await course.tend()
+    expect(await isCondemned()).toBe(true)
+  })
+
+  it('stays while its worker does not serve, and while somebody runs it by hand', async () => {
+    await replaceIt()
+    await course.edit(workerId, () => ({ service_status: 'UNAVAILABLE' }))
+    await course.tend()
+    expect(await isCondemned()).toBe(false)
+    await course.edit(workerId, () => ({ service_status: 'AVAILABLE' }))
+    await course.sayLab(labId, { status: 'BOOTED' })
+    await course.tend()
+    expect(await isCondemned()).toBe(false)
+  })
+
+  it('is not one that people made', async () => {
+    await course.scan(workerId, [
+      { lab_id: 'cml-1', state: 'DEFINED_ON_CORE' },
+      { lab_id: 'theirs', state: 'STOPPED' },
+    ])
+    await replaceIt()
+    await course.tend()
+    const { items } = (await course.send('GET', 'lab-records')).json
+    const pending = items.map((lab: LabRecord) => [lab.lab_id, lab.pending_action?.action])
+    expect(Object.fromEntries(pending)).toEqual({ 'cml-1': 'delete', theirs: undefined })
+  })
 })
 
 it('a quiet fleet is not written', async () => {

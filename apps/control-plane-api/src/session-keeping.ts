@@ -1,4 +1,6 @@
 import { toInstant, toMs } from '@lcm/domain/instant'
+import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import { canServeLabs } from '@lcm/domain/session/decide-session'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from './api.ts'
@@ -6,6 +8,7 @@ import { changeWorker } from './commands/change-worker.ts'
 import { settleAllVersions } from './commands/definitions/versions.ts'
 import { byHouse, unlessOvertaken } from './commands/house.ts'
 import { orphanLabs } from './commands/labs/orphan-labs.ts'
+import { condemnUnlessWanted, isSpare } from './commands/labs/settle-lab.ts'
 import { changeSession } from './commands/sessions/change-session.ts'
 import { settleRoom, settleSession } from './commands/sessions/settle.ts'
 import { everyPage } from './queries/every-page.ts'
@@ -50,16 +53,27 @@ async function settleBooks(api: Api): Promise<void> {
       if (api.clock.now() - toMs(since) > ASSIGNMENT_MS_MAX) await settleRoom(api, worker, id)
 }
 
-/** Labs of machines that are gone, and of sessions that are over or elsewhere. */
+/** Labs of machines that are gone, of sessions that are over or elsewhere, and those that no session can want any more. */
 async function settleLabs(api: Api): Promise<void> {
   const labs = await everyPage(api.labs, { where: { is_gone: 'no' } })
-  const isWorkerGone = new Map<string, boolean>()
+  const workers = new Map<string, Worker>()
   for (const id of new Set(labs.map(lab => lab.worker_id))) {
     const worker = await api.workers.get(id)
-    isWorkerGone.set(id, worker === null || worker.status === 'TERMINATED')
-    if (isWorkerGone.get(id)) await orphanLabs(api, id)
+    if (worker === null || worker.status === 'TERMINATED') await orphanLabs(api, id)
+    else workers.set(id, worker)
   }
-  const left = labs.filter(lab => lab.session_id !== null && !isWorkerGone.get(lab.worker_id))
+  await settleBound(
+    api,
+    labs.filter(lab => lab.session_id !== null && workers.has(lab.worker_id)),
+  )
+  for (const lab of labs) {
+    const worker = workers.get(lab.worker_id)
+    // Nobody can remove a lab from a worker that does not serve; on one that sleeps it waits unasked.
+    if (worker !== undefined && canServeLabs(worker) && isSpare(lab)) await condemnUnlessWanted(api, lab)
+  }
+}
+
+async function settleBound(api: Api, left: readonly LabRecord[]): Promise<void> {
   for (const id of new Set(left.flatMap(lab => lab.session_id ?? []))) {
     const session = await api.sessions.get(id)
     const isOwn = (lab: { id: string }) =>

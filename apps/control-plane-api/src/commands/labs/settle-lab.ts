@@ -39,6 +39,7 @@ export const unlessRival = (lab: LabRecord, isOwn: boolean, now: Instant): LabRe
   isOwn || !isLabUsable(lab) || lab.status === 'ERROR' ? lab : { ...lab, pending_action: deletion(NOT_HERE, now) }
 
 const NOT_HERE = 'its session is not here any more'
+const NOT_WANTED = 'its definition can not be booked any more'
 const AFTER_ERROR_MS = 10 * 60_000
 
 const deletion = (why: string, at: Instant) => ({
@@ -62,6 +63,27 @@ export async function unbindLab(api: Api, lab: LabRecord): Promise<void> {
   await unlessOvertaken(
     changeLab(api, byHouse(lab.id, lab.version), current =>
       current.session_id === null ? null : { lab: { ...current, session_id: null, ports: {} } },
+    ),
+  )
+}
+
+/** Whether it was kept for other sessions and lies idle. What people made or started by hand is theirs. */
+export const isSpare = (lab: LabRecord): boolean =>
+  lab.source === 'IMPORT' &&
+  lab.session_id === null &&
+  lab.pending_action === null &&
+  isQuiet(lab.status) &&
+  !isLabGone(lab)
+
+/** Has it deleted where no session can want it any more: its version can't be booked, and none that was booked is left. */
+export async function condemnUnlessWanted(api: Api, lab: LabRecord): Promise<void> {
+  const { definition_id } = lab
+  if (definition_id === null) return
+  if ((await api.definitions.get(definition_id))?.status === 'ACTIVE') return
+  if ((await api.sessions.list({ where: { definition_id, is_over: 'no' }, limit: 1 })).length > 0) return
+  await unlessOvertaken(
+    changeLab(api, byHouse(lab.id), (current, now) =>
+      isSpare(current) ? { lab: { ...current, pending_action: deletion(NOT_WANTED, now) } } : null,
     ),
   )
 }
