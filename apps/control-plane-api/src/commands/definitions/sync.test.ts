@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../kinds.ts'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
@@ -164,6 +165,37 @@ describe('fetching an ACTIVE one again', () => {
     await course.tend()
     const { items } = (await course.send('GET', 'lablet-definitions')).json
     expect(items.map((each: { status: string }) => each.status).sort()).toEqual(['ACTIVE', 'DEPRECATED'])
+  })
+})
+
+describe('an edit that waits while the version in use is fetched anew', () => {
+  const MENDED = TOPOLOGY.replace('ram: 1024', 'ram: 2048')
+  const versions = async () => {
+    const { items } = (await course.send('GET', 'lablet-definitions')).json
+    return items.map((each: LabletDefinition) => `${each.definition_version} ${each.status}`).sort()
+  }
+  let edit: LabletDefinition
+  beforeEach(async () => {
+    await record(fetched(TOPOLOGY))
+    edit = (await put({ source: 'https://example.org/other.yaml' })).json
+    await record({ result: { error: 'it answered with status 404' } }, 1, edit.id)
+    await sync()
+    await record(fetched(OTHER))
+  })
+
+  it('takes the place of the new version once it is good', async () => {
+    expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 PENDING_SYNC', '1.0.2 ACTIVE'])
+    await sync(edit.id)
+    await record(fetched(MENDED), 1, edit.id)
+    expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE', '1.0.2 DEPRECATED'])
+  })
+
+  it('leaves one of both where two became ACTIVE at once', async () => {
+    const definitions = course.store.collection(DEFINITIONS)
+    const stored = DEFINITIONS.parse(await definitions.get(edit.id))
+    await definitions.replace({ ...stored, status: 'ACTIVE', replaces: id, version: stored.version + 1 })
+    await course.tend()
+    expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 DEPRECATED', '1.0.2 ACTIVE'])
   })
 })
 
