@@ -1,7 +1,16 @@
 import { aTopology } from '@lcm/testkit/builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { allocatePorts, PORT_POOL, PortWish, portsInTags, portsOf, tagsWithPorts, withPorts } from './ports.ts'
+import {
+  allocatePorts,
+  PORT_POOL,
+  PortWish,
+  portsInTags,
+  portsOf,
+  strayWishes,
+  tagsWithPorts,
+  withPorts,
+} from './ports.ts'
 
 const tagged = (...tags: string[]) => aTopology([{ label: 'R1', tags }])
 const wish = (name: string, more: Partial<PortWish> = {}): PortWish => ({
@@ -82,6 +91,24 @@ it.each([
   ['vnc', null, true],
 ])('a wish for %s with the inside port %s is taken: %s', (protocol, inside, isTaken) => {
   expect(PortWish.safeParse({ name: 'a', node: 'R1', protocol, inside }).success).toBe(isTaken)
+})
+
+describe('wishes for nodes that are not there', () => {
+  const lab = (count: number) => aTopology(Array.from({ length: count }, (_, n) => ({ label: `R${n + 1}` })))
+
+  it('are told with the nodes that are', () => {
+    const wishes = [wish('a'), wish('b', { node: 'r1' })]
+    expect(strayWishes(wishes, lab(2))).toEqual([{ index: 1, message: 'the lab has no node r1; it has R1, R2' }])
+  })
+
+  it('name ten of many nodes', () => {
+    const [stray] = strayWishes([wish('a', { node: 'x' })], lab(12))
+    expect(stray?.message).toMatch(/it has R1, .*, R10 and 2 more$/)
+  })
+
+  it('are not there where the lab’s own tags ask', () => {
+    expect(strayWishes(portsOf(tagged('serial:5000')), tagged('serial:5000'))).toEqual([])
+  })
 })
 
 describe('rewriting', () => {

@@ -60,6 +60,17 @@ export function portsOf(topology: Topology): PortWish[] {
   })
 }
 
+/** What is wrong with wishes for nodes that the lab does not have, by their place: such ports would lead nowhere. */
+export function strayWishes(wishes: readonly PortWish[], { nodes }: Topology): { index: number; message: string }[] {
+  const labels = new Set(nodes.map(({ label }) => label))
+  const named = [...labels].slice(0, LABELS_NAMED_MAX).join(', ')
+  const known = labels.size > LABELS_NAMED_MAX ? `${named} and ${labels.size - LABELS_NAMED_MAX} more` : named
+  return wishes.flatMap(({ node }, index) =>
+    labels.has(node) ? [] : [{ index, message: `the lab has no node ${node}; it has ${known || 'none'}` }],
+  )
+}
+const LABELS_NAMED_MAX = 10
+
 /** Outside ports that some tags take, such as those of labs that are not ours. */
 export const portsInTags = (tags: readonly string[]): number[] => tags.flatMap(tag => openedBy(tag)?.outside ?? [])
 

@@ -1,7 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { oldestCmlFor } from '@lcm/domain/lablet/lab-file'
-import { portsOf } from '@lcm/domain/lablet/ports'
+import { portsOf, strayWishes } from '@lcm/domain/lablet/ports'
 import { needsOf, nodeDefinitionsOf } from '@lcm/domain/lablet/topology'
 import type { Api } from '../../api.ts'
 import type { StoredDefinition } from '../../kinds.ts'
@@ -106,8 +106,27 @@ export const turnsOf =
 async function withTopology<T extends Content>(api: Api, content: T, text: string): Promise<T> {
   const reading = await readTopology(text, turnsOf(api))
   if (!reading.ok) throw new ProblemError('topology_invalid', gistOf(reading.errors), [...reading.errors])
+  const stray = strayPorts(content, reading)
+  if (stray.length > 0) throw new ProblemError('validation_failed', gistOfPorts(stray), stray)
   return withReading(content, text, reading)
 }
+
+type PortError = { readonly path: string; readonly message: string }
+
+/** What is wrong with the ports that its author asks for, now that the nodes are known. */
+export function strayPorts({ given, port_template }: Content, { topology }: TopologyRead): PortError[] {
+  const stray = given.port_template ? strayWishes(port_template, topology) : []
+  return stray.slice(0, ERRORS_MAX).map(({ index, message }) => ({
+    path: `body.port_template.${index}.node`,
+    message: message.slice(0, MESSAGE_CHARS_MAX),
+  }))
+}
+const ERRORS_MAX = 20
+const MESSAGE_CHARS_MAX = 500
+
+/** The first of them, for people. */
+export const gistOfPorts = ([first, ...more]: readonly PortError[]): string =>
+  `port_template: ${first?.message}${more.length === 0 ? '' : ` (and ${more.length} more)`}`
 
 export function withReading<T extends Content>(content: T, text: string, { topology, sha256 }: TopologyRead): T {
   const { title, needs, port_template, cml_min } = givenOf(content)

@@ -66,6 +66,19 @@ describe('a definition with an inline topology', () => {
     expect((await course.send('POST', 'lablet-definitions', { json })).json.code).toBe(code)
   })
 
+  it('has ports of nodes that it has', async () => {
+    const port = { name: 'c', node: 'r1', protocol: 'serial' }
+    const refused = await course.define({ port_template: [port, { ...port, name: 'd', node: 'nobody' }] })
+    expect(refused).toMatchObject({
+      code: 'validation_failed',
+      detail: 'port_template: the lab has no node nobody; it has r1, r2',
+      errors: [{ path: 'body.port_template.1.node', message: 'the lab has no node nobody; it has r1, r2' }],
+    })
+    const { id } = await course.define({ port_template: [port] })
+    const renamed = await put(id, { topology: TOPOLOGY.replace('label: r1', 'label: core') })
+    expect(renamed.json.detail).toContain('no node r1; it has core, r2')
+  })
+
   it('has a name of its own', async () => {
     await course.define()
     expect(await course.define()).toMatchObject({ code: 'already_exists' })

@@ -55,6 +55,18 @@ describe('a definition whose topology is elsewhere', () => {
     expect((await sync()).json.sync).toMatchObject({ status: 'requested', error: null })
   })
 
+  it('keeps waiting while its author wants a port of a node that it has not, and says which it has', async () => {
+    await put({ port_template: [{ name: 'c', node: 'R1', protocol: 'serial' }] })
+    const { sync: failed, status } = (await record(fetched(TOPOLOGY))).json
+    expect(status).toBe('PENDING_SYNC')
+    expect(failed).toMatchObject({
+      status: 'failed',
+      error: 'port_template: the lab has no node R1; it has r1, r2',
+    })
+    await put({ port_template: null })
+    expect((await record(fetched(TOPOLOGY))).json.status).toBe('ACTIVE')
+  })
+
   it('takes nothing from an older leader', async () => {
     await record({ result: { error: 'x' } }, 7)
     expect((await record(fetched(TOPOLOGY), 6)).json.code).toBe('stale_leader')

@@ -8,7 +8,7 @@ import { gistOf, readTopology, type TopologyRead } from '../../topology/read-top
 import { changeDocument, refuseStale } from '../change.ts'
 import { raisedFence } from '../change-worker.ts'
 import { auditEntry } from '../entries.ts'
-import { turnsOf, withReading } from './definition-content.ts'
+import { gistOfPorts, strayPorts, turnsOf, withReading } from './definition-content.ts'
 import { nextVersion } from './definitions.ts'
 import { settleVersions } from './versions.ts'
 
@@ -47,6 +47,8 @@ export async function recordSync(api: Api, request: SyncRequest): Promise<Stored
   if (!reading.ok) return concluded(api, request, { status: 'failed', error: gistOf(reading.errors).slice(0, 1000) })
   const { package_sha256 } = result
   const isKnown = current.sync.package_sha256 === package_sha256 || current.topology_sha256 === reading.sha256
+  const stray = isKnown ? [] : strayPorts(current, reading)
+  if (stray.length > 0) return concluded(api, request, { status: 'failed', error: gistOfPorts(stray) })
   if (current.status === 'ACTIVE' && !isKnown) return succeeded(api, request, current, reading)
   const written = await concluded(api, request, { status: 'success', error: null }, definition =>
     definition.status === 'PENDING_SYNC'
