@@ -84,8 +84,9 @@ const CODES: ReadonlyArray<readonly [CloudErrorClass, readonly string[]]> = [
 const TOO_MANY_REQUESTS = 429
 
 /**
- * The class of an AWS error. There are more limits than a list can name, and all are named alike. The code goes before the status because capacity errors come as 500. A bare `NotFound` or
- * `Unknown` is the SDK's word for a body that it could not read, so it stays transient whatever its status says.
+ * The class of an AWS error. The code goes before the status because capacity errors come as 500. There are more limits than a
+ * list can name, and all are named alike. A bare `NotFound` or `Unknown` is the SDK's word for a body that it could not read, so
+ * it stays transient whatever its status says.
  */
 export function classifyAwsCode(code: string, status: number | null): CloudErrorClass {
   const known = CODES.find(([, patterns]) => patterns.some(pattern => fits(code, pattern)))

@@ -48,29 +48,24 @@ export const isComplete = ({ name, from, topology, source, minutes }: Definition
 
 type Body = BodyInput<'putDefinition'>
 
-/** All fields: what the form does not ask for is as it was, and what followed from the topology follows from the new one. */
+/** What the form says anew: a topology that is sent once more would be fetched once more, and the rest stays by itself. */
 export function bodyOf(draft: DefinitionDraft, before: Known | null): Body {
-  const { title, from, topology, source, minutes, reuse } = draft
+  const was = before === null ? null : draftOf(before)
+  const title = draft.title.trim()
   return {
-    ...(before === null ? {} : kept(before)),
-    title: title.trim(),
-    max_duration_minutes: Number(minutes),
-    lab_reuse: reuse,
-    ...(from === 'text' ? { source: 'inline', topology } : { source: source.trim() }),
+    ...(title === was?.title ? {} : { title }),
+    max_duration_minutes: Number(draft.minutes),
+    lab_reuse: draft.reuse,
+    ...(was !== null && isSameLab(draft, was) ? {} : labOf(draft)),
   }
 }
 
-const kept = (before: Known): Body => {
-  const { description, cml_version, license_affinity, boot_lead_minutes, needs, port_template, given } = before
-  return {
-    description,
-    cml_version: given.cml_min ? cml_version : { ...cml_version, min: null },
-    license_affinity,
-    boot_lead_minutes,
-    ...(given.needs ? { needs } : {}),
-    ...(given.port_template ? { port_template } : {}),
-  }
-}
+const labOf = ({ from, topology, source }: DefinitionDraft): Pick<Body, 'source' | 'topology'> =>
+  from === 'text' ? { source: 'inline', topology } : { source: source.trim() }
+
+const isSameLab = (draft: DefinitionDraft, was: DefinitionDraft): boolean =>
+  draft.from === was.from &&
+  (draft.from === 'text' ? draft.topology === was.topology : draft.source.trim() === was.source)
 
 const NAME_CHARS_MAX = 63
 
