@@ -57,7 +57,10 @@ describe('registering', () => {
     expect(decide(asked, LICENSED).action).toMatchObject({ changes: { license: { status: 'REGISTERED' } } })
     const other = says('COMPLETED', 'IN_COMPLIANCE', { product: 'CML_Personal' })
     expect(decide(asked, other).action).toMatchObject({ changes: { license: { status: 'REGISTERING' } } })
-    expect(decide(begun, other).action.kind).toBe('register_license')
+    expect(decide(begun, other)).toMatchObject({
+      action: { kind: 'register_license' },
+      because: 'CML has CML_Personal, and CML_Enterprise is wanted',
+    })
     expect(decide(begun, says('COMPLETED', 'IN_COMPLIANCE', { product: null })).action).toMatchObject({
       changes: { license: { status: 'REGISTERED' } },
     })

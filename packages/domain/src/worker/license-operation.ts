@@ -76,7 +76,9 @@ function decideRegister(seen: Seen, sight: SeenLicense): Decision {
     return over({ status: 'FAILED', last_error: failureOf(sight) }, sight, `CML refused: ${failureOf(sight)}`)
   const isLate = toMs(license.operation_started_at) + policy.licenseMsMax <= nowMs
   if (!isLate) {
-    const because = `CML says ${stateOf(sight)}`
+    const because = isSameProduct(license, sight)
+      ? `CML says ${stateOf(sight)}`
+      : `CML has ${sight.product}, and ${license.product} is wanted`
     return isStillToBeAsked(license, sight) ? perform({ kind: 'register_license' }, because) : wait(POLL_MS, because)
   }
   if (holdsNothing(sight))
