@@ -63,7 +63,7 @@ export const DEFINITION_ROUTES = {
     answer: LabletDefinition,
     location: '/lablet-definitions/{id}',
     idempotent: true,
-    problems: ['already_exists', 'topology_invalid'],
+    problems: ['already_exists', 'topology_invalid', 'port_node_unknown'],
   },
   getDefinition: {
     method: 'GET',
@@ -84,7 +84,7 @@ export const DEFINITION_ROUTES = {
     status: 200,
     answer: LabletDefinition,
     ifMatch: 'optional',
-    problems: ['not_found', 'version_mismatch', 'topology_invalid', 'definition_deprecated'],
+    problems: ['not_found', 'version_mismatch', 'topology_invalid', 'port_node_unknown', 'definition_deprecated'],
   },
   deleteDefinition: {
     method: 'DELETE',

@@ -38,6 +38,7 @@ const DETAILS: { readonly [Code in ProblemCode]?: string } = {
   malformed_json: 'Unexpected end of JSON input',
   validation_failed: 'body.template_name: Too small: expected string to have >=1 characters',
   topology_invalid: 'line 12: nodes.3: label r1 is that of node 0 too',
+  port_node_unknown: 'port_template: the lab has no node r3; it has r1, r2',
   unauthenticated: 'send a bearer token, or open a login link: lcm open',
   forbidden: 'ci is user, which may not do this',
   not_found: 'there is no worker w-5k1r2m3n8pq4t',

@@ -17,6 +17,11 @@ export const PROBLEMS = {
     title: 'The topology is not a lab that CML could import',
     help: 'The YAML can not be read, or is not a CML lab. `errors` names each place with its line.',
   },
+  port_node_unknown: {
+    status: 422,
+    title: 'A port leads to no node of the lab',
+    help: 'A port of `port_template` names a node that the topology does not have; `detail` names those that it has.',
+  },
   unauthenticated: {
     status: 401,
     title: 'Who are you?',

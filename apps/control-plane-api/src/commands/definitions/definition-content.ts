@@ -107,7 +107,7 @@ async function withTopology<T extends Content>(api: Api, content: T, text: strin
   const reading = await readTopology(text, turnsOf(api))
   if (!reading.ok) throw new ProblemError('topology_invalid', gistOf(reading.errors), [...reading.errors])
   const stray = strayPorts(content, reading)
-  if (stray.length > 0) throw new ProblemError('validation_failed', gistOfPorts(stray), stray)
+  if (stray.length > 0) throw new ProblemError('port_node_unknown', gistOfPorts(stray), stray)
   return withReading(content, text, reading)
 }
 

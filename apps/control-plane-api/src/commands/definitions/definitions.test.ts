@@ -70,7 +70,8 @@ describe('a definition with an inline topology', () => {
     const port = { name: 'c', node: 'r1', protocol: 'serial' }
     const refused = await course.define({ port_template: [port, { ...port, name: 'd', node: 'nobody' }] })
     expect(refused).toMatchObject({
-      code: 'validation_failed',
+      status: 422,
+      code: 'port_node_unknown',
       detail: 'port_template: the lab has no node nobody; it has r1, r2',
       errors: [{ path: 'body.port_template.1.node', message: 'the lab has no node nobody; it has r1, r2' }],
     })
