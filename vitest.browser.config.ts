@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['apps/console/e2e/**/*.browser.test.ts'],
-    globalSetup: ['apps/console/e2e/testing/running-product.ts'],
+    globalSetup: ['tools/scratch.mjs', 'apps/console/e2e/testing/running-product.ts'],
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,

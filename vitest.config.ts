@@ -18,6 +18,7 @@ export default defineConfig({
   test: {
     include: ['{packages,apps,simulation,examples,tools,bench}/**/*.test.{ts,tsx}'],
     exclude: ['**/node_modules/**', '**/*.browser.test.ts'],
+    globalSetup: ['tools/scratch.mjs'],
     isolate: false,
     sequence: { sequencer: LongOnesFirst },
     // Much of it waits for other processes: no core is left to itself.

@@ -115,7 +115,7 @@ describe('sessions', () => {
 
   it('are found by filters and times that are in the address', async () => {
     const { page } = await open({ at: `#/sessions?definition=${LAB}` })
-    await button(page, '7d').click()
+    await page.getByRole('button', { name: '7d', exact: true }).click()
     await button(page, 'Mine').click()
     await page.getByLabel('Search sessions').fill(served)
     await rowOf(page, served).waitFor()

@@ -43,10 +43,12 @@ interface Lent extends Opened {
 /** For a file of tests: pages that are signed in, and the API beside them. No test may leave a complaint. */
 export function browserTests() {
   const opened: Lent[] = []
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
+    const failed = task.result?.state === 'fail' ? opened : []
+    const shown = await Promise.all(failed.map(({ page }) => shownOn(page)))
     const complaints = opened.flatMap(each => each.complaints)
     await Promise.all(opened.splice(0).map(each => each.putAway()))
-    expect(complaints).toEqual([])
+    expect({ complaints, shown }).toEqual({ complaints: [], shown: [] })
   })
   return {
     api: (): Client => clientOf(inject('product')),
@@ -60,6 +62,14 @@ export function browserTests() {
 
 export const clientOf = ({ url, token }: Place): Client =>
   apiClient(httpTransport({ baseUrl: url, clock: systemClock }), { token })
+
+/** What a person would have read when a test failed: a locator that was waited for does not say what stood there instead. */
+async function shownOn(page: Page): Promise<string> {
+  const dialog = page.getByRole('dialog')
+  const part = (await dialog.count()) > 0 ? dialog.first() : page.locator('body')
+  const text = await part.innerText().catch(error => `nothing: ${error}`)
+  return `${page.url()} showed:\n${text.slice(0, 2000)}`
+}
 
 let connected: Promise<Browser> | undefined
 /** One for all files, and as long as their process lives. */
