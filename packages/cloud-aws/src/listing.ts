@@ -12,8 +12,13 @@ import { everyPage } from './pages.ts'
 const PAGE_SIZE = LISTED_PER_CALL
 
 export async function listInstances(ec2: Ec2Call, filter: InstanceFilter): Promise<readonly Instance[]> {
-  const filters = awsFilters(filter).map(({ name, values }) => ({ Name: name, Values: [...values] }))
-  return instancesOf(ec2, { Filters: filters, MaxResults: PAGE_SIZE })
+  const found = new Map<string, Instance>()
+  for (const filters of awsFilters(filter)) {
+    const Filters = filters.map(({ name, values }) => ({ Name: name, Values: [...values] }))
+    for (const instance of await instancesOf(ec2, { Filters, MaxResults: PAGE_SIZE }))
+      found.set(instance.instance_id, instance)
+  }
+  return [...found.values()]
 }
 
 async function instancesOf(ec2: Ec2Call, input: DescribeInstancesCommandInput): Promise<readonly Instance[]> {

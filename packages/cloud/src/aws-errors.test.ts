@@ -13,6 +13,7 @@ const EXAMPLES: ReadonlyArray<readonly [string, number | null, CloudErrorClass]>
   ['Unsupported', 400, 'capacity'],
   ['VcpuLimitExceeded', 400, 'quota'],
   ['NetworkInterfaceLimitExceeded', 400, 'quota'],
+  ['FilterLimitExceeded', 400, 'invalid'],
   ['SomeLimitExceeded', 500, 'transient'],
   ['IdempotentInstanceTerminated', 400, 'attempt_spent'],
   ['IdempotentParameterMismatch', 400, 'attempt_mismatch'],

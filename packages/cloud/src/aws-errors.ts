@@ -70,6 +70,7 @@ const CODES: ReadonlyArray<readonly [CloudErrorClass, readonly string[]]> = [
   [
     'invalid',
     [
+      'FilterLimitExceeded',
       'Invalid*',
       'Validation*',
       'MissingParameter',

@@ -1,4 +1,5 @@
 import type { InstanceFilter } from './compute.ts'
+import { chunksOf } from './compute-power.ts'
 import { CloudError } from './errors.ts'
 
 /** One of the values must hold. */
@@ -7,10 +8,17 @@ export interface AwsFilter {
   readonly values: readonly string[]
 }
 
-/** A filter of the port in EC2's terms. Refuses an empty one, which EC2 would take as "every machine of the account". */
-export function awsFilters(filter: InstanceFilter): readonly AwsFilter[] {
-  const filters = partsOf(filter).filter(({ values }) => values.length > 0)
-  if (filters.length > 0) return filters.map(({ name, values }) => ({ name, values: values.map(literally) }))
+/** EC2 takes no more of them in one request. */
+const VALUES_MAX = 200
+
+/**
+ * A filter of the port in EC2's terms: the filters of each of the requests that together find what it means. Refuses an empty one,
+ * which EC2 would take as "every machine of the account".
+ */
+export function awsFilters(filter: InstanceFilter): readonly (readonly AwsFilter[])[] {
+  const requests = requestsOf(filter).map(filters => filters.filter(({ values }) => values.length > 0))
+  if (requests.some(filters => filters.length > 0))
+    return requests.map(filters => filters.map(({ name, values }) => ({ name, values: values.map(literally) })))
   throw new CloudError('invalid', {
     code: 'MissingParameter',
     action: 'DescribeInstances',
@@ -18,16 +26,18 @@ export function awsFilters(filter: InstanceFilter): readonly AwsFilter[] {
   })
 }
 
-function partsOf(filter: InstanceFilter): readonly AwsFilter[] {
-  if ('tag_keys' in filter) return [{ name: 'tag-key', values: filter.tag_keys }]
-  if ('image_ids' in filter) return [{ name: 'image-id', values: filter.image_ids }]
+function requestsOf(filter: InstanceFilter): readonly (readonly AwsFilter[])[] {
+  if ('tag_keys' in filter) return anyOf('tag-key', filter.tag_keys)
+  if ('image_ids' in filter) return anyOf('image-id', filter.image_ids)
   const tags = 'tags' in filter ? Object.entries(filter.tags) : []
   const token = filter.client_token === undefined ? [] : [filter.client_token]
   return [
-    ...tags.map(([key, value]) => ({ name: `tag:${key}`, values: [value] })),
-    { name: 'client-token', values: token },
+    [...tags.map(([key, value]) => ({ name: `tag:${key}`, values: [value] })), { name: 'client-token', values: token }],
   ]
 }
+
+const anyOf = (name: string, values: readonly string[]): readonly (readonly AwsFilter[])[] =>
+  chunksOf(values, VALUES_MAX).map(some => [{ name, values: some }])
 
 /** EC2 reads `*` and `?` in filter values as wildcards. */
 const literally = (value: string) => value.replaceAll(/[\\*?]/g, '\\$&')

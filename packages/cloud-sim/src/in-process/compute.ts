@@ -72,8 +72,12 @@ async function answered<Answer>(action: string, signal: AbortSignal, act: () => 
 
 const equal = (name: string, value: string): Filter => ({ name, values: [value] })
 
-const listed = (ec2: Ec2, region: string, filters: readonly Filter[]): readonly Instance[] =>
-  ec2.describeInstances(region, { instance_ids: [], filters, ...EVERYTHING }).items.map(instanceOf)
+function listed(ec2: Ec2, region: string, requests: readonly (readonly Filter[])[]): readonly Instance[] {
+  const found = requests.flatMap(filters =>
+    ec2.describeInstances(region, { instance_ids: [], filters, ...EVERYTHING }).items.map(instanceOf),
+  )
+  return [...new Map(found.map(instance => [instance.instance_id, instance])).values()]
+}
 
 /** One unknown id fails the whole batch, so the ids are then asked for one by one. */
 function described(ec2: Ec2, region: string, ids: readonly string[]): DescribeResult {

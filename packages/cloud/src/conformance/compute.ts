@@ -164,6 +164,14 @@ function listing({ cloud, launch, launchRunning }: World): void {
     expect([described.length, missing]).toEqual([FLEET_SIZE, []])
   })
 
+  it('lists by more images than one request can name', async () => {
+    const { instance_id, image_id } = await launchRunning('token-1')
+    const others = Array.from({ length: FLEET_SIZE }, (_, n) => `ami-${n.toString(16).padStart(17, '0')}`)
+    const { compute, place } = cloud()
+    const found = await compute.list(place.region, { image_ids: [...others, image_id] }, signal())
+    expect(found.map(instance => instance.instance_id)).toEqual([instance_id])
+  })
+
   it('tells known ids from unknown ones', async () => {
     const { compute, place } = cloud()
     const first = await launchRunning('token-1')
