@@ -31,3 +31,22 @@ it('hears that the credentials are refused', async () => {
   const { caller } = await asked(403, '<Error><Code>InvalidClientTokenId</Code><Message>is invalid</Message></Error>')
   expect(caller).toMatchObject({ arn: null, refusal: { code: 'InvalidClientTokenId', message: 'is invalid' } })
 })
+
+it.each([
+  ['eu-west-1', 'https://sts.eu-west-1.amazonaws.com/'],
+  ['cn-north-1', 'https://sts.cn-north-1.amazonaws.com.cn/'],
+])('asks in %s at %s', async (region, address) => {
+  const urls: string[] = []
+  await callerIdentity({
+    credentials: { accessKeyId: 'AKID', secretAccessKey: 'none' },
+    region,
+    endpoint: null,
+    nowMs: NOW_MS,
+    fetch: async url => {
+      urls.push(String(url))
+      return new Response('')
+    },
+    signal: new AbortController().signal,
+  })
+  expect(urls).toEqual([address])
+})

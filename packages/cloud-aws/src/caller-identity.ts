@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { AwsCredentials } from './aws-clients.ts'
+import { awsHost } from './aws-host.ts'
 
 export interface CallerQuestion {
   readonly credentials: AwsCredentials
@@ -34,7 +35,7 @@ export async function callerIdentity({
 }: CallerQuestion): Promise<Caller> {
   const { SignatureV4 } = sdk<typeof import('@smithy/signature-v4')>('@smithy/signature-v4')
   const { Sha256Node: sha256 } = sdk<typeof import('@smithy/core/checksum')>('@smithy/core/checksum')
-  const url = new URL(endpoint ?? `https://sts.${region}.amazonaws.com`)
+  const url = new URL(endpoint ?? `https://${awsHost('sts', region)}`)
   const signer = new SignatureV4({ service: 'sts', region, credentials, sha256 })
   const body = new URLSearchParams(QUERY).toString()
   const request = {
