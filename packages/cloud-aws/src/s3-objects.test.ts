@@ -73,6 +73,11 @@ describe('what is refused', () => {
     expect([error.errorClass, error.message]).toEqual([errorClass, `GetObject: ${code}: so it is`])
   })
 
+  it('is told by its status, however long the page is that comes with it', async () => {
+    answer = response => response.writeHead(502).end('x'.repeat(30_000))
+    expect(await failure(read())).toMatchObject({ errorClass: 'transient', code: 'HTTP502' })
+  })
+
   it('leads nowhere else', async () => {
     answer = response => response.writeHead(302, { location: 'http://169.254.169.254/' }).end()
     expect((await failure(read())).message).toContain('HTTP302')

@@ -8,7 +8,7 @@ import { type S3Address, s3Address } from './s3-address.ts'
 
 const ACTION = 'GetObject'
 const DEADLINE_MS = 60_000
-const ERROR_CHARS_MAX = 20_000
+const ERROR_BYTES_MAX = 20_000
 
 export interface S3Options extends Pick<AwsOptions, 'clock' | 'credentials'> {
   readonly region: string
@@ -108,11 +108,23 @@ async function wholeOf(response: Response, bytesMax: number): Promise<Buffer> {
 }
 
 async function refusal(response: Response): Promise<CloudError> {
-  const text = (await wholeOf(new Response(response.body), ERROR_CHARS_MAX)).toString()
+  const text = await beginningOf(response)
   const code = /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(text)?.[1] ?? `HTTP${response.status}`
   const message = /<Message>([^<]{1,300})<\/Message>/.exec(text)?.[1] ?? `it answered with status ${response.status}`
   const errorClass = MISSING.has(code) ? 'not_found' : classifyAwsCode(code, response.status)
   return new CloudError(errorClass, { code, action: ACTION, message })
+}
+
+/** A gateway on the way may refuse by a long page. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes >= ERROR_BYTES_MAX) break
+  }
+  return Buffer.concat(chunks).toString()
 }
 
 const MISSING: ReadonlySet<string> = new Set(['NoSuchKey', 'NoSuchBucket', 'HTTP404'])
