@@ -179,6 +179,14 @@ describe('the nodes of a lab', () => {
     expect(await labs.nodes(login, LAB, never())).toEqual([read])
   })
 
+  it('do not make the lab a missing one when one of them goes meanwhile', async () => {
+    const { labs, login } = await server({
+      [`GET /labs/${LAB}/nodes`]: ok(['n1']),
+      [`GET /labs/${LAB}/nodes/n1`]: refused(404, 'Node not found: n1'),
+    })
+    await expect(labs.nodes(login, LAB, never())).rejects.toMatchObject({ errorClass: 'transient' })
+  })
+
   it('are not believed when one is half', async () => {
     const { labs, login } = await server({ [`GET /labs/${LAB}/nodes`]: ok([node, { id: 'n2' }]) })
     await expect(labs.nodes(login, LAB, never())).rejects.toMatchObject({ code: 'MalformedAnswer' })

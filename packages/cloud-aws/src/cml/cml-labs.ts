@@ -139,7 +139,7 @@ async function isConverged({ api, login, labId, signal }: OneLab): Promise<boole
   return typeof answer === 'boolean' ? answer : refuseShape(request, 'neither with true nor with false')
 }
 
-/** Servers that do not know `data` answer with ids. */
+/** Servers that do not know `data` answer with ids. One that is gone when it is asked for says nothing of the lab. */
 async function nodes(lab: OneLab): Promise<readonly CmlNode[]> {
   const { api, login, labId, signal } = lab
   const query = { data: 'true', exclude_configurations: 'true' }
@@ -148,7 +148,8 @@ async function nodes(lab: OneLab): Promise<readonly CmlNode[]> {
   const found = jsonOf(answer, request)
   if (!Array.isArray(found)) return refuseShape(request, 'not with a list')
   if (typeof found[0] !== 'string') return found.map(node => nodeIn(node) ?? refuseShape(request, 'with half a node'))
-  return eachWithin(await idsIn(answer, request), AT_ONCE_MAX, nodeId => node(lab, nodeId))
+  const each = await eachWithin(await idsIn(answer, request), AT_ONCE_MAX, nodeId => unlessGone(node(lab, nodeId)))
+  return each.map(one => one ?? refuseShape(request, 'with a node that is not there any more'))
 }
 
 async function node({ api, login, labId, signal }: OneLab, nodeId: string): Promise<CmlNode> {
