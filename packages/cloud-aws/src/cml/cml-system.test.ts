@@ -172,16 +172,6 @@ describe('registering', () => {
     expect(count).toEqual([{ id: 'regid.2099-01.com.cisco.CML_NODE_COUNT,2.0_new', count: 40 }])
   })
 
-  it('asks a server that is registered to register once more', async () => {
-    const registered = ok(licensing({ status: 'COMPLETED' }))
-    const { cml, login, requests } = await server({
-      'GET /licensing': registered,
-      'POST /licensing/registration': DONE,
-    })
-    await cml.register(login, { ...request, product: null, extra_nodes: null }, never())
-    expect(bodies(requests, '/licensing/registration')).toEqual([{ token: 'a-token', reregister: true }])
-  })
-
   it('leaves a product that is active already, and counts nodes for Enterprise only', async () => {
     const { cml, login, asked } = await server({ 'GET /licensing': unregistered, 'POST /licensing/registration': DONE })
     await cml.register(login, { ...request, product: 'CML_Personal' }, never())

@@ -51,7 +51,7 @@ export function cmlLicence(api: CmlApi): CmlLicence {
       setBounded(sentTokens, login.url, request.token)
       const before = await read(login, signal)
       await setProduct(request.product, before.licensing.product, { api, login, signal, read })
-      const json = { token: request.token, reregister: before.licensing.registration === 'COMPLETED' }
+      const json = { token: request.token, reregister: false }
       const secrets = [request.token]
       await api.ask(login, { method: 'POST', path: '/licensing/registration', json, secrets }, signal)
       if ((request.product ?? before.licensing.product) !== ENTERPRISE || request.extra_nodes === null) return

@@ -44,12 +44,11 @@ function registrationAsks(
 ): readonly CmlAsk[] {
   const count = [{ id: NODES_FEATURE, count: extra_nodes }]
   const isEnterprise = (product ?? now.product) === 'CML_Enterprise'
-  const reregister = now.registration === 'COMPLETED'
   const set: CmlAsk = { method: 'PUT', path: '/licensing/product_license', json: product }
   const extend: CmlAsk = { method: 'PATCH', path: '/licensing/features', json: count }
   return [
     ...(product !== null && product !== now.product ? [set] : []),
-    { method: 'POST', path: '/licensing/registration', json: { token, reregister } },
+    { method: 'POST', path: '/licensing/registration', json: { token, reregister: false } },
     ...(isEnterprise && extra_nodes !== null ? [extend] : []),
   ]
 }

@@ -16,6 +16,7 @@ const withLicense = (license: Partial<Worker['license']>, more: Partial<Worker> 
 const says = (registration: string, authorization = 'INIT', more: object = {}): LicenseSight =>
   aLicenseSight({ registration, authorization, product: 'CML_Enterprise', ...more })
 const LICENSED = says('COMPLETED', 'IN_COMPLIANCE')
+const OTHER = says('COMPLETED', 'IN_COMPLIANCE', { product: 'CML_Personal' })
 const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, policy = WORKER_POLICY) =>
   decideWorker(worker, anObservation({ license }), policy, ENTERED + afterMs)
 /** The worker with what the decision writes of it. */
@@ -55,24 +56,53 @@ describe('registering', () => {
 
   it('is over when a leader before us has done it, but not when the product is another', () => {
     expect(decide(asked, LICENSED).action).toMatchObject({ changes: { license: { status: 'REGISTERED' } } })
-    const other = says('COMPLETED', 'IN_COMPLIANCE', { product: 'CML_Personal' })
-    expect(decide(asked, other).action).toMatchObject({ changes: { license: { status: 'REGISTERING' } } })
-    expect(decide(begun, other)).toMatchObject({
-      action: { kind: 'register_license' },
-      because: 'CML has CML_Personal, and CML_Enterprise is wanted',
-    })
+    expect(decide(asked, OTHER).action).toMatchObject({ changes: { license: { status: 'REGISTERING' } } })
     expect(decide(begun, says('COMPLETED', 'IN_COMPLIANCE', { product: null })).action).toMatchObject({
       changes: { license: { status: 'REGISTERED' } },
     })
   })
 
+  it('has what CML holds given back first: if it fails, nobody could tell whether that is still counted', () => {
+    for (const held of [OTHER, says('COMPLETED', 'OUT_OF_COMPLIANCE')]) {
+      const announced = written(begun, decide(begun, held))
+      expect(announced.license).toMatchObject({ status: 'REGISTERING', unsettled: 'deregister' })
+      expect(decide(announced, held).action.kind).toBe('deregister_license')
+      const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED + 20_000 }
+      for (const kind of ['returned', 'left_behind'] as const) {
+        const after = written(announced, judgeLicense(announced, { kind }, at))
+        expect(after.license).toMatchObject({ status: 'UNREGISTERED', pending_operation: 'register', unsettled: null })
+        expect(decide(after, says('NOT_REGISTERED')).action).toMatchObject({
+          changes: { license: { status: 'REGISTERING' } },
+        })
+      }
+    }
+    expect(decide(begun, OTHER).because).toBe('CML has CML_Personal, and CML_Enterprise is wanted')
+  })
+
+  it('waits for labs that keep CML from giving back what it holds, and says so', () => {
+    const giving = withLicense({ ...begun.license, unsettled: 'deregister' })
+    const refused = { kind: 'refused', errorClass: 'state', message: 'labs are running' } as const
+    const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED + 30_000 }
+    expect(judgeLicense(giving, refused, at).action).toMatchObject({
+      changes: { license: { last_error: 'labs are running' } },
+    })
+    expect(decide(giving, OTHER, 10 * 3_600_000).action.kind).toBe('deregister_license')
+  })
+
+  it('does not give back what CML may just have been given, when nobody heard that it took the token', () => {
+    expect(decide(begun, says('COMPLETED', 'INIT')).action.kind).toBe('wait')
+    expect(decide(taken, OTHER).action.kind).toBe('wait')
+    expect(decide(taken, OTHER, 131_000).action).toMatchObject({
+      changes: { license: { status: 'FAILED', unsettled: 'register' } },
+    })
+  })
+
   it('is asked for whatever came of an earlier one', () => {
     expect(decide(begun, says('FAILED', 'EVAL')).action.kind).toBe('register_license')
-    expect(decide(begun, says('COMPLETED', 'OUT_OF_COMPLIANCE')).action.kind).toBe('register_license')
   })
 
   it('keeps a licence in mind that CML may hold after all', () => {
-    const late = decide(begun, says('COMPLETED', 'OUT_OF_COMPLIANCE'), 131_000)
+    const late = decide(taken, says('COMPLETED', 'OUT_OF_COMPLIANCE'), 131_000)
     expect(late.action).toMatchObject({ changes: { license: { status: 'FAILED', unsettled: 'register' } } })
   })
 
@@ -89,7 +119,7 @@ describe('registering', () => {
     ['NOT_REGISTERED', 'INIT', 'CML never began to register'],
   ])('fails when it is %s and %s for too long', (registration, authorization, words) => {
     const sight = says(registration, authorization, { failure: 'not reached' })
-    expect(decide(begun, sight, 131_000).action).toMatchObject({
+    expect(decide(taken, sight, 131_000).action).toMatchObject({
       changes: { license: { status: 'FAILED', last_error: words, pending_operation: null } },
     })
   })
@@ -107,10 +137,30 @@ it('gives a licence back when asked to', () => {
   })
   const begun = written(asked, decide(asked, LICENSED))
   expect(decide(begun, LICENSED).action.kind).toBe('deregister_license')
-  for (const registration of ['NOT_REGISTERED', 'FAILED'])
-    expect(decide(asked, says(registration)).action, 'there is nothing to give back').toMatchObject({
-      changes: { license: { status: 'UNREGISTERED', pending_operation: null } },
-    })
+  expect(decide(asked, says('NOT_REGISTERED')).action, 'there is nothing to give back').toMatchObject({
+    kind: 'write',
+    changes: { license: { status: 'UNREGISTERED', pending_operation: null } },
+  })
+})
+
+describe('a licence that was held before a registration by somebody else failed', () => {
+  const FAILED = says('FAILED', 'EVAL')
+  const POSSIBLE = { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED', unsettled: null } } }
+
+  it('may be lost, which is recorded when it is to be given back, released or registered anew', () => {
+    const returning = withLicense({ status: 'REGISTERED', pending_operation: 'deregister' })
+    expect(decide(returning, FAILED).action).toMatchObject(POSSIBLE)
+    const anew = withLicense({ status: 'REGISTERED', pending_operation: 'register' })
+    expect(written(anew, decide(anew, FAILED)).license.pending_operation).toBe('register')
+    const stopping = withLicense({ status: 'REGISTERED' }, { status: 'STOPPING', desired_status: 'STOPPED' })
+    const release = { ...WORKER_POLICY, licenseOnStop: 'release' as const }
+    expect(decide(stopping, FAILED, 1_000, release).action).toMatchObject(POSSIBLE)
+    expect(decide(stopping, FAILED, 1_000, release).because).toMatch(/may still count/)
+  })
+
+  it('is waited for while nobody wants anything of it', () => {
+    expect(decide(withLicense({ status: 'REGISTERED', udi: 'udi-1' }), FAILED).action.kind).toBe('nothing')
+  })
 })
 
 describe('a licence that CML was asked to give back, and nobody heard its answer', () => {
@@ -258,6 +308,7 @@ describe('what CML made of a request', () => {
       status: 'DEREGISTERING',
       pending_operation: 'deregister',
       operation_started_at: STARTED,
+      unsettled: 'deregister',
     })
     const refused = { kind: 'refused', errorClass: 'state', message: 'labs are running' } as const
     const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED + 30_000 }

@@ -7,7 +7,7 @@ import { ageOf, type LicenseSight, type Seen, type WorkerPolicy } from './observ
 import type { License } from './parts.ts'
 import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
 
-type SeenLicense = Extract<LicenseSight, { kind: 'seen' }>
+export type SeenLicense = Extract<LicenseSight, { kind: 'seen' }>
 
 /** How often CML is asked how its registration goes. */
 const POLL_MS = 5_000
@@ -22,7 +22,9 @@ export function decideLicense(seen: Seen): Decision | null {
   const { pending_operation } = worker.license
   if (sight === null) return null
   if (sight.kind === 'unknown') return pending_operation === null ? null : wait(POLL_MS, sight.because)
-  if (isReturnInDoubt(seen, sight)) return leakInDoubt(worker)
+  const doubt = doubtOf(seen, sight)
+  // One that failed by itself may come back by itself: nothing is lost until something is done to it.
+  if (doubt !== null && (pending_operation !== null || isUnregistered(sight))) return leakInDoubt(worker, doubt)
   if (pending_operation === 'register') return decideRegister(seen, sight)
   if (pending_operation === 'deregister') return decideDeregister(seen, sight)
   const noticed = noticedChanges(worker, sight)
@@ -35,12 +37,18 @@ const isUnregistered = (sight: SeenLicense): boolean => sight.registration === '
 /** A registration that failed holds nothing, and there is nothing to give back. */
 export const holdsNothing = (sight: SeenLicense): boolean => isUnregistered(sight) || sight.registration === 'FAILED'
 
-/**
- * CML was asked to give its licence back, holds none any more, and nobody heard whether the Smart Account was reached. It does
- * not tell later: a licence that was left behind looks like one that was returned.
- */
-export const isReturnInDoubt = ({ worker, isReturnHeard }: Seen, sight: SeenLicense): boolean =>
-  worker.license.unsettled === 'deregister' && isUnregistered(sight) && !isReturnHeard
+const RETURN_UNHEARD =
+  'CML was asked to give its licence back and holds none any more, but nobody heard its answer: the Smart Account may still ' +
+  'count it, so look there for this server'
+const FAILED_SINCE =
+  'CML held a licence, and a registration that LCM did not ask for has failed since: the Smart Account may still count the ' +
+  'licence, so look there for this server'
+
+/** Why nobody can tell whether a licence that was held is still counted, and CML will not tell later; null where that is known. */
+export function doubtOf({ worker: { license }, isReturnHeard }: Seen, sight: SeenLicense): string | null {
+  if (license.unsettled === 'deregister' && isUnregistered(sight) && !isReturnHeard) return RETURN_UNHEARD
+  return license.status === 'REGISTERED' && sight.registration === 'FAILED' ? FAILED_SINCE : null
+}
 
 /** What somebody did behind our back, and the identity by which the Smart Account knows this server. */
 function noticedChanges(worker: Worker, sight: SeenLicense): WorkerChanges | null {
@@ -74,13 +82,13 @@ function decideRegister(seen: Seen, sight: SeenLicense): Decision {
   const isTaken = license.unsettled === 'register'
   if (isTaken && sight.registration === 'FAILED')
     return over({ status: 'FAILED', last_error: failureOf(sight) }, sight, `CML refused: ${failureOf(sight)}`)
+  const because = isSameProduct(license, sight)
+    ? `CML says ${stateOf(sight)}`
+    : `CML has ${sight.product}, and ${license.product} is wanted`
+  if (isInTheWay(license, sight)) return giveBack(worker, sight, because)
   const isLate = toMs(license.operation_started_at) + policy.licenseMsMax <= nowMs
-  if (!isLate) {
-    const because = isSameProduct(license, sight)
-      ? `CML says ${stateOf(sight)}`
-      : `CML has ${sight.product}, and ${license.product} is wanted`
+  if (!isLate)
     return isStillToBeAsked(license, sight) ? perform({ kind: 'register_license' }, because) : wait(POLL_MS, because)
-  }
   if (holdsNothing(sight))
     return over({ status: 'FAILED', last_error: 'CML never began to register' }, sight, 'CML never began to register')
   const late = `still ${stateOf(sight)} after ${policy.licenseMsMax / 1000} s`
@@ -90,12 +98,18 @@ function decideRegister(seen: Seen, sight: SeenLicense): Decision {
 
 const stateOf = ({ registration, authorization }: SeenLicense): string => `${registration}, ${authorization}`
 
-/** CML refuses while it is about it. What it has taken it may have forgotten, or only the product that goes with it. */
-function isStillToBeAsked(license: License, sight: SeenLicense): boolean {
-  const isBusy = !holdsNothing(sight) && sight.registration !== 'COMPLETED'
-  if (isBusy) return false
-  return license.unsettled !== 'register' || isUnregistered(sight) || !isSameProduct(license, sight)
-}
+/**
+ * CML holds a licence that it held before. It could register over it, but if that failed, nobody could tell whether the one
+ * before is still counted. Right after a registration it says INIT: that may be ours, whose answer was lost.
+ */
+const isInTheWay = (license: License, sight: SeenLicense): boolean =>
+  sight.registration === 'COMPLETED' &&
+  license.unsettled !== 'register' &&
+  (sight.authorization !== 'INIT' || !isSameProduct(license, sight))
+
+/** CML refuses while it is about it, and it may have forgotten what it has taken. */
+const isStillToBeAsked = (license: License, sight: SeenLicense): boolean =>
+  holdsNothing(sight) && (license.unsettled !== 'register' || isUnregistered(sight))
 
 /** Whoever does not say which product it has may have the one that is wanted. */
 const isSameProduct = (license: License, sight: SeenLicense): boolean =>
@@ -150,8 +164,6 @@ export interface Judging {
 
 /** What to do after CML was asked. Only a definite refusal ends an operation; whoever does not answer is asked again. */
 export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judging): Decision {
-  // One that is released for a stop is registered again after the next start.
-  const pending_operation = worker.status === 'STOPPING' ? 'register' : null
   switch (outcome.kind) {
     case 'taken':
       if (worker.license.unsettled === 'register') return wait(POLL_MS, 'CML has taken the registration again')
@@ -162,29 +174,37 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judgin
         const license = { status: 'DEREGISTERING', unsettled: null } as const
         return write({ license }, POLL_MS, 'CML gave its licence back, which is to be confirmed')
       }
-      return announce(unlicensed(null, pending_operation), 'the licence was given back')
+      return announce(unlicensed(null, nextOf(worker)), 'the licence was given back')
     case 'not_registered':
       // It held one a moment ago, so an earlier request may have had its effect: the next look judges that.
       return wait(POLL_MS, 'CML held no licence any more')
     case 'left_behind': {
       const message = 'CML let go of its licence, but the Smart Account was not reached and still counts it'
-      return perform({ kind: 'record_leak', changes: unlicensed(message, pending_operation) }, message)
+      return perform({ kind: 'record_leak', changes: unlicensed(message, nextOf(worker)) }, message)
     }
     case 'refused':
       if (outcome.errorClass === 'invalid' && worker.license.pending_operation !== null)
-        return announce(refused(outcome.message, pending_operation), outcome.message)
+        return announce(refused(outcome.message, worker), outcome.message)
       if (outcome.errorClass !== 'state') return wait(POLL_MS, outcome.message)
       if (worker.status === 'TERMINATING') return decideRefusedReturn(worker, outcome.message, at)
       // Most likely labs run: whoever asked must hear of it, for only they can end them.
-      if (worker.license.pending_operation === 'deregister' && worker.license.last_error !== outcome.message)
+      if (isAwaitedReturn(worker) && worker.license.last_error !== outcome.message)
         return announce({ license: { last_error: outcome.message } }, outcome.message)
       return wait(at.policy.lookAgainMsMax, outcome.message)
   }
 }
 
+const isAwaitedReturn = ({ license }: Worker): boolean =>
+  license.pending_operation !== null && license.unsettled === 'deregister'
+
 /** What is unsettled stays so: a licence that CML would not give back is still held. */
-const refused = (last_error: string, pending_operation: License['pending_operation']): WorkerChanges => ({
-  license: { status: 'FAILED', last_error, pending_operation, operation_started_at: null },
+const refused = (last_error: string, { status }: Worker): WorkerChanges => ({
+  license: {
+    status: 'FAILED',
+    last_error,
+    pending_operation: status === 'STOPPING' ? 'register' : null,
+    operation_started_at: null,
+  },
 })
 
 /**
@@ -213,7 +233,8 @@ export function decideRelease(seen: Seen): Decision | null {
   if (!isDue || ageOf(worker, nowMs) > policy.stoppingMsMax / 2) return null
   if (sight === null || sight.kind === 'unknown') return wait(POLL_MS, sight?.because ?? 'CML has no address')
   if (!holdsNothing(sight)) return giveBack(worker, sight, 'its licence is released before it stops')
-  if (isReturnInDoubt(seen, sight)) return leakInDoubt(worker)
+  const doubt = doubtOf(seen, sight)
+  if (doubt !== null) return leakInDoubt(worker, doubt)
   if (worker.license.status === 'UNKNOWN')
     return announce({ license: { status: 'UNREGISTERED' } }, `CML says ${sight.registration}`)
   if (worker.license.unsettled === 'register')
@@ -232,15 +253,13 @@ const unlicensed = (
   license: { status: 'UNREGISTERED', pending_operation, operation_started_at: null, unsettled: null, last_error },
 })
 
-const IN_DOUBT =
-  'CML was asked to give its licence back and holds none any more, but nobody heard its answer: the Smart Account may still ' +
-  'count it, so look there for this server'
+/** What follows when a licence is gone: one that was released for a stop, or is in the way of another, is asked for anew. */
+const nextOf = ({ status, license }: Worker): License['pending_operation'] =>
+  status === 'STOPPING' || (status === 'RUNNING' && license.pending_operation === 'register') ? 'register' : null
 
-/** The doubt of `isReturnInDoubt` on record. Whoever has asked for a new licence, or will need one again, still gets it. */
-export function leakInDoubt({ status, license }: Worker): Decision {
-  const isWanted = status === 'STOPPING' || (status === 'RUNNING' && license.pending_operation === 'register')
-  return perform({ kind: 'record_leak', changes: unlicensed(IN_DOUBT, isWanted ? 'register' : null) }, IN_DOUBT)
-}
+/** The doubt of `doubtOf` on record. */
+export const leakInDoubt = (worker: Worker, doubt: string): Decision =>
+  perform({ kind: 'record_leak', changes: unlicensed(doubt, nextOf(worker)) }, doubt)
 
 /** What is known of the licence of a machine that died, for whoever looks for it at the Smart Account. */
 export function lossWords({ license }: Worker): string {

@@ -3,14 +3,15 @@ import { announce, type Decision, perform, wait, write } from './decision.ts'
 import { hold } from './hold.ts'
 import type { Instance } from './instance.ts'
 import {
+  doubtOf,
   giveBack,
   holdsLicense,
   holdsNothing,
   identityIn,
-  isReturnInDoubt,
   leakInDoubt,
   leakLicense,
   lossWords,
+  type SeenLicense,
 } from './license-operation.ts'
 import { lookAgain, type Seen } from './observation.ts'
 import { isOurs, oursForMs } from './ownership.ts'
@@ -85,15 +86,19 @@ function decideReturn(seen: Seen): Decision {
     case 'running':
       if (license === null) return waiting('CML has no address yet')
       if (license.kind === 'unknown') return decideFirstSight(seen) ?? waiting(license.because)
-      if (isReturnInDoubt(seen, license)) return leakInDoubt(worker)
-      if (holdsNothing(license)) {
-        const ended = { status: 'UNREGISTERED', pending_operation: null, unsettled: null } as const
-        return announce({ license: ended }, 'CML holds no licence')
-      }
-      return giveBack(worker, license, 'its licence is given back before it goes')
+      return decideSeenReturn(seen, license)
     default:
       return waiting(`EC2 says ${instance.state}`)
   }
+}
+
+function decideSeenReturn(seen: Seen, sight: SeenLicense): Decision {
+  const { worker } = seen
+  const doubt = doubtOf(seen, sight)
+  if (doubt !== null) return leakInDoubt(worker, doubt)
+  if (!holdsNothing(sight)) return giveBack(worker, sight, 'its licence is given back before it goes')
+  const ended = { status: 'UNREGISTERED', pending_operation: null, unsettled: null } as const
+  return announce({ license: ended }, 'CML holds no licence')
 }
 
 /** Of a server that nobody here has spoken to yet, such as one that was found stopped: it is asked only once it is known. */
