@@ -36,6 +36,22 @@ describe('whose session it is', () => {
     for (const as of ['admin', 'operator', 'user']) expect([200, 202, 409]).toContain(statuses[as])
   })
 
+  it.each([
+    ['DELETE', ''],
+    ['POST', '/extend'],
+    ['POST', '/requeue'],
+    ['POST', '/retry'],
+  ])('tells a stranger who names a version no more than that there is none: %s %s', async (method, verb) => {
+    const { id } = await course.book({ duration_minutes: 10 }, 'user')
+    const more = {
+      as: 'author',
+      json: verb === '/extend' ? { minutes: 1 } : {},
+      headers: { 'if-match': '"99"' },
+    } as const
+    const { status, body } = await course.send(method, `lablet-sessions/${id}${verb}`, more)
+    expect([status, body]).toEqual([404, expect.stringContaining(`there is no session ${id}`)])
+  })
+
   it('decides who is shown it in lists', async () => {
     const mine = await course.book({}, 'user')
     const theirs = await course.book({}, 'author')

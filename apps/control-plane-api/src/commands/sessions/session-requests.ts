@@ -13,11 +13,20 @@ import { settleSession } from './settle.ts'
 
 const MINUTE_MS = 60_000
 
+/** A stranger is refused before anything else is said, such as which version it has. An owner stays the owner. */
+async function changeOwn(
+  api: Api,
+  request: SessionRequest,
+  change: Parameters<typeof changeSession>[3],
+): Promise<LabletSession> {
+  refuseStranger(await findSession(api, request.params.id), request.actor)
+  return changeSession(api, request.params.id, request, change)
+}
+
 /** What is not placed ends at once. The rest is what a person wants; its lab is taken down first. */
 export async function cancelSession(api: Api, request: SessionRequest): Promise<LabletSession> {
   const { actor } = request
-  const cancelled = await changeSession(api, request.params.id, request, (session, now) => {
-    refuseStranger(session, actor)
+  const cancelled = await changeOwn(api, request, (session, now) => {
     if (isFinal(session.status) || session.desired_status === 'TERMINATED') return null
     const wanted = { ...session, desired_status: 'TERMINATED' as const, desired_by: actor.name, desired_reason: '' }
     const entries = [auditEntry(actor, 'cancel', now, { before: wish(session), after: wish(wanted) })]
@@ -41,8 +50,7 @@ export async function extendSession(
   const { actor, body } = request
   const { definition } = await findSession(api, request.params.id)
   const longest = (await api.definitions.get(definition.id))?.max_duration_minutes ?? 0
-  return changeSession(api, request.params.id, request, (session, now) => {
-    refuseStranger(session, actor)
+  return changeOwn(api, request, (session, now) => {
     refuseOver(session, now)
     const { start, end } = session.timeslot
     const timeslot = { start, end: toInstant(toMs(end) + body.minutes * MINUTE_MS) }
@@ -78,8 +86,7 @@ export async function requeueSession(
   request: SessionRequest<BodyOf<'requeueSession'>>,
 ): Promise<LabletSession> {
   const { actor, body } = request
-  const requeued = await changeSession(api, request.params.id, request, (session, now) => {
-    refuseStranger(session, actor)
+  const requeued = await changeOwn(api, request, (session, now) => {
     refuseUnwanted(session, 'SCHEDULED')
     const because = `${actor.name} asked for another place`
     return {
@@ -101,8 +108,7 @@ function refuseUnwanted(session: LabletSession, needed: LabletSession['status'])
 /** Where there is nothing to change, its new version alone has those look at it who can do something. */
 export function retrySession(api: Api, request: SessionRequest<BodyOf<'retrySession'>>): Promise<LabletSession> {
   const { actor, body } = request
-  return changeSession(api, request.params.id, request, (session, now) => {
-    refuseStranger(session, actor)
+  return changeOwn(api, request, (session, now) => {
     const retry = retryOf(session, now)
     if (retry.kind === 'refused') throw new ProblemError('session_wrong_state', retry.because)
     if (retry.kind === 'under_way') return null
