@@ -165,6 +165,14 @@ describe('user data', () => {
     expect(await secrets()).toEqual([])
   })
 
+  it('is not taken away with the one before it by whoever was faster', async () => {
+    await create({ user_data: 'one' })
+    const [without, withTwo] = await Promise.all([put({ user_data: null }), put({ user_data: 'two' })])
+    expect([without.status, withTwo.status]).toEqual([200, 200])
+    expect((await get()).has_user_data).toBe(true)
+    expect(await userData()).toBe('two')
+  })
+
   it('is a change like others: it makes a version and an audit entry that does not show it', async () => {
     await create({ user_data: 'one' })
     await put({ user_data: 'two' })

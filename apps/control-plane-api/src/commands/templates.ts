@@ -10,7 +10,7 @@ import { findTemplate, getTemplate } from '../queries/templates.ts'
 import { allWorkers } from '../queries/workers.ts'
 import { changeDocument, refuseStale } from './change.ts'
 import { auditEntry } from './entries.ts'
-import { forgetSecrets, openSecret, withRef, withSecret } from './secrets.ts'
+import { dropSecret, forgetSecrets, openSecret, withRef, withSecret } from './secrets.ts'
 
 type CreateRequest = Request<object, unknown, BodyOf<'createTemplate'>>
 type NamedRequest<B = unknown> = Request<{ name: string }, unknown, B>
@@ -49,23 +49,23 @@ export async function putTemplate(api: Api, request: NamedRequest<BodyOf<'putTem
   const known = await openSecret(api, place, current.secret_refs.user_data)
   const put = async (ref: string | null | undefined) => {
     /** A launch that is under way may still need the last one; the one before that is of no more use. */
-    let replaced: string | undefined
+    let refs: WorkerTemplate['secret_refs'] = {}
     const what = { action: 'put', reason: ref === undefined ? '' : 'with other user data' }
     const written = await changeTemplate(api, request, what, template => {
       const changed = { ...template, ...spec }
       if (ref === undefined) return changed
-      replaced = template.secret_refs.user_data_before
-      const before = ref === null ? null : (template.secret_refs.user_data ?? null)
+      refs = template.secret_refs
+      const before = ref === null ? null : (refs.user_data ?? null)
       const kept = withRef(changed, 'user_data_before', before)
       return { ...withRef(kept, 'user_data', ref), has_user_data: ref !== null }
     })
-    return { written, replaced }
+    return { written, replaced: refs.user_data_before, last: refs.user_data }
   }
   if (user_data === undefined || user_data === known) return (await put(undefined)).written
   if (user_data !== null) return withSecret(api, place, user_data, put)
-  const { written } = await put(null)
-  // Whoever takes it away wants it gone, also the one before.
-  await forgetSecrets(api, place.resource)
+  const { written, replaced, last } = await put(null)
+  // Whoever takes it away wants it gone, also the one before. What somebody else is about to put there is not theirs.
+  for (const ref of [last, replaced]) await dropSecret(api, place, ref)
   return written
 }
 
