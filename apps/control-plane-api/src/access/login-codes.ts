@@ -59,6 +59,12 @@ export function loginCodes(options: {
   return {
     async create(actor) {
       if (actor.role === 'controller') throw new ProblemError('forbidden', 'a controller has no use for a browser')
+      // One link after another would keep a role for good that the provider has long taken back.
+      if (actor.id.startsWith('oidc:'))
+        throw new ProblemError(
+          'forbidden',
+          `${actor.name} is known by the identity provider; sign in at /login instead`,
+        )
       await makeRoom()
       const code = randomText(options.randomBytes, CODE_BYTES)
       const result = await codes.insert({

@@ -10,9 +10,9 @@ type Plane = ReturnType<typeof aPlane>
 const HOST = 'localhost:8080'
 const CALLBACK = `http://${HOST}/login/callback`
 
-const browse = (plane: Plane, url: string, headers: Record<string, string> = {}) =>
+const browse = (plane: Plane, url: string, headers: Record<string, string> = {}, method = 'GET') =>
   plane.dispatch({
-    method: 'GET',
+    method,
     url,
     headers: { host: HOST, ...headers },
     body: null,
@@ -209,6 +209,15 @@ describe('with a provider in the process', () => {
   it('takes a login link as before', async () => {
     const { url } = (await plane.send('POST', 'login-links')).json
     expect((await browse(plane, url)).headers.location).toBe('/')
+  })
+
+  it('makes no link for a person of the provider, whose role would outlive what the provider says', async () => {
+    const [cookie = ''] = cookiesOf(await callback())
+    const link = (headers: Record<string, string>) => browse(plane, '/api/v1/login-links', headers, 'POST')
+    for (const headers of [{ authorization: `Bearer ${await signed()}` }, { cookie, origin: `http://${HOST}` }]) {
+      const { status, body } = await link(headers)
+      expect([status, body]).toEqual([403, expect.stringContaining('sign in at /login')])
+    }
   })
 
   it('ends the sessions of a provider that is no longer set up', async () => {
