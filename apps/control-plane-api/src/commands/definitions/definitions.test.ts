@@ -246,6 +246,14 @@ describe('deleting', () => {
     expect((await course.send('DELETE', `lablet-definitions/${id}`)).status).toBe(204)
   })
 
+  it('does not name a session to an author who may not see it', async () => {
+    const { id, definition } = await course.book({}, 'user')
+    const detailFor = async (as: 'author' | 'admin') =>
+      (await course.send('DELETE', `lablet-definitions/${definition.id}`, { as })).json.detail
+    expect(await detailFor('admin')).toContain(id)
+    expect(await detailFor('author')).not.toContain(id)
+  })
+
   it.each(['before', 'after'] as const)(
     'never leaves a session without, also of one who books %s it closes',
     async when => {

@@ -1,5 +1,7 @@
+import { maySee } from '@lcm/contract/access'
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
 import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import { nextPatch } from '@lcm/domain/lablet/lablet-definition'
@@ -163,9 +165,9 @@ export function deprecateDefinition(
 export async function deleteDefinition(api: Api, request: DefinitionRequest): Promise<null> {
   const found = await findDefinition(api, request.params.id)
   refuseStale(found, request.ifMatch)
-  await refuseInUse(api, found)
+  await refuseInUse(api, found, request.actor)
   const closed = await deprecateDefinition(api, { ...request, body: { reason: 'it is being deleted' } })
-  await refuseInUse(api, closed)
+  await refuseInUse(api, closed, request.actor)
   const { name, definition_version } = closed
   const entry = auditEntry(request.actor, 'delete', toInstant(api.clock.now()), {
     before: { name, definition_version },
@@ -175,11 +177,9 @@ export async function deleteDefinition(api: Api, request: DefinitionRequest): Pr
   return null
 }
 
-async function refuseInUse(api: Api, { id, name, definition_version }: StoredDefinition): Promise<void> {
+async function refuseInUse(api: Api, { id, name, definition_version }: StoredDefinition, actor: Actor): Promise<void> {
   const [session] = await api.sessions.list({ where: { definition_id: id, is_over: 'no' }, limit: 1 })
-  if (session !== undefined)
-    throw new ProblemError(
-      'definition_in_use',
-      `session ${session.id} needs ${name} ${definition_version}, and is not over`,
-    )
+  if (session === undefined) return
+  const who = maySee(actor, session.owner) ? `session ${session.id}` : 'a session of somebody else'
+  throw new ProblemError('definition_in_use', `${who} needs ${name} ${definition_version}, and is not over`)
 }
