@@ -98,6 +98,13 @@ describe('a login link', () => {
   })
 })
 
+it('too many links of one are at the cost of nobody else', async () => {
+  const mine = await plane.access.createLoginCode(actor('admin'))
+  await plane.clock.advance(1)
+  for (let i = 0; i < 101; i++) await plane.access.createLoginCode(actor('operator'))
+  expect(await whoIs(cookieOf(await browse('GET', `/login?code=${mine}`)))).toMatchObject({ name: 'admin' })
+})
+
 const actor = (role: 'admin' | 'operator' | 'controller') => ({ id: role, name: role, role, service: null })
 
 describe('a browser session', () => {

@@ -4,14 +4,14 @@ import { Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection, Kind } from '@lcm/store/store'
 import { z } from 'zod'
+import { everyPage } from '../queries/every-page.ts'
 import { randomText, sha256 } from './secret-text.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
+/** Of one actor. */
 const LOGIN_CODES_MAX = 100
 const CODE_BYTES = 24
 const CODE = /^[\w-]{32}$/
-/** More than there should ever be, so that all are seen at once. */
-const LISTED_MAX = 1_000
 
 /** What is kept of a login link: enough to recognise its code, and whom it logs in. */
 export const LoginCode = z.object({
@@ -44,15 +44,14 @@ export function loginCodes(options: {
 }): LoginCodes {
   const { clock, codes } = options
 
-  /** Expired ones go, and the oldest ones when there are too many. */
-  async function makeRoom(): Promise<void> {
-    const oldestFirst = (await codes.list({ limit: LISTED_MAX })).toSorted((a, b) =>
-      a.expires_at.localeCompare(b.expires_at),
-    )
-    const tooMany = oldestFirst.length - (LOGIN_CODES_MAX - 1)
+  /** Expired ones go, and the oldest ones of an actor who has too many: links of others are not theirs to push out. */
+  async function makeRoom(actorId: string): Promise<void> {
+    const oldestFirst = (await everyPage(codes)).toSorted((a, b) => a.expires_at.localeCompare(b.expires_at))
+    const own = oldestFirst.filter(code => code.actor_id === actorId)
+    const tooMany = new Set(own.slice(0, Math.max(0, own.length - (LOGIN_CODES_MAX - 1))))
     const now = clock.now()
     await Promise.all(
-      oldestFirst.filter((code, place) => place < tooMany || isOver(code, now)).map(code => codes.remove(code)),
+      oldestFirst.filter(code => tooMany.has(code) || isOver(code, now)).map(code => codes.remove(code)),
     )
   }
 
@@ -65,7 +64,7 @@ export function loginCodes(options: {
           'forbidden',
           `${actor.name} is known by the identity provider; sign in at /login instead`,
         )
-      await makeRoom()
+      await makeRoom(actor.id)
       const code = randomText(options.randomBytes, CODE_BYTES)
       const result = await codes.insert({
         id: sha256(code),
