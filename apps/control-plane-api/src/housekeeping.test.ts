@@ -1,6 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { StoreError } from '@lcm/store/store'
+import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { IDEMPOTENT_REQUESTS, INSTANCES } from './kinds.ts'
@@ -70,6 +71,22 @@ describe('what happened is forgotten', () => {
     expect(await left('decision')).toEqual([])
     await stop()
   })
+})
+
+it('goes on when the clock on the wall is set back', async () => {
+  const time = manualClock()
+  let setBackMs = 0
+  fleet = aFleet({ clock: { ...time, now: () => time.now() - setBackMs } })
+  const stop = new AbortController()
+  const running = Promise.all(fleet.services.map(service => service.run(stop.signal)))
+  await time.advance(0)
+  setBackMs = DAY_MS
+  await enter([32])
+  await time.advance(TEN_MINUTES_MS)
+  expect(await left('decision')).toEqual([])
+  stop.abort()
+  await time.advance(0)
+  await running
 })
 
 it('forgets samples after a week', async () => {

@@ -45,12 +45,12 @@ export function housekeeping(api: Api, log: Logger): HostedService {
       while (!signal.aborted) {
         try {
           await untilDone(() => api.store.settle(BATCH), signal)
-          if (api.clock.now() - tendedAt >= TEND_MS) {
-            tendedAt = api.clock.now()
+          if (api.clock.monotonic() - tendedAt >= TEND_MS) {
+            tendedAt = api.clock.monotonic()
             await tendSessions(api, signal)
           }
-          if (api.clock.now() - prunedAt >= PRUNE_MS) {
-            prunedAt = api.clock.now()
+          if (api.clock.monotonic() - prunedAt >= PRUNE_MS) {
+            prunedAt = api.clock.monotonic()
             await prune(signal)
           }
         } catch (err) {
