@@ -66,15 +66,16 @@ describe('over HTTP', () => {
     for (const close of closing.splice(0)) await close()
   })
 
-  async function serve(file: () => AsyncIterable<Uint8Array>, clock: ManualClock | typeof systemClock = systemClock) {
+  async function serve(file: () => AsyncIterable<Uint8Array>, more: { clock?: ManualClock; streamsMax?: number } = {}) {
     const { dispatch } = aPlane({ backup: backupOf(file) })
     const server = await startServer({
       dispatch,
-      clock,
+      clock: systemClock,
       host: 'localhost',
       port: 0,
       hostnames: ['localhost', '127.0.0.1'],
       consoleDir: null,
+      ...more,
     })
     closing.push(server.close)
     const client = apiClient(httpTransport({ baseUrl: server.url, clock: systemClock }), { token: 'admin' })
@@ -92,6 +93,17 @@ describe('over HTTP', () => {
       'x-content-type-options': 'nosniff',
     })
     await response.text()
+  })
+
+  it('is to be had also while as many follow the events as may', async () => {
+    const { client, url } = await serve(() => given('all'), { streamsMax: 2 })
+    const leave = new AbortController()
+    const follow = () =>
+      fetch(`${url}/api/v1/events`, { headers: { authorization: 'Bearer user' }, signal: leave.signal })
+    expect([(await follow()).status, (await follow()).status]).toEqual([200, 200])
+    expect(await (await follow()).json()).toMatchObject({ code: 'too_many_clients' })
+    expect(await textOf(await client.download('createBackup', {}))).toBe('all')
+    leave.abort()
   })
 
   it('tells a refusal from a file', async () => {
@@ -129,7 +141,7 @@ describe('over HTTP', () => {
   it('waits for a slow reader instead of filling the memory, and cuts off one that takes nothing', async () => {
     const clock = manualClock()
     const { chunks, made, ended } = endless()
-    const { url } = await serve(chunks, clock)
+    const { url } = await serve(chunks, { clock })
     const asking = request(`${url}/api/v1/backup`, { method: 'POST', headers: { authorization: 'Bearer admin' } }).end()
     const response = await new Promise<IncomingMessage>(resolve => asking.on('response', resolve))
     response.pause()
