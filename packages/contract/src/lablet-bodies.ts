@@ -97,7 +97,8 @@ export const SessionQuery = Page.extend({
   status: SessionStatus.optional(),
   worker_id: z.string().max(64).optional(),
   definition: DefinitionName.optional(),
-  owner: z.string().max(128).optional(),
+  /** As long as an identity provider may call somebody, with `oidc:` before it. */
+  owner: z.string().max(520).optional(),
   /** Also those that are over. */
   include_finished: z.union([z.boolean(), z.stringbool()]).default(false),
 })

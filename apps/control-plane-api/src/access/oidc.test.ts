@@ -211,6 +211,12 @@ describe('with a provider in the process', () => {
     expect((await browse(plane, url)).headers.location).toBe('/')
   })
 
+  it('finds the sessions of a person, however long the provider calls them', async () => {
+    const sub = 'u'.repeat(255)
+    const { actor } = (await ask({ sub })).json
+    expect(await plane.send('GET', `lablet-sessions?owner=${actor.id}`)).toMatchObject({ status: 200 })
+  })
+
   it('makes no link for a person of the provider, whose role would outlive what the provider says', async () => {
     const [cookie = ''] = cookiesOf(await callback())
     const link = (headers: Record<string, string>) => browse(plane, '/api/v1/login-links', headers, 'POST')
