@@ -8,7 +8,7 @@ import type { StoredDefinition } from '../../kinds.ts'
 import { newestFirst, versionsOf } from '../../queries/definitions.ts'
 import { settleVersions } from '../definitions/versions.ts'
 import { auditEntry, transitionEntry } from '../entries.ts'
-import { invalid, newSession } from './new-session.ts'
+import { endAfter, invalid, newSession } from './new-session.ts'
 import { cancelSession } from './session-requests.ts'
 
 type Body = BodyOf<'createSession'>
@@ -71,7 +71,7 @@ function timeslotOf(body: Body, definition: StoredDefinition, now: Instant): Lab
   const { start = now, end: givenEnd, duration_minutes } = body
   const { name, max_duration_minutes: longest } = definition
   if (givenEnd !== undefined && duration_minutes !== undefined) throw invalid('say end or duration_minutes, not both')
-  const end = givenEnd ?? toInstant(toMs(start) + (duration_minutes ?? longest) * MINUTE_MS)
+  const end = givenEnd ?? endAfter(start, duration_minutes ?? longest)
   const minutes = (toMs(end) - toMs(start)) / MINUTE_MS
   if (minutes <= 0) throw invalid(`it would end at ${end}, and begins at ${start}`)
   if (toMs(start) < toMs(now) - PAST_MS_MAX) throw invalid(`it would begin at ${start}, which is past`)

@@ -120,6 +120,13 @@ describe('extending', () => {
     expect(detail).toMatch(/: it lasts as long as it may already$/)
   })
 
+  it('is refused where no instant can be written any more', async () => {
+    const { id, timeslot } = await course.book({ start: '9999-12-31T23:40:00.000Z', duration_minutes: 10 })
+    const said = { code: 'timeslot_invalid', detail: 'it would end after the year 9999' }
+    expect((await act(id, 'extend', { minutes: 20 })).json).toMatchObject(said)
+    expect((await course.session(id)).timeslot).toEqual(timeslot)
+  })
+
   it('is refused when it is over', async () => {
     const { id } = await course.book({ duration_minutes: 30 })
     await course.clock.advance(31 * 60_000)

@@ -1,13 +1,13 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { type Instant, toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { retryOf } from '@lcm/domain/session/retry'
 import type { Api } from '../../api.ts'
 import { findSession, refuseStranger } from '../../queries/sessions.ts'
 import { auditEntry } from '../entries.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
-import { invalid } from './new-session.ts'
+import { endAfter, invalid } from './new-session.ts'
 import { offWorker } from './report-session.ts'
 import { settleSession } from './settle.ts'
 
@@ -53,7 +53,7 @@ export async function extendSession(
   return changeOwn(api, request, (session, now) => {
     refuseOver(session, now)
     const { start, end } = session.timeslot
-    const timeslot = { start, end: toInstant(toMs(end) + body.minutes * MINUTE_MS) }
+    const timeslot = { start, end: endAfter(end, body.minutes) }
     const minutes = (toMs(timeslot.end) - toMs(start)) / MINUTE_MS
     if (minutes > longest)
       throw invalid(
