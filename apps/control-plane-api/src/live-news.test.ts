@@ -1,6 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { StoreError } from '@lcm/store/store'
+import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from './testing/a-fleet.ts'
@@ -208,6 +209,29 @@ describe('a filter', () => {
     )
     await stream.stop()
   })
+})
+
+it('goes on when the clock on the wall is set back', async () => {
+  await stop()
+  const time = manualClock()
+  let setBackMs = 0
+  const clock = { ...time, now: () => time.now() - setBackMs }
+  fleet = aFleet({ clock })
+  const running = fleet.run()
+  stop = async () => {
+    const stopped = running()
+    await time.advance(0)
+    await stopped
+  }
+  const { id } = await fleet.create()
+  const stream = await fleet.follow('types=metrics')
+  await time.advance(10_000)
+  setBackMs = 3_600_000
+  await time.advance(1_000)
+  await measure(id, { collected_at: toInstant(clock.now()) })
+  await time.advance(1_000)
+  expect(await typesOf(stream)).toContain('metrics.batch')
+  await stream.stop()
 })
 
 it('goes on when the store could not be read, and says so', async () => {

@@ -101,7 +101,9 @@ function newOnes<T extends { at: Instant }>(api: Api, idOf: (item: T) => string)
   let seen = new Map<string, Instant>()
   let since = toInstant(api.clock.now())
   return async (read: (from: Instant) => Promise<readonly T[]>): Promise<readonly T[]> => {
-    const from = toInstant(Math.max(toMs(since), api.clock.now() - LATE_MS))
+    const now = api.clock.now()
+    // A clock that was set back is believed: otherwise nothing would be new until it has caught up.
+    const from = toInstant(Math.max(Math.min(toMs(since), now), now - LATE_MS))
     const found = await read(from)
     const fresh = found.filter(item => !seen.has(idOf(item)))
     seen = new Map(found.map(item => [idOf(item), item.at]))
