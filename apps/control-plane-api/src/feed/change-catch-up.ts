@@ -101,9 +101,10 @@ function hasMetTheRing({ reader, ring }: Reading, type: MessageType): boolean {
   return type === 'progress' ? reader.at.revision >= ring.from.revision : !isAfter(ring.from, reader.at)
 }
 
-/** What was read is kept for the next reader, if there is room. */
+/** What was read is kept for the next reader, if there is room. Another may have taken the ring further back than this place. */
 function joined({ found, ring, place, limit }: Reading): ChangesAnswer {
   const { from } = ring
+  if (!isAfter(from, place)) return known(ring.after(place, limit))
   const older = found.filter(told => !isAfter(told.place, from))
   const newer = ring.after(from, limit)
   ring.beginAt(place, older)

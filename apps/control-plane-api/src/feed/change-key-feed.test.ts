@@ -311,6 +311,30 @@ describe('a position from before what is held', () => {
     expect(source.asked).toEqual(['list', 'watch after 3', 'watch after 0'])
   })
 
+  it('is not gone back behind when somebody who asked from further back is answered first', async () => {
+    const history = keyHistory()
+    const view = history.view()
+    for (let version = 1; version <= 5; version += 1)
+      history.commit({ type: 'put', key: `${WORKERS}w-1`, hint: hint(version) })
+    view.show(5)
+    let goOn = (): void => undefined
+    const gate = new Promise<void>(resolve => {
+      goOn = resolve
+    })
+    async function* slowly(messages: AsyncIterable<WatchMessage<ChangeHint>>) {
+      await gate
+      yield* messages
+    }
+    const watch = (after: number, signal: AbortSignal) =>
+      after === 2 ? slowly(view.watch(after, signal)) : view.watch(after, signal)
+    const { feed, clock, since } = await following({ parts: { source: { ...view, watch } } })
+    const slow = feed.since('3', 10)
+    expect(await since('1', 10)).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4', 'w-1 v5'])
+    goOn()
+    expect(await told(clock, slow, 0)).toEqual(['w-1 v4', 'w-1 v5'])
+    expect(await since('1', 10)).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4', 'w-1 v5'])
+  })
+
   it('has nothing after it when the source says nothing for half a second, and misses nothing by that', async () => {
     const { source, put, since, settle } = await following({
       prepare: scripted => {
