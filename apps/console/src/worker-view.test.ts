@@ -1,5 +1,7 @@
 import { toMs } from '@lcm/domain/instant'
 import { withBoot } from '@lcm/domain/worker/boot'
+import { costCauseOf, costOf } from '@lcm/domain/worker/cost'
+import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import {
@@ -7,8 +9,10 @@ import {
   bootText,
   differsFromDesired,
   historyOf,
+  isSpending,
   noteOf,
   otherConditions,
+  spentUsd,
   summaryOf,
   wantedOf,
 } from './worker-view.ts'
@@ -80,14 +84,28 @@ describe('a worker in one line', () => {
 })
 
 describe('the fleet', () => {
+  const since = '2026-01-02T03:00:00.000Z'
+  const billed = (more: Partial<Worker>): Worker => {
+    const worker = aWorker({ ec2_instance_id: 'i-1', cost_per_hour_usd: 4, ...more })
+    return { ...worker, billing: { since, cause: costCauseOf(worker), closed_usd: 1 } }
+  }
+  const stopped = { type: CONDITION.stoppedAfterFailure, status: true, reason: '', message: '', since }
   const fleet = [
-    aWorker({ id: 'w-1', name: 'metal-10', status: 'RUNNING', ec2_instance_id: 'i-1', cost_per_hour_usd: 4 }),
-    aWorker({ id: 'w-2', name: 'Metal-9', status: 'STARTING', ec2_instance_id: 'i-2', cost_per_hour_usd: 0.5 }),
-    aWorker({ id: 'w-3', name: 'metal-1', status: 'STOPPED', ec2_instance_id: 'i-3', cost_per_hour_usd: 4 }),
-    aWorker({ id: 'w-4', name: 'gone', status: 'TERMINATED', ec2_instance_id: 'i-4', cost_per_hour_usd: 4 }),
+    billed({ id: 'w-1', status: 'RUNNING' }),
+    billed({ id: 'w-2', status: 'STARTING', cost_per_hour_usd: 0.5 }),
+    billed({ id: 'w-3', status: 'STOPPED' }),
+    billed({ id: 'w-4', status: 'TERMINATED' }),
+    billed({ id: 'w-5', status: 'STOPPING' }),
+    billed({ id: 'w-6', status: 'FAILED', conditions: [stopped] }),
   ]
 
-  it('costs what its machines cost while they run', () => {
-    expect(summaryOf(fleet)).toMatchObject({ present: 3, running: 1, usdPerHour: 4.5 })
+  it('costs what its machines cost while they run, as the API counts it', () => {
+    expect(summaryOf(fleet)).toMatchObject({ present: 5, running: 1, usdPerHour: 4.5 })
+    const perHour = fleet.map(worker => costOf(worker, since).per_hour_usd)
+    expect(fleet.map(isSpending)).toEqual(perHour.map(usd => usd > 0))
+  })
+
+  it('has cost more with every hour, whether anything was told of it or not', () => {
+    expect(fleet.slice(0, 3).map(worker => spentUsd(worker, toMs(since) + 1_800_000))).toEqual([3, 1.25, 1])
   })
 })

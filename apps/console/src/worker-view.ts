@@ -1,5 +1,6 @@
-import type { Instant } from '@lcm/domain/instant'
+import { type Instant, toInstant } from '@lcm/domain/instant'
 import { BOOT_CONDITIONS, type BootCondition, bootStage, holds } from '@lcm/domain/worker/boot'
+import { costOf } from '@lcm/domain/worker/cost'
 import type {
   Condition,
   DesiredStatus,
@@ -82,9 +83,11 @@ export function noteOf(worker: Worker): string {
   return launchError ?? historyOf(worker)[0]?.because ?? ''
 }
 
-/** What it costs is only spent while its machine runs. */
-export const isSpending = ({ status, ec2_instance_id: machine }: Worker): boolean =>
-  machine !== null && status !== 'STOPPED' && status !== 'TERMINATED'
+/** By the bill, and not by the status: the machine of one that failed may be stopped, or be left running. */
+export const isSpending = ({ billing: { cause } }: Worker): boolean => cause !== null && cause !== 'stopped'
+
+/** The time runs on while nothing is told of a worker. */
+export const spentUsd = (worker: Worker, nowMs: number): number => costOf(worker, toInstant(nowMs)).spent_usd
 
 export interface FleetSummary {
   readonly byStatus: ReadonlyMap<WorkerStatus, number>

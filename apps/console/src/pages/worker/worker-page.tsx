@@ -6,6 +6,7 @@ import { ConditionsCard } from '../../parts/conditions-card.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { NotFound } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
+import { Spent } from '../../parts/spent.tsx'
 import { WorkerStatusBadge } from '../../parts/status-badge.tsx'
 import { WhyPanel } from '../../parts/why-panel.tsx'
 import { useConsole } from '../../parts/wiring.ts'
@@ -78,7 +79,7 @@ const WorkerHead = ({ worker }: { worker: WorkerView }) => (
         for <Age since={worker.entered_status_at} />
       </span>
       <span class="number">
-        {usdText(worker.cost_per_hour_usd)}/h, {usdText(worker.cost.spent_usd)} so far
+        {usdText(worker.cost_per_hour_usd)}/h, <Spent worker={worker} />
       </span>
       <span>{worker.aws_region}</span>
     </p>

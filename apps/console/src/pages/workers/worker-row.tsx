@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Age } from '../../parts/age.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { Sparkline } from '../../parts/sparkline.tsx'
+import { Spent } from '../../parts/spent.tsx'
 import { WorkerStatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { workerHash } from '../../router.ts'
@@ -80,7 +81,9 @@ export function WorkerRow({ worker, rowIndex, selection, onTick }: RowProps) {
       </td>
       <td class={`col-cost number ${isSpending(worker) ? '' : 'muted'}`}>
         {`${usdText(worker.cost_per_hour_usd)}/h`}
-        <span class="sub">{`${usdText(worker.cost.spent_usd)} so far`}</span>
+        <span class="sub">
+          <Spent worker={worker} />
+        </span>
       </td>
       <td class="col-actions">
         <RowActions worker={worker} />
