@@ -1,7 +1,7 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { asView, aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { cpuOf, NAME_FIRST, pressed, type Sort, sortOf, sortText, workerOrder } from './worker-order.ts'
+import { cpuOf, memoryOf, NAME_FIRST, pressed, type Sort, sortOf, sortText, workerOrder } from './worker-order.ts'
 
 const nothing = { cpu: [], memory: [] }
 const idle = (since: string | null) => ({ ...aWorker().activity, idle_since: since })
@@ -16,6 +16,10 @@ const fleet: WorkerView[] = [
   },
   { ...asView(aWorker({ id: 'w-3', name: 'metal-1', status: 'RUNNING' })), labs_count: 0 },
 ]
+const measured = (status: WorkerView['status']): WorkerView => ({
+  ...asView(aWorker({ status })),
+  utilisation: { cpu: 12, memory: 1, disk: 1, at: '2026-01-02T03:04:05.000Z' },
+})
 const namesBy = (sort: Sort, order = workerOrder(), workers = fleet) =>
   order.sorted(workers, sort, () => nothing).map(({ name }) => name)
 
@@ -60,7 +64,14 @@ it('begins a column its own way and then turns it round', () => {
 })
 
 it('believes the newest measurement', () => {
-  const worker = { ...asView(aWorker()), utilisation: { cpu: 12, memory: 1, disk: 1, at: '2026-01-02T03:04:05.000Z' } }
+  const worker = measured('RUNNING')
   expect(cpuOf(worker, nothing)).toBe(12)
   expect(cpuOf(worker, { cpu: [10, 40], memory: [] })).toBe(40)
+})
+
+it('does not pass off what was measured before a machine stopped as how busy it is', () => {
+  const before = { cpu: [10, 40], memory: [20, 50] }
+  const statuses = ['STOPPING', 'STOPPED', 'FAILED', 'TERMINATED'] as const
+  for (const worker of statuses.map(measured))
+    expect([cpuOf(worker, before), memoryOf(worker, before), cpuOf(worker, nothing)]).toEqual([null, null, null])
 })

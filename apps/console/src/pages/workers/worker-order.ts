@@ -1,6 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { toMs } from '@lcm/domain/instant'
-import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
+import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Usage } from '../../samples.ts'
 import { isSpending } from '../../worker-view.ts'
 
@@ -42,11 +42,15 @@ export const pressed = (sort: Sort, by: SortColumn): Sort =>
 
 export type UsageOf = (workerId: string) => Usage
 
+/** What was measured of the others is how busy they were before. */
+const MEASURED: readonly WorkerStatus[] = ['STARTING', 'RUNNING', 'DRAINING']
+const isMeasured = ({ status }: WorkerView): boolean => MEASURED.includes(status)
+
 /** The newest that is known: what was heard since the page was opened, else what the list said. */
 export const cpuOf = (worker: WorkerView, { cpu }: Usage): number | null =>
-  cpu.at(-1) ?? worker.utilisation?.cpu ?? null
+  isMeasured(worker) ? (cpu.at(-1) ?? worker.utilisation?.cpu ?? null) : null
 export const memoryOf = (worker: WorkerView, { memory }: Usage): number | null =>
-  memory.at(-1) ?? worker.utilisation?.memory ?? null
+  isMeasured(worker) ? (memory.at(-1) ?? worker.utilisation?.memory ?? null) : null
 export const sessionsOf = ({ reservations }: WorkerView): number => Object.keys(reservations).length
 
 type Key = string | number | null
