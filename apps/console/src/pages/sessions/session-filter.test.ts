@@ -47,6 +47,11 @@ it('finds a session by what a person may know it by', () => {
   expect(matches(session, { ...NO_FILTER, isMine: true }, { me: 'token:2', workerName: id => id })).toBe(false)
 })
 
+it('finds a session by the owner that the page names, whoever has cancelled it since', () => {
+  const session = aSession({ owner: 'oidc:8c1f', owner_name: 'Ann', desired_by: 'operator' })
+  expect(matches(session, { ...NO_FILTER, text: 'ann' }, { me: '', workerName: id => id })).toBe(true)
+})
+
 it('lists what is over only when asked, and draws it always', () => {
   const over = aSession({ status: 'ARCHIVED' })
   const running = { ...NO_FILTER, statuses: ['RUNNING'] as const }

@@ -61,8 +61,8 @@ export function matches(session: LabletSession, filter: SessionFilter, { me, wor
   if (filter.definition !== '' && session.definition.name !== filter.definition) return false
   const text = filter.text.trim().toLowerCase()
   if (text === '') return true
-  const { id, definition, owner, desired_by, reservation_id, worker_id } = session
-  const known = [id, definition.name, owner, desired_by, reservation_id, worker_id && workerName(worker_id)]
+  const { id, definition, owner, owner_name, desired_by, reservation_id, worker_id } = session
+  const known = [id, definition.name, owner, owner_name, desired_by, reservation_id, worker_id && workerName(worker_id)]
   return known.some(each => each?.toLowerCase().includes(text))
 }
 
