@@ -10,6 +10,7 @@ import { useConsole } from '../../parts/wiring.ts'
 import { isAllowed, seesSessionsOfOthers } from '../../permission.ts'
 import { failureText } from '../../wording.ts'
 import { type Attention, type AttentionGroup, attentionOf, groupsOf } from './attention.ts'
+import { readLeaks } from './leaks.ts'
 
 const READ_EVERY_MS = 10_000
 
@@ -24,7 +25,7 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
   const { live } = state
   const every = { everyMs: READ_EVERY_MS }
   const services = useRead('services', (client, signal) => client.call('listServices', { signal }), every)
-  const leaks = useRead('leaks', (client, signal) => client.call('listLicenseLeaks', { signal }), every)
+  const leaks = useRead('leaks', readLeaks, every)
   const items = attentionOf({
     workers,
     sessions,

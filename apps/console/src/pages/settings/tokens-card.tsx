@@ -1,3 +1,4 @@
+import { readList } from '@lcm/client/lists'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'
@@ -16,9 +17,11 @@ const READ_EVERY_MS = 30_000
 
 export function TokensCard() {
   const { dialog, nowMs } = useConsole()
-  const read = useRead('tokens', (client, signal) => client.call('listTokens', { query: { limit: 1000 }, signal }), {
-    everyMs: READ_EVERY_MS,
-  })
+  const read = useRead(
+    'tokens',
+    (client, signal) => readList(page => client.call('listTokens', { query: page, signal })),
+    { everyMs: READ_EVERY_MS },
+  )
   const made = useSignal<AnswerOf<'createToken'> | null>(null)
   const onMade = (token: AnswerOf<'createToken'>) => {
     made.value = token
