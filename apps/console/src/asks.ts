@@ -97,6 +97,21 @@ export function asksOf({ client, live, notices }: AskDeps): Asks {
   }
 }
 
+/** For forms, which say themselves why they were refused. */
+export async function askOrReject(
+  asks: Asks,
+  subject: Subject,
+  verb: string,
+  send: (client: Client) => Promise<{ readonly version: number }>,
+): Promise<void> {
+  let refusal: unknown = null
+  const keep = (error: unknown) => {
+    refusal = error
+    return true
+  }
+  if (!(await asks.ask(subject, verb, send, keep))) throw refusal
+}
+
 /** Only what is held is asked, so what is missing has gone since. */
 const isSeen = ({ version }: Ask, held: Versioned | undefined): boolean =>
   version !== null && (held === undefined || held.version >= version)

@@ -25,7 +25,7 @@ export function ExtendDialog({ id }: { id: string }) {
       title={`Extend the session of ${session.definition.name}`}
       verb="Extend"
       isComplete={isGood}
-      send={async () => more !== null && askExtend(asks, session, more)}
+      send={async () => more !== null && (await askExtend(asks, session, more))}
     >
       <MinutesField minutes={minutes} max={left} label="Minutes more" />
       <p class="muted">

@@ -1,5 +1,5 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { Asks } from '../../asks.ts'
+import { type Asks, askOrReject } from '../../asks.ts'
 
 const subjectOf = ({ id, definition }: LabletSession) =>
   ({ kind: 'session', id, name: `the session of ${definition.name}` }) as const
@@ -7,8 +7,9 @@ const subjectOf = ({ id, definition }: LabletSession) =>
 export const askCancel = (asks: Asks, session: LabletSession): Promise<boolean> =>
   asks.ask(subjectOf(session), 'cancel', client => client.call('cancelSession', { params: { id: session.id } }))
 
-export const askExtend = (asks: Asks, session: LabletSession, minutes: number): Promise<boolean> =>
-  asks.ask(subjectOf(session), 'extend', client =>
+/** Asked by a form: rejects when it is refused. */
+export const askExtend = (asks: Asks, session: LabletSession, minutes: number): Promise<void> =>
+  askOrReject(asks, subjectOf(session), 'extend', client =>
     client.call('extendSession', { params: { id: session.id }, body: { minutes } }),
   )
 

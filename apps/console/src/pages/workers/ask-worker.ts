@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Asks } from '../../asks.ts'
+import { type Asks, askOrReject } from '../../asks.ts'
 import { ACT_WORDS, type ActOptions, type PlainAct, sendAct } from './worker-acts.ts'
 
 export interface AskOptions extends ActOptions {
@@ -14,16 +14,9 @@ export const askWorker = (asks: Asks, worker: Worker, act: PlainAct, options: As
   asks.ask(subjectOf(worker), ACT_WORDS[act].verb, client => sendAct(client, worker, act, options), options.isDealtWith)
 
 /** For forms, which say themselves why they were refused: rejects then. */
-export async function askByForm(
+export const askByForm = (
   asks: Asks,
   worker: Worker,
   verb: string,
   send: (client: Client) => Promise<{ readonly version: number }>,
-): Promise<void> {
-  let refusal: unknown = null
-  const keep = (error: unknown) => {
-    refusal = error
-    return true
-  }
-  if (!(await asks.ask(subjectOf(worker), verb, send, keep))) throw refusal
-}
+): Promise<void> => askOrReject(asks, subjectOf(worker), verb, send)
