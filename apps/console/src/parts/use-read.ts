@@ -21,7 +21,8 @@ interface ReadOptions {
 
 /**
  * Reads what no collection holds. It is read anew when `key` changes, on news, after so long, and when the connection comes
- * back. An answer that was overtaken by a later question is thrown away.
+ * back. An answer that was overtaken by a later question is thrown away; but the time alone overtakes nothing, or what takes
+ * longer than that would never be seen, and neither would its failure.
  */
 export function useRead<T>(
   key: string,
@@ -36,24 +37,32 @@ export function useRead<T>(
   const turn = useComputed(() => (everyMs === undefined ? 0 : Math.floor(nowMs.value / everyMs)))
   const asked = useSignal(key)
   asked.value = key
+  const isReading = useRef(false)
   useSignalEffect(() => {
     wish.value
-    turn.value
     const current = asked.value
     if (newsOf !== undefined) state.news.count(newsOf)
     if (state.connection.value.state === 'signed-out') return
     const asking = new AbortController()
+    isReading.current = true
     newest.current(client, asking.signal).then(
       value => {
-        if (!asking.signal.aborted) held.value = { key: current, value, error: null }
+        if (asking.signal.aborted) return
+        isReading.current = false
+        held.value = { key: current, value, error: null }
       },
       error => {
         if (asking.signal.aborted) return
+        isReading.current = false
         const kept = held.peek().key === current ? held.peek().value : null
         held.value = { key: current, value: kept, error: readFailureText(error) }
       },
     )
     return () => asking.abort()
+  })
+  useSignalEffect(() => {
+    turn.value
+    if (!isReading.current) wish.value = wish.peek() + 1
   })
   const { value, error } = held.value.key === key ? held.value : { value: null, error: null }
   return { value, error, again: () => wish.value++ }
