@@ -1,6 +1,7 @@
 import { ApiError } from '@lcm/client/api-error'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
 import { failureText } from '../wording.ts'
 import { Modal, Refusal } from './modal.tsx'
 import { useConsole } from './wiring.ts'
@@ -15,13 +16,16 @@ interface FormProps {
   readonly children: ComponentChildren
 }
 
-/** A form that closes when the API has taken what it sends. */
+/** A form that closes when the API has taken what it sends. Who has left it by then is still told of a refusal. */
 export function FormDialog({ title, verb, isComplete, send, children }: FormProps) {
-  const { dialog } = useConsole()
+  const { dialog, notices } = useConsole()
+  const own = useRef(dialog.peek()).current
   const isSending = useSignal(false)
   const refusal = useSignal<unknown>(null)
+  // Another one may have taken its place meanwhile.
+  const isShown = () => dialog.peek() === own
   const close = () => {
-    dialog.value = null
+    if (isShown()) dialog.value = null
   }
   const submit = async (event: Event) => {
     event.preventDefault()
@@ -32,9 +36,9 @@ export function FormDialog({ title, verb, isComplete, send, children }: FormProp
       await send()
       close()
     } catch (error) {
-      refusal.value = error
-    } finally {
       isSending.value = false
+      refusal.value = error
+      if (!isShown()) notices.tell('refused', `Could not ${verb.toLowerCase()}`, failureText(error))
     }
   }
   return (
