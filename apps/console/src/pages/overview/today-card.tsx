@@ -9,9 +9,8 @@ import { seesSessionsOfOthers } from '../../permission.ts'
 import { pageHash, sessionHash } from '../../router.ts'
 import { toneOf } from '../../status-look.ts'
 import { ownerText } from '../sessions/session-view.ts'
-import { type Bar, type Day, dayOf, placeOf, todayOf } from './today.ts'
+import { type Bar, type Day, dayOf, hoursOf, placeOf, todayOf } from './today.ts'
 
-const HOURS = [0, 3, 6, 9, 12, 15, 18, 21, 24]
 const LANE_PX = 28
 
 export function TodayCard({ sessions, nowMs }: { sessions: readonly LabletSession[]; nowMs: number }) {
@@ -57,10 +56,15 @@ const Timeline = ({ bars, laneCount, day, nowMs }: TimelineProps) => (
   <div class="today-line">
     <div class="today-field">
       <div class="today-hours number" aria-hidden="true">
-        {HOURS.map(hour => (
-          <span key={hour} style={{ left: percent(hour / 24) }}>
+        {hoursOf(day).map(({ hour, place }) => (
+          <span key={hour} style={{ left: percent(place) }}>
             {String(hour).padStart(2, '0')}
           </span>
+        ))}
+      </div>
+      <div class="today-lines" aria-hidden="true">
+        {hoursOf(day).map(({ hour, place }) => (
+          <span key={hour} style={{ left: percent(place) }} />
         ))}
       </div>
       <ul class="today-lanes" style={{ height: `${laneCount * LANE_PX}px` }}>

@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { aSession } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { dayOf, todayOf } from './today.ts'
+import { dayOf, hoursOf, todayOf } from './today.ts'
 
 const HOUR_MS = 3_600_000
 const DAY = { startMs: 0, endMs: 24 * HOUR_MS }
@@ -12,6 +12,21 @@ describe('the day', () => {
   it('is the one of whoever looks, from midnight to midnight', () => {
     const { startMs, endMs } = dayOf(Date.parse('2026-01-02T12:00:00'))
     expect([startMs, endMs]).toEqual([Date.parse('2026-01-02T00:00:00'), Date.parse('2026-01-03T00:00:00')])
+  })
+})
+
+describe('the hours of a day', () => {
+  const placesOf = (hours: ReturnType<typeof hoursOf>) => hours.map(({ place }) => place)
+
+  it('are where sessions of that hour are, also on a day on which the clock is put forward', () => {
+    const spring = { startMs: 0, endMs: 23 * HOUR_MS }
+    const atHour = (hour: number) => (hour < 2 ? hour : hour - 1) * HOUR_MS
+    expect(placesOf(hoursOf(spring, atHour))).toEqual([0, 2, 5, 8, 11, 14, 17, 20, 23].map(hours => hours / 23))
+  })
+
+  it('are those of whoever looks', () => {
+    const day = dayOf(Date.parse('2026-01-02T12:00:00'))
+    expect(placesOf(hoursOf(day))).toEqual([0, 3, 6, 9, 12, 15, 18, 21, 24].map(hours => hours / 24))
   })
 })
 

@@ -19,6 +19,15 @@ export function dayOf(nowMs: number): Day {
 export const placeOf = (ms: number, { startMs, endMs }: Day): number =>
   Math.min(1, Math.max(0, (ms - startMs) / (endMs - startMs)))
 
+const HOURS = [0, 3, 6, 9, 12, 15, 18, 21, 24]
+
+/** Every third hour by the clock of whoever looks, and where it is. */
+export const hoursOf = (
+  day: Day,
+  atHour = (hour: number) => new Date(day.startMs).setHours(hour, 0, 0, 0),
+): { readonly hour: number; readonly place: number }[] =>
+  HOURS.map(hour => ({ hour, place: placeOf(atHour(hour), day) }))
+
 export interface Bar {
   readonly session: LabletSession
   /** From above, first is 0. */
