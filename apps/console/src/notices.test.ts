@@ -14,6 +14,13 @@ describe('notices', () => {
     expect(notices.shown.value).toEqual([])
   })
 
+  it('of success make way first, so that a refusal is not gone before it was read', () => {
+    const notices = noticeBoard(manualClock())
+    notices.tell('refused', 'No')
+    for (const n of [1, 2, 3, 4]) notices.tell('done', `Copied ${n}`)
+    expect(notices.shown.value.map(notice => notice.title)).toEqual(['No', 'Copied 2', 'Copied 3', 'Copied 4'])
+  })
+
   it('never fill the screen', () => {
     const notices = noticeBoard(manualClock())
     for (const n of [1, 2, 3, 4, 5, 6]) notices.tell('refused', `No ${n}`)

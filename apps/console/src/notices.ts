@@ -21,6 +21,11 @@ const DONE_MS = 6_000
 export function noticeBoard(clock: Clock): Notices {
   const shown = signal<readonly Notice[]>([])
   let count = 0
+  /** Without the oldest that would have gone by itself or, where there is none, the oldest of all. */
+  const withRoom = (before: readonly Notice[]): readonly Notice[] => {
+    const leaving = before.find(({ kind }) => kind === 'done') ?? before[0]
+    return before.length < SHOWN_MAX ? before : before.filter(notice => notice !== leaving)
+  }
   const dismiss = (id: number) => {
     shown.value = shown.value.filter(notice => notice.id !== id)
   }
@@ -29,7 +34,7 @@ export function noticeBoard(clock: Clock): Notices {
     dismiss,
     tell(kind, title, detail = '') {
       const id = ++count
-      shown.value = [...shown.value, { id, kind, title, detail }].slice(-SHOWN_MAX)
+      shown.value = [...withRoom(shown.value), { id, kind, title, detail }]
       if (kind === 'done') clock.after(DONE_MS, () => dismiss(id))
     },
   }
