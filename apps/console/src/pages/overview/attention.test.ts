@@ -1,5 +1,7 @@
+import { CONDITION } from '@lcm/domain/worker/worker'
 import { aDefinition, aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
+import { parseHash } from '../../router.ts'
 import { attentionOf, groupsOf, type Watched } from './attention.ts'
 
 const THEN = '2026-01-02T03:04:05.000Z'
@@ -154,6 +156,15 @@ describe('groups', () => {
       ['Waits past its start', 1, 0, '#/sessions?status=PENDING'],
       ['Worker failed', 4, 5, '#/workers?status=FAILED'],
     ])
+  })
+
+  it('lead to all of a kind, whatever their statuses', () => {
+    const overdue = [{ type: CONDITION.overdue, status: true, reason: '', message: 'late', since: THEN }]
+    const statuses = ['STARTING', 'STOPPING', 'STARTING', 'STOPPING', 'TERMINATING'] as const
+    const workers = statuses.map((status, n) => aWorker({ id: `w-${n}`, status, conditions: overdue }))
+    const [group] = groupsOf(attentionOf({ ...QUIET, workers }))
+    expect(group).toMatchObject({ what: 'Stuck', moreCount: 1 })
+    expect(parseHash(group?.moreHref ?? '')).toMatchObject({ query: { status: 'STARTING,STOPPING,TERMINATING' } })
   })
 
   it('show every leaked licence, as they are dealt with nowhere else', () => {

@@ -4,7 +4,7 @@ import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import { isFinal, isLive, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
-import { definitionHash, pageHash, sessionHash, workerHash } from '../../router.ts'
+import { definitionHash, type ListPage, pageHash, sessionHash, workerHash } from '../../router.ts'
 
 /** `alarm`: somebody has to do something. `watch`: it may go by itself. */
 export type Urgency = 'alarm' | 'watch'
@@ -19,8 +19,8 @@ export interface Attention {
   readonly text: string
   readonly since: Instant | null
   readonly href: string
-  /** Where all of its kind are. */
-  readonly allHref: string
+  /** Where all of its kind are; by status where such a page can be narrowed to it. */
+  readonly all: { readonly page: ListPage; readonly status?: string }
   /** A licence that a person can say is dealt with. */
   readonly leak: LicenseLeak | null
 }
@@ -71,7 +71,7 @@ function* each<T>(all: Iterable<T>, read: (item: T) => Attention | null): Iterab
 }
 
 function ofService({ service, leader, instances }: Service): Attention[] {
-  const place = { href: pageHash('controllers'), allHref: pageHash('controllers'), leak: null, since: null }
+  const place = { href: pageHash('controllers'), all: { page: 'controllers' }, leak: null, since: null } as const
   const found: Attention[] = []
   if (leader === null) {
     const text =
@@ -104,8 +104,7 @@ const isLost = ({ status, desired_status, entered_status_at }: Worker, nowMs: nu
 
 function ofWorker(worker: Worker, nowMs: number): Attention | null {
   const { id, name, status, entered_status_at: since } = worker
-  const allHref = pageHash('workers', { status })
-  const about = { key: id, name, href: workerHash(id), allHref, leak: null }
+  const about = { key: id, name, href: workerHash(id), all: { page: 'workers', status }, leak: null } as const
   const because = () => worker.state_history.at(-1)?.because ?? ''
   if (isLost(worker, nowMs)) {
     const text = 'its machine is gone for good'
@@ -140,7 +139,7 @@ const ofLeak = (leak: LicenseLeak): Attention => ({
   text: [leak.reason, leak.hostname ?? leak.udi].filter(Boolean).join(' · '),
   since: leak.at,
   href: workerHash(leak.worker_id),
-  allHref: pageHash('overview'),
+  all: { page: 'overview' },
   leak,
 })
 
@@ -150,8 +149,8 @@ const TEARDOWN_MS = 15 * 60_000
 function ofSession(session: LabletSession, nowMs: number): Attention | null {
   const { id, status, timeslot, definition } = session
   if (isFinal(status)) return null
-  const allHref = pageHash('sessions', { status })
-  const about = { key: id, name: definition.name, href: sessionHash(id), allHref, leak: null }
+  const all = { page: 'sessions', status } as const
+  const about = { key: id, name: definition.name, href: sessionHash(id), all, leak: null }
   const failed = Object.entries(session.pipeline?.steps ?? {}).find(
     ([, step]) => step.status === 'failed' || step.status === 'blocked',
   )
@@ -181,7 +180,7 @@ function ofSession(session: LabletSession, nowMs: number): Attention | null {
 
 function ofDefinition({ id, name, status, sync, updated_at }: Omit<LabletDefinition, 'topology'>): Attention | null {
   if (status === 'DEPRECATED' || sync.status !== 'failed') return null
-  const about = { key: id, name, href: definitionHash(id), allHref: pageHash('definitions'), leak: null }
+  const about = { key: id, name, href: definitionHash(id), all: { page: 'definitions' }, leak: null } as const
   return { ...about, urgency: 'watch', what: 'Sync failed', text: sync.error ?? '', since: updated_at }
 }
 
@@ -199,7 +198,7 @@ function ofLab({ id, title, status, pending_action, last_error, updated_at }: La
     text: error,
     since,
     href,
-    allHref: pageHash('labs'),
+    all: { page: 'labs' },
     leak: null,
   }
 }
@@ -224,7 +223,13 @@ export function groupsOf(items: readonly Attention[]): AttentionGroup[] {
       what,
       shown: all.slice(0, count),
       moreCount: Math.max(0, all.length - count),
-      moreHref: all[0]?.allHref ?? '',
+      moreHref: hrefOf(all.map(item => item.all)),
     }
   })
+}
+
+/** Those of one kind may be in several statuses: none is left out. */
+function hrefOf(places: readonly Attention['all'][]): string {
+  const statuses = new Set(places.flatMap(({ status }) => status ?? []))
+  return pageHash(places[0]?.page ?? 'overview', { status: [...statuses].join(',') })
 }
