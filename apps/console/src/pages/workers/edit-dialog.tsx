@@ -1,5 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { TextField } from '../../parts/fields.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Refusal } from '../../parts/modal.tsx'
@@ -7,6 +8,7 @@ import { useConsole } from '../../parts/wiring.ts'
 import { askByForm } from './ask-worker.ts'
 import { labelsOf, labelsText } from './labels.ts'
 import { OfWorker } from './worker-dialog.tsx'
+import { patchOf } from './worker-edit.ts'
 
 export const EditDialog = ({ id }: { id: string }) => (
   <OfWorker id={id}>{worker => <EditOf worker={worker} />}</OfWorker>
@@ -14,15 +16,16 @@ export const EditDialog = ({ id }: { id: string }) => (
 
 function EditOf({ worker }: { worker: WorkerView }) {
   const { asks } = useConsole()
-  const name = useSignal(worker.name)
-  const labels = useSignal(labelsText(worker.labels))
-  const { labels: read, wrong } = labelsOf(labels.value)
-  const body = { name: name.value.trim(), labels: read }
+  const opened = useRef(worker).current
+  const name = useSignal(opened.name)
+  const labels = useSignal(labelsText(opened.labels))
+  const { wrong } = labelsOf(labels.value)
+  const body = patchOf(opened, name.value, labels.value)
   return (
     <FormDialog
       title={`Name and labels of ${worker.name}`}
       verb="Save"
-      isComplete={body.name !== '' && wrong.length === 0}
+      isComplete={name.value.trim() !== '' && wrong.length === 0}
       send={() =>
         askByForm(asks, worker, 'change', client => client.call('patchWorker', { params: { id: worker.id }, body }))
       }
