@@ -41,13 +41,13 @@ const asStartupError = (cause: unknown): unknown =>
   cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
 
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1']
-const NO_SUCH_ADDRESS = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
+const NO_SUCH_ADDRESS = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN']
 
 /** Asked before anything is written, so that a start that can't be leaves nothing behind. */
 export async function refuseTakenPort(port: number): Promise<void> {
   for (const address of LOOPBACK_ADDRESSES) {
     const failure = await failureToListen(address, port)
-    if (failure !== null && !NO_SUCH_ADDRESS.includes(failure.code ?? '')) throw explained(failure, port)
+    if (failure !== null && !NO_SUCH_ADDRESS.includes(failure.code ?? '')) throw refusedToListen(failure, { host: address, port })
   }
 }
 
@@ -68,7 +68,7 @@ export async function listen(
   try {
     return await startServer({ dispatch, clock: systemClock, host, port, hostnames, consoleDir, isLeaving })
   } catch (cause) {
-    throw explained(cause, port)
+    throw refusedToListen(cause, { host, port })
   }
 }
 
@@ -88,8 +88,9 @@ export interface Leaving {
   readonly hurry: AbortSignal | undefined
 }
 
-function explained(cause: unknown, port: number): unknown {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+/** What a service says that can't listen where it was told to. */
+export function refusedToListen(cause: unknown, { host, port }: { host: string; port: number }): unknown {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   if (code === 'EADDRINUSE') {
     return new StartupError(
       `port ${port} is in use. Stop what uses it, or choose another with --port, such as ${port + 1}`,
@@ -98,5 +99,7 @@ function explained(cause: unknown, port: number): unknown {
   }
   if (code === 'EACCES')
     return new StartupError(`port ${port} needs more rights. Choose one above 1023 with --port`, { cause })
+  if (NO_SUCH_ADDRESS.includes(code))
+    return new StartupError(`there is no address ${host} on this machine. Name one that it has with --host`, { cause })
   return cause
 }

@@ -13,6 +13,7 @@ import { promMeter } from '@lcm/service/prom-meter'
 import { closingAfter } from './closing.ts'
 import type { ComposedController, ControllerParts } from './controller-composition.ts'
 import type { ControllerEnvironment } from './environment.ts'
+import { refusedToListen } from './listening.ts'
 import { etcdAwaited, etcdProblems, openEtcd } from './serving.ts'
 import { hostInStages } from './stages.ts'
 import type { Io } from './up.ts'
@@ -53,6 +54,8 @@ export function serveController(
       roleOf: roleAt(transport),
       metricsPublic,
       ...at,
+    }).catch((cause: unknown) => {
+      throw refusedToListen(cause, at)
     })
     onClose(() => server.close())
     io.out(`${service} ${instanceId} listens on ${server.url}`)

@@ -1,4 +1,5 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -125,6 +126,21 @@ describe('a start that can not be', () => {
     const env = { ...API, LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: join(folder, 'short') }
     expect(await refusal(options('control-plane-api', env))).toMatch(/short must hold 16 to 512 printable characters/)
   })
+
+  it.each(['control-plane-api', 'resource-scheduler', 'lablet-controller', 'worker-controller'] as const)(
+    'names a port that is taken and an address that is not here: %s',
+    async service => {
+      const env = service === 'control-plane-api' ? API : CONTROLLER
+      const taken = createServer()
+      const port = await new Promise<number>(resolve => {
+        taken.listen(0, '127.0.0.1', () => resolve(Object(taken.address()).port))
+      })
+      expect(await refusal({ ...options(service, env), port })).toMatch(`port ${port} is in use`)
+      await new Promise(resolve => taken.close(resolve))
+      const host = '203.0.113.1'
+      expect(await refusal({ ...options(service, env), host })).toMatch(`no address ${host} on this machine`)
+    },
+  )
 
   it('refuses a store that another process has', async () => {
     const release = holdLock(`${join(folder, 'lcm.sqlite')}.lock`, 'the store')
