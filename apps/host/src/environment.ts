@@ -156,8 +156,13 @@ const CLEANUP = { CLEANUP_INTERVAL: seconds(3600), CLEANUP_DRY_RUN: flag(false) 
 const LAB_SCAN = { LAB_SCAN_INTERVAL: seconds(1800) }
 
 const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, AWS_REGION: word.default('us-east-1') })
+/** In a terminal all is well until something is not. */
+const UP_ALONE = UP.extend({
+  LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('warn'),
+  LCM_METRICS_PUBLIC: SHARED.LCM_METRICS_PUBLIC,
+})
 type LoopsEnvironment = z.infer<z.ZodObject<typeof LOOPS>>
-export type UpEnvironment = z.infer<typeof UP>
+export type UpEnvironment = z.infer<typeof UP_ALONE>
 
 /** Two names for one thing may not say two things, and what is looked for must be said somehow. */
 function contradictions(given: Env): string[] {
@@ -248,7 +253,7 @@ const EXAMINED = z.object({
 export type ExaminedEnvironment = z.infer<typeof EXAMINED>
 export const examinedEnvironment = (env: Env): ExaminedEnvironment => read(EXAMINED, env)
 /** For a process in which the controllers run beside the API. */
-export const upEnvironment = (env: Env): UpEnvironment => read(UP, env, contradictions)
+export const upEnvironment = (env: Env): UpEnvironment => read(UP_ALONE, env, contradictions)
 
 /** By reader: every variable that it takes, for whoever checks that they are documented. */
 export const VARIABLES = {

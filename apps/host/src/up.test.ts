@@ -148,6 +148,11 @@ describe('the embedded profile', () => {
     )
   })
 
+  it('takes an empty variable for an unset one', async () => {
+    const unset = { LCM_LOG_LEVEL: '', LCM_METRICS_PUBLIC: '' }
+    await whileUp(scratch(), async ({ api }) => expect((await fetch(`${api}/metrics`)).status).toBe(401), unset)
+  })
+
   it('serves health and metrics', async () => {
     const dataDir = scratch()
     await whileUp(dataDir, async ({ api }) => {
@@ -197,7 +202,8 @@ describe('a start that can not be', () => {
 
   it('says what AWS needs, and what a log level is', async () => {
     expect(await refusal(options(scratch(), { cloud: 'aws' }))).toContain('AWS_REGIONS_CONFIG_PATH')
-    expect(await refusal(options(scratch(), { env: { LCM_LOG_LEVEL: 'loud' } }))).toContain('debug, info, warn')
+    const wrong = await refusal(options(scratch(), { env: { LCM_LOG_LEVEL: 'loud', LCM_METRICS_PUBLIC: 'perhaps' } }))
+    expect(wrong).toMatch(/LCM_LOG_LEVEL=loud: .*debug.*info.*warn.*LCM_METRICS_PUBLIC=perhaps/)
   })
 
   it('leaves the folder free for the next try', async () => {

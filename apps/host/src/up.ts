@@ -13,11 +13,10 @@ import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { answerOf } from '@lcm/service/controller-face'
 import { lineForPeople } from '@lcm/service/log-line'
-import { LOG_LEVELS, pinoLogger } from '@lcm/service/pino-logger'
+import { pinoLogger } from '@lcm/service/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/service/prom-meter'
 import type { Store } from '@lcm/store/store'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/worker-controller/config'
-import { z } from 'zod'
 import { assetFolder } from './assets.ts'
 import { awsCallMetrics } from './aws-call-metrics.ts'
 import { backupsOf } from './backup.ts'
@@ -47,7 +46,6 @@ import {
   RESOURCE_SCHEDULER,
 } from './session-controllers.ts'
 import { hostInStages } from './stages.ts'
-import { StartupError } from './startup-error.ts'
 import { readTemplateFiles } from './template-files.ts'
 import { unknownVariables } from './unknown-variables.ts'
 import { VERSION } from './version.ts'
@@ -87,12 +85,12 @@ const SPEED = 60
 /** The embedded profile: every service in one process, until the signal aborts. Rejects with a StartupError when it can't. */
 export function up(options: UpOptions, io: Io): Promise<void> {
   return closingAfter(async onClose => {
-    const toPeople = { write: (json: string) => io.err(lineForPeople(json)) }
-    const log = pinoLogger({ level: logLevel(options.env), to: io.isTerminal ? toPeople : 'stderr' })
     const [env] = readBoth(
       () => upEnvironment(options.env),
       () => settingsEnvironment(options.env),
     )
+    const toPeople = { write: (json: string) => io.err(lineForPeople(json)) }
+    const log = pinoLogger({ level: env.LCM_LOG_LEVEL, to: io.isTerminal ? toPeople : 'stderr' })
     for (const line of unknownVariables(options.env)) io.err(line)
     if (isNewFolder(options.dataDir)) await refuseTakenPort(options.port ?? PORT)
     const folder = openDataFolder(options.dataDir, options.cloud)
@@ -203,20 +201,6 @@ function controllerConfig(env: UpEnvironment, fleet: string, cloud: Cloud): Work
   }
 }
 
-function logLevel(env: UpOptions['env']) {
-  const level = z.enum(LOG_LEVELS).default('warn').safeParse(env.LCM_LOG_LEVEL)
-  if (level.success) return level.data
-  throw new StartupError(`LCM_LOG_LEVEL=${env.LCM_LOG_LEVEL} is not a level; use one of ${LOG_LEVELS.join(', ')}`, {
-    exitCode: 2,
-  })
-}
-
-function metricsPublic(env: UpOptions['env']): boolean {
-  const flag = z.stringbool().default(false).safeParse(env.LCM_METRICS_PUBLIC)
-  if (flag.success) return flag.data
-  throw new StartupError(`LCM_METRICS_PUBLIC=${env.LCM_METRICS_PUBLIC} is neither true nor false`, { exitCode: 2 })
-}
-
 async function openCloud(given: Pick<Opened, 'options' | 'env' | 'folder' | 'log' | 'meter'>): Promise<Cloud> {
   const { options, env, folder, log } = given
   const shared = { clock: systemClock, onCall: awsCallMetrics(given.meter) }
@@ -230,7 +214,7 @@ async function openCloud(given: Pick<Opened, 'options' | 'env' | 'folder' | 'log
 }
 
 function openControlPlane(
-  { options, io, log, meter, folder, store, cloud, regions }: Opened,
+  { options, env, io, log, meter, folder, store, cloud, regions }: Opened,
   rest: {
     changeKeys: Parameters<typeof controlPlane>[0]['changeKeys']
     controllers: readonly ComposedController[]
@@ -255,7 +239,7 @@ function openControlPlane(
     randomBytes,
     secretKey: folder.secretKey,
     changeKeys: rest.changeKeys,
-    metricsPublic: metricsPublic(options.env),
+    metricsPublic: env.LCM_METRICS_PUBLIC,
     config: {
       version: VERSION,
       profile: 'embedded',
