@@ -32,6 +32,8 @@ export interface ComposedController {
   abandon(): void
   readonly face: ControllerFace
   readonly loop: Reconciliation
+  /** Sets its gauges to what is so now: they are told by whoever reads the meter, and nobody sets them meanwhile. */
+  measure(): void
 }
 
 /** A controller with all that belongs to it: terms that the API knows, decisions on record, a heartbeat, a face. */
@@ -55,6 +57,7 @@ export function compose(
     abandon: () => void election.resign({ forGood: true }).catch(err => logger.error({ err }, 'the seat was kept')),
     face: faceOf(service, parts, { election, controller, beats }),
     loop,
+    measure: () => measure(controller),
   }
 }
 
@@ -82,8 +85,7 @@ function faceOf(
       }),
     leader: () => election.status(),
     metrics() {
-      controller.loop.health()
-      controller.stats()
+      measure(controller)
       return parts.meter.text()
     },
     stats: controller.stats,
@@ -91,6 +93,11 @@ function faceOf(
     trigger: () => controller.loop.triggerNow(),
     resign: () => election.resign(),
   }
+}
+
+function measure({ loop, others = [], stats }: Controller): void {
+  for (const each of [loop, ...others]) each.health()
+  stats()
 }
 
 interface Readiness {

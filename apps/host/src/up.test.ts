@@ -167,6 +167,25 @@ describe('the embedded profile', () => {
       expect(namesIn(await metrics.text()).toSorted()).toEqual(namesOnPage().toSorted())
     })
   })
+
+  it('measures when it is asked: each loop that leads says so, and running workers are counted', async () => {
+    const dataDir = scratch()
+    await whileUp(dataDir, async ({ api, client }) => {
+      await untilAll(client, 'RUNNING')
+      const authorization = `Bearer ${readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()}`
+      const measured = async () => (await fetch(`${api}/metrics`, { headers: { authorization } })).text()
+      await expect.poll(measured, { timeout: 10_000 }).toMatch(/^worker_controller_running_workers 3$/m)
+      const leaders = [...(await measured()).matchAll(/^(\w+)_leader (\d)$/gm)]
+      expect(Object.fromEntries(leaders.map(([, loop, leads]) => [loop, leads]))).toEqual({
+        worker_controller: '1',
+        resource_scheduler: '1',
+        lablet_controller: '1',
+        lablet_controller_lab_actions: '1',
+        lablet_controller_lab_scan: '1',
+        lablet_controller_content_sync: '1',
+      })
+    })
+  })
 })
 
 describe('a start that can not be', () => {

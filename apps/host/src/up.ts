@@ -252,7 +252,7 @@ function openControlPlane(
       health: () => healthOf(rest.controllers),
       waitsFor: () => (io.signal.aborted ? ENDING : rest.controllers.length === 0 ? 'its controllers' : null),
       metrics: () => {
-        healthOf(rest.controllers)
+        for (const controller of rest.controllers) controller.measure()
         return meter.text()
       },
       controller(service, { roleOf, ...request }) {

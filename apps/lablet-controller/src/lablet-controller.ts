@@ -41,10 +41,12 @@ export function labletController(parts: LabletControllerParts): Controller {
   }
   const scan = labScan(shared)
   const loop = sessionReconciler(shared)
-  const led = allOf('lablet-controller', [loop, labActions(shared), scan, contentSync(shared)])
+  const others = [labActions(shared), scan, contentSync(shared)]
+  const led = allOf('lablet-controller', [loop, ...others])
   return {
     service: leaderElected(forgetfulOf(led, board), parts.election),
     loop,
+    others,
     plan: () => board.plan(),
     stats: () => shared.counters.snapshot(),
     health: () => ({ sessions_managed: board.count('session'), labs_managed: board.count('lab_record') }),

@@ -20,6 +20,8 @@ export interface Controller {
   /** Everything that only the leader does. */
   readonly service: HostedService
   readonly loop: Reconciliation
+  /** The loops that run beside it, if there are any. */
+  readonly others?: readonly Reconciliation[]
   /** What it would do next, and when. */
   plan(): readonly PlannedAction[]
   /** What it has done since it began, by name. */
