@@ -107,6 +107,7 @@ describe('the environment of a service', () => {
     [{ RECONCILE_INTERVAL: '-1' }, 'RECONCILE_INTERVAL=-1'],
     [{ RECONCILE_POLLING_ENABLED: 'maybe' }, 'RECONCILE_POLLING_ENABLED=maybe'],
     [{ CONTROL_PLANE_API_URL: 'nowhere' }, 'CONTROL_PLANE_API_URL=nowhere'],
+    [{ CONTROL_PLANE_API_URL: 'localhost:8080' }, 'CONTROL_PLANE_API_URL=localhost:8080'],
     [{ LCM_COORDINATION: 'zookeeper' }, 'LCM_COORDINATION=zookeeper'],
   ])('stops the start with the name and the value: %j', (wrong, sentence) => {
     expect(() => workerControllerEnvironment({ ...CONTROLLER, ...wrong })).toThrow(sentence)

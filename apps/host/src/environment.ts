@@ -181,7 +181,7 @@ const isOn = (text: string): boolean => z.stringbool().safeParse(text).data === 
 /** What every controller in a process of its own needs. */
 const SERVED = {
   ...SHARED,
-  CONTROL_PLANE_API_URL: z.url().default('http://localhost:8080'),
+  CONTROL_PLANE_API_URL: z.url({ protocol: /^https?$/ }).default('http://localhost:8080'),
   LCM_SERVICE_TOKEN: word,
 }
 
