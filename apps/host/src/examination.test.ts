@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@lcm/runtime/clock'
@@ -14,6 +14,7 @@ import {
   readEnvironment,
 } from './examination.ts'
 import { holdLock } from './lock.ts'
+import { StartupError } from './startup-error.ts'
 
 let folder: string
 beforeEach(() => {
@@ -45,6 +46,11 @@ it('looks into a data folder without touching it', () => {
   expect(examineFolder(folder).isLocked).toBe(false)
 })
 
+it('looks past what it can not read in a data folder', () => {
+  for (const name of ['cloud', 'fleet-id']) mkdirSync(join(folder, name))
+  expect(examineFolder(folder)).toMatchObject({ cloud: null, fleet: null })
+})
+
 it('looks at the store that the environment names', async () => {
   const file = join(folder, 'x.sqlite')
   expect(await examineStore(read({}), patience())).toBeNull()
@@ -61,6 +67,12 @@ it('looks at the etcd that the environment names', async () => {
     ['127.0.0.1:1', 'etcd_unreachable'],
     ['127.0.0.1:2', 'etcd_unreachable'],
   ])
+})
+
+it.each(['http://', ',', 'etcd:2379/v3'])('refuses an etcd that nobody could reach: %s', async ETCD_ENDPOINTS => {
+  const examined = (async () => examineCoordination(read({ ETCD_ENDPOINTS }), patience()))()
+  await expect(examined).rejects.toThrow(StartupError)
+  await expect(examined).rejects.toThrow(/^ETCD_ENDPOINTS: /)
 })
 
 it('refuses a file of regions that can not be used', () => {

@@ -7,7 +7,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import { examineMongo, examineSqlite, isLocked, type StoreFacts } from '@lcm/store/examination'
 import { type Env, type ExaminedEnvironment, etcdEndpoints, examinedEnvironment } from './environment.ts'
 import { readRegionFile } from './region-file.ts'
-import { tlsOf } from './serving.ts'
+import { tlsOf, withVariable } from './serving.ts'
 import { StartupError } from './startup-error.ts'
 
 export type { AccountFacts, EtcdMemberFacts, ExaminedEnvironment, ExaminedLaunch, StoreFacts }
@@ -51,7 +51,14 @@ export function examineFolder(path: string): FolderFacts {
   }
 }
 
-const wordIn = (file: string): string | null => (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
+/** Null also where it belongs to somebody else: whoever looks for what is wrong must get to the end of it. */
+function wordIn(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return null
+  }
+}
 
 const SQLITE = 'sqlite:'
 
@@ -66,7 +73,8 @@ export async function examineStore(env: ExaminedEnvironment, { deadlineMs }: Pat
   return file === null ? examineMongo(env.LCM_STORE, deadlineMs) : examineSqlite(file)
 }
 
-export function examineCoordination(
+/** Rejects with a StartupError for an etcd that services would refuse. */
+export async function examineCoordination(
   env: ExaminedEnvironment,
   { signal }: Patience,
 ): Promise<readonly EtcdMemberFacts[]> {
@@ -77,6 +85,8 @@ export function examineCoordination(
     signal,
     ...(user === undefined ? {} : { auth: { user, password } }),
     ...(env.ETCD_CA_FILE === undefined ? {} : { tls: tlsOf(env) }),
+  }).catch((cause: unknown) => {
+    throw withVariable(env, cause)
   })
 }
 

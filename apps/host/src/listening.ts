@@ -47,7 +47,8 @@ const NO_SUCH_ADDRESS = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAI
 export async function refuseTakenPort(port: number): Promise<void> {
   for (const address of LOOPBACK_ADDRESSES) {
     const failure = await failureToListen(address, port)
-    if (failure !== null && !NO_SUCH_ADDRESS.includes(failure.code ?? '')) throw refusedToListen(failure, { host: address, port })
+    if (failure !== null && !NO_SUCH_ADDRESS.includes(failure.code ?? ''))
+      throw refusedToListen(failure, { host: address, port })
   }
 }
 

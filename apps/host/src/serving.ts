@@ -8,10 +8,15 @@ export function openEtcd(env: SharedEnvironment, logger: Logger): EtcdCoordinati
   try {
     return connected(env, logger)
   } catch (cause) {
-    if (!(cause instanceof EtcdEndpointError)) throw cause
-    const name = env.ETCD_ENDPOINTS === undefined ? 'ETCD_HOST' : 'ETCD_ENDPOINTS'
-    throw new StartupError(`${name}: ${cause.message}`, { cause, exitCode: 2 })
+    throw withVariable(env, cause)
   }
+}
+
+/** An endpoint that can't be one, with the variable that names it. */
+export function withVariable(env: SharedEnvironment, cause: unknown): unknown {
+  if (!(cause instanceof EtcdEndpointError)) return cause
+  const name = env.ETCD_ENDPOINTS === undefined ? 'ETCD_HOST' : 'ETCD_ENDPOINTS'
+  return new StartupError(`${name}: ${cause.message}`, { cause, exitCode: 2 })
 }
 
 function connected(env: SharedEnvironment, logger: Logger): EtcdCoordination {

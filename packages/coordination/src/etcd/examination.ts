@@ -1,12 +1,12 @@
 import { type IncomingMessage, request as requestPlainly } from 'node:http'
 import { request as requestEncrypted } from 'node:https'
 import type { EtcdTls } from './connection.ts'
-import { parseEndpoint } from './endpoint.ts'
+import { EtcdEndpointError, parseEndpoint } from './endpoint.ts'
 import type { EtcdAuth } from './members.ts'
 import { type EtcdError, problemOf } from './problem.ts'
 
 export interface EtcdExaminationOptions {
-  /** As `EtcdCoordinationOptions.endpoints`. Throws `EtcdEndpointError`. */
+  /** As `EtcdCoordinationOptions.endpoints`. Rejects with `EtcdEndpointError`. */
   readonly endpoints: readonly string[]
   readonly tls?: EtcdTls
   readonly auth?: EtcdAuth
@@ -32,7 +32,8 @@ export interface EtcdMemberFacts {
 const NOTHING = { version: null, atMs: null, hasLeader: null, alarms: [] }
 
 /** Asks each member over its HTTP face, which tells its time and its version without a word of gRPC. */
-export function examineEtcd(options: EtcdExaminationOptions): Promise<readonly EtcdMemberFacts[]> {
+export async function examineEtcd(options: EtcdExaminationOptions): Promise<readonly EtcdMemberFacts[]> {
+  if (options.endpoints.length === 0) throw new EtcdEndpointError('')
   return Promise.all(options.endpoints.map(endpoint => examineMember(endpoint, options)))
 }
 
