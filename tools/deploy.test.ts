@@ -178,6 +178,10 @@ describe('the Helm chart', () => {
     expect(services).toEqual(Object.fromEntries(wanted))
   })
 
+  it('takes no variables from the names of other Services: one called etcd would set ETCD_PORT to tcp://…', () => {
+    expect(text('deploy/helm/lcm/templates/deployments.yaml')).toMatch(/^ {6}enableServiceLinks: false$/m)
+  })
+
   it('sets no variable that nobody reads', () => {
     const set = all(text('deploy/helm/lcm/templates/_env.yaml'), /\bname"? ?:? ?"?([A-Z][A-Z0-9_]+)/g)
     expect(set).toEqual(expect.arrayContaining(['LCM_STORE', 'LCM_SERVICE_TOKEN', 'LCM_FLEET', 'ETCD_PASSWORD']))
