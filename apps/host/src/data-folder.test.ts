@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -44,6 +44,17 @@ it('refuses to run a fleet of one cloud in another', () => {
   folder.bind()
   folder.release()
   expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in the cloud "sim", not "aws".*--data/)
+  openDataFolder(path, 'sim').release()
+})
+
+it('refuses to give a fleet that has begun another name, by which its machines would be strangers', () => {
+  const path = scratch()
+  const folder = openDataFolder(path, 'sim')
+  folder.bind()
+  folder.release()
+  rmSync(join(path, 'fleet-id'))
+  expect(() => openDataFolder(path, 'sim')).toThrow(/fleet-id is missing.*lcm:fleet/)
+  writeFileSync(join(path, 'fleet-id'), `${folder.fleetId}\n`)
   openDataFolder(path, 'sim').release()
 })
 

@@ -77,7 +77,10 @@ function refuseOtherCloud(path: string, cloud: string): void {
 /** A new one would make strangers of all machines of the fleet. */
 function refuseLostFleetId(path: string): void {
   const file = join(path, 'fleet-id')
-  if (wasRestored(path) && !existsSync(file)) throw new StartupError(`${file} is missing: ${FLEET_ID_HINT}`)
+  if (existsSync(file)) return
+  if (wasRestored(path)) throw new StartupError(`${file} is missing: ${FLEET_ID_HINT}`)
+  if (existsSync(join(path, 'cloud')))
+    throw new StartupError(`${file} is missing: write into it what your machines have as their tag lcm:fleet`)
 }
 
 export function createFolder(path: string): void {
