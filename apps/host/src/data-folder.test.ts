@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -36,6 +36,17 @@ it('says what is wrong with a folder that can not be used', () => {
     expect(() => openDataFolder(path, 'sim'), path).toThrow(StartupError)
     expect(() => openDataFolder(path, 'sim'), path).toThrow(/can not be written.*--data/)
   }
+})
+
+it('says which file can not be written, as on a full disk', () => {
+  const path = scratch()
+  const folder = openDataFolder(path, 'sim')
+  for (const name of ['cloud.new', 'endpoints.json.new']) mkdirSync(join(path, name))
+  expect(() => folder.bind()).toThrow(StartupError)
+  expect(() => folder.bind()).toThrow(/cloud can not be written: /)
+  const endpoints = { api: 'http://localhost:1', aws: null, sim_control: null, pid: 7 }
+  expect(() => folder.publish(endpoints)).toThrow(/endpoints\.json can not be written: /)
+  folder.release()
 })
 
 it('refuses to run a fleet of one cloud in another', () => {

@@ -115,6 +115,15 @@ function secret(path: string, name: string, shape: RegExp, make: () => string): 
 }
 
 function replaceFile(file: string, text: string): void {
-  writeFileSync(`${file}.new`, text, { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  try {
+    writeFileSync(`${file}.new`, text, { mode: 0o600 })
+    renameSync(`${file}.new`, file)
+  } catch (cause) {
+    throw new StartupError(
+      `${file} can not be written: ${reasonOf(cause)}. Mend that, or name another folder with --data`,
+      {
+        cause,
+      },
+    )
+  }
 }
