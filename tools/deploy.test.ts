@@ -155,6 +155,17 @@ describe('the image', () => {
   })
 })
 
+it('gives every service the time to stop that the guide asks for', () => {
+  const [, asked = ''] = /Give them (\d+) seconds before SIGKILL/.exec(text('docs/how-to/run-a-cluster.md')) ?? []
+  const given = [
+    ...all(text('deploy/compose.yaml'), /^x-service: &service\n(?: .*\n)*? {2}stop_grace_period: (\d+)s$/gm),
+    ...all(text('deploy/helm/lcm/values.yaml'), /^terminationGracePeriodSeconds: (\d+)$/gm),
+    ...all(text('deploy/systemd/lcm.service'), /^TimeoutStopSec=(\d+)$/gm),
+    ...all(text('deploy/systemd/lcm@.service'), /^TimeoutStopSec=(\d+)$/gm),
+  ]
+  expect(given).toEqual([asked, asked, asked, asked])
+})
+
 describe('the systemd units', () => {
   const units = readdirSync(`${root}deploy/systemd`).map(name => text(`deploy/systemd/${name}`))
 
