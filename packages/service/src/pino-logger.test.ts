@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { pinoLogger } from './pino-logger.ts'
 
@@ -28,4 +29,12 @@ it('hides what must never be seen', () => {
   )
   expect(lines.join()).not.toContain('s3cret')
   expect(lines.join()).toContain('[hidden]')
+})
+
+it.runIf(process.platform === 'linux')('lets those who log work on when the disk of the log is full', () => {
+  const full = openSync('/dev/full', 'w')
+  const log = pinoLogger({ level: 'debug', to: full })
+  expect(() => log.warn({}, 'lost')).not.toThrow()
+  expect(() => log.warn({}, 'lost as well')).not.toThrow()
+  closeSync(full)
 })

@@ -7,11 +7,24 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /** JSON, one line each. Written at once, so that a crash loses none. */
 export function pinoLogger(options: {
   level: LogLevel
-  to: 'stdout' | 'stderr' | { write(line: string): void }
+  to: 'stdout' | 'stderr' | FileDescriptor | { write(line: string): void }
 }): Logger {
   const { level, to } = options
-  const destination = typeof to === 'object' ? to : pino.destination({ dest: to === 'stdout' ? 1 : 2, sync: true })
+  const destination = typeof to === 'object' ? to : steadfast(typeof to === 'number' ? to : FILE_DESCRIPTORS[to])
   return pino({ level, base: null, redact: { paths: SECRET_FIELDS, censor: '[hidden]' } }, destination)
+}
+
+type FileDescriptor = number
+const FILE_DESCRIPTORS = { stdout: 1, stderr: 2 } as const
+
+/** A line that finds no room on the disk is lost and the next one tried anew: no fleet goes unled for want of a log. */
+function steadfast(dest: FileDescriptor): { write(line: string): void } {
+  const open = () => pino.destination({ dest, sync: true }).on('error', reopen)
+  const reopen = () => {
+    stream = open()
+  }
+  let stream = open()
+  return { write: line => void stream.write(line) }
 }
 
 /** Nothing should log these in the first place; this is the net below. */
