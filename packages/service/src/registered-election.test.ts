@@ -88,3 +88,25 @@ it('gives the seat up when it is stopped before the API knew', async () => {
   answers = []
   expect(await contender('b').campaign(new AbortController().signal)).not.toBeNull()
 })
+
+it('ends when it is asked to, also while the API leaves it without an answer, and gives the seat up', async () => {
+  const stop = new AbortController()
+  const silent = registeredElection({
+    election: coordination.election('worker-controller', 'a'),
+    service: 'worker-controller',
+    client: apiClient(
+      ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    ),
+    clock,
+    logger: silentLogger,
+  })
+  let ended: unknown = 'not yet'
+  void silent.campaign(stop.signal).then(outcome => {
+    ended = outcome
+  })
+  await clock.advance(500)
+  stop.abort()
+  await clock.advance(1)
+  expect(ended).toBeNull()
+  expect(silent.status().state).not.toBe('LEADER')
+})

@@ -1,7 +1,7 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { ServiceName } from '@lcm/domain/actor'
-import type { Election, Leadership, Logger } from '@lcm/runtime'
+import { type Election, type Leadership, type Logger, linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
 const RETRY_MS = 1_000
@@ -35,16 +35,16 @@ export function registeredElection(parts: {
   async function registerWhileHeld(leadership: Leadership, signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted && leadership.isHeld()) {
       try {
-        await register(leadership, leadership.signal)
+        await register(leadership, signal)
         return leadership.isHeld()
       } catch (err) {
         regressed = isProblem(err, 'stale_leader')
-        if (leadership.isHeld())
+        if (!signal.aborted && leadership.isHeld())
           logger.error(
             { epoch: leadership.epoch, err },
             regressed ? 'epoch_regressed' : 'the term could not be registered',
           )
-        await clock.sleep(RETRY_MS, leadership.signal)
+        await clock.sleep(RETRY_MS, signal)
       }
     }
     regressed = false
@@ -58,7 +58,10 @@ export function registeredElection(parts: {
       for (;;) {
         const leadership = await election.campaign(signal)
         if (leadership === null) return null
-        if (await registerWhileHeld(leadership, signal)) return leadership
+        const trying = linkedAbort(signal, leadership.signal)
+        const isRegistered = await registerWhileHeld(leadership, trying.signal)
+        trying.unlink()
+        if (isRegistered) return leadership
         if (signal.aborted) {
           await election.resign({ forGood: true })
           return null
