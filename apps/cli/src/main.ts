@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { systemClock } from '@lcm/runtime/clock'
 import { EXIT } from './exit-code.ts'
 import { keysOf } from './keyboard.ts'
-import { processSink } from './output.ts'
+import { processSink, unwritten } from './output.ts'
 import { run } from './program.ts'
 import type { Host, Shell } from './shell.ts'
 import { textFrom } from './text-file.ts'
@@ -76,7 +76,14 @@ const shell: Shell = {
   },
 }
 
+shell.stdout.unread.addEventListener('abort', () => {
+  const code = unwritten(shell.stdout)
+  if (code === null) return
+  shell.stderr.write(`error: standard output can't be written (${code}): what was said there is lost\n`)
+  process.exitCode = EXIT.failed
+})
+
 // Not a top-level await: chunks of the bundle import this one, and would wait for it while it waits for them.
 run(process.argv.slice(2), shell).then(exitCode => {
-  process.exitCode = exitCode
+  process.exitCode ||= exitCode
 })

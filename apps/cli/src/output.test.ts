@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { liveArea, makeOutput, processSink, type Sink, whileRead } from './output.ts'
+import { liveArea, makeOutput, processSink, type Sink, unwritten, whileRead } from './output.ts'
 
 function captured(isTty: boolean) {
   const written: string[] = []
@@ -64,4 +64,22 @@ it('writes no more once its reader is gone, and tells those who write without en
   sink.write('two')
   expect(lines).toEqual(['one'])
   expect([sink.isTty, sink.rows, sink.columns]).toEqual([false, 0, 0])
+})
+
+it('tells that a disk is full, and ends neither itself nor what goes on without it', async () => {
+  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  const sink = processSink(new Writable({ write: (_chunk, _encoding, done) => done(full) }))
+  sink.write('one')
+  await new Promise<void>(resolve => sink.unread.addEventListener('abort', () => resolve()))
+  expect(unwritten(sink)).toBe('ENOSPC')
+  sink.write('two')
+})
+
+it('takes a reader that left for no loss', async () => {
+  const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
+  const sink = processSink(new Writable({ write: (_chunk, _encoding, done) => done(gone) }))
+  expect(unwritten(sink)).toBeNull()
+  sink.write('one')
+  await new Promise<void>(resolve => sink.unread.addEventListener('abort', () => resolve()))
+  expect(unwritten(sink)).toBeNull()
 })

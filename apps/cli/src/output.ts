@@ -61,13 +61,13 @@ export function makeOutput({ stdout, stderr, color, quiet }: OutputOptions): Out
 
 type ProcessStream = Writable & Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'rows' | 'columns'>>
 
-/** A stream of this process. A reader that went away is no error, and no reason to leave what was begun half done. */
+/**
+ * A stream of this process. A reader that went away is no error, and neither that nor a full disk is a reason to leave what was
+ * begun half done.
+ */
 export function processSink(stream: ProcessStream): Sink {
   const unread = new AbortController()
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && !unread.signal.aborted) throw error
-    unread.abort()
-  })
+  stream.on('error', (error: NodeJS.ErrnoException) => unread.abort(error.code === 'EPIPE' ? undefined : error))
   return {
     unread: unread.signal,
     write: text => {
@@ -81,6 +81,11 @@ export function processSink(stream: ProcessStream): Sink {
       return stream.columns ?? 0
     },
   }
+}
+
+/** Why what was written did not get to whoever still wants to read it, such as ENOSPC; null where it did. */
+export function unwritten({ unread: { reason } }: Sink): string | null {
+  return reason instanceof Error && 'code' in reason && typeof reason.code === 'string' ? reason.code : null
 }
 
 /** For what has no end of its own: it lasts as long as somebody reads it. */
