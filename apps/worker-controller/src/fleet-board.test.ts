@@ -104,6 +104,14 @@ describe('the numbers', () => {
     expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id })).toEqual([])
   })
 
+  it('are dropped with the term: nobody would say when a worker is gone', () => {
+    board.looked(running('w-1'), look(REST, 'state'))
+    board.clear()
+    const worker_id = 'w-1'
+    expect(meter.value('worker_drift_detected_total', { worker_id, drift_type: 'state' })).toBeUndefined()
+    expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id })).toEqual([])
+  })
+
   it('are those of all together beyond five hundred workers, and nothing stale is left', () => {
     for (let n = 0; n < SERIES_MAX; n += 1) board.looked(running(`w-${n}`), look())
     expect(meter.value('worker_ec2_state', { worker_id: 'w-499', state: 'running' })).toBe(1)

@@ -115,13 +115,19 @@ function fleetSeries(meter: Meter, workerSeriesMax: number) {
     licences.drop({ worker_id, tier: last.tier })
     shown.delete(worker_id)
   }
+  function drop(worker_id: string): void {
+    dropGauges(worker_id)
+    duration.drop({ worker_id })
+    for (const drift_type of DRIFT_TYPES) drifts.drop({ worker_id, drift_type })
+  }
   /** Nobody would say when what they show is over. */
   function clear(): void {
-    for (const worker_id of [...shown.keys()]) dropGauges(worker_id)
+    for (const worker_id of [...shown.keys()]) drop(worker_id)
   }
 
   return {
     clear,
+    drop,
     looked(
       worker: Worker,
       { drift, ec2, seconds, workers }: { drift: DriftType | null; ec2: string; seconds: number; workers: number },
@@ -140,11 +146,6 @@ function fleetSeries(meter: Meter, workerSeriesMax: number) {
       shown.set(worker_id, now)
       states.set(1, { worker_id, state: now.state })
       licences.set(worker.license.status === 'REGISTERED' ? 1 : 0, { worker_id, tier: now.tier })
-    },
-    drop(worker_id: string): void {
-      dropGauges(worker_id)
-      duration.drop({ worker_id })
-      for (const drift_type of DRIFT_TYPES) drifts.drop({ worker_id, drift_type })
     },
   }
 }
