@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane-api/control-plane'
 import { type WaitingRoom, waitingRoom } from '@lcm/control-plane-api/waiting-room'
@@ -19,6 +20,7 @@ import { readRegionFile, regionsFrom } from './region-file.ts'
 import { holdRestoredFleet, refuseUnfinishedRestore } from './restored.ts'
 import { etcdProblems, openEtcd } from './serving.ts'
 import { hostInStages } from './stages.ts'
+import { StartupError } from './startup-error.ts'
 import { readTemplateFiles } from './template-files.ts'
 import type { Io } from './up.ts'
 import { VERSION } from './version.ts'
@@ -69,7 +71,10 @@ export function serveApi(
 
 /** One process may use an SQLite file; any number may share a MongoDB. */
 function claim(file: string, onClose: (close: () => unknown) => void): void {
-  refuseUnfinishedRestore(dirname(file))
+  const folder = dirname(file)
+  if (!existsSync(folder))
+    throw new StartupError(`LCM_STORE: there is no folder ${folder}. Make it first`, { exitCode: 2 })
+  refuseUnfinishedRestore(folder)
   onClose(holdLock(`${file}.lock`, file))
 }
 

@@ -142,6 +142,13 @@ describe('a start that can not be', () => {
     },
   )
 
+  it('names a folder that is not there', async () => {
+    const env = { ...API, LCM_STORE: `sqlite:${join(folder, 'none', 'lcm.sqlite')}` }
+    expect(await refusal(options('control-plane-api', env))).toMatch(
+      /LCM_STORE: there is no folder .*none\. Make it first/,
+    )
+  })
+
   it('refuses a store that another process has', async () => {
     const release = holdLock(`${join(folder, 'lcm.sqlite')}.lock`, 'the store')
     expect(await refusal(options('control-plane-api', API))).toMatch(/another LCM uses .*lcm\.sqlite already/)
