@@ -6,10 +6,10 @@ export default defineConfig({
     include: ['apps/console/e2e/**/*.browser.test.ts'],
     globalSetup: ['tools/scratch.mjs', 'apps/console/e2e/testing/running-product.ts'],
     isolate: false,
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
-    // A busy machine draws late: what is expected is waited for as long as playwright's locators wait.
-    expect: { poll: { timeout: 30_000 } },
+    // A busy machine draws late: what is expected is waited for as long as the locators of a page wait.
+    expect: { poll: { timeout: 45_000 } },
     reporters: ['default'],
   },
 })

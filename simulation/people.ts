@@ -52,7 +52,8 @@ export function people({ client, store, until }: World) {
     retry: (id: string) => client.call('retryWorker', of(id)),
     refresh: (id: string) => client.call('refreshWorker', of(id)),
     repin: (id: string) => client.call('repinWorker', of(id)),
-    license: (id: string) => client.call('putWorkerLicense', { params: { id }, body: LICENSE }),
+    license: (id: string, body: BodyInput<'putWorkerLicense'> = LICENSE) =>
+      client.call('putWorkerLicense', { params: { id }, body }),
     unlicense: (id: string) => client.call('deleteWorkerLicense', { params: { id } }),
     set: (body: SettingsPatch) => client.call('patchSettings', { body }),
     sessions,

@@ -7,6 +7,8 @@ import { living, type Perform, pick, type Stage } from './stage.ts'
 const HOUR_MS = 3_600_000
 const idOf = (stage: Stage, { who }: Act): string => pick(living(stage), who).id
 const hasRoom = (stage: Stage) => living(stage).length < stage.size.workers
+/** The one that workers have from the beginning, one of another product, and one that no Smart Account knows. */
+const LICENCES = [LICENSE, { ...LICENSE, product: 'CML_Personal' }, { ...LICENSE, token: 'an-invalid-token' }]
 const nameOf = ({ who }: Act) => `w${Math.floor(who * 10_000)}`
 
 /** What people ask of the fleet. */
@@ -35,7 +37,7 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
         act.who,
       ).id,
     ),
-  license: (stage, act) => stage.ask.license(idOf(stage, act)),
+  license: (stage, act) => stage.ask.license(idOf(stage, act), pick(LICENCES, act.much)),
   unlicense: (stage, act) => stage.ask.unlicense(idOf(stage, act)),
   retry: (stage, act) =>
     stage.ask.retry(

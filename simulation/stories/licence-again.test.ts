@@ -36,3 +36,15 @@ it('another product is asked for, and not only written down', async () => {
   expect(now()).toMatchObject({ product: 'CML_Enterprise', status: 'REGISTERED' })
   expect(world.mutations.filter(({ act }) => act === 'register')).toHaveLength(2)
 })
+
+it('a bad token for another product loses nothing: what was held is given back before', async () => {
+  const { world, ask, id, now } = await licensed(904, { product: 'CML_Personal', token: 'good-token' }, 'REGISTERED')
+  await ask.license(id, BAD)
+  await world.untilTrue('FAILED', () => now()?.status === 'FAILED', 10 * MINUTE_MS)
+  expect(world.cloud.cml.smartAccount()).toEqual([])
+  await ask.license(id)
+  await world.untilTrue('REGISTERED', () => now()?.status === 'REGISTERED', 10 * MINUTE_MS)
+  await ask.terminate(id)
+  await world.untilTrue('TERMINATED', () => world.workers()[0]?.status === 'TERMINATED', 60 * MINUTE_MS)
+  expect(world.cloud.cml.smartAccount()).toEqual([])
+})

@@ -11,6 +11,9 @@ export const PHONE = { width: 390, height: 844 }
 /** Where tables have to show all of their buttons. */
 export const WIDTHS = [1024, 1081, 1181, 1280, 1360, 1440] as const
 
+/** How long a page may take to show what is looked for. */
+const LOOKED_FOR_MS = 45_000
+
 export type Role = 'admin' | 'operator' | 'author' | 'user'
 export interface Place {
   readonly url: string
@@ -96,6 +99,7 @@ async function openPage(options: OpenOptions): Promise<Lent> {
 async function freshPage(place: Place): Promise<Page> {
   const browser = await theBrowser()
   const context = await browser.newContext({ reducedMotion: 'reduce', locale: 'en-US' })
+  context.setDefaultTimeout(LOOKED_FOR_MS)
   await context.addCookies(await signedIn(browser, place))
   return context.newPage()
 }
