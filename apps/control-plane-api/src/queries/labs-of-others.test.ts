@@ -24,6 +24,13 @@ const seenBy = async (as: Role, path: string) => shown(await course.send('GET', 
 const serviceSees = async (path: string) =>
   shown(await course.send('GET', path, { headers: course.asService('lablet-controller') }))
 
+async function edited(change: (lab: LabRecord) => Partial<LabRecord>): Promise<void> {
+  const labs = course.store.collection(LABS)
+  const lab = await labs.get(labId)
+  if (lab === null) throw new Error(`there is no ${labId}`)
+  await labs.replace({ ...lab, ...change(lab), version: lab.version + 1 })
+}
+
 /** What a controller plans and decides about the worker and the lab, in words that name the session. */
 async function speakOfIt(): Promise<void> {
   const named = { action: 'wait', because: `waits for ${sessionId}` }
@@ -127,6 +134,41 @@ describe('the same in the events', () => {
   })
 })
 
+describe('a lab that was nobody’s and is bound', () => {
+  const unbind = () => edited(() => ({ session_id: null }))
+  const bindAgain = () => edited(() => ({ session_id: sessionId }))
+
+  it.each([
+    ['author', 'lab.deleted'],
+    ['user', 'lab.updated'],
+    ['admin', 'lab.updated'],
+  ])('is %s told of as %s', async (token, type) => {
+    await unbind()
+    const stop = course.run()
+    const stream = await course.follow('types=lab', token)
+    await bindAgain()
+    const { version } = await course.lab(labId)
+    await course.clock.advance(3_000)
+    const told = (await stream.seen()).filter(event => event.type.startsWith('lab.'))
+    expect(told).toMatchObject([{ type, id: labId, version }])
+    await stream.stop()
+    await stop()
+  })
+
+  it('is shown to a stranger again when it is nobody’s again', async () => {
+    const stop = course.run()
+    const stream = await course.follow('types=lab', 'author')
+    await course.sayLab(labId, { status: 'STARTING' })
+    await course.clock.advance(3_000)
+    await unbind()
+    await course.clock.advance(3_000)
+    const types = (await stream.seen()).map(({ type }) => type).filter(type => type.startsWith('lab.'))
+    expect(types).toEqual(['lab.deleted', 'lab.updated'])
+    await stream.stop()
+    await stop()
+  })
+})
+
 describe('what is left for a stranger', () => {
   it('a worker tells how full it is, and nothing else of those who are on it', async () => {
     const [mine, theirs] = [await course.get(workerId), JSON.parse(await seenBy('author', `workers/${workerId}`))]
@@ -162,11 +204,4 @@ describe('what is left for a stranger', () => {
     expect([first, second].map(({ items }) => items.length)).toEqual([2, 1])
     expect(second.next_cursor).toBeNull()
   })
-
-  async function edited(change: (lab: LabRecord) => Partial<LabRecord>): Promise<void> {
-    const labs = course.store.collection(LABS)
-    const lab = await labs.get(labId)
-    if (lab === null) throw new Error(`there is no ${labId}`)
-    await labs.replace({ ...lab, ...change(lab), version: lab.version + 1 })
-  }
 })

@@ -51,10 +51,12 @@ function narrowedOf(api: Api, event: EventEnvelope, write: (event: EventEnvelope
     }
     case 'lab.created':
     case 'lab.updated': {
-      const { data } = event
+      const { id, version, at, data } = event
+      // Whoever saw it while it was nobody's is told that it is gone. Which change hid it can't be told, so every later one says so.
+      const gone = event.type === 'lab.created' ? null : write({ type: 'lab.deleted', id, version, at, data: null })
       return perOwner(api, sessionsOfLab(data), own => {
         const lab = labFor(data, own)
-        return lab && write({ ...event, data: lab })
+        return lab === null ? gone : write({ ...event, data: lab })
       })
     }
     default:
