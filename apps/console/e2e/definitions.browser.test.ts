@@ -1,8 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { browserTests, hiddenPx, PHONE, screenshot, seriousViolations, WIDTHS } from './testing/browser.ts'
+import { gateTo } from './testing/gate.ts'
 import { CAMPUS, TWO_ROUTERS } from './testing/labs.ts'
 
 const { open, api } = browserTests()
@@ -69,6 +70,29 @@ describe('definitions', () => {
       await screenshot(page, `definitions-sync-failed-${width}`)
       expect(await hiddenPx(row.locator('.col-actions')), `at ${width} px`).toBe(0)
       expect(await hiddenPx(page.locator('html')), `at ${width} px`).toBe(0)
+    }
+  })
+
+  it('that somebody else changed since the form was opened are not overwritten, also when it was read again', async () => {
+    const body = { name: 'both-e2e', source: 'file:nothing-e2e.yaml' }
+    const { id } = await api().call('createDefinition', { body })
+    const gate = await gateTo(inject('product').url)
+    try {
+      const product = { ...inject('product'), url: gate.url }
+      const { page } = await open({ at: '#/definitions?q=both-e2e', product })
+      await page.locator('tr', { hasText: 'both-e2e' }).getByText('failed:').waitFor()
+      await page.getByRole('button', { name: 'New version… both-e2e 1.0.0' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Title').fill('Mine')
+      await api().call('putDefinition', { params: { id }, body: { source: body.source, title: 'Theirs' } })
+      const isReadAgain = page.waitForResponse(`**/lablet-definitions/${id}`)
+      gate.cutEvents()
+      await isReadAgain
+      await dialog.getByRole('button', { name: 'Change', exact: true }).click()
+      await dialog.getByRole('alert').waitFor()
+      expect((await api().call('getDefinition', { params: { id } })).title).toBe('Theirs')
+    } finally {
+      await gate.close()
     }
   })
 

@@ -1,5 +1,6 @@
 import { DefinitionName } from '@lcm/domain/lablet/lablet-definition'
 import { type Signal, useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { useRead } from '../../parts/use-read.ts'
@@ -80,8 +81,12 @@ export function EditDialog({ id }: { id: string }) {
   )
 }
 
-function EditOf({ known }: { known: Parameters<typeof draftOf>[0] }) {
+type Definition = Parameters<typeof draftOf>[0]
+
+function EditOf({ known: newest }: { known: Definition }) {
   const { asks, notices } = useConsole()
+  // It may be read again while it is typed; what is sent is a change of what the form began with.
+  const known = useRef(newest).current
   const props = useDraft(draftOf(known))
   const draft = props.draft.value
   const isInPlace = known.status === 'PENDING_SYNC'
