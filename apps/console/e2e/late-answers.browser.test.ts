@@ -2,8 +2,9 @@ import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import type { Page, Route } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { browserTests } from './testing/browser.ts'
+import { TWO_ROUTERS } from './testing/labs.ts'
 
-const { open } = browserTests()
+const { open, api } = browserTests()
 
 const nameIn = (page: Page) => page.getByRole('dialog').getByLabel('Name')
 
@@ -47,4 +48,23 @@ it('a form that was left closes no other one when it is answered, and tells a re
   await page.getByText('late-2 is taken').waitFor()
   await page.getByText('Could not create worker').waitFor()
   expect(await nameIn(page).inputValue()).toBe('kept')
+})
+
+it('a form for a new version that was left moves no page when it is answered', async () => {
+  const name = 'late-version'
+  await api().call('createDefinition', { body: { name, topology: TWO_ROUTERS } })
+  const { page } = await open({ at: `#/definitions?q=${name}` })
+  const held = await heldBack(page, '**/api/v1/lablet-definitions/*', 'PUT')
+  await page.getByRole('button', { name: `New version… ${name} 1.0.0` }).click()
+  await page.getByRole('dialog').getByLabel('Title').fill('Second')
+  await page.getByRole('button', { name: 'Create version' }).click()
+  await expect.poll(() => held.length).toBe(1)
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'Workers' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Workers' }).waitFor()
+  const isAnswered = page.waitForEvent('requestfinished', request => request.method() === 'PUT')
+  await held[0]?.continue()
+  await isAnswered
+  await page.evaluate(() => new Promise(requestAnimationFrame))
+  expect(new URL(page.url()).hash).toBe('#/workers')
 })

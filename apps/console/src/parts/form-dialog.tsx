@@ -11,8 +11,8 @@ interface FormProps {
   /** What the button says, such as `Create worker`. */
   readonly verb: string
   readonly isComplete: boolean
-  /** Rejects when refused; the form then stays, with what was typed, and says why. */
-  readonly send: () => Promise<unknown>
+  /** Rejects when refused; the form then stays, with what was typed, and says why. Who has left it is to be moved nowhere. */
+  readonly send: (isShown: () => boolean) => Promise<unknown>
   readonly children: ComponentChildren
 }
 
@@ -33,7 +33,7 @@ export function FormDialog({ title, verb, isComplete, send, children }: FormProp
     isSending.value = true
     refusal.value = null
     try {
-      await send()
+      await send(isShown)
       close()
     } catch (error) {
       isSending.value = false

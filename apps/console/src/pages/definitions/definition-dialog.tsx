@@ -90,12 +90,12 @@ function EditOf({ known: newest }: { known: Definition }) {
   const props = useDraft(draftOf(known))
   const draft = props.draft.value
   const isInPlace = known.status === 'PENDING_SYNC'
-  const send = async () => {
+  const send = async (isShown: () => boolean) => {
     const call = { params: { id: known.id }, ifMatch: known.version, body: bodyOf(draft, known) }
     const put = asks.create('definition', known.name, client => client.call('putDefinition', call))
     const id = await noting(props, put)
     if (id === known.id && !isInPlace) notices.tell('done', `${known.name} is as it was`, 'Nothing was changed.')
-    else location.hash = definitionHash(id)
+    else if (isShown()) location.hash = definitionHash(id)
   }
   return (
     <FormDialog
