@@ -107,7 +107,7 @@ describe('events that do not come through', () => {
           return badge(page, 'Polling').isVisible()
         })
         .toBe(true)
-      await page.getByText(/^No live events \(.+\)/).waitFor()
+      await page.getByText(/^No live events \(.+\)\. Lists are read again with every try\./).waitFor()
       const { id } = await api().call('createWorker', { body: { template_name: 'nested', name: 'outage-polled' } })
       await page.getByRole('button', { name: 'Retry now' }).click()
       await rowOf(page, 'outage-polled').waitFor()

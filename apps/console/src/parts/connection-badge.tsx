@@ -44,7 +44,7 @@ export function ConnectionBanner() {
     <div class={`banner tone-${LOOKS[connection.state].tone}`}>
       <p>
         {connection.state === 'polling' ? (
-          <>No live events ({connection.because}). Lists are read again every few seconds. </>
+          <>No live events ({connection.because}). Lists are read again with every try. </>
         ) : (
           <>No connection: {connection.because}. </>
         )}
