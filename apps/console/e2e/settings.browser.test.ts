@@ -1,3 +1,4 @@
+import type { BodyInput } from '@lcm/contract/routes'
 import { describe, expect, inject, it } from 'vitest'
 import { browserTests, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
 
@@ -43,6 +44,26 @@ describe('settings', () => {
     expect(await settingNow('license_on_stop')).toEqual({ value: 'keep', source: 'given' })
     await api().call('patchSettings', { body: { license_on_stop: null } })
     await setting.getByText('default', { exact: true }).waitFor()
+  })
+
+  it('that somebody else changed meanwhile are overwritten only by who was told, and other settings are in nobody’s way', async () => {
+    const { page } = await open({ at: '#/settings' })
+    const setting = page.locator('.setting', { hasText: 'journal_retention_days' })
+    await setting.getByRole('button', { name: 'Edit' }).click()
+    await setting.getByRole('textbox').fill('50')
+    const change = async (body: BodyInput<'patchSettings'>) => {
+      const { updated_at } = await api().call('patchSettings', { body })
+      await page.locator(`.settings-head time[datetime="${updated_at}"]`).waitFor()
+    }
+    await change({ journal_retention_days: 44 })
+    await setting.getByRole('button', { name: 'Save' }).click()
+    await setting.getByRole('alert').getByText('44 days').waitFor()
+    expect(await settingNow('journal_retention_days')).toEqual({ value: 44, source: 'given' })
+    await change({ terminated_retention_days: 31 })
+    await setting.getByRole('button', { name: 'Save' }).click()
+    await setting.getByText('50 days').waitFor()
+    expect(await settingNow('journal_retention_days')).toEqual({ value: 50, source: 'given' })
+    await change({ journal_retention_days: null, terminated_retention_days: null })
   })
 })
 

@@ -8,7 +8,16 @@ import { useConsole } from '../../parts/wiring.ts'
 import { isAllowed } from '../../permission.ts'
 import { failureText } from '../../wording.ts'
 import { choicesOf, SETTING_NOTES } from './setting-notes.ts'
-import { draftOf, patchOf, type SettingValue, SOURCE_TEXTS, sameAs, typedValue, valueText } from './setting-values.ts'
+import {
+  changedText,
+  draftOf,
+  patchOf,
+  type SettingValue,
+  SOURCE_TEXTS,
+  sameAs,
+  typedValue,
+  valueText,
+} from './setting-values.ts'
 
 type SettingsView = AnswerOf<'getSettings'>
 type Setting = SettingsView['settings'][string]
@@ -67,12 +76,16 @@ export function SettingRow(props: RowProps) {
 function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProps & { onClose: () => void }) {
   const { client, notices } = useConsole()
   const draft = useSignal(draftOf(setting.value))
+  // What whoever edits it knows that it is. The version does not tell: it grows with every other setting, too.
+  const known = useRef(setting)
   const isSending = useSignal(false)
   const refusal = useSignal<string | null>(null)
   const send = async (value: SettingValue | null) => {
     if (isSending.peek()) return
+    refusal.value = changedText(name, known.current, setting)
+    known.current = setting
+    if (refusal.peek() !== null) return
     isSending.value = true
-    refusal.value = null
     try {
       onSaved(await client.call('patchSettings', { body: patchOf(name, value), ifMatch: version }))
       notices.tell('done', `${SETTING_NOTES[name].title} is saved`)

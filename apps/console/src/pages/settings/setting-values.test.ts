@@ -1,7 +1,7 @@
 import { SETTING_DEFAULTS, SettingsPatch, SettingValues } from '@lcm/domain/fleet/settings'
 import { describe, expect, it } from 'vitest'
 import { choicesOf, SETTING_GROUPS, SETTING_NOTES } from './setting-notes.ts'
-import { draftOf, patchOf, sameAs, typedValue, valueText } from './setting-values.ts'
+import { changedText, draftOf, patchOf, sameAs, typedValue, valueText } from './setting-values.ts'
 
 const NAMES = SettingValues.keyof().options
 
@@ -49,4 +49,14 @@ it('reads as words', () => {
   expect(valueText('idle_detection_enabled', true)).toBe('on')
   expect(valueText('idle_timeout_seconds', 60)).toBe('60 seconds')
   expect(valueText('idle_action', 'pause')).toBe('pause')
+})
+
+it('that is not what it was when somebody began to edit it is told to them', () => {
+  const before = { value: 30, source: 'default' } as const
+  const told = (now: Parameters<typeof changedText>[1]) => changedText('journal_retention_days', before, now)
+  expect(told({ value: 30, source: 'default' })).toBeNull()
+  expect(told({ value: 44, source: 'given' })).toBe(
+    'Meanwhile it was changed: it is 44 days (set here). Save again to overwrite that.',
+  )
+  expect(told({ value: 30, source: 'given' })).toContain('it is 30 days (set here)')
 })

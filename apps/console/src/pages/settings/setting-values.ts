@@ -35,6 +35,17 @@ export function typedValue(name: SettingName, draft: string): SettingValue | nul
   return draft.trim() === '' || !Number.isFinite(amount) ? null : amount
 }
 
+interface Setting {
+  readonly value: SettingValue
+  readonly source: SettingSource
+}
+
+/** What to say to who edits it before it is overwritten; null when it is as it was. */
+export const changedText = (name: SettingName, before: Setting, now: Setting): string | null =>
+  before.value === now.value && before.source === now.source
+    ? null
+    : `Meanwhile it was changed: it is ${valueText(name, now.value)} (${SOURCE_TEXTS[now.source]}). Save again to overwrite that.`
+
 /** Null takes it back to what the environment says, or the default. */
 export const patchOf = (name: SettingName, value: SettingValue | null): BodyInput<'patchSettings'> =>
   ({ [name]: value }) as BodyInput<'patchSettings'>
