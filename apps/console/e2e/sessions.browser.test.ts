@@ -133,6 +133,15 @@ describe('sessions', () => {
     await rowOf(page, served).waitFor()
   })
 
+  it.each(['Extend', 'Cancel'])('that end while a dialog is open can’t be asked for more: %s', async verb => {
+    const { id } = await book(LAB, 30)
+    const { page } = await open({ at: `#/sessions?q=${id}` })
+    await rowOf(page, id).getByRole('button', { name: verb }).click()
+    await page.getByRole('dialog').getByRole('button', { name: verb }).waitFor()
+    await api().call('cancelSession', { params: { id } })
+    await page.getByRole('dialog').getByText('This session is over meanwhile.').waitFor()
+  })
+
   it('that can not be read now are not called missing', async () => {
     const { page } = await open({ at: '#/overview' })
     await page.route('**/api/v1/lablet-sessions/ls-*', route => route.abort())

@@ -2,6 +2,7 @@ import { isLive } from '@lcm/domain/session/lablet-session'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { GoneDialog } from './gone-dialog.tsx'
+import { isOver } from './session-acts.ts'
 import { SessionBadge } from './session-badge.tsx'
 import { askCancel } from './session-verbs.ts'
 import { slotText } from './session-view.ts'
@@ -9,7 +10,7 @@ import { slotText } from './session-view.ts'
 export function CancelDialog({ id }: { id: string }) {
   const { state, asks } = useConsole()
   const session = state.live.session.get(id)
-  if (!session) return <GoneDialog title="Nothing to cancel" />
+  if (!session || isOver(session)) return <GoneDialog title="Nothing to cancel" />
   const hasLab = isLive(session.status) && session.status !== 'SCHEDULED'
   return (
     <ConfirmDialog

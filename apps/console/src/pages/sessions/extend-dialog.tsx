@@ -4,7 +4,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { GoneDialog } from './gone-dialog.tsx'
 import { MinutesField } from './minutes-field.tsx'
-import { minutesLeft } from './session-acts.ts'
+import { isOver, minutesLeft } from './session-acts.ts'
 import { askExtend } from './session-verbs.ts'
 import { slotText } from './session-view.ts'
 
@@ -16,7 +16,7 @@ export function ExtendDialog({ id }: { id: string }) {
   const longest = state.live.definition.get(session?.definition.id ?? '')?.max_duration_minutes ?? null
   const left = session ? minutesLeft(session, longest) : 0
   const minutes = useSignal<number | null>(Math.min(DEFAULT_MINUTES, left))
-  if (!session) return <GoneDialog title="Nothing to extend" />
+  if (!session || isOver(session)) return <GoneDialog title="Nothing to extend" />
   const { start, end } = session.timeslot
   const more = minutes.value
   const isGood = more !== null && more >= 1 && more <= left

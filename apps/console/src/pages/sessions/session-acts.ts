@@ -12,6 +12,8 @@ const MINUTE_MS = 60_000
 /** What comes now comes by itself. */
 const OVER: ReadonlySet<SessionStatus> = new Set(['STOPPING', 'STOPPED', 'EXPIRED', 'ARCHIVED', 'TERMINATED'])
 
+export const isOver = ({ status }: Pick<LabletSession, 'status'>): boolean => OVER.has(status)
+
 /** Whether this person may do anything about it: the API would refuse a stranger. */
 export const mayAct = (info: Info | null, { owner }: LabletSession): boolean =>
   info !== null && isAllowed(info, 'cancelSession') && mayTouch({ ...info.actor, service: null }, owner)
@@ -27,7 +29,7 @@ export function barOf(verb: SessionVerb, session: LabletSession, nowMs: number, 
   const { status, desired_status } = session
   switch (verb) {
     case 'cancel':
-      if (OVER.has(status)) return `It is ${status}`
+      if (isOver(session)) return `It is ${status}`
       return desired_status === 'TERMINATED' ? 'It was cancelled' : null
     case 'extend':
       return extendBar(session, nowMs, longest)
@@ -44,7 +46,7 @@ export function barOf(verb: SessionVerb, session: LabletSession, nowMs: number, 
 
 function extendBar(session: LabletSession, nowMs: number, longest: number | null): string | null {
   const { status, desired_status, timeslot, definition } = session
-  if (OVER.has(status)) return `It is ${status}`
+  if (isOver(session)) return `It is ${status}`
   if (desired_status === 'TERMINATED') return 'It was cancelled'
   if (toMs(timeslot.end) <= nowMs) return 'Its time is over'
   if (longest === null) return 'Its definition is gone'
@@ -57,7 +59,7 @@ const RETRIED_IN_ROWS: ReadonlySet<SessionStatus> = new Set(['INSTANTIATING', 'R
 /** What is offered. What is barred for a reason that may pass stays, so that the keyboard's focus does. */
 export function verbsOf(session: LabletSession, nowMs: number, place: 'row' | 'page'): SessionVerb[] {
   const { status } = session
-  if (OVER.has(status)) return []
+  if (isOver(session)) return []
   return SESSION_VERBS.filter(verb => {
     if (verb === 'cancel' || verb === 'extend') return true
     if (verb === 'retry' && place === 'row' && !RETRIED_IN_ROWS.has(status)) return false
