@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+import { gateTo } from './testing/gate.ts'
 
 const { open, api } = browserTests()
 
@@ -140,6 +142,25 @@ describe('sessions', () => {
     await page.getByRole('dialog').getByRole('button', { name: verb }).waitFor()
     await api().call('cancelSession', { params: { id } })
     await page.getByRole('dialog').getByText('This session is over meanwhile.').waitFor()
+  })
+
+  it('that are forgotten while their page is open are called missing', async () => {
+    const { id } = await book(LAB, 30)
+    const gate = await gateTo(inject('product').url)
+    try {
+      const { page } = await open({ at: `#/sessions/${id}`, product: { ...inject('product'), url: gate.url } })
+      await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+      const problem = new ProblemError('not_found', `there is no ${id}`).toProblem('/')
+      await page.route(`**/api/v1/lablet-sessions/${id}`, route =>
+        route.fulfill({ status: problem.status, contentType: PROBLEM_MEDIA_TYPE, json: problem }),
+      )
+      const at = toInstant(systemClock.now())
+      gate.say({ type: 'session.deleted', id, version: 1_000, at, data: null })
+      await page.getByRole('heading', { name: 'No such session' }).waitFor()
+    } finally {
+      await gate.close()
+      await api().call('cancelSession', { params: { id } })
+    }
   })
 
   it('that can not be read now are not called missing', async () => {

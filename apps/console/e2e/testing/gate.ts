@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type EventEnvelope, writeSse } from '@lcm/contract/events'
 
 /** Between browser and product: a proxy that can cut or hold what passes. */
 export interface Gate {
@@ -8,6 +9,8 @@ export interface Gate {
   /** Cuts every event stream and lets no new one through, until it is opened again. Everything else passes. */
   cutEvents(): void
   openEvents(): void
+  /** Adds an event to every stream that is open. */
+  say(event: EventEnvelope): void
   close(): Promise<void>
 }
 
@@ -41,6 +44,9 @@ export async function gateTo(productUrl: string): Promise<Gate> {
     },
     openEvents() {
       isCut = false
+    },
+    say(event) {
+      for (const stream of streams) stream.write(writeSse({ id: null, data: JSON.stringify(event) }))
     },
     async close() {
       const closed = once(server, 'close')

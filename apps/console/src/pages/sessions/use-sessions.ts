@@ -2,7 +2,6 @@ import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { type PageRequest, readList } from '@lcm/client/lists'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { untracked } from '@preact/signals'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
 
@@ -38,10 +37,10 @@ export function useSessions(): Sessions {
 export function useSession(id: string) {
   const { state } = useConsole()
   const live = state.live.session.get(id)
-  // Untracked, or one that is over would be read again with every event about any other.
-  const isHeld = () => untracked(() => state.live.session.get(id)) !== undefined
-  const read = useRead(`session ${id}`, async (client, signal) =>
-    isHeld() ? null : { found: await unlessMissing(client.call('getSession', { params: { id }, signal })) },
+  const isHeld = live !== undefined
+  // Read when it is held no longer: it may be over, or gone.
+  const read = useRead(isHeld ? 'nothing' : `session ${id}`, async (client, signal) =>
+    isHeld ? null : { found: await unlessMissing(client.call('getSession', { params: { id }, signal })) },
   )
   const session = live ?? read.value?.found ?? null
   return {
