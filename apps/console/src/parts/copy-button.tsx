@@ -1,3 +1,4 @@
+import { copyText } from '../copy-text.ts'
 import { failureText } from '../wording.ts'
 import { NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
@@ -7,10 +8,10 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
   const { notices } = useConsole()
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(text)
+      await copyText(text)
       notices.tell('done', 'Copied', text)
     } catch (error) {
-      notices.tell('refused', 'Could not copy', failureText(error))
+      notices.tell('refused', 'Could not copy, so select it by hand', failureText(error))
     }
   }
   return (

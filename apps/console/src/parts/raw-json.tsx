@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { copyText } from '../copy-text.ts'
 import { failureText } from '../wording.ts'
 import { NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
@@ -10,10 +11,10 @@ export function RawJson({ value, look = 'card raw' }: { value: object; look?: st
   const text = isOpen.value ? JSON.stringify(value, null, 2) : ''
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(text)
+      await copyText(text)
       notices.tell('done', 'Copied')
     } catch (error) {
-      notices.tell('refused', 'Could not copy', failureText(error))
+      notices.tell('refused', 'Could not copy, so select it by hand', failureText(error))
     }
   }
   return (

@@ -1,6 +1,7 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { copyText } from '../../copy-text.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { failureText } from '../../wording.ts'
@@ -13,7 +14,7 @@ export function NewSecret({ token, onDone }: { token: AnswerOf<'createToken'>; o
   useEffect(() => button.current?.focus(), [])
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(token.secret)
+      await copyText(token.secret)
       isCopied.value = true
     } catch (error) {
       notices.tell('refused', 'Could not copy, so select it by hand', failureText(error))
