@@ -5,17 +5,18 @@ export interface Versioned {
   readonly version: number
 }
 
-/** Resources of one kind. Older data never overwrites newer, whatever order it comes in. */
+/** Resources of one kind. Of changes the older never overwrites the newer, whatever order they come in. */
 export interface Collection<T> {
   /** Everything held, by id. Reading it in a component or effect subscribes to every change. */
   all(): ReadonlyMap<string, T>
   get(id: string): T | undefined
   put(item: T): void
   remove(id: string, version: number): void
-  /** Takes a complete list: what it lacks is gone. It must have been read after everything held was learned. */
+  /**
+   * Takes a complete list: what it lacks is gone. It must have been read after everything held was learned, so it forgets
+   * versions, too: after a restore of an older backup the same resources count from lower ones.
+   */
   replaceBy(items: readonly T[]): void
-  /** Forgets versions too: after a restore of an older backup the same resources count from lower ones. */
-  clear(): void
 }
 
 /** Deletions are remembered so that a late update can not bring a resource back. */
@@ -54,14 +55,9 @@ export function collection<T extends Versioned>(): Collection<T> {
       if (held.delete(id)) changes.value++
     },
     replaceBy(items) {
-      const listed = new Set(items.map(item => item.id))
-      for (const id of held.keys()) if (!listed.has(id)) held.delete(id)
-      for (const item of items) if (isNewer(item)) held.set(item.id, item)
-      changes.value++
-    },
-    clear() {
       held.clear()
       deletedAt.clear()
+      for (const item of items) held.set(item.id, item)
       changes.value++
     },
   }

@@ -210,6 +210,16 @@ describe('without a stream', () => {
     expect(connection()).toEqual({ state: 'live' })
   })
 
+  it('takes lower versions when it polls: they may be those of a backup, and no stream says so', async () => {
+    const { api, clock, state, connection } = await openConsole()
+    api.mode = 'no-stream'
+    api.breakStream()
+    api.workers.set('w-1', aWorker({ id: 'w-1', version: 2 }))
+    await clock.advance(1_000 + 2_000 + 4_000 + 8_000)
+    expect(connection()).toMatchObject({ state: 'polling' })
+    expect(versions(state)).toEqual({ 'w-1': 2, 'w-2': 5, 'w-3': 5 })
+  })
+
   it('is offline when lists do not come either, and says since when', async () => {
     const { api, clock, state, connection } = await openConsole()
     const heardAtMs = state.heardAtMs.value

@@ -105,7 +105,7 @@ async function connect(deps: Attempting, progress: Progress, signal: AbortSignal
   progress.doing = 'resuming'
   if (progress.position === null || isPolling(progress)) {
     progress.doing = 'listing'
-    progress.position = await readAll(client, { state, isAnew: progress.position === null }, signal)
+    progress.position = await readAll(client, state, signal)
     state.heardAtMs.value = server.now()
     progress.doing = 'following'
   }
@@ -165,11 +165,7 @@ const LISTS = {
 } as const satisfies Record<LiveKind, RouteName>
 
 /** Answers the position of the first list: events from there on cover whatever changed while the rest was read. */
-async function readAll(
-  client: Client,
-  { state, isAnew }: { state: LiveState; isAnew: boolean },
-  signal: AbortSignal,
-): Promise<string> {
+async function readAll(client: Client, state: LiveState, signal: AbortSignal): Promise<string> {
   const info = await client.call('info', { signal })
   const lists: { kind: LiveKind; items: Versioned[]; revision: string }[] = []
   for (const kind of LIVE_KINDS.filter(each => isAllowed(info, LISTS[each]))) {
@@ -179,11 +175,7 @@ async function readAll(
     lists.push({ kind, ...(await readList(read)) })
   }
   batch(() => {
-    for (const { kind, items } of lists) {
-      const kept = keptOf(state.live, kind)
-      if (isAnew) kept.clear()
-      kept.replaceBy(items)
-    }
+    for (const { kind, items } of lists) keptOf(state.live, kind).replaceBy(items)
     state.info.value = info
   })
   return lists[0]?.revision ?? ''
