@@ -1,5 +1,6 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { StoreError } from '../store.ts'
+import { FULL, sqliteCodeOf } from './file.ts'
 
 /** Larger batches would hold up readers. */
 const BATCH_MAX = 256
@@ -102,12 +103,11 @@ function attempt(db: DatabaseSyncInstance, work: () => void): StoreError | null 
 
 function refused(error: unknown): StoreError {
   const reason = error instanceof Error ? error.message : String(error)
-  const advice = ADVICE.get(codeOf(error))
+  const advice = ADVICE.get(sqliteCodeOf(error))
   return new StoreError(`the store refused a write: ${reason}`, { cause: error, ...(advice && { advice }) })
 }
 
 const READONLY = 8
-const FULL = 13
 const ADVICE: ReadonlyMap<unknown, string> = new Map([
   [READONLY, "the store's disk takes no writes; make its file and folder writable, then try again"],
   [FULL, "the store's disk is full; make room on it, then try again"],
@@ -115,9 +115,7 @@ const ADVICE: ReadonlyMap<unknown, string> = new Map([
 
 /** BUSY, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN: nothing that the work could have done otherwise. */
 const OF_STORE: ReadonlySet<unknown> = new Set([5, 7, READONLY, 10, 11, FULL, 14])
-const codeOf = (error: unknown): unknown =>
-  error instanceof Error && 'sqliteCode' in error ? error.sqliteCode : undefined
-const isOfStore = (error: unknown): boolean => OF_STORE.has(codeOf(error))
+const isOfStore = (error: unknown): boolean => OF_STORE.has(sqliteCodeOf(error))
 
 function abandon(db: DatabaseSyncInstance): void {
   try {

@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import { openSqliteStore } from '../sqlite-store.ts'
 import type { Document, Kind } from '../store.ts'
-import { openSqliteFile, refuseReadOnly, SCHEMA_VERSION } from './file.ts'
+import { openSqliteFile, refuseReadOnly, SCHEMA_VERSION, unusable } from './file.ts'
 
 interface Thing extends Document {
   readonly name: string
@@ -122,4 +122,27 @@ it('says that a file may only be read, before anybody relies on it', () => {
   const db = new DatabaseSync(path, { readOnly: true })
   expect(() => refuseReadOnly(db, path)).toThrow(/is read-only/)
   db.close()
+})
+
+describe('what a file can not be opened for', () => {
+  const ofSqlite = (message: string, sqliteCode: number) => Object.assign(new Error(message), { sqliteCode })
+
+  it('is a full disk: then room helps, and no backup', () => {
+    const db = new DatabaseSync(':memory:')
+    db.exec('PRAGMA max_page_count = 1')
+    try {
+      db.exec('CREATE TABLE a (b)')
+    } catch (full) {
+      expect(unusable('/data/lcm.sqlite', full).message).toMatch(
+        /^\/data\/lcm\.sqlite .* disk is full\. Make room on its/,
+      )
+    }
+    expect(unusable('a', ofSqlite('disk I/O error', 4874)).message).toContain('Make room')
+    expect.assertions(2)
+    db.close()
+  })
+
+  it('is anything else: then a backup may help', () => {
+    expect(unusable('a', ofSqlite('disk I/O error', 10)).message).toContain('Restore it from a backup')
+  })
 })

@@ -85,10 +85,21 @@ export function openSqliteFile(path: string): DatabaseSyncInstance {
     migrate(db)
     return db
   } catch (error) {
-    if (error instanceof StoreError) throw error
-    throw new StoreError(`${path} can not be used as a store: ${messageOf(error)}. ${RESTORE_HINT}`, { cause: error })
+    throw error instanceof StoreError ? error : unusable(path, error)
   }
 }
+
+export function unusable(path: string, cause: unknown): StoreError {
+  const hint = NO_ROOM.has(sqliteCodeOf(cause)) ? 'Make room on its disk, then start again' : RESTORE_HINT
+  return new StoreError(`${path} can not be used as a store: ${messageOf(cause)}. ${hint}`, { cause })
+}
+
+export const FULL = 13
+/** The index beside the file could not grow: what a full disk is called after a crash. */
+const IOERR_SHMSIZE = 4874
+const NO_ROOM: ReadonlySet<unknown> = new Set([FULL, IOERR_SHMSIZE])
+export const sqliteCodeOf = (error: unknown): unknown =>
+  error instanceof Error && 'sqliteCode' in error ? error.sqliteCode : undefined
 
 const RESTORE_HINT = 'Restore it from a backup, or start with another --data folder'
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
