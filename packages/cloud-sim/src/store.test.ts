@@ -1,4 +1,13 @@
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -94,6 +103,18 @@ describe('a SQLite store', () => {
     expect(() => sqliteSimStore(file())).toThrow(/locked/)
     store.close()
     sqliteSimStore(file()).close()
+  })
+
+  it('closes also where there is no room to tidy up, and loses nothing', () => {
+    const store = sqliteSimStore(file())
+    store.commit([{ kind: 'a', key: '1', value: '{}' }])
+    const inTheWay = `${file()}-journal`
+    mkdirSync(inTheWay)
+    store.close()
+    rmdirSync(inTheWay)
+    const again = sqliteSimStore(file())
+    expect(again.load()).toEqual([{ kind: 'a', key: '1', value: '{}' }])
+    again.close()
   })
 
   it('is copied while it is held and written', async () => {

@@ -101,12 +101,12 @@ function openDatabase(path: string): DatabaseSyncInstance {
   }
 }
 
-/** Gives up the lock on a file that is not ours, as far as it could be read at all. */
+/** Gives up the lock on a file, as far as it could be read at all. */
 function abandoned(database: DatabaseSyncInstance): void {
   try {
     database.exec('PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_master')
   } catch {
-    // It never got as far as a lock.
+    // It never got as far as a lock, or the lock goes with the process.
   }
   database.close()
 }
@@ -129,10 +129,11 @@ function prepareFile(database: DatabaseSyncInstance, path: string): void {
  */
 function released(database: DatabaseSyncInstance): void {
   try {
-    database.exec('PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_master')
-  } finally {
-    database.close()
+    database.exec('PRAGMA journal_mode = DELETE')
+  } catch {
+    // As on a full disk: all that was committed is in the WAL, which the next to open the file reads.
   }
+  abandoned(database)
 }
 
 function createFormat(database: DatabaseSyncInstance, path: string): void {
