@@ -37,8 +37,17 @@ export async function openSharedStore(uri: string): Promise<Store> {
   }
 }
 
+/** What has to be written before anybody is served. Rejects with a StartupError when the store refuses it. */
+export async function prepared<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw asStartupError(cause)
+  }
+}
+
 const asStartupError = (cause: unknown): unknown =>
-  cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
+  cause instanceof StoreError ? new StartupError(cause.advice ?? cause.message, { cause }) : cause
 
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1']
 const NO_SUCH_ADDRESS = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN']

@@ -59,7 +59,8 @@ export function serveApi(
     )
     if (store === null) return
     onClose(() => store.close())
-    const plane = openPlane({ ...given, store, coordination })
+    const plane = await onceThere(async () => openPlane({ ...given, store, coordination }), waiting)
+    if (plane === null) return
     const isPrepared = await onceThere(() => prepare(plane, given), waiting)
     if (isPrepared === null) return
     room.open(plane.dispatch)

@@ -36,7 +36,7 @@ import {
   webhookOf,
 } from './environment.ts'
 import { createFirstFleet } from './first-fleet.ts'
-import { listen, openStore, refuseTakenPort, served } from './listening.ts'
+import { listen, openStore, prepared, refuseTakenPort, served } from './listening.ts'
 import { regionsFrom } from './region-file.ts'
 import { holdRestoredFleet } from './restored.ts'
 import {
@@ -127,10 +127,13 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   const { options, io, log, folder, cloud } = opened
   const coordination = localCoordination({ clock: systemClock, firstEpoch: service => plane.nextEpoch(service) })
   const controllers: ComposedController[] = []
-  const plane = openControlPlane(opened, { changeKeys: coordination.changeKeys, controllers })
-  await holdRestoredFleet(folder.path, plane)
+  const plane = await prepared(async () => {
+    const made = openControlPlane(opened, { changeKeys: coordination.changeKeys, controllers })
+    await holdRestoredFleet(folder.path, made)
+    await made.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
+    return made
+  })
   plane.access.grant(folder.adminToken, ADMIN)
-  await plane.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
   if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
   controllers.push(...composeAll(opened, { plane, coordination }))
   const { signal, hurry } = io

@@ -7,7 +7,7 @@ import { storeConformance } from './conformance.ts'
 import { TOMBSTONES_MAX } from './sqlite/changes.ts'
 import { openSqliteFile } from './sqlite/file.ts'
 import { openSqliteStore, sqliteStore } from './sqlite-store.ts'
-import { StoreError } from './store.ts'
+import { type Document, StoreError } from './store.ts'
 import { dyingSqlite } from './testing/dying-sqlite.ts'
 
 const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-store-')), 'lcm.sqlite')
@@ -132,6 +132,22 @@ describe('a disk without room', () => {
     expect(refused).toMatchObject({ advice: "the store's disk is full; make room on it, then try again" })
     limit(1_000_000)
     expect(await things.insert({ id: 'a', version: 1, text: LARGE })).toEqual({ ok: true })
+    await store.close()
+  })
+
+  it('is the trouble of the store also where a kind is met for the first time', async () => {
+    const { store, limit } = open()
+    limit(1)
+    const meet = () =>
+      store.collection({
+        name: 'x'.repeat(10_000),
+        parse: body => body as Document,
+        facets: () => ({}),
+        announced: false,
+      })
+    expect(meet).toThrow(StoreError)
+    limit(1_000_000)
+    expect(await meet().list({ limit: 1 })).toEqual([])
     await store.close()
   })
 

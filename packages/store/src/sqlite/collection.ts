@@ -29,7 +29,7 @@ export function sqliteCollection<T extends Document>(
   { batch, hooks }: { batch: Batch; hooks: CommitHooks },
 ): Collection<T> {
   const sql = statements(db)
-  const facets = sqliteFacets(db, kind)
+  const facets = sqliteFacets(db, kind, batch)
   const reader = documentReader(db, kind)
 
   function claimValues(document: T): void {

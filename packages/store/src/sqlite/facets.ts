@@ -1,8 +1,9 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Document, Kind } from '../store.ts'
+import type { Batch } from './batch.ts'
 
 /** Keeps what documents can be found by beside them. A file from before a kind had facets gets them now. */
-export function sqliteFacets<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T>) {
+export function sqliteFacets<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T>, batch: Batch) {
   const of = db.prepare('SELECT name, value FROM facets WHERE kind = ? AND id = ?')
   const add = db.prepare('INSERT INTO facets (kind, name, value, id) VALUES (?, ?, ?, ?)')
   const drop = db.prepare('DELETE FROM facets WHERE kind = ? AND name = ? AND value = ? AND id = ?')
@@ -21,12 +22,10 @@ export function sqliteFacets<T extends Document>(db: DatabaseSyncInstance, kind:
 
   function putAll(): void {
     const rows = db.prepare('SELECT id, body FROM documents WHERE kind = ?').all(kind.name)
-    db.exec('BEGIN IMMEDIATE')
     for (const row of rows) put(String(row.id), kind.parse(JSON.parse(String(row.body))))
     db.prepare('INSERT INTO faceted (kind) VALUES (?)').run(kind.name)
-    db.exec('COMMIT')
   }
 
-  if (db.prepare('SELECT 1 FROM faceted WHERE kind = ?').get(kind.name) === undefined) putAll()
+  if (db.prepare('SELECT 1 FROM faceted WHERE kind = ?').get(kind.name) === undefined) batch.relaxed(putAll)
   return { put }
 }
