@@ -153,20 +153,22 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
 }
 
 /** A world as it was left, with the preset and, if it is new, the machines that were asked for. */
-export function openWorld(
-  options: Pick<SimCloudOptions, 'clock' | 'seed' | 'speed' | 'preset' | 'fleet'>,
+export const openWorld = (
+  { clock, seed, speed, preset, fleet }: Pick<SimCloudOptions, 'clock' | 'seed' | 'speed' | 'preset' | 'fleet'>,
   store: SimStore,
-): SimModel {
-  const { clock, seed, speed, preset, fleet } = options
-  const model = openSimModel({ seed, clock, speed, store, preset: 'calm' })
-  model.plantFleet(fleet)
-  if (preset !== null) model.faults.usePreset(preset)
-  return model
-}
+): SimModel =>
+  inWords(() => {
+    const model = openSimModel({ seed, clock, speed, store, preset: 'calm' })
+    model.plantFleet(fleet)
+    if (preset !== null) model.faults.usePreset(preset)
+    return model
+  })
 
-export function openSimStore(file: string): SimFile {
+export const openSimStore = (file: string): SimFile => inWords(() => sqliteSimStore(file))
+
+function inWords<T>(open: () => T): T {
   try {
-    return sqliteSimStore(file)
+    return open()
   } catch (cause) {
     if (cause instanceof SimStoreError) throw new StartupError(cause.message, { cause })
     throw cause

@@ -105,6 +105,13 @@ describe('a SQLite store', () => {
     sqliteSimStore(file()).close()
   })
 
+  it('says in words what keeps it from being written', () => {
+    const store = sqliteSimStore(file())
+    store.close()
+    expect(() => store.commit([{ kind: 'a', key: '1', value: '{}' }])).toThrow(SimStoreError)
+    expect(() => store.commit([{ kind: 'a', key: '1', value: '{}' }])).toThrow(/sim\.sqlite can't be written: /)
+  })
+
   it('closes also where there is no room to tidy up, and loses nothing', () => {
     const store = sqliteSimStore(file())
     store.commit([{ kind: 'a', key: '1', value: '{}' }])

@@ -69,12 +69,18 @@ export function sqliteSimStore(path: string): SimFile {
       return row === undefined ? null : String(row.value)
     },
     commit(changes) {
-      transaction(database, () => {
-        for (const { kind, key, value } of changes) {
-          if (value === null) remove.run(kind, key)
-          else put.run(kind, key, value)
-        }
-      })
+      try {
+        transaction(database, () => {
+          for (const { kind, key, value } of changes) {
+            if (value === null) remove.run(kind, key)
+            else put.run(kind, key, value)
+          }
+        })
+      } catch (error) {
+        throw new SimStoreError(`${path} can't be written: ${reasonOf(error)}. Mend that, then start again`, {
+          cause: error,
+        })
+      }
     },
     async backup(file) {
       await backup(database, file)
