@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import {
   accessSync,
+  closeSync,
   constants,
   existsSync,
+  fsyncSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -105,7 +108,7 @@ function makeFolders(path: string): void {
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message.replace(/^E\w+: /, '') : String(error)
 
-/** Read, or made once. Written beside and moved into place, so a crash never leaves half a secret. */
+/** Read, or made once. Written beside and moved into place, so neither a crash nor a power cut leaves half a secret. */
 function secret(path: string, name: string, shape: RegExp, make: () => string): string {
   const file = join(path, name)
   if (!existsSync(file)) replaceFile(file, `${make()}\n`)
@@ -116,8 +119,9 @@ function secret(path: string, name: string, shape: RegExp, make: () => string): 
 
 function replaceFile(file: string, text: string): void {
   try {
-    writeFileSync(`${file}.new`, text, { mode: 0o600 })
+    writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true })
     renameSync(`${file}.new`, file)
+    sync(dirname(file))
   } catch (cause) {
     throw new StartupError(
       `${file} can not be written: ${reasonOf(cause)}. Mend that, or name another folder with --data`,
@@ -125,5 +129,17 @@ function replaceFile(file: string, text: string): void {
         cause,
       },
     )
+  }
+}
+
+/** What a file or a folder holds is on the disk when it returns. */
+export function sync(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } catch {
+    // Not every file system can do this for a folder; there, the order of writes is the system's own.
+  } finally {
+    closeSync(handle)
   }
 }

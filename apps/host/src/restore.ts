@@ -5,7 +5,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { type BackupParts, unpackBackup } from '@lcm/store/sqlite-backup'
 import { StoreError } from '@lcm/store/store'
 import { PARTS } from './backup.ts'
-import { createFolder } from './data-folder.ts'
+import { createFolder, sync } from './data-folder.ts'
 import { holdLock } from './lock.ts'
 import { FLEET_ID_HINT, RESTORED, UNFINISHED } from './restored.ts'
 import { StartupError } from './startup-error.ts'
@@ -64,15 +64,15 @@ function refuseUsed(path: string): void {
 /** The mark that keeps LCM from starting stands first, and is turned into the other one last. */
 async function fill(path: string, file: string): Promise<BackupParts> {
   await writeDurably(join(path, UNFINISHED), '')
-  await sync(path)
+  sync(path)
   const parts = await unpackBackup(file, join(path, STORE), systemClock.now())
-  await sync(join(path, STORE))
+  sync(join(path, STORE))
   for (const name of TEXTS) if (parts.has(name)) await writeDurably(join(path, name), `${textIn(parts, name)}\n`)
   const simulation = parts.get(PARTS.simulation)
   if (simulation !== undefined) await writeDurably(join(path, PARTS.simulation), simulation)
-  await sync(path)
+  sync(path)
   await rename(join(path, UNFINISHED), join(path, RESTORED))
-  await sync(path)
+  sync(path)
   return parts
 }
 
@@ -83,16 +83,6 @@ async function writeDurably(file: string, content: string | Uint8Array): Promise
   try {
     await handle.writeFile(content)
     await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    // Not every file system can do this for a folder; there, the order of writes is the system's own.
-    await handle.sync().catch(() => undefined)
   } finally {
     await handle.close()
   }
