@@ -8,7 +8,7 @@ import {
   etcdEndpoints,
   oidcOf,
   readNamedFile,
-  webhookEnvironment,
+  upEnvironment,
   webhookOf,
   workerControllerEnvironment,
 } from './environment.ts'
@@ -133,7 +133,7 @@ describe('the webhook', () => {
     writeFileSync(path, content)
     return path
   }
-  const given = (env: Record<string, string>) => webhookOf(webhookEnvironment(env), '/lcm/prod')
+  const given = (env: Record<string, string>) => webhookOf(upEnvironment(env), '/lcm/prod')
 
   it('is off unless it is configured', () => {
     expect(given({})).toEqual({})

@@ -160,6 +160,7 @@ const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, AWS_REGION: word.defaul
 const UP_ALONE = UP.extend({
   LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('warn'),
   LCM_METRICS_PUBLIC: SHARED.LCM_METRICS_PUBLIC,
+  ...WEBHOOK,
 })
 type LoopsEnvironment = z.infer<z.ZodObject<typeof LOOPS>>
 export type UpEnvironment = z.infer<typeof UP_ALONE>
@@ -228,8 +229,6 @@ export type WorkerControllerEnvironment = z.infer<typeof WORKER_CONTROLLER>
 export type ControllerEnvironment = z.infer<z.ZodObject<typeof SERVED>> & { readonly instanceId: string | undefined }
 export type SharedEnvironment = Pick<ApiEnvironment, keyof typeof SHARED>
 
-/** For a process that reads no other variables of the API. */
-export const webhookEnvironment = (env: Env): WebhookEnvironment => read(z.object(WEBHOOK), env)
 export type WebhookEnvironment = Pick<ApiEnvironment, keyof typeof WEBHOOK>
 
 export const apiEnvironment = (env: Env): ApiEnvironment =>

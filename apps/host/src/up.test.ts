@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -223,6 +223,13 @@ describe('a start that can not be', () => {
     expect(await refusal(options(scratch(), { cloud: 'aws' }))).toContain('AWS_REGIONS_CONFIG_PATH')
     const wrong = await refusal(options(scratch(), { env: { LCM_LOG_LEVEL: 'loud', LCM_METRICS_PUBLIC: 'perhaps' } }))
     expect(wrong).toMatch(/LCM_LOG_LEVEL=loud: .*debug.*info.*warn.*LCM_METRICS_PUBLIC=perhaps/)
+  })
+
+  it('names a bad address of the webhook with the other variables, and makes nothing', async () => {
+    const dataDir = join(scratch(), 'new')
+    const env = { LCM_LOG_LEVEL: 'loud', LCM_WEBHOOK_URL: 'nowhere' }
+    expect(await refusal(options(dataDir, { env }))).toMatch(/LCM_LOG_LEVEL=loud: .*LCM_WEBHOOK_URL=\(hidden\): /)
+    expect(existsSync(dataDir)).toBe(false)
   })
 
   it('leaves the folder free for the next try', async () => {

@@ -32,7 +32,6 @@ import {
   settingsEnvironment,
   type UpEnvironment,
   upEnvironment,
-  webhookEnvironment,
   webhookOf,
 } from './environment.ts'
 import { createFirstFleet } from './first-fleet.ts'
@@ -235,7 +234,7 @@ function openControlPlane(
   })
   return controlPlane({
     ...(backup === null ? {} : { backup }),
-    ...webhookOf(webhookEnvironment(options.env), `/lcm/${folder.fleetId}`),
+    ...webhookOf(env, `/lcm/${folder.fleetId}`),
     store,
     log,
     clock: systemClock,
