@@ -37,9 +37,10 @@ export async function openLiveness(host: string, instanceId: string): Promise<Li
 
 export const greetingOf = (instanceId: string): string => `${JSON.stringify(instanceId)}\n`
 
-function listening(server: Server, host: string): Promise<number> {
+export function listening(server: Server, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    // For good: a connection that can't be accepted later on must not end the process.
+    server.on('error', reject)
     server.listen({ host, port: 0 }, () => {
       const address = server.address()
       if (typeof address === 'object' && address !== null) resolve(address.port)
