@@ -124,6 +124,21 @@ describe('a request under way', () => {
     expect(await workers()).toHaveLength(1)
   })
 
+  it('that died before the clock was set back does not hold its key until then', async () => {
+    fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
+    expect((await createWorker()).status).toBe(503)
+    fleet.clock.jumpWallClock(-3_600_000)
+    expect((await createWorker()).status).toBe(201)
+    expect(await workers()).toHaveLength(1)
+  })
+
+  it('is not taken over by a replica whose clock is a little behind', async () => {
+    fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
+    await createWorker()
+    fleet.clock.jumpWallClock(-1_000)
+    expect(await createWorker()).toMatchObject({ status: 409, json: { code: 'idempotency_in_progress' } })
+  })
+
   it('that failed inside is not answered from memory', async () => {
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
     const failed = await createWorker()

@@ -73,6 +73,14 @@ describe('heartbeats', () => {
     expect(await names()).toEqual(['a', 'b'])
   })
 
+  it('of before the clock was set back count no longer', async () => {
+    await beat('a')
+    await beat('b')
+    fleet.clock.jumpWallClock(-3_600_000)
+    await beat('b')
+    expect((await service()).instances).toMatchObject([{ instance_id: 'b' }])
+  })
+
   it('come from the service itself', async () => {
     const foreign = await beat('a', {}, WC, 'resource-scheduler')
     expect(foreign).toMatchObject({ status: 403, json: { code: 'forbidden' } })

@@ -59,8 +59,9 @@ export async function forgetSilentInstances(api: Api): Promise<void> {
   }
 }
 
+/** Also when it was heard of by as much in the future: the clock was set back since, and it has not been heard again. */
 export const isSilent = (api: Api, { seen_at }: ServiceInstance): boolean =>
-  api.clock.now() - toMs(seen_at) > INSTANCE_SILENCE_MS
+  Math.abs(api.clock.now() - toMs(seen_at)) > INSTANCE_SILENCE_MS
 
 /** Reaches the leader with the answer to its next heartbeat, and at once by the change key of its service. */
 export async function askLeader(
