@@ -75,6 +75,13 @@ describe('the server', () => {
     if (six) expect(six.status).toBe(200)
   })
 
+  it('writes an address of IPv6 as people type it', async () => {
+    const at = { clock: systemClock, host: '::1', port: 0, hostnames: ['[::1]'], consoleDir: null }
+    const six = await startServer({ ...at, dispatch: plane.dispatch }).catch(() => null)
+    if (six) expect((await fetch(`${six.url}/health`)).status).toBe(200)
+    await six?.close()
+  })
+
   it('answers to its own names only, so that no other name can lead a browser here', async () => {
     expect(await statusFor('/health', { host: 'localhost:1' })).toBe(200)
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80', '10.0.0.1']) {

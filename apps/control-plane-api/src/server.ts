@@ -1,4 +1,5 @@
 import { createServer, type ServerOptions as HttpOptions, METHODS, type Server, type ServerResponse } from 'node:http'
+import { isIPv6 } from 'node:net'
 import fastifyStatic from '@fastify/static'
 import { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
 import { ProblemError } from '@lcm/contract/problems'
@@ -114,7 +115,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const port = portOf(app.server)
   const twin = onLoopback ? await listenOnIpv6(app, port, requestTimes(options)) : null
   return {
-    url: `http://${options.host}:${port}`,
+    url: `http://${inUrl(options.host)}:${port}`,
     async close(hurry) {
       sendAway([...streams].filter(({ isEndless }) => isEndless))
       const closing = [app.close(), twin === null ? null : new Promise(resolve => twin.close(resolve))]
@@ -123,6 +124,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
   }
 }
+
+/** An address of IPv6 has brackets there, and in the header `host`. */
+export const inUrl = (host: string): string => (isIPv6(host) ? `[${host}]` : host)
 
 type ServerTimes = Pick<HttpOptions, 'requestTimeout' | 'connectionsCheckingInterval'>
 

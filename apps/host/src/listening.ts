@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import type { Dispatch } from '@lcm/contract/wire'
-import { type RunningServer, startServer } from '@lcm/control-plane-api/server'
+import { inUrl, type RunningServer, startServer } from '@lcm/control-plane-api/server'
 import { aborted, type HostedService } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { openMongoStore } from '@lcm/store/mongo-store'
@@ -73,7 +73,7 @@ export async function listen(
   { host, port, publicHosts = [], ending }: Listening,
 ): Promise<RunningServer> {
   const isLeaving = () => ending.aborted
-  const hostnames = [...new Set([...LOOPBACK, host, ...publicHosts])]
+  const hostnames = [...new Set([...LOOPBACK, inUrl(host), ...publicHosts])]
   const consoleDir = assetFolder('dist', 'console')
   try {
     return await startServer({ dispatch, clock: systemClock, host, port, hostnames, consoleDir, isLeaving })

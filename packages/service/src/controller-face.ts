@@ -96,7 +96,7 @@ export async function answerOf(
   return route.answer(face)
 }
 
-const refusal = (status: number, code: string, detail: string): FaceAnswer => ({
+export const refusal = (status: number, code: string, detail: string): FaceAnswer => ({
   status,
   body: { type: `/api/docs#${code}`, title: code, status, detail, code },
 })

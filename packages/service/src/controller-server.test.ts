@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { ControllerFace } from './controller-face.ts'
 import { startControllerServer } from './controller-server.ts'
@@ -29,6 +30,8 @@ const ROLES = new Map([
 ])
 const roleOf = async (token: string) => ROLES.get(token) ?? null
 
+const hasIpv6 = Object.values(networkInterfaces()).some(all => all?.some(({ address }) => address === '::1'))
+
 beforeEach(async () => {
   done = []
   leads = true
@@ -57,6 +60,35 @@ it('tells everybody whether it works', async () => {
   expect(await ask('/ready')).toEqual([503, '{"ready":false,"waits_for":"etcd"}'])
 })
 
+it('answers those who ask for no body, as load balancers do', async () => {
+  expect(await ask('/health', undefined, 'HEAD')).toEqual([200, ''])
+  status = 'unhealthy'
+  expect(await ask('/health', undefined, 'HEAD')).toEqual([503, ''])
+  expect((await ask('/metrics', undefined, 'HEAD'))[0]).toBe(401)
+  expect((await ask('/admin/resign-leadership', 'root', 'HEAD'))[0]).toBe(404)
+})
+
+it('says that it can not know anybody while the API is away', async () => {
+  const roleOf = () => Promise.reject(new Error('SECRET'))
+  const alone = await startControllerServer({ face, roleOf, host: '127.0.0.1', port: 0 })
+  const answer = await fetch(`${alone.url}/metrics`, { headers: { authorization: 'Bearer joe' } })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    503,
+    expect.stringContaining('application/problem+json'),
+  ])
+  const said = await answer.text()
+  expect(said).toContain('"code":"api_unavailable"')
+  expect(said).not.toContain('SECRET')
+  await alone.close()
+})
+
+it.runIf(hasIpv6)('writes an address of IPv6 as people type it', async () => {
+  const six = await startControllerServer({ face, roleOf, host: '::1', port: 0 })
+  expect(six.url).toMatch(/^http:\/\/\[::1\]:\d+$/)
+  expect((await fetch(`${six.url}/health`)).status).toBe(200)
+  await six.close()
+})
+
 it('shows its metrics, and nothing else, to strangers where that is wanted', async () => {
   const roleOf = async () => {
     throw new Error('the API is away')
@@ -64,7 +96,7 @@ it('shows its metrics, and nothing else, to strangers where that is wanted', asy
   const open = await startControllerServer({ face, roleOf, metricsPublic: true, host: '127.0.0.1', port: 0 })
   const statusOf = async (path: string, token: string) =>
     (await fetch(open.url + path, { headers: { authorization: `Bearer ${token}` } })).status
-  expect([await statusOf('/metrics', 'anybody'), await statusOf('/admin/plan', 'anybody')]).toEqual([200, 500])
+  expect([await statusOf('/metrics', 'anybody'), await statusOf('/admin/plan', 'anybody')]).toEqual([200, 503])
   expect((await fetch(`${open.url}/metrics`)).status).toBe(200)
   expect((await fetch(`${open.url}/admin/plan`)).status).toBe(401)
   await open.close()
