@@ -1,5 +1,10 @@
+import { apiClient } from '@lcm/client/client'
+import { localCoordination } from '@lcm/coordination/local'
+import { type Reconciliation, reconciliation, silentLogger, success } from '@lcm/runtime'
+import { promMeter } from '@lcm/service/prom-meter'
+import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { awaited } from './controller-composition.ts'
+import { awaited, compose } from './controller-composition.ts'
 
 const STANDBY = { isEnding: false, around: null, unheard: null, loop: { running: false, last_sweep: null } }
 
@@ -19,4 +24,42 @@ it.each([
 
 it('a controller that was asked to end says only that', () => {
   expect(awaited({ ...STANDBY, isEnding: true, around: 'etcd' })).toContain('asked to end')
+})
+
+/** A controller of two loops, which leads nothing. */
+function composed(second: (loop: Reconciliation) => Reconciliation) {
+  const clock = manualClock()
+  const coordination = localCoordination({ clock, firstEpoch: () => 1 })
+  const meter = promMeter()
+  const loopNamed = (name: string) =>
+    reconciliation({ name, clock, logger: silentLogger, triggers: [], reconcile: async () => success() })
+  const parts = {
+    client: apiClient(() => Promise.reject(new Error('nobody is there'))),
+    changeKeys: coordination.changeKeys,
+    election: coordination.election('lablet-controller', 'a'),
+    logger: silentLogger,
+    meter,
+    clock,
+    ending: new AbortController().signal,
+    waitsFor: () => null,
+    problems: () => [],
+  }
+  const loop = loopNamed('first')
+  return compose('lablet-controller', parts, () => ({
+    service: { name: 'none', run: async () => undefined },
+    loop,
+    others: [second(loopNamed('second'))],
+    plan: () => [],
+    stats: () => ({}),
+    health: () => ({}),
+  }))
+}
+
+it('a controller tells of a degraded watch of any of its loops', () => {
+  const degraded = composed(loop => ({ ...loop, health: () => ({ ...loop.health(), status: 'degraded' }) }))
+  expect(degraded.face.health()).toMatchObject({
+    status: 'degraded',
+    problems: ['the watch is degraded; polling goes on'],
+  })
+  expect(composed(loop => loop).face.health()).toMatchObject({ status: 'healthy', problems: [] })
 })

@@ -95,10 +95,12 @@ function faceOf(
   }
 }
 
-function measure({ loop, others = [], stats }: Controller): void {
-  for (const each of [loop, ...others]) each.health()
-  stats()
+function measure(controller: Controller): void {
+  for (const loop of loopsOf(controller)) loop.health()
+  controller.stats()
 }
+
+const loopsOf = ({ loop, others = [] }: Controller): readonly Reconciliation[] => [loop, ...others]
 
 interface Readiness {
   readonly isEnding: boolean
@@ -117,12 +119,14 @@ export function awaited({ isEnding, around, unheard, loop }: Readiness): string 
   return loop.running && loop.last_sweep === null ? 'the end of its first listing' : null
 }
 
+const WATCH_DEGRADED = 'the watch is degraded; polling goes on'
+
 function problemsOf(service: ServiceName, parts: ControllerParts, { election, controller }: Made): readonly string[] {
   const regressed = `epoch_regressed: the API has seen a newer term; run: lcm services reset-term ${service}`
   return [
     ...parts.problems(),
     ...(election.isEpochRegressed() ? [regressed] : []),
-    ...(controller.loop.health().status === 'degraded' ? ['the watch is degraded; polling goes on'] : []),
+    ...(loopsOf(controller).some(loop => loop.health().status === 'degraded') ? [WATCH_DEGRADED] : []),
     ...(controller.problems?.() ?? []),
   ]
 }
