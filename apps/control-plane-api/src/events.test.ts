@@ -1,4 +1,5 @@
 import { apiClient, type PositionedEvent } from '@lcm/client/client'
+import type { Role } from '@lcm/domain/actor'
 import { beforeEach, expect, it } from 'vitest'
 import { aPlane } from './testing/a-plane.ts'
 
@@ -116,4 +117,18 @@ it('announces every worker to the controllers, also those of before the start', 
   stop.abort()
   await plane.clock.advance(0)
   await running
+})
+
+it('lets nobody have so many streams that others find none', async () => {
+  const leave = new AbortController()
+  const open = async (as: Role, signal = leave.signal) => (await plane.send('GET', 'events', { as, signal })).status
+  for (let n = 0; n < 250; n += 1) {
+    await plane.clock.advance(1_000)
+    expect(await open('user')).toBe(200)
+  }
+  const refused = await plane.send('GET', 'events', { as: 'user' })
+  expect(refused).toMatchObject({ status: 429, json: { code: 'too_many_clients' } })
+  expect(await open('operator')).toBe(200)
+  leave.abort()
+  expect(await open('user', new AbortController().signal)).toBe(200)
 })

@@ -229,7 +229,7 @@ export const PROBLEMS = {
   too_many_clients: {
     status: 429,
     title: 'Too many event streams are open',
-    help: 'Too many event streams are open. Close one.',
+    help: 'You have too many event streams open, or all callers together have. Close one.',
   },
   rate_limited: {
     status: 429,

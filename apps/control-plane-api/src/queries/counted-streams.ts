@@ -1,17 +1,29 @@
+import { ProblemError } from '@lcm/contract/problems'
 import type { EventStreams } from './events.ts'
 
-/** The same streams, and how many of them are open. */
+/** Half of what a server bears: whoever has more would keep others from following. */
+const STREAMS_PER_ACTOR_MAX = 250
+
+/** The same streams, and how many of them are open. Throws `too_many_clients` to whoever has enough. */
 export function countedStreams(streams: EventStreams): EventStreams & { openNow(): number } {
-  let count = 0
+  const counts = new Map<string, number>()
+  const add = (actorId: string, change: 1 | -1) => {
+    const count = (counts.get(actorId) ?? 0) + change
+    if (count === 0) counts.delete(actorId)
+    else counts.set(actorId, count)
+  }
   return {
-    openNow: () => count,
-    async *open(follow) {
-      count += 1
-      try {
-        yield* streams.open(follow)
-      } finally {
-        count -= 1
+    openNow: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
+    open(follow) {
+      const { actor, signal } = follow
+      if ((counts.get(actor.id) ?? 0) >= STREAMS_PER_ACTOR_MAX)
+        throw new ProblemError('too_many_clients', `you have ${STREAMS_PER_ACTOR_MAX} event streams; close one first`)
+      // A stream that nobody begins to read has no end of its own, but its signal aborts.
+      if (!signal.aborted) {
+        add(actor.id, 1)
+        signal.addEventListener('abort', () => add(actor.id, -1), { once: true })
       }
+      return streams.open(follow)
     },
   }
 }
