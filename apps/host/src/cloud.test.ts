@@ -1,7 +1,9 @@
+import { createServer } from 'node:http'
 import { memorySimStore, SimStoreError } from '@lcm/cloud-sim/store'
 import { systemClock } from '@lcm/runtime/clock'
-import { expect, it } from 'vitest'
-import { openWorld } from './cloud.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { bucketsOf, openWorld } from './cloud.ts'
+import { upEnvironment } from './environment.ts'
 import { StartupError } from './startup-error.ts'
 
 it('says in words that a simulated cloud has no room for its world', () => {
@@ -14,4 +16,28 @@ it('says in words that a simulated cloud has no room for its world', () => {
   const open = () => openWorld({ clock: systemClock, seed: 1, speed: 60, preset: null, fleet: 1 }, full)
   expect(open).toThrow(StartupError)
   expect(open).toThrow(/disk is full/)
+})
+
+/** Somebody who plays S3, and what was asked of it. */
+async function aStandIn() {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '')
+    response.end('all')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  return { asked, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` }
+}
+
+it.each([
+  ['AWS_ENDPOINT_URL', {}],
+  ['AWS_ENDPOINT_URL_S3', { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }],
+])('asks for buckets where %s says, so that a rehearsal asks nothing of AWS', async (name, others) => {
+  const { asked, url } = await aStandIn()
+  const credentials = { accessKeyId: 'simulated', secretAccessKey: 'simulated' }
+  const objects = bucketsOf(upEnvironment({ ...others, [name]: url }), { clock: systemClock, credentials })
+  await objects.read({ bucket: 'labs', key: 'ospf.yaml' }, 100, new AbortController().signal)
+  expect(asked).toEqual(['/labs/ospf.yaml'])
 })

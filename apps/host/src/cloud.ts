@@ -8,7 +8,7 @@ import { type AwsCall, awsCompute } from '@lcm/cloud-aws/aws-compute'
 import { awsMetrics } from '@lcm/cloud-aws/aws-metrics'
 import { cmlLabsClient } from '@lcm/cloud-aws/cml-labs'
 import { cmlSystemClient } from '@lcm/cloud-aws/cml-system'
-import { s3Objects } from '@lcm/cloud-aws/s3-objects'
+import { type S3Options, s3Objects } from '@lcm/cloud-aws/s3-objects'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import type { ControlApi } from '@lcm/cloud-sim/control-api'
 import type { PresetName } from '@lcm/cloud-sim/fault-plan'
@@ -18,6 +18,7 @@ import { type SimFile, type SimStore, SimStoreError, sqliteSimStore } from '@lcm
 import { WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import type { S3Environment } from './environment.ts'
 import { type Regions, readRegionFile } from './region-file.ts'
 import { StartupError } from './startup-error.ts'
 
@@ -44,8 +45,7 @@ export interface Cloud {
 export interface RealCloudOptions {
   readonly clock: Clock
   readonly regionsFile: string | undefined
-  /** Where buckets are asked for first. */
-  readonly region: string
+  readonly buckets: S3Environment
   readonly onCall: (call: AwsCall) => void
 }
 
@@ -56,7 +56,7 @@ export function realCloud(options: RealCloudOptions): Cloud {
       { exitCode: 2 },
     )
   }
-  const { clock, region, onCall } = options
+  const { clock, onCall } = options
   const compute = awsCompute({ clock, onCall })
   const metrics = awsMetrics({ clock, onCall })
   const cml = cmlSystemClient({ clock })
@@ -67,7 +67,7 @@ export function realCloud(options: RealCloudOptions): Cloud {
     metrics,
     cml,
     labs,
-    objects: s3Objects({ clock, region, fetch: globalThis.fetch }),
+    objects: bucketsOf(options.buckets, { clock }),
     cmlDefaults: null,
     regions,
     policy: WORKER_POLICY,
@@ -80,6 +80,17 @@ export function realCloud(options: RealCloudOptions): Cloud {
       await Promise.all([cml.close(), labs.close()])
     },
   }
+}
+
+/** The region is where buckets are asked for first. */
+export function bucketsOf(env: S3Environment, given: Pick<S3Options, 'clock' | 'credentials'>): Objects {
+  const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL
+  return s3Objects({
+    ...given,
+    region: env.AWS_REGION,
+    fetch: globalThis.fetch,
+    ...(endpoint === undefined ? {} : { endpoint }),
+  })
 }
 
 export interface SimCloudOptions {

@@ -155,7 +155,15 @@ const CLEANUP = { CLEANUP_INTERVAL: seconds(3600), CLEANUP_DRY_RUN: flag(false) 
 /** What the loops of the lablet-controller are set to, alone or beside the API. */
 const LAB_SCAN = { LAB_SCAN_INTERVAL: seconds(1800) }
 
-const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, AWS_REGION: word.default('us-east-1') })
+/** The names that the AWS SDK itself knows. */
+const S3 = {
+  AWS_REGION: word.default('us-east-1'),
+  AWS_ENDPOINT_URL: z.url().optional(),
+  AWS_ENDPOINT_URL_S3: z.url().optional(),
+}
+export type S3Environment = z.infer<z.ZodObject<typeof S3>>
+
+const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, ...S3 })
 /** In a terminal all is well until something is not. */
 const UP_ALONE = UP.extend({
   LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('warn'),
@@ -195,13 +203,6 @@ const RESOURCE_SCHEDULER = z.object({
   AWS_REGION: word.default('us-east-1'),
 })
 export type ResourceSchedulerEnvironment = z.infer<typeof RESOURCE_SCHEDULER>
-
-/** The names that the AWS SDK itself knows. */
-const S3 = {
-  AWS_REGION: word.default('us-east-1'),
-  AWS_ENDPOINT_URL: z.url().optional(),
-  AWS_ENDPOINT_URL_S3: z.url().optional(),
-}
 
 const LABLET_CONTROLLER = z.object({
   ...SERVED,

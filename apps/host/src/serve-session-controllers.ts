@@ -1,10 +1,9 @@
-import type { Objects } from '@lcm/cloud/objects'
 import { cmlLabsClient } from '@lcm/cloud-aws/cml-labs'
-import { s3Objects } from '@lcm/cloud-aws/s3-objects'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/lablet-controller/config'
 import { contentSources } from '@lcm/lablet-controller/content-sources'
 import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/resource-scheduler/config'
 import { systemClock } from '@lcm/runtime/clock'
+import { bucketsOf } from './cloud.ts'
 import {
   cmlDefaultsOf,
   type LabletControllerEnvironment,
@@ -33,20 +32,6 @@ export function serveResourceScheduler(env: ResourceSchedulerEnvironment, at: At
   )
 }
 
-function bucketsOf({
-  AWS_REGION: region,
-  AWS_ENDPOINT_URL,
-  AWS_ENDPOINT_URL_S3,
-}: LabletControllerEnvironment): Objects {
-  const endpoint = AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL
-  return s3Objects({
-    clock: systemClock,
-    region,
-    fetch: globalThis.fetch,
-    ...(endpoint === undefined ? {} : { endpoint }),
-  })
-}
-
 export function serveLabletController(env: LabletControllerEnvironment, at: At, io: Io): Promise<void> {
   const given = { ...env, instanceId: env.LABLET_CONTROLLER_INSTANCE_ID }
   const clock = systemClock
@@ -59,7 +44,7 @@ export function serveLabletController(env: LabletControllerEnvironment, at: At, 
     const labs = cmlLabsClient({ clock })
     onClose(() => labs.close())
     const folder = env.LCM_CONTENT_FOLDER ?? null
-    const sources = contentSources({ clock, folder, fetch: globalThis.fetch, objects: bucketsOf(env) })
+    const sources = contentSources({ clock, folder, fetch: globalThis.fetch, objects: bucketsOf(env, { clock }) })
     return composeLabletController({ ...parts, labs, sources, config })
   })
 }

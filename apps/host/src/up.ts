@@ -207,7 +207,7 @@ async function openCloud(given: Pick<Opened, 'options' | 'env' | 'folder' | 'log
   const { options, env, folder, log } = given
   const shared = { clock: systemClock, onCall: awsCallMetrics(given.meter) }
   if (options.cloud === 'aws')
-    return realCloud({ ...shared, regionsFile: options.env.AWS_REGIONS_CONFIG_PATH, region: env.AWS_REGION })
+    return realCloud({ ...shared, regionsFile: options.env.AWS_REGIONS_CONFIG_PATH, buckets: env })
   const seed = createHash('sha256').update(folder.fleetId).digest().readUInt32BE(0)
   const storeFile = folder.file('sim.sqlite')
   const speed = options.speed ?? SPEED
