@@ -26,12 +26,25 @@ it('reads a regions file, also one that names a single subnet', () => {
   })
 })
 
+const tags = (count: number) => Array.from({ length: count }, (_, n) => `tag-${n}: a`).join(', ')
+
+it('takes as many tags as a machine has room for beside those of LCM and of a worker', () => {
+  const file = scratch(
+    'regions.yaml',
+    `aws_region_configs: { us-east-1: { subnets: [a], default_tags: { ${tags(9)} } } }`,
+  )
+  expect(Object.keys(readRegionFile(file)['us-east-1']?.default_tags ?? {})).toHaveLength(9)
+})
+
 it.each([
   ['', /aws_region_configs|expected/i],
   ['aws_region_configs: {}', /at least one region/],
   ['aws_region_configs: { us-east-1: { subnets: [] } }', /subnets/],
   ['aws_region_configs: { us-east-1: { subnets: [a], colour: red } }', /colour/],
   ['a: [unclosed', /line|flow/i],
+  [`aws_region_configs: { us-east-1: { subnets: [a], default_tags: { ${tags(10)} } } }`, /at most 9.*remove/],
+  [`aws_region_configs: { us-east-1: { subnets: [a], default_tags: { a: ${'x'.repeat(257)} } } }`, /256.*shorten/],
+  [`aws_region_configs: { us-east-1: { subnets: [a], default_tags: { ${'x'.repeat(129)}: a } } }`, /128.*shorten/],
 ])('says what is wrong with the regions file %j', (text, reason) => {
   const file = scratch('regions.yaml', text)
   expect(() => readRegionFile(file)).toThrow(reason)

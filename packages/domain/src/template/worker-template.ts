@@ -65,11 +65,22 @@ export const WorkerTemplate = WorkerTemplateSpec.extend({
 })
 export type WorkerTemplate = z.infer<typeof WorkerTemplate>
 
+/** A machine may have 50 tags: LCM needs 6 of them, and a worker may bring 35. */
+const DEFAULT_TAGS_MAX = 9
+const DefaultTags = z
+  .record(z.string(), z.string().max(256, 'a tag has at most 256 characters: shorten it'))
+  .refine(tags => Object.keys(tags).every(name => /^.{1,128}$/s.test(name)), {
+    message: 'the name of a tag has 1 to 128 characters: shorten it',
+  })
+  .refine(tags => Object.keys(tags).length <= DEFAULT_TAGS_MAX, {
+    message: `at most ${DEFAULT_TAGS_MAX}, so that a machine has room for those of its worker: remove some`,
+  })
+
 /** What an operator says of a region: where machines may be put there, and how they are reached. */
 export const RegionConfig = z.strictObject({
   security_group_ids: z.array(z.string()).default([]),
   subnets: z.array(z.string()).min(1),
   key_name: z.string().nullable().default(null),
-  default_tags: z.record(z.string(), z.string()).default({}),
+  default_tags: DefaultTags.default({}),
 })
 export type RegionConfig = z.infer<typeof RegionConfig>

@@ -2,11 +2,12 @@ import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from 
 import { aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
+import { RegionConfig } from '../template/worker-template.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { judgeLaunch } from './launch.ts'
 import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from './observation.ts'
-import type { Worker } from './worker.ts'
+import { Tags, type Worker } from './worker.ts'
 
 const NOW = toMs(aWorker().entered_status_at) + 1_000
 const NOTHING_THERE: Ec2Sight = { kind: 'absent', confirmed: false, because: 'not seen' }
@@ -67,6 +68,16 @@ describe('launching exactly once', () => {
         },
       },
     })
+  })
+
+  it('gives a machine no more than the 50 tags that EC2 takes, with all that a region and a worker may bring', () => {
+    const tags = (of: string, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`${of}-${n}`, 'x']))
+    const region = RegionConfig.parse({ subnets: ['subnet-a'], default_tags: tags('region', 9) })
+    const { action } = decide(aWorker({ tags: Tags.parse(tags('worker', 35)) }), NOTHING_THERE, inputs({ region }))
+    expect(action.kind === 'open_attempt' && Object.keys(action.parameters.tags)).toHaveLength(50)
+    expect(RegionConfig.safeParse({ subnets: ['subnet-a'], default_tags: tags('region', 10) }).success).toBe(false)
+    expect(Tags.safeParse(tags('worker', 36)).success).toBe(false)
   })
 
   it('asks the cloud only with an open attempt whose machine is not visible', () => {
