@@ -142,6 +142,37 @@ describe('what people ask of a lab', () => {
     expect(controller.stats()).toMatchObject({ actions_done_count: 5, labs_deleted_count: 1 })
   })
 
+  it('counts as running until it is stopped, also where it is to be wiped', async () => {
+    const refused = new CloudError('state', { code: 'HTTP400', action: 'PUT stop', message: 'it does not stop' })
+    let isStuck = true
+    const stop: typeof world.labs.stop = (...args) => (isStuck ? Promise.reject(refused) : world.labs.stop(...args))
+    aController(world, 'one', { labs: { ...world.labs, stop } })
+    await world.clock.advance(MINUTE_MS)
+    ask('start')
+    await world.clock.advance(MINUTE_MS)
+    ask('wipe')
+    await world.clock.advance(MINUTE_MS / 4)
+    expect(record()).toMatchObject({ status: 'STOPPING', pending_action: { action: 'wipe' } })
+    isStuck = false
+    await world.clock.advance(5 * MINUTE_MS)
+    expect(record()).toMatchObject({ status: 'WIPED', pending_action: null })
+  })
+
+  it('does not count as running where it was stopped before it is wiped', async () => {
+    const seen = new Set<string>()
+    const wipe: typeof world.labs.wipe = (...args) => {
+      seen.add(record().status)
+      return world.labs.wipe(...args)
+    }
+    aController(world, 'one', { labs: { ...world.labs, wipe } })
+    await world.clock.advance(MINUTE_MS)
+    for (const action of ['start', 'stop', 'wipe'] as const) {
+      ask(action)
+      await world.clock.advance(5 * MINUTE_MS)
+    }
+    expect([...seen, record().status]).toEqual(['STOPPED', 'WIPED'])
+  })
+
   it('before there was a controller is picked up by it', async () => {
     const first = aController(world, 'one')
     await world.clock.advance(MINUTE_MS)

@@ -2,7 +2,7 @@ import { pagesOf } from '@lcm/client/lists'
 import { CloudError } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import type { ChangeHint } from '@lcm/coordination/change-keys'
-import type { LabAction, LabRecord, LabStatus } from '@lcm/domain/lablet/lab-record'
+import { isQuiet, type LabAction, type LabRecord, type LabStatus } from '@lcm/domain/lablet/lab-record'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
@@ -125,7 +125,8 @@ async function look(
   if (doing?.run !== run) {
     // Written by this term before anything is changed, so that an older one can't report on it any more.
     const next = { ...pending, attempts: pending.attempts + 1 }
-    await write(parts, looking, { status: UNDER_WAY[pending.action], pending_action: next }, `begins ${pending.action}`)
+    const changes = { status: underWay(pending.action, record.status), pending_action: next }
+    await write(parts, looking, changes, `begins ${pending.action}`)
     const begun = { run: runOf(epoch, next), sinceMs: parts.clock.monotonic(), asked: new Set<string>() }
     doings.set(record.id, { ...begun, failures: doing?.failures ?? 0, restsUntilMs: 0 })
     return requeue(`${pending.action} is announced`, 0)
@@ -145,9 +146,13 @@ async function look(
 const UNDER_WAY: Readonly<Record<LabAction, LabStatus>> = {
   start: 'STARTING',
   stop: 'STOPPING',
-  wipe: 'STOPPED',
+  wipe: 'STOPPING',
   delete: 'DELETING',
 }
+/** What runs is stopped before it is wiped, and takes room until then. */
+const underWay = (action: LabAction, before: LabStatus): LabStatus =>
+  action === 'wipe' && isQuiet(before) ? before : UNDER_WAY[action]
+
 const REACHED: Readonly<Record<LabAction, LabStatus>> = {
   start: 'BOOTED',
   stop: 'STOPPED',
