@@ -181,6 +181,9 @@ export function withoutReservation(worker: Worker, sessionId: string): Worker {
   return withReservations(worker, others)
 }
 
+/** The worker with nobody on it. */
+export const emptied = (worker: Worker): Worker => withReservations({ ...worker, ports: {} }, {})
+
 /** The sum is what is in the book, never what somebody added up before. */
 function withReservations(worker: Worker, reservations: Worker['reservations']): Worker {
   const reserved = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }

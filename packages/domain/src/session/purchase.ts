@@ -1,10 +1,11 @@
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import { workerOfTemplate } from '../worker/new-worker.ts'
 import type { Worker } from '../worker/worker.ts'
-import { type Demand, filled, placeIn, refusalOf } from './placement.ts'
+import { type Demand, emptied, filled, placeIn, refusalOf } from './placement.ts'
 import { expectedRoom, type Room } from './room.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling.ts'
 import { countedSessions, type Rooms, roomsFor, type Waiting } from './waiting.ts'
+import { isResumable } from './without-room.ts'
 
 const NEVER = '1970-01-01T00:00:00.000Z'
 
@@ -72,6 +73,7 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
   if (left.length === 0) return []
   const offers = offersOf(input.templates, input.workers)
   const { bins, unfit } = packed(left, offers)
+  const hosts = unfit.length === 0 ? [] : withNobody(input.workers)
   const refusal = refusalToBuy(input)
   const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
   const limit = refusal ?? `no more than ${input.settings.max_workers_per_region} workers may be in ${input.region}`
@@ -82,7 +84,13 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
     forGood,
   })
   return [
-    ...unfit.map(each => wait(each, `no template can hold it: ${whyNoneOf(offers, each.demand)}`, true)),
+    ...unfit.map(each => {
+      const because = `no template can hold it: ${whyNoneOf(offers, each.demand)}`
+      const host = hosts.find(room => refusalOf(each.demand, room) === null)
+      return host === undefined
+        ? wait(each, because, true)
+        : wait(each, `${because}; waits for room on ${host.worker.name}`, false)
+    }),
     ...bins.flatMap((bin, index) => {
       const next = index < granted.length ? `a ${bin.offer.template.name} is asked for` : limit
       return bin.waiting.map(each => wait(each, `no room: ${gistOf(each, rooms)}; ${next}`, false))
@@ -90,6 +98,16 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
     ...flightsOf(granted, input.region),
   ]
 }
+
+/** Those that serve, come or can be woken, with nobody on them: whoever would fit there waits for what comes free by itself. */
+const withNobody = (workers: readonly Worker[]): Room[] =>
+  workers.filter(isToServe).map(worker => expectedRoom(emptied(worker)))
+
+const isToServe = (worker: Worker): boolean =>
+  !GOING.has(worker.status) &&
+  worker.license.pending_operation !== 'deregister' &&
+  (worker.desired_status === 'RUNNING' || isResumable(worker))
+const GOING: ReadonlySet<Worker['status']> = new Set(['FAILED', 'TERMINATING', 'TERMINATED'])
 
 const refusalToBuy = ({ settings }: SchedulingInput): string | null =>
   settings.scale_up_enabled ? null : 'nothing is bought, since scale_up_enabled is false'

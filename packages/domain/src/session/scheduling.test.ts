@@ -476,6 +476,17 @@ describe('buying', () => {
     expect(none).toMatchObject([{ because: 'no template can hold it: none is enabled', forGood: true }])
   })
 
+  it('does not say so for good of one that would fit where others are now', () => {
+    const asked = world({ sessions: [booked('a', 8)], templates: [] })
+    const full = holding(machine('theirs', 10), booked('x', 10, slot(-60, 600)))
+    expect(schedule({ ...asked, workers: [full] })).toMatchObject([
+      { kind: 'wait', because: 'no template can hold it: none is enabled; waits for room on theirs', forGood: false },
+    ])
+    for (const more of [{ cordoned: true }, { desired_status: 'STOPPED' }, { status: 'TERMINATING' }] as const)
+      expect(schedule({ ...asked, workers: [{ ...full, ...more }] })).toMatchObject([{ forGood: true }])
+    expect(schedule({ ...asked, sessions: [booked('a', 11)], workers: [full] })).toMatchObject([{ forGood: true }])
+  })
+
   it('D-13: does not buy a machine whose licence has too few nodes', () => {
     const needs = { ...gb(1), node_count: 21 }
     const templates = [{ ...METAL, license_product: 'CML_Personal' }]

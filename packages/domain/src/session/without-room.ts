@@ -107,7 +107,7 @@ function stageOf(worker: Worker): string {
 }
 
 /** Stopped by a policy. A stop by hand holds until a person starts it. */
-const isResumable = ({ status, desired_status, pause }: Worker): boolean =>
+export const isResumable = ({ status, desired_status, pause }: Worker): boolean =>
   (status === 'STOPPED' || status === 'STOPPING') && desired_status === 'STOPPED' && pause.reason !== null
 
 /**
