@@ -134,7 +134,10 @@ function gistOf(waiting: Waiting, rooms: Rooms): string {
   for (const { category, because } of placeIn(waiting.demand, roomsFor(waiting, rooms)).refusals)
     counts.set(category, { count: (counts.get(category)?.count ?? 0) + 1, because })
   const [most] = [...counts].toSorted(([, a], [, b]) => b.count - a.count)
-  if (most === undefined) return rooms.size === 0 ? 'there is no worker' : 'there is no worker but the one that it left'
+  if (most === undefined)
+    return rooms.size === 0
+      ? 'there is no worker'
+      : `there is no worker but ${rooms.size === 1 ? 'the one' : 'those'} that it left`
   const [category, { count, because }] = most
   return count === 1 ? because : `${count} workers refuse it for their ${category}, the last because ${because}`
 }

@@ -142,6 +142,15 @@ describe('placing', () => {
     ])
   })
 
+  it('goes elsewhere also when it has left one after another', () => {
+    const session = booked('a', 4, { entered_status_at: at(-1) })
+    const left = ['w1', 'w2'].map(id => withReservation(machine(id, 10), 'a', session.needs, at(-20)))
+    for (const workers of [left, left.toReversed()])
+      expect(placesOf(schedule(world({ sessions: [session], workers: [...workers, machine('w3', 10)] })))).toEqual([
+        ['a', 'w3'],
+      ])
+  })
+
   it('F-1, D-8: never puts more on a worker than it declares, whatever comes', () => {
     const size = fc.record({
       memory_gb: fc.integer({ min: 1, max: 800 }).map(hundredths => hundredths / 100),

@@ -70,15 +70,16 @@ export function schedule(input: SchedulingInput): SchedulingStep[] {
   const homeless: Waiting[] = []
   for (const session of due) {
     const definition = input.definitions.get(session.definition.id)
-    const holder = holders.get(session.id)
-    if (holder !== undefined && isHalfDone(session, holder)) {
+    const left = holders.get(session.id) ?? []
+    const holder = left.find(worker => isHalfDone(session, worker))
+    if (holder !== undefined) {
       const because = `${holder.name} holds room for it already`
       steps.push({ kind: 'assign', session, worker_id: holder.id, because })
     } else if (definition === undefined) {
       steps.push({ kind: 'wait', session, because: 'its definition is gone', forGood: true })
     } else {
       const demand = { ...demandOf(definition, session.id), needs: session.needs }
-      const waiting = { session, definition, demand, leftBehindOn: holder?.id ?? null }
+      const waiting = { session, definition, demand, leftBehindOn: new Set(left.map(({ id }) => id)) }
       const room = bestOf(demand, roomsFor(waiting, rooms))
       if (room === null) homeless.push(waiting)
       else {
@@ -101,9 +102,11 @@ const fullest = ({ worker, score }: Room): string =>
     : `${worker.name} has room, and all that have are empty`
 
 /** By session id: who has room on record for it. */
-function holdersOf(workers: readonly Worker[]): Map<string, Worker> {
-  const standing = workers.filter(({ status }) => status !== 'TERMINATED')
-  return new Map(standing.flatMap(worker => Object.keys(worker.reservations).map(id => [id, worker] as const)))
+function holdersOf(workers: readonly Worker[]): Map<string, Worker[]> {
+  const holders = new Map<string, Worker[]>()
+  for (const worker of workers.filter(({ status }) => status !== 'TERMINATED'))
+    for (const id of Object.keys(worker.reservations)) holders.set(id, [...(holders.get(id) ?? []), worker])
+  return holders
 }
 
 /**

@@ -8,8 +8,8 @@ export interface Waiting {
   readonly session: LabletSession
   readonly definition: LabletDefinition
   readonly demand: Demand
-  /** A worker that may still have its lab of an earlier try, and keeps the room for that; null when there is none. */
-  readonly leftBehindOn: string | null
+  /** Workers that may still have its lab of an earlier try, and keep the room for that. */
+  readonly leftBehindOn: ReadonlySet<string>
 }
 
 /** By worker id. */
@@ -17,7 +17,7 @@ export type Rooms = Map<string, Room>
 
 /** The rooms that may be given to it. */
 export function* roomsFor({ leftBehindOn }: Waiting, rooms: Rooms): Iterable<Room> {
-  for (const [id, room] of rooms) if (id !== leftBehindOn) yield room
+  for (const [id, room] of rooms) if (!leftBehindOn.has(id)) yield room
 }
 
 export function take(rooms: Rooms, room: Room, { session, demand }: Waiting): void {
