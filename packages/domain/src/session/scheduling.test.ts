@@ -325,6 +325,16 @@ describe('without room', () => {
       expect(ofKind(schedule({ ...input, sessions: [late, waiting] }), 'resume')).toHaveLength(1)
     })
 
+    it.each<[string, Partial<LabletSession>]>([
+      ['was cancelled', { desired_status: 'TERMINATED' }],
+      ['is being taken down', { status: 'STOPPING' }],
+    ])('waits for one that %s, however long it was booked for', (_, more) => {
+      const early = { ...leaving, ...slot(-60, 600), ...more }
+      expect(reasonsOf(schedule({ ...input, sessions: [early, waiting] }))).toEqual([
+        ['a', 'waits for 1 session on full to end'],
+      ])
+    })
+
     it('heeds a lead that the author asked for', () => {
       const definitions = new Map([['ld-1', aDefinition({ boot_lead_minutes: 15 })]])
       expect(ofKind(schedule({ ...input, definitions }), 'resume')).toHaveLength(1)

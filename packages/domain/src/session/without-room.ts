@@ -2,6 +2,7 @@ import { toMs } from '../instant.ts'
 import type { Worker } from '../worker/worker.ts'
 import { bootLeadMs } from './boot-lead.ts'
 import { blockedSinceOf, WORKER_LOST_MS, workerLost } from './decide-session.ts'
+import type { LabletSession } from './lablet-session.ts'
 import { isRead, refusalOf } from './placement.ts'
 import { expectedRoom, type Free, type Room } from './room.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling.ts'
@@ -28,7 +29,7 @@ export function withoutRoom(
   const stuck = expected(onTheirWay.filter(worker => isStuck(worker, input.nowMs)))
   const asleep = expected(workers.filter(isResumable))
   const later = new Map(rooms)
-  const ends = new Map(input.sessions.map(({ id, timeslot }) => [id, toMs(timeslot.end)]))
+  const ends = new Map(input.sessions.map(session => [session.id, leavesMs(session)]))
   const woken = new Map<string, string[]>()
   const wait = ({ session }: Waiting, because: string) => waits.push({ kind: 'wait', session, because, forGood: false })
   for (const each of homeless) {
@@ -53,6 +54,12 @@ export function withoutRoom(
     })
   return { waits, left }
 }
+
+/** When it makes room: at the end of its slot, or at once where it ends early. */
+const leavesMs = ({ status, desired_status, timeslot }: LabletSession): number =>
+  desired_status === 'TERMINATED' || status === 'STOPPING' || status === 'STOPPED'
+    ? Number.NEGATIVE_INFINITY
+    : toMs(timeslot.end)
 
 /** Starts and stops that take longer than this wait for something else, such as capacity that EC2 has not. */
 const POWER_MS_MAX = 30 * 60_000
