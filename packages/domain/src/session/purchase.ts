@@ -73,7 +73,7 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
   if (left.length === 0) return []
   const offers = offersOf(input.templates, input.workers)
   const { bins, unfit } = packed(left, offers)
-  const hosts = unfit.length === 0 ? [] : withNobody(input.workers)
+  const hosts = unfit.length === 0 ? [] : withNobody(input)
   const refusal = refusalToBuy(input)
   const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
   const limit = refusal ?? `no more than ${input.settings.max_workers_per_region} workers may be in ${input.region}`
@@ -100,13 +100,13 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
 }
 
 /** Those that serve, come or can be woken, with nobody on them: whoever would fit there waits for what comes free by itself. */
-const withNobody = (workers: readonly Worker[]): Room[] =>
-  workers.filter(isToServe).map(worker => expectedRoom(emptied(worker)))
+const withNobody = ({ workers, nowMs }: SchedulingInput): Room[] =>
+  workers.filter(worker => isToServe(worker, nowMs)).map(worker => expectedRoom(emptied(worker)))
 
-const isToServe = (worker: Worker): boolean =>
+const isToServe = (worker: Worker, nowMs: number): boolean =>
   !GOING.has(worker.status) &&
   worker.license.pending_operation !== 'deregister' &&
-  (worker.desired_status === 'RUNNING' || isResumable(worker))
+  (worker.desired_status === 'RUNNING' || isResumable(worker, nowMs))
 const GOING: ReadonlySet<Worker['status']> = new Set(['FAILED', 'TERMINATING', 'TERMINATED'])
 
 const refusalToBuy = ({ settings }: SchedulingInput): string | null =>

@@ -286,6 +286,15 @@ describe('without room', () => {
     expect(boughtBy(steps)).toEqual([['metal', 1, 'a']])
   })
 
+  it('wakes one that somebody stopped by hand until a time that has passed', () => {
+    const byHand = { ...asleep, pause: { ...asleep.pause, reason: null, by: null } }
+    const until = (minutes: number) =>
+      schedule(world({ sessions: [booked('a', 5)], workers: [{ ...byHand, desired_until: at(minutes) }] }))
+    expect(boughtBy(until(1))).toEqual([['metal', 1, 'a']])
+    expect(ofKind(until(0), 'resume')).toMatchObject([{ worker_id: 'asleep', session_ids: ['a'] }])
+    expect(boughtBy(until(0))).toEqual([])
+  })
+
   it('buys last, for what is left over', () => {
     const sessions = [...'abcd'].map(id => booked(id, 6))
     const steps = schedule(world({ sessions, workers: [full, asleep, coming] }))

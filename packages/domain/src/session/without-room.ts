@@ -27,7 +27,7 @@ export function withoutRoom(
   const onTheirWay = workers.filter(worker => isOnItsWay(worker, input.nowMs))
   const coming = expected(onTheirWay.filter(worker => !isStuck(worker, input.nowMs)))
   const stuck = expected(onTheirWay.filter(worker => isStuck(worker, input.nowMs)))
-  const asleep = expected(workers.filter(isResumable))
+  const asleep = expected(workers.filter(worker => isResumable(worker, input.nowMs)))
   const later = new Map(rooms)
   const ends = new Map(input.sessions.map(session => [session.id, leavesMs(session)]))
   const woken = new Map<string, string[]>()
@@ -113,9 +113,11 @@ function stageOf(worker: Worker): string {
   return isUnlicensed(worker) ? `whose licence is ${worker.license.status}` : 'whose node definitions are not known yet'
 }
 
-/** Stopped by a policy. A stop by hand holds until a person starts it. */
-export const isResumable = ({ status, desired_status, pause }: Worker): boolean =>
-  (status === 'STOPPED' || status === 'STOPPING') && desired_status === 'STOPPED' && pause.reason !== null
+/** Stopped by a policy, or by hand until a time that has passed. Any other stop by hand holds until a person starts it. */
+export const isResumable = ({ status, desired_status, desired_until, pause }: Worker, nowMs: number): boolean =>
+  (status === 'STOPPED' || status === 'STOPPING') &&
+  desired_status === 'STOPPED' &&
+  (pause.reason !== null || (desired_until !== null && toMs(desired_until) <= nowMs))
 
 /**
  * As they will be once they serve, the cheapest first: whoever was bought for is then found to fit where it was packed, and
