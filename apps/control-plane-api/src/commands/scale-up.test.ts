@@ -109,6 +109,13 @@ describe('another flight is refused', () => {
     expect((await buy('k2')).status).toBe(201)
   })
 
+  it.each(['DRAINING', 'STOPPING', 'TERMINATING'] as const)('not while what came before is %s', async status => {
+    const ids = idsOf(await buy('k1'))
+    await fleet.clock.advance(400_000)
+    for (const id of ids) await fleet.edit(id, () => ({ status }))
+    expect((await buy('k2')).status).toBe(201)
+  })
+
   it('at another place only by its own cooldown', async () => {
     await buy('k1')
     expect((await buy('k2', { aws_region: 'eu-west-1' })).status).toBe(201)

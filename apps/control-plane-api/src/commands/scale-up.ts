@@ -99,8 +99,9 @@ function presentIn(region: string, { workers, scaling, now }: Room): number {
   return workers.filter(each => each.status !== 'TERMINATED').length + toBeMade.length
 }
 
+/** Whatever drains, stops or goes has come before, and may take hours. What is UNKNOWN is a doubt. */
 const isUnderWay = (worker: Worker | undefined): boolean =>
-  worker !== undefined && !['RUNNING', 'FAILED', 'TERMINATED', 'STOPPED'].includes(worker.status)
+  worker !== undefined && ['PENDING', 'PROVISIONING', 'STARTING', 'UNKNOWN'].includes(worker.status)
 
 async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): Promise<never> {
   if (error instanceof ProblemError && error.code === 'scale_up_rejected') {
