@@ -55,6 +55,22 @@ it('what is over is forgotten after its retention, and what is not stays', async
   expect((await course.send('GET', `lablet-sessions/${now.id}`)).status).toBe(200)
 })
 
+it('labs that people removed by hand are forgotten after the same time', async () => {
+  const { id } = await course.serving()
+  const statuses = async () =>
+    (await course.send('GET', 'lab-records')).json.items.map((lab: { status: string }) => lab.status)
+  await course.clock.advance(1_000)
+  await course.scan(id, [{ lab_id: 'a' }, { lab_id: 'b' }])
+  await course.clock.advance(1_000)
+  await course.scan(id, [{ lab_id: 'b' }])
+  await course.clock.advance(29 * DAY_MS)
+  await course.tend(11 * MINUTE_MS)
+  expect(await statuses()).toEqual(['ORPHANED', 'BOOTED'])
+  await course.clock.advance(2 * DAY_MS)
+  await course.tend(11 * MINUTE_MS)
+  expect(await statuses()).toEqual(['BOOTED'])
+})
+
 it('labs of a machine that is gone are ORPHANED also after a crash', async () => {
   const { id } = await course.serving()
   await course.scan(id, [{ lab_id: 'a' }, { lab_id: 'b' }])

@@ -95,7 +95,7 @@ async function forgetWishes(api: Api): Promise<void> {
   }
 }
 
-/** Sessions that have been over for so long, and labs that have been deleted for so long, are forgotten. */
+/** Sessions that have been over for so long, and labs that have been gone for so long, are forgotten. */
 export async function forgetFinished(api: Api, days: number): Promise<void> {
   const before = toInstant(api.clock.now() - days * 86_400_000)
   for (const session of await madeBefore(api.sessions, before, { where: { is_over: 'yes' } })) {
@@ -103,6 +103,6 @@ export async function forgetFinished(api: Api, days: number): Promise<void> {
     await settleSession(api, session.id)
     await api.sessions.remove(session)
   }
-  for (const lab of await madeBefore(api.labs, before, { where: { status: 'DELETED' } }))
+  for (const lab of await madeBefore(api.labs, before, { where: { is_gone: 'yes' } }))
     if (lab.updated_at < before) await api.labs.remove(lab)
 }
