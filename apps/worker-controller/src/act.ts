@@ -1,7 +1,7 @@
 import { unlessMissing } from '@lcm/client/api-error'
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import { CloudError } from '@lcm/cloud/errors'
+import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import { NotLeadingError } from '@lcm/cloud/fenced'
 import type { Machines } from '@lcm/cloud/gathered'
 import { assert } from '@lcm/domain/assert'
@@ -105,6 +105,9 @@ async function userDataOf(
   return found === null ? null : found.user_data
 }
 
+/** Refusals that may last for hours. */
+const HOLDS_A_START: readonly CloudErrorClass[] = ['capacity', 'quota', 'auth']
+
 async function change(
   parts: ActParts,
   worker: Worker,
@@ -116,9 +119,9 @@ async function change(
     return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.policy, parts.clock.now()))
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
-    if (action.kind === 'start' && error.errorClass === 'capacity') {
+    if (action.kind === 'start' && HOLDS_A_START.includes(error.errorClass)) {
       const at = { policy: parts.policy, nowMs: parts.clock.now() }
-      return act(parts, worker, judgeStart(worker, error.code, at), look)
+      return act(parts, worker, judgeStart(worker, error, at), look)
     }
     const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
     return expected ? requeue(error.message, parts.policy.lookAgainMsMax) : retry(error.message, error)

@@ -398,7 +398,7 @@ describe('a worker', () => {
     ],
     ['that starts for long', aWorker({ status: 'STARTING', entered_status_at: since }), 60, null],
     ['that EC2 has no room to start since a moment', unstarted, 9, null],
-    ['that EC2 has no room to start', unstarted, 10, 'EC2 has had no room to start metal-1 for 10 min'],
+    ['that EC2 has no room to start', unstarted, 10, 'EC2 has not let metal-1 start for 10 min'],
     ['that serves', worker, 600, null],
     ['whose CML went silent a moment ago', silent(9), 0, null],
     ['whose CML went silent', silent(10), 0, 'metal-1 runs, but its CML has not been ready for 10 min'],

@@ -91,7 +91,7 @@ export function workerLost(worker: Worker | null, nowMs: number): string | null 
     case 'TERMINATING':
       return `${worker.name} is ${worker.status}, and its CML has not been ready for ${minutes} min`
     case 'STARTING':
-      return `EC2 has had no room to start ${worker.name} for ${minutes} min`
+      return `EC2 has not let ${worker.name} start for ${minutes} min`
     default:
       return `${worker.name} has been ${worker.status} for ${minutes} min`
   }

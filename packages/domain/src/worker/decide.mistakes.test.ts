@@ -2,6 +2,7 @@ import { aWorker } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { costCauseOf } from './cost.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { judgeStart } from './launch.ts'
@@ -16,6 +17,7 @@ const machine = (state: string): Ec2Sight => aMachineSight({ state })
 const decide = (worker: Worker, ec2: Ec2Sight, minutes = 1, more: Partial<Observation> = {}): Decision =>
   decideWorker(worker, anObservation({ ec2, ...more }), WORKER_POLICY, later(minutes))
 const changesOf = ({ action }: Decision) => (action.kind === 'write' ? action.changes : {})
+const NO_ROOM = { errorClass: 'capacity', code: 'InsufficientInstanceCapacity', message: '' }
 const named = (type: string, since = ENTERED, reason = 'X') => ({ type, status: true, reason, message: '', since })
 
 describe('what a worker is made from is waited for, each time anew', () => {
@@ -60,14 +62,14 @@ describe('a state that EC2 never documented', () => {
 
 describe('a start that finds no room', () => {
   const starting = onMachine({ status: 'STARTING' })
-  const refused = judgeStart(starting, 'InsufficientInstanceCapacity', { policy: WORKER_POLICY, nowMs: later(1) })
+  const refused = judgeStart(starting, NO_ROOM, { policy: WORKER_POLICY, nowMs: later(1) })
 
   it('is said once, in words, and tried again slowly', () => {
     expect(changesOf(refused).conditions).toMatchObject([{ type: 'LaunchBlocked', reason: 'NoCapacity', status: true }])
     expect(refused.because).toMatch(/no room .*m5zn\.metal in us-east-1a/)
     expect(refused.action).toMatchObject({ afterMs: WORKER_POLICY.capacityPauseMs })
     const told = { ...starting, ...changesOf(refused) } as Worker
-    const again = judgeStart(told, 'InsufficientInstanceCapacity', { policy: WORKER_POLICY, nowMs: later(4) })
+    const again = judgeStart(told, NO_ROOM, { policy: WORKER_POLICY, nowMs: later(4) })
     expect(again.action).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.capacityPauseMs })
     expect(decide(told, machine('stopped')).action.kind).toBe('start')
   })
@@ -81,5 +83,23 @@ describe('a start that finds no room', () => {
     const told = { ...starting, ...changesOf(refused), desired_status: 'STOPPED' } as Worker
     const { conditions = [] } = changesOf(decide(told, machine('stopped')))
     expect(conditions.map(({ type }) => type)).not.toContain('LaunchBlocked')
+  })
+})
+
+describe('a start that AWS refuses to this account', () => {
+  it.each([
+    ['quota', 'VcpuLimitExceeded', WORKER_POLICY.quotaPauseMs],
+    ['auth', 'UnauthorizedOperation', WORKER_POLICY.authPauseMs],
+  ] as const)('because of %s is said as one that finds no room, and costs as little', (errorClass, code, afterMs) => {
+    const starting = onMachine({ status: 'STARTING' })
+    const refusal = { errorClass, code, message: `StartInstances: ${code}: not now` }
+    const refused = judgeStart(starting, refusal, { policy: WORKER_POLICY, nowMs: later(1) })
+    expect(refused).toMatchObject({
+      because: `AWS refuses the start to this account: StartInstances: ${code}: not now`,
+      action: { afterMs },
+    })
+    const told = { ...starting, ...changesOf(refused) } as Worker
+    expect(told.conditions).toMatchObject([{ type: 'LaunchBlocked', status: true, reason: code }])
+    expect(costCauseOf(told)).toBe('stopped')
   })
 })

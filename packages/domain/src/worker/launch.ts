@@ -155,12 +155,19 @@ function waitForRoom(
 const askedAgain = ({ capacityPauseMs }: WorkerPolicy): string =>
   `asked again every ${Math.round(capacityPauseMs / 60_000)} min`
 
-/** A stopped machine starts where its disk is or nowhere; for metal that may take hours, and it is nobody's fault. */
+/**
+ * A stopped machine starts where its disk is or nowhere; for metal that may take hours, and it is nobody's fault. What AWS
+ * refuses to the account may take as long, and whoever waits for the worker must know.
+ */
 export function judgeStart(
   worker: Worker,
-  code: string,
+  { errorClass, code, message: said }: Omit<Refusal, 'kind'>,
   { policy, nowMs }: { policy: WorkerPolicy; nowMs: number },
 ): Decision {
+  if (errorClass !== 'capacity') {
+    const refused = { type: CONDITION.blocked, reason: code, message: refusedAccount('start', said) }
+    return hold(worker, refused, accountPauseMs(errorClass, policy), nowMs)
+  }
   const where = worker.availability_zone ?? worker.aws_region
   const what = `${worker.instance_type ?? 'it'} in ${where}, where its disk is (${code})`
   const message = `no room to start ${what}; ${askedAgain(policy)}`
@@ -218,14 +225,21 @@ function tagsOf(worker: Worker, region: RegionConfig, fleet: string): Record<str
 }
 
 /** What the cloud made of a launch. Classes as in the cloud package's taxonomy. */
-export type LaunchOutcome =
-  | { readonly kind: 'launched'; readonly instance: Instance }
-  | { readonly kind: 'refused'; readonly errorClass: string; readonly code: string; readonly message: string }
+export type LaunchOutcome = { readonly kind: 'launched'; readonly instance: Instance } | Refusal
+
+interface Refusal {
+  readonly kind: 'refused'
+  readonly errorClass: string
+  readonly code: string
+  readonly message: string
+}
 
 /** A refusal may end in a thousand characters for whoever has the right to decode them. */
 const REFUSAL_CHARS_MAX = 300
-const refusedAccount = (said: string): string =>
-  `AWS refuses the launch to this account: ${said.slice(0, REFUSAL_CHARS_MAX)}`
+const refusedAccount = (act: 'launch' | 'start', said: string): string =>
+  `AWS refuses the ${act} to this account: ${said.slice(0, REFUSAL_CHARS_MAX)}`
+const accountPauseMs = (errorClass: string, { quotaPauseMs, authPauseMs }: WorkerPolicy): number =>
+  errorClass === 'quota' ? quotaPauseMs : authPauseMs
 
 /** What to write after a launch was tried. The attempt stays open while it may have had an effect. */
 export function judgeLaunch(
@@ -256,8 +270,8 @@ export function judgeLaunch(
     case 'auth':
       return hold(
         worker,
-        { type: CONDITION.blocked, reason: outcome.code, message: refusedAccount(because) },
-        outcome.errorClass === 'quota' ? at.policy.quotaPauseMs : at.policy.authPauseMs,
+        { type: CONDITION.blocked, reason: outcome.code, message: refusedAccount('launch', because) },
+        accountPauseMs(outcome.errorClass, at.policy),
         at.nowMs,
       )
     case 'invalid':

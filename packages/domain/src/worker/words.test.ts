@@ -59,7 +59,7 @@ describe('a launch without room', () => {
     expect(because).toBe('no room for m5zn.metal in subnet-a (InsufficientInstanceCapacity)')
     expect(action).toMatchObject({ changes: { launch: { error: AWS_TEXT } } })
     const starting = onMachine({ status: 'STARTING' })
-    expect(judgeStart(starting, 'InsufficientInstanceCapacity', { policy: WORKER_POLICY, nowMs: NOW }).because).toBe(
+    expect(judgeStart(starting, outcome, { policy: WORKER_POLICY, nowMs: NOW }).because).toBe(
       'no room to start m5zn.metal in us-east-1a, where its disk is (InsufficientInstanceCapacity); asked again every 3 min',
     )
   })
