@@ -80,7 +80,8 @@ describe('an idle worker', () => {
     const { json } = await check(id)
     expect(json).toMatchObject({ verdict: 'drain', worker: { desired_status: 'RUNNING' } })
     const { drain } = json.worker
-    expect([drain.by, drain.then, drain.reason]).toEqual(['idle', 'STOPPED', json.because])
+    expect(drain).toMatchObject({ by: 'idle', policy: 'idle', reason: json.because })
+    expect(drain.then).toBe('STOPPED')
     expect(Date.parse(drain.deadline) - Date.parse(drain.requested_at)).toBe(90_000)
     expect(await verdictOf(id)).toBe('skipped_not_eligible')
   })

@@ -196,7 +196,7 @@ function stoppedByPolicy(
   if (verdict.kind === 'drain') {
     const deadline = toInstant(toMs(now) + drainSeconds * 1000)
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
-    return { ...worker, drain: { requested_at: now, by: IDLE, reason, then: 'STOPPED', deadline } }
+    return { ...worker, drain: { requested_at: now, by: IDLE, reason, then: 'STOPPED', deadline, policy: IDLE } }
   }
   const stopped = { desired_status: 'STOPPED', desired_by: IDLE, desired_reason: reason, desired_until: null } as const
   return paused({ ...worker, ...stopped }, IDLE, now)

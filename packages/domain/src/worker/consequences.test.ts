@@ -42,13 +42,18 @@ describe('a drain that is over', () => {
   })
 
   it('is a pause when idleness was the reason', () => {
-    const idle = aWorker({ status: 'DRAINING', drain: drain({ by: 'idle' }) })
+    const idle = aWorker({ status: 'DRAINING', drain: drain({ by: 'idle', policy: 'idle' }) })
     expect(report(idle, 'STOPPING')?.worker.pause).toMatchObject({
       reason: 'idle',
       by: 'idle',
       last_paused_at: NOW,
       counts: { auto: 1 },
     })
+  })
+
+  it('is no pause when somebody asked who is called as that policy: no policy may wake the worker again', () => {
+    const called = aWorker({ status: 'DRAINING', drain: drain({ by: 'idle' }) })
+    expect(report(called, 'STOPPING')?.worker).toMatchObject({ desired_by: 'idle', pause: { reason: null } })
   })
 
   it('is refused while sessions live and there is time', () => {

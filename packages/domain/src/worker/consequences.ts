@@ -26,9 +26,9 @@ export function consequenceOf(
   if (before.status === 'DRAINING' && isLeaving(after) && before.drain !== null && isWantedRunning) {
     if (drainIsOver(before, before.drain, toMs(now)) === null)
       return lostItsMachine(before, after) ? { worker: after, outcome: null } : null
-    const { by, reason, then } = before.drain
+    const { by, reason, then, policy } = before.drain
     const worker = { ...wanted(after, then, { by, reason }), drain: null }
-    return { worker: by === POLICY.idle ? paused(worker, POLICY.idle, now) : worker, outcome: 'drained' }
+    return { worker: policy === undefined ? worker : paused(worker, policy, now), outcome: 'drained' }
   }
   if (isWantedRunning && wasUp(before) && after.status === 'STOPPED' && settings.external_stop === 'accept') {
     const reason = 'its machine was stopped by somebody else'

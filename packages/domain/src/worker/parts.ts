@@ -20,6 +20,8 @@ export const Drain = z.object({
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   then: z.enum(['STOPPED', 'TERMINATED']),
   deadline: Instant,
+  /** Absent where a person asked, who may be called as a policy is. */
+  policy: z.literal('idle').exactOptional(),
 })
 export type Drain = z.infer<typeof Drain>
 
