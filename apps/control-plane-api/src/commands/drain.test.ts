@@ -70,6 +70,25 @@ describe('drain', () => {
     expect(terminated.json.drain.then).toBe('TERMINATED')
   })
 
+  it('for another time changes that, however often it is asked for', async () => {
+    const { id } = await fleet.running()
+    await fleet.act(id, 'drain')
+    await fleet.clock.advance(60_000)
+    const { version, drain } = (await fleet.act(id, 'drain', { timeout_seconds: 8 * 3600 })).json
+    expect(Date.parse(drain.deadline) - Date.parse(drain.requested_at)).toBe(8 * 3_600_000)
+    await fleet.clock.advance(60_000)
+    expect((await fleet.act(id, 'drain', { timeout_seconds: 8 * 3600 })).json).toMatchObject({ version, drain })
+  })
+
+  it('of a policy is taken over by a person who asks for the same', async () => {
+    const { id } = await fleet.running()
+    const { drain } = (await fleet.act(id, 'drain')).json
+    await fleet.edit(id, () => ({ drain: { ...drain, by: 'idle', policy: 'idle' } }))
+    const taken = (await fleet.act(id, 'drain')).json.drain
+    expect(taken).toMatchObject({ by: 'admin' })
+    expect(taken).not.toHaveProperty('policy')
+  })
+
   it('ends a protected worker never, but may stop it', async () => {
     const { id } = await fleet.running({ protected: true })
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.

@@ -1,6 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { toInstant, toMs } from '@lcm/domain/instant'
+import type { Drain } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../api.ts'
 import { findTemplate } from '../queries/templates.ts'
@@ -18,7 +19,7 @@ export async function drainWorker(api: Api, request: WorkerRequest<BodyOf<'drain
   return changeWorker(api, request, (worker, now) => {
     refuseTerminating(worker)
     if (body.then === 'TERMINATED') refuseProtected(worker)
-    if (worker.drain !== null && worker.drain.then === body.then) return null
+    if (worker.drain !== null && isAskedAgain(worker.drain, body)) return null
     if (worker.status !== 'RUNNING' && worker.status !== 'DRAINING')
       throw new ProblemError(
         'worker_not_running',
@@ -35,6 +36,12 @@ export async function drainWorker(api: Api, request: WorkerRequest<BodyOf<'drain
     })
     return { worker: changed, entries: [entry] }
   })
+}
+
+/** What a policy asked for is not what a person asks for, nor is another time the same. */
+function isAskedAgain(drain: Drain, { then, timeout_seconds }: BodyOf<'drainWorker'>): boolean {
+  const seconds = (toMs(drain.deadline) - toMs(drain.requested_at)) / 1000
+  return drain.policy === undefined && drain.then === then && (timeout_seconds ?? seconds) === seconds
 }
 
 async function drainSeconds(api: Api, id: string): Promise<number> {
