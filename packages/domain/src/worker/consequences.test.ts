@@ -41,6 +41,12 @@ describe('a drain that is over', () => {
     })
   })
 
+  it('never ends a worker that somebody has protected since', () => {
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    const kept = aWorker({ status: 'DRAINING', protected: true, drain: drain({ then: 'TERMINATED' }) })
+    expect(report(kept, 'STOPPING')?.worker).toMatchObject({ desired_status: 'STOPPED', drain: null })
+  })
+
   it('is a pause when idleness was the reason', () => {
     const idle = aWorker({ status: 'DRAINING', drain: drain({ by: 'idle', policy: 'idle' }) })
     expect(report(idle, 'STOPPING')?.worker.pause).toMatchObject({

@@ -1,7 +1,7 @@
 import type { ScalingOutcome } from '../decision.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { type Instant, toMs } from '../instant.ts'
-import { drainIsOver } from './drain.ts'
+import { drainIsOver, endOf } from './drain.ts'
 import type { DesiredStatus, Worker } from './worker.ts'
 
 /** Who stands behind a wish that no person has uttered. */
@@ -26,8 +26,8 @@ export function consequenceOf(
   if (before.status === 'DRAINING' && isLeaving(after) && before.drain !== null && isWantedRunning) {
     if (drainIsOver(before, before.drain, toMs(now)) === null)
       return lostItsMachine(before, after) ? { worker: after, outcome: null } : null
-    const { by, reason, then, policy } = before.drain
-    const worker = { ...wanted(after, then, { by, reason }), drain: null }
+    const { by, reason, policy } = before.drain
+    const worker = { ...wanted(after, endOf(before, before.drain), { by, reason }), drain: null }
     return { worker: policy === undefined ? worker : paused(worker, policy, now), outcome: 'drained' }
   }
   if (isWantedRunning && wasUp(before) && after.status === 'STOPPED' && settings.external_stop === 'accept') {

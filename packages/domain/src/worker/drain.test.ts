@@ -66,6 +66,12 @@ describe('a drain', () => {
     expect(decision.because).toBe('no session lives on it any more, as ann asked')
   })
 
+  it('stops one that was protected since it was asked to terminate it', () => {
+    const decision = decide(worker({ drain: drainTo('TERMINATED', 600_000), protected: true }))
+    expect(decision.action).toMatchObject({ changes: { status: 'STOPPING' } })
+    expect(decision.because).toBe('no session lives on it any more, and it is protected, so it is only stopped')
+  })
+
   it('does not wait for ever', () => {
     const decision = decide(worker({ drain: drainTo('STOPPED', 0), reservations: { s1: SESSION } }))
     expect(decision.action).toMatchObject({ changes: { status: 'STOPPING' } })

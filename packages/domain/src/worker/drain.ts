@@ -17,9 +17,14 @@ export function decideDraining(seen: Seen, drain: Drain): Decision {
     const because = `${livingOn(worker)} ${minutes(leftMs)} min left`
     return wait(Math.min(policy.lookAgainMsMax, Math.max(leftMs, policy.lookAgainMs)), because, guards)
   }
-  const status = drain.then === 'TERMINATED' ? 'TERMINATING' : 'STOPPING'
-  return { ...announce({ status }, `${over}, as ${drain.by} asked`), guards }
+  const status = endOf(worker, drain) === 'TERMINATED' ? 'TERMINATING' : 'STOPPING'
+  const isSpared = endOf(worker, drain) !== drain.then
+  const why = isSpared ? 'and it is protected, so it is only stopped' : `as ${drain.by} asked`
+  return { ...announce({ status }, `${over}, ${why}`), guards }
 }
+
+/** What a drain ends with. Whoever protects a worker after that was asked for is heard. */
+export const endOf = (worker: Worker, { then }: Drain): Drain['then'] => (worker.protected ? 'STOPPED' : then)
 
 const minutes = (ms: number): number => Math.ceil(ms / 60_000)
 const sessionsOn = (worker: Worker): number => Object.keys(worker.reservations).length
