@@ -51,6 +51,13 @@ describe('a worker whose machine is lost', () => {
     expect((await all()).length).toBe(2)
   })
 
+  it('is not replaced when somebody was emptying it', async () => {
+    const id = await lose()
+    await fleet.act(id, 'drain')
+    await report(id, { status: 'TERMINATED' })
+    expect((await all()).length).toBe(1)
+  })
+
   it('is not replaced when somebody wanted it gone', async () => {
     const id = await lose()
     await fleet.act(id, 'terminate')

@@ -39,9 +39,12 @@ export async function replaceLost(api: Api, request: WorkerRequest<BodyOf<'repor
   ])
 }
 
-/** Wanted, had a machine, and nobody asked for its end. */
+/** Wanted, had a machine, and nobody asked for its end: a drain does, though it is wanted running until it is empty. */
 const isLost = (worker: Worker): boolean =>
-  worker.desired_status === 'RUNNING' && worker.ec2_instance_id !== null && worker.status !== 'TERMINATED'
+  worker.desired_status === 'RUNNING' &&
+  worker.drain === null &&
+  worker.ec2_instance_id !== null &&
+  worker.status !== 'TERMINATED'
 
 function replacementId(lost: Worker): string {
   const digest = createHash('sha256').update(`replaces ${lost.id}`).digest()
