@@ -10,6 +10,7 @@ import { factsOf } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { type Worker, withChanges } from '@lcm/domain/worker/worker'
+import type { Clock } from '@lcm/runtime/clock'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -66,14 +67,19 @@ const CONFIG = {
   policy: WORKER_POLICY,
 }
 
-function observerOn(port: Compute, model: Parameters<typeof simCmlSystem>[0], client = templatesOnly): Observer {
+function observerOn(
+  port: Compute,
+  model: Parameters<typeof simCmlSystem>[0],
+  client = templatesOnly,
+  itsClock: Clock = clock,
+): Observer {
   const machines = gathered(port)
   return observer({
     machines,
-    snapshots: regionSnapshots({ machines, clock, config: CONFIG }),
+    snapshots: regionSnapshots({ machines, clock: itsClock, config: CONFIG }),
     cml: simCmlSystem(model),
     client,
-    clock,
+    clock: itsClock,
     logins: cmlLogins(client, null),
     surveys: { latest: () => null, saw: () => undefined, forget: () => undefined },
     config: CONFIG,
@@ -201,6 +207,22 @@ describe('looking at CML', () => {
     expect((await observing.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 1 })
     await clock.advance(10_000)
     expect((await observing.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 2 })
+  })
+
+  it('goes on when the clock is set back, and so do visits', async () => {
+    let behindMs = 0
+    const model = openSimModel({ seed: 3, clock })
+    compute = simCompute(model)
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    const set = observerOn(compute, model, templatesOnly, { ...clock, now: () => clock.now() - behindMs })
+    const starting = running(machine, { status: 'STARTING', service_status: 'STARTING', cml: aWorker().cml })
+    await set.observe(starting, POLICY, never)
+    set.surveyAsked('w-1')
+    behindMs = 3_600_000
+    await clock.advance(5 * 60_000)
+    expect((await set.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 2 })
+    expect((await set.observe(running(machine), POLICY, never)).isSurveyDue).toBe(true)
   })
 
   it('does not happen while a worker is at rest', async () => {

@@ -71,7 +71,7 @@ export function observer(given: ObserveParts): Observer {
         ...(await seeInside(parts, worker, { policy, url }, signal)),
         isReturnHeard: returned.has(worker.id),
         launch: needsLaunch(worker) ? await launchInputs(parts, worker, signal) : null,
-        isSurveyDue: times.isDue(worker, clock.now()),
+        isSurveyDue: times.isDue(worker, clock.monotonic()),
         metricsSilentSince: measures.silentSince(worker, clock.now()),
       }
     },
@@ -87,7 +87,7 @@ export function observer(given: ObserveParts): Observer {
     launchRefused({ aws_region, launch }) {
       if (launch !== null) scarce.refused(aws_region, launch, clock.now())
     },
-    surveyAsked: workerId => times.asked(workerId, clock.now()),
+    surveyAsked: workerId => times.asked(workerId, clock.monotonic()),
     returnHeard(workerId, isReturned) {
       if (isReturned) returned.add(workerId)
       else returned.delete(workerId)
@@ -182,10 +182,11 @@ async function seeCml(
     return null
   }
   if (url === null) return null
-  const recent = memory.recentCml(worker.id, url, clock.now())
+  // Not by the wall clock: one that is set back would make the last look a recent one for as long.
+  const recent = memory.recentCml(worker.id, url, clock.monotonic())
   if (recent) return recent
   const look = await cml.probe({ url, certificate_sha256: worker.cml.certificate_sha256 }, signal)
-  return memory.sawCml(worker.id, url, look, clock.now())
+  return memory.sawCml(worker.id, url, look, clock.monotonic())
 }
 
 type Inside = Pick<Observation, 'license' | 'nodeDefinitions'>
