@@ -233,6 +233,7 @@ describe('looking at CML', () => {
 
   it.each<[string, Partial<Worker>]>([
     ['its certificate is to be pinned anew', { cml: aWorker().cml }],
+    ['its certificate is to be pinned anew while it is drained', { cml: aWorker().cml, status: 'DRAINING' }],
     ['somebody wants a fresh look', { refresh_requested_at: aWorker().created_at, cml: aWorker().cml }],
   ])('happens again when %s', async (_, more) => {
     const machine = await launchMachine()

@@ -114,9 +114,11 @@ interface Parts extends ObserveParts {
 const awaitsCml = (worker: Worker, memory: Sightings): boolean =>
   worker.status === 'STARTING' ||
   ((worker.status === 'RUNNING' || worker.status === 'DRAINING') &&
-    (worker.service_status !== 'AVAILABLE' || worker.refresh_requested_at !== null || memory.isSilent(worker.id))) ||
-  (worker.cml.certificate_sha256 === null &&
-    (worker.status === 'RUNNING' || (worker.status === 'TERMINATING' && holdsLicense(worker))))
+    (worker.service_status !== 'AVAILABLE' ||
+      worker.refresh_requested_at !== null ||
+      worker.cml.certificate_sha256 === null ||
+      memory.isSilent(worker.id))) ||
+  (worker.status === 'TERMINATING' && worker.cml.certificate_sha256 === null && holdsLicense(worker))
 
 /** A failed worker without a machine is tried again when its template has changed. */
 const needsLaunch = (worker: Worker): boolean =>

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { aStory } from '../a-story.ts'
+import { MINUTE_MS } from '../passing.ts'
+
+it('a server that was set up anew while it is drained serves those who are on it once it is pinned again', async () => {
+  const { world, ask, hand, done } = await aStory(305)
+  const { id, cml } = await ask.createAndRun('metal-1')
+  await ask.sessions(id, ['ls-1'])
+  await ask.drain(id)
+  await world.until(id, 'DRAINING')
+  hand.onCml(await hand.machineOf(id), 'POST replace-certificate')
+  await ask.repin(id)
+  await world.runFor(2 * MINUTE_MS)
+  const pinned = (await world.worker(id)).cml.certificate_sha256
+  expect(pinned).not.toBeNull()
+  expect(pinned).not.toBe(cml.certificate_sha256)
+  expect(await world.worker(id)).toMatchObject({ status: 'DRAINING', service_status: 'AVAILABLE' })
+  await done()
+})
