@@ -43,6 +43,8 @@ export function hands({ cloud, worker, noteUse }: World) {
         instance_id: machine,
         disable_api_termination: isProtected,
       }),
+    keepRunning: (machine: string, isKept: boolean) =>
+      cloud.ec2.modifyInstanceAttribute(REGION, { ...attributes, instance_id: machine, disable_api_stop: isKept }),
     /** A machine that LCM did not launch. */
     plant(tags: Readonly<Record<string, string>>): string {
       plant(cloud, 1, tags)

@@ -2,6 +2,7 @@ import { aWorker } from '@lcm/testkit/builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { withBoot } from './boot.ts'
 import { type CostInterval, closeCost, costCauseOf, costOf, intervalOf } from './cost.ts'
 import { CONDITION, WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
 
@@ -38,6 +39,12 @@ describe('what time is spent on', () => {
   ])('%s with a machine that EC2 shows stopped: nothing that costs', (status, type) => {
     const conditions = [{ type, status: true, reason: '', message: '', since: at(0) }]
     expect(costCauseOf(aWorker({ status, ...machine, conditions }))).toBe('stopped')
+  })
+
+  it('STOPPING counts for as long as EC2 has not begun to stop it', () => {
+    const conditions = (reached: number) => withBoot([], reached, START)
+    expect(costCauseOf(aWorker({ status: 'STOPPING', ...machine, conditions: conditions(6) }))).toBe('drain')
+    expect(costCauseOf(aWorker({ status: 'STOPPING', ...machine, conditions: conditions(0) }))).toBeNull()
   })
 
   it('is a session while one lives on it', () => {

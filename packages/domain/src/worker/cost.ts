@@ -1,9 +1,10 @@
 import { type Instant, toMs } from '../instant.ts'
-import { holds } from './boot.ts'
+import { type BootCondition, holds } from './boot.ts'
 import type { CostCause } from './parts.ts'
 import { CONDITION, type Worker } from './worker.ts'
 
 const HOUR_MS = 3_600_000
+const INSTANCE_RUNNING: BootCondition = 'InstanceRunning'
 
 /** What a stretch of a worker's life was for and what it cost. */
 export interface CostInterval {
@@ -30,6 +31,9 @@ export function costCauseOf(worker: Worker): CostCause | null {
     case 'UNKNOWN':
       if (worker.ec2_instance_id === null) return null
       return holds(worker.conditions, CONDITION.stoppedAfterFailure) ? 'stopped' : 'failed'
+    case 'STOPPING':
+      // A stop may be refused, or wait until a licence was given back.
+      return holds(worker.conditions, INSTANCE_RUNNING) ? 'drain' : null
     case 'STOPPED':
       return 'stopped'
     default:

@@ -162,6 +162,14 @@ describe('the way down', () => {
     expect(doneBy(decide(worker, sight))).toBe(done)
   })
 
+  it('STOPPING, EC2 stopping at last: says once that its machine runs no longer, for that is billed', () => {
+    const ran = { ...stopping, conditions: withBoot([], 6, toMs(ENTERED)) }
+    const { action } = decide(ran, ec2('stopping'))
+    const changes = action.kind === 'write' ? action.changes : {}
+    expect(changes.conditions).toContainEqual(expect.objectContaining({ type: 'InstanceRunning', status: false }))
+    expect(doneBy(decide({ ...ran, ...changes } as Worker, ec2('stopping')))).toBe('wait')
+  })
+
   it.each<[string, Ec2Sight, string]>([
     ['EC2 running, a session lives', ec2('running'), 'wait'],
     ['EC2 stopping: others do that', ec2('stopping'), 'write'],

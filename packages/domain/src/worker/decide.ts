@@ -131,6 +131,8 @@ function decideStopping(seen: Seen): Decision {
     case 'running':
       return decideRelease(seen) ?? perform({ kind: 'stop', force: overdue }, 'EC2 says running')
     case 'stopping':
+      if (bootDiffers(worker.conditions, 0))
+        return announce({ conditions: withBoot(worker.conditions, 0, nowMs) }, 'EC2 says stopping')
       if (overdue) return perform({ kind: 'stop', force: true }, 'it has been stopping for too long')
       return wait(lookAgain(worker, policy, nowMs), 'EC2 says stopping')
     default:
