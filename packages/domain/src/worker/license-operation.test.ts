@@ -106,6 +106,14 @@ describe('registering', () => {
     expect(late.action).toMatchObject({ changes: { license: { status: 'FAILED', unsettled: 'register' } } })
   })
 
+  it('has its time anew when the worker was stopped in between and runs again', () => {
+    const again = { ...begun, entered_status_at: toInstant(ENTERED + 86_400_000) }
+    expect(decide(again, says('NOT_REGISTERED'), 86_410_000).action.kind).toBe('register_license')
+    expect(decide(again, says('NOT_REGISTERED'), 86_400_000 + WORKER_POLICY.licenseMsMax).action).toMatchObject({
+      changes: { license: { status: 'FAILED' } },
+    })
+  })
+
   it('fails with the words of CML', () => {
     const refused = says('FAILED', 'EVAL', { failure: 'the token is not valid' })
     expect(decide(taken, refused).action).toMatchObject({

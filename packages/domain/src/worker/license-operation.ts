@@ -86,7 +86,9 @@ function decideRegister(seen: Seen, sight: SeenLicense): Decision {
     ? `CML says ${stateOf(sight)}`
     : `CML has ${sight.product}, and ${license.product} is wanted`
   if (isInTheWay(license, sight)) return giveBack(worker, sight, because)
-  const isLate = toMs(license.operation_started_at) + policy.licenseMsMax <= nowMs
+  // Whoever was stopped meanwhile could not go on with it.
+  const sinceMs = Math.max(toMs(license.operation_started_at), toMs(worker.entered_status_at))
+  const isLate = sinceMs + policy.licenseMsMax <= nowMs
   if (!isLate)
     return isStillToBeAsked(license, sight) ? perform({ kind: 'register_license' }, because) : wait(POLL_MS, because)
   if (holdsNothing(sight))
