@@ -29,8 +29,9 @@ export function overbought(
 }
 
 const placeOf = ({ template_name, aws_region }: Worker): string => `${template_name}/${aws_region}`
-/** On its way ever since it was bought: whoever failed or was stopped in between is rightly replaced. */
-const isNew = ({ state_history }: Worker): boolean => state_history.every(({ to }) => ON_THE_WAY.includes(to))
+/** On its way ever since it was bought: whoever failed or was stopped in between, also before its launch, is rightly replaced. */
+const isNew = ({ desired_status, state_history }: Worker): boolean =>
+  desired_status === 'RUNNING' && state_history.every(({ to }) => ON_THE_WAY.includes(to))
 
 /**
  * What first fit may need at the worst, told from sizes alone. Of any two of its machines the second holds what did not fit into

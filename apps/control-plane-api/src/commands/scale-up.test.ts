@@ -98,6 +98,16 @@ describe('another flight is refused', () => {
     expect((await buy('k2')).status).toBe(201)
   })
 
+  it('not because one of the last flight is on its way down, or is not wanted any more', async () => {
+    const [first = '', second = ''] = idsOf(await buy('k1'))
+    await fleet.moveTo(first, 'PROVISIONING', 'STARTING', 'RUNNING')
+    await fleet.act(first, 'drain')
+    await fleet.moveTo(first, 'DRAINING')
+    await fleet.act(second, 'stop')
+    await fleet.clock.advance(400_000)
+    expect((await buy('k2')).status).toBe(201)
+  })
+
   it('while the one before is under way', async () => {
     const [first = '', second = ''] = idsOf(await buy('k1'))
     await fleet.clock.advance(400_000)

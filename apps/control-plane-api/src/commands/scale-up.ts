@@ -99,9 +99,12 @@ function presentIn(region: string, { workers, scaling, now }: Room): number {
   return workers.filter(each => each.status !== 'TERMINATED').length + toBeMade.length
 }
 
-/** Whatever drains, stops or goes has come before, and may take hours. What is UNKNOWN is a doubt. */
+/**
+ * Whatever drains, stops or goes has come before, and may take hours; one that was stopped before it was launched stays PENDING
+ * until somebody starts it. What is UNKNOWN is a doubt.
+ */
 const isUnderWay = (worker: Worker | undefined): boolean =>
-  worker !== undefined && ['PENDING', 'PROVISIONING', 'STARTING', 'UNKNOWN'].includes(worker.status)
+  worker?.desired_status === 'RUNNING' && ['PENDING', 'PROVISIONING', 'STARTING', 'UNKNOWN'].includes(worker.status)
 
 async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): Promise<never> {
   if (error instanceof ProblemError && error.code === 'scale_up_rejected') {
