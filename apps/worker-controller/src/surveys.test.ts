@@ -69,6 +69,16 @@ beforeEach(() => {
 })
 
 describe('a visit to a CML', () => {
+  it('leaves out what the API would refuse: one long name must not keep the rest of the worker from being written', async () => {
+    const worker = await aServer()
+    begin({ ...fleet.cml, nodeDefinitions: async () => ['alpine', 'x'.repeat(129), 'y'.repeat(128)] })
+    visits.request(worker, 7)
+    await settle()
+    expect(visits.latest(worker.id)?.nodeDefinitions).toEqual(['alpine', 'y'.repeat(128)])
+    stop.abort()
+    await ended
+  })
+
   it('finds its licence and what labs may be made of, has idleness judged, and wakes the worker', async () => {
     const worker = await aServer()
     begin()

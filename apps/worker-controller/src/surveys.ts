@@ -15,6 +15,7 @@ import { seeLicense } from './licenses.ts'
 const AT_ONCE = 50
 /** What the API takes. */
 const DEFINITIONS_MAX = 500
+const DEFINITION_CHARS_MAX = 128
 
 /** What a visit to a worker's CML found; null where it did not answer. */
 export interface Survey {
@@ -161,7 +162,7 @@ export async function seeDefinitions(
 ): Promise<readonly string[] | null> {
   try {
     const definitions = await cml.nodeDefinitions(await logins.of(worker, url, signal), signal)
-    return definitions.slice(0, DEFINITIONS_MAX)
+    return definitions.filter(({ length }) => length <= DEFINITION_CHARS_MAX).slice(0, DEFINITIONS_MAX)
   } catch (error) {
     if (error instanceof CloudError) return null
     throw error
