@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
 import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from './observation.ts'
-import type { Worker } from './worker.ts'
+import { STATE_HISTORY_MAX, type Worker } from './worker.ts'
 
 const ENTERED = aWorker().entered_status_at
 const MINUTE_MS = 60_000
@@ -59,6 +59,15 @@ describe('a failure that may pass', () => {
   it('costs on when it is protected, but somebody is told', () => {
     const { action } = decide(failed({ failures: 4, protected: true }), machine('running'), 60)
     expect(action).toMatchObject({ changes: { conditions: [{}, { type: 'Overdue', reason: 'FailedProtected' }] } })
+  })
+
+  it('does not end one whose history is too long to tell whether it ever ran: its disk may hold work', () => {
+    const tried = { from: 'FAILED', to: 'STARTING', at: ENTERED, because: 'ann asked for a retry' } as const
+    const state_history = Array.from({ length: STATE_HISTORY_MAX }, () => tried)
+    const old = failed({ failures: 4, origin: 'SCALE_UP', state_history })
+    expect(decide(old, machine('running'), 60).action).toMatchObject({
+      changes: { conditions: [{}, { type: 'InstanceStopped' }] },
+    })
   })
 
   it('ends a worker that was bought automatically and never ran', () => {

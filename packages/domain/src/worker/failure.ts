@@ -3,7 +3,7 @@ import { withCondition, withoutCondition } from './boot.ts'
 import { announce, type Decision, nothing, perform, wait, write } from './decision.ts'
 import { hold } from './hold.ts'
 import type { LaunchInputs, Seen, WorkerPolicy } from './observation.ts'
-import { CONDITION, type Condition, type Worker } from './worker.ts'
+import { CONDITION, type Condition, STATE_HISTORY_MAX, type Worker } from './worker.ts'
 
 export const failed = (reason: string, message: string) => ({ type: CONDITION.failed, status: true, reason, message })
 
@@ -70,7 +70,9 @@ function decideGivenUp(seen: Seen): Decision {
   return perform({ kind: 'stop', force: false }, 'it failed for good; its machine is stopped to save money')
 }
 
-const hasRun = (worker: Worker): boolean => worker.state_history.some(change => change.to === 'RUNNING')
+/** A full history has lost its beginning, and with it what may have run. */
+const hasRun = ({ state_history: history }: Worker): boolean =>
+  history.length >= STATE_HISTORY_MAX || history.some(change => change.to === 'RUNNING')
 
 /** Announces that the machine of a failed worker is stopped, and later that it has. */
 function stopNote({ worker, nowMs }: Seen, isDone: boolean) {
