@@ -75,7 +75,8 @@ describe('bad requests', () => {
     ['PUT', '/api/v1/workers', 'GET, POST'],
     ['GET', '/api/v1/workers/cleanup', 'POST'],
     ['OPTIONS', '/api/v1/workers/imports', 'POST'],
-    ['POST', '/health', 'GET'],
+    ['POST', '/health', 'GET, HEAD'],
+    ['HEAD', '/login', 'GET'],
   ])('say which methods a path does take: %s %s', async (method, path, allow) => {
     const answer = await plane.send(method, path)
     expect(answer).toMatchObject({ status: 405, headers: { allow } })

@@ -51,7 +51,7 @@ interface ExtraParts {
 }
 
 interface ExtraRoute {
-  readonly method: 'GET' | 'POST'
+  readonly methods: readonly string[]
   answer(request: ApiRequest, url: URL): Promise<ApiResponse> | ApiResponse
 }
 
@@ -60,19 +60,19 @@ export function extraRoutes(parts: ExtraParts): Extra {
   const { browser } = parts.access
   const documents = documentsOf(parts.version)
   const routes = new Map<string, ExtraRoute>([
-    ['/health', get(() => json(200, JSON.stringify(parts.process.health())))],
-    ['/ready', get(() => ready(parts))],
+    ['/health', probe(() => json(200, JSON.stringify(parts.process.health())))],
+    ['/ready', probe(() => ready(parts))],
     ['/metrics', get(request => metrics(parts, request))],
     ...documents,
     ['/login', get(browser.login)],
     ['/login/callback', get(browser.callback)],
-    ['/logout', { method: 'POST', answer: browser.logout }],
+    ['/logout', { methods: ['POST'], answer: browser.logout }],
   ])
   return async (request, url) => {
     const route = routes.get(url.pathname)
     if (url.pathname.startsWith(`${SIM_CONTROL_PATH}/`)) return simulatorAnswer(parts, request, url)
     if (!route) return controllerAnswer(parts, request, url)
-    if (request.method !== route.method) throw methodNotAllowed(url.pathname, request.method, [route.method])
+    if (!route.methods.includes(request.method)) throw methodNotAllowed(url.pathname, request.method, route.methods)
     return route.answer(request, url)
   }
 }
@@ -143,7 +143,9 @@ function lazy<T>(make: () => T): () => T {
   }
 }
 
-const get = (answer: ExtraRoute['answer']): ExtraRoute => ({ method: 'GET', answer })
+const get = (answer: ExtraRoute['answer']): ExtraRoute => ({ methods: ['GET'], answer })
+/** Some balancers ask for the head alone. Nothing else does: a login is used up by being asked for. */
+const probe = (answer: ExtraRoute['answer']): ExtraRoute => ({ methods: ['GET', 'HEAD'], answer })
 
 const json = (status: number, body: string): ApiResponse => ({
   status,

@@ -82,6 +82,13 @@ describe('the server', () => {
     await six?.close()
   })
 
+  it('answers balancers that ask for the head alone', async () => {
+    for (const path of ['/health', '/ready']) {
+      const answer = await fetch(`${server.url}${path}`, { method: 'HEAD' })
+      expect([answer.status, await answer.text()]).toEqual([200, ''])
+    }
+  })
+
   it('answers to its own names only, so that no other name can lead a browser here', async () => {
     expect(await statusFor('/health', { host: 'localhost:1' })).toBe(200)
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80', '10.0.0.1']) {
