@@ -12,8 +12,8 @@ import { OfWorker } from './worker-dialog.tsx'
 import { sessionsOf } from './worker-order.ts'
 
 const LOSSES = {
-  stop: 'Their labs stop in the middle of their work. The disk stays.',
-  terminate: "Their labs are destroyed with the machine and its disk. This can't be undone.",
+  stop: 'Labs stop in the middle of their work. The disk stays.',
+  terminate: "Labs are destroyed with the machine and its disk. This can't be undone.",
 } as const
 
 /** A worker with sessions refuses to stop: this says what would be lost, and offers the way that loses nothing. */
@@ -34,11 +34,11 @@ function ForceOf({ worker, act }: { worker: WorkerView; act: 'stop' | 'terminate
       onConfirm={() => askWorker(asks, worker, act, { force: true })}
     >
       <p>
-        They end at once if you {act} it by force. {LOSSES[act]}
+        All that lives on it ends at once if you {act} it by force. {LOSSES[act]}
       </p>
       <LostSessions worker={worker} />
       <p>
-        To let them end by themselves,{' '}
+        To let sessions end by themselves,{' '}
         <button type="button" class="button small" onClick={drain}>
           Drain instead…
         </button>
