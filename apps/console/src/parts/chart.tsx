@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { dayText, minuteText, momentText } from '../moments.ts'
+import { lonePoints } from './lone-points.ts'
 import { useConsole } from './wiring.ts'
 
 const HEIGHT_PX = 180
@@ -104,7 +105,10 @@ function optionsOf({ target, series, text, max, kind, spanMs }: Drawn): uPlot.Op
         label,
         stroke: inkOf(target, `--${tone}-ink`),
         width: 1.75,
-        points: { show: values.length < POINTS_FOR_A_LINE },
+        points: {
+          show: values.length < POINTS_FOR_A_LINE,
+          filter: (_: uPlot, __: number, isShown: boolean) => (isShown || kind === 'bars' ? null : lonePoints(values)),
+        },
         value: (_: uPlot, value: number | null) => (value === null ? '–' : text(value)),
         ...(kind === 'bars' && bars ? { paths: bars, fill: inkOf(target, `--${tone}-ink`), width: 0 } : {}),
       })),

@@ -22,6 +22,20 @@ it('averages what a chart has no room for', () => {
   expect(atMs.at(-1)).toBe(3600 * 60_000)
 })
 
+it('draws no line through a time in which nothing was measured', () => {
+  const busy = (minute: number) => sampleAt(minute, { cpu_utilization: 80 })
+  const { atMs, cpu } = metricLines([503, 502, 501, 3, 2, 1].map(busy))
+  expect(cpu).toEqual([80, 80, 80, null, 80, 80, 80])
+  expect(atMs).toEqual(atMs.toSorted((a, b) => a - b))
+  expect(metricLines([6, 4, 3, 2].map(busy)).cpu).not.toContain(null)
+})
+
+it('makes no mean of what was before such a time and after it', () => {
+  const before = Array.from({ length: 361 }, (_, n) => sampleAt(361 - n, { cpu_utilization: 100 }))
+  const { cpu } = metricLines([sampleAt(9_000, { cpu_utilization: 0 }), ...before])
+  expect(cpu.slice(-3)).toEqual([100, null, 0])
+})
+
 it('is of the last hour unless said', () => {
   expect([rangeOf(undefined), rangeOf('7d'), rangeOf('century')]).toEqual(['1h', '7d', '1h'])
 })

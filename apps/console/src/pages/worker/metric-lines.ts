@@ -34,17 +34,44 @@ const POINTS_MAX = 360
 /** Lines for charts, oldest first. Where a chart has no room for every sample, neighbours are averaged. */
 export function metricLines(newestFirst: readonly Metric[]): MetricLines {
   const samples = newestFirst.toReversed()
-  const size = Math.ceil(samples.length / POINTS_MAX)
-  const groups = size <= 1 ? samples.map(sample => [sample]) : grouped(samples, size)
-  const line = (of: (sample: Metric) => number | null): Line => groups.map(group => mean(group.map(of)))
+  const size = Math.max(1, Math.ceil(samples.length / POINTS_MAX))
+  const points = runsOf(samples).flatMap((run, index) => [
+    ...(index === 0 ? [] : [pauseBefore(run)]),
+    ...pointsOf(run, size),
+  ])
+  const line = (of: (sample: Metric) => number | null): Line => points.map(point => mean(point.samples.map(of)))
   return {
-    atMs: groups.map(group => toMs(group.at(-1)?.collected_at ?? '')),
+    atMs: points.map(({ atMs }) => atMs),
     cpu: line(sample => sample.cpu_utilization),
     memory: line(sample => sample.memory_utilization),
     disk: line(sample => sample.disk_utilization),
     labs: line(sample => sample.labs_count),
     nodes: line(sample => sample.nodes_count),
   }
+}
+
+interface ChartPoint {
+  readonly atMs: number
+  readonly samples: readonly Metric[]
+}
+
+const atMsOf = (sample: Metric | undefined): number => toMs(sample?.collected_at ?? '')
+
+const pointsOf = (run: readonly Metric[], size: number): ChartPoint[] =>
+  grouped(run, size).map(samples => ({ atMs: atMsOf(samples.at(-1)), samples }))
+
+/** A point of which nothing is known ends the line. */
+const pauseBefore = ([first]: readonly Metric[]): ChartPoint => ({ atMs: atMsOf(first) - 1, samples: [] })
+
+/** One that is missing may just be late; where more are, the worker was not measured, as while it is stopped. */
+const STEPS_MISSED_MAX = 3
+
+/** Samples that followed each other: no line leads, and no mean is made, across the time between two of them. */
+function runsOf(samples: readonly Metric[]): Metric[][] {
+  const stepsMs = samples.slice(1).map((sample, index) => atMsOf(sample) - atMsOf(samples[index]))
+  const usualMs = stepsMs.toSorted((a, b) => a - b)[Math.floor((stepsMs.length - 1) / 2)] ?? 0
+  const starts = stepsMs.flatMap((ms, index) => (ms > STEPS_MISSED_MAX * usualMs ? [index + 1] : []))
+  return [0, ...starts].map((start, index) => samples.slice(start, starts[index]))
 }
 
 const grouped = <T>(all: readonly T[], size: number): T[][] =>

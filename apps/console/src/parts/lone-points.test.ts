@@ -1,0 +1,8 @@
+import { expect, it } from 'vitest'
+import { lonePoints } from './lone-points.ts'
+
+it('are those that no line leads to', () => {
+  expect(lonePoints([1, null, 2, 3, null, 0])).toEqual([0, 5])
+  expect(lonePoints([null, 7, null])).toEqual([1])
+  expect(lonePoints([1, 2, 3])).toEqual([])
+})
