@@ -1,3 +1,5 @@
+import { toInstant } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { leadOf, slotScale } from './slot-bar.ts'
@@ -10,10 +12,22 @@ it('draws lead and slot to scale', () => {
   expect(slotScale(aSession(), 20 * MINUTE_MS, START_MS + 20 * MINUTE_MS)).toEqual({
     leadMs: 20 * MINUTE_MS,
     slotLeft: 0.25,
+    passed: 0.25,
     now: 0.5,
   })
   expect(slotScale(aSession(), 0, START_MS - 1).now).toBe(null)
   expect(slotScale(aSession(), 0, START_MS + 61 * MINUTE_MS).now).toBe(null)
+})
+
+it('is full once its slot is over, and as full as it got when it ended early', () => {
+  const passed = (session: LabletSession, minutes: number) =>
+    slotScale(session, 20 * MINUTE_MS, START_MS + minutes * MINUTE_MS).passed
+  expect(passed(aSession({ status: 'STOPPING' }), 61)).toBe(0.75)
+  const endedAfter = (minutes: number) =>
+    aSession({ status: 'TERMINATED', entered_status_at: toInstant(START_MS + minutes * MINUTE_MS) })
+  expect(passed(endedAfter(62), 999)).toBe(0.75)
+  expect(passed(endedAfter(20), 40)).toBe(0.25)
+  expect(passed(endedAfter(-90), -80)).toBe(0)
 })
 
 it('has no lead before it was booked', () => {

@@ -1,21 +1,31 @@
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { toMs } from '@lcm/domain/instant'
 import { bootLeadMs } from '@lcm/domain/session/boot-lead'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 
 /** One slot drawn to scale: the lead in which its lab boots, the slot, and where in it we are. Shares of the width. */
 export interface SlotScale {
   readonly leadMs: number
   readonly slotLeft: number
+  /** How much of the slot is behind; of one that is over, how much it had. */
+  readonly passed: number
   /** Null when now lies outside of what is drawn. */
   readonly now: number | null
 }
 
-export function slotScale({ timeslot }: LabletSession, leadMs: number, nowMs: number): SlotScale {
+export function slotScale(session: LabletSession, leadMs: number, nowMs: number): SlotScale {
+  const { status, timeslot, entered_status_at } = session
   const [startMs, endMs] = [toMs(timeslot.start), toMs(timeslot.end)]
   const fromMs = startMs - leadMs
-  const now = (nowMs - fromMs) / (endMs - fromMs)
-  return { leadMs, slotLeft: leadMs / (endMs - fromMs), now: now >= 0 && now <= 1 ? now : null }
+  const wholeMs = endMs - fromMs
+  const untilMs = isFinal(status) ? toMs(entered_status_at) : nowMs
+  const now = (nowMs - fromMs) / wholeMs
+  return {
+    leadMs,
+    slotLeft: leadMs / wholeMs,
+    passed: Math.max(0, Math.min(untilMs, endMs) - startMs) / wholeMs,
+    now: now >= 0 && now <= 1 ? now : null,
+  }
 }
 
 /** What was booked to begin at once had no time to boot before. */

@@ -1,6 +1,6 @@
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { toMs } from '@lcm/domain/instant'
-import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { Moment } from '../../parts/moment.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
@@ -54,16 +54,12 @@ function SlotNote({ session }: { session: LabletSession }) {
 /** The text beside it says the same. */
 function SlotScaleBar({ session, leadMs }: { session: LabletSession; leadMs: number }) {
   const { nowMs } = useConsole()
-  const { slotLeft, now } = slotScale(session, leadMs, nowMs.value)
-  const passed = now === null ? (isFinal(session.status) ? 1 : 0) : now
+  const { slotLeft, passed, now } = slotScale(session, leadMs, nowMs.value)
   return (
     <div class="slot-bar" aria-hidden="true">
       <span class="slot-lead" style={{ width: `${100 * slotLeft}%` }} />
       <span class="slot-body" style={{ left: `${100 * slotLeft}%` }} />
-      <span
-        class="slot-passed"
-        style={{ left: `${100 * slotLeft}%`, width: `${100 * Math.max(0, passed - slotLeft)}%` }}
-      />
+      <span class="slot-passed" style={{ left: `${100 * slotLeft}%`, width: `${100 * passed}%` }} />
       {now !== null && <span class="slot-now" style={{ left: `${100 * now}%` }} />}
     </div>
   )
