@@ -42,6 +42,27 @@ describe('a drawing', () => {
     expect(width / height).toBeGreaterThan(1)
   })
 
+  it('is no strip that can not be read: a hub of many, many that are apart, a long chain', () => {
+    const ids = Array.from({ length: 100 }, (_, index) => `n${index}`)
+    const shapes = [ids.map(id => link('hub', id)), [], ids.slice(1).map((id, index) => link(ids[index] ?? id, id))]
+    for (const links of shapes) {
+      const { nodes, width, height } = drawingOf({ nodes: ['hub', ...ids].map(id => node(id)), links })
+      expect(nodes).toHaveLength(101)
+      expect(width / height).toBeLessThan(4)
+      expect(height / width).toBeLessThan(4)
+    }
+    const small = ids.slice(0, 6).map(id => node(id))
+    expect(new Set(drawingOf({ nodes: small, links: [] }).nodes.map(({ y }) => y)).size).toBe(1)
+  })
+
+  it('has room for letters that are twice as wide, and cuts none of them in two', () => {
+    const [wide, narrow] = ['核心路由器交换机甲', 'abcdefghi'].map(label => node('r1', label))
+    const widthOf = (drawn = wide) => drawingOf({ nodes: drawn ? [drawn] : [], links: [] }).nodes[0]?.width ?? 0
+    expect(widthOf(wide)).toBeGreaterThan(1.5 * widthOf(narrow))
+    expect(cut('器'.repeat(LABEL_CHARS_MAX)).length).toBeLessThan(LABEL_CHARS_MAX / 2 + 1)
+    expect(cut(`x${'🛰'.repeat(40)}`)).toMatch(/^x(🛰)+…$/u)
+  })
+
   it('cuts labels that are too long, and joins points by a line', () => {
     expect(cut('short')).toBe('short')
     expect(cut('x'.repeat(100))).toHaveLength(LABEL_CHARS_MAX)

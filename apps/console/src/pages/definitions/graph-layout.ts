@@ -39,18 +39,37 @@ const MARGIN = 16
 /** Labels longer than this are cut where they are drawn. */
 export const LABEL_CHARS_MAX = Math.floor((NODE_WIDTH_MAX - PADDING) / CHAR_WIDTH)
 
-export const cut = (text: string): string =>
-  text.length <= LABEL_CHARS_MAX ? text : `${text.slice(0, LABEL_CHARS_MAX - 1)}…`
+/** Letters that are about twice as wide as others. */
+const WIDE = /\p{sc=Han}|\p{sc=Hira}|\p{sc=Kana}|\p{sc=Hang}|\p{Extended_Pictographic}|[\uff01-\uff60]/u
+
+const charsIn = (text: string): number => [...text].reduce((sum, char) => sum + (WIDE.test(char) ? 2 : 1), 0)
+
+export function cut(text: string): string {
+  if (charsIn(text) <= LABEL_CHARS_MAX) return text
+  const kept = [...text]
+  while (charsIn(kept.join('')) >= LABEL_CHARS_MAX) kept.pop()
+  return `${kept.join('')}…`
+}
 
 const widthOf = (text: string): number =>
-  Math.min(NODE_WIDTH_MAX, Math.max(NODE_WIDTH_MIN, text.length * CHAR_WIDTH + PADDING))
+  Math.min(NODE_WIDTH_MAX, Math.max(NODE_WIDTH_MIN, charsIn(text) * CHAR_WIDTH + PADDING))
 
 /** Beyond, finding good layers takes seconds in which the page stands still. */
 const LAYERED_LINKS_MAX = 160
 
-/** The same lab is drawn the same way. */
-export const drawingOf = (graph: LabGraph): Drawing =>
-  graph.links.length > LAYERED_LINKS_MAX ? gridOf(graph) : layersOf(graph)
+/** So much smaller layers may be shown than rows. */
+const SMALLER_MAX = 3
+
+/** The same lab is drawn the same way. Many leaves of one hub, or a long chain, would be a strip in layers. */
+export function drawingOf(graph: LabGraph): Drawing {
+  const grid = gridOf(graph)
+  if (graph.links.length > LAYERED_LINKS_MAX) return grid
+  const layers = layersOf(graph)
+  return reachOf(layers) > SMALLER_MAX * reachOf(grid) ? grid : layers
+}
+
+/** What decides how small it is shown on a screen. */
+const reachOf = ({ width, height }: Drawing): number => Math.max(width / SCREEN_RATIO, height)
 
 /** Nodes in layers, with few crossings. */
 function layersOf({ nodes, links }: LabGraph): Drawing {
@@ -76,11 +95,11 @@ function layersOf({ nodes, links }: LabGraph): Drawing {
 
 const GRID_GAP = 40
 /** Screens are wider than high. */
-const GRID_RATIO = 1.6
+const SCREEN_RATIO = 1.6
 
 /** Nodes in rows, neighbours near each other, with straight links from middle to middle. */
 function gridOf({ nodes, links }: LabGraph): Drawing {
-  const columns = Math.max(1, Math.ceil(Math.sqrt(nodes.length * GRID_RATIO * (NODE_HEIGHT / NODE_WIDTH_MAX))))
+  const columns = Math.max(1, Math.ceil(Math.sqrt(nodes.length * SCREEN_RATIO * (NODE_HEIGHT / NODE_WIDTH_MAX))))
   const cell = { width: NODE_WIDTH_MAX + GRID_GAP, height: NODE_HEIGHT + GRID_GAP }
   const places = new Map<string, DrawnNode>()
   for (const [index, node] of neighboursNear({ nodes, links }).entries()) {
