@@ -27,6 +27,18 @@ describe('a drawing', () => {
     expect(drawingOf(graph)).toEqual(drawingOf(graph))
   })
 
+  it('takes any id that a lab may have', () => {
+    for (const odd of ['__proto__', 'constructor', 'a\u0001b']) {
+      const { nodes, links } = drawingOf({
+        nodes: [node(odd), node('r2')],
+        links: [link(odd, 'r2'), link(odd, odd)],
+      })
+      expect(nodes.map(({ id }) => id)).toEqual([odd, 'r2'])
+      expect(links.every(({ points }) => points.length > 1)).toBe(true)
+      expect(({} as { r2?: unknown }).r2).toBeUndefined()
+    }
+  })
+
   it('is empty for nothing', () => {
     expect(drawingOf({ nodes: [], links: [] })).toMatchObject({ nodes: [], links: [] })
   })

@@ -71,23 +71,25 @@ export function drawingOf(graph: LabGraph): Drawing {
 /** What decides how small it is shown on a screen. */
 const reachOf = ({ width, height }: Drawing): number => Math.max(width / SCREEN_RATIO, height)
 
-/** Nodes in layers, with few crossings. */
+/** Nodes in layers, with few crossings. Its maker keeps them by name in plain objects, where an id such as `__proto__` does harm. */
 function layersOf({ nodes, links }: LabGraph): Drawing {
   const graph = new dagre.graphlib.Graph({ multigraph: true })
   graph.setGraph({ rankdir: 'TB', nodesep: 36, ranksep: 64, edgesep: 18, marginx: MARGIN, marginy: MARGIN })
+  const names = new Map(nodes.map(({ id }, index) => [id, `node ${index}`]))
+  const nameOf = (id: string): string => names.get(id) ?? ''
   for (const { id, label, node_definition } of nodes) {
     const width = Math.max(widthOf(label), widthOf(node_definition))
-    graph.setNode(id, { width, height: NODE_HEIGHT })
+    graph.setNode(nameOf(id), { width, height: NODE_HEIGHT })
   }
-  for (const [index, { a, b }] of links.entries()) graph.setEdge(a, b, {}, keyOf(index))
+  for (const [index, { a, b }] of links.entries()) graph.setEdge(nameOf(a), nameOf(b), {}, keyOf(index))
   dagre.layout(graph)
   const { width = 0, height = 0 } = graph.graph()
   return {
     width,
     height,
-    nodes: nodes.map(node => ({ ...node, ...placeOf(graph.node(node.id)) })),
+    nodes: nodes.map(node => ({ ...node, ...placeOf(graph.node(nameOf(node.id))) })),
     links: links.map(({ a, b, label }, index) => {
-      const { points = [] } = graph.edge(a, b, keyOf(index)) as { points?: Point[] }
+      const { points = [] } = graph.edge(nameOf(a), nameOf(b), keyOf(index)) as { points?: Point[] }
       return { key: keyOf(index), label, points: points.map(({ x, y }) => ({ x, y })) }
     }),
   }
