@@ -34,6 +34,9 @@ describe('a lab', () => {
     expect(typedName(aLab())).toBe('somebody else')
     expect(typedName(aLab({ title: 'x'.repeat(41) }))).toBe('lr-1')
     expect(typedName(aLab({ title: ' ' }))).toBe('lr-1')
+    expect(typedName(aLab({ title: ' of Änne 実験 ' }))).toBe('of Änne 実験')
+    for (const title of ['two  spaces', 'a\u00a0b', 'a\tb', 'zero\u200bwidth'])
+      expect(typedName(aLab({ title }))).toBe('lr-1')
   })
 
   it('tells what its nodes do, if somebody looked', () => {

@@ -44,10 +44,12 @@ export const needsConfirmation = (lab: LabRecord, act: LabAction): boolean =>
   act === 'wipe' || act === 'delete' || (act === 'stop' && lab.session_id !== null)
 
 const TYPED_CHARS_MAX = 40
+/** Words with one plain space between them: of more, and of what is not seen, nobody could tell what to type. */
+const TYPEABLE = /^[^\p{C}\p{Z}]+( [^\p{C}\p{Z}]+)*$/u
 
 /** What has to be typed: its title, unless that can't be expected of anybody. */
 export const typedName = ({ title, id }: LabRecord): string =>
-  title.trim() === '' || title.length > TYPED_CHARS_MAX ? id : title.trim()
+  title.length <= TYPED_CHARS_MAX && TYPEABLE.test(title.trim()) ? title.trim() : id
 
 const SENT = { start: 'startLab', stop: 'stopLab', wipe: 'wipeLab', delete: 'deleteLab' } as const
 
