@@ -73,6 +73,12 @@ describe('a worker in one line', () => {
     expect(noteOf(worker)).toBe('new')
   })
 
+  it('is its newest reason also after a clock was set back, and of two in one moment', () => {
+    const times = ['2026-01-02T04:00:00.000Z', '2026-01-02T03:00:00.000Z', '2026-01-02T03:00:00.000Z']
+    const state_history = times.map((at, index) => because(at, String(index)))
+    expect(historyOf(aWorker({ state_history })).map(change => change.because)).toEqual(['2', '1', '0'])
+  })
+
   it('is the refusal of the cloud while it waits for a machine', () => {
     expect(noteOf(aWorker({ launch: anAttempt({ error: 'no capacity' }) }))).toBe('no capacity')
   })

@@ -65,9 +65,8 @@ const isStage = (type: string): boolean => BOOT_CONDITIONS.some(stage => stage =
 export const otherConditions = (worker: Worker): Condition[] =>
   worker.conditions.filter(condition => !isStage(condition.type))
 
-/** Newest first; instants sort as text. */
-export const historyOf = (worker: Worker): StateChange[] =>
-  worker.state_history.toSorted((a, b) => b.at.localeCompare(a.at))
+/** Newest first. It is kept in the order in which it was made, which no clock that was set back can change. */
+export const historyOf = (worker: Worker): StateChange[] => worker.state_history.toReversed()
 
 const SERVICE_TEXTS: Readonly<Record<ServiceStatus, string>> = {
   UNAVAILABLE: 'does not answer',
