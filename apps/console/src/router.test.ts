@@ -22,6 +22,11 @@ describe('addresses', () => {
     expect(parseHash('#/workers/%E0%A4%A')).toMatchObject({ page: 'worker', id: '%E0%A4%A' })
   })
 
+  it('lead to one thing as it was looked at', () => {
+    expect(parseHash(workerHash('w-1', { range: '7d' }))).toEqual({ page: 'worker', id: 'w-1', query: { range: '7d' } })
+    expect(workerHash('w-1', { range: '' })).toBe('#/workers/w-1')
+  })
+
   it('take a login link that did not work', () => {
     expect(parseHash('#/login-failed')).toEqual({ page: 'login-failed' })
   })

@@ -41,12 +41,17 @@ const isOneOf = <T extends string>(all: readonly T[], text: string): text is T =
   all.some(candidate => candidate === text)
 
 /** What is empty is not named. */
-export function pageHash(page: ListPage, query: Query = {}): string {
+function searchOf(query: Query): string {
   const named = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''))
-  return `#/${page}${named.size > 0 ? `?${named}` : ''}`
+  return named.size > 0 ? `?${named}` : ''
 }
 
-const detailHash = (page: keyof typeof DETAIL_OF) => (id: string) => `#/${page}/${encodeURIComponent(id)}`
+export const pageHash = (page: ListPage, query: Query = {}): string => `#/${page}${searchOf(query)}`
+
+const detailHash =
+  (page: keyof typeof DETAIL_OF) =>
+  (id: string, query: Query = {}): string =>
+    `#/${page}/${encodeURIComponent(id)}${searchOf(query)}`
 export const workerHash = detailHash('workers')
 export const sessionHash = detailHash('sessions')
 export const definitionHash = detailHash('definitions')

@@ -5,7 +5,7 @@ import { DefinitionPage } from '../pages/definitions/definition-page.tsx'
 import { SessionPage } from '../pages/sessions/session-page.tsx'
 import { slotText } from '../pages/sessions/session-view.ts'
 import { WorkerPage } from '../pages/worker/worker-page.tsx'
-import { type DetailPage, definitionHash, sessionHash, workerHash } from '../router.ts'
+import { type DetailPage, definitionHash, type Query, sessionHash, workerHash } from '../router.ts'
 import { countText } from '../wording.ts'
 import { Loading, NotFound } from './page-states.tsx'
 import { useConsole } from './wiring.ts'
@@ -18,15 +18,21 @@ const DETAILS: Readonly<Record<DetailPage, ComponentType<{ readonly id: string }
 
 const HASHES = { worker: workerHash, session: sessionHash, definition: definitionHash } as const
 
-/** People type names: the address becomes that of the one thing that is meant. */
-export function DetailOf({ page, id }: { page: DetailPage; id: string }) {
+interface DetailProps {
+  readonly page: DetailPage
+  readonly id: string
+  readonly query: Query
+}
+
+/** People type names: the address becomes that of the one thing that is meant, looked at in the same way. */
+export function DetailOf({ page, id, query }: DetailProps) {
   const { router, state } = useConsole()
   const Detail = DETAILS[page]
   const meant = meantBy(page, id, state.live)
   const other = meant.length === 1 && meant[0] !== id ? meant[0] : undefined
   useEffect(() => {
-    if (other !== undefined) router.replace(HASHES[page](other))
-  }, [other, page, router])
+    if (other !== undefined) router.replace(HASHES[page](other, query))
+  }, [other, page, query, router])
   if (other !== undefined) return <Loading />
   if (meant.length > 1) return <Several page={page} name={id} ids={meant} />
   return <Detail id={id} />

@@ -32,7 +32,7 @@ export function ChartsCard({ id }: { id: string }) {
     <section class="card" aria-labelledby="charts-title">
       <div class="card-head">
         <h2 id="charts-title">Load</h2>
-        <RangeChips range={range} onChoose={next => router.replace(`${workerHash(id)}?range=${next}`)} />
+        <RangeChips range={range} onChoose={next => router.replace(workerHash(id, { range: next }))} />
       </div>
       {metrics.error !== null && <p class="read-failed">Could not read the measurements: {metrics.error}</p>}
       {lines === null ? <ChartsSkeleton /> : <Charts lines={lines} spanMs={spanMs} />}
