@@ -30,6 +30,31 @@ describe('the span', () => {
   })
 })
 
+describe('the day on which clocks are set', () => {
+  const berlin = new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'Europe/Berlin',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    hourCycle: 'h23',
+  })
+  const clock = (ms: number) => {
+    const parts = berlin.formatToParts(ms)
+    const of = (type: string) => Number(parts.find(part => part.type === type)?.value)
+    return { day: of('day'), hour: of('hour'), minute: of('minute') }
+  }
+
+  it('has no mark twice, and none is left out', () => {
+    for (const day of ['2026-03-29', '2026-10-25']) {
+      const fromMs = Date.parse(`${day}T00:00:00.000Z`) - HOUR_MS / 2
+      const marks = ticksOf(spanOf('6h', fromMs, 0), '6h', clock)
+      expect(marks.map(ms => (ms - fromMs) / HOUR_MS)).toEqual([0.5, 1.5, 2.5, 3.5, 4.5, 5.5])
+      const days = ticksOf(spanOf('7d', fromMs - 24 * HOUR_MS, 0), '7d', clock).map(ms => clock(ms).hour)
+      expect(days).toEqual([0, 0, 0, 0, 0, 0, 0])
+    }
+  })
+})
+
 describe('rows', () => {
   it('put sessions on their workers to scale, what has none first', () => {
     const rows = timelineRows([booked('ls-1', 0, 5), booked('ls-2', 5, 10, null)], SPAN)

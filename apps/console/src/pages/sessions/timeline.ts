@@ -3,6 +3,7 @@ import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { byStart, isCancelled } from './session-view.ts'
 
 const MINUTE_MS = 60_000
+const QUARTER_MS = 15 * MINUTE_MS
 const HOUR_MS = 60 * MINUTE_MS
 
 /** How much is seen at once, how often there is a line, and in which steps the present is kept up with. */
@@ -27,19 +28,27 @@ export function spanOf(range: Range, atMs: number | null, nowMs: number): Span {
   return { fromMs, toMs: fromMs + lengthMs }
 }
 
-/** Whole hours and days where the reader is. */
-export function ticksOf({ fromMs, toMs: endMs }: Span, range: Range): number[] {
+/** What a clock on a wall shows. */
+type WallClock = (ms: number) => { readonly day: number; readonly hour: number; readonly minute: number }
+
+const readersClock: WallClock = ms => {
+  const at = new Date(ms)
+  return { day: at.getDate(), hour: at.getHours(), minute: at.getMinutes() }
+}
+
+/** Whole hours and days where the reader is. A day may have 23 or 25 hours; no zone is finer than a quarter of one. */
+export function ticksOf({ fromMs, toMs: endMs }: Span, range: Range, clock = readersClock): number[] {
   const { tickHours } = RANGES[range]
-  const tick = new Date(fromMs)
-  tick.setHours(0, 0, 0, 0)
   const ticks: number[] = []
-  // A day may have 23 or 25 hours: the calendar is asked, not added to.
-  for (let hours = 0; tick.getTime() < endMs; hours += tickHours) {
-    tick.setTime(fromMs)
-    tick.setHours(hours, 0, 0, 0)
-    if (tick.getTime() > fromMs && tick.getTime() < endMs) ticks.push(tick.getTime())
-  }
+  for (let ms = (Math.floor(fromMs / QUARTER_MS) + 1) * QUARTER_MS; ms < endMs; ms += QUARTER_MS)
+    if (isTick(ms, tickHours, clock)) ticks.push(ms)
   return ticks
+}
+
+/** Where clocks are set at midnight a day may begin at one. */
+function isTick(ms: number, tickHours: number, clock: WallClock): boolean {
+  const { day, hour, minute } = clock(ms)
+  return tickHours === 24 ? day !== clock(ms - QUARTER_MS).day : minute === 0 && hour % tickHours === 0
 }
 
 export const shareOf = (ms: number, { fromMs, toMs: endMs }: Span): number => (ms - fromMs) / (endMs - fromMs)
