@@ -16,7 +16,8 @@ const page = (next_cursor: string | null, ...ns: number[]) => ({ items: ns.map(n
 const ids = ({ entries }: { entries: readonly Entry[] }) => entries.map(({ id }) => id)
 
 describe('what is held', () => {
-  const held = withOlder(withNewest({ entries: [], cursor: null }, page('c4', 5, 4)), page('c2', 3, 2))
+  const newest = withNewest({ entries: [], cursor: null }, page('c4', 5, 4))
+  const held = withOlder(newest, 'c4', page('c2', 3, 2))
 
   it('grows at its end by older pages', () => {
     expect([ids(held), held.cursor]).toEqual([['e-5', 'e-4', 'e-3', 'e-2'], 'c2'])
@@ -34,6 +35,11 @@ describe('what is held', () => {
   it('lets older ones go rather than hide a gap', () => {
     const next = withNewest(held, page('c8', 9, 8))
     expect([ids(next), next.cursor]).toEqual([['e-9', 'e-8'], 'c8'])
+  })
+
+  it('takes no older page that was asked for before such ones were let go', () => {
+    const next = withNewest(held, page('c8', 9, 8))
+    expect(withOlder(next, 'c2', page('c0', 1, 0))).toBe(next)
   })
 
   it('takes in what was written late at its place', () => {

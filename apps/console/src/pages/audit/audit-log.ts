@@ -24,7 +24,9 @@ export function withNewest(held: Held, page: Pick<Page, 'items' | 'next_cursor'>
   return { entries: inOrder([...fresh, ...held.entries]), cursor: held.cursor }
 }
 
-export function withOlder(held: Held, page: Pick<Page, 'items' | 'next_cursor'>): Held {
+/** `asked` is the cursor that the page was asked for by: what has been let go since is not to be read on from. */
+export function withOlder(held: Held, asked: string, page: Pick<Page, 'items' | 'next_cursor'>): Held {
+  if (held.cursor !== asked) return held
   const known = new Set(held.entries.map(entry => entry.id))
   const more = page.items.filter(entry => !known.has(entry.id))
   return { entries: [...held.entries, ...more], cursor: page.next_cursor }

@@ -37,7 +37,7 @@ export function useAudit(resource: string): Audit {
     isReadingOlder.value = true
     try {
       const older = await client.call('listAudit', { query: { ...query, cursor } })
-      if (held.peek().resource === resource) held.value = { resource, ...withOlder(held.peek(), older) }
+      if (held.peek().resource === resource) held.value = { resource, ...withOlder(held.peek(), cursor, older) }
     } catch (error) {
       notices.tell('refused', 'Could not read older entries', failureText(error))
     } finally {
