@@ -26,7 +26,14 @@ describe('definitions', () => {
     expect(chosen).toContain('id: n3')
     await screenshot(page, 'definition-refused')
     expect(await seriousViolations(page)).toEqual([])
-    await dialog.locator('textarea').fill(CAMPUS)
+    // Browsers are silent about a file that is the one before, so it must not be any more once another is chosen.
+    writeFileSync(file, CAMPUS)
+    const choosing = page.waitForEvent('filechooser')
+    await dialog.locator('input[type=file]').click()
+    const chooser = await choosing
+    expect(await dialog.locator('input[type=file]').inputValue()).toBe('')
+    await chooser.setFiles(file)
+    await expect.poll(() => dialog.locator('textarea').inputValue()).toBe(CAMPUS)
     await dialog.getByLabel('Title').fill('Campus with two cores')
     await dialog.getByRole('button', { name: 'Create definition' }).click()
     await page.getByRole('link', { name: 'campus-e2e' }).waitFor()

@@ -76,6 +76,10 @@ function FileButton({ onText }: Pick<YamlProps, 'onText'>) {
       <input
         type="file"
         accept=".yaml,.yml,application/yaml"
+        // A browser is silent about a file that was chosen before, and it may have been mended since.
+        onClick={event => {
+          event.currentTarget.value = ''
+        }}
         onChange={event => read(event.currentTarget.files?.[0])}
       />
     </label>
