@@ -24,6 +24,8 @@ describe('a lab', () => {
     expect(offersOf(used, session('ARCHIVED'))[0]?.bar).toBeNull()
     const asked = { action: 'stop', by: 'ann', at: '2026-01-02T03:04:05.000Z', attempts: 1, error: null } as const
     expect(offersOf(aLab({ pending_action: asked }), undefined)[0]?.bar).toBe('It is asked to stop already')
+    const others = offersOf(aLab({ pending_action: asked }), undefined).filter(({ act }) => act !== 'stop')
+    expect(others).toEqual([{ act: 'delete', bar: null }])
     expect(offersOf(aLab({ pending_action: { ...asked, error: 'no' } }), undefined)[0]?.bar).toBeNull()
   })
 

@@ -32,12 +32,13 @@ const ACTS_BY_STATUS: Readonly<Record<LabStatus, readonly LabAction[]>> = {
 /** A lab that somebody's session uses is that session's: it is dealt with there. */
 export function offersOf(lab: LabRecord, session: LabletSession | undefined): Offer[] {
   const isUsed = session !== undefined && !isFinal(session.status)
-  const bar = isUsed ? 'A session uses it: cancel that instead' : barOf(lab)
-  return ACTS_BY_STATUS[lab.status].map(act => ({ act, bar }))
+  const barOf = (act: LabAction) => (isUsed ? 'A session uses it: cancel that instead' : askedBar(lab, act))
+  return ACTS_BY_STATUS[lab.status].map(act => ({ act, bar: barOf(act) }))
 }
 
-const barOf = ({ pending_action }: LabRecord): string | null =>
-  pending_action === null || pending_action.error !== null ? null : `It is asked to ${pending_action.action} already`
+/** What is asked may wait for a worker that is stopped: something else may be asked in its place. */
+const askedBar = ({ pending_action: asked }: LabRecord, act: LabAction): string | null =>
+  asked?.action === act && asked.error === null ? `It is asked to ${act} already` : null
 
 /** Whether it takes more than a press: what is lost, or was somebody's, is lost on purpose only. */
 export const needsConfirmation = (lab: LabRecord, act: LabAction): boolean =>
