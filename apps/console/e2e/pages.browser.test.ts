@@ -55,3 +55,31 @@ describe('times', () => {
     expect(await time.getAttribute('title')).toMatch(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
   })
 })
+
+describe('a page that can not be drawn', () => {
+  it('says so and leaves the others alone', async () => {
+    const { page } = await open({ at: '#/audit', isFresh: true })
+    const go = (name: string) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click()
+    const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+    await heading('Audit')
+    await page.evaluate(() => {
+      const { toSorted } = Array.prototype
+      addEventListener('mended', () => Object.assign(Array.prototype, { toSorted }))
+      Object.assign(Array.prototype, {
+        toSorted() {
+          throw new Error('out of order')
+        },
+      })
+    })
+    await go('Overview')
+    await heading("This page can't be shown")
+    await page.getByText('out of order').waitFor()
+    await screenshot(page, 'pages-not-drawn-light')
+    await go('Audit')
+    await heading('Audit')
+    await go('Overview')
+    await page.evaluate(() => dispatchEvent(new Event('mended')))
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await heading('Overview')
+  })
+})

@@ -1,5 +1,5 @@
 import type { ComponentType, VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks'
 import { zoneText } from '../moments.ts'
 import { AuditPage } from '../pages/audit/audit-page.tsx'
 import { ChaosPage } from '../pages/chaos/chaos-page.tsx'
@@ -14,7 +14,7 @@ import type { ListPage, Query, Route } from '../router.ts'
 import { ConnectionBanner } from './connection-badge.tsx'
 import { DetailOf } from './detail-of.tsx'
 import { NoticeList } from './notice-list.tsx'
-import { Loading, LoginFailed, NotFound, SignedOut, Unreachable } from './page-states.tsx'
+import { Loading, LoginFailed, NotDrawn, NotFound, SignedOut, Unreachable } from './page-states.tsx'
 import { PAGE_NAMES, TopBar } from './top-bar.tsx'
 import { type ConsoleParts, useConsole } from './wiring.ts'
 
@@ -34,7 +34,7 @@ export function App() {
       <TopBar onSkip={() => main.current?.focus()} />
       <main ref={main} tabIndex={-1}>
         <ConnectionBanner />
-        <Page route={route} />
+        <Page key={address} route={route} />
       </main>
       <ZoneNote />
       {dialog}
@@ -43,8 +43,11 @@ export function App() {
   )
 }
 
+/** One that can't be drawn takes nothing else with it: the way to the others stays. */
 function Page({ route }: { route: Route }) {
   const { state } = useConsole()
+  const [failure, tryAgain] = useErrorBoundary()
+  if (failure !== undefined) return <NotDrawn failure={failure} onRetry={tryAgain} />
   const connection = state.connection.value
   if (route.page === 'login-failed') return <LoginFailed />
   if (connection.state === 'signed-out') return <SignedOut signIn={connection.signIn} />

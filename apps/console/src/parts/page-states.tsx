@@ -76,6 +76,22 @@ export function Unreachable({ because, retryAtMs }: { because: string; retryAtMs
   )
 }
 
+/** A defect of the console: whoever meets it can say what it was. */
+export const NotDrawn = ({ failure, onRetry }: { failure: unknown; onRetry: () => void }) => (
+  <PageState icon="close" title="This page can't be shown">
+    <p>
+      The console has a defect here: <code>{String(failure)}</code>
+    </p>
+    <p class="muted">
+      The fleet is not touched by it, and the other pages go on. <code class="command">npx lcm get</code> shows the
+      same.
+    </p>
+    <button type="button" class="button primary" onClick={onRetry}>
+      Try again
+    </button>
+  </PageState>
+)
+
 const SKELETON_ROWS = [0, 1, 2, 3, 4, 5]
 
 export const Loading = () => (
