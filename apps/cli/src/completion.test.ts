@@ -81,9 +81,15 @@ it('is asked by bash with the words as they were typed', async () => {
     printed('bash', lcm, `COMP_WORDS=(lcm ${words}); COMP_CWORD=${at}; _lcm; printf '<%s>' "\${COMPREPLY[@]}"`, [
       '--norc',
     ])
-  expect(await offers(`get 'a b' ''`, 3)).toBe('<get><a b><3 words><two words>')
+  expect(await offers(`get 'a b' ''`, 3)).toBe(String.raw`<get><a\ b><3\ words><two\ words>`)
   expect(await offers('g', 1)).toBe('<g>')
-  expect(await offers('get -o =', 3)).toBe('<get><-o><3 words><two words>')
+  expect(await offers('get -o =', 3)).toBe(String.raw`<get><-o><3\ words><two\ words>`)
+})
+
+it('has bash run nothing that a name says, neither now nor when the line is sent off', async () => {
+  const lcm = `lcm() { printf '%s\\n' '$(echo run >&2)' '*'; }`
+  const offers = `COMP_WORDS=(lcm get worker ''); COMP_CWORD=3; _lcm; printf '<%s>' "\${COMPREPLY[@]}"`
+  expect(await printed('bash', lcm, offers, ['--norc'])).toBe(String.raw`<\$\(echo\ run\ \>\&2\)><\*>`)
 })
 
 it.skipIf(!isThere('zsh'))(

@@ -78,11 +78,14 @@ function nounOf(name: string, command = ''): string | null {
 }
 
 const SCRIPTS: Readonly<Record<ShellName, string>> = {
+  // Names are what others wrote: nothing may expand them, and they stand quoted on the line.
   bash: `_lcm() {
-  local IFS=$'\\n' typing=\${COMP_WORDS[COMP_CWORD]} words
+  local typing=\${COMP_WORDS[COMP_CWORD]} word
   [ "$typing" = = ] && typing=
-  words=$(lcm ${COMPLETE} -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" "$typing" 2>/dev/null) || return
-  COMPREPLY=($(compgen -W "$words" -- "$typing"))
+  COMPREPLY=()
+  while IFS= read -r word; do
+    [[ -n $word && $word = "$typing"* ]] && printf -v word %q "$word" && COMPREPLY+=("$word")
+  done < <(lcm ${COMPLETE} -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" "$typing" 2>/dev/null)
 }
 complete -o default -F _lcm lcm`,
   zsh: `_lcm() {
