@@ -44,6 +44,23 @@ it('offers the names of what there is', async () => {
   expect(await offered('stop', 'worker', 'metal-1', '')).toEqual([])
 })
 
+it('asks the LCM that was named on the way, however that was written', async () => {
+  const asked = async (...words: string[]) => {
+    const { shell } = capturedShell()
+    const urls: string[] = []
+    const transport: typeof shell.transport = url => {
+      urls.push(url)
+      return shell.transport(url)
+    }
+    await run(['__complete', '--', ...words, 'stop', 'worker', ''], { ...shell, transport })
+    return urls
+  }
+  expect(await asked('--url', 'http://there:1')).toEqual(['http://there:1'])
+  expect(await asked('--url=http://there:1')).toEqual(['http://there:1'])
+  expect(await asked('--url', '=', 'http://there:1')).toEqual(['http://there:1'])
+  expect(await asked('--url', '=', 'http', ':', '//there', ':', '1')).toEqual(['http://there:1'])
+})
+
 it('is silent when nobody answers, or not in time', async () => {
   const { shell, api, out, err } = capturedShell()
   api.crash()

@@ -44,12 +44,22 @@ export function defineComplete(complete: Command, shell: Shell, whole: () => Pro
 
 /** Which LCM was named on the way. */
 function globalsIn(program: Command, words: readonly string[]): GlobalOptions {
-  const valueAfter = (flag: string) => words[words.indexOf(flag) + 1]
-  const given = program.options.flatMap(({ long }) =>
-    long && words.includes(long) ? [[long.slice(2), valueAfter(long)]] : [],
-  )
+  const typed = rejoined(words)
+  const valuesOf = (long: string) =>
+    typed.flatMap((word, at) => {
+      if (word === long) return typed[at + 1] ?? []
+      return word.startsWith(`${long}=`) ? word.slice(long.length + 1) : []
+    })
+  const given = program.options.flatMap(({ long }) => (long ? valuesOf(long).map(value => [long.slice(2), value]) : []))
   return { color: false, ...Object.fromEntries(given) }
 }
+
+/** Bash takes `--url=http://a:1` apart at each `=` and `:`. */
+const rejoined = (words: readonly string[]): string[] =>
+  words
+    .join('\n')
+    .replaceAll(/\n([=:])(?:\n|$)/g, '$1')
+    .split('\n')
 
 /** Silent when nobody answers in time, or nobody lets us in: a person is typing. */
 async function knownNames(noun: string, globals: GlobalOptions, shell: Shell): Promise<readonly string[]> {
