@@ -1,6 +1,7 @@
 import type { License } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Settling } from './settle.ts'
+import { shellWord } from './shell-word.ts'
 import { printable } from './table.ts'
 import { impossible, reached, underWay, type Verdict } from './wait.ts'
 import { WORKER_SETTLING, waitedWorker } from './worker-wait.ts'
@@ -16,7 +17,9 @@ export function judgeLicense(worker: Worker, operation: Operation): Verdict {
   if (license.pending_operation === operation) {
     const isAsleep = status === 'STOPPED' && desired_status === 'STOPPED'
     return isAsleep
-      ? impossible(`is STOPPED, and only one that runs can be asked: \`lcm start worker ${worker.name}\` has it done`)
+      ? impossible(
+          `is STOPPED, and only one that runs can be asked: \`lcm start worker ${shellWord(worker.name)}\` has it done`,
+        )
       : underWay
   }
   if (license.status === GOALS[operation]) return reached

@@ -230,3 +230,8 @@ describe('an idle worker that is spared', () => {
     expect(part(told(worker, explained, true), 'Why')).toContain('  ok  protected: false, false is asked for')
   })
 })
+
+it('writes names into commands so that they can be copied', () => {
+  const failed = aWorker({ name: '$(old) lab', status: 'FAILED' })
+  expect(part(told(failed), 'What you can do')[0]).toBe("lcm retry worker '$(old) lab'        try again what failed")
+})

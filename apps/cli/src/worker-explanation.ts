@@ -7,6 +7,7 @@ import { section } from './description.ts'
 import { formatDuration } from './duration.ts'
 import { decisionLines, guardLines, moveText, type Reader, saidLines, sentence } from './explanation.ts'
 import type { Colors } from './output.ts'
+import { shellWord } from './shell-word.ts'
 import { printable } from './table.ts'
 import { ageOf, inkOf, isBootStage, waitsFor } from './worker-view.ts'
 
@@ -118,7 +119,8 @@ function aligned(rows: readonly Advice[]): string[] {
 }
 
 function adviceFor(worker: Worker): string[] {
-  const { name, status, desired_status, template_name: template } = worker
+  const { status, desired_status, template_name: template } = worker
+  const name = shellWord(worker.name)
   const giveUp: Advice = [`lcm terminate worker ${name}`, 'give it up']
   if (status === 'FAILED')
     return aligned([

@@ -2,6 +2,7 @@ import { holds } from '@lcm/domain/worker/boot'
 import { CONDITION, type DesiredStatus, type Worker } from '@lcm/domain/worker/worker'
 import { WORKERS } from './kinds.ts'
 import type { Settling } from './settle.ts'
+import { shellWord } from './shell-word.ts'
 import { printable } from './table.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from './wait.ts'
 import { failureOf, waitsFor } from './worker-view.ts'
@@ -46,7 +47,7 @@ export function waitedWorker(start: Worker): Waited<Worker> {
     start,
     noun: 'worker',
     name: start.name,
-    handle: start.name,
+    handle: shellWord(start.name),
     mayVanish: goal.status === 'TERMINATED',
     read: (client, signal) => client.call('getWorker', { params: { id: start.id }, signal }),
     changed: WORKERS.changed,

@@ -10,6 +10,7 @@ import { CliError, EXIT } from '../exit-code.ts'
 import { findWorker } from '../find.ts'
 import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
+import { shellWord } from '../shell-word.ts'
 import { presetOption } from './host.ts'
 
 export function defineChaos(chaos: Command, shell: Shell): void {
@@ -146,7 +147,7 @@ async function actOn(idOrName: string, act: MachineAct, invoked: Invocation): Pr
   await sim.act(instanceId, act)
   if (output.quiet) return
   output.out(`${name ?? instanceId} is ${PAST[act]} behind the back of LCM (${instanceId})`)
-  if (name !== null) output.note(`\`lcm why worker ${name}\` tells what LCM makes of it.`)
+  if (name !== null) output.note(`\`lcm why worker ${shellWord(name)}\` tells what LCM makes of it.`)
 }
 
 const CML_SAID: Readonly<Record<string, string>> = {

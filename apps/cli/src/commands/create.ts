@@ -13,6 +13,7 @@ import { printOne, type ResourceView, TEMPLATE_VIEW } from '../resource-view.ts'
 import { complaintsOf } from '../schema-words.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
+import { shellWord } from '../shell-word.ts'
 import { readTextFile } from '../text-file.ts'
 import { WORKER_SETTLING } from '../worker-wait.ts'
 import { addCreateDefinition } from './create-definition.ts'
@@ -102,8 +103,8 @@ async function refuseTaken(client: Client, name: string, signal: AbortSignal): P
   if (!WorkerName.safeParse(name).success) return
   const [taken] = await livingWorkers(client, name, signal)
   if (taken === undefined) return
-  const message = `a worker is named ${name} already (${taken.id}, ${taken.status}): give another name, or see \`lcm get worker ${name}\``
-  throw new CliError(EXIT.conflict, message)
+  const next = `give another name, or see \`lcm get worker ${shellWord(name)}\``
+  throw new CliError(EXIT.conflict, `a worker is named ${name} already (${taken.id}, ${taken.status}): ${next}`)
 }
 
 async function createTemplate(options: CreateTemplateOptions, { shell, output, connect }: Invocation): Promise<void> {

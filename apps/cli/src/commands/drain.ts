@@ -9,6 +9,7 @@ import { type Invocation, invocation } from '../invocation.ts'
 import { printOne } from '../resource-view.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
+import { shellWord } from '../shell-word.ts'
 import { WORKER_SETTLING } from '../worker-wait.ts'
 
 interface DrainOptions extends SettleOptions {
@@ -88,7 +89,8 @@ async function cancel(idOrName: string, options: DrainOptions, { shell, output, 
 }
 
 function openText({ id, name, status, desired_status }: Worker, wasDrained: boolean): string {
+  const back = `\`lcm start worker ${shellWord(name)}\` brings it back`
   if (desired_status !== 'RUNNING')
-    return `${name} (${id}) is ${status} and will be ${desired_status}: its drain is over, \`lcm start worker ${name}\` brings it back`
+    return `${name} (${id}) is ${status} and will be ${desired_status}: its drain is over, ${back}`
   return wasDrained ? `${name} (${id}) takes sessions again` : `${name} (${id}) was not being drained`
 }

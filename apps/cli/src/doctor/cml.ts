@@ -1,4 +1,5 @@
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
+import { shellWord } from '../shell-word.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
 
 const LISTING = 'lcm get workers'
@@ -20,14 +21,14 @@ function troubleOf(worker: Worker): Finding[] {
       failure(
         'cml',
         `${name} is FAILED: ${why}`,
-        `\`lcm why worker ${name}\` explains it, \`lcm retry worker ${name}\` tries again`,
+        `\`lcm why worker ${shellWord(name)}\` explains it, \`lcm retry worker ${shellWord(name)}\` tries again`,
       ),
     ]
   }
   if (status !== 'RUNNING' || https_endpoint === null) return []
   if (service_status === 'AVAILABLE') {
     const stale = messageOf(worker, CONDITION.metricsStale)
-    const next = `\`lcm why worker ${name}\` says more`
+    const next = `\`lcm why worker ${shellWord(name)}\` says more`
     return stale === null ? [] : [warning('cml', `nothing was measured of ${name} for a while: ${stale}`, next)]
   }
   const why = lastSaid(worker)
@@ -35,7 +36,7 @@ function troubleOf(worker: Worker): Finding[] {
   if (service_status === 'STARTING') return [warning('cml', sentence, 'wait for its boot to end')]
   const next =
     'open that address from where the worker-controller runs: if it does not answer check the security group (port 443) and ' +
-    `CML_ADDRESS, if it does \`lcm why worker ${name}\` says more`
+    `CML_ADDRESS, if it does \`lcm why worker ${shellWord(name)}\` says more`
   return [failure('cml', sentence, next)]
 }
 

@@ -6,6 +6,7 @@ import { isFinal, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/la
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import type { DefinitionSummary } from '../lablets/definition-view.ts'
 import { isLost } from '../lost-workers.ts'
+import { shellWord } from '../shell-word.ts'
 import { type Finding, firstOf, ok, warning } from './finding.ts'
 
 /** What people run on LCM. */
@@ -48,7 +49,7 @@ const STUCK: readonly string[] = [CONDITION.blocked, CONDITION.overdue, CONDITIO
 
 function ofWorker(worker: Worker): Finding[] {
   const { id, name, status, conditions, license } = worker
-  const next = `\`lcm why worker ${name}\` says more`
+  const next = `\`lcm why worker ${shellWord(name)}\` says more`
   const because = worker.state_history.at(-1)?.because ?? 'no reason is recorded'
   if (isLost(worker))
     return attend(
