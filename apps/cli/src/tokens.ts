@@ -1,6 +1,6 @@
 import { readList } from '@lcm/client/lists'
 import type { Token } from '@lcm/domain/token'
-import { onlyOne } from './find.ts'
+import { notThere, onlyOne } from './find.ts'
 import type { Kind } from './kinds.ts'
 import { distanceOf } from './lablets/session-view.ts'
 import type { ResourceView } from './resource-view.ts'
@@ -31,6 +31,7 @@ export const TOKENS: Kind<Token> = {
   async find(client, idOrName, signal) {
     const { items } = await TOKENS.list(client, true, signal)
     const named = items.filter(({ id, name }) => id === idOrName || name === idOrName)
+    if (named.length === 0) throw notThere('token', idOrName, 'lcm get tokens')
     const line = ({ id, role, created_at }: Token) => `${id}  ${role}  ${created_at}`
     return onlyOne(named, { name: idOrName, singular: 'token', plural: 'tokens', isOver: () => false, line })
   },

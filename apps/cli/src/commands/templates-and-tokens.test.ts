@@ -73,7 +73,7 @@ it('removes templates', async () => {
 })
 
 it('lists tokens and takes one back, by id or unique name', async () => {
-  const { lcm, outLines, api } = admin()
+  const { lcm, outLines, api, err } = admin()
   expect(await lcm('get', 'tokens')).toBe(0)
   expect(outLines().slice(0, 2)).toEqual([
     'NAME    ID     ROLE       SERVICE   EXPIRES   AGE',
@@ -84,4 +84,5 @@ it('lists tokens and takes one back, by id or unique name', async () => {
   expect(api.requests.at(-1)).toBe('DELETE /tokens/tk-1')
   expect(await lcm('delete', 'token', 'twice')).toBe(4)
   expect(await lcm('delete', 'token', 'none')).toBe(3)
+  expect(err()).toContain('there is no token none: `lcm get tokens` lists them')
 })
