@@ -4,7 +4,7 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import { PatchWorker } from '@lcm/contract/worker-bodies'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { CliError, EXIT } from '../exit-code.ts'
-import { findTemplate, livingWorkers } from '../find.ts'
+import { livingWorkers, notThere } from '../find.ts'
 import { findDefinition } from '../lablets/find.ts'
 import { type Change, changesOf } from './changes.ts'
 import type { Kind, Wanted } from './documents.ts'
@@ -31,8 +31,9 @@ export function stepFor(client: Client, wanted: Wanted, all: readonly Wanted[], 
     case 'Definition':
       return definitionStep(client, wanted, signal)
     case 'Worker': {
-      const isNew = (template: string) => all.some(({ kind, name }) => kind === 'Template' && name === template)
-      return workerStep(client, wanted, isNew, signal)
+      const { template_name } = wanted.given
+      const template = all.find(each => each.kind === 'Template' && each.name === template_name)
+      return workerStep(client, wanted, template?.kind === 'Template' ? template : null, signal)
     }
   }
 }
@@ -144,7 +145,7 @@ function comparable({ given, title, needs, port_template, cml_version, ...rest }
 async function workerStep(
   client: Client,
   wanted: Of<'Worker'>,
-  isNewTemplate: (name: string) => boolean,
+  template: Of<'Template'> | null,
   signal: AbortSignal,
 ): Promise<Step> {
   const { name, given } = wanted
@@ -154,7 +155,7 @@ async function workerStep(
     throw new CliError(EXIT.conflict, `${living.length} workers are named ${name}: give them names of their own first`)
   if (current === undefined) {
     const body = wanted.spec ?? refuseIncomplete(wanted)
-    if (!isNewTemplate(body.template_name)) await findTemplate(client, body.template_name, signal)
+    await refuseUnusable(client, body.template_name, template, signal)
     return creating(wanted, () => client.call('createWorker', { body, signal }))
   }
   refuseFixed(current, given)
@@ -171,6 +172,20 @@ async function workerStep(
       signal,
     }),
   )
+}
+
+/** `said`: what the same files say of the template, which is done first. */
+async function refuseUnusable(
+  client: Client,
+  name: string,
+  said: Of<'Template'> | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const current = await unlessMissing(client.call('getTemplate', { params: { name }, signal }))
+  if (said === null && current === null) throw notThere('template', name, 'lcm get templates')
+  if (said?.given.enabled ?? current?.enabled ?? true) return
+  const words = `template ${name} is disabled, and no worker is made from such a one: enable it first`
+  throw new CliError(EXIT.failed, words)
 }
 
 /** A machine stays what it was made from and where it was put. */

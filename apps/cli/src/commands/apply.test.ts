@@ -199,6 +199,22 @@ it('exits with 4 for a definition out of use, with 3 for a worker of no template
   expect(await (await applying('kind: Worker\nname: one\ntemplate_name: none\n')).lcm()).toBe(3)
 })
 
+it('refuses a worker of a disabled template before anything is done, unless the file enables it', async () => {
+  const worker = 'kind: Worker\nname: one\ntemplate_name: big\n'
+  const isNew = await applying(`${TEMPLATE}enabled: false\n---\n${worker}`)
+  expect(await isNew.lcm()).toBe(1)
+  expect(isNew.err()).toBe('error: template big is disabled, and no worker is made from such a one: enable it first\n')
+  expect(isNew.written()).toEqual([])
+  const isThere = await applying(`${TEMPLATE}---\n${worker}`)
+  isThere.api.putTemplate(aTemplate({ name: 'big', enabled: false }))
+  expect(await isThere.lcm('--dry-run')).toBe(1)
+  await writeFile(join(folder, 'fleet.yaml'), worker)
+  expect(await isThere.lcm()).toBe(1)
+  expect(isThere.written()).toEqual([])
+  await writeFile(join(folder, 'fleet.yaml'), `${TEMPLATE}enabled: true\n---\n${worker}`)
+  expect(await isThere.lcm()).toBe(0)
+})
+
 it.each([
   ['kind: Lamp\nname: x\n', 'kind: it must be one of Template, Definition, Worker'],
   ['kind: Worker\ntemplate_name: metal\n', 'name: a worker needs one here'],
