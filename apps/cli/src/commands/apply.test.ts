@@ -261,7 +261,14 @@ it('tells all refusals at once, and has done nothing by then', async () => {
   expect(out()).toBe('')
 })
 
-it('says what was done and what was not when it fails in the middle', async () => {
+it.each([
+  [[], 'template big created\n'],
+  [['-o', 'name'], 'big\n'],
+  [
+    ['-o', 'yaml'],
+    'dry_run: false\nitems:\n  - kind: Template\n    name: big\n    outcome: created\n    changes: []\n',
+  ],
+])('says what was done and what was not when it fails in the middle, with %j', async (args, said) => {
   const workers = ['one', 'two'].map(name => `---\nkind: Worker\nname: ${name}\ntemplate_name: big\n`).join('')
   const { shell, api, out, err, clock } = await applying(`${TEMPLATE}${workers}`)
   const transport = async (): Promise<Dispatch> => async request => {
@@ -269,13 +276,13 @@ it('says what was done and what was not when it fails in the middle', async () =
     return api.dispatch(request)
   }
   let exitCode: number | null = null
-  const running = run(['apply', '-f', join(folder, 'fleet.yaml')], { ...shell, transport }).then(code => {
+  const running = run(['apply', '-f', join(folder, 'fleet.yaml'), ...args], { ...shell, transport }).then(code => {
     exitCode = code
   })
   // It asks again for a while.
   while (exitCode === null) await clock.advance(1_000)
   await running
   expect(exitCode).toBe(6)
-  expect(out()).toBe('template big created\n')
+  expect(out()).toBe(said)
   expect(err()).toMatch(/^error: Worker one: LCM does not answer .*\n {2}Worker two: not done\n$/)
 })

@@ -60,6 +60,7 @@ async function runApply(options: ApplyOptions, { shell, output, connect }: Invoc
       if (format === undefined && !output.quiet) linesOf(done.at(-1), dryRun).forEach(output.out)
     }
   } catch (error) {
+    await print(done, report)
     const left = steps.slice(done.length + 1).map(({ kind, name }) => `${kind} ${name}: not done`)
     const { sentence, details } = failureOf(error)
     const at = steps[done.length]
