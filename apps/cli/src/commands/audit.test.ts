@@ -71,5 +71,11 @@ it('says what to do about an empty list', async () => {
   const { lcm, out, err } = audited()
   expect(await lcm('--actor', 'eve')).toBe(0)
   expect(out()).toBe('')
-  expect(err()).toContain('leave --actor and --worker out')
+  expect(err()).toContain('leave --actor, --worker and --until out')
+  const empty = audited()
+  empty.api.fleet.audit = []
+  await empty.lcm()
+  expect(empty.err()).toBe('nobody has done anything yet\n')
+  await empty.lcm('--until', '2020-01-01')
+  expect(empty.err()).toBe(`nobody has done anything yet\n${err()}`)
 })

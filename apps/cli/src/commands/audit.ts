@@ -70,10 +70,10 @@ async function showAudit(options: AuditOptions, { shell, output, connect }: Invo
   )
 }
 
-const emptyText = ({ since, actor, worker }: AuditOptions): string =>
-  since === undefined && actor === undefined && worker === undefined
+const emptyText = ({ since, until, actor, worker }: AuditOptions): string =>
+  [since, until, actor, worker].every(narrowing => narrowing === undefined)
     ? 'nobody has done anything yet'
-    : 'nobody did anything of that kind: ask for more with --since, or leave --actor and --worker out'
+    : 'nobody did anything of that kind: ask for more with --since, or leave --actor, --worker and --until out'
 
 interface Reading {
   readonly query: {
