@@ -30,6 +30,12 @@ it('has an exit code above 0 for every refusal of the contract', () => {
   }
 })
 
+it('takes a page that another server lacks for no answer of LCM about a thing', () => {
+  const page = { type: 'about:blank', title: 'Unexpected answer', status: 404, detail: '', code: 'unknown' }
+  expect(exitCodeOf(new ApiError(page))).toBe(EXIT.unreachable)
+  expect(exitCodeOf(new ApiError({ ...page, status: 403 }))).toBe(EXIT.notAllowed)
+})
+
 it('tells usage, help, silence and defects apart', () => {
   expect(exitCodeOf(new CommanderError(1, 'commander.unknownOption', ''))).toBe(EXIT.usage)
   expect(exitCodeOf(new CommanderError(0, 'commander.helpDisplayed', ''))).toBe(EXIT.ok)

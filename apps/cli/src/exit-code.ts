@@ -51,6 +51,8 @@ export function exitCodeOf(error: unknown): number {
 
 function ofProblem({ code, status }: ApiError['problem']): number {
   if (code === 'template_not_found' || code === 'definition_not_found') return EXIT.notFound
+  // Said by somebody in between, or instead: whether there is such a thing nobody has looked.
+  if (code === 'unknown' && status === 404) return EXIT.unreachable
   return EXIT_BY_STATUS[status] ?? EXIT.failed
 }
 
