@@ -132,11 +132,12 @@ async function check(
 }
 
 async function examineFleet(ward: Ward, { client, facts }: Reached): Promise<readonly Finding[]> {
-  if (client === null) return []
-  const nowMs = ward.shell.clock.now() + (facts?.skew?.ms ?? 0)
+  if (client === null || facts?.answer.kind !== 'known') return []
+  const { profile } = facts.answer.info
+  const nowMs = ward.shell.clock.now() + (facts.skew?.ms ?? 0)
   const [services, workers, fleet] = await Promise.all([
     check(ward, 'services', async signal =>
-      judgeServices((await client.call('listServices', { signal })).items, nowMs),
+      judgeServices((await client.call('listServices', { signal })).items, nowMs, profile),
     ),
     check(ward, 'cml', async signal => {
       const { items } = await readList(query => client.call('listWorkers', { query, signal }))

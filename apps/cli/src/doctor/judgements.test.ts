@@ -87,12 +87,12 @@ const service = (name: string, ...instances: ReturnType<typeof instance>[]) => (
 })
 const WELL = [service('resource-scheduler', instance()), service('lablet-controller', instance())]
 const controller = (...instances: ReturnType<typeof instance>[]) =>
-  brief(judgeServices([...WELL, service('worker-controller', ...instances)], NOW_MS).slice(2))
+  brief(judgeServices([...WELL, service('worker-controller', ...instances)], NOW_MS, 'cluster').slice(2))
 
 it('says who leads, or why a service does not do its work', () => {
   const standby = instance({ is_leader: false, instance_id: 'b' })
   expect(controller(instance(), standby)).toEqual(['ok: a leads the worker-controller with 1 standing by'])
-  expect(brief(judgeServices(WELL, NOW_MS).slice(2))).toEqual([
+  expect(brief(judgeServices(WELL, NOW_MS, 'cluster').slice(2))).toEqual([
     'failure: no instance of the worker-controller has been heard of for half a minute',
   ])
   expect(controller(standby)).toEqual(['failure: nobody leads the worker-controller, though one instance lives'])
@@ -100,12 +100,22 @@ it('says who leads, or why a service does not do its work', () => {
   expect(controller(instance({ last_sweep: toInstant(NOW_MS - 3_600_000) }))[0]).toContain('for 1h')
 })
 
+it('sends nobody to an etcd, or to a process, that an embedded LCM does not have', () => {
+  const standby = instance({ is_leader: false })
+  const deaf = instance({ watch: { healthy: false, age_seconds: 90 } })
+  const services = [service('resource-scheduler', standby), service('lablet-controller', deaf)]
+  const steps = (profile: 'embedded' | 'cluster') =>
+    judgeServices(services, NOW_MS, profile).map(each => each.next_step)
+  for (const step of steps('embedded')) expect(step).toMatch(/`lcm up`/)
+  for (const step of steps('cluster')) expect(step).toMatch(/etcd|lcm serve/)
+})
+
 it('knows what to do about what AWS refuses', () => {
   const quota = instance({ problems: ['AWS refuses RunInstances of m5zn.metal in us-east-1: VcpuLimitExceeded: no'] })
-  const [finding] = judgeServices([...WELL, service('worker-controller', quota)], NOW_MS).slice(2)
+  const [finding] = judgeServices([...WELL, service('worker-controller', quota)], NOW_MS, 'cluster').slice(2)
   expect(finding).toMatchObject({ severity: 'failure', next_step: expect.stringContaining('higher quota') })
   const right = instance({ problems: ['AWS refuses StopInstances in us-east-1: UnauthorizedOperation: no'] })
-  const [other] = judgeServices([...WELL, service('worker-controller', right)], NOW_MS).slice(2)
+  const [other] = judgeServices([...WELL, service('worker-controller', right)], NOW_MS, 'cluster').slice(2)
   expect(other?.next_step).toContain('docs/how-to/run-on-aws.md')
   expect(controller(instance({ problems: ['etcd is slow'] }))[0]).toMatch(/^failure/)
   expect(controller(instance(), instance({ is_leader: false, problems: ['etcd is slow'] }))[0]).toMatch(/^warning/)

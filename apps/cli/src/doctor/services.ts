@@ -6,47 +6,52 @@ import { type Finding, failure, failureIn, ok, warning } from './finding.ts'
 
 type Listed = AnswerOf<'listServices'>['items'][number]
 type Instance = Listed['instances'][number]
+type Profile = AnswerOf<'info'>['profile']
 
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
 /** Everything is looked at far more often than that, even where nothing happens. */
 const SWEEP_MS_MAX = 10 * 60_000
 
 /** `nowMs` by the clock of the API. */
-export const judgeServices = (services: readonly Listed[], nowMs: number): Finding[] =>
-  CONTROLLERS.flatMap(name =>
-    judgeService(
-      name,
-      services.find(({ service }) => service === name),
-      nowMs,
-    ),
-  )
+export const judgeServices = (services: readonly Listed[], nowMs: number, profile: Profile): Finding[] =>
+  CONTROLLERS.flatMap(name => {
+    const listed = services.find(({ service }) => service === name)
+    return judgeService(name, listed, nowMs, profile)
+  })
 
-function judgeService(name: string, listed: Listed | undefined, nowMs: number): Finding[] {
+function judgeService(name: string, listed: Listed | undefined, nowMs: number, profile: Profile): Finding[] {
   const instances = listed?.instances ?? []
   const leading = instances.find(({ is_leader }) => is_leader)
   const problems = instances.flatMap(instance => problemsOf(name, instance))
-  if (leading === undefined) return [leaderless(name, instances.length), ...problems]
-  const troubles = [...watchOf(name, leading), ...sweepOf(name, leading, nowMs), ...problems]
+  if (leading === undefined) return [leaderless(name, instances.length, profile), ...problems]
+  const troubles = [...watchOf(name, leading, profile), ...sweepOf(name, leading, nowMs), ...problems]
   if (troubles.length > 0) return troubles
   const others = instances.length - 1
   const standby = others === 0 ? '' : ` with ${others} standing by`
   return [ok('services', `${leading.instance_id} leads the ${name}${standby}`)]
 }
 
-function leaderless(name: string, count: number): Finding {
+/** There is neither an etcd nor a process of its own to look at. */
+const EMBEDDED_NEXT =
+  'it runs inside `lcm up`: repeat in a moment, and if that does not help see its log and start it anew'
+
+function leaderless(name: string, count: number, profile: Profile): Finding {
   if (count === 0) {
-    const next = `start it with \`lcm serve ${name}\`, and check CONTROL_PLANE_API_URL and LCM_SERVICE_TOKEN of those that run`
-    return failure('services', `no instance of the ${name} has been heard of for half a minute`, next)
+    const own = `start it with \`lcm serve ${name}\`, and check CONTROL_PLANE_API_URL and LCM_SERVICE_TOKEN of those that run`
+    return failure('services', `no instance of the ${name} has been heard of for half a minute`, nextIn(profile, own))
   }
   const sentence = `nobody leads the ${name}, though ${count === 1 ? 'one instance lives' : `${count} instances live`}`
-  return failure('services', sentence, 'they find a leader through etcd: check that first, then their logs')
+  const next = nextIn(profile, 'they find a leader through etcd: check that first, then their logs')
+  return failure('services', sentence, next)
 }
 
-function watchOf(name: string, { watch, instance_id }: Instance): Finding[] {
+const nextIn = (profile: Profile, own: string): string => (profile === 'embedded' ? EMBEDDED_NEXT : own)
+
+function watchOf(name: string, { watch, instance_id }: Instance, profile: Profile): Finding[] {
   if (watch.healthy) return []
   const age = watch.age_seconds === null ? '' : `, silent for ${formatDuration(watch.age_seconds * 1000)}`
   const sentence = `the ${name} on ${instance_id} does not hear of changes${age}; it looks at everything in turns instead`
-  return [warning('services', sentence, 'check etcd and the way to it')]
+  return [warning('services', sentence, nextIn(profile, 'check etcd and the way to it'))]
 }
 
 function sweepOf(name: string, { last_sweep, since, instance_id }: Instance, nowMs: number): Finding[] {
