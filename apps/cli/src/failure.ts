@@ -15,6 +15,8 @@ const OWN_WORDS: Readonly<Record<string, string>> = {
   template_not_found: 'there is no such template: `lcm get templates` lists them',
   definition_not_found: 'there is no such definition: `lcm get definitions` lists them',
   topology_invalid: 'this is no lab that CML could import: mend these lines and repeat',
+  source_inline:
+    'its topology was handed over, so there is nowhere to fetch it from: give another with `lcm edit definition NAME --file FILE`',
   worker_protected: 'this worker is protected: take that off with `lcm unprotect worker ID`, then repeat',
   worker_has_sessions:
     'sessions live on this worker: let them end with `lcm drain worker ID`, or repeat with --force to end them now',

@@ -18,7 +18,7 @@ it('asks for it to be fetched, with a reason', async () => {
   expect(await lcm('sync', 'definition', 'two-routers', '--reason', 'new exercise')).toBe(0)
   expect(api.requests.at(-1)).toBe('POST /lablet-definitions/ld-1/sync')
   expect(api.bodies).toEqual([{ reason: 'new exercise' }])
-  expect(out()).toBe(`definition two-routers 1.0.0 (ld-1) is fetched from ${SOURCE}\n`)
+  expect(out()).toBe(`definition two-routers 1.0.0 (ld-1) will be fetched from ${SOURCE}\n`)
 })
 
 it('waits until it is there', async () => {
@@ -40,7 +40,8 @@ it('exits with 1 when it could not be fetched', async () => {
 })
 
 it('exits with 4 where the topology was given inline, with 3 when there is none', async () => {
-  const { lcm } = author('inline')
+  const { lcm, err } = author('inline')
   expect(await lcm('sync', 'definition', 'two-routers')).toBe(4)
+  expect(err()).toContain('`lcm edit definition NAME --file FILE`')
   expect(await lcm('sync', 'definition', 'none')).toBe(3)
 })
