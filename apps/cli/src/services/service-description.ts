@@ -1,4 +1,5 @@
 import { type Fact, factLines, section, tableOf } from '../description.ts'
+import { countOf } from '../lablets/definition-view.ts'
 import type { Colors } from '../output.ts'
 import { type Column, printable } from '../table.ts'
 import { ageOf } from '../worker-view.ts'
@@ -34,7 +35,12 @@ function factsOf(service: Service, nowMs: number, colors: Colors): readonly Fact
     ['state', inkOfState(state, colors)(state)],
     ['leader', leader === null ? null : printable(leader.instance_id)],
     ['term', termText(service, nowMs)],
-    ['asked', term === null ? null : `${term.triggers} times to look, ${term.resignations} times to step down`],
+    [
+      'asked',
+      term === null
+        ? null
+        : `${countOf(term.triggers, 'time')} to look, ${countOf(term.resignations, 'time')} to step down`,
+    ],
   ]
 }
 

@@ -38,6 +38,15 @@ it('describes one with all of its replicas and what is wrong', async () => {
   expect(await lcm('describe', 'service', 'nonsense')).toBe(3)
 })
 
+it('counts how often it was asked', async () => {
+  const { lcm, api, out } = served()
+  const term = { id: 'worker-controller', version: 1, created_at: LONG_AGO, updated_at: LONG_AGO, epoch: 3 }
+  const asked = { instance_id: 'a', generation: 0, triggers: 1, resignations: 2 }
+  api.fleet.services = [{ ...aService('worker-controller'), term: { ...term, ...asked } }]
+  await lcm('describe', 'service', 'worker-controller')
+  expect(out()).toContain('1 time to look, 2 times to step down')
+})
+
 it('says of a leader that was overtaken that it has not noticed', async () => {
   const { lcm, api, out } = served()
   const service = aService('worker-controller', [aReplica({ epoch: 4 }), aReplica({ instance_id: 'b' })])

@@ -86,7 +86,7 @@ describe('a template', () => {
     const { id } = await fleet.create({ name: 'mine' })
     const refused = await fleet.send('DELETE', 'worker-templates/metal')
     expect(refused).toMatchObject({ status: 409, json: { code: 'template_in_use' } })
-    expect(refused.json.detail).toContain('mine')
+    expect(refused.json.detail).toBe('1 worker was made from metal: mine')
     await fleet.act(id, 'terminate')
     await fleet.moveTo(id, 'TERMINATED')
     expect((await fleet.send('DELETE', 'worker-templates/metal')).status).toBe(204)

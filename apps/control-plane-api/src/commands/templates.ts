@@ -107,10 +107,10 @@ export async function deleteTemplate(api: Api, request: NamedRequest): Promise<n
       .slice(0, 3)
       .map(each => each.name)
       .join(', ')
-    throw new ProblemError(
-      'template_in_use',
-      `${users.length} workers were made from ${template.name}, such as ${names}`,
-    )
+    const made = `made from ${template.name}`
+    const detail =
+      users.length === 1 ? `1 worker was ${made}: ${names}` : `${users.length} workers were ${made}, such as ${names}`
+    throw new ProblemError('template_in_use', detail)
   }
   const entry = auditEntry(request.actor, 'delete', toInstant(api.clock.now()), { before: { name: template.name } })
   if (!(await api.templates.remove(template, [entry])).ok)
