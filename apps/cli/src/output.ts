@@ -7,6 +7,7 @@ export type Colors = ReturnType<typeof picocolors.createColors>
 export interface Sink {
   write(text: string): void
   readonly isTty: boolean
+  /** How high it is; 0 where that is not known. */
   readonly rows: number
   /** How wide it is; 0 where that is not known. */
   readonly columns: number

@@ -90,6 +90,13 @@ it('draws one living table on a terminal', async () => {
   expect(await end()).toBe(0)
 })
 
+it('shows all rows on a terminal that does not tell its height', async () => {
+  const { end, out } = await watching([], { isTty: true, rows: 0 })
+  await end()
+  expect(out()).not.toContain('more')
+  expect(out()).toContain('metal-2')
+})
+
 it('shows as many rows as fit', async () => {
   const { end, out } = await watching([], { isTty: true, rows: 5 })
   await end()

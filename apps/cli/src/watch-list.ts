@@ -158,7 +158,8 @@ function liveTable<T extends Resource>(
 
 function frame<T extends Resource>(view: ResourceView<T>, items: T[], output: Output, nowMs: number): string[] {
   if (items.length === 0) return [view.whenEmpty]
-  const room = Math.max(1, output.stdout.rows - ROWS_RESERVED)
+  const { rows } = output.stdout
+  const room = rows === 0 ? items.length : Math.max(1, rows - ROWS_RESERVED)
   const lines = tableLines(view.columns(nowMs, output.colors), items.slice(0, room))
   return items.length > room ? [...lines, `… and ${items.length - room} more`] : lines
 }

@@ -123,6 +123,14 @@ async function live(options: CapturedOptions = {}, prepare: (api: Api) => void =
   return { ...captured, done, screen }
 }
 
+it('shows the whole fleet on a terminal that does not tell its size', async () => {
+  const { done, press, screen } = await live({ rows: 0, columns: 0 })
+  expect(screen().map(line => line.split(' ')[0])).toEqual(expect.arrayContaining(['metal-9', 'metal-10', 'metal-3']))
+  expect(screen().at(-1)).not.toContain('more')
+  press('q')
+  expect(await done).toBe(0)
+})
+
 it('keeps itself up to date by events and measures', async () => {
   const { api, clock, done, press, screen } = await live()
   expect(screen()[3]).toMatch(/^metal-9 +RUNNING +80%/)

@@ -81,7 +81,7 @@ function frame(view: View, { stdout: { rows: height, columns: width }, colors }:
   const top = topOf(view.picture, view.sort, nowMs)
   const head = headLines(top, width).map(line => colors.bold(line))
   const notes = footNotes(top)
-  const room = Math.max(1, height - head.length - notes.length - OTHER_LINES)
+  const room = height === 0 ? top.items.length : Math.max(1, height - head.length - notes.length - OTHER_LINES)
   const foot = footLine({ ...view, hidden: top.items.length - room }, colors, width)
   if (top.items.length === 0) return [...head, '', NO_WORKERS, foot]
   const [titles = '', ...rows] = topTable(top.items.slice(0, room), colors, width)
