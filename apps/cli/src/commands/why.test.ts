@@ -110,6 +110,16 @@ it('gives programs what the API tells, and refuses a count that is none', async 
   expect(await run(['why', 'worker', 'metal-1', '-n', 'many'], capturedShell().shell)).toBe(2)
 })
 
+it('says when a session of later gets its place, rather than that it waits for one', async () => {
+  const { shell, api, outLines } = capturedShell()
+  api.lablets.sessions.put(aSession())
+  const because = 'it is given a place 35 min before it begins'
+  const place = { action: 'place', because, due_at: '2026-01-01T05:00:00.000Z' }
+  api.plan.push({ service: 'resource-scheduler', resource: 'session:ls-1', ...place })
+  expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
+  expect(outLines()).toContain(`  place, in 5h: ${because}`)
+})
+
 it('explains a session that has no place', async () => {
   const { shell, api, outLines } = capturedShell()
   api.lablets.sessions.put(aSession({ waiting_reason: 'waits for metal-2', entered_status_at: at(240) }))

@@ -41,7 +41,7 @@ function nextOf(session: LabletSession, plan: PlannedAction | null, nowMs: numbe
   if (isFinal(session.status)) return `nothing; ${session.status} is final`
   const waits = waitsFor(session)
   // Why it is not placed is told on the session itself, and better than any plan could.
-  if (session.status === 'PENDING') return waits
+  if (session.status === 'PENDING' && session.waiting_reason !== null) return waits
   if (plan !== null && plan.action !== 'nothing') return plannedText(plan, nowMs)
   return waits === '' ? 'nothing until its slot ends' : waits
 }
