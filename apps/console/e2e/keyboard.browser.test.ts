@@ -76,7 +76,7 @@ describe('the keyboard', () => {
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN')
     await press(page, 'Tab')
     expect((await focused(page)).name).toBe('New worker')
-    await page.getByRole('link', { name: 'Definitions' }).focus()
+    await page.getByRole('link', { name: 'Definitions', exact: true }).focus()
     await press(page, 'Shift+Tab', 'Enter')
     await page.locator('h1:focus', { hasText: /sessions/i }).waitFor()
     expect(await page.title()).toBe('Sessions · LCM')
@@ -96,7 +96,7 @@ describe('the keyboard', () => {
     await page.route('**/api/v1/events', () => undefined)
     await page.reload()
     await page.locator('.setting').first().waitFor()
-    await page.getByRole('link', { name: 'Sessions' }).click()
+    await page.getByRole('link', { name: 'Sessions', exact: true }).click()
     await page.locator('h1:focus', { hasText: 'No sessions yet' }).waitFor()
   })
 
@@ -144,7 +144,7 @@ describe('the keyboard', () => {
 
   it('leaves a dialog behind that belongs to another page', async () => {
     const { page } = await open({ at: '#/sessions' })
-    await page.getByRole('link', { name: 'Workers' }).click()
+    await page.getByRole('link', { name: 'Workers', exact: true }).click()
     await page.getByRole('button', { name: 'New worker' }).click()
     await page.getByRole('dialog').waitFor()
     await page.goBack()

@@ -18,7 +18,7 @@ async function heldBack(page: Page, url: string, method: string): Promise<Route[
 it('what takes longer to read than the time to the next reading is waited for, and shown', async () => {
   const { page } = await open({ at: '#/overview' })
   const held = await heldBack(page, '**/sim/v1/instances', 'GET')
-  await page.getByRole('link', { name: 'Chaos' }).click()
+  await page.getByRole('link', { name: 'Chaos', exact: true }).click()
   for (let turns = 0; turns < 4; turns += 1) await page.waitForRequest('**/sim/v1/faults')
   expect(held.length).toBe(1)
   await held[0]?.continue()
@@ -60,7 +60,7 @@ it('a form for a new version that was left moves no page when it is answered', a
   await page.getByRole('button', { name: 'Create version' }).click()
   await expect.poll(() => held.length).toBe(1)
   await page.keyboard.press('Escape')
-  await page.getByRole('link', { name: 'Workers' }).click()
+  await page.getByRole('link', { name: 'Workers', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'Workers' }).waitFor()
   const isAnswered = page.waitForEvent('requestfinished', request => request.method() === 'PUT')
   await held[0]?.continue()

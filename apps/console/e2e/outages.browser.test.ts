@@ -74,7 +74,7 @@ describe('an API that is killed', () => {
       await page.getByRole('heading', { level: 1, name }).waitFor()
       expect(await seriousViolations(page)).toEqual([])
       await screenshot(page, 'outage-killed-light')
-      await page.getByRole('link', { name: 'Overview' }).click()
+      await page.getByRole('link', { name: 'Overview', exact: true }).click()
       await page.getByRole('region', { name: 'Fleet' }).waitFor()
       await page.goBack()
       const names = await watchNames(page)

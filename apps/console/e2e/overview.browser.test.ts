@@ -97,7 +97,7 @@ describe('the overview', () => {
       const by_day = summary.cost.by_day.map((day: object, n: number) => ({ ...day, ...WEEK[n] }))
       await route.fulfill({ json: { ...summary, cost: { ...summary.cost, spent_usd: 301, saved_usd: 118, by_day } } })
     })
-    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('link', { name: 'Overview', exact: true }).click()
     const fleet = page.getByRole('region', { name: 'Fleet' })
     await fleet.getByRole('link', { name: /^RUNNING/ }).waitFor()
     const capacity = page.getByRole('region', { name: 'Capacity' })

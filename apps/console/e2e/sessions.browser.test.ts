@@ -123,7 +123,7 @@ describe('sessions', () => {
     await rowOf(page, served).waitFor()
     expect(page.url()).toMatch(new RegExp(`#/sessions\\?mine=yes&definition=${LAB}&q=${served}&range=7d$`))
     await page.locator(`.bar[href="#/sessions/${served}"]`).waitFor()
-    await page.getByRole('link', { name: 'Later' }).click()
+    await page.getByRole('link', { name: 'Later', exact: true }).click()
     await page.locator(`.bar[href="#/sessions/${served}"]`).waitFor({ state: 'detached' })
     expect(page.url()).toMatch(/&at=20\d\d-/)
     await page.reload()
