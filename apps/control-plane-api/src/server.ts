@@ -10,7 +10,6 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { problemResponse } from './dispatch.ts'
 import { BODY_BYTES_MAX } from './request-parts.ts'
 
-const STREAMS_MAX = 500
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 /** What `dispatch` answers outside of `/api`. */
 const BESIDE_THE_API = [
@@ -58,8 +57,6 @@ export interface ServerOptions {
   readonly isLeaving?: () => boolean
   /** How long a client may take to send its request, by a clock of Node.js: no other can cut off what it has not read yet. */
   readonly requestMsMax?: number
-  /** How many may follow the events at once. */
-  readonly streamsMax?: number
 }
 
 export interface RunningServer {
@@ -264,15 +261,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
   }
   const chunks = response.file ?? response.body
   if (chunks === null || typeof chunks === 'string') return send(reply, response)
-  const isEndless = response.file === undefined
-  // Whoever follows the events must not keep an administrator from a file.
-  if (isEndless && options.streams.size >= (options.streamsMax ?? STREAMS_MAX)) {
-    return send(
-      reply,
-      problemResponse(new ProblemError('too_many_clients', 'close an event stream first'), request.url),
-    )
-  }
-  const open: OpenStream = { gone, isEndless, comeBackMs: null }
+  const open: OpenStream = { gone, isEndless: response.file === undefined, comeBackMs: null }
   options.streams.add(open)
   try {
     await stream(reply, response, chunks, { clock: options.clock, gone })

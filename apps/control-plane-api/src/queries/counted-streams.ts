@@ -1,8 +1,9 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { EventStreams } from './events.ts'
 
-/** Half of what a server bears: whoever has more would keep others from following. */
-const STREAMS_PER_ACTOR_MAX = 250
+const STREAMS_MAX = 500
+/** Whoever has more would keep others from following. */
+const STREAMS_PER_ACTOR_MAX = STREAMS_MAX / 2
 
 /** The same streams, and how many of them are open. Throws `too_many_clients` to whoever has enough. */
 export function countedStreams(streams: EventStreams): EventStreams & { openNow(): number } {
@@ -12,12 +13,14 @@ export function countedStreams(streams: EventStreams): EventStreams & { openNow(
     if (count === 0) counts.delete(actorId)
     else counts.set(actorId, count)
   }
+  const openNow = () => [...counts.values()].reduce((sum, count) => sum + count, 0)
   return {
-    openNow: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
+    openNow,
     open(follow) {
       const { actor, signal } = follow
       if ((counts.get(actor.id) ?? 0) >= STREAMS_PER_ACTOR_MAX)
         throw new ProblemError('too_many_clients', `you have ${STREAMS_PER_ACTOR_MAX} event streams; close one first`)
+      if (openNow() >= STREAMS_MAX) throw new ProblemError('too_many_clients', 'close an event stream first')
       // A stream that nobody begins to read has no end of its own, but its signal aborts.
       if (!signal.aborted) {
         add(actor.id, 1)
