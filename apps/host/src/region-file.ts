@@ -5,16 +5,28 @@ import { readYamlFile } from './yaml-file.ts'
 
 export type Regions = Readonly<Record<string, RegionConfig>>
 
+/** An entry as operators write it: it may repeat the name of its region, and name one subnet instead of a list. */
+const Entry = z.preprocess(acceptOneSubnet, RegionConfig.extend({ region: z.string().optional() }))
+
 const RegionFile = z.strictObject({
   aws_region_configs: z
-    .record(z.string(), z.preprocess(acceptOneSubnet, RegionConfig))
-    .refine(regions => Object.keys(regions).length > 0, 'name at least one region'),
+    .record(z.string(), Entry)
+    .refine(regions => Object.keys(regions).length > 0, 'name at least one region')
+    .transform((entries, context): Regions => {
+      const regions = Object.entries(entries).map(([name, { region, ...config }]) => {
+        const message = `region is ${region}, but its entry is ${name}: use one name, or remove the line "region"`
+        if (region !== undefined && region !== name)
+          context.issues.push({ code: 'custom', input: region, path: [name, 'region'], message })
+        return [name, config] as const
+      })
+      return Object.fromEntries(regions)
+    }),
 })
 
-/** Older files name one subnet. */
-function acceptOneSubnet(value: unknown): unknown {
+function acceptOneSubnet(value: unknown, context: z.RefinementCtx): unknown {
   if (typeof value !== 'object' || value === null || !('subnet_id' in value)) return value
   const { subnet_id, ...rest } = value
+  if ('subnets' in rest) context.addIssue('subnet_id and subnets are both set: keep one of them')
   return { ...rest, subnets: [subnet_id] }
 }
 
