@@ -1,15 +1,16 @@
 import { unlessMissing } from '@lcm/client/api-error'
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
+import { CloudError } from '@lcm/cloud/errors'
 import { NotLeadingError } from '@lcm/cloud/fenced'
 import type { Machines } from '@lcm/cloud/gathered'
 import { assert } from '@lcm/domain/assert'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { endpointOf } from '@lcm/domain/worker/facts'
-import { judgeLaunch, judgeStart } from '@lcm/domain/worker/launch'
+import { judgeLaunch } from '@lcm/domain/worker/launch'
 import { judgeLicense } from '@lcm/domain/worker/license-operation'
 import { lookAgain, type WorkerPolicy } from '@lcm/domain/worker/observation'
+import { judgePower } from '@lcm/domain/worker/power-refusal'
 import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import { type ReconciliationResult, requeue, retry, success } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -105,9 +106,6 @@ async function userDataOf(
   return found === null ? null : found.user_data
 }
 
-/** Refusals that may last for hours. */
-const HOLDS_A_START: readonly CloudErrorClass[] = ['capacity', 'quota', 'auth']
-
 async function change(
   parts: ActParts,
   worker: Worker,
@@ -119,10 +117,9 @@ async function change(
     return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.policy, parts.clock.now()))
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
-    if (action.kind === 'start' && HOLDS_A_START.includes(error.errorClass)) {
-      const at = { policy: parts.policy, nowMs: parts.clock.now() }
-      return act(parts, worker, judgeStart(worker, error, at), look)
-    }
+    const at = { policy: parts.policy, nowMs: parts.clock.now() }
+    const refused = judgePower(worker, action.kind, error, at)
+    if (refused !== null) return act(parts, worker, refused, look)
     const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
     return expected ? requeue(error.message, parts.policy.lookAgainMsMax) : retry(error.message, error)
   }

@@ -45,7 +45,13 @@ export function judgeFleet({ workers, sessions, definitions, leaks }: FleetFacts
 const attend = (sentence: string, next: string): Finding[] => [warning('fleet', sentence.replace(/[\s.]+$/, ''), next)]
 
 /** Under these it does not go on by itself, in the order in which they tell most. */
-const STUCK: readonly string[] = [CONDITION.blocked, CONDITION.overdue, CONDITION.notOurs]
+const STUCK: readonly string[] = [
+  CONDITION.blocked,
+  CONDITION.stopBlocked,
+  CONDITION.terminateBlocked,
+  CONDITION.overdue,
+  CONDITION.notOurs,
+]
 
 function ofWorker(worker: Worker): Finding[] {
   const { id, name, status, conditions, license } = worker

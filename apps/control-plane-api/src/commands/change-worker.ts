@@ -7,7 +7,13 @@ import { withoutCondition } from '@lcm/domain/worker/boot'
 import { failuresAfter } from '@lcm/domain/worker/consequences'
 import { closeCost } from '@lcm/domain/worker/cost'
 import { canMove, movesFrom } from '@lcm/domain/worker/lifecycle'
-import { APPLIED_KEYS_MAX, CONDITION, STATE_HISTORY_MAX, type Worker } from '@lcm/domain/worker/worker'
+import {
+  APPLIED_KEYS_MAX,
+  CONDITION,
+  STATE_HISTORY_MAX,
+  type Worker,
+  type WorkerStatus,
+} from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../api.ts'
 import { type Changed, changeDocument, refuseStale } from './change.ts'
@@ -64,13 +70,18 @@ function completed(before: Worker, changed: WorkerChange, request: WorkerWriter,
   return { document: worker, entries }
 }
 
-/** What is said of a failure is over with it; whoever tries again waits anew. */
-const OF_FAILURE: readonly string[] = [
-  CONDITION.failed,
-  CONDITION.stoppedAfterFailure,
-  CONDITION.overdue,
-  CONDITION.blocked,
-]
+/** Conditions that end with the status they are about; a retry after a failure starts without them. */
+const ENDS_WITH: Partial<Record<WorkerStatus, readonly string[]>> = {
+  FAILED: [
+    CONDITION.failed,
+    CONDITION.stoppedAfterFailure,
+    CONDITION.overdue,
+    CONDITION.blocked,
+    CONDITION.stopBlocked,
+  ],
+  STOPPING: [CONDITION.stopBlocked],
+  TERMINATING: [CONDITION.terminateBlocked],
+}
 
 function moved(before: Worker, worker: Worker, note: { at: Instant; because: string }): Worker {
   const { status: from } = before
@@ -80,7 +91,7 @@ function moved(before: Worker, worker: Worker, note: { at: Instant; because: str
     throw new ProblemError('illegal_transition', `${from} can not become ${to}; from there it goes to ${allowed}`)
   }
   const history = [...before.state_history, { from, to, ...note }].slice(-STATE_HISTORY_MAX)
-  const conditions = from === 'FAILED' ? OF_FAILURE.reduce(withoutCondition, worker.conditions) : worker.conditions
+  const conditions = (ENDS_WITH[from] ?? []).reduce(withoutCondition, worker.conditions)
   // From what the change itself says: a person's retry begins to count anew.
   const failures = failuresAfter({ ...before, failures: worker.failures }, to)
   return { ...worker, conditions, failures, entered_status_at: note.at, state_history: history }

@@ -131,8 +131,8 @@ function decideStopping(seen: Seen): Decision {
     case 'running':
       return decideRelease(seen) ?? perform({ kind: 'stop', force: overdue }, 'EC2 says running')
     case 'stopping':
-      if (bootDiffers(worker.conditions, 0))
-        return announce({ conditions: withBoot(worker.conditions, 0, nowMs) }, 'EC2 says stopping')
+      if (bootDiffers(worker.conditions, 0) || holds(worker.conditions, CONDITION.stopBlocked))
+        return announce({ conditions: withBoot(unblocked(worker), 0, nowMs) }, 'EC2 says stopping')
       if (overdue) return perform({ kind: 'stop', force: true }, 'it has been stopping for too long')
       return wait(lookAgain(worker, policy, nowMs), 'EC2 says stopping')
     default:
@@ -325,7 +325,8 @@ function askSilent({ worker, policy, nowMs }: Seen): number {
   return Math.min(policy.lookAgainMsMax, Math.max(policy.probeIntervalMs, silentMs / 4))
 }
 
-const unblocked = (worker: Worker): Condition[] => withoutCondition(worker.conditions, CONDITION.blocked)
+const unblocked = (worker: Worker): Condition[] =>
+  withoutCondition(withoutCondition(worker.conditions, CONDITION.blocked), CONDITION.stopBlocked)
 
 /** What EC2 shows, as a status of ours with what goes with it. A machine found running still has to show its CML. */
 function truth({ worker, instance, policy, nowMs }: Seen): WorkerChanges {

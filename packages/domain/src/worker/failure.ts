@@ -78,5 +78,6 @@ const hasRun = ({ state_history: history }: Worker): boolean =>
 function stopNote({ worker, nowMs }: Seen, isDone: boolean) {
   const message = isDone ? 'stopped after it failed; its disk is kept' : 'being stopped after it failed'
   const condition = { type: CONDITION.stoppedAfterFailure, status: isDone, reason: 'Failed', message }
-  return { conditions: withCondition(worker.conditions, condition, nowMs) }
+  const conditions = isDone ? withoutCondition(worker.conditions, CONDITION.stopBlocked) : worker.conditions
+  return { conditions: withCondition(conditions, condition, nowMs) }
 }

@@ -1,4 +1,4 @@
-import { withCondition } from './boot.ts'
+import { holds, withCondition, withoutCondition } from './boot.ts'
 import { announce, type Decision, perform, wait, write } from './decision.ts'
 import { hold } from './hold.ts'
 import type { Instance } from './instance.ts'
@@ -128,6 +128,8 @@ const mayHaveHeldLicense = ({ license, conditions }: Worker): boolean =>
 export function decideDying(seen: Seen, because: string): Decision {
   const { worker, policy, nowMs } = seen
   if (holdsLicense(worker)) return leakLicense(`${because}, and ${lossWords(worker)}`)
+  if (worker.status === 'TERMINATING' && holds(worker.conditions, CONDITION.terminateBlocked))
+    return announce({ conditions: withoutCondition(worker.conditions, CONDITION.terminateBlocked) }, because)
   if (worker.status === 'TERMINATING') return wait(lookAgain(worker, policy, nowMs), because)
   return write(gone('TERMINATING'), policy.lookAgainMs, because)
 }

@@ -59,6 +59,10 @@ export const CONDITION = {
   held: 'HeldByIntent',
   /** Something that only a person can mend keeps it from being launched. */
   blocked: 'LaunchBlocked',
+  /** EC2 refuses to stop its machine until a person acts: stop protection, or a missing permission. */
+  stopBlocked: 'StopBlocked',
+  /** EC2 refuses to terminate its machine until a person acts. */
+  terminateBlocked: 'TerminateBlocked',
   /** Why it is FAILED. */
   failed: 'Failed',
   /** A failed worker's machine was stopped, so that it costs no more. */

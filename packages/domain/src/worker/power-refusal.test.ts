@@ -1,0 +1,75 @@
+import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import { decideWorker } from './decide.ts'
+import { WORKER_POLICY } from './observation.ts'
+import { judgePower, type PowerActKind } from './power-refusal.ts'
+import type { Worker } from './worker.ts'
+
+const NOW = toMs(onMachine().entered_status_at) + 60_000
+const at = { policy: WORKER_POLICY, nowMs: NOW }
+const refusal = (errorClass: string, message = 'no') => ({ errorClass, code: 'OperationNotPermitted', message })
+const judged = (act: PowerActKind, errorClass: string, worker: Worker = onMachine({ status: 'STOPPING' })) =>
+  judgePower(worker, act, refusal(errorClass), at)
+const conditionIn = (decision: ReturnType<typeof judged>) =>
+  decision?.action.kind === 'write' ? decision.action.changes.conditions?.at(-1) : undefined
+
+describe('a refusal that lasts until a person acts is a condition', () => {
+  it.each<[PowerActKind, string, string]>([
+    ['start', 'capacity', 'LaunchBlocked'],
+    ['start', 'quota', 'LaunchBlocked'],
+    ['start', 'auth', 'LaunchBlocked'],
+    ['start', 'invalid', 'LaunchBlocked'],
+    ['stop', 'protected', 'StopBlocked'],
+    ['stop', 'auth', 'StopBlocked'],
+    ['stop', 'invalid', 'StopBlocked'],
+    ['terminate', 'protected', 'TerminateBlocked'],
+    ['terminate', 'auth', 'TerminateBlocked'],
+    ['terminate', 'invalid', 'TerminateBlocked'],
+  ])('%s, %s: %s', (act, errorClass, type) => {
+    expect(conditionIn(judged(act, errorClass))).toMatchObject({ type, status: true, since: toInstant(NOW) })
+  })
+
+  it.each<[PowerActKind, string]>([
+    ['start', 'throttled'],
+    ['start', 'transient'],
+    ['start', 'state'],
+    ['stop', 'throttled'],
+    ['stop', 'transient'],
+    ['stop', 'state'],
+    ['stop', 'not_found'],
+    ['terminate', 'transient'],
+    ['terminate', 'not_found'],
+  ])('%s, %s: none, a retry may succeed', (act, errorClass) => {
+    expect(judged(act, errorClass)).toBeNull()
+  })
+})
+
+it('says a refused stop once, however AWS words it the next time', () => {
+  const worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+  const first = judgePower(worker, 'stop', refusal('auth', 'encoded: aaaa'), at)
+  expect(first?.because).toBe('EC2 refuses to stop i-1: encoded: aaaa')
+  const condition = conditionIn(first)
+  const told = { ...worker, conditions: condition === undefined ? [] : [condition] }
+  expect(judgePower(told, 'stop', refusal('auth', 'encoded: bbbb'), { ...at, nowMs: NOW + 60_000 })).toEqual({
+    action: { kind: 'wait', afterMs: WORKER_POLICY.authPauseMs },
+    because: 'EC2 refuses to stop i-1: encoded: aaaa',
+    guards: [],
+  })
+})
+
+describe('the condition of a refused act is over when EC2 has taken the act', () => {
+  const since = toInstant(NOW)
+  const blocked = (type: string) => [{ type, status: true, reason: 'X', message: 'no', since }]
+  it.each([
+    ['STOPPING', 'STOPPED', 'StopBlocked', 'stopping'],
+    ['STOPPING', 'STOPPED', 'StopBlocked', 'stopped'],
+    ['TERMINATING', 'TERMINATED', 'TerminateBlocked', 'shutting-down'],
+  ] as const)('%s, wanted %s: no %s once EC2 says %s', (status, desired_status, type, state) => {
+    const worker = onMachine({ status, desired_status, conditions: blocked(type) })
+    const { action } = decideWorker(worker, anObservation({ ec2: aMachineSight({ state }) }), WORKER_POLICY, NOW)
+    const changes = action.kind === 'write' ? action.changes : {}
+    expect(changes.conditions?.map(each => each.type)).not.toContain(type)
+    expect(changes.conditions).toBeDefined()
+  })
+})
