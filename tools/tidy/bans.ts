@@ -56,6 +56,13 @@ const BANS: readonly Ban[] = [
     pattern: /\bvi\.(mock|doMock|spyOn|fn|stubGlobal|stubEnv|useFakeTimers)\(/,
     use: 'a fake that passes the conformance suite, or the manual clock',
   },
+  {
+    text: 'createRequire(',
+    pattern: /\bcreateRequire\(/,
+    use: 'import, or import() of a name in quotes',
+    except: /^packages\/cloud-aws\/src\//,
+  },
+  { text: '/// <reference', pattern: /^\s*\/\/\/\s*<reference\b/, use: 'an import', in: 'comments' },
   { text: 'as any', pattern: /\bas any\b/, use: 'a schema that parses it' },
   { text: 'as unknown as', pattern: /\bas unknown as\b/, use: 'a schema that parses it, or a narrower type' },
   { text: 'export default', pattern: /\bexport default\b/, use: 'a named export', except: /\.config\.ts$/ },

@@ -16,8 +16,17 @@ export function checkDependencies(tree: Tree): Violation[] {
   const root: Manifest = JSON.parse(fileAt(tree, 'package.json')?.text ?? '{}')
   return tree.workspaces.flatMap(workspace => {
     const sources = tree.sources.filter(({ path }) => path.startsWith(`${workspace.folder}/`))
-    return [...undeclared(workspace, root, sources), ...unused(tree, workspace, sources)]
+    return [...undeclared(workspace, root, sources), ...unused(tree, workspace, sources), ...aliased(workspace)]
   })
+}
+
+/** `"zod": "npm:@lcm/cloud"` would let a forbidden package in under an allowed name. */
+function aliased({ folder, manifest }: Workspace): Violation[] {
+  const declared = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })
+  const path = `${folder}/package.json`
+  return declared
+    .filter(([, version]) => !/^\d/.test(version))
+    .map(([name, version]) => ({ path, line: 1, rule: `${name} is ${version}`, use: 'a version: 1.2.3' }))
 }
 
 function undeclared({ name, folder, manifest }: Workspace, root: Manifest, sources: readonly Source[]): Violation[] {

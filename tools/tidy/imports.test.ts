@@ -10,12 +10,13 @@ const TABLE = `# Architecture
 | package | may import | never |
 |---|---|---|
 | **domain** | zod | anything else; \`async\` |
-| **runtime** | node built-ins | anything of ours |
-| cloud | domain | vendor SDKs |
+| **runtime** | node built-ins | anything else |
+| cloud | domain | anything installed |
 | cloud-aws, cloud-sim | cloud, domain (cloud-sim also the SQLite driver) | each other |
 | store | its drivers | domain |
-| **controllers** | domain, runtime, cloud | **store**, another app; concrete adapters only in \`main.ts\` and host |
-| worker-controller / lablet-controller | cml-system / cml-labs | **the other's CML port** |
+| **controllers** | domain, runtime, cloud | **store**, another app |
+| worker-controller | nothing more | **cloud/cml-labs** |
+| lablet-controller | nothing more | **cloud/cml-system** |
 | cli, console | domain (cli: host by dynamic import) | runtime, store, cloud\\* |
 | host | anything but cli and console | be imported by anything but cli |
 | testkit | domain, runtime | be imported by anything but tests |
@@ -26,7 +27,15 @@ const PACKAGES = ['domain', 'runtime', 'cloud', 'cloud-aws', 'cloud-sim', 'store
   name => `packages/${name}`,
 )
 const APPS = ['worker-controller', 'lablet-controller', 'cli', 'console', 'host'].map(name => `apps/${name}`)
-const manifests = [...PACKAGES, ...APPS].map(folder => [`${folder}/package.json`, '{}'] as const)
+const EXPORTS = {
+  './cml-labs': './src/cml-labs.ts',
+  './cml-system': './src/cml-system.ts',
+  './errors': './src/errors.ts',
+}
+const manifests = [...PACKAGES, ...APPS].map(
+  folder =>
+    [`${folder}/package.json`, folder === 'packages/cloud' ? JSON.stringify({ exports: EXPORTS }) : '{}'] as const,
+)
 
 /** What the rule says of one file in a repository that is otherwise clean. */
 function saidOf(path: string, text: string): string[] {
@@ -48,7 +57,6 @@ describe('who may import whom', () => {
       "import { it } from 'vitest'\nimport { sim } from '@lcm/cloud-sim/model'",
     ],
     ['apps/worker-controller/src/observe.ts', "import type { CmlSystem } from '@lcm/cloud/cml-system'"],
-    ['apps/worker-controller/src/main.ts', "import { awsCompute } from '@lcm/cloud-aws/compute'"],
     ['apps/cli/src/main.ts', "const { up } = await import('@lcm/host/up')"],
     ['apps/cli/src/shell.ts', "type Up = typeof import('@lcm/host/up').up"],
     ['apps/cli/src/testing/a-shell.ts', "import { manualClock } from '@lcm/testkit/clock'"],
@@ -92,12 +100,29 @@ describe('who may import whom', () => {
   })
 
   it('wants a row for every package', () => {
-    const tree = treeOf([
-      ['ARCHITECTURE.md', TABLE],
-      ['packages/billing/package.json', '{}'],
-    ])
+    const billing = ['packages/billing/package.json', '{}'] as const
+    const tree = treeOf([['ARCHITECTURE.md', TABLE], ...manifests, billing])
     expect(checkImports(tree).map(printed)).toEqual([expect.stringContaining('for billing')])
-    expect(checkImports(treeOf([['packages/billing/package.json', '{}']]))).toHaveLength(1)
+    expect(checkImports(treeOf([billing]))).toHaveLength(1)
+  })
+
+  it.each([
+    ['| store | its drivers | what hurts |', 'no rule understands "what hurts"'],
+    ['| store | domain | domain |', 'may import domain and never does'],
+    ['| store | its drivers | **cloud/cml-lab** |', 'no package exports "cloud/cml-lab"'],
+  ])('refuses a row that protects nothing: %s', (row, said) => {
+    const page = TABLE.replace('| store | its drivers | domain |', row)
+    const tree = treeOf([['ARCHITECTURE.md', page], ...manifests])
+    expect(checkImports(tree).map(printed)).toEqual([expect.stringContaining(said)])
+  })
+
+  it('wants every export by its own name', () => {
+    const manifest = JSON.stringify({ exports: { './*': './src/*.ts', './a': { import: './src/a.ts' } } })
+    const tree = treeOf([['ARCHITECTURE.md', TABLE], ...manifests, ['packages/domain/package.json', manifest]])
+    expect(checkImports(tree).map(printed)).toEqual([
+      expect.stringContaining('exports ./*'),
+      expect.stringContaining('exports ./a'),
+    ])
   })
 })
 
@@ -124,6 +149,17 @@ describe('declared dependencies', () => {
     expect(saidOfStore(['packages/store/src/a.test.ts', "import { z } from 'zod'"])).toEqual([
       expect.stringMatching(/^packages\/store\/package\.json:3 store never imports zod/),
       expect.stringMatching(/^packages\/store\/package\.json:4 store never imports @lcm\/domain/),
+    ])
+  })
+
+  it('are known by their own names', () => {
+    const manifest = JSON.stringify({ dependencies: { zod: 'npm:@lcm/cloud@0.1.0' } })
+    const files = [
+      ['packages/store/package.json', manifest],
+      ['packages/store/src/a.ts', "import 'zod'"],
+    ] as const
+    expect(checkDependencies(treeOf([root, ...files])).map(printed)).toEqual([
+      'packages/store/package.json:1 zod is npm:@lcm/cloud@0.1.0 -> a version: 1.2.3',
     ])
   })
 })

@@ -1,36 +1,82 @@
 import { type ImportRow, type ImportTable, readImportTable } from './import-table.ts'
-import { type Target, targetOf } from './modules.ts'
-import type { Import, Source } from './source.ts'
-import { fileAt, isTest, type Tree, type Violation, workspaceOf } from './tree.ts'
+import { loadedFile, type Target, targetOf } from './modules.ts'
+import { type Import, SCOPE, type Source } from './source.ts'
+import { fileAt, isTest, type Tree, type Violation, type Workspace, workspaceOf } from './tree.ts'
 
 const PAGE = 'ARCHITECTURE.md'
 const OPEN_TO_TESTS = new Set(['testkit', 'cloud-sim', 'client', 'coordination'])
 const TEST_TOOLS = new Set(['vitest', 'fast-check'])
 /** Folders beside the packages: they see everything and nothing sees them. */
 const OUTSIDE = /^(simulation|bench|examples|tools)\//
-/** The only installed packages these may import. What others may import is a matter of their package.json. */
-const INSTALLED: Readonly<Record<string, readonly string[]>> = { domain: ['zod'], contract: ['zod'], runtime: [] }
-const WITHOUT_BUILT_INS = new Set(['domain', 'contract'])
-const WITHOUT_CLOCK = new Set(['domain', 'contract'])
+/** The command of a checkout loads the bundle, if there is one. */
+const COMPUTED = /^apps\/cli\/bin\/lcm\.mjs$/
 
 /** Every import obeys the table in ARCHITECTURE.md, so that page and code can't drift apart. */
 export function checkImports(tree: Tree): Violation[] {
-  const names = tree.workspaces.map(({ name }) => name)
+  const names = namesOf(tree)
   const table = readImportTable(fileAt(tree, PAGE)?.text ?? '', names)
-  const missing = names.filter(name => !table.has(name))
+  const missing = names.packages.filter(name => !table.has(name))
   const rule = `no row "who may import whom" for ${missing.join(', ')}`
   return [
     ...(missing.length > 0 ? [{ path: PAGE, line: 1, rule, use: 'a row | package | may import | never |' }] : []),
-    ...tree.sources.flatMap(source => source.imports.flatMap(found => checkImport(tree, table, source, found))),
+    ...[...table].flatMap(([name, row]) => checkRow(tree, name, row)),
+    ...tree.workspaces.flatMap(checkExports),
+    ...tree.sources.flatMap(importCheckOf(tree, table)),
   ]
 }
 
-function checkImport(tree: Tree, table: ImportTable, source: Source, found: Import): Violation[] {
+/** The check of one file, which need not be in the tree yet. */
+export function importCheckOf(tree: Tree, table: ImportTable): (source: Source) => Violation[] {
+  const rules = { tree, table, graph: graphOf(tree) }
+  return source => source.imports.flatMap(found => checkImport(rules, source, found))
+}
+
+export const namesOf = ({ workspaces }: Tree) => ({
+  packages: workspaces.map(({ name }) => name),
+  apps: workspaces.filter(({ folder }) => folder.startsWith('apps/')).map(({ name }) => name),
+})
+
+/** A row that says what can't be checked, or two things at once, protects nothing. */
+function checkRow(tree: Tree, name: string, row: ImportRow): Violation[] {
+  const wrong = [
+    ...row.unknown.map(word => `no rule understands "${word}"`),
+    ...[...row.never].filter(other => row.may.has(other)).map(other => `may import ${other} and never does`),
+    ...[...row.neverModules]
+      .filter(module => moduleFile(tree, module) === undefined)
+      .map(module => `no package exports "${module}"`),
+  ]
+  return wrong.map(rule => ({
+    path: PAGE,
+    line: 1,
+    rule: `the row of ${name}: ${rule}`,
+    use: 'words that tools/tidy reads',
+  }))
+}
+
+const moduleFile = (tree: Tree, module: string) => loadedFile(tree, PAGE, `${SCOPE}${module}`)
+
+/** Exports are listed one by one: behind a pattern or a condition no rule finds the file. */
+function checkExports({ folder, manifest }: Workspace): Violation[] {
+  const odd = Object.entries(manifest.exports ?? {}).filter(
+    ([key, file]) => key.includes('*') || typeof file !== 'string',
+  )
+  const path = `${folder}/package.json`
+  return odd.map(([key]) => ({ path, line: 1, rule: `exports ${key}`, use: 'one entry for each module' }))
+}
+
+interface Rules {
+  readonly tree: Tree
+  readonly table: ImportTable
+  readonly graph: Graph
+}
+
+function checkImport(rules: Rules, source: Source, found: Import): Violation[] {
   const target = targetOf(source.path, found.specifier)
-  const name = workspaceOf(tree, source.path)?.name
-  const row = name === undefined ? undefined : table.get(name)
+  const name = workspaceOf(rules.tree, source.path)?.name
+  const row = name === undefined ? undefined : rules.table.get(name)
   const use =
-    leavesItsFolder(tree, source.path, target) ?? (name && row && refusal({ name, row, source, found, target }))
+    leavesItsFolder(rules.tree, source.path, target) ??
+    (name && row && refusal({ ...rules, name, row, source, found, target }))
   return use ? [{ path: source.path, line: found.line, rule: `import of ${found.specifier}`, use }] : []
 }
 
@@ -41,7 +87,7 @@ function leavesItsFolder(tree: Tree, from: string, target: Target): string | und
   return 'the @lcm/ name of a package; nothing imports simulation, bench, examples or tools'
 }
 
-interface Question {
+interface Question extends Rules {
   readonly name: string
   readonly row: ImportRow
   readonly source: Source
@@ -50,36 +96,69 @@ interface Question {
 }
 
 /** Why an import is refused; undefined when it is fine. */
-function refusal({ name, row, source, found, target }: Question): string | undefined {
+function refusal(question: Question): string | undefined {
+  const { name, row, source, target } = question
   const inTest = isTest(source.path)
   switch (target.kind) {
     case 'file':
       return isTest(target.path) && !inTest ? 'nothing of the tests' : undefined
+    case 'computed':
+      return inTest || COMPUTED.test(source.path) ? undefined : 'a name in quotes, which rules can read'
     case 'built-in':
-      return WITHOUT_BUILT_INS.has(name) && !inTest ? `nothing of Node in ${name}; take it as an argument` : undefined
+      return row.mayBuiltIns || inTest ? undefined : `nothing of Node in ${name}; take it as an argument`
     case 'package':
-      if (INSTALLED[name]?.includes(target.name) ?? true) return undefined
-      return inTest && TEST_TOOLS.has(target.name)
-        ? undefined
-        : `${INSTALLED[name]?.join(', ') || 'nothing installed'} only`
-    case 'ours': {
-      const { subpath } = target
-      if (subpath.split('/').some(part => row.neverModules.has(part)))
-        return `its own port; ${subpath} is another app's`
-      return mayImport({ name, row, source, found, target }, target)
-        ? undefined
-        : `what the table in ${PAGE} allows ${name}`
-    }
+      if (row.installed?.has(target.name) ?? true) return undefined
+      return inTest && TEST_TOOLS.has(target.name) ? undefined : `what the table in ${PAGE} allows ${name}`
+    case 'ours':
+      return refusalOfOurs(question, target)
   }
 }
 
-function mayImport({ name, row, source, found }: Question, target: Extract<Target, { kind: 'ours' }>): boolean {
+type Ours = Extract<Target, { kind: 'ours' }>
+
+function refusalOfOurs(question: Question, target: Ours): string | undefined {
+  const { tree, graph, name, row, source, found } = question
+  const inTest = isTest(source.path)
+  if (!mayImport(question, target)) return `what the table in ${PAGE} allows ${name}`
+  const file = loadedFile(tree, source.path, found.specifier)
+  if (!inTest && isTest(file ?? `/${target.subpath}/`)) return 'nothing of the tests'
+  if (inTest && OPEN_TO_TESTS.has(target.name)) return undefined
+  const module = [...row.neverModules].find(never => loads(graph, file, moduleFile(tree, never)))
+  return module && `nothing that loads ${module}, which the table in ${PAGE} forbids ${name}`
+}
+
+function mayImport({ table, name, row, source, found }: Question, target: Ours): boolean {
   if (target.name === name) return true
   if (isTest(source.path) && OPEN_TO_TESTS.has(target.name)) return true
-  if (target.name === 'testkit') return false
+  if (table.get(target.name)?.onlyBy?.has(name) === false) return false
   if (row.may.has(target.name)) return true
-  if (target.name === 'runtime' && target.subpath === 'clock') return !WITHOUT_CLOCK.has(name)
+  if (target.name === 'runtime' && target.subpath === 'clock') return !row.isClosed
   const isLazy = found.kind === 'dynamic' || found.kind === 'type'
-  if (isLazy && row.mayDynamically.has(target.name)) return true
-  return source.path.endsWith('/src/main.ts') && row.mayInMain.has(target.name)
+  return isLazy && row.mayDynamically.has(target.name)
+}
+
+/** Every file that a file loads, directly or not, types included; itself too. */
+type Graph = (file: string) => ReadonlySet<string>
+
+const loads = (graph: Graph, file: string | undefined, other: string | undefined): boolean =>
+  file !== undefined && other !== undefined && graph(file).has(other)
+
+function graphOf(tree: Tree): Graph {
+  const sources = new Map(tree.sources.map(source => [source.path, source]))
+  const known = new Map<string, ReadonlySet<string>>()
+  function walk(file: string): ReadonlySet<string> {
+    const loaded = new Set([file])
+    // The set grows while it is walked.
+    for (const path of loaded)
+      for (const { specifier } of sources.get(path)?.imports ?? []) {
+        const next = loadedFile(tree, path, specifier)
+        if (next !== undefined) loaded.add(next)
+      }
+    return loaded
+  }
+  return file => {
+    const loaded = known.get(file) ?? walk(file)
+    known.set(file, loaded)
+    return loaded
+  }
 }

@@ -1,5 +1,6 @@
 import { builtinModules } from 'node:module'
 import { posix } from 'node:path'
+import { SCOPE } from './source.ts'
 import { fileAt, type Tree } from './tree.ts'
 
 /** Where an import leads. */
@@ -8,12 +9,16 @@ export type Target =
   | { readonly kind: 'ours'; readonly name: string; readonly subpath: string }
   | { readonly kind: 'built-in' }
   | { readonly kind: 'package'; readonly name: string }
+  /** By a name that is made at run time. */
+  | { readonly kind: 'computed' }
 
-const SCOPE = '@lcm/'
+const ABSOLUTE = /^(\/|file:)/
 
-export function targetOf(from: string, specifier: string): Target {
-  if (specifier.startsWith('.'))
-    return { kind: 'file', path: posix.join(posix.dirname(from), specifier.replace(/\?.*$/, '')) }
+export function targetOf(from: string, named: string | null): Target {
+  if (named === null) return { kind: 'computed' }
+  if (ABSOLUTE.test(named)) return { kind: 'file', path: named }
+  if (named.startsWith('.')) return { kind: 'file', path: posix.join(posix.dirname(from), named.replace(/\?.*$/, '')) }
+  const specifier = posix.normalize(named)
   if (specifier.startsWith('node:') || builtinModules.includes(specifier)) return { kind: 'built-in' }
   const [first = '', second = '', ...rest] = specifier.split('/')
   if (specifier.startsWith(SCOPE)) return { kind: 'ours', name: second, subpath: rest.join('/') }
@@ -21,7 +26,7 @@ export function targetOf(from: string, specifier: string): Target {
 }
 
 /** The file of ours that an import loads, through the package's `exports` if need be. */
-export function loadedFile(tree: Tree, from: string, specifier: string): string | undefined {
+export function loadedFile(tree: Tree, from: string, specifier: string | null): string | undefined {
   const target = targetOf(from, specifier)
   if (target.kind === 'file')
     return [target.path, `${target.path}.ts`, `${target.path}.tsx`].find(path => fileAt(tree, path))

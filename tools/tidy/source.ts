@@ -1,4 +1,4 @@
-import { parseSync, Visitor } from 'rolldown/utils'
+import { type ESTree, parseSync, Visitor } from 'rolldown/utils'
 
 export type Program = ReturnType<typeof parseSync>['program']
 
@@ -15,11 +15,15 @@ export interface Source {
   lineAt(offset: number): number
 }
 
+/** What all packages of ours are named under. */
+export const SCOPE = '@lcm/'
+
 export interface Import {
-  readonly specifier: string
+  /** Null when it is computed. */
+  readonly specifier: string | null
   readonly line: number
-  /** A `type` import is gone at run time. */
-  readonly kind: 'import' | 'type' | 're-export' | 'dynamic'
+  /** A `type` import is gone at run time. A `string` names a module for something else that loads it. */
+  readonly kind: 'import' | 'type' | 're-export' | 'dynamic' | 'string'
 }
 
 interface Span {
@@ -34,7 +38,10 @@ export function parseSource(path: string, text: string): Source {
   if (error) throw new Error(`${path} can't be parsed: ${error.message}`)
   const lineAt = lineCounter(text)
   const imports = importsOf(program, lineAt)
-  const quiet = [...comments, ...proseOf(program, new Set(imports.map(found => found.start)))]
+  const quiet = [
+    ...comments,
+    ...proseOf(program, new Set(imports.flatMap(({ kind, start }) => (kind === 'string' ? [] : [start])))),
+  ]
   return {
     path,
     text,
@@ -52,26 +59,41 @@ export function linesOf(text: string): string[] {
   return text.replace(/\n$/, '').split('\n')
 }
 
+/** A string that names a module of ours counts as an import of it, since there are many ways to load one. */
+const NAMES_OURS = new RegExp(`${SCOPE}[\\w./-]*|^\\.{1,2}/.*/src/.*`, 'g')
+
 function importsOf(program: Program, lineAt: (offset: number) => number): (Import & Span)[] {
   const found: (Import & Span)[] = []
-  const add = (kind: Import['kind'], { value, start, end }: Span & { value: string }) =>
-    found.push({ kind, specifier: value, line: lineAt(start), start, end })
+  const add = (kind: Import['kind'], { start, end }: Span, specifier: string | null) =>
+    found.push({ kind, specifier, line: lineAt(start), start, end })
+  const addLoaded = (node: ESTree.Expression) => add('dynamic', node, stringOf(node))
+  const addNamed = (node: Span, text: string) => {
+    if (found.some(({ start, end }) => start <= node.start && node.end <= end)) return
+    for (const [name] of text.matchAll(NAMES_OURS)) add('string', node, name)
+  }
   new Visitor({
-    ImportDeclaration: node => add(node.importKind === 'type' ? 'type' : 'import', node.source),
-    ExportAllDeclaration: node => add('re-export', node.source),
-    ExportNamedDeclaration: node => node.source && add('re-export', node.source),
-    ImportExpression: ({ source }) => {
-      if (source.type === 'Literal' && typeof source.value === 'string')
-        add('dynamic', { ...source, value: source.value })
-    },
-    TSImportType: node => add('type', node.source),
+    ImportDeclaration: ({ importKind, source }) => add(importKind === 'type' ? 'type' : 'import', source, source.value),
+    ExportAllDeclaration: ({ source }) => add('re-export', source, source.value),
+    ExportNamedDeclaration: ({ source }) => source && add('re-export', source, source.value),
+    ImportExpression: ({ source }) => addLoaded(source),
+    TSImportType: ({ source }) => add('type', source, source.value),
+    TSExternalModuleReference: ({ expression }) => add('import', expression, expression.value),
     // `createRequire` hides a package from the import graph; it is a dependency all the same.
     CallExpression: ({ callee, arguments: [first] }) => {
-      if (callee.type !== 'Identifier' || callee.name !== 'require') return
-      if (first?.type === 'Literal' && typeof first.value === 'string') add('dynamic', { ...first, value: first.value })
+      if (callee.type === 'Identifier' && callee.name === 'require' && first && first.type !== 'SpreadElement')
+        addLoaded(first)
     },
+    Literal: node => typeof node.value === 'string' && addNamed(node, node.value),
+    TemplateElement: node => addNamed(node, node.value.raw),
   }).visit(program)
   return found
+}
+
+function stringOf(node: ESTree.Expression): string | null {
+  if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : null
+  return node.type === 'TemplateLiteral' && node.expressions.length === 0
+    ? (node.quasis[0]?.value.cooked ?? null)
+    : null
 }
 
 /** Literals and page text, but for the names of modules. */

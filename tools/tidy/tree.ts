@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSource, type Source } from './source.ts'
 
@@ -45,17 +45,24 @@ export interface Rule {
   check(tree: Tree): readonly Violation[]
 }
 
-const CODE = /\.(ts|tsx|mjs)$/
+const CODE = /\.[cm]?[jt]sx?$/
 const PICTURE = /\.(png|jpg|webp|gif|ico)$/
-const GENERATED = /\/generated\//
+const GENERATED = /^packages\/coordination\/src\/(etcd|testing)\/generated\//
 const MANIFEST = /^((?:packages|apps)\/([^/]+))\/package\.json$/
 
 /** What git tracks and what it would track, so that a file is judged before it is added. */
 export function readTree(root: string): Tree {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
   const paths = listed.toString('utf8').split('\0').filter(Boolean)
-  const present = [...new Set(paths)].filter(path => statSync(join(root, path), { throwIfNoEntry: false })?.isFile())
+  const present = [...new Set(paths)].filter(path => isFile(root, path))
   return treeOf(present.map(path => [path, readFileSync(join(root, path))]))
+}
+
+/** Throws for a symbolic link: what is behind it would pass every rule under another name. */
+function isFile(root: string, path: string): boolean {
+  const stat = lstatSync(join(root, path), { throwIfNoEntry: false })
+  if (stat?.isSymbolicLink()) throw new Error(`${path} is a symbolic link: put the file itself there`)
+  return stat?.isFile() ?? false
 }
 
 export function treeOf(contents: readonly (readonly [path: string, content: string | Buffer])[]): Tree {

@@ -1,5 +1,5 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import { NotLeadingError } from '@lcm/cloud/fenced'
+import { NotLeadingError } from '@lcm/cloud/errors'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type LabHands, labHands, SupersededError } from './lab-hands.ts'

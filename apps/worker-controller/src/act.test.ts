@@ -1,4 +1,4 @@
-import { NotLeadingError } from '@lcm/cloud/fenced'
+import { NotLeadingError } from '@lcm/cloud/errors'
 import { cmlControl } from '@lcm/cloud-sim/cml-control'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
 import type { Instance } from '@lcm/domain/worker/instance'

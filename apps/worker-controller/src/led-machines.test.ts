@@ -1,6 +1,5 @@
 import type { Compute } from '@lcm/cloud/compute'
-import { CloudError } from '@lcm/cloud/errors'
-import { NotLeadingError } from '@lcm/cloud/fenced'
+import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { simCompute } from '@lcm/cloud-sim/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'
 import { localCoordination } from '@lcm/coordination/local'

@@ -1,5 +1,4 @@
-import { CloudError } from '@lcm/cloud/errors'
-import { NotLeadingError } from '@lcm/cloud/fenced'
+import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'

@@ -1,5 +1,5 @@
-import { CloudError } from '@lcm/cloud/errors'
-import { fencedCompute, NotLeadingError } from '@lcm/cloud/fenced'
+import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
+import { fencedCompute } from '@lcm/cloud/fenced'
 import { gathered, type Machines } from '@lcm/cloud/gathered'
 import { simCompute } from '@lcm/cloud-sim/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'

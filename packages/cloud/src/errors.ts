@@ -42,3 +42,8 @@ export class CloudError extends Error {
     this.action = about.action
   }
 }
+
+/** Leadership was lost between the decision and the act; nothing was sent. */
+export class NotLeadingError extends Error {
+  override readonly name = 'NotLeadingError'
+}

@@ -1,9 +1,5 @@
 import type { Compute } from './compute.ts'
-
-/** Leadership was lost between the decision and the act; nothing was sent. */
-export class NotLeadingError extends Error {
-  override readonly name = 'NotLeadingError'
-}
+import { NotLeadingError } from './errors.ts'
 
 /**
  * Lets changes through only while `isHeld` answers true, asked as the last thing before the request is handed over. A process
