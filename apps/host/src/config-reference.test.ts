@@ -43,6 +43,8 @@ const READERS: Readonly<Record<Reader, { needs: Env; read: (env: Env) => object 
   },
   up: { needs: {}, read: env => withLoops(upEnvironment(env)) },
 }
+/** Variables that are refused without each other. */
+const PAIRS = { ETCD_CA_FILE: '/ca', ETCD_CERT_FILE: '/cert', ETCD_KEY_FILE: '/key', ETCD_USERNAME: 'u' }
 const CONTROLLERS: readonly Reader[] = ['resource-scheduler', 'lablet-controller', 'worker-controller']
 /** How the page names several at once. */
 const GROUPS: Readonly<Record<string, readonly Reader[]>> = {
@@ -96,7 +98,32 @@ describe('the variables of services of their own', () => {
       else expect(read({ ...needs, [name]: fallback })).toEqual(read(needs))
     }
   })
+
+  it.each(rows)('$name takes a value as it is or refuses it', ({ name, readers }) => {
+    for (const reader of readers) {
+      const { needs, read } = READERS[reader]
+      for (const value of MALFORMED)
+        expectTakenOrRefused(name, value, () => read({ ...PAIRS, ...needs, [name]: value }))
+    }
+  })
 })
+
+/** None of them is a number, a word of a list, an address or a switch. */
+const MALFORMED = ['~', '-1', '1e999', ' ']
+
+/** The value as it is, or a refusal that names the variable and what is allowed: never another value in its place. */
+function expectTakenOrRefused(name: string, value: string, read: () => object): void {
+  let taken: object
+  try {
+    taken = read()
+  } catch (error) {
+    const { message } = Object(error)
+    expect(message).toMatch(new RegExp(`^${name}=.*: .+\\. Set an allowed value and start again\\. See docs`))
+    expect(message).not.toContain('not as it should be')
+    return
+  }
+  expect(JSON.stringify(taken)).toContain(value)
+}
 
 it('names the ports that services take by themselves, in their order', () => {
   const services = Object.keys(SERVED).join('|')
@@ -122,5 +149,9 @@ describe('the settings', () => {
     const value = Object(SETTING_DEFAULTS)[setting]
     expect(value).toBeDefined()
     expect(settingsEnvironment({ [name]: fallback })).toEqual({ [setting]: value })
+  })
+
+  it.each(rows)('$name takes a value as it is or refuses it', ({ name }) => {
+    for (const value of MALFORMED) expectTakenOrRefused(name, value, () => settingsEnvironment({ [name]: value }))
   })
 })

@@ -6,79 +6,70 @@ import { issueWords } from '@lcm/domain/issue-words'
 import { LOG_LEVELS } from '@lcm/service/pino-logger'
 import { z } from 'zod'
 import { StartupError } from './startup-error.ts'
+import {
+  flag,
+  issuer,
+  publicUrl,
+  seconds,
+  secondsFrom,
+  setting,
+  url,
+  whole,
+  wholeSecondsFrom,
+  word,
+  words,
+} from './variable-values.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-const seconds = (fallback: number) =>
-  z.coerce
-    .number()
-    .positive()
-    .max(86_400)
-    .default(fallback)
-    .transform(s => s * 1000)
-const flag = (fallback: boolean) => z.stringbool().default(fallback)
-const word = z.string().min(1)
 const file = word.optional()
-const words = z.string().transform(list =>
-  list
-    .split(',')
-    .map(each => each.trim())
-    .filter(each => each !== ''),
-)
-const publicUrl = z
-  .url({ protocol: /^https?$/ })
-  .refine(url => /^[^/]+\/\/[^/?#]+\/?$/.test(url), 'an address without a path, such as https://lcm.example')
-  .transform(url => new URL(url).origin)
-/** Whoever can change what the provider says on its way here can be anybody. */
-const issuer = z
-  .url({ protocol: /^https?$/ })
-  .refine(url => /^https:|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/.test(url), 'an https address')
+const REGION = {
+  AWS_REGION: word.default('us-east-1'),
+  /** Another name for the same, which many have set for the AWS command line. */
+  AWS_DEFAULT_REGION: word.optional(),
+}
 
-/** Every variable that a service reads, with its default. Seconds become milliseconds here and nowhere else. */
+/** Every variable that a service reads, with its default. */
 const SHARED = {
   LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   LCM_COORDINATION: z.enum(['etcd']).default('etcd'),
   ETCD_HOST: word.default('localhost'),
-  ETCD_PORT: z.coerce.number().int().min(1).max(65_535).default(2379),
+  ETCD_PORT: whole(1, 65_535).default(2379),
   ETCD_ENDPOINTS: words.optional(),
   ETCD_USERNAME: word.optional(),
   ETCD_PASSWORD: z.string().optional(),
   ETCD_CA_FILE: file,
   ETCD_CERT_FILE: file,
   ETCD_KEY_FILE: file,
-  LEADER_LEASE_TTL: seconds(15),
+  /** Leases of etcd last whole seconds, and 2 at least. */
+  LEADER_LEASE_TTL: wholeSecondsFrom(2, 15),
   LCM_LIVENESS_HOST: word.default('127.0.0.1'),
-  LCM_METRICS_PUBLIC: flag(false),
+  LCM_METRICS_PUBLIC: flag.default(false),
 }
 
-const minutes = z.coerce
-  .number()
-  .nonnegative()
-  .max(30 * 24 * 60)
-  .transform(m => Math.round(m * 60))
-const whole = z.coerce.number().int().nonnegative()
+const MINUTES = { name: 'minutes', size: 60 }
 
 /** What `GET /settings` shows as coming from the environment. People can change each of them at run time. */
 const SETTINGS = z.object({
-  IDLE_DETECTION_ENABLED: z.stringbool().optional(),
-  IDLE_TIMEOUT_MINUTES: minutes.optional(),
-  IDLE_SNOOZE_MINUTES: minutes.optional(),
-  IDLE_ACTION: word.optional(),
-  IDLE_RUNNING_NODES: word.optional(),
-  SCALE_DOWN_ENABLED: z.stringbool().optional(),
-  MIN_WORKERS: whole.optional(),
-  SCALE_DOWN_COOLDOWN_SECONDS: whole.optional(),
-  SCALE_UP_ENABLED: z.stringbool().optional(),
-  SCALE_UP_COOLDOWN_SECONDS: whole.optional(),
-  MAX_WORKERS_PER_REGION: whole.optional(),
-  EXTERNAL_STOP: word.optional(),
-  ORPHAN_ACTION: word.optional(),
-  LICENSE_ON_TERMINATE: word.optional(),
-  LICENSE_ON_STOP: word.optional(),
-  BOOT_LEAD_MINUTES: whole.optional(),
-  SCHEDULE_AHEAD_MINUTES: whole.optional(),
-  JOURNAL_RETENTION_DAYS: whole.optional(),
-  TERMINATED_RETENTION_DAYS: whole.optional(),
+  IDLE_DETECTION_ENABLED: setting('idle_detection_enabled'),
+  IDLE_TIMEOUT_MINUTES: setting('idle_timeout_seconds', MINUTES),
+  IDLE_SNOOZE_MINUTES: setting('idle_snooze_seconds', MINUTES),
+  IDLE_ACTION: setting('idle_action'),
+  IDLE_RUNNING_NODES: setting('idle_running_nodes'),
+  SCALE_DOWN_ENABLED: setting('scale_down_enabled'),
+  MIN_WORKERS: setting('min_workers'),
+  SCALE_DOWN_COOLDOWN_SECONDS: setting('scale_down_cooldown_seconds'),
+  SCALE_UP_ENABLED: setting('scale_up_enabled'),
+  SCALE_UP_COOLDOWN_SECONDS: setting('scale_up_cooldown_seconds'),
+  MAX_WORKERS_PER_REGION: setting('max_workers_per_region'),
+  EXTERNAL_STOP: setting('external_stop'),
+  ORPHAN_ACTION: setting('orphan_action'),
+  LICENSE_ON_TERMINATE: setting('license_on_terminate'),
+  LICENSE_ON_STOP: setting('license_on_stop'),
+  BOOT_LEAD_MINUTES: setting('boot_lead_minutes'),
+  SCHEDULE_AHEAD_MINUTES: setting('schedule_ahead_minutes'),
+  JOURNAL_RETENTION_DAYS: setting('journal_retention_days'),
+  TERMINATED_RETENTION_DAYS: setting('terminated_retention_days'),
 })
 /** Where a variable's name is not that of its setting. */
 const SETTING_NAMES: Readonly<Record<string, string>> = {
@@ -86,19 +77,15 @@ const SETTING_NAMES: Readonly<Record<string, string>> = {
   IDLE_SNOOZE_MINUTES: 'idle_snooze_seconds',
 }
 
-const variableOf = (setting: string): string =>
-  Object.entries(SETTING_NAMES).find(([, its]) => its === setting)?.[0] ?? setting.toUpperCase()
-
 export function settingsEnvironment(env: Env): GivenSettings {
   const given = Object.entries(read(SETTINGS, env)).filter(([, value]) => value !== undefined)
-  const named = given.map(([name, value]) => [SETTING_NAMES[name] ?? name.toLowerCase(), value])
-  const result = GivenSettings.safeParse(Object.fromEntries(named))
-  if (result.success) return result.data
-  throw refused(result.error.issues.map(issue => `${variableOf(issue.path.join('.'))}: ${issueWords(issue)}`))
+  return GivenSettings.parse(
+    Object.fromEntries(given.map(([name, value]) => [SETTING_NAMES[name] ?? name.toLowerCase(), value])),
+  )
 }
 
 const WEBHOOK = {
-  LCM_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
+  LCM_WEBHOOK_URL: url.optional(),
   LCM_WEBHOOK_TOKEN_FILE: file,
 }
 
@@ -115,14 +102,9 @@ const API = z.object({
   LCM_PUBLIC_URL: publicUrl.optional(),
   LCM_PUBLIC_HOSTS: words.default([]),
   LCM_CLOUD: z.enum(['sim', 'aws']).default('aws'),
-  LCM_STOP_DELAY: z.coerce
-    .number()
-    .min(0)
-    .max(300)
-    .default(0)
-    .transform(s => s * 1000),
+  LCM_STOP_DELAY: secondsFrom(0, 0, 300),
   AWS_REGIONS_CONFIG_PATH: word,
-  AWS_REGION: word.default('us-east-1'),
+  ...REGION,
 })
 export type ApiEnvironment = z.infer<typeof API>
 
@@ -137,29 +119,30 @@ const tagFilter = z
 /** What the worker-controller's loops are set to, alone or beside the API. */
 const LOOPS = {
   RECONCILE_INTERVAL: seconds(30),
-  RECONCILE_POLLING_ENABLED: flag(true),
+  RECONCILE_POLLING_ENABLED: flag.default(true),
   METRICS_COLLECT_INTERVAL: seconds(60),
-  IDLE_DETECTION_INTERVAL: seconds(300),
-  AUTO_IMPORT_ENABLED: z.stringbool().optional(),
-  WORKER_DISCOVERY_ENABLED: z.stringbool().optional(),
+  /** Telemetry of CML comes whole each time, so it is not asked for more often. */
+  IDLE_DETECTION_INTERVAL: secondsFrom(300, 300),
+  AUTO_IMPORT_ENABLED: flag.optional(),
+  WORKER_DISCOVERY_ENABLED: flag.optional(),
   WORKER_DISCOVERY_INTERVAL: seconds(300),
   WORKER_DISCOVERY_TAG_FILTER: tagFilter.default({ key: 'cml-managed', value: 'true' }),
   WORKER_DISCOVERY_AMI_FILTER: z.string().max(128).default(''),
   CML_ADDRESS: z.enum(['public', 'private']).default('public'),
-  METRICS_WORKER_SERIES_MAX: whole.default(500),
+  METRICS_WORKER_SERIES_MAX: whole(0, 100_000).default(500),
   CML_DEFAULT_USERNAME: word.default('admin'),
   CML_DEFAULT_PASSWORD: z.string().default(''),
 }
 /** What the loops of the resource-scheduler are set to, alone or beside the API. */
-const CLEANUP = { CLEANUP_INTERVAL: seconds(3600), CLEANUP_DRY_RUN: flag(false) }
+const CLEANUP = { CLEANUP_INTERVAL: seconds(3600), CLEANUP_DRY_RUN: flag.default(false) }
 /** What the loops of the lablet-controller are set to, alone or beside the API. */
 const LAB_SCAN = { LAB_SCAN_INTERVAL: seconds(1800) }
 
 /** The names that the AWS SDK itself knows. */
 const S3 = {
-  AWS_REGION: word.default('us-east-1'),
-  AWS_ENDPOINT_URL: z.url().optional(),
-  AWS_ENDPOINT_URL_S3: z.url().optional(),
+  ...REGION,
+  AWS_ENDPOINT_URL: url.optional(),
+  AWS_ENDPOINT_URL_S3: url.optional(),
 }
 export type S3Environment = z.infer<z.ZodObject<typeof S3>>
 
@@ -185,12 +168,12 @@ function contradictions(given: Env): string[] {
       : []),
   ]
 }
-const isOn = (text: string): boolean => z.stringbool().safeParse(text).data === true
+const isOn = (text: string): boolean => flag.safeParse(text).data === true
 
 /** What every controller in a process of its own needs. */
 const SERVED = {
   ...SHARED,
-  CONTROL_PLANE_API_URL: z.url({ protocol: /^https?$/ }).default('http://localhost:8080'),
+  CONTROL_PLANE_API_URL: url.default('http://localhost:8080'),
   LCM_SERVICE_TOKEN: word,
 }
 
@@ -200,7 +183,7 @@ const RESOURCE_SCHEDULER = z.object({
   RECONCILE_INTERVAL: LOOPS.RECONCILE_INTERVAL,
   RECONCILE_POLLING_ENABLED: LOOPS.RECONCILE_POLLING_ENABLED,
   ...CLEANUP,
-  AWS_REGION: word.default('us-east-1'),
+  ...REGION,
 })
 export type ResourceSchedulerEnvironment = z.infer<typeof RESOURCE_SCHEDULER>
 
@@ -267,7 +250,8 @@ export const VARIABLES = {
 
 /** An empty variable counts as unset, as shells and unit files make them. */
 function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) => string[] = () => []): z.output<T> {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+  const given: Env = { AWS_REGION: set.AWS_DEFAULT_REGION, ...set }
   const result = schema.safeParse(given)
   const missing = check(given)
   if (result.success && missing.length === 0) return result.data
@@ -279,7 +263,7 @@ function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) =>
   throw refused([...wrong, ...missing])
 }
 
-const SEE = '. See docs/reference/config.md'
+const SEE = '. Set an allowed value and start again. See docs/reference/config.md'
 const refused = (wrong: readonly string[]): StartupError =>
   new StartupError(`${wrong.join('; ')}${SEE}`, { exitCode: 2 })
 

@@ -13,17 +13,18 @@ import { composeWorkerController, WORKER_CONTROLLER } from './worker-controller.
 
 export const serveWorkerController = (env: WorkerControllerEnvironment, at: At, io: Io): Promise<void> => {
   const given = { ...env, instanceId: env.WORKER_CONTROLLER_INSTANCE_ID }
+  const config = workerControllerConfig(env)
   return serveController({ service: WORKER_CONTROLLER, env: given, at }, io, (parts, onClose) => {
     const clock = systemClock
     const onCall = awsCallMetrics(parts.meter)
     const [compute, metrics] = [awsCompute({ clock, onCall }), awsMetrics({ clock, onCall })]
     const cml = cmlSystemClient({ clock })
     for (const each of [compute, metrics, cml]) onClose(() => each.close())
-    return composeWorkerController({ ...parts, compute, metrics, cml, config: configOf(env) })
+    return composeWorkerController({ ...parts, compute, metrics, cml, config })
   })
 }
 
-const configOf = (env: WorkerControllerEnvironment): WorkerControllerConfig => ({
+export const workerControllerConfig = (env: WorkerControllerEnvironment): WorkerControllerConfig => ({
   ...WORKER_CONTROLLER_DEFAULTS,
   fleet: env.LCM_FLEET,
   regions: readRegionFile(env.AWS_REGIONS_CONFIG_PATH),

@@ -10,7 +10,7 @@ import {
 import { serveApi } from './serve-api.ts'
 import { serveLabletController, serveResourceScheduler } from './serve-session-controllers.ts'
 import { serveWorkerController } from './serve-worker-controller.ts'
-import { unknownVariables } from './unknown-variables.ts'
+import { unknownVariables, unreadSettings } from './unknown-variables.ts'
 import type { Io } from './up.ts'
 
 /** The services of the cluster profile, with the ports they take unless told otherwise. */
@@ -33,21 +33,23 @@ export interface ServeOptions {
 /** One service as a process of its own, until the signal aborts. Everything else comes from the environment. */
 export function serve({ service, host, port, env }: ServeOptions, io: Io): Promise<void> {
   const at = { host, port: port ?? SERVED[service] }
-  for (const line of unknownVariables(env)) io.err(line)
+  const warnings = [...unknownVariables(env), ...(service === 'control-plane-api' ? [] : unreadSettings(service, env))]
+  for (const line of warnings) io.err(line)
   switch (service) {
     case 'control-plane-api':
-      return serveApi(...apiAndSettings(env), at, io)
+      return serveApi(...withSettings(apiEnvironment, env), at, io)
     case 'resource-scheduler':
-      return serveResourceScheduler(resourceSchedulerEnvironment(env), at, io)
+      return serveResourceScheduler(withSettings(resourceSchedulerEnvironment, env)[0], at, io)
     case 'lablet-controller':
-      return serveLabletController(labletControllerEnvironment(env), at, io)
+      return serveLabletController(withSettings(labletControllerEnvironment, env)[0], at, io)
     case 'worker-controller':
-      return serveWorkerController(workerControllerEnvironment(env), at, io)
+      return serveWorkerController(withSettings(workerControllerEnvironment, env)[0], at, io)
   }
 }
 
-const apiAndSettings = (env: Env) =>
+/** Settings are checked wherever they are set, also where only the API would use them. */
+const withSettings = <T>(read: (env: Env) => T, env: Env) =>
   readBoth(
-    () => apiEnvironment(env),
+    () => read(env),
     () => settingsEnvironment(env),
   )

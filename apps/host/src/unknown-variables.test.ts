@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { unknownVariables } from './unknown-variables.ts'
+import { unknownVariables, unreadSettings } from './unknown-variables.ts'
 
 const PAGE = readFileSync(new URL('../../../docs/reference/config.md', import.meta.url), 'utf8')
 
@@ -18,4 +18,11 @@ it('knows every variable of the reference', () => {
   const documented = [...PAGE.matchAll(/^\| `(LCM_\w+)` \|/gm)].map(([, name = '']) => [name, 'x'] as const)
   expect(documented.length).toBeGreaterThan(20)
   expect(unknownVariables(Object.fromEntries(documented))).toEqual([])
+})
+
+it('says of settings on a controller which service reads them', () => {
+  expect(unreadSettings('lablet-controller', { RECONCILE_INTERVAL: '30', MIN_WORKERS: '' })).toEqual([])
+  expect(unreadSettings('lablet-controller', { IDLE_TIMEOUT_MINUTES: '30' })).toEqual([
+    expect.stringMatching(/^lablet-controller does not read IDLE_TIMEOUT_MINUTES: control-plane-api does\. Set/),
+  ])
 })

@@ -16,6 +16,16 @@ export function unknownVariables(env: Env): readonly string[] {
   })
 }
 
+/** One line for settings that a controller was given: only the API reads them. */
+export function unreadSettings(service: string, env: Env): readonly string[] {
+  const names = VARIABLES.settings.filter(name => (env[name] ?? '') !== '').toSorted()
+  if (names.length === 0) return []
+  return [
+    `${service} does not read ${names.join(', ')}: control-plane-api does. ` +
+      'Set them there, or change them while it runs: in the console under Settings or with PATCH /api/v1/settings',
+  ]
+}
+
 function nearest(name: string): string | null {
   const candidates = [...KNOWN].map(known => ({ known, slips: slipsBetween(name, known) }))
   const [best] = candidates.toSorted((a, b) => a.slips - b.slips)

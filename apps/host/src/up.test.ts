@@ -139,12 +139,30 @@ describe('the embedded profile', () => {
   ])('with AWS_REGION=%s puts a worker that names no region into %s', async (AWS_REGION, region) => {
     await whileUp(
       scratch(),
-      async ({ client }) => {
+      async ({ client, lines }) => {
         expect(await client.call('createWorker', { body: { template_name: 'metal' } })).toMatchObject({
           aws_region: region,
         })
+        const replaced = `The simulated cloud has no region ${AWS_REGION} (AWS_REGION): workers that name no region are created in`
+        expect(lines.some(line => line.startsWith(replaced))).toBe(region !== AWS_REGION)
       },
       { AWS_REGION },
+    )
+  })
+
+  it('uses the scale-down variables of the documents', async () => {
+    const env = { SCALE_DOWN_ENABLED: 'True', MIN_WORKERS: '2', SCALE_DOWN_COOLDOWN_SECONDS: '900' }
+    await whileUp(
+      scratch(),
+      async ({ client }) => {
+        const { settings } = await client.call('getSettings', {})
+        expect(settings).toMatchObject({
+          scale_down_enabled: { value: true, source: 'environment' },
+          min_workers: { value: 2, source: 'environment' },
+          scale_down_cooldown_seconds: { value: 900, source: 'environment' },
+        })
+      },
+      env,
     )
   })
 

@@ -99,7 +99,9 @@ export function up(options: UpOptions, io: Io): Promise<void> {
     const meter = promMeter()
     const cloud = await openCloud({ options, env, folder, log, meter })
     onClose(() => cloud.close())
-    const regions = regionsFrom(homeRegion(options.cloud, env, cloud), cloud.regions)
+    const region = homeRegion(options.cloud, env, cloud)
+    if (region !== env.AWS_REGION) io.err(otherRegion(env.AWS_REGION, region))
+    const regions = regionsFrom(region, cloud.regions)
     folder.bind()
     await serve({ options, env, io, log, meter, folder, store, cloud, regions }, onClose)
   })
@@ -121,6 +123,9 @@ interface Opened {
 /** Many have the variable set for other tools, and the simulated cloud has few regions: it must start all the same. */
 const homeRegion = (kind: UpOptions['cloud'], { AWS_REGION }: UpEnvironment, { regions }: Cloud): string =>
   kind === 'aws' || Object.hasOwn(regions, AWS_REGION) ? AWS_REGION : 'us-east-1'
+
+const otherRegion = (asked: string, given: string): string =>
+  `The simulated cloud has no region ${asked} (AWS_REGION): workers that name no region are created in ${given}`
 
 async function serve(opened: Opened, onClose: (close: () => unknown) => void): Promise<void> {
   const { options, io, log, folder, cloud } = opened

@@ -5,9 +5,6 @@ import { CloudError } from '@lcm/cloud/errors'
 import { type ActivityEvidence, evidenceOf } from '@lcm/domain/fleet/activity'
 import type { Worker } from '@lcm/domain/worker/worker'
 
-/** Telemetry comes whole each time, so it is not asked for more often. */
-export const IDLE_CHECK_MS_MIN = 300_000
-
 /** When each worker's CML was last visited. Memory only: a new leader visits at once. */
 export interface SurveyTimes {
   isDue(worker: Worker, nowMs: number): boolean
@@ -16,9 +13,8 @@ export interface SurveyTimes {
   clear(): void
 }
 
-export function surveyTimes(intervalMs: number): SurveyTimes {
+export function surveyTimes(everyMs: number): SurveyTimes {
   const lastMs = new Map<string, number>()
-  const everyMs = Math.max(intervalMs, IDLE_CHECK_MS_MIN)
   return {
     isDue(worker, nowMs) {
       if (worker.status !== 'RUNNING' || worker.service_status !== 'AVAILABLE') return false

@@ -1,0 +1,83 @@
+import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
+import { z } from 'zod'
+
+/** Decimal numbers, also as `2.6e+06`: Helm writes large ones that way. Blanks are no zero. */
+const NUMBER = /^(\d+(\.\d+)?|\.\d+)(e\+?\d+)?$/i
+const numberIn = (text: string): number => (NUMBER.test(text) ? Number(text) : Number.NaN)
+
+/** The error names all that is allowed, so that the next try is right. */
+const number = (allowed: string, isAllowed: (value: number) => boolean) =>
+  z
+    .string()
+    .refine(text => isAllowed(numberIn(text)), allowed)
+    .transform(numberIn)
+
+const within = (min: number, max: number) => (value: number) => value >= min && value <= max
+const inMs = (value: number) => value * 1000
+const DAY_SECONDS = 86_400
+
+/** Seconds become milliseconds here and nowhere else. */
+export const seconds = (fallback: number) =>
+  number(`seconds, more than 0 and at most ${DAY_SECONDS}`, value => value > 0 && value <= DAY_SECONDS)
+    .transform(inMs)
+    .default(fallback * 1000)
+export const secondsFrom = (min: number, fallback: number, max = DAY_SECONDS) =>
+  number(`seconds, from ${min} to ${max}`, within(min, max))
+    .transform(inMs)
+    .default(fallback * 1000)
+export const wholeSecondsFrom = (min: number, fallback: number) =>
+  number(
+    `whole seconds, from ${min} to ${DAY_SECONDS}`,
+    value => Number.isInteger(value) && within(min, DAY_SECONDS)(value),
+  )
+    .transform(inMs)
+    .default(fallback * 1000)
+export const whole = (min: number, max: number) =>
+  number(`a whole number from ${min} to ${max}`, value => Number.isInteger(value) && within(min, max)(value))
+
+export const flag = z.stringbool({ error: 'true or false' })
+export const word = z.string().min(1)
+export const words = z
+  .string()
+  .transform(list =>
+    list
+      .split(',')
+      .map(each => each.trim())
+      .filter(each => each !== ''),
+  )
+  .refine(list => list.length > 0, 'one or more, separated by commas')
+const address = (allowed: string) => z.url({ protocol: /^https?$/, error: allowed, abort: true })
+export const url = address('an http or https address, such as http://localhost:8080')
+
+const NO_PATH = 'an address without a path, such as https://lcm.example'
+export const publicUrl = address(NO_PATH)
+  .refine(text => /^[^/]+\/\/[^/?#]+\/?$/.test(text), NO_PATH)
+  .transform(text => new URL(text).origin)
+
+/** Anyone who can modify the provider's responses can impersonate any user. */
+export const issuer = address('an https address').refine(
+  text => /^https:|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/.test(text),
+  'an https address',
+)
+
+interface Unit {
+  readonly name: string
+  /** How many units of the setting it is. */
+  readonly size: number
+}
+
+/** A setting as text, with the limits that it has at run time. */
+export function setting(name: SettingName, unit: Unit = { name: 'a whole number', size: 1 }) {
+  const schema: z.ZodType = SettingValues.shape[name]
+  const { type, enum: names, minimum = 0, maximum = 0 } = z.toJSONSchema(schema)
+  const range = `${unit.name} from ${minimum / unit.size} to ${maximum / unit.size}`
+  const allowed = type === 'boolean' ? 'true or false' : names === undefined ? range : `one of ${names.join(', ')}`
+  return z
+    .string()
+    .transform((text): unknown => {
+      if (type === 'boolean') return flag.safeParse(text).data
+      return type === 'integer' ? Number((numberIn(text) * unit.size).toFixed(3)) : text
+    })
+    .refine(value => schema.safeParse(value).success, allowed)
+    .optional()
+}
