@@ -81,4 +81,26 @@ describe('the machines of a leader', () => {
     expect(sent).toHaveLength(before)
     expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['NotLeadingError']))
   })
+
+  it('are asked once for the image of 100 launches', async () => {
+    const clock = manualClock()
+    const coordination = localCoordination({ clock, firstEpoch: () => 1 })
+    const port = simCompute(openSimModel({ seed: 1, clock }))
+    let asked = 0
+    const compute: Compute = {
+      ...port,
+      newestImage(...query) {
+        asked += 1
+        return port.newestImage(...query)
+      },
+    }
+    const election = coordination.election('worker-controller', 'one')
+    const { machines } = ledMachines({ compute, clock, election })
+    const wanted = { name_pattern: 'cml-*', owner: 'self' }
+    for (let n = 0; n < 100; n += 1) {
+      await machines.newestImage(REGION, wanted, never)
+      await clock.advance(1_000)
+    }
+    expect(asked).toBe(1)
+  })
 })

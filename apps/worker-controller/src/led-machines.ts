@@ -1,4 +1,5 @@
 import { type AccountTroubles, accountTroubles } from '@lcm/cloud/account-troubles'
+import { cachedImages } from '@lcm/cloud/cached-images'
 import type { Compute } from '@lcm/cloud/compute'
 import { fencedCompute } from '@lcm/cloud/fenced'
 import { gathered, type Machines } from '@lcm/cloud/gathered'
@@ -7,8 +8,8 @@ import type { Election, Leadership } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
 /**
- * The machines as a leader may use them: calls are gathered, then wait for their turn, and only then is it asked whether this
- * instance still leads. Use the election that comes with them, since the machines learn from it who does.
+ * The machines as a leader may use them: calls are gathered, images cached, then calls wait for their turn, and only then is it
+ * asked whether this instance still leads. Use the election that comes with them, since the machines learn from it who does.
  */
 export function ledMachines<E extends Election>(parts: {
   compute: Compute
@@ -20,7 +21,7 @@ export function ledMachines<E extends Election>(parts: {
   let current: Leadership | null = null
   const fenced = fencedCompute(parts.compute, () => current?.isHeld() ?? false)
   return {
-    machines: account.guard(gathered(rateLimited(fenced, { clock }))),
+    machines: account.guard(gathered(cachedImages(rateLimited(fenced, { clock }), clock))),
     account,
     election: {
       ...election,

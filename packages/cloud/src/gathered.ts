@@ -34,7 +34,7 @@ export function gathered(compute: Compute): Machines {
   }
 }
 
-function entryOf<Value>(entries: Map<string, Value>, key: string, make: () => Value): Value {
+export function entryOf<Value>(entries: Map<string, Value>, key: string, make: () => Value): Value {
   const entry = entries.get(key) ?? make()
   entries.set(key, entry)
   return entry
@@ -56,7 +56,7 @@ const powering =
   (ids, signal) =>
     powerEach(ids, some => compute.power(region, act, some, signal))
 
-interface Line<Answer> {
+export interface Line<Answer> {
   ask(id: string, signal: AbortSignal): Promise<Answer>
 }
 
@@ -67,7 +67,8 @@ interface Caller<Answer> {
   readonly fail: (error: unknown) => void
 }
 
-function newLine<Answer>(idsMax: number, asking: Asking<Answer>): Line<Answer> {
+/** Whoever asks for the same id at the same time shares a call. */
+export function newLine<Answer>(idsMax: number, asking: Asking<Answer>): Line<Answer> {
   const waiting = new Set<Caller<Answer>>()
   let isBusy = false
 
