@@ -289,7 +289,14 @@ describe('the worker-controller with the variables that the documents give it', 
 
   it('starts, and names the service that reads the variables which it does not', async () => {
     const { health, warned } = await started('worker-controller', env)
-    expect(health).toMatchObject({ instance_id: 'worker-ctrl-abc123' })
+    expect(health).toMatchObject({
+      status: expect.stringMatching(/^(healthy|degraded)$/),
+      is_leader: false,
+      instance_id: 'worker-ctrl-abc123',
+      last_reconciliation: null,
+      workers_managed: 0,
+      workers_with_drift: 0,
+    })
     expect(warned).toEqual([
       'worker-controller does not read MIN_WORKERS, SCALE_DOWN_COOLDOWN_SECONDS, SCALE_DOWN_ENABLED: control-plane-api does. ' +
         'Set them there, or change them while it runs: in the console under Settings or with PATCH /api/v1/settings',

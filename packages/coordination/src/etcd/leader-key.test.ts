@@ -1,8 +1,13 @@
+import { LEADER_ELECTION_DEFAULTS } from '@lcm/runtime'
 import { expect, it } from 'vitest'
 import { holderOf, leaderKey, readRecord } from './leader-key.ts'
 
-it('lies under the prefix and the service', () => {
-  expect(leaderKey('/lcm', 'worker-controller')).toBe('/lcm/worker-controller/leader')
+it.each([
+  ['worker-controller', '/lcm/worker-controller/leader'],
+  ['resource-scheduler', '/lcm/resource-scheduler/leader'],
+  ['lablet-controller', '/lcm/lablet-controller/leader'],
+])('of %s is the election key of the documents', (service, key) => {
+  expect(leaderKey(LEADER_ELECTION_DEFAULTS.electionKeyPrefix, service)).toBe(key)
 })
 
 it('names the holder, its term and its lease', () => {
