@@ -39,6 +39,7 @@ beforeEach(() => {
       worker: aWorker({ https_endpoint: url }),
       signal: never,
       leadership: { epoch: 1, signal: never, isHeld: () => isHeld },
+      withoutSlot: work => work(),
       confirm: async () => {
         if (!isWanted) throw new SupersededError('somebody else wrote meanwhile')
       },

@@ -4,7 +4,7 @@ import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { assert } from '@lcm/domain/assert'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Leadership } from '@lcm/runtime'
+import type { Leadership, ReconcileContext } from '@lcm/runtime'
 
 /** What was announced no longer holds: somebody wrote meanwhile. Nothing was sent. */
 export class SupersededError extends Error {
@@ -36,11 +36,14 @@ export interface HandsFor {
   readonly worker: Worker
   readonly signal: AbortSignal
   readonly leadership: Leadership
+  /** Calls to CML may be slow, so they go outside the slot of the reconcile. */
+  readonly withoutSlot: ReconcileContext['withoutSlot']
   /** Throws SupersededError when what was announced does not hold any more. */
   confirm(): Promise<void>
 }
 
-export function labHands({ labs, logins }: HandsParts, { worker, signal, leadership, confirm }: HandsFor): LabHands {
+export function labHands({ labs, logins }: HandsParts, asked: HandsFor): LabHands {
+  const { worker, signal, leadership, confirm, withoutSlot } = asked
   const login = (): Promise<CmlLogin> => {
     assert(worker.https_endpoint !== null, `${worker.id} has no address`)
     return logins.of(worker, worker.https_endpoint, signal)
@@ -52,17 +55,25 @@ export function labHands({ labs, logins }: HandsParts, { worker, signal, leaders
     if (!leadership.isHeld()) throw new NotLeadingError(`${act} was not sent: this instance leads no longer`)
     return known
   }
+  const read = async <Answer>(ask: (login: CmlLogin) => Promise<Answer>): Promise<Answer> => {
+    const known = await login()
+    return withoutSlot(() => ask(known))
+  }
+  const change = async <Answer>(act: string, ask: (login: CmlLogin) => Promise<Answer>): Promise<Answer> => {
+    const known = await allowed(act)
+    return withoutSlot(() => ask(known))
+  }
   return {
     ownName: async () => (await login()).username,
-    list: async () => labs.list(await login(), signal),
-    get: async labId => unlessGone(labs.get(await login(), labId, signal)),
-    nodes: async labId => labs.nodes(await login(), labId, signal),
-    isConverged: async labId => labs.isConverged(await login(), labId, signal),
-    import: async request => labs.import(await allowed('import'), request, signal),
-    start: async labId => labs.start(await allowed('start'), labId, signal),
-    stop: async labId => labs.stop(await allowed('stop'), labId, signal),
-    wipe: async labId => labs.wipe(await allowed('wipe'), labId, signal),
-    delete: async labId => labs.delete(await allowed('delete'), labId, signal),
+    list: () => read(known => labs.list(known, signal)),
+    get: labId => unlessGone(read(known => labs.get(known, labId, signal))),
+    nodes: labId => read(known => labs.nodes(known, labId, signal)),
+    isConverged: labId => read(known => labs.isConverged(known, labId, signal)),
+    import: request => change('import', known => labs.import(known, request, signal)),
+    start: labId => change('start', known => labs.start(known, labId, signal)),
+    stop: labId => change('stop', known => labs.stop(known, labId, signal)),
+    wipe: labId => change('wipe', known => labs.wipe(known, labId, signal)),
+    delete: labId => change('delete', known => labs.delete(known, labId, signal)),
   }
 }
 

@@ -1,4 +1,4 @@
-import { NotLeadingError } from '@lcm/cloud/errors'
+import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { cmlControl } from '@lcm/cloud-sim/cml-control'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
 import type { Instance } from '@lcm/domain/worker/instance'
@@ -125,6 +125,34 @@ describe('a launch', () => {
     await carryOut({ ...lost, launch: anAttempt({ state: 'open', parameters }) }, LAUNCH)
     const seen = await observing.observe(aWorker({ id: 'another' }), POLICY, never)
     expect([writes().length, seen.launch?.scarce.size]).toEqual([1, 0])
+  })
+})
+
+describe('the rate limit of the account', () => {
+  /** Nothing is sent for as long; afterwards it is. */
+  function limited(retryAfterMs: number): ActParts {
+    const notNow = () =>
+      Promise.reject(
+        new CloudError('throttled', { code: 'RateLimited', action: 'a', message: 'not now', retryAfterMs }),
+      )
+    return { ...parts, machines: { ...parts.machines, launch: notNow, power: notNow } }
+  }
+
+  it('has the launch come back when it may be sent, and nobody looks for its machine meanwhile', async () => {
+    const worker = aWorker({ launch: anAttempt({ state: 'open' }) })
+    const looked = () => observing.observe(worker, POLICY, never)
+    expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
+    const launch = perform({ kind: 'launch' }, 'attempt 1 is open')
+    expect(await act(limited(625), worker, launch, aLook())).toMatchObject({ status: 'REQUEUE', afterMs: 625 })
+    expect((await looked()).ec2).toEqual({ kind: 'absent', confirmed: false, because: 'attempt 1 was not sent yet' })
+    observing.launchSent(worker.id)
+    expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
+  })
+
+  it('has a stop come back when it may be sent', async () => {
+    const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
+    const stop = perform({ kind: 'stop', force: false }, 'EC2 says running')
+    expect(await act(limited(40), worker, stop, aLook())).toMatchObject({ status: 'REQUEUE', afterMs: 40 })
   })
 })
 

@@ -50,7 +50,9 @@ export async function act(
       return report(parts, worker, { changes: action.changes, afterMs: action.afterMs, decision }, look)
     case 'open_attempt': {
       const attempt = openAttempt(worker, action.n, action.parameters, parts.clock.now())
-      return announceAttempt(parts, worker, { attempt, decision }, look)
+      const result = await announceAttempt(parts, worker, { attempt, decision }, look)
+      parts.observing.launchUnsent(worker.id, attempt.client_token)
+      return result
     }
     case 'launch':
       return launchAndReport(parts, worker, look)
@@ -88,8 +90,10 @@ async function launchAndReport(parts: ActParts, worker: Worker, look: Look): Pro
       parts.policy.lookAgainMsMax,
     )
   parts.observing.launchSent(worker.id)
-  const outcome = await launch(parts.machines, worker, userData, look.signal)
+  const outcome = await look.withoutSlot(() => launch(parts.machines, worker, userData, look.signal))
   if (outcome.kind === 'refused' && outcome.errorClass === 'capacity') parts.observing.launchRefused(worker)
+  if (outcome.kind === 'refused' && outcome.retryAfterMs != null)
+    parts.observing.launchUnsent(worker.id, worker.launch.client_token)
   const at = { policy: parts.policy, nowMs: parts.clock.now() }
   return act(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), look)
 }
@@ -112,7 +116,7 @@ async function change(
   look: Look,
 ): Promise<ReconciliationResult> {
   try {
-    const state = await changeMachine(parts.machines, worker, action, look.signal)
+    const state = await look.withoutSlot(() => changeMachine(parts.machines, worker, action, look.signal))
     return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.policy, parts.clock.now()))
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
@@ -120,7 +124,9 @@ async function change(
     const refused = judgePower(worker, action.kind, error, at)
     if (refused !== null) return act(parts, worker, refused, look)
     const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
-    return expected ? requeue(error.message, parts.policy.lookAgainMsMax) : retry(error.message, error)
+    return expected
+      ? requeue(error.message, error.retryAfterMs ?? parts.policy.lookAgainMsMax)
+      : retry(error.message, error)
   }
 }
 
@@ -139,7 +145,7 @@ async function changeLicenseAndReport(
     if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
   }
   parts.observing.returnHeard(worker.id, false)
-  const outcome = await changeLicense(parts, worker, { act: kind, url, permit }, look.signal)
+  const outcome = await look.withoutSlot(() => changeLicense(parts, worker, { act: kind, url, permit }, look.signal))
   parts.observing.returnHeard(worker.id, outcome.kind === 'returned')
   const at = { policy: parts.policy, instance, nowMs: parts.clock.now() }
   return act(parts, worker, judgeLicense(worker, outcome, at), look)

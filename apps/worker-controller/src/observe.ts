@@ -38,6 +38,8 @@ export interface Observer {
   observe(worker: Worker, policy: WorkerPolicy, signal: AbortSignal): Promise<Observation>
   /** What earlier terms saw is forgotten: a new leader may be slower to believe something, never quicker. */
   beginTerm(epoch: number): void
+  /** Nothing of this open attempt was sent yet: there is no machine to look for. */
+  launchUnsent(workerId: string, clientToken: string): void
   launchSent(workerId: string): void
   /** The cloud had no room for this attempt. */
   launchRefused(worker: Worker): void
@@ -57,8 +59,9 @@ export function observer(given: ObserveParts): Observer {
   const times = surveyTimes(config.idleCheckIntervalMs)
   const measures = measureTimes(config.metricsIntervalMs)
   const scarce = scarceOffers(config.policy.capacityPauseMs)
-  const parts: Parts = { ...given, memory, scarce }
   const returned = new Set<string>()
+  const unsent = new Map<string, string>()
+  const parts: Parts = { ...given, memory, scarce, unsent }
   let term = 0
   return {
     async observe(worker, policy, signal) {
@@ -81,9 +84,14 @@ export function observer(given: ObserveParts): Observer {
       times.clear()
       measures.clear()
       returned.clear()
+      unsent.clear()
       term = epoch
     },
-    launchSent: memory.launchSent,
+    launchUnsent: (workerId, clientToken) => void unsent.set(workerId, clientToken),
+    launchSent(workerId) {
+      unsent.delete(workerId)
+      memory.launchSent(workerId)
+    },
     launchRefused({ aws_region, launch }) {
       if (launch !== null) scarce.refused(aws_region, launch, clock.now())
     },
@@ -99,6 +107,7 @@ export function observer(given: ObserveParts): Observer {
       times.forget(workerId)
       measures.forget(workerId)
       returned.delete(workerId)
+      unsent.delete(workerId)
       given.logins.forget(workerId)
       given.surveys.forget(workerId)
     },
@@ -108,6 +117,8 @@ export function observer(given: ObserveParts): Observer {
 interface Parts extends ObserveParts {
   readonly memory: Sightings
   readonly scarce: ScarceOffers
+  /** By worker: the token of an attempt that this term opened and has not sent. */
+  readonly unsent: ReadonlyMap<string, string>
 }
 
 /** While it comes up, when it went silent, when its certificate is to be pinned, or when somebody wants a fresh look. */
@@ -129,6 +140,9 @@ const needsLaunch = (worker: Worker): boolean =>
 async function seeEc2(parts: Parts, worker: Worker, signal: AbortSignal): Promise<Ec2Sight> {
   if (worker.ec2_instance_id === null && worker.launch?.state !== 'open') {
     return { kind: 'absent', confirmed: true, because: 'nothing was launched' }
+  }
+  if (worker.launch?.state === 'open' && parts.unsent.get(worker.id) === worker.launch.client_token) {
+    return { kind: 'absent', confirmed: false, because: `attempt ${worker.launch.n} was not sent yet` }
   }
   try {
     const instance = await findInstance(parts, worker, signal)

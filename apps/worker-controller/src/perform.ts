@@ -29,7 +29,8 @@ export async function launch(
     return { kind: 'launched', instance: await machines.launch(worker.aws_region, { ...attempt, user_data }, signal) }
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
-    return { kind: 'refused', errorClass: error.errorClass, code: error.code, message: error.message.slice(0, 1000) }
+    const { errorClass, code, retryAfterMs } = error
+    return { kind: 'refused', errorClass, code, message: error.message.slice(0, 1000), retryAfterMs }
   }
 }
 

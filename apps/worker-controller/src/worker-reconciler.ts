@@ -6,6 +6,7 @@ import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import { decideWorker, needsAttention } from '@lcm/domain/worker/decide'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { driftOf } from '@lcm/domain/worker/drift'
+import { isWishUnserved } from '@lcm/domain/worker/lifecycle'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
   type Election,
@@ -58,6 +59,7 @@ export function workerReconciler(parts: WorkerReconcilerParts): Reconciliation {
       watchSource: prefix => changeKeys.source(prefix),
       parseWatchKey: key => (key.startsWith(WORKER_KEYS) ? key.slice(WORKER_KEYS.length) : null),
       isUrgent: hint => hint.status !== hint.desired_status,
+      goesFirst: ({ status = '', desired_status = '' }) => isWishUnserved(status, desired_status),
       moreTriggers: [every({ list: listAll, keyOf: worker => worker.id, intervalMs: FULL_SWEEP_MS })],
     },
     {
@@ -89,7 +91,7 @@ async function reconcile(
   const startedMs = clock.monotonic()
   observing.beginTerm(context.epoch)
   const policy = policyNow(parts.config, await parts.settings.read(context.signal))
-  const seen = await observing.observe(worker, policy, context.signal)
+  const seen = await context.withoutSlot(() => observing.observe(worker, policy, context.signal))
   const look = { ...context, seen, durationMs: () => Math.round(clock.monotonic() - startedMs) }
   const decision = decideWorker(worker, seen, policy, clock.now())
   const seconds = look.durationMs() / 1000

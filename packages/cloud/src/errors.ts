@@ -27,6 +27,14 @@ export const CLOUD_ERROR_CLASSES = [
 ] as const
 export type CloudErrorClass = (typeof CLOUD_ERROR_CLASSES)[number]
 
+interface CloudErrorFacts {
+  readonly code: string
+  readonly action: string
+  readonly message: string
+  readonly cause?: unknown
+  readonly retryAfterMs?: number
+}
+
 export class CloudError extends Error {
   override readonly name = 'CloudError'
   readonly errorClass: CloudErrorClass
@@ -34,12 +42,15 @@ export class CloudError extends Error {
   readonly code: string
   /** The call that failed, such as `RunInstances`. */
   readonly action: string
+  /** When it may be asked again, where that is known: nothing was sent. */
+  readonly retryAfterMs: number | null
 
-  constructor(errorClass: CloudErrorClass, about: { code: string; action: string; message: string; cause?: unknown }) {
+  constructor(errorClass: CloudErrorClass, about: CloudErrorFacts) {
     super(`${about.action}: ${about.code}: ${about.message}`, { cause: about.cause })
     this.errorClass = errorClass
     this.code = about.code
     this.action = about.action
+    this.retryAfterMs = about.retryAfterMs ?? null
   }
 }
 

@@ -5,6 +5,8 @@ import type { BucketLimit } from './token-bucket.ts'
 export interface ActionLimits {
   readonly requests: BucketLimit
   readonly resources: BucketLimit | null
+  /** Calls under way at once, where slow ones could take every connection; null where callers are gathered anyway. */
+  readonly inFlightMax: number | null
 }
 
 export type LimitedRead = 'list' | 'describe' | 'images'
@@ -20,17 +22,17 @@ const bucket = (burst: number, perSecond: number): BucketLimit => ({
 
 /** What EC2 publishes for an account in a region. A listing has a filter; asking by id alone has none. */
 export const READ_LIMITS: Readonly<Record<LimitedRead, ActionLimits>> = {
-  list: { requests: bucket(100, 20), resources: null },
-  describe: { requests: bucket(50, 10), resources: null },
-  images: { requests: bucket(100, 20), resources: null },
+  list: { requests: bucket(100, 20), resources: null, inFlightMax: null },
+  describe: { requests: bucket(50, 10), resources: null, inFlightMax: null },
+  images: { requests: bucket(100, 20), resources: null, inFlightMax: null },
 }
 
-/** In the order in which they go first: what saves money and what makes room goes before what needs both. */
+/** Each has limits of its own, so a stop never waits for a launch. */
 export const CHANGE_LIMITS: Readonly<Record<LimitedChange, ActionLimits>> = {
-  terminate: { requests: bucket(100, 5), resources: bucket(1000, 20) },
-  stop: { requests: bucket(50, 5), resources: bucket(1000, 20) },
-  start: { requests: bucket(5, 2), resources: bucket(1000, 2) },
-  launch: { requests: bucket(5, 2), resources: bucket(1000, 2) },
+  terminate: { requests: bucket(100, 5), resources: bucket(1000, 20), inFlightMax: null },
+  stop: { requests: bucket(50, 5), resources: bucket(1000, 20), inFlightMax: null },
+  start: { requests: bucket(5, 2), resources: bucket(1000, 2), inFlightMax: null },
+  launch: { requests: bucket(5, 2), resources: bucket(1000, 2), inFlightMax: 8 },
 }
 
 export const LIMIT_OF_ACT: Readonly<Record<PowerAct, LimitedChange>> = {

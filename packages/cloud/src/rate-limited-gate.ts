@@ -1,12 +1,14 @@
-import { setMaxListeners } from 'node:events'
 import type { Clock } from '@lcm/runtime/clock'
 import { CloudError } from './errors.ts'
 import type { ActionLimits } from './rate-limited-actions.ts'
 import { type Bucket, type BucketLimit, fullBucket, msUntil, spent } from './token-bucket.ts'
 
-/** Lets calls of one region through within the limits of their actions. */
+/** Lets calls of one region through within the limits of their actions. It never waits. */
 export interface Gate<Action extends string> {
-  /** Runs `call` when its turn has come. A `throttled` from it makes everybody wait who wants the same action. */
+  /**
+   * Runs `call` if the limits of its action allow it now. Otherwise it throws `throttled` with `retryAfterMs`: nothing was sent,
+   * and the ticket keeps its turn for whoever comes back with it then. A `throttled` of the cloud itself pauses the action.
+   */
   pass<Answer>(request: Passing<Action>, call: () => Promise<Answer>): Promise<Answer>
   /** Counts requests that a call has made beyond its first. */
   charge(action: Action, requests: number): void
@@ -15,74 +17,49 @@ export interface Gate<Action extends string> {
 export interface Passing<Action extends string> {
   readonly action: Action
   readonly resources: number
-  readonly signal: AbortSignal
+  /** Names the caller: the same when it comes back. */
+  readonly ticket: string
 }
 
 export interface GateOptions<Action extends string> {
   readonly clock: Clock
-  /** In the order in which they go first. */
   readonly limits: Readonly<Record<Action, ActionLimits>>
-  readonly inFlightMax: number
-  /** Who waited that long is sent away, since what was decided then may be wrong by now. */
-  readonly waitMsMax: number
 }
 
 const PAUSE_MS = { first: 1_000, max: 30_000 } as const
+/** How long after its time a ticket keeps its turn. Its caller may be busy, or may want something else by then. */
+const TICKET_KEPT_MS = 5_000
+/** When to ask again while too many calls are under way: nobody knows when they end. */
+const IN_FLIGHT_RETRY_MS = 250
 
-interface Waiting {
+interface Ticket {
   readonly resources: number
-  readonly go: () => void
+  readonly expiresMs: number
 }
 
-/** One action: what it may use, who wants it, and how long the cloud wants to be left alone with it. */
+/** One action: what it may use, who waits for it, and how long the cloud wants to be left alone with it. */
 interface Lane {
   readonly limits: ActionLimits
-  readonly waiting: Set<Waiting>
+  /** In the order in which they were first asked for. */
+  readonly tickets: Map<string, Ticket>
   requests: Bucket
   resources: Bucket
+  inFlight: number
   pauseMs: number
   pausedUntilMs: number
 }
 
 const UNLIMITED: BucketLimit = { capacity: Number.MAX_SAFE_INTEGER, perSecond: 1 }
 
-export function openGate<Action extends string>(options: GateOptions<Action>): Gate<Action> {
-  const { clock, inFlightMax } = options
-  const lanes = lanesOf(options)
-  const laneOf = (action: Action): Lane => lanes[action]
-  const inOrder = Object.values<Lane>(lanes)
-  let inFlight = 0
-  let cancelWake: () => void = () => undefined
-
-  /** Who is first in the first lane that may go; others of that lane wait behind it, other lanes do not. */
-  function letGo(): void {
-    cancelWake()
-    for (let lane = readyLane(); lane; lane = readyLane()) goFirst(lane)
-    const wakeInMs = Math.min(...inOrder.map(lane => msUntilReady(lane, clock.monotonic())))
-    if (inFlight < inFlightMax && Number.isFinite(wakeInMs)) cancelWake = clock.after(wakeInMs, letGo)
-  }
-
-  const readyLane = (): Lane | undefined =>
-    inFlight < inFlightMax ? inOrder.find(lane => msUntilReady(lane, clock.monotonic()) === 0) : undefined
-
-  function goFirst(lane: Lane): void {
-    const [first] = lane.waiting
-    if (!first) return
-    lane.waiting.delete(first)
-    take(lane, { requests: 1, resources: first.resources }, clock.monotonic())
-    inFlight += 1
-    first.go()
-  }
-
-  function leave(): void {
-    inFlight -= 1
-    letGo()
-  }
-
+export function openGate<Action extends string>({ clock, limits }: GateOptions<Action>): Gate<Action> {
+  const nowMs = clock.monotonic()
+  const entries = Object.entries<ActionLimits>(limits).map(([action, limit]) => [action, newLane(limit, nowMs)])
+  const lanes: Readonly<Record<Action, Lane>> = Object.fromEntries(entries)
   return {
     async pass(request, call) {
-      const lane = laneOf(request.action)
-      await turnOf(lane, request, { clock, waitMsMax: options.waitMsMax, letGo })
+      const lane = lanes[request.action]
+      admit(lane, request, clock.monotonic())
+      lane.inFlight += 1
       const sentMs = clock.monotonic()
       const judge = (throttled: boolean) => pace(lane, throttled, { sentMs, nowMs: clock.monotonic() })
       try {
@@ -93,36 +70,58 @@ export function openGate<Action extends string>(options: GateOptions<Action>): G
         if (isThrottle(error)) judge(true)
         throw error
       } finally {
-        leave()
+        lane.inFlight -= 1
       }
     },
-    charge: (action, requests) => take(laneOf(action), { requests, resources: 0 }, clock.monotonic()),
+    charge: (action, requests) => take(lanes[action], { requests, resources: 0 }, clock.monotonic()),
   }
 }
 
-function lanesOf<Action extends string>({ limits, clock }: GateOptions<Action>): Record<Action, Lane> {
-  const nowMs = clock.monotonic()
-  const newLane = (limit: ActionLimits): Lane => ({
-    limits: limit,
-    waiting: new Set(),
-    requests: fullBucket(limit.requests, nowMs),
-    resources: fullBucket(limit.resources ?? UNLIMITED, nowMs),
-    pauseMs: 0,
-    pausedUntilMs: 0,
-  })
-  const entries = Object.entries<ActionLimits>(limits).map(([action, limit]) => [action, newLane(limit)])
-  return Object.fromEntries(entries)
+const newLane = (limits: ActionLimits, nowMs: number): Lane => ({
+  limits,
+  tickets: new Map(),
+  requests: fullBucket(limits.requests, nowMs),
+  resources: fullBucket(limits.resources ?? UNLIMITED, nowMs),
+  inFlight: 0,
+  pauseMs: 0,
+  pausedUntilMs: 0,
+})
+
+/** Takes what the call costs, or throws how long it must wait behind the tickets before it. */
+function admit(lane: Lane, { action, resources, ticket }: Passing<string>, nowMs: number): void {
+  for (const [name, { expiresMs }] of lane.tickets) if (expiresMs < nowMs) lane.tickets.delete(name)
+  const waitMs = waitOf(lane, { resources, ticket }, nowMs)
+  if (waitMs > 0) {
+    lane.tickets.set(ticket, { resources, expiresMs: nowMs + waitMs + TICKET_KEPT_MS })
+    throw notNow(action, waitMs)
+  }
+  lane.tickets.delete(ticket)
+  take(lane, { requests: 1, resources }, nowMs)
 }
 
-function msUntilReady(lane: Lane, nowMs: number): number {
-  const [first] = lane.waiting
-  if (!first) return Number.POSITIVE_INFINITY
+function waitOf(lane: Lane, { resources, ticket }: { resources: number; ticket: string }, nowMs: number): number {
+  const ahead = ticketsBefore(lane, ticket)
+  const { limits } = lane
+  const counted = limits.resources ?? UNLIMITED
+  // More machines than the bucket ever holds go when it is full.
+  const machines = [{ resources }, ...ahead].reduce((sum, each) => sum + Math.min(each.resources, counted.capacity), 0)
   return Math.max(
-    0,
     lane.pausedUntilMs - nowMs,
-    msUntil(lane.limits.requests, lane.requests, { cost: 1, nowMs }),
-    msUntil(lane.limits.resources ?? UNLIMITED, lane.resources, { cost: first.resources, nowMs }),
+    msUntil(limits.requests, lane.requests, { cost: 1 + ahead.length, nowMs }),
+    msUntil(counted, lane.resources, { cost: machines, nowMs }),
+    inFlightWait(lane, ahead.length),
   )
+}
+
+function ticketsBefore({ tickets }: Lane, ticket: string): readonly Ticket[] {
+  const names = [...tickets.keys()]
+  const place = names.indexOf(ticket)
+  return [...tickets.values()].slice(0, place < 0 ? names.length : place)
+}
+
+function inFlightWait({ limits: { inFlightMax }, inFlight }: Lane, ahead: number): number {
+  if (inFlightMax === null || inFlight + ahead < inFlightMax) return 0
+  return IN_FLIGHT_RETRY_MS * (1 + Math.floor(ahead / inFlightMax))
 }
 
 function take(lane: Lane, cost: { requests: number; resources: number }, nowMs: number): void {
@@ -143,43 +142,10 @@ function pace(lane: Lane, throttled: boolean, { sentMs, nowMs }: { sentMs: numbe
 
 const isThrottle = (error: unknown): boolean => error instanceof CloudError && error.errorClass === 'throttled'
 
-interface Queue {
-  readonly clock: Clock
-  readonly waitMsMax: number
-  readonly letGo: () => void
-}
-
-/** Resolves when its turn has come, and rejects when it is aborted or has waited too long; it has left the lane then. */
-function turnOf(lane: Lane, { action, resources, signal }: Passing<string>, queue: Queue): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (settle: () => void) => {
-      cancelTimer()
-      signal.removeEventListener('abort', giveUp)
-      settle()
-    }
-    const quit = (error: CloudError) => {
-      lane.waiting.delete(waiting)
-      end(() => reject(error))
-      queue.letGo()
-    }
-    const giveUp = () => quit(cancelled(action))
-    const waiting: Waiting = { resources, go: () => end(resolve) }
-    if (signal.aborted) return reject(cancelled(action))
-    // Any number of calls may share a signal, and each takes its listener off again: a warning of a leak would be false.
-    setMaxListeners(0, signal)
-    signal.addEventListener('abort', giveUp)
-    const cancelTimer = queue.clock.after(queue.waitMsMax, () => quit(tooBusy(action, queue.waitMsMax)))
-    lane.waiting.add(waiting)
-    queue.letGo()
-  })
-}
-
-const cancelled = (action: string) =>
-  new CloudError('transient', { code: 'AbortError', action, message: 'it was cancelled before it was sent' })
-
-const tooBusy = (action: string, ms: number) =>
+const notNow = (action: string, retryAfterMs: number) =>
   new CloudError('throttled', {
-    code: 'NoRoom',
+    code: 'RateLimited',
     action,
-    message: `nothing was sent: there was no room within ${ms} ms`,
+    message: `nothing was sent: the limit of this account allows it in ${retryAfterMs} ms`,
+    retryAfterMs,
   })

@@ -31,16 +31,33 @@ function cloudThatNotes() {
     power: (_region, act, asked) => answer(act, asked.length, () => new Map(asked.map(id => [id, 'changing']))),
   }
   const limited = rateLimited(compute, { clock })
-  const launch = (region = REGION, signal = never) => limited.launch(region, {} as never, signal)
-  const power = (act: PowerAct, asked = ['i-1'], signal = never) => limited.power(REGION, act, asked, signal)
+  let launches = 0
+  const launch = (region = REGION, ticket = `t-${launches++}`) =>
+    limited.launch(region, { client_token: ticket } as never, never)
+  const power = (act: PowerAct, asked = ['i-1']) => limited.power(REGION, act, asked, never)
+  /** As a controller does: comes back when it is told to. Answers how often it asked. */
+  async function persist(call: () => Promise<unknown>): Promise<number> {
+    for (let asked = 1; ; asked += 1) {
+      const waitMs = await call().then(() => null, retryAfter)
+      if (waitMs === null) return asked
+      await clock.sleep(waitMs)
+    }
+  }
+  const persistentLaunches = (count: number) =>
+    Array.from({ length: count }, (_, n) => persist(() => launch(REGION, `p-${n}`)))
   const acts = () => sent.map(({ act }) => act)
-  return { clock, sent, held, world, limited, launch, power, acts }
+  return { clock, sent, held, world, limited, launch, power, persist, persistentLaunches, acts }
+}
+
+function retryAfter(error: unknown): number {
+  if (error instanceof CloudError && error.retryAfterMs !== null) return error.retryAfterMs
+  throw error
 }
 
 describe('the limits of a region', () => {
-  it('lets four launches go at once and then 1.6 a second, which is four fifths of what EC2 takes', async () => {
-    const { clock, sent, launch } = cloudThatNotes()
-    const launches = Array.from({ length: 20 }, () => launch())
+  it('let four launches go at once and then 1.6 a second, which is four fifths of what EC2 takes', async () => {
+    const { clock, sent, persistentLaunches } = cloudThatNotes()
+    const launches = persistentLaunches(20)
     await clock.advance(0)
     expect(sent).toHaveLength(4)
     await clock.advance(5_000)
@@ -51,25 +68,47 @@ describe('the limits of a region', () => {
     expect(clock.timersLeft()).toBe(0)
   })
 
-  it('has its own for each region and each action', async () => {
-    const { clock, acts, launch, power } = cloudThatNotes()
-    for (let n = 0; n < 5; n += 1) void launch()
-    for (let n = 0; n < 5; n += 1) void launch('eu-west-1')
-    void power('stop')
+  it('answer at once when it may be asked again, and keep its turn: a hundred launches ask twice at most', async () => {
+    const { clock, sent, launch, persistentLaunches } = cloudThatNotes()
+    const launches = persistentLaunches(100)
     await clock.advance(0)
+    expect(await launch().catch(retryAfter)).toBe(97 * 625)
+    await clock.advance(60_000)
+    expect(Math.max(...(await Promise.all(launches)))).toBe(2)
+    expect(sent).toHaveLength(100)
+  })
+
+  it('give the turn of a ticket that does not come back to the others', async () => {
+    const { clock, sent, launch, persist } = cloudThatNotes()
+    for (let n = 0; n < 4; n += 1) await launch()
+    for (let n = 0; n < 8; n += 1) await expect(launch()).rejects.toMatchObject({ errorClass: 'throttled' })
+    await clock.advance(11_000)
+    const late = persist(() => launch(REGION, 'late'))
+    await clock.advance(0)
+    expect(await late).toBe(1)
+    expect(sent).toHaveLength(5)
+  })
+
+  it('are separate for each region and each action', async () => {
+    const { acts, launch, power } = cloudThatNotes()
+    const ignore = () => undefined
+    for (let n = 0; n < 5; n += 1) await launch().catch(ignore)
+    for (let n = 0; n < 5; n += 1) await launch('eu-west-1').catch(ignore)
+    await power('stop')
     expect(acts().filter(act => act === 'launch')).toHaveLength(8)
     expect(acts()).toContain('stop')
   })
 
-  it('counts the machines of a change too: no more than 800 starts until it gains 1.6 a second', async () => {
-    const { clock, sent, power } = cloudThatNotes()
-    const starts = Promise.allSettled(Array.from({ length: 20 }, () => power('start', ids(50))))
-    await clock.advance(20_000)
+  it('count the machines of a change too: no more than 800 starts until it gains 1.6 a second', async () => {
+    const { clock, sent, power, persist } = cloudThatNotes()
+    const start = () => persist(() => power('start', ids(50)))
+    const starts = (async () => {
+      for (let n = 0; n < 17; n += 1) await start()
+    })()
+    await clock.advance(30_000)
     expect(sent.reduce((sum, { count }) => sum + count, 0)).toBe(800)
-    const refused = (await starts).filter(({ status }) => status === 'rejected')
-    expect(refused).toHaveLength(4)
-    void power('start', ids(50))
     await clock.advance(12_000)
+    await starts
     expect(sent).toHaveLength(17)
   })
 
@@ -95,98 +134,75 @@ describe('the limits of a region', () => {
   })
 })
 
-describe('changes that compete', () => {
-  it('go eight at a time, and terminate before stop before start before launch', async () => {
-    const { clock, held, world, acts, launch, power } = cloudThatNotes()
+describe('slow calls', () => {
+  it('leave other actions alone: a stop goes though eight launches are under way', async () => {
+    const { clock, world, held, acts, launch, power, persistentLaunches } = cloudThatNotes()
     world.isHeld = true
-    for (let n = 0; n < 8; n += 1) void power('stop', [`i-${n}`])
-    void launch()
-    void power('start')
-    void power('force_stop')
-    void power('terminate')
+    const launches = persistentLaunches(12)
+    await clock.advance(60_000)
+    expect(acts()).toEqual(Array(8).fill('launch'))
+    expect(await launch().catch(retryAfter)).toBeGreaterThan(0)
+    void power('stop')
     await clock.advance(0)
-    expect(acts()).toHaveLength(8)
-    for (let n = 0; n < 4; n += 1) {
-      held[n]?.()
-      await clock.advance(0)
-    }
-    expect(acts().slice(8)).toEqual(['terminate', 'force_stop', 'start', 'launch'])
-  })
-
-  it('are not held up by one that has used up its own limits', async () => {
-    const { clock, acts, launch, power } = cloudThatNotes()
-    for (let n = 0; n < 6; n += 1) void power('start')
-    void launch()
-    await clock.advance(0)
-    expect(acts()).toEqual(['start', 'start', 'start', 'start', 'launch'])
+    expect(acts().at(-1)).toBe('stop')
+    world.isHeld = false
+    for (const release of held) release()
+    await clock.advance(5_000)
+    await Promise.all(launches)
+    expect(acts().filter(act => act === 'launch')).toHaveLength(12)
   })
 })
 
-describe('a caller in the queue', () => {
-  it('leaves when it is aborted, and its room goes to the next', async () => {
-    const { clock, sent, launch } = cloudThatNotes()
-    for (let n = 0; n < 4; n += 1) void launch()
+describe('a read', () => {
+  it('waits for its turn, leaves when it is aborted, and is refused when its turn is far away', async () => {
+    const { clock, sent, limited } = cloudThatNotes()
     const abort = new AbortController()
-    const left = expect(launch(REGION, abort.signal)).rejects.toMatchObject({ code: 'AbortError' })
-    const next = launch()
+    const list = (signal = never) => limited.list(REGION, { client_token: 't' }, signal)
+    for (let n = 0; n < 80; n += 1) await list()
+    const left = expect(list(abort.signal)).rejects.toMatchObject({ code: 'AbortError' })
+    const next = list()
     abort.abort()
     await left
-    await clock.advance(625)
+    await clock.advance(125)
     await next
-    expect(sent).toHaveLength(5)
-    await expect(launch(REGION, abort.signal)).rejects.toMatchObject({ errorClass: 'transient' })
+    expect(sent).toHaveLength(82 - 1)
+    const many = Array.from({ length: 400 }, () => list().catch((error: CloudError) => error.code))
+    await clock.advance(21_000)
+    const refused = (await Promise.all(many)).filter(code => code === 'RateLimited').length
+    expect(refused).toBeGreaterThan(50)
     expect(clock.timersLeft()).toBe(0)
-  })
-
-  it('is sent away after twenty seconds, with nothing sent', async () => {
-    const { clock, sent, launch, power } = cloudThatNotes()
-    const launches = Array.from({ length: 40 }, () => launch().catch((error: CloudError) => error.errorClass))
-    await clock.advance(20_000)
-    const outcomes = await Promise.all(launches)
-    expect(outcomes.filter(outcome => outcome === 'throttled')).toHaveLength(40 - sent.length)
-    expect(sent).toHaveLength(4 + 32)
-    expect(await power('stop')).toEqual(new Map([['i-1', 'changing']]))
   })
 })
 
 describe('a cloud that says throttled', () => {
   it('is left alone with that action by everybody, longer each time, until it takes one', async () => {
     const { clock, sent, world, power } = cloudThatNotes()
-    const ignore = () => undefined
+    const asked = () => power('stop').catch((error: CloudError) => error.retryAfterMs)
     world.refuse = 'throttled'
-    for (let n = 0; n < 40; n += 1) void power('stop', [`i-${n}`]).catch(ignore)
-    await clock.advance(0)
-    const first = sent.length
-    expect(first).toBe(8)
     for (const pauseMs of [1_000, 2_000, 4_000]) {
       const before = sent.length
+      expect(await asked()).toBeNull()
+      expect(await asked()).toBe(pauseMs)
       await clock.advance(pauseMs - 1)
-      expect(sent).toHaveLength(before)
+      expect(await asked()).toBe(1)
+      expect(sent).toHaveLength(before + 1)
       await clock.advance(1)
-      expect(sent.length).toBeGreaterThan(before)
     }
     world.refuse = null
-    await clock.advance(8_000)
+    expect((await power('stop')).get('i-1')).toBe('changing')
     world.refuse = 'throttled'
-    await expect(power('stop')).rejects.toMatchObject({ errorClass: 'throttled' })
-    world.refuse = null
-    const again = power('stop')
-    const before = sent.length
-    await clock.advance(999)
-    expect(sent).toHaveLength(before)
-    await clock.advance(1)
-    expect((await again).get('i-1')).toBe('changing')
+    expect(await asked()).toBeNull()
+    expect(await asked()).toBe(1_000)
   })
 
   it('waits no longer than thirty seconds, and keeps the other actions and regions going', async () => {
     const { clock, sent, world, acts, launch, power } = cloudThatNotes()
     world.refuse = 'throttled'
     for (let n = 0; n < 8; n += 1) {
-      await expect(Promise.all([launch(), clock.advance(0)])).rejects.toMatchObject({ errorClass: 'throttled' })
+      await expect(launch()).rejects.toMatchObject({ errorClass: 'throttled', retryAfterMs: null })
       await clock.advance(31_000)
     }
     expect(sent).toHaveLength(8)
-    await expect(launch()).rejects.toMatchObject({ errorClass: 'throttled' })
     world.refuse = null
     await Promise.all([power('terminate'), launch('eu-west-1')])
     expect(acts().slice(-2)).toEqual(['terminate', 'launch'])

@@ -1,6 +1,8 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '@lcm/runtime/clock'
 import { type Compute, type DescribeResult, IDS_PER_CALL, LISTED_PER_CALL } from './compute.ts'
 import { chunksOf } from './compute-power.ts'
+import { CloudError } from './errors.ts'
 import {
   CHANGE_LIMITS,
   LIMIT_OF_ACT,
@@ -14,8 +16,8 @@ export interface RateLimitedOptions {
   readonly clock: Clock
 }
 
-const CHANGES_IN_FLIGHT_MAX = 8
-const WAIT_MS_MAX = 20_000
+/** A read that would have to wait longer is refused at once. */
+const READ_WAIT_MS_MAX = 20_000
 
 interface Region {
   readonly reads: Gate<LimitedRead>
@@ -23,9 +25,9 @@ interface Region {
 }
 
 /**
- * Keeps an account within what EC2 allows per region and action, so that it hardly ever has to say so. Changes that compete go
- * in the order terminate, stop, start, launch. When EC2 says `throttled` all the same, that action rests for everybody.
- * Who finds no room within twenty seconds gets `throttled` without anything having been sent.
+ * Keeps an account within what EC2 allows per region and action, so that EC2 hardly ever has to refuse. A change that the limits
+ * do not allow now is refused with `throttled` and `retryAfterMs`, and its turn is kept: its caller looks at the world again
+ * before it comes back. A read waits, since it decides nothing.
  */
 export function rateLimited(compute: Compute, { clock }: RateLimitedOptions): Compute {
   const regions = new Map<string, Region>()
@@ -34,48 +36,64 @@ export function rateLimited(compute: Compute, { clock }: RateLimitedOptions): Co
     regions.set(name, region)
     return region
   }
+  let reads = 0
+  /** Asks again with the same ticket until the limits allow it. */
+  async function read<Answer>(
+    { action, region, signal }: { action: LimitedRead; region: Region; signal: AbortSignal },
+    call: () => Promise<Answer>,
+  ): Promise<Answer> {
+    reads += 1
+    const request = { action, resources: 0, ticket: `read ${reads}` }
+    for (;;) {
+      if (signal.aborted) throw cancelled(action)
+      try {
+        return await region.reads.pass(request, call)
+      } catch (error) {
+        const waitMs = error instanceof CloudError ? error.retryAfterMs : null
+        if (waitMs === null || waitMs > READ_WAIT_MS_MAX) throw error
+        // Any number of reads may share a signal, and each takes its listener off again: a warning of a leak would be false.
+        setMaxListeners(0, signal)
+        await clock.sleep(waitMs, signal)
+      }
+    }
+  }
   return {
     async list(name, filter, signal) {
-      const { reads } = regionOf(name)
-      const found = await reads.pass({ action: 'list', resources: 0, signal }, () => compute.list(name, filter, signal))
-      reads.charge('list', Math.max(0, Math.ceil(found.length / LISTED_PER_CALL) - 1))
+      const region = regionOf(name)
+      const found = await read({ action: 'list', region, signal }, () => compute.list(name, filter, signal))
+      region.reads.charge('list', Math.max(0, Math.ceil(found.length / LISTED_PER_CALL) - 1))
       return found
     },
     async describe(name, ids, signal) {
-      const { reads } = regionOf(name)
+      const region = regionOf(name)
       const parts = chunksOf([...new Set(ids)], IDS_PER_CALL.describe).map(part =>
-        reads.pass({ action: 'describe', resources: 0, signal }, () => compute.describe(name, part, signal)),
+        read({ action: 'describe', region, signal }, () => compute.describe(name, part, signal)),
       )
       return joined(await Promise.all(parts))
     },
     newestImage: (name, wanted, signal) =>
-      regionOf(name).reads.pass({ action: 'images', resources: 0, signal }, () =>
-        compute.newestImage(name, wanted, signal),
-      ),
+      read({ action: 'images', region: regionOf(name), signal }, () => compute.newestImage(name, wanted, signal)),
     imageIds: (name, pattern, signal) =>
-      regionOf(name).reads.pass({ action: 'images', resources: 0, signal }, () =>
-        compute.imageIds(name, pattern, signal),
-      ),
+      read({ action: 'images', region: regionOf(name), signal }, () => compute.imageIds(name, pattern, signal)),
     launch: (name, request, signal) =>
-      regionOf(name).changes.pass({ action: 'launch', resources: 1, signal }, () =>
+      regionOf(name).changes.pass({ action: 'launch', resources: 1, ticket: request.client_token }, () =>
         compute.launch(name, request, signal),
       ),
+    // Calls about one machine are gathered before they come here, so there is one caller for each act at a time.
     power: (name, act, ids, signal) =>
-      regionOf(name).changes.pass({ action: LIMIT_OF_ACT[act], resources: ids.length, signal }, () =>
+      regionOf(name).changes.pass({ action: LIMIT_OF_ACT[act], resources: ids.length, ticket: act }, () =>
         compute.power(name, act, ids, signal),
       ),
   }
 }
 
 const openRegion = (clock: Clock): Region => ({
-  reads: openGate({
-    clock,
-    limits: READ_LIMITS,
-    inFlightMax: Number.POSITIVE_INFINITY,
-    waitMsMax: WAIT_MS_MAX,
-  }),
-  changes: openGate({ clock, limits: CHANGE_LIMITS, inFlightMax: CHANGES_IN_FLIGHT_MAX, waitMsMax: WAIT_MS_MAX }),
+  reads: openGate({ clock, limits: READ_LIMITS }),
+  changes: openGate({ clock, limits: CHANGE_LIMITS }),
 })
+
+const cancelled = (action: string) =>
+  new CloudError('transient', { code: 'AbortError', action, message: 'it was cancelled before it was sent' })
 
 const joined = (parts: readonly DescribeResult[]): DescribeResult => ({
   found: parts.flatMap(part => part.found),

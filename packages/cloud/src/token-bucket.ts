@@ -27,9 +27,12 @@ export function spent(limit: BucketLimit, bucket: Bucket, { cost, nowMs }: { cos
   return { tokens: tokens - cost, atMs }
 }
 
-/** Whole milliseconds until there are that many; 0 when there are now. A cost beyond the capacity counts as the capacity. */
+/**
+ * Whole milliseconds until that many have come; 0 when they are there now. A sum of several costs may be beyond the capacity: the
+ * first of them are spent before the last is due.
+ */
 export function msUntil(limit: BucketLimit, bucket: Bucket, { cost, nowMs }: { cost: number; nowMs: number }): number {
   const { tokens } = refilled(limit, bucket, nowMs)
-  const lacking = Math.min(cost, limit.capacity) - tokens
+  const lacking = cost - tokens
   return lacking <= HAIR ? 0 : Math.ceil((lacking / limit.perSecond) * 1000)
 }

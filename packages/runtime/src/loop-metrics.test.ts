@@ -56,7 +56,7 @@ it('measures how long reconciles take and how long news waited for them, the deb
   })
   hands.add('w-0', 'test')
   await clock.advance(5_000)
-  hands.add('w-1', 'test', 500)
+  hands.add('w-1', 'test', { afterMs: 500 })
   hands.openListing('poll').offer('w-2', undefined)
   await clock.advance(1_000)
   expect(meter.observations('reconciliation_reconcile_duration_seconds')).toEqual([0.25, 0.25, 0.25])

@@ -300,3 +300,91 @@ describe('what is known of a key', () => {
     expect(loop.health()).toMatchObject({ resources_managed: 0, retries: 0, resources_pending: 0 })
   })
 })
+
+describe('a slow call outside the slot', () => {
+  /** One slot. `slow-*` keys make a slow call of `ms` without it; every other key ends at once. */
+  function oneSlot(ms: number) {
+    const events: string[] = []
+    const world = runningLoop({
+      concurrency: 1,
+      async reconcile(key, context) {
+        events.push(`${key} begins`)
+        if (key.startsWith('slow')) await context.withoutSlot(() => world.clock.sleep(ms, context.signal))
+        events.push(`${key} ends`)
+        return success()
+      },
+    })
+    return { ...world, hands: world.hands, events }
+  }
+
+  it('leaves the slot to other keys, and its own key in hand', async () => {
+    const { hands, clock, events, loop } = oneSlot(30_000)
+    for (const key of ['slow-1', 'slow-2', 'quick']) hands.add(key, 'test')
+    hands.add('slow-1', 'test')
+    await clock.advance(0)
+    expect(events).toEqual(['slow-1 begins', 'slow-2 begins', 'quick begins', 'quick ends'])
+    hands.add('slow-1', 'news')
+    await clock.advance(29_999)
+    expect(events.filter(event => event === 'slow-1 begins')).toHaveLength(1)
+    expect(loop.health()).toMatchObject({ active_reconciles: 2 })
+    await clock.advance(1)
+    expect(events.slice(4).toSorted()).toEqual(['slow-1 begins', 'slow-1 ends', 'slow-2 ends'])
+  })
+
+  it('takes a slot again before it goes on, ahead of keys that have not begun', async () => {
+    const { clock, hands, starts } = runningLoop({
+      concurrency: 1,
+      async reconcile(key, context) {
+        if (key === 'slow') await context.withoutSlot(() => clock.sleep(1_000))
+        else await clock.sleep(1_500)
+        order.push(key)
+        return success()
+      },
+    })
+    const order: string[] = []
+    for (const key of ['slow', 'a', 'b']) hands.add(key, 'test')
+    await clock.advance(1_499)
+    expect(order).toEqual([])
+    await clock.advance(1)
+    expect(order).toEqual(['a', 'slow'])
+    expect(starts.map(({ key }) => key)).toEqual(['slow', 'a', 'b'])
+  })
+
+  it('gives the slot back once, whatever the call does: one that fails, one within another, one that outlives its reconcile', async () => {
+    const odd = runningLoop({
+      concurrency: 1,
+      async reconcile(key, context) {
+        if (key === 'fails') await context.withoutSlot(() => Promise.reject(new Error('no')))
+        if (key === 'nested') await context.withoutSlot(() => context.withoutSlot(() => odd.clock.sleep(5)))
+        if (key === 'outlived') void context.withoutSlot(() => odd.clock.sleep(5_000))
+        return success()
+      },
+    })
+    for (const key of ['fails', 'nested', 'outlived']) odd.hands.add(key, 'test')
+    await odd.clock.advance(900)
+    for (const key of ['fails', 'nested', 'outlived']) expect(odd.startsOf(key)).toEqual([0])
+    await odd.clock.advance(10_000)
+    for (let n = 0; n < 3; n += 1) odd.hands.add(`w-${n}`, 'test')
+    await odd.clock.advance(0)
+    for (let n = 0; n < 3; n += 1) expect(odd.startsOf(`w-${n}`)).toHaveLength(1)
+  })
+
+  it('is waited for at a clean stop, like all work in flight', async () => {
+    const { clock, hands, stop, events } = oneSlot(5_000)
+    hands.add('slow-1', 'test')
+    await clock.advance(0)
+    const stopped = stop()
+    await clock.advance(5_000)
+    await stopped
+    expect(events).toEqual(['slow-1 begins', 'slow-1 ends'])
+  })
+
+  it('is not begun for more than a thousand keys', async () => {
+    const { clock, hands, starts } = oneSlot(60_000)
+    for (let n = 0; n < 1_200; n += 1) hands.add(`slow-${n}`, 'test')
+    await clock.advance(1_000)
+    expect(starts).toHaveLength(1_000)
+    await clock.advance(60_000)
+    expect(starts).toHaveLength(1_200)
+  })
+})

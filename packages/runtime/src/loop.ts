@@ -2,7 +2,7 @@ import type { Leadership } from './leadership.ts'
 import type { LinkedAbort } from './linked-abort.ts'
 import type { Logger } from './logger.ts'
 import type { LoopMetrics, ReconcileOutcome } from './loop-metrics.ts'
-import type { ReconcileContext, ReconciliationOptions } from './reconciliation.ts'
+import type { ReconciliationOptions } from './reconciliation.ts'
 import type { Known, ResourceStates } from './resource-state.ts'
 import { type ReconciliationResult, retry } from './result.ts'
 import type { Again, WorkItem, WorkQueue } from './work-queue.ts'
@@ -26,7 +26,12 @@ export interface Term {
   readonly work: LinkedAbort
   readonly logger: Logger
   readonly states: ResourceStates
+  /** Keys in hand. */
   active: number
+  /** Those of them that hold a slot; the others wait for something slow. */
+  slotsTaken: number
+  /** Reconciles whose slow call has ended, in the order in which they get a slot again. */
+  readonly resuming: (() => void)[]
   /** No hand-outs while false: stopping, or letting others have the thread. */
   isOpen: boolean
   isPumpPlanned: boolean
@@ -39,6 +44,8 @@ export interface Term {
 /** The loop lets timers and sockets have the thread this often, looking at the clock every few hand-outs. */
 const REST_EVERY_MS = 20
 const REST_CHECK_HAND_OUTS = 16
+/** The most keys in hand, slots or not: a cloud that never answers must not collect every key there is. */
+const IN_HAND_MAX = 1_000
 
 /** Something is due. Hand-outs wait for the end of the turn, so that a burst is folded and the urgent come first. */
 export function planPump<R>(loop: Loop<R>): void {
@@ -51,13 +58,54 @@ export function planPump<R>(loop: Loop<R>): void {
   })
 }
 
-const hasSlot = <R>(loop: Loop<R>, term: Term) => term.isOpen && term.active < loop.options.concurrency
+const hasSlot = <R>(loop: Loop<R>, term: Term) => term.isOpen && term.active < IN_HAND_MAX && isSlotFree(loop, term)
+
+const isSlotFree = <R>({ options }: Loop<R>, { slotsTaken }: Term) => slotsTaken < options.concurrency
+
+/** One of the loop's few slots, as one reconcile has it: from its start to its end, but for the slow calls between. */
+interface Slot {
+  state: 'held' | 'lent' | 'over'
+}
+
+/** The slot goes to other keys while `work` waits. Work whose call has ended goes before keys that have not begun. */
+async function withoutSlot<R, Answer>(
+  loop: Loop<R>,
+  term: Term,
+  slot: Slot,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  // A call within a call has no slot to lend.
+  if (slot.state !== 'held') return work()
+  slot.state = 'lent'
+  freeSlot(loop, term)
+  try {
+    return await work()
+  } finally {
+    if (slot.state === 'lent') {
+      if (isSlotFree(loop, term)) term.slotsTaken += 1
+      else await new Promise<void>(resolve => term.resuming.push(resolve))
+      slot.state = 'held'
+    }
+  }
+}
+
+/** The slot passes on to work that waits to resume, or is free for the next key. */
+function freeSlot<R>(loop: Loop<R>, term: Term): void {
+  const resume = term.resuming.shift()
+  if (resume) {
+    resume()
+    return
+  }
+  term.slotsTaken -= 1
+  planPump(loop)
+}
 
 function pump<R>(loop: Loop<R>, term: Term, nowMs: number): void {
   for (let startMs = nowMs; hasSlot(loop, term); startMs = loop.options.clock.monotonic()) {
     const item = loop.queue.take()
     if (item === undefined) return
     term.active += 1
+    term.slotsTaken += 1
     term.handOuts += 1
     void work(loop, term, item, startMs)
     if (term.handOuts % REST_CHECK_HAND_OUTS === 0) restIfBusy(loop, term, startMs)
@@ -93,19 +141,25 @@ async function work<R>(loop: Loop<R>, term: Term, item: WorkItem<R>, startMs: nu
   if (newsAt >= 0) loop.metrics.eventToStart.observe((startMs - newsAt) / 1_000)
   const known = term.states.begin(key)
   const logger = term.logger.child({ key })
+  const slot: Slot = { state: 'held' }
   let result: ReconciliationResult
   let label: ReconcileOutcome
   try {
-    result = await loop.options.reconcile(key, contextFor(term, item, logger))
+    result = await loop.options.reconcile(key, {
+      ...contextFor(term, item, logger),
+      withoutSlot: slow => withoutSlot(loop, term, slot, slow),
+    })
     label = LABELS[result.status]
   } catch (error) {
     result = retry(error instanceof Error ? error.message : String(error), error)
     label = 'error'
   }
+  if (slot.state === 'held') freeSlot(loop, term)
+  slot.state = 'over'
   giveBack(loop, term, item, { result, label, known, cause, logger, startMs, endMs: loop.options.clock.monotonic() })
 }
 
-const contextFor = <R>(term: Term, { cause, copy }: WorkItem<R>, logger: Logger): ReconcileContext<R> => ({
+const contextFor = <R>(term: Term, { cause, copy }: WorkItem<R>, logger: Logger) => ({
   signal: term.work.signal,
   epoch: term.leadership.epoch,
   leadership: term.leadership,

@@ -32,6 +32,7 @@ export interface WatchedResource<R, Hint> extends ReconciledResource<R> {
   parseWatchKey(changeKey: string): string | null
   isUrgent?(hint: Hint): boolean
   wakes?(hint: Hint): boolean
+  goesFirst?(hint: Hint): boolean
 }
 
 export interface PresetDeps {
@@ -89,6 +90,7 @@ const watchOf = <R, Hint>(resource: WatchedResource<R, Hint>, config: WatchConfi
     parseKey: changeKey => resource.parseWatchKey(changeKey),
     isUrgent: hint => resource.isUrgent?.(hint) ?? false,
     wakes: hint => resource.wakes?.(hint) ?? true,
+    goesFirst: hint => resource.goesFirst?.(hint) ?? false,
     debounceMs: config.debounceMs,
     reconnectDelayMs: config.reconnectDelayMs,
     reconnectDelayMaxMs: config.reconnectDelayMaxMs,

@@ -26,13 +26,18 @@ export interface ReconcileContext<R = unknown> {
   readonly logger: Logger
   /** The copy that a listing of this cycle has just read, if nothing was heard of the key since. */
   readonly listed: R | undefined
+  /**
+   * Runs a slow call without holding a slot: other keys are reconciled meanwhile, this one stays in hand. It takes a slot again
+   * before it goes on.
+   */
+  withoutSlot<Answer>(work: () => Promise<Answer>): Promise<Answer>
 }
 
 export interface ReconciliationOptions<R = unknown> {
   readonly name: string
   readonly clock: Clock
   readonly triggers: readonly Trigger<R>[]
-  /** Acts or looks, persists, and says when to come back. It never waits: its slot is one of few. */
+  /** Acts or looks, persists, and says when to come back. Slow calls go through `withoutSlot`: slots are few. */
   reconcile(key: string, context: ReconcileContext<R>): Promise<ReconciliationResult>
   readonly concurrency?: number
   readonly backoff?: Backoff
@@ -117,6 +122,8 @@ const openTerm = <R>(loop: Loop<R>, signal: AbortSignal, leadership: Leadership)
   logger: loop.options.logger.child({ service: loop.options.name, epoch: leadership.epoch }),
   states: resourceStates(),
   active: 0,
+  slotsTaken: 0,
+  resuming: [],
   isOpen: true,
   isPumpPlanned: false,
   handOuts: 0,

@@ -1,5 +1,5 @@
 import { forgetKey, type Loop, type Term } from './loop.ts'
-import type { Listing, TriggerContext } from './trigger.ts'
+import type { Listing, NewsTime, TriggerContext } from './trigger.ts'
 
 /** A listing waits while more keys than this are due. */
 const LISTING_BACKLOG_MAX = 5_000
@@ -15,7 +15,7 @@ export function triggerContext<R>(loop: Loop<R>, term: Term): TriggerContext<R> 
     clock,
     backoff,
     logger: term.logger,
-    add: (key, cause, afterMs = 0) => add(loop, term, key, { cause, afterMs }),
+    add: (key, cause, when) => add(loop, term, key, { ...when, cause }),
     forget: key => forgetKey(loop, term, key),
     seen: key => term.states.read(key),
     openListing: cause => openListing(loop, term, cause),
@@ -28,7 +28,7 @@ export function triggerContext<R>(loop: Loop<R>, term: Term): TriggerContext<R> 
   }
 }
 
-function add<R>(loop: Loop<R>, term: Term, key: string, news: { cause: string; afterMs: number }): void {
+function add<R>(loop: Loop<R>, term: Term, key: string, news: NewsTime & { cause: string }): void {
   if (term.signal.aborted) return
   try {
     loop.queue.add(key, news)

@@ -24,6 +24,12 @@ export interface WatchHealth {
   readonly revision: number | null
 }
 
+export interface NewsTime {
+  readonly afterMs?: number
+  /** Before all other news. */
+  readonly goesFirst?: boolean
+}
+
 /** A trigger's hands for one term. Nothing here throws, and after the term nothing here does anything. */
 export interface TriggerContext<R = unknown> {
   readonly signal: AbortSignal
@@ -31,7 +37,7 @@ export interface TriggerContext<R = unknown> {
   readonly logger: Logger
   readonly backoff: Backoff
   /** News: the key is due after `afterMs` or earlier, whatever it was waiting for. */
-  add(key: string, cause: string, afterMs?: number): void
+  add(key: string, cause: string, when?: NewsTime): void
   /** The key is gone: what was planned and known for it is dropped. */
   forget(key: string): void
   seen(key: string): ResourceState | undefined

@@ -144,7 +144,7 @@ describe('a copy', () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
     const { clock, hands, starts } = runningLoop<Worker>({ triggers: [poll({ list: fleet.list, keyOf })] })
     fleet.beforeLastPage = () => clock.sleep(100)
-    hands.add('w-2', 'requeue in the midst', 5_050)
+    hands.add('w-2', 'requeue in the midst', { afterMs: 5_050 })
     await clock.advance(5_100)
     expect(starts.at(-1)).toMatchObject({ key: 'w-2', cause: 'poll', listed: undefined })
   })

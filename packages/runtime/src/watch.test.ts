@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { runningLoop } from '@lcm/testkit/running-loop'
 import { type ScriptedWatchSource, scriptedWatchSource } from '@lcm/testkit/scripted-watch-source'
 import { describe, expect, it } from 'vitest'
-import { retry } from './result.ts'
+import { retry, success } from './result.ts'
 import { type WatchOptions, watch } from './watch.ts'
 import { WatchCompacted } from './watch-source.ts'
 
@@ -103,6 +103,23 @@ describe('changes', () => {
     expect(startsOf('w-1')).toEqual([0, 500])
   })
 
+  it('that go first pass the debounce and every other key that is due', async () => {
+    const source = scriptedWatchSource<Hint>()
+    const { clock, starts } = runningLoop({
+      triggers: [watch({ source, parseKey, goesFirst: isUrgent })],
+      concurrency: 1,
+      reconcile: async () => {
+        await clock.sleep(10)
+        return success()
+      },
+    })
+    for (const key of ['w-1', 'w-2', 'w-3']) source.put(`/lcm/workers/${key}`, atRest)
+    await clock.advance(5)
+    source.put('/lcm/workers/w-3', differing)
+    await clock.advance(100)
+    expect(starts.map(({ key }) => key)).toEqual(['w-1', 'w-3', 'w-2'])
+  })
+
   it('cut a backoff short', async () => {
     const source = scriptedWatchSource<Hint>()
     const { clock, startsOf, hands } = runningLoop({
@@ -136,7 +153,7 @@ describe('changes', () => {
     const { source, clock, hands, loop } = await watching()
     hands.add('w-1', 'test')
     await clock.advance(0)
-    hands.add('w-1', 'later', 60_000)
+    hands.add('w-1', 'later', { afterMs: 60_000 })
     source.delete('/lcm/workers/w-1')
     await clock.advance(0)
     expect(loop.health()).toMatchObject({ resources_managed: 0, resources_pending: 0 })

@@ -11,6 +11,8 @@ export interface WatchOptions<Hint> {
   isUrgent?(hint: Hint): boolean
   /** Whether a put wakes the key. Default: every put does. */
   wakes?(hint: Hint): boolean
+  /** Whether a change goes before all other work, and without debounce: a wish that nothing serves yet. Default: none. */
+  goesFirst?(hint: Hint): boolean
   readonly name?: string
   readonly debounceMs?: number
   readonly reconnectDelayMs?: number
@@ -75,6 +77,7 @@ const withDefaults = <Hint>(given: WatchOptions<Hint>): Required<WatchOptions<Hi
   stallMs: 10_000,
   isUrgent: () => false,
   wakes: () => true,
+  goesFirst: () => false,
   ...given,
 })
 
@@ -158,7 +161,8 @@ async function openWithList<Hint>(watching: Watching<Hint>, signal: AbortSignal,
   for (const entry of entries) {
     guarded(watching, entry.key, () => {
       const key = options.parseKey(entry.key)
-      if (key !== null && isListedNews(watching, entry)) context.add(key, 'watch list')
+      if (key === null || !isListedNews(watching, entry)) return
+      context.add(key, 'watch list', { goesFirst: options.goesFirst(entry.hint) })
     })
   }
   view.resumeAfter = revision
@@ -187,7 +191,12 @@ function handle<Hint>({ options, context, debounce }: Watching<Hint>, message: C
   if (key === null) return
   context.countWatchEvent(message.type)
   if (message.type === 'delete') context.forget(key)
-  else if (options.wakes(message.hint)) context.add(key, 'watch', debounce.delayMs(key, context.clock.monotonic()))
+  else if (options.wakes(message.hint)) {
+    // Asked also of what goes first, for the changes that follow it.
+    const afterMs = debounce.delayMs(key, context.clock.monotonic())
+    const goesFirst = options.goesFirst(message.hint)
+    context.add(key, 'watch', { goesFirst, afterMs: goesFirst ? 0 : afterMs })
+  }
 }
 
 type ChangeOf<Hint> = Exclude<WatchMessage<Hint>, { type: 'progress' }>

@@ -6,7 +6,7 @@ import { type WorkItem, workQueue } from './work-queue.ts'
 const KEYS = ['a', 'b', 'c', 'd']
 
 type Step =
-  | { do: 'add'; key: string; afterMs: number }
+  | { do: 'add'; key: string; afterMs: number; goesFirst: boolean }
   | { do: 'offer'; key: string }
   | { do: 'forget'; key: string }
   | { do: 'take' }
@@ -37,11 +37,12 @@ function setPlan(model: Model, key: string, rank: number, at: number): void {
   model.plans.set(key, { rank, at, since: Math.max(at, model.now) })
 }
 
-function modelAdd(model: Model, key: string, afterMs: number): void {
+function modelAdd(model: Model, key: string, afterMs: number, goesFirst: boolean): void {
   const plan = model.plans.get(key)
   const at = model.now + afterMs
-  if (plan?.rank === 0 && plan.at <= at) return
-  setPlan(model, key, 0, plan ? Math.min(plan.at, at) : at)
+  const rank = goesFirst ? 0 : 1
+  if (plan && plan.rank <= rank && plan.at <= at) return
+  setPlan(model, key, Math.min(rank, plan?.rank ?? rank), plan ? Math.min(plan.at, at) : at)
 }
 
 function modelDone(model: Model, key: string, againMs: number | null): void {
@@ -50,8 +51,8 @@ function modelDone(model: Model, key: string, againMs: number | null): void {
   const wasForgotten = model.forgotten.delete(key)
   if (againMs !== null && !wasForgotten) {
     const at = model.now + againMs
-    if (plan?.rank === 0) setPlan(model, key, 0, Math.min(plan.at, at))
-    else setPlan(model, key, 1, at)
+    if (plan && plan.rank <= 1) setPlan(model, key, plan.rank, Math.min(plan.at, at))
+    else setPlan(model, key, 2, at)
   } else if (plan) setPlan(model, key, plan.rank, plan.at)
 }
 
@@ -66,7 +67,7 @@ function candidates(model: Model): string[] {
 const key = fc.constantFrom(...KEYS)
 const delay = fc.constantFrom(0, 0, 1, 3, 10)
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ do: fc.constant('add' as const), key, afterMs: delay }),
+  fc.record({ do: fc.constant('add' as const), key, afterMs: delay, goesFirst: fc.boolean() }),
   fc.record({ do: fc.constant('offer' as const), key }),
   fc.record({ do: fc.constant('forget' as const), key }),
   fc.record({ do: fc.constant('take' as const) }),
@@ -101,11 +102,11 @@ async function play(steps: readonly Step[]): Promise<void> {
 
   for (const next of steps) {
     if (next.do === 'add') {
-      queue.add(next.key, { afterMs: next.afterMs })
-      modelAdd(model, next.key, next.afterMs)
+      queue.add(next.key, next)
+      modelAdd(model, next.key, next.afterMs, next.goesFirst)
     } else if (next.do === 'offer') {
       queue.offer(next.key)
-      if (!model.plans.has(next.key)) setPlan(model, next.key, 2, model.now)
+      if (!model.plans.has(next.key)) setPlan(model, next.key, 3, model.now)
     } else if (next.do === 'forget') {
       queue.forget(next.key)
       model.plans.delete(next.key)

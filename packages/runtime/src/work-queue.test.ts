@@ -48,6 +48,14 @@ describe('handing out', () => {
     expect(takeAll()).toEqual(['news', 'requeued', 'routine', 'routine too'])
   })
 
+  it('puts what goes first before all other news, also when it was queued as news before', () => {
+    for (const key of ['a', 'b', 'c']) queue.add(key)
+    queue.add('c', { goesFirst: true })
+    queue.add('d', { goesFirst: true })
+    queue.add('c')
+    expect(takeAll()).toEqual(['c', 'd', 'a', 'b'])
+  })
+
   it('moves a routine key up when there is news of it', () => {
     queue.offer('a')
     queue.offer('b')

@@ -6,13 +6,16 @@ import { type IndexedHeap, indexedHeap, NOT_IN_HEAP } from './indexed-heap.ts'
  * A key is in one hand at a time; what happens to it meanwhile is kept and handed out after.
  */
 export interface WorkQueue<R = unknown> {
-  /** Throws `WorkQueueFull` for one distinct key too many. News drops a copy that was listed before it. */
-  add(key: string, options?: { readonly afterMs?: number; readonly cause?: string }): void
+  /**
+   * Throws `WorkQueueFull` for one distinct key too many. News drops a copy that was listed before it. With `goesFirst` it is
+   * handed out before all other news.
+   */
+  add(key: string, options?: { readonly afterMs?: number; readonly cause?: string; readonly goesFirst?: boolean }): void
   /** Throws `WorkQueueFull` for one distinct key too many. `copy` rides along to the hand-out unless news comes first. */
   offer(key: string, options?: { readonly copy?: R | undefined; readonly cause?: string }): void
   /** Drops what is planned for the key, and what the work that has it in hand will ask for. Later news counts. */
   forget(key: string): void
-  /** Hands out the most urgent due key: news before requeue before resync, first come first served within each. */
+  /** Hands out the most urgent due key: first news, news, requeue, resync; first come first served within each. */
   take(): WorkItem<R> | undefined
   /** Gives a key back. */
   done(item: WorkItem<R>, again?: Again): void
@@ -65,11 +68,12 @@ export class WorkQueueFull extends Error {
   }
 }
 
-const NEWS = 0
-const REQUEUE = 1
-const RESYNC = 2
-type Rank = typeof NEWS | typeof REQUEUE | typeof RESYNC
-const RANKS: readonly Rank[] = [NEWS, REQUEUE, RESYNC]
+const FIRST = 0
+const NEWS = 1
+const REQUEUE = 2
+const RESYNC = 3
+type Rank = typeof FIRST | typeof NEWS | typeof REQUEUE | typeof RESYNC
+const RANKS: readonly Rank[] = [FIRST, NEWS, REQUEUE, RESYNC]
 
 type Place = 'nowhere' | 'due' | 'waiting' | 'held'
 
@@ -117,7 +121,7 @@ export function workQueue<R = unknown>(options: WorkQueueOptions): WorkQueue<R> 
     onDue: options.onDue ?? nothing,
     keysMax: options.keysMax ?? WORK_QUEUE_KEYS_MAX,
     entries: new Map(),
-    lines: [emptyLine(), emptyLine(), emptyLine()],
+    lines: [emptyLine(), emptyLine(), emptyLine(), emptyLine()],
     waiting: indexedHeap((a, b) => a.at < b.at),
     listings: new Set(),
     held: 0,
@@ -125,7 +129,8 @@ export function workQueue<R = unknown>(options: WorkQueueOptions): WorkQueue<R> 
     cancelTimer: nothing,
   }
   return {
-    add: (key, { afterMs = 0, cause = 'news' } = {}) => add(queue, key, afterMs, cause),
+    add: (key, { afterMs = 0, cause = 'news', goesFirst = false } = {}) =>
+      add(queue, key, { afterMs, cause, rank: goesFirst ? FIRST : NEWS }),
     offer: (key, { copy, cause = 'resync' } = {}) => offer(queue, key, copy, cause),
     forget: key => forget(queue, key),
     take: () => take(queue),
@@ -143,7 +148,13 @@ export function workQueue<R = unknown>(options: WorkQueueOptions): WorkQueue<R> 
   }
 }
 
-function add<R>(queue: Queue<R>, key: string, afterMs: number, cause: string): void {
+interface News {
+  readonly afterMs: number
+  readonly cause: string
+  readonly rank: typeof FIRST | typeof NEWS
+}
+
+function add<R>(queue: Queue<R>, key: string, { afterMs, cause, rank }: News): void {
   touch(queue, key)
   const now = queue.clock.monotonic()
   const entry = queue.entries.get(key) ?? admit(queue, key)
@@ -151,10 +162,10 @@ function add<R>(queue: Queue<R>, key: string, afterMs: number, cause: string): v
   if (entry.place === 'nowhere' || entry.newsAt < 0) entry.newsAt = now
   const at = laterBy(now, afterMs)
   const isPlanned = entry.place !== 'nowhere'
-  if (isPlanned && entry.rank === NEWS && entry.at <= at) return
+  if (isPlanned && entry.rank <= rank && entry.at <= at) return
   const earliest = isPlanned ? Math.min(entry.at, at) : at
   displace(queue, entry)
-  plan(entry, earliest, NEWS, cause)
+  plan(entry, earliest, isPlanned && entry.rank === FIRST ? FIRST : rank, cause)
   place(queue, entry, now)
 }
 
@@ -180,7 +191,8 @@ function forget<R>(queue: Queue<R>, key: string): void {
 }
 
 function take<R>(queue: Queue<R>): WorkItem<R> | undefined {
-  const entry = queue.lines[NEWS].first ?? queue.lines[REQUEUE].first ?? queue.lines[RESYNC].first
+  const { lines } = queue
+  const entry = lines[FIRST].first ?? lines[NEWS].first ?? lines[REQUEUE].first ?? lines[RESYNC].first
   if (entry === undefined) return undefined
   displace(queue, entry)
   entry.inHand = true
@@ -200,7 +212,7 @@ function done<R>(queue: Queue<R>, entry: Entry<R>, again: Again | undefined): vo
     return
   }
   const now = queue.clock.monotonic()
-  if (asksAgain) replan(entry, laterBy(now, again.afterMs), again.cause, isPlanned && entry.rank === NEWS)
+  if (asksAgain) replan(entry, laterBy(now, again.afterMs), again.cause, isPlanned && entry.rank <= NEWS)
   place(queue, entry, now)
 }
 
@@ -328,7 +340,8 @@ function touch<R>(queue: Queue<R>, key: string): void {
   if (queue.listings.size > 0) for (const touched of queue.listings) touched.add(key)
 }
 
-const dueCount = <R>({ lines }: Queue<R>) => lines[NEWS].size + lines[REQUEUE].size + lines[RESYNC].size
+const dueCount = <R>({ lines }: Queue<R>) =>
+  lines[FIRST].size + lines[NEWS].size + lines[REQUEUE].size + lines[RESYNC].size
 
 function oldestAgeMs<R>({ lines, clock }: Queue<R>): number {
   const now = clock.monotonic()

@@ -160,12 +160,13 @@ const REACHED: Readonly<Record<LabAction, LabStatus>> = {
   delete: 'DELETED',
 }
 
-function handsFor(parts: LabActionParts, { record, signal, leadership }: ActionLook, worker: Worker): LabHands {
+function handsFor(parts: LabActionParts, look: ActionLook, worker: Worker): LabHands {
+  const { record, signal, leadership, withoutSlot } = look
   const confirm = async () => {
     const now = await fetchLab(parts.client, record.id, signal)
     if (now?.version !== record.version) throw new SupersededError('somebody else wrote meanwhile')
   }
-  return labHands(parts, { worker, signal, leadership, confirm })
+  return labHands(parts, { worker, signal, leadership, withoutSlot, confirm })
 }
 
 /** Null once it is done. A lab that is not there is as good as removed, and can't be anything else. */

@@ -73,14 +73,14 @@ export function labScan(parts: LabScanParts): Reconciliation {
 async function scan(
   parts: LabScanParts,
   worker: Worker,
-  { epoch, signal }: ReconcileContext<Worker>,
+  { epoch, signal, withoutSlot }: ReconcileContext<Worker>,
 ): Promise<ReconciliationResult> {
   const began_at = toInstant(parts.clock.now())
   try {
     const login = await parts.logins.of(worker, worker.https_endpoint ?? '', signal)
-    const labs = await parts.labs.list(login, signal)
+    const labs = await withoutSlot(() => parts.labs.list(login, signal))
     const known = await labsOnRecord(parts.client, { worker_id: worker.id }, signal)
-    const sights = await sightsOf(parts, { login, signal, known }, labs)
+    const sights = await withoutSlot(() => sightsOf(parts, { login, signal, known }, labs))
     const body = { worker_id: worker.id, began_at, is_complete: true, labs: sights }
     await guardedWrite(parts.election, () => parts.client.call('discoverLabs', { body, epoch, signal }))
     parts.counters.add('labs_scanned')

@@ -4,7 +4,7 @@ import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import type { ChangeHint } from '@lcm/coordination/change-keys'
 import { bootLeadMs } from '@lcm/domain/session/boot-lead'
 import { canServeLabs, decideSession, type SessionDecision } from '@lcm/domain/session/decide-session'
-import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { isEndUnserved, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
   gone,
@@ -37,6 +37,7 @@ export function sessionReconciler(parts: SessionParts): Reconciliation {
       watchSource: prefix => changeKeys.source(prefix),
       parseWatchKey: key => (key.startsWith(SESSION_KEYS) ? key.slice(SESSION_KEYS.length) : null),
       isUrgent: hint => hint.status === 'SCHEDULED' || hint.desired_status === 'TERMINATED',
+      goesFirst: ({ status = '', desired_status = '' }) => isEndUnserved(status, desired_status),
     },
     {
       serviceName: 'lablet-controller',
@@ -88,12 +89,12 @@ async function lookAndAct(parts: SessionParts, look: SessionLook): Promise<Recon
 
 /** Changes are sent only while the session is as it was when they were announced. */
 function handsFor(parts: SessionParts, look: SessionLook, worker: Worker): LabHands {
-  const { client, session, signal, leadership } = look
+  const { client, session, signal, leadership, withoutSlot } = look
   const confirm = async () => {
     const now = await client.call('getSession', { params: { id: session.id }, signal })
     if (now.version !== session.version) throw new SupersededError('somebody else wrote meanwhile')
   }
-  return labHands(parts, { worker, signal, leadership, confirm })
+  return labHands(parts, { worker, signal, leadership, withoutSlot, confirm })
 }
 
 async function observe(

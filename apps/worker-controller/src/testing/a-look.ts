@@ -11,6 +11,7 @@ export const aLook = (more: Partial<Look> = {}): Look => ({
   cause: 'poll',
   logger: silentLogger,
   listed: undefined,
+  withoutSlot: work => work(),
   seen: anObservation(),
   durationMs: () => 12,
   ...more,

@@ -2,6 +2,7 @@ import { aSession } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import {
   canMoveSession,
+  isEndUnserved,
   isFinal,
   isLive,
   LabletSession,
@@ -53,6 +54,12 @@ describe('the lifecycle of a session', () => {
 it('knows who has a place on a worker', () => {
   const live = ['SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'EXPIRED']
   expect(SESSION_STATUSES.filter(isLive)).toEqual(live)
+})
+
+it('knows whose end is wanted and has not begun', () => {
+  const unserved = ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING']
+  expect(SESSION_STATUSES.filter(status => isEndUnserved(status, 'TERMINATED'))).toEqual(unserved)
+  expect(SESSION_STATUSES.filter(status => isEndUnserved(status, 'RUNNING'))).toEqual([])
 })
 
 it('is a document that its own schema takes', () => {

@@ -45,6 +45,10 @@ export const isLive = (status: SessionStatus): boolean =>
   status === 'EXPIRED' ||
   status === 'STOPPING'
 
+/** Its end is wanted and nothing has begun it: its author waits for a first sign. */
+export const isEndUnserved = (status: string, desired: string): boolean =>
+  desired === 'TERMINATED' && ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING'].includes(status)
+
 export const STEP_STATES = ['pending', 'running', 'completed', 'skipped', 'failed', 'blocked'] as const
 
 export const Step = z.object({

@@ -232,6 +232,8 @@ interface Refusal {
   readonly errorClass: string
   readonly code: string
   readonly message: string
+  /** When it may be asked again, where nothing was sent. */
+  readonly retryAfterMs?: number | null
 }
 
 /** A refusal may end in a thousand characters for whoever has the right to decode them. */
@@ -264,8 +266,9 @@ export function judgeLaunch(
     case 'attempt_spent':
       return spend(attempt, because)
     case 'attempt_mismatch':
-    case 'throttled':
       return wait(at.policy.lookAgainMs, because)
+    case 'throttled':
+      return wait(outcome.retryAfterMs ?? at.policy.lookAgainMs, because)
     case 'quota':
     case 'auth':
       return hold(

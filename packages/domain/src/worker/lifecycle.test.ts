@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canMove, isTransitional, movesFrom, statusOfEc2State } from './lifecycle.ts'
+import { canMove, isTransitional, isWishUnserved, movesFrom, statusOfEc2State } from './lifecycle.ts'
 import { WORKER_STATUSES } from './worker.ts'
 
 describe('the lifecycle', () => {
@@ -51,4 +51,20 @@ it.each([
   ['hibernating', true, 'UNKNOWN'],
 ])('maps EC2 %s (ran before: %s) to %s', (state, ranBefore, status) => {
   expect(statusOfEc2State(state, ranBefore)).toBe(status)
+})
+
+describe('a wish that nothing serves yet', () => {
+  const unserved = (desired: string) => WORKER_STATUSES.filter(status => isWishUnserved(status, desired))
+
+  it('is one whose worker has not begun to move there', () => {
+    expect(unserved('RUNNING')).toEqual(['STOPPING', 'STOPPED', 'TERMINATING', 'TERMINATED'])
+    expect(unserved('STOPPED')).not.toContain('STOPPING')
+    expect(unserved('STOPPED')).toContain('RUNNING')
+    expect(unserved('TERMINATED')).toEqual(WORKER_STATUSES.filter(status => !status.startsWith('TERMINAT')))
+  })
+
+  it('is none in words of another version', () => {
+    expect(isWishUnserved('RUNNING', 'HIBERNATED')).toBe(false)
+    expect(isWishUnserved('', '')).toBe(false)
+  })
 })

@@ -1,5 +1,5 @@
 import { EC2_STATES, type Ec2State } from './instance.ts'
-import type { WorkerStatus } from './worker.ts'
+import { DesiredStatus, type WorkerStatus } from './worker.ts'
 
 /** Where a worker may go from each status. The API refuses everything else at the write. */
 const MOVES: Readonly<Record<WorkerStatus, readonly WorkerStatus[]>> = {
@@ -27,6 +27,18 @@ export const isTransitional = (status: WorkerStatus): boolean =>
   status === 'DRAINING' ||
   status === 'STOPPING' ||
   status === 'TERMINATING'
+
+const SERVING: Readonly<Record<DesiredStatus, readonly string[]>> = {
+  RUNNING: ['PENDING', 'PROVISIONING', 'STARTING', 'RUNNING', 'DRAINING', 'FAILED', 'UNKNOWN'],
+  STOPPED: ['STOPPING', 'STOPPED'],
+  TERMINATED: ['TERMINATING', 'TERMINATED'],
+}
+
+/** Nothing serves the wish yet: its author waits for a first sign that it was heard. Hints hold words of other versions too. */
+export function isWishUnserved(status: string, desired: string): boolean {
+  const wish = DesiredStatus.safeParse(desired)
+  return wish.success && !SERVING[wish.data].includes(status)
+}
 
 const STATUS_BY_EC2_STATE: Readonly<Record<Ec2State, WorkerStatus>> = {
   pending: 'PROVISIONING',

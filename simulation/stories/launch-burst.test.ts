@@ -1,0 +1,43 @@
+import { toMs } from '@lcm/domain/instant'
+import { expect, it } from 'vitest'
+import { aStory, type Story } from '../a-story.ts'
+
+async function createMany({ ask }: Story, prefix: string, count: number): Promise<readonly string[]> {
+  const ids = []
+  for (let n = 0; n < count; n += 1) ids.push(await ask.create(`${prefix}-${n}`))
+  return ids
+}
+
+it('twenty stops are announced within half a second while sixty launches wait for the rate limit', async () => {
+  const story = await aStory(711)
+  const { world, ask } = story
+  const running = await createMany(story, 'old', 20)
+  for (const id of running) await world.until(id, 'RUNNING')
+  await createMany(story, 'new', 60)
+  await world.runFor(2_000)
+  const waits = []
+  for (const id of running) {
+    const askedMs = world.time.clock.now()
+    await ask.stop(id)
+    const { entered_status_at } = await world.until(id, 'STOPPING')
+    waits.push(toMs(entered_status_at) - askedMs)
+  }
+  const inFlight = world.workers().filter(({ status }) => status === 'PENDING').length
+  expect(inFlight, 'launches that still wait').toBeGreaterThan(40)
+  expect(Math.max(...waits)).toBeLessThanOrEqual(500)
+  await story.done()
+})
+
+it('the first of a hundred launches runs about as soon as a single one would', async () => {
+  const story = await aStory(712, { speed: 600 })
+  const { world, ask } = story
+  const single = await ask.createAndRun('single')
+  const singleMs = toMs(single.entered_status_at) - toMs(single.created_at)
+  const startedMs = world.time.clock.now()
+  await createMany(story, 'many', 100)
+  const isFirst = () => world.workers().some(({ name, status }) => name.startsWith('many') && status === 'RUNNING')
+  await world.untilTrue('the first to run', isFirst)
+  const firstMs = world.time.clock.now() - startedMs
+  expect(firstMs).toBeLessThanOrEqual(1.5 * singleMs)
+  await story.done()
+})
