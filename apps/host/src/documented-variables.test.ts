@@ -296,6 +296,7 @@ describe('the worker-controller with the variables that the documents give it', 
       last_reconciliation: null,
       workers_managed: 0,
       workers_with_drift: 0,
+      problems: expect.any(Array),
     })
     expect(warned).toEqual([
       'worker-controller does not read MIN_WORKERS, SCALE_DOWN_COOLDOWN_SECONDS, SCALE_DOWN_ENABLED: control-plane-api does. ' +
