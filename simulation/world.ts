@@ -27,7 +27,7 @@ import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from
 import { type Following, followAll, openFollowing } from './following.ts'
 import { decided } from './invariants/decided.ts'
 import { labWitness } from './invariants/lab-witness.ts'
-import { scanningLogger, secretless } from './invariants/secrets.ts'
+import { type LogLevel, scanningLogger, secretless } from './invariants/secrets.ts'
 import { type SessionInvariants, sessionInvariants } from './invariants/session-invariants.ts'
 import { wishes } from './invariants/wishes.ts'
 import { type Mutation, witness } from './invariants/witness.ts'
@@ -52,6 +52,8 @@ export interface WorldOptions {
   readonly licencesOwned?: number
   /** How often labs are counted. */
   readonly labsCountedMs?: number
+  /** Called for every line that a process logs. */
+  onLog?(level: LogLevel, message: string): void
   /** Defects on purpose, which the invariants must find. */
   readonly spoilt?: Spoilt
 }
@@ -175,9 +177,9 @@ function openWatch(ground: Ground, labsCountedMs: number) {
 }
 
 /** The API, which may die, and everything that stands behind it. */
-async function openApi(ground: Ground, violated: (rule: string) => void, templates: readonly WorkerTemplateSpec[]) {
+async function openApi(ground: Ground, violated: (rule: string) => void, { templates = [METAL], onLog }: WorldOptions) {
   const { time, clock, spoilt, troubles, processes } = ground
-  const logger = scanningLogger(violated)
+  const logger = scanningLogger(violated, onLog)
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
   const kept = neverWrittenOver((spoilt.store ?? same)(unreliableStore(ground.store, troubles)), violated)
   const parts = { time, log: logger, secretKey: time.random.bytes(32), templates }
@@ -199,7 +201,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const watch = openWatch(ground, options.labsCountedMs ?? 1_000)
   const { watched, mutations, heard, sessions, rules, asWitness } = watch
   const { violated } = watched
-  const { logger, local, api, dispatch } = await openApi(ground, violated, options.templates ?? [METAL])
+  const { logger, local, api, dispatch } = await openApi(ground, violated, options)
   const coordination = { ...local, changeKeys: (spoilt.changeKeys ?? same)(local.changeKeys) }
   const byPeople = repeating(heard.heard(unreliable(dispatch, troubles)), clock)
   const client = apiClient(byPeople, { token: TOKENS.admin })

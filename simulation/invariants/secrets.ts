@@ -46,17 +46,26 @@ async function* watched(chunks: AsyncIterable<string>, leaked: () => void): Asyn
   }
 }
 
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
 /** Writes nothing, and finds what was planted in whatever it is given, as far down as a log would show it. */
-export function scanningLogger(violated: (rule: string) => void): Logger {
+export function scanningLogger(
+  violated: (rule: string) => void,
+  onLine: (level: LogLevel, message: string) => void = () => undefined,
+): Logger {
   const scan = (fields: object, message: string) => {
     if (holdsSecret(message) || Object.values(fields).some(value => isTelling(value, DEPTH_MAX)))
       violated(`a secret was logged: ${message.slice(0, 40)}`)
   }
+  const line = (level: LogLevel) => (fields: object, message: string) => {
+    scan(fields, message)
+    onLine(level, message)
+  }
   const logger: Logger = {
-    debug: scan,
-    info: scan,
-    warn: scan,
-    error: scan,
+    debug: line('debug'),
+    info: line('info'),
+    warn: line('warn'),
+    error: line('error'),
     child(fields) {
       scan(fields, 'bound for good')
       return logger

@@ -156,8 +156,6 @@ function unblockingAdvice({ template_name: template, status }: Worker, reason: s
       ])
     case 'InputMissing':
       return aligned([[shown, 'what it is made from'], giveUp])
-    case 'CloudSilent':
-      return []
     default:
       return [
         'raise the quota, or mend the permissions, of the AWS account: it is asked again without you',

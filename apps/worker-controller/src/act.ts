@@ -46,6 +46,8 @@ export async function act(
       return success(because)
     case 'wait':
       return requeue(because, action.afterMs)
+    case 'retry':
+      return retryAfterWrite(parts, worker, { changes: action.changes, decision }, look)
     case 'write':
       return report(parts, worker, { changes: action.changes, afterMs: action.afterMs, decision }, look)
     case 'open_attempt': {
@@ -78,6 +80,18 @@ export async function act(
     default:
       return change(parts, worker, action, look)
   }
+}
+
+/** The write must not end the backoff, as a success would. */
+async function retryAfterWrite(
+  parts: ActParts,
+  worker: Worker,
+  { changes, decision }: { changes: WorkerChanges | null; decision: Decision },
+  look: Look,
+): Promise<ReconciliationResult> {
+  if (changes === null) return retry(decision.because)
+  const written = await report(parts, worker, { changes, afterMs: null, decision }, look)
+  return written.status === 'SUCCESS' ? retry(decision.because) : written
 }
 
 async function launchAndReport(parts: ActParts, worker: Worker, look: Look): Promise<ReconciliationResult> {

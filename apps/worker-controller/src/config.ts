@@ -10,6 +10,8 @@ export interface WorkerControllerConfig {
   readonly reconcileIntervalMs: number
   readonly pollingEnabled: boolean
   readonly maxConcurrent: number
+  /** By how much the delay of a retry grows, from 1 s up to 60 s. */
+  readonly backoffMultiplier: number
   readonly metricsIntervalMs: number
   readonly idleCheckIntervalMs: number
   readonly discoveryIntervalMs: number
@@ -27,6 +29,7 @@ export const WORKER_CONTROLLER_DEFAULTS = {
   reconcileIntervalMs: 30_000,
   pollingEnabled: true,
   maxConcurrent: 5,
+  backoffMultiplier: 2,
   metricsIntervalMs: 60_000,
   idleCheckIntervalMs: 300_000,
   discoveryIntervalMs: 300_000,

@@ -83,9 +83,13 @@ function planFor(
     resource: `worker:${worker.id}`,
     action: action.kind,
     because: because.slice(0, BECAUSE_CHARS_MAX),
-    due_at: toInstant(nowMs + (action.kind === 'wait' ? action.afterMs : 0)),
+    due_at: dueAt(action, nowMs),
   })
 }
+
+/** Only the loop knows when the backoff of a retry ends. */
+const dueAt = (action: Decision['action'], nowMs: number): string | null =>
+  action.kind === 'retry' ? null : toInstant(nowMs + (action.kind === 'wait' ? action.afterMs : 0))
 
 interface Shown {
   readonly state: string

@@ -27,6 +27,7 @@ import {
   REGION,
   type SimulatedFleet,
   simulatedFleet,
+  someReads,
 } from './testing/simulated-fleet.ts'
 
 const POLICY = { ...WORKER_POLICY, fleet: FLEET }
@@ -76,6 +77,7 @@ function observerOn(
   const machines = gathered(port)
   return observer({
     machines,
+    reads: someReads(itsClock),
     snapshots: regionSnapshots({ machines, clock: itsClock, config: CONFIG }),
     cml: simCmlSystem(model),
     client,
@@ -190,7 +192,8 @@ describe('looking at EC2', () => {
       POLICY,
       never,
     )
-    expect(seen.ec2).toMatchObject({ kind: 'unknown' })
+    const because = 'EC2 could not be read: DescribeInstances failed with Timeout'
+    expect(seen.ec2).toEqual({ kind: 'unknown', because, sinceMs: null })
   })
 })
 
@@ -280,7 +283,7 @@ describe('looking inside CML', () => {
   let survey: Survey | null
 
   const inside = async (more: Partial<Worker> = {}) => {
-    const { machines, cml, api, clock: time, logins } = fleet
+    const { machines, reads, cml, api, clock: time, logins } = fleet
     const surveys = {
       latest: () => survey,
       forget: () => undefined,
@@ -290,7 +293,8 @@ describe('looking inside CML', () => {
     }
     const config = aConfig()
     const snapshots = regionSnapshots({ machines, clock: time, config })
-    const look = observer({ machines, snapshots, cml, client: api.client, clock: time, config, logins, surveys })
+    const client = api.client
+    const look = observer({ machines, reads, snapshots, cml, client, clock: time, config, logins, surveys })
     const { license, nodeDefinitions } = await look.observe({ ...worker, ...more }, POLICY, never)
     return { license, nodeDefinitions }
   }

@@ -10,10 +10,18 @@ import { type CmlAddress, endpointOf, factsOf, isDead, isEmpty } from '@lcm/doma
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { holdsLicense } from '@lcm/domain/worker/license-operation'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
-import type { CmlSight, Ec2Sight, LaunchInputs, Observation, WorkerPolicy } from '@lcm/domain/worker/observation'
+import type {
+  CmlSight,
+  Ec2Sight,
+  LaunchInputs,
+  Observation,
+  Unreadable,
+  WorkerPolicy,
+} from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import type { WorkerControllerConfig } from './config.ts'
+import type { Ec2Outages } from './ec2-outages.ts'
 import { surveyTimes } from './idle-checks.ts'
 import { dependsOnLicense, seeLicense } from './licenses.ts'
 import { measureTimes } from './measure-times.ts'
@@ -24,6 +32,7 @@ import { type Surveys, seeDefinitions } from './surveys.ts'
 
 export interface ObserveParts {
   readonly machines: Machines
+  readonly reads: Pick<Ec2Outages, 'unreadable'>
   readonly cml: CmlSystem
   readonly client: Client
   readonly clock: Clock
@@ -150,7 +159,7 @@ async function seeEc2(parts: Parts, worker: Worker, signal: AbortSignal): Promis
     parts.memory.found(worker.id)
     return { kind: 'instance', instance }
   } catch (error) {
-    if (error instanceof CloudError) return { kind: 'unknown', because: `EC2 could not be asked: ${error.message}` }
+    if (error instanceof CloudError) return { kind: 'unknown', ...parts.reads.unreadable(worker, 'instances', error) }
     throw error
   }
 }
@@ -235,7 +244,7 @@ const NOTHING_SEEN: Inside = { license: null, nodeDefinitions: null }
 async function launchInputs(parts: Parts, worker: Worker, signal: AbortSignal): Promise<LaunchInputs> {
   const template = await findTemplate(parts.client, worker.template_name, signal)
   const wanted = template && { name_pattern: template.ami_name_pattern, owner: template.ami_owner }
-  const { image, problem } = await findImage(parts.machines, worker.aws_region, wanted, signal)
+  const { image, problem } = await findImage(parts, worker, wanted, signal)
   return {
     template,
     problem,
@@ -246,15 +255,15 @@ async function launchInputs(parts: Parts, worker: Worker, signal: AbortSignal): 
 }
 
 async function findImage(
-  machines: Machines,
-  region: string,
+  { machines, reads }: Parts,
+  worker: Worker,
   wanted: ImageQuery | null,
   signal: AbortSignal,
-): Promise<{ image: Image | null; problem: string | null }> {
+): Promise<{ image: Image | null; problem: Unreadable | null }> {
   try {
-    return { image: wanted && (await machines.newestImage(region, wanted, signal)), problem: null }
+    return { image: wanted && (await machines.newestImage(worker.aws_region, wanted, signal)), problem: null }
   } catch (error) {
-    if (error instanceof CloudError) return { image: null, problem: error.message }
+    if (error instanceof CloudError) return { image: null, problem: reads.unreadable(worker, 'images', error) }
     throw error
   }
 }

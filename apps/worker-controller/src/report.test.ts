@@ -155,7 +155,7 @@ describe('what is counted', () => {
 
 describe('a note of a decision', () => {
   it('is short enough for the journal, and never without a reason', () => {
-    const seen = anObservation({ ec2: { kind: 'unknown', because: 'no answer' } })
+    const seen = anObservation({ ec2: { kind: 'unknown', because: 'no answer', sinceMs: null } })
     const look = aLook({ seen, cause: 'c'.repeat(500) })
     const long = noteOf(aWorker(), nothing('b'.repeat(5_000)), look, 'o'.repeat(5_000))
     expect([long.because.length, long.outcome.length, long.cause.length]).toEqual([1_000, 1_000, 200])

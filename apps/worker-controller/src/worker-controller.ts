@@ -5,12 +5,14 @@ import type { MachineMetrics } from '@lcm/cloud/metrics'
 import { allOf, type HostedService, leaderElected, type Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { type Controller, type ControllerParts, forgetfulOf } from '@lcm/service/controller'
+import { outages } from '@lcm/service/outages'
 import { settingsNow } from '@lcm/service/settings-now'
 import { withFreshMetrics } from './asked-anew.ts'
 import { cmlLogins } from './cml-logins.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { counters } from './counters.ts'
 import { discoveryLoop } from './discovery-loop.ts'
+import { ec2Outages } from './ec2-outages.ts'
 import { fleetBoard } from './fleet-board.ts'
 import { metricsLoop } from './metrics-loop.ts'
 import { observer } from './observe.ts'
@@ -28,13 +30,18 @@ export interface WorkerControllerParts extends ControllerParts {
 
 /** Reconciles workers, visits and measures them and finds machines, all under one leadership. */
 export function workerController(parts: WorkerControllerParts): Controller {
-  const { client, clock, config, meter, account } = parts
+  const { client, clock, config, logger, meter, account } = parts
+  const silent = outages({ clock, logger })
+  const reads = ec2Outages({ clock, outages: silent, wake: id => void loop.wake(id, 'EC2 answers again') })
+  const machines = reads.guard(parts.machines)
   const shared = {
     ...parts,
+    machines,
+    reads,
     metrics: account.guardMetrics(parts.metrics),
     logins: cmlLogins(client, config.cmlDefaults),
     settings: settingsNow({ client, clock }),
-    snapshots: regionSnapshots(parts),
+    snapshots: regionSnapshots({ machines, clock, config }),
     counters: counters(meter),
     board: fleetBoard({ meter, clock, workerSeriesMax: config.workerSeriesMax }),
   }
@@ -55,13 +62,13 @@ export function workerController(parts: WorkerControllerParts): Controller {
     afterwards(measuring, METRICS_AFTER_MS, clock),
     discovery,
   ]
-  const led = forgetfulOf(forgetfulOf(allOf('worker-controller', [loop, ...later]), board), account)
+  const led = forgetfulOf(forgetfulOf(allOf('worker-controller', [reads, loop, ...later]), board), account)
   return {
     service: leaderElected(led, parts.election),
     loop: { ...loop, triggerNow: () => triggeredAnew(loop, shared.snapshots) },
     plan: () => [...discovery.orphans(), ...board.plan()],
     stats: () => shared.counters.snapshot(board.runningWorkers()),
-    problems: account.problems,
+    problems: () => [...account.problems(), ...silent.problems()],
     health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
   }
 }

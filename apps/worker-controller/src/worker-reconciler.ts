@@ -68,6 +68,7 @@ export function workerReconciler(parts: WorkerReconcilerParts): Reconciliation {
       intervalMs: config.reconcileIntervalMs,
       pollingEnabled: config.pollingEnabled,
       maxConcurrent: config.maxConcurrent,
+      backoffMultiplier: config.backoffMultiplier,
     },
     { prefix: WORKER_KEYS },
     { clock, logger, meter },
@@ -98,6 +99,8 @@ async function reconcile(
   parts.board.looked(worker, { decision, drift: driftOf(worker, seen, policy), ec2: ec2Of(seen), seconds })
   const result = await act({ ...parts, policy }, worker, decision, look)
   const name = `worker:${worker.id}`
+  // An outage is told once, by the write of its condition.
+  if (decision.action.kind === 'retry') return result
   if (!isWritten(decision)) parts.decisions.note(name, look.epoch, noteOf(worker, decision, look, result.message))
   else if (decision.action.kind !== 'survey') parts.decisions.told(name, decision.because)
   return result

@@ -235,8 +235,26 @@ describe('the log line of an outcome', () => {
     ])
   })
 
-  it('is a warning for every failure', async () => {
-    expect(await levelsOf(retry('no'), retry('no'))).toEqual(['warn', 'warn'])
+  it('is a warning for a failure, quiet while it repeats itself, and at info when that is over', async () => {
+    const levels = await levelsOf(success('running'), retry('no'), retry('no'), retry('other'), success('running'))
+    expect(levels).toEqual(['info', 'warn', 'debug', 'warn', 'info'])
+  })
+
+  it('is one warning when many keys fail with the same message, as in an outage', async () => {
+    let isOut = true
+    const reconcile = async () => (isOut ? retry('EC2 does not answer') : success('running'))
+    const { hands, clock, logger } = runningLoop({ reconcile })
+    const keys = Array.from({ length: 100 }, (_, n) => `w-${n}`)
+    for (const key of keys) hands.add(key, 'test')
+    await clock.advance(600_000)
+    expect(logger.messages('warn')).toEqual(['reconcile failed'])
+    isOut = false
+    for (const key of keys) hands.add(key, 'test')
+    await clock.advance(0)
+    isOut = true
+    for (const key of keys) hands.add(key, 'test')
+    await clock.advance(600_000)
+    expect(logger.messages('warn'), 'the next outage is logged again').toEqual(['reconcile failed', 'reconcile failed'])
   })
 
   it('holds key, cause, status, message and time', async () => {

@@ -206,10 +206,13 @@ function againAfter(result: ReconciliationResult, retryAfterMs: number): Again |
   return undefined
 }
 
-/** Failures are always said; anything else is said once at info, and quietly when it only repeats itself. */
+/** What only repeats itself, or what another key fails with too, is logged at debug. */
 function log({ result, cause, logger, startMs, endMs }: Outcome, isNew: boolean): void {
   const fields = { cause, status: result.status, message: result.message, ms: endMs - startMs }
-  if (result.status === 'RETRY') logger.warn({ ...fields, err: result.error }, 'reconcile failed')
-  else if (result.message !== undefined && isNew) logger.info(fields, 'reconciled')
+  if (result.status === 'RETRY') {
+    const failure = { ...fields, err: result.error }
+    if (isNew) logger.warn(failure, 'reconcile failed')
+    else logger.debug(failure, 'reconcile failed')
+  } else if (result.message !== undefined && isNew) logger.info(fields, 'reconciled')
   else logger.debug(fields, 'reconciled')
 }

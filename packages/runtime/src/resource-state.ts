@@ -18,7 +18,10 @@ export interface ResourceStates {
   readonly retrying: number
   read(key: string): ResourceState | undefined
   begin(key: string): Known
-  /** Notes an outcome, unless the key was forgotten meanwhile. Answers whether it says what the last one did not. */
+  /**
+   * Notes an outcome, unless the key was forgotten meanwhile. Answers whether it is worth a line in the log: a failure that no other
+   * key has now, or another message than the key had before.
+   */
   settle(known: Known, result: ReconciliationResult, nowMs: number, retryAfterMs?: number): boolean
   forget(key: string): void
   openListing(): StateListing
@@ -42,17 +45,23 @@ export interface Known {
   lastReconciledAt: number
   /** The newest listing that held the key, or that was under way when the key was first seen. */
   listedIn: number
+  /** Of the last outcome that was no failure. */
   lastMessage: string | undefined
+  /** Of the failures that it has now. */
+  failure: string | undefined
+  isFailureLogged: boolean
 }
 
 interface Table {
   readonly known: Map<string, Known>
   readonly retrying: Set<string>
+  /** How many keys fail with each message now: an outage is one message of many keys. */
+  readonly failures: Map<string, number>
   listings: number
 }
 
 export function resourceStates(): ResourceStates {
-  const table: Table = { known: new Map(), retrying: new Set(), listings: 0 }
+  const table: Table = { known: new Map(), retrying: new Set(), failures: new Map(), listings: 0 }
   return {
     get size() {
       return table.known.size
@@ -63,8 +72,7 @@ export function resourceStates(): ResourceStates {
     read: key => read(table, key),
     begin: key => begin(table, key),
     settle: (known, result, nowMs, retryAfterMs = 0) => {
-      const isNew = result.message !== known.lastMessage
-      known.lastMessage = result.message
+      const isNew = isWorthALine(table, known, result)
       if (known.isForgotten) return isNew
       if (result.status === 'RETRY') noteFailure(table, known, nowMs + retryAfterMs)
       else noteRest(table, known, result.status === 'SUCCESS' ? nowMs : undefined)
@@ -74,6 +82,31 @@ export function resourceStates(): ResourceStates {
     forget: key => forget(table, key),
     openListing: () => openListing(table),
   }
+}
+
+function isWorthALine(table: Table, known: Known, result: ReconciliationResult): boolean {
+  if (result.status !== 'RETRY') {
+    const isNew = known.isFailureLogged || result.message !== known.lastMessage
+    setFailure(table, known, undefined)
+    known.isFailureLogged = false
+    known.lastMessage = result.message
+    return isNew
+  }
+  const isNew = known.failure !== result.message && !table.failures.has(result.message)
+  known.isFailureLogged ||= isNew
+  if (!known.isForgotten) setFailure(table, known, result.message)
+  return isNew
+}
+
+function setFailure({ failures }: Table, known: Known, next: string | undefined): void {
+  if (known.failure === next) return
+  if (known.failure !== undefined) {
+    const others = (failures.get(known.failure) ?? 1) - 1
+    if (others === 0) failures.delete(known.failure)
+    else failures.set(known.failure, others)
+  }
+  if (next !== undefined) failures.set(next, (failures.get(next) ?? 0) + 1)
+  known.failure = next
 }
 
 function read(table: Table, key: string): ResourceState | undefined {
@@ -105,6 +138,8 @@ function firstSeen(table: Table, key: string): Known {
     lastReconciledAt: 0,
     listedIn: table.listings,
     lastMessage: undefined,
+    failure: undefined,
+    isFailureLogged: false,
   }
   table.known.set(key, known)
   return known
@@ -127,7 +162,10 @@ function noteRest(table: Table, known: Known, reconciledAt: number | undefined):
 
 function forget(table: Table, key: string): void {
   const known = table.known.get(key)
-  if (known) known.isForgotten = true
+  if (known) {
+    known.isForgotten = true
+    setFailure(table, known, undefined)
+  }
   table.known.delete(key)
   table.retrying.delete(key)
 }

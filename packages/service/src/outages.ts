@@ -1,9 +1,8 @@
 import { toInstant } from '@lcm/domain/instant'
+import { OUTAGE_MS } from '@lcm/domain/worker/ec2-outage'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** How long something must not answer before that counts as a problem. */
-export const OUTAGE_MS = 30_000
 /** An error of a server may be long; the log has all of it. */
 const ERROR_CHARS_MAX = 300
 

@@ -12,10 +12,14 @@ import { endpointOf, factsOf } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { type Worker, withChanges } from '@lcm/domain/worker/worker'
+import { silentLogger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import { outages } from '@lcm/service/outages'
 import { anAttempt, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { cmlLogins } from '../cml-logins.ts'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '../config.ts'
+import { type Ec2Outages, ec2Outages } from '../ec2-outages.ts'
 import { type FakeApi, fakeApi } from './fake-api.ts'
 
 export const FLEET = 'fleet-1'
@@ -48,6 +52,7 @@ export interface SimulatedFleet {
   readonly model: SimModel
   readonly compute: Compute
   readonly machines: Machines
+  readonly reads: Ec2Outages
   readonly cml: CmlSystem
   readonly metrics: MachineMetrics
   readonly api: FakeApi
@@ -59,6 +64,10 @@ export interface SimulatedFleet {
   /** As an operator of that server would set it. */
   setServer(instance: Instance, more: { opt_in?: boolean; faults?: object }): void
 }
+
+/** Reads that no probe follows: nothing is out of service here for long. */
+export const someReads = (clock: Clock) =>
+  ec2Outages({ clock, outages: outages({ clock, logger: silentLogger }), wake: () => undefined })
 
 export function simulatedFleet(): SimulatedFleet {
   const clock = manualClock()
@@ -90,6 +99,7 @@ export function simulatedFleet(): SimulatedFleet {
     model,
     compute,
     machines: gathered(compute),
+    reads: someReads(clock),
     cml: simCmlSystem(model),
     metrics: simMetrics(model),
     api,

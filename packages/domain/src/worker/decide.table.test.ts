@@ -283,7 +283,12 @@ describe('the sweep of a new leader, of a worker on record as STOPPED', () => {
       ec2('stopped'),
     ],
     ['EC2 stopped, as wanted', 'nothing', stopped({ desired_status: 'STOPPED' }), ec2('stopped')],
-    ['EC2 unknown', 'wait', stopped({ desired_status: 'STOPPED' }), { kind: 'unknown', because: 'EC2 did not answer' }],
+    [
+      'EC2 unknown',
+      'retry',
+      stopped({ desired_status: 'STOPPED' }),
+      { kind: 'unknown', because: 'EC2 did not answer', sinceMs: null },
+    ],
   ])('%s: %s', (_, path, worker, sight) => {
     expect(pathOf(worker, sight)).toBe(path)
   })

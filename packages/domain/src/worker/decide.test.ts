@@ -16,7 +16,7 @@ const soon = toMs(ENTERED) + 10_000
 const minutesLater = (minutes: number) => toMs(ENTERED) + minutes * 60_000
 
 const ec2 = (state: string): Ec2Sight => aMachineSight({ state, ...(state === 'running' ? {} : { public_ip: null }) })
-const UNKNOWN: Ec2Sight = { kind: 'unknown', because: 'EC2 did not answer' }
+const UNKNOWN: Ec2Sight = { kind: 'unknown', because: 'EC2 did not answer', sinceMs: null }
 const ABSENT: Ec2Sight = { kind: 'absent', confirmed: true, because: 'gone' }
 const MISSED: Ec2Sight = { kind: 'absent', confirmed: false, because: 'not seen for 5 s' }
 const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
@@ -140,7 +140,7 @@ describe('over every status, intent and sight', () => {
     for (const { worker, sight, decision } of decided) {
       if (sight.kind !== 'unknown' || worker.status === 'TERMINATED') continue
       if (worker.status === 'PENDING' && worker.launch?.state !== 'open') continue
-      expect(decision.action.kind, decision.because).toBe('wait')
+      expect(decision.action.kind, decision.because).toBe('retry')
     }
   })
 

@@ -3,6 +3,7 @@ import { toMs } from '../instant.ts'
 import { bootDiffers, bootReached, bootWords, holds, withBoot, withCondition, withoutCondition } from './boot.ts'
 import { announce, type Decision, nothing, perform, wait, write } from './decision.ts'
 import { decideDraining } from './drain.ts'
+import { decideUnreadable, withoutOutage } from './ec2-outage.ts'
 import { factsOf, isEmpty } from './facts.ts'
 import { decideFailed, decideFailedEmpty, failed } from './failure.ts'
 import { hold } from './hold.ts'
@@ -21,7 +22,8 @@ import { CONDITION, type Condition, type LaunchAttempt, type Worker, type Worker
  * What is wanted is looked at before anything else, so nobody who changes their mind waits for a boot to finish.
  */
 export function decideWorker(worker: Worker, observed: Observation, policy: WorkerPolicy, nowMs: number): Decision {
-  const decision = withoutStaleness(worker, decide(worker, observed, policy, nowMs))
+  const decided = withoutStaleness(worker, decide(worker, observed, policy, nowMs))
+  const decision = withoutOutage(worker, observed, decided)
   return worker.refresh_requested_at === null ? decision : refreshed(decision, observed)
 }
 
@@ -40,7 +42,7 @@ function decide(worker: Worker, observed: Observation, policy: WorkerPolicy, now
   if (worker.status === 'TERMINATED') return nothing('TERMINATED is final')
   if (worker.status === 'PENDING') return decidePending(worker, observed, policy, nowMs)
   const { ec2 } = observed
-  if (ec2.kind === 'unknown') return wait(policy.lookAgainMs, ec2.because)
+  if (ec2.kind === 'unknown') return decideUnreadable(worker, ec2, nowMs)
   if (ec2.kind === 'absent') return decideAbsent(worker, { ...observed, ec2 }, policy, nowMs)
   const seen = { ...observed, worker, instance: ec2.instance, policy, nowMs }
   return decideDead(seen) ?? decideAlive(seen)

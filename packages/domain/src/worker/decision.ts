@@ -9,6 +9,8 @@ export type WorkerAction =
   /** At rest: nothing to do and nothing to wait for. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'wait'; readonly afterMs: number }
+  /** The cloud could not be read: look again after a backoff that grows. `changes`, if any, are written first. */
+  | { readonly kind: 'retry'; readonly changes: WorkerChanges | null }
   /** `afterMs: 0` announces: the very next look acts on it. Null means at rest afterwards. */
   | { readonly kind: 'write'; readonly changes: WorkerChanges; readonly afterMs: number | null }
   | { readonly kind: 'open_attempt'; readonly n: number; readonly parameters: LaunchParameters }
@@ -44,6 +46,11 @@ export const wait = (afterMs: number, because: string, guards: readonly Guard[] 
   action: { kind: 'wait', afterMs },
   because,
   guards,
+})
+export const retry = (because: string, changes: WorkerChanges | null = null): Decision => ({
+  action: { kind: 'retry', changes },
+  because,
+  guards: [],
 })
 export const write = (changes: WorkerChanges, afterMs: number | null, because: string): Decision => ({
   action: { kind: 'write', changes, afterMs },

@@ -23,7 +23,12 @@ it.each<[string, Worker, Observation, string | null]>([
     { ...seeing({}), ec2: { kind: 'absent', confirmed: false, because: '' } },
     'absent',
   ],
-  ['a cloud that does not answer', onMachine(), { ...seeing({}), ec2: { kind: 'unknown', because: '' } }, null],
+  [
+    'a cloud that does not answer',
+    onMachine(),
+    { ...seeing({}), ec2: { kind: 'unknown', because: '', sinceMs: null } },
+    null,
+  ],
   ['a licence that somebody registered', onMachine(), seeing({}, licensed('COMPLETED')), 'licence'],
   [
     'a licence that is gone',

@@ -83,7 +83,7 @@ describe('launching exactly once', () => {
   it('asks the cloud only with an open attempt whose machine is not visible', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
     expect(decide(open).action.kind).toBe('launch')
-    expect(decide(open, { kind: 'unknown', because: 'EC2 did not answer' }).action.kind).toBe('wait')
+    expect(decide(open, { kind: 'unknown', because: 'EC2 did not answer', sinceMs: null }).action.kind).toBe('retry')
   })
 
   it('adopts the machine that an earlier life launched', () => {
@@ -213,15 +213,11 @@ describe('a launch that lacks something', () => {
   })
 })
 
-it('shows that the cloud does not answer, for as long as it takes', () => {
-  const silent = inputs({ image: null, problem: 'DescribeImages: no credentials' })
-  const decision = decide(aWorker(), NOTHING_THERE, silent, NOW + 60 * 60_000)
-  expect(decision.action).toMatchObject({
-    kind: 'write',
-    changes: {
-      conditions: [{ type: 'LaunchBlocked', reason: 'CloudSilent', message: 'DescribeImages: no credentials' }],
-    },
-  })
+it('retries with backoff while EC2 does not name an image, and never fails for it', () => {
+  const problem = { because: 'EC2 does not answer', sinceMs: NOW }
+  const decision = decide(aWorker(), NOTHING_THERE, inputs({ image: null, problem }), NOW + 60 * 60_000)
+  const condition = { type: 'Ec2Unreachable', reason: 'NoAnswer', message: 'EC2 does not answer' }
+  expect(decision.action).toMatchObject({ kind: 'retry', changes: { conditions: [condition] } })
 })
 
 describe('judging what the cloud said', () => {
@@ -244,9 +240,11 @@ describe('judging what the cloud said', () => {
   })
 
   it('keeps the attempt open while it may have launched', () => {
-    for (const errorClass of ['transient', 'throttled', 'attempt_mismatch', 'not_found']) {
+    for (const errorClass of ['throttled', 'attempt_mismatch']) {
       expect(judge(errorClass).action.kind, errorClass).toBe('wait')
     }
+    for (const errorClass of ['transient', 'not_found'])
+      expect(judge(errorClass).action, errorClass).toEqual({ kind: 'retry', changes: null })
   })
 
   it('closes the attempt on a definite no', () => {

@@ -1,7 +1,8 @@
 import { toMs } from '../instant.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import { withCondition, withoutCondition } from './boot.ts'
-import { announce, type Decision, perform, wait, write } from './decision.ts'
+import { announce, type Decision, perform, retry, wait, write } from './decision.ts'
+import { decideUnreadable } from './ec2-outage.ts'
 import { type CmlAddress, factsOf, isDead } from './facts.ts'
 import { failed } from './failure.ts'
 import { hold } from './hold.ts'
@@ -14,7 +15,7 @@ export function decidePending(worker: Worker, seen: Observation, policy: WorkerP
   const attempt = worker.launch
   const open = attempt?.state === 'open'
   if (open && seen.ec2.kind === 'instance') return adopt(worker, attempt, seen.ec2.instance, policy.cmlAddress)
-  if (open && seen.ec2.kind === 'unknown') return wait(policy.lookAgainMs, seen.ec2.because)
+  if (open && seen.ec2.kind === 'unknown') return decideUnreadable(worker, seen.ec2, nowMs)
   if (worker.desired_status !== 'RUNNING') return decideUnwanted(worker, seen, policy, nowMs)
   // It can't be repeated any more, or it would have been.
   if (open && seen.ec2.kind === 'absent' && seen.ec2.confirmed) return spend(attempt, 'nothing was ever launched')
@@ -60,12 +61,9 @@ function decideUnwanted(worker: Worker, seen: Observation, policy: WorkerPolicy,
 
 function decideNextAttempt(worker: Worker, inputs: LaunchInputs | null, policy: WorkerPolicy, nowMs: number): Decision {
   if (inputs?.problem != null) {
-    return hold(
-      worker,
-      { type: CONDITION.blocked, reason: 'CloudSilent', message: inputs.problem },
-      policy.lookAgainMsMax,
-      nowMs,
-    )
+    // What blocked it before is judged again once EC2 answers, and its time begins with that.
+    const conditions = withoutCondition(worker.conditions, CONDITION.blocked)
+    return decideUnreadable({ ...worker, conditions }, inputs.problem, nowMs)
   }
   const ready = readyInputs(worker, inputs)
   if ('missing' in ready) return waitForInputs(worker, ready.missing, policy, nowMs)
@@ -288,6 +286,6 @@ export function judgeLaunch(
         because,
       )
     default:
-      return wait(at.policy.lookAgainMs, `not known whether it launched, so the same attempt is repeated: ${because}`)
+      return retry(`not known whether it launched, so the same attempt is repeated: ${because}`)
   }
 }

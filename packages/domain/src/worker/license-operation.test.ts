@@ -21,7 +21,7 @@ const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, 
   decideWorker(worker, anObservation({ license }), policy, ENTERED + afterMs)
 /** The worker with what the decision writes of it. */
 const written = (worker: Worker, { action }: Decision): Worker =>
-  'changes' in action ? withChanges(worker, action.changes) : worker
+  'changes' in action && action.changes !== null ? withChanges(worker, action.changes) : worker
 
 describe('registering', () => {
   const asked = withLicense({ product: 'CML_Enterprise', pending_operation: 'register' })

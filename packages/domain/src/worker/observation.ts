@@ -14,7 +14,15 @@ export type Ec2Sight =
    */
   | { readonly kind: 'absent'; readonly confirmed: boolean; readonly because: string }
   /** The cloud did not answer, or not completely. Unknown never destroys, stops or marks anything. */
-  | { readonly kind: 'unknown'; readonly because: string }
+  | ({ readonly kind: 'unknown' } & Unreadable)
+
+/** Why EC2 could not be read. */
+export interface Unreadable {
+  /** The same words for the whole outage: EC2's own differ from call to call, and belong in the log. */
+  readonly because: string
+  /** When the region stopped answering; null when it answers others. */
+  readonly sinceMs: number | null
+}
 
 export interface CmlSight {
   readonly stage: CmlStage
@@ -32,8 +40,8 @@ export interface LaunchInputs {
   readonly image: { readonly image_id: string; readonly root_device: string } | null
   /** Offers that the cloud had no room for a short while ago, as `<type>/<subnet>`, and until when they are left alone. */
   readonly scarce: ReadonlyMap<string, number>
-  /** Why the cloud could not be asked for the image; null when it answered. */
-  readonly problem: string | null
+  /** Why EC2 could not be asked for the image; null when it answered. */
+  readonly problem: Unreadable | null
 }
 
 /** What CML says of its licence. `unknown`: it could not be asked, which proves nothing. */

@@ -74,6 +74,8 @@ export const CONDITION = {
   returningLicense: 'ReturningLicense',
   /** It runs, and nothing was measured of it for too long. */
   metricsStale: 'MetricsStale',
+  /** EC2 has not answered in its region for 30 s, so nothing is known of its machine. */
+  ec2Unreachable: 'Ec2Unreachable',
   /** EC2 takes longer than it should. */
   overdue: 'Overdue',
 } as const

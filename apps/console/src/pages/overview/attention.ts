@@ -92,6 +92,7 @@ const holding = (worker: Worker, type: string): Condition | undefined =>
 /** Conditions under which a worker does not go on, in the order in which they tell most. */
 const STUCK: readonly (readonly [string, string])[] = [
   [CONDITION.blocked, 'Launch blocked'],
+  [CONDITION.ec2Unreachable, 'EC2 does not answer'],
   [CONDITION.stopBlocked, 'Stop blocked'],
   [CONDITION.terminateBlocked, 'Termination blocked'],
   [CONDITION.overdue, 'Stuck'],

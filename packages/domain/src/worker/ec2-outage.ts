@@ -1,0 +1,47 @@
+import { toInstant } from '../instant.ts'
+import { holds, withoutCondition } from './boot.ts'
+import { announce, type Decision, retry, write } from './decision.ts'
+import type { Observation, Unreadable } from './observation.ts'
+import { CONDITION, type Worker } from './worker.ts'
+
+/** How long EC2 must not answer before the worker says so: one failed call must not set a condition. */
+export const OUTAGE_MS = 30_000
+
+/** EC2 could not be read, so nothing is known and nothing is done: retry with backoff, and set one condition for the whole outage. */
+export function decideUnreadable(worker: Worker, { because, sinceMs }: Unreadable, nowMs: number): Decision {
+  const isSet = holds(worker.conditions, CONDITION.ec2Unreachable)
+  if (isSet || sinceMs === null || nowMs - sinceMs < OUTAGE_MS) return retry(because)
+  const condition = {
+    type: CONDITION.ec2Unreachable,
+    status: true,
+    reason: 'NoAnswer',
+    message: because,
+    since: toInstant(sinceMs),
+  }
+  return retry(because, {
+    conditions: [...withoutCondition(worker.conditions, CONDITION.ec2Unreachable), condition],
+  })
+}
+
+/** Removes the condition with the first decision after EC2 was read again. Its reason stays: the outage has changed nothing. */
+export function withoutOutage(worker: Worker, { ec2, launch }: Observation, decision: Decision): Decision {
+  if (!holds(worker.conditions, CONDITION.ec2Unreachable)) return decision
+  if (ec2.kind === 'unknown' || (launch !== null && launch.problem !== null)) return decision
+  const { action, because } = decision
+  const conditions = withoutCondition(worker.conditions, CONDITION.ec2Unreachable)
+  switch (action.kind) {
+    case 'write': {
+      const kept = withoutCondition(action.changes.conditions ?? worker.conditions, CONDITION.ec2Unreachable)
+      return { ...decision, action: { ...action, changes: { ...action.changes, conditions: kept } } }
+    }
+    case 'nothing':
+      return write({ conditions }, null, because)
+    case 'wait':
+      return write({ conditions }, action.afterMs, because)
+    case 'survey':
+      // A routine that is due when there is nothing else to do; it follows at once.
+      return announce({ conditions }, 'running, as wanted')
+    default:
+      return announce({ conditions }, because)
+  }
+}
