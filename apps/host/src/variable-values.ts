@@ -70,7 +70,8 @@ interface Unit {
 export function setting(name: SettingName, unit: Unit = { name: 'a whole number', size: 1 }) {
   const schema: z.ZodType = SettingValues.shape[name]
   const { type, enum: names, minimum = 0, maximum = 0 } = z.toJSONSchema(schema)
-  const range = `${unit.name} from ${minimum / unit.size} to ${maximum / unit.size}`
+  const fraction = unit.size === 1 ? '' : ', in whole seconds'
+  const range = `${unit.name} from ${minimum / unit.size} to ${maximum / unit.size}${fraction}`
   const allowed = type === 'boolean' ? 'true or false' : names === undefined ? range : `one of ${names.join(', ')}`
   return z
     .string()

@@ -51,6 +51,13 @@ describe('the environment of a policy', () => {
       idle_snooze_seconds: 0,
       min_workers: 2,
     })
+    expect(settingsEnvironment({ IDLE_TIMEOUT_MINUTES: '0.5' })).toEqual({ idle_timeout_seconds: 30 })
+  })
+
+  it.each(['0.001', '43201', '-1', ' '])('can not be %j minutes: a timeout is never rounded to another', minutes => {
+    expect(() => settingsEnvironment({ IDLE_TIMEOUT_MINUTES: minutes })).toThrow(
+      `IDLE_TIMEOUT_MINUTES=${minutes}: minutes from 0 to 43200, in whole seconds. Set`,
+    )
   })
 })
 
