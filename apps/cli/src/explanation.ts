@@ -1,10 +1,7 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { actionWords, isSkippedPause } from '@lcm/domain/decision-words'
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
-import { toMs } from '@lcm/domain/instant'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import type { Move } from './description.ts'
-import { formatDuration } from './duration.ts'
 import { ageOf } from './worker-view.ts'
 
 /** For whom it is told: everything is for who asks for it, the rest want to go back to bed. */
@@ -14,22 +11,18 @@ export interface Reader {
 }
 
 /** The last thing that was decided, and the numbers that it rests on. */
-export function reasonsOf(
-  history: readonly Move[],
-  decisions: readonly DecisionRecord[],
-  { isVerbose }: Pick<Reader, 'isVerbose'> = { isVerbose: false },
-): string[] {
+export function reasonsOf(history: readonly Move[], decisions: readonly DecisionRecord[], reader: Reader): string[] {
   const [last] = decisions
   const moved = history.at(-1)
   const move = moved === undefined ? [] : [moveText(moved)]
-  return last === undefined || last.because === moved?.because ? move : [...move, ...saidLines(last, isVerbose)]
+  return last === undefined || last.because === moved?.because ? move : [...move, ...saidLines(last, reader)]
 }
 
 export const moveText = ({ to, because }: Move): string => sentence(`It became ${to} because ${lowered(because)}`)
 
 /** A decision in a sentence, with what stood in its way below it. */
-export const saidLines = (decision: DecisionRecord, isVerbose: boolean): string[] => [
-  sentence(`${saidOf(decision)}: ${decision.because}`),
+export const saidLines = (decision: DecisionRecord, { nowMs, isVerbose }: Reader): string[] => [
+  sentence(`${saidOf(decision, nowMs)}: ${decision.because}`),
   ...guardLines(decision, isVerbose),
 ]
 
@@ -58,26 +51,21 @@ const STEPS: ReadonlySet<string> = new Set(
   Object.values(PIPELINE_STEPS).flatMap(steps => steps.map(({ name }) => `session ${name}`)),
 )
 
-function saidOf({ action, service, resource }: DecisionRecord): string {
-  if (action === 'nothing') return 'Since then there is nothing to do'
+/** With its age: the newest decision may be hours old. */
+function saidOf({ action, service, resource, at }: DecisionRecord, nowMs: number): string {
+  const age = ageOf(at, nowMs)
+  if (action === 'nothing') return `${service} left it as it is ${age} ago`
   if (action === 'write') return 'Since then'
   if (isSkippedPause(action)) return 'It was not paused yet'
   const [kind] = resource.split(':')
   return STEPS.has(`${kind} ${action}`)
-    ? `Then ${service} was at the step ${action}`
-    : `Then ${service} decided to ${actionWords(action)}`
+    ? `${service} was at the step ${action} ${age} ago`
+    : `${service} decided to ${actionWords(action)} ${age} ago`
 }
 
 /** Sentences of others begin as they like; ours goes on. Names of things keep their capitals. */
 const lowered = (text: string): string =>
   /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
-
-/** What a controller is about to do, and when. */
-export function plannedText(plan: PlannedAction, nowMs: number): string {
-  const inMs = plan.due_at === null ? 0 : toMs(plan.due_at) - nowMs
-  const when = inMs <= 0 ? 'now' : `in ${formatDuration(inMs)}`
-  return `${actionWords(plan.action)}, ${when}: ${plan.because}`
-}
 
 /** What fits beside the rest on a line. A cloud's own words are longer, and the same each time. */
 const BECAUSE_MAX = 110

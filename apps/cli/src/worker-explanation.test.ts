@@ -2,6 +2,7 @@ import type { DecisionRecord } from '@lcm/domain/decision'
 import { toInstant } from '@lcm/domain/instant'
 import { withBoot } from '@lcm/domain/worker/boot'
 import type { Condition, Worker } from '@lcm/domain/worker/worker'
+import { nextOfWorker } from '@lcm/domain/worker/worker-next'
 import { describe, expect, it } from 'vitest'
 import { makeOutput } from './output.ts'
 import { capturedShell } from './testing/captured-shell.ts'
@@ -33,8 +34,11 @@ const plan = (dueInSeconds: number, because = 'EC2 says pending') => ({
   because,
   due_at: toInstant(nowMs + dueInSeconds * 1000),
 })
-const told = (worker: Worker, more: Partial<Explained> = {}, isVerbose = false) =>
-  explainWorker({ worker, decisions: [], plan: null, ...more }, { nowMs, isVerbose }, colors)
+const told = (worker: Worker, more: Partial<Omit<Explained, 'worker' | 'next'>> = {}, isVerbose = false) => {
+  const known = { worker, decisions: [], plan: null, ...more }
+  const next = nextOfWorker({ ...known, controller: null, nowMs })
+  return explainWorker({ ...known, next }, { nowMs, isVerbose }, colors)
+}
 /** The lines below a title, without their indent. */
 function part(lines: readonly string[], title: string): string[] {
   const from = lines.indexOf(title)
@@ -61,10 +65,10 @@ it('says who created it, and when', () => {
 
 describe('what is next', () => {
   const worker = aWorker({ status: 'STARTING', conditions: withBoot([], 2, nowMs) })
-  const waits = 'waiting for the CML web server to speak TLS'
+  const waits = 'finish its boot; for 0s now: waiting for the CML web server to speak TLS'
 
   it('is what the worker waits for, and when somebody looks again', () => {
-    expect(part(told(worker, { plan: plan(4) }), 'Next')).toEqual([`${waits}; looked at again in 4s`])
+    expect(part(told(worker, { plan: plan(4) }), 'Next')).toEqual([`${waits}; next check in 4s`])
   })
 
   it('is nothing that an old plan says', () => {
@@ -112,7 +116,9 @@ describe('without room', () => {
   it('says so once above the decisions, and repeats no text of AWS', () => {
     const above = lines.slice(0, lines.indexOf('Decisions, newest first')).join('\n')
     expect(above.split('no room for').length - 1).toBe(1)
-    expect(part(lines, 'Next')).toEqual([`${message}; looked at again in 1m30s`])
+    expect(part(lines, 'Next')).toEqual([
+      `launch its instance; blocked for 5m by LaunchBlocked: ${message}; next check in 1m30s`,
+    ])
     expect(part(lines, 'What stands out')).toEqual([])
     expect(lines.join('\n')).not.toContain('..')
     for (const line of lines) expect(line.length).toBeLessThan(160)

@@ -1,35 +1,38 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
+import type { Next } from '@lcm/domain/next'
 import { POLICY } from '@lcm/domain/worker/consequences'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
+import { type WorkerNextCode, workerNextText } from '@lcm/domain/worker/worker-next'
 import { section } from './description.ts'
 import { formatDuration } from './duration.ts'
 import { decisionLines, guardLines, moveText, type Reader, saidLines, sentence } from './explanation.ts'
 import type { Colors } from './output.ts'
 import { shellWord } from './shell-word.ts'
 import { printable } from './table.ts'
-import { ageOf, inkOf, isBootStage, waitsFor } from './worker-view.ts'
+import { ageOf, inkOf, isBootStage } from './worker-view.ts'
 
 export interface Explained {
   readonly worker: Worker
   /** Newest first. */
   readonly decisions: readonly DecisionRecord[]
   readonly plan: PlannedAction | null
+  readonly next: Next<WorkerNextCode>
 }
 
 /** Why a worker is where it is, what happens next, and what its reader can do about it. */
-export function explainWorker({ worker, decisions, plan }: Explained, reader: Reader, colors: Colors): string[] {
+export function explainWorker({ worker, decisions, next }: Explained, reader: Reader, colors: Colors): string[] {
   const { nowMs, isVerbose } = reader
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = inkOf(worker.status, colors)(worker.status)
-  const next = nextOf(worker, plan, nowMs)
+  const nextLine = workerNextText(next, { nowMs, duration: formatDuration })
   return [
     `${colors.bold(printable(worker.name))} is ${status}, for ${ageOf(worker.entered_status_at, nowMs)} now.`,
     ...part('Why', reasons(worker, decisions, reader)),
     ...part('Wanted', [wantedOf(worker, nowMs)]),
-    ...part('Next', [next]),
-    ...part('What stands out', obstaclesOf(worker, next, nowMs)),
+    ...part('Next', [nextLine]),
+    ...part('What stands out', obstaclesOf(worker, nextLine, nowMs)),
     ...part('What you can do', adviceFor(worker)),
     ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
   ]
@@ -47,7 +50,7 @@ function reasons(worker: Worker, decisions: readonly DecisionRecord[], { nowMs, 
     worker.conditions.some(
       ({ status, message }) => status && message !== '' && [last.because, last.outcome].includes(message),
     )
-  return isSaid ? led : [...led, ...saidLines(last, isVerbose)]
+  return isSaid ? led : [...led, ...saidLines(last, { nowMs, isVerbose })]
 }
 
 const CREATED = 'created'
@@ -82,23 +85,15 @@ function pausedLines(worker: Worker, decisions: readonly DecisionRecord[], reade
 }
 
 function wantedOf(worker: Worker, nowMs: number): string {
-  const { desired_status, desired_by, desired_reason, desired_until, drain } = worker
+  const { desired_status, desired_by, desired_reason, desired_at, desired_until, drain } = worker
   const why = desired_reason === '' ? '' : `: ${desired_reason}`
+  const since = desired_at === null ? '' : `, for ${ageOf(desired_at, nowMs)} now`
   const until =
     desired_until !== null && toMs(desired_until) > nowMs
       ? `; no policy changes that for another ${formatDuration(toMs(desired_until) - nowMs)}`
       : ''
   const draining = drain === null ? '' : `; ${drain.by} asked to drain it, then ${drain.then}`
-  return `${desired_status}, by ${desired_by}${why}${until}${draining}`
-}
-
-/** What it waits for is told by the worker itself: a plan may be older than what has happened since. */
-function nextOf(worker: Worker, plan: PlannedAction | null, nowMs: number): string {
-  if (worker.status === 'TERMINATED') return 'nothing; TERMINATED is final'
-  const waits = waitsFor(worker).replace(/[\s.]+$/, '')
-  if (waits === '') return 'nothing; it is as it should be'
-  const inMs = plan?.due_at == null ? 0 : toMs(plan.due_at) - nowMs
-  return inMs > 0 ? `${waits}; looked at again in ${formatDuration(inMs)}` : waits
+  return `${desired_status}, by ${desired_by}${why}${since}${until}${draining}`
 }
 
 const obstaclesOf = (worker: Worker, next: string, nowMs: number): string[] => [

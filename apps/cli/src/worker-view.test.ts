@@ -64,9 +64,9 @@ describe('what a worker waits for', () => {
 
   it('is its launch while it is PENDING', () => {
     expect(waitsFor(aWorker())).toBe('waiting for its launch')
-    expect(waitsFor(aWorker({ launch: aLaunch() }))).toBe('launching, attempt 1')
+    expect(waitsFor(aWorker({ launch: aLaunch() }))).toBe('launch attempt 1 is open and shows no instance yet')
     const refused = aLaunch({ n: 2, state: 'refused', error: 'no capacity' })
-    expect(waitsFor(aWorker({ launch: refused }))).toBe('attempt 2 was refused: no capacity')
+    expect(waitsFor(aWorker({ launch: refused }))).toBe('launch attempt 2 was refused: no capacity')
     expect(stageOf(aWorker({ launch: refused }))).toBe('attempt 2')
   })
 
@@ -83,8 +83,8 @@ describe('what a worker waits for', () => {
     expect(stageOf(found)).toBe('ApiAnswers 5/6')
   })
 
-  it('has words for every status', () => {
+  it('has words for every status, but where nothing is known beyond the wish', () => {
     const silent = WORKER_STATUSES.filter(status => waitsFor(aRunningWorker({ status })) === '')
-    expect(silent).toEqual(['RUNNING', 'STOPPED', 'TERMINATED'])
+    expect(silent).toEqual(['RUNNING', 'DRAINING', 'STOPPED'])
   })
 })

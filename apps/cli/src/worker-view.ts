@@ -1,6 +1,8 @@
 import { toMs } from '@lcm/domain/instant'
-import { BOOT_CONDITIONS, bootStage, holds } from '@lcm/domain/worker/boot'
+import { NOT_DECIDED_YET } from '@lcm/domain/next'
+import { BOOT_CONDITIONS, holds } from '@lcm/domain/worker/boot'
 import { CONDITION, type Condition, type Worker, type WorkerStatus } from '@lcm/domain/worker/worker'
+import { nextOfWorker } from '@lcm/domain/worker/worker-next'
 import { formatDuration } from './duration.ts'
 import type { Colors } from './output.ts'
 import type { Column } from './table.ts'
@@ -53,38 +55,18 @@ export function failureOf(worker: Worker): string {
   return failed?.message || worker.state_history.at(-1)?.because || 'no reason is recorded'
 }
 
-/** What it waits for, as a sentence; empty when it waits for nothing. */
+/** What it waits for, as a sentence; empty where the record does not say, and for its license, without which it can be used. */
 export function waitsFor(worker: Worker): string {
-  switch (worker.status) {
-    case 'PENDING':
-      return obstacleOf(worker)?.message ?? launchOf(worker)
-    case 'PROVISIONING':
-      return 'waiting for EC2 to say running'
-    case 'STARTING':
-      return bootStage(worker.conditions) ?? 'CML is ready and must stay so for a moment'
-    case 'RUNNING':
-      if (worker.service_status === 'AVAILABLE') return ''
-      return bootStage(worker.conditions) ?? `CML is ${worker.service_status}`
-    case 'STOPPING':
-      return 'waiting for EC2 to say stopped'
-    case 'TERMINATING':
-      return 'waiting for EC2 to say terminated'
-    case 'DRAINING':
-      return 'waiting for its sessions to end'
-    case 'FAILED':
-      return failureOf(worker)
-    case 'UNKNOWN':
-      return 'EC2 names a state that LCM does not know'
-    case 'STOPPED':
-    case 'TERMINATED':
-      return ''
-  }
-}
-
-function launchOf({ launch }: Worker): string {
-  if (launch === null) return 'waiting for its launch'
-  if (launch.state === 'open') return `launching, attempt ${launch.n}`
-  return `attempt ${launch.n} was ${launch.state}${launch.error === null ? '' : `: ${launch.error}`}`
+  const { next, blocked_by: blockedBy } = nextOfWorker({
+    worker,
+    decisions: [],
+    plan: null,
+    controller: null,
+    nowMs: 0,
+  })
+  if (blockedBy === null || next === 'license') return ''
+  if (blockedBy.code !== NOT_DECIDED_YET) return blockedBy.message
+  return next === 'launch' ? 'waiting for its launch' : ''
 }
 
 /** The same in a word or two, for a table. */

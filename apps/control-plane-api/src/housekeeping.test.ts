@@ -136,6 +136,11 @@ it('drops instances that have been silent', async () => {
   await tidyUp()
   const found = await fleet.store.collection(INSTANCES).list({ limit: 10 })
   expect(found.map(instance => instance.instance_id)).toEqual(['alive'])
+  await fleet.clock.advance(3_600_000)
+  await tidyUp()
+  const { items } = (await fleet.send('GET', 'services')).json
+  const controller = items.find(({ service }: { service: string }) => service === 'worker-controller')
+  expect(controller, 'says since when none runs').toMatchObject({ instances: [], last_seen_at: found[0]?.seen_at })
 })
 
 it('finishes what commits left behind, again and again and to the end', async () => {

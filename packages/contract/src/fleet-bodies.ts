@@ -65,6 +65,8 @@ export const ServiceList = z.object({
       /** Null while nobody leads, or nobody has said so. */
       leader: z.object({ instance_id: z.string(), epoch: z.int(), since: Instant.nullable() }).nullable(),
       term: ServiceTerm.nullable(),
+      /** When any replica was last heard of; null when none ever was. */
+      last_seen_at: Instant.nullable(),
       instances: z.array(ServiceInstance.omit({ plan: true, version: true })),
     }),
   ),

@@ -50,6 +50,7 @@ export const FIELD_NOTES: Readonly<Record<string, FieldNote>> = {
   desired_status: note('What people want. Only people and named policies change it.', 'RUNNING'),
   desired_by: note('Who wants it so.', 'admin'),
   desired_reason: note('Why it is wanted so.', 'course next week'),
+  desired_at: note('When `desired_status` last changed; null for records from before this was kept.'),
   desired_until: note('Until then no policy changes what a person asked for.'),
   status: note('What a controller last found. Only controllers change it.', 'RUNNING'),
   entered_status_at: note('Since when it has this status.', LATER),

@@ -122,6 +122,9 @@ export const SCHEMA_NOTES: Readonly<Record<string, FieldNote>> = {
   'FleetPlan.items': { description: 'What the controllers would do now.' },
   'ServiceList.items': { description: 'One entry per service.' },
   'ServiceList.items.leader': { description: 'Null while nobody leads.' },
+  'ServiceList.items.last_seen_at': {
+    description: 'When any replica was last heard of, also one that is silent now. Null when none ever was.',
+  },
   'ServiceList.items.instances': { description: 'Every replica that was heard of lately.' },
   'ServiceTerm.id': { description: 'The name of the service.', example: 'worker-controller' },
   'ServiceTerm.generation': { description: 'Grows when epochs had to begin anew.', example: 0 },

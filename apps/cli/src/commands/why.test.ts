@@ -4,6 +4,7 @@ import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
+import { aService } from '../testing/fake-fleet.ts'
 import {
   aDefinition,
   anInstantiatingSession,
@@ -66,14 +67,14 @@ it('explains a boot: why, what is next, what was decided', async () => {
     '',
     'Why',
     '  It became STARTING because EC2 says running.',
-    '  Then worker-controller decided to wait: CML answered 502.',
+    '  worker-controller decided to wait 20s ago: CML answered 502.',
     '    no  ready answers: 1, at least 3 is asked for',
     '',
     'Wanted',
-    '  RUNNING, by ann: class at nine; no policy changes that for another 1h',
+    '  RUNNING, by ann: class at nine, for 0s now; no policy changes that for another 1h',
     '',
     'Next',
-    '  waiting for EC2 to say running; looked at again in 10s',
+    '  finish its boot; for 4m now: waiting for EC2 to say running; next check in 10s',
     '',
     'Decisions, newest first',
     '  20s     wait                CML answered 502',
@@ -97,7 +98,7 @@ it('says what stands out and what can be done about a worker that was stopped fo
   expect(await run(['why', 'worker', 'metal-1'], shell)).toBe(0)
   expect(outLines()).toContain('  TagsChanged, for 1m: a tag is gone')
   expect(outLines()).toContain('  lcm start worker metal-1    run it again')
-  expect(outLines()).toContain('  nothing; it is as it should be')
+  expect(outLines()).toContain('  nothing to do: STOPPED, as wanted')
 })
 
 it('gives programs what the API tells, and refuses a count that is none', async () => {
@@ -117,7 +118,7 @@ it('says when a session of later gets its place, rather than that it waits for o
   const place = { action: 'place', because, due_at: '2026-01-01T05:00:00.000Z' }
   api.plan.push({ service: 'resource-scheduler', resource: 'session:ls-1', ...place })
   expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
-  expect(outLines()).toContain(`  place, in 5h: ${because}`)
+  expect(outLines()).toContain(`  place it on a worker; for 0s now: ${because}; next check in 5h`)
 })
 
 it('explains a session that has no place', async () => {
@@ -132,13 +133,13 @@ it('explains a session that has no place', async () => {
     '',
     'Why',
     '  It became PENDING because ann booked it.',
-    '  Then resource-scheduler decided to wait: metal-2 is on its way.',
+    '  resource-scheduler decided to wait 20s ago: metal-2 is on its way.',
     '',
     'Wanted',
     '  RUNNING by ann; 2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, began 0s ago, ends in 1h',
     '',
     'Next',
-    '  waits for metal-2',
+    '  place it on a worker; blocked for 4m by NoPlacement: waits for metal-2',
     '',
     'What you can do',
     "  lcm preview definition two-routers    see which workers could take it, and why others can't",
@@ -169,8 +170,8 @@ it('says what comes next of a session, what stands out and what can be done', as
     aDecision({ service: 'lablet-controller', resource: 'session:ls-1', action: 'tags', because: 'CML said no' }),
   )
   const failing = await why()
-  expect(failing).toContain('  Then lablet-controller was at the step tags: CML said no.')
-  expect(failing).toContain('  step, in 10s: step tags is tried again')
+  expect(failing).toContain('  lablet-controller was at the step tags 20s ago: CML said no.')
+  expect(failing).toContain('  start its lab; for 0s now: step 4 of 7, tags; next check in 10s')
   expect(failing).toContain('  its last error: tags: CML said no')
   expect(failing).toContain('  lcm retry session ls-1    start its lab anew')
   api.plan.length = 0
@@ -178,15 +179,19 @@ it('says what comes next of a session, what stands out and what can be done', as
   sessions.change('ls-1', { status: 'RUNNING', last_error: null, pipeline })
   api.lablets.definitions.put(aDefinition({ max_duration_minutes: 300 }))
   const running = await why()
-  expect(running).toContain('  nothing until its slot ends')
+  expect(running).toContain('  keep its lab up until its slot ends; in 1h')
   const since = toInstant(START_MS)
   const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: 'somebody stopped it', since }
   sessions.change('ls-1', { conditions: [stopped] })
-  expect(await why()).toContain('  lcm retry session ls-1    start its lab again')
+  const labStopped = await why()
+  expect(labStopped).toContain('  lcm retry session ls-1    start its lab again')
+  expect(labStopped).toContain('  start its lab again; blocked for 0s by LabStopped: somebody stopped it')
   expect(running).toContain('  lcm extend session ls-1 --minutes 30    let it last longer')
   sessions.change('ls-1', { status: 'TERMINATED', last_error: 'worker_lost: metal-1 is TERMINATED' })
   const ended = await why()
-  expect(ended).toContain('  nothing; TERMINATED is final')
+  expect(ended).toContain(
+    "  it can't run again: it ended before its time; blocked for 0s by Ended: worker_lost: metal-1 is TERMINATED",
+  )
   expect(ended).toContain('  lcm book two-routers    book another')
 })
 
@@ -227,6 +232,43 @@ it('gives programs what the API tells of a session', async () => {
   const { shell, api, out } = capturedShell()
   api.lablets.sessions.put(aSession())
   expect(await run(['why', 'session', 'ls-1', '--json'], shell)).toBe(0)
-  expect(JSON.parse(out())).toEqual({ session: aSession(), decisions: [], plan: null })
+  expect(JSON.parse(out())).toEqual({
+    session: aSession(),
+    decisions: [],
+    plan: null,
+    next: expect.objectContaining({
+      next: 'place',
+      blocked_by: expect.objectContaining({ code: 'NotDecidedYet' }),
+      since: aSession().entered_status_at,
+    }),
+  })
   expect(await run(['why', 'session', 'ls-2'], shell)).toBe(3)
+})
+
+it('never says that there is nothing to do while a wish is not fulfilled, and names what blocks it', async () => {
+  const { shell, api, outLines } = capturedShell()
+  api.put(
+    aRunningWorker({ desired_status: 'STOPPED', desired_by: 'ann', desired_at: at(120), entered_status_at: at(900) }),
+  )
+  const why = async () => {
+    const before = outLines().length
+    expect(await run(['why', 'worker', 'metal-1'], shell)).toBe(0)
+    return outLines().slice(before)
+  }
+  api.decisions.push(
+    aDecision({ at: at(7200), action: 'nothing', because: 'running, as wanted', seen: { ec2: 'running' } }),
+  )
+  const asked = await why()
+  expect(asked).toContain('  stop its instance; for 2m now: worker-controller has not looked at it since')
+  expect(asked).toContain('  worker-controller left it as it is 2h ago: running, as wanted.')
+  expect(asked.join()).not.toMatch(/nothing/i)
+  api.decisions.unshift(
+    aDecision({ at: at(10), because: 'EC2 answered 503', seen: { ec2: 'unknown' } }),
+    aDecision({ at: at(300), because: 'EC2 did not answer', seen: { ec2: 'unknown' } }),
+  )
+  expect(await why()).toContain('  stop its instance; blocked for 5m by Ec2Unreachable: EC2 answered 503')
+  api.fleet.services = [aService('worker-controller', [])]
+  expect(await why()).toContain(
+    '  stop its instance; blocked for 10s by ControllerDown: no worker-controller is running',
+  )
 })

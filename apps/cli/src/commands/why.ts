@@ -1,8 +1,12 @@
-import { isProblem, unlessMissing } from '@lcm/client/api-error'
+import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
+import type { ServiceState } from '@lcm/domain/next'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { nextOfSession } from '@lcm/domain/session/session-next'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { nextOfWorker } from '@lcm/domain/worker/worker-next'
 import type { Command } from 'commander'
 import { newestShown, type Reader, readingFor } from '../explanation.ts'
 import { findWorker } from '../find.ts'
@@ -76,21 +80,62 @@ function addNoun(why: Command, noun: string, explain: Explain, shell: Shell): vo
     )
 }
 
-const whyWorker: Explain = async ({ client, idOrName, limit, isVerbose, signal }) => {
+/** So many are read even if fewer are shown: they tell since when something is so. */
+const READ_MIN = 50
+const countFor = ({ limit, isVerbose }: Question): number => Math.max(READ_MIN, readingFor(limit, isVerbose))
+
+const whyWorker: Explain = async question => {
+  const { client, idOrName, limit, isVerbose, signal } = question
   const worker = await findWorker(client, idOrName, signal)
-  const call = { params: { id: worker.id }, query: { limit: readingFor(limit, isVerbose) }, signal }
-  const decisions = newestShown((await client.call('getWorkerDecisions', call)).items, limit, isVerbose)
-  const told = { worker, decisions, plan: await planOf(client, `worker:${worker.id}`, signal) }
+  const [{ items }, fleet] = await Promise.all([
+    client.call('getWorkerDecisions', { params: { id: worker.id }, query: { limit: countFor(question) }, signal }),
+    readFleetState(client, signal),
+  ])
+  const plan = fleet.planOf('worker-controller', `worker:${worker.id}`)
+  const controller = fleet.services.find(({ service }) => service === 'worker-controller') ?? null
+  const next = nextOfWorker({ worker, decisions: items, plan, controller, nowMs: fleet.nowMs })
+  const told = { worker, decisions: newestShown(items, limit, isVerbose), plan, next }
   return { told, lines: (reader, colors) => explainWorker(told, reader, colors) }
 }
 
-const whySession: Explain = async ({ client, idOrName, limit, isVerbose, signal }) => {
+const whySession: Explain = async question => {
+  const { client, idOrName, limit, isVerbose, signal } = question
   const session = await findSession(client, idOrName, signal)
-  const call = { params: { id: session.id }, query: { limit: readingFor(limit, isVerbose) }, signal }
-  const decisions = newestShown((await client.call('getSessionDecisions', call)).items, limit, isVerbose)
-  const told = { session, decisions, plan: await planOf(client, `session:${session.id}`, signal) }
-  const minutesLeft = await minutesLeftOf(client, session, signal)
+  const [{ items }, fleet, worker, minutesLeft] = await Promise.all([
+    client.call('getSessionDecisions', { params: { id: session.id }, query: { limit: countFor(question) }, signal }),
+    readFleetState(client, signal),
+    workerOf(client, session, signal),
+    minutesLeftOf(client, session, signal),
+  ])
+  const by = session.status === 'PENDING' ? 'resource-scheduler' : 'lablet-controller'
+  const plan = fleet.planOf(by, `session:${session.id}`)
+  const { services, nowMs } = fleet
+  const next = nextOfSession({ session, worker, decisions: items, plan, services, nowMs })
+  const told = { session, decisions: newestShown(items, limit, isVerbose), plan, next }
   return { told, lines: (reader, colors) => explainSession({ ...told, minutesLeft }, reader, colors) }
+}
+
+async function workerOf(client: Client, { worker_id }: LabletSession, signal: AbortSignal): Promise<Worker | null> {
+  return worker_id === null ? null : unlessMissing(client.call('getWorker', { params: { id: worker_id }, signal }))
+}
+
+interface FleetState {
+  readonly services: readonly ServiceState[]
+  /** By the clock of the API, whose moments all of this is told in. */
+  readonly nowMs: number
+  planOf(service: string, resource: string): PlannedAction | null
+}
+
+async function readFleetState(client: Client, signal: AbortSignal): Promise<FleetState> {
+  const [plan, services] = await Promise.all([
+    client.call('getFleetPlan', { signal }),
+    client.call('listServices', { signal }),
+  ])
+  return {
+    services: services.items,
+    nowMs: toMs(plan.at),
+    planOf: (by, resource) => plan.items.find(item => item.service === by && item.resource === resource) ?? null,
+  }
 }
 
 const MINUTE_MS = 60_000
@@ -101,15 +146,4 @@ async function minutesLeftOf(client: Client, session: LabletSession, signal: Abo
   const found = await unlessMissing(client.call('getDefinition', { params: { id: definition.id }, signal }))
   const lengthMs = toMs(timeslot.end) - toMs(timeslot.start)
   return Math.max(0, Math.floor((found?.max_duration_minutes ?? 0) - lengthMs / MINUTE_MS))
-}
-
-/** Whoever may not see the plan is still told the rest. */
-async function planOf(client: Client, resource: string, signal: AbortSignal): Promise<PlannedAction | null> {
-  try {
-    const { items } = await client.call('getFleetPlan', { signal })
-    return items.find(planned => planned.resource === resource) ?? null
-  } catch (error) {
-    if (isProblem(error, 'forbidden')) return null
-    throw error
-  }
 }

@@ -83,6 +83,7 @@ const service = (name: string, ...instances: ReturnType<typeof instance>[]) => (
   service: name,
   leader: null,
   term: null,
+  last_seen_at: null,
   instances,
 })
 const WELL = [service('resource-scheduler', instance()), service('lablet-controller', instance())]

@@ -1,20 +1,24 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
-import { isFinal, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Next } from '@lcm/domain/next'
+import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { placeIn } from '@lcm/domain/session/pipeline-place'
+import { type SessionNextCode, sessionNextText } from '@lcm/domain/session/session-next'
 import { section } from '../description.ts'
-import { decisionLines, plannedText, type Reader, reasonsOf } from '../explanation.ts'
+import { formatDuration } from '../duration.ts'
+import { decisionLines, type Reader, reasonsOf } from '../explanation.ts'
 import type { Colors } from '../output.ts'
 import { printable } from '../table.ts'
 import { ageOf } from '../worker-view.ts'
 import { slotOf, wantedBy } from './session-description.ts'
-import { inkOf, waitsFor } from './session-view.ts'
+import { inkOf } from './session-view.ts'
 
 export interface ExplainedSession {
   readonly session: LabletSession
   /** Newest first. */
   readonly decisions: readonly DecisionRecord[]
   readonly plan: PlannedAction | null
+  readonly next: Next<SessionNextCode>
   /** By how much its definition lets it be extended. */
   readonly minutesLeft: number
 }
@@ -22,7 +26,7 @@ export interface ExplainedSession {
 /** Why a session is where it is, what happens next, and what its reader can do about it. */
 export function explainSession(explained: ExplainedSession, reader: Reader, colors: Colors): string[] {
   const { nowMs, isVerbose } = reader
-  const { session, decisions, plan } = explained
+  const { session, decisions, next } = explained
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = inkOf(session.status, colors)(session.status)
   const name = `${session.id} of ${session.definition.name} ${session.definition.version}`
@@ -30,20 +34,11 @@ export function explainSession(explained: ExplainedSession, reader: Reader, colo
     `${colors.bold(printable(name))} is ${status}, for ${ageOf(session.entered_status_at, nowMs)} now.`,
     ...part('Why', reasonsOf(session.state_history, decisions, reader)),
     ...part('Wanted', [`${wantedBy(session)}; ${slotOf(session, nowMs)}`]),
-    ...part('Next', [nextOf(session, plan, nowMs)]),
+    ...part('Next', [sessionNextText(next, { nowMs, duration: formatDuration })]),
     ...part('What stands out', obstaclesOf(session, nowMs)),
     ...part('What you can do', adviceFor(explained)),
     ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
   ]
-}
-
-function nextOf(session: LabletSession, plan: PlannedAction | null, nowMs: number): string {
-  if (isFinal(session.status)) return `nothing; ${session.status} is final`
-  const waits = waitsFor(session)
-  // Why it is not placed is told on the session itself, and better than any plan could.
-  if (session.status === 'PENDING' && session.waiting_reason !== null) return waits
-  if (plan !== null && plan.action !== 'nothing') return plannedText(plan, nowMs)
-  return waits === '' ? 'nothing until its slot ends' : waits
 }
 
 const obstaclesOf = (session: LabletSession, nowMs: number): string[] => [

@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { AnswerOf } from '@lcm/contract/routes'
-import { HEARTBEAT_INTERVAL_MS } from '@lcm/domain/fleet/service-instance'
+import { LEADER_SILENT_MS } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import { formatDuration } from '../duration.ts'
 import type { Colors } from '../output.ts'
@@ -21,10 +21,7 @@ export async function readServices(client: Client, signal: AbortSignal): Promise
   return items.map(service => ({ ...service, id: service.service, version: service.term?.version ?? 0 }))
 }
 
-/** After so many missed heartbeats what it said last may not be true any more. */
-const SILENT_MS = 3 * HEARTBEAT_INTERVAL_MS
-
-export const isSilent = ({ seen_at }: Replica, nowMs: number): boolean => nowMs - toMs(seen_at) > SILENT_MS
+export const isSilent = ({ seen_at }: Replica, nowMs: number): boolean => nowMs - toMs(seen_at) > LEADER_SILENT_MS
 
 export const leaderOf = ({ leader, instances }: Service): Replica | null =>
   instances.find(each => each.instance_id === leader?.instance_id) ?? null

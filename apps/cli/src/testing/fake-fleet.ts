@@ -35,6 +35,11 @@ export function aService(service: string, instances: readonly Replica[] = [aRepl
     service,
     leader: leader === undefined ? null : { instance_id: leader.instance_id, epoch: leader.epoch, since: leader.since },
     term: null,
+    last_seen_at:
+      instances
+        .map(({ seen_at }) => seen_at)
+        .toSorted()
+        .at(-1) ?? null,
     instances: [...instances],
   }
 }

@@ -59,6 +59,7 @@ function completed(before: Worker, changed: WorkerChange, request: WorkerWriter,
     const last = worker.state_history.at(-1)
     if (last) entries.push(transitionEntry(last, request.actor.name))
   }
+  if (worker.desired_status !== before.desired_status) worker = { ...worker, desired_at: now }
   const cost = closeCost(before, worker, now)
   if (cost !== null) {
     worker = { ...worker, billing: cost.billing }

@@ -55,6 +55,7 @@ describe('heartbeats', () => {
         service: name,
         leader: null,
         term: null,
+        last_seen_at: null,
         instances: [],
       })),
     )

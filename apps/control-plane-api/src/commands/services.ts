@@ -52,12 +52,17 @@ async function remember(
   }
 }
 
-/** Instances that have not been heard of for a while are dropped. */
+/** Drops instances that have not been heard of for a while, but for the newest of each service: it tells since when none runs. */
 export async function forgetSilentInstances(api: Api): Promise<void> {
-  for (const instance of await api.instances.list({ limit: 1000 })) {
-    if (isSilent(api, instance)) await api.instances.remove(instance)
+  const all = await api.instances.list({ limit: 1000 })
+  for (const instance of all) {
+    const newest = newestOf(all.filter(({ service }) => service === instance.service))
+    if (isSilent(api, instance) && instance !== newest) await api.instances.remove(instance)
   }
 }
+
+export const newestOf = (instances: readonly ServiceInstance[]): ServiceInstance | undefined =>
+  instances.toSorted((a, b) => a.seen_at.localeCompare(b.seen_at)).at(-1)
 
 /** Also when it was heard of by as much in the future: the clock was set back since, and it has not been heard again. */
 export const isSilent = (api: Api, { seen_at }: ServiceInstance): boolean =>

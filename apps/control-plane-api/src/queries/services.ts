@@ -4,34 +4,33 @@ import { type Actor, SERVICES } from '@lcm/domain/actor'
 import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api } from '../api.ts'
-import { isSilent } from '../commands/services.ts'
+import { isSilent, newestOf } from '../commands/services.ts'
 import { concernOf } from './concern.ts'
 import { seesAll, textFor } from './own-and-others.ts'
 
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
 
-async function liveInstances(api: Api): Promise<readonly ServiceInstance[]> {
-  return (await api.instances.list({ limit: 1000 })).filter(instance => !isSilent(api, instance))
-}
-
 export async function listServices(api: Api): Promise<AnswerOf<'listServices'>> {
   const found = await servicesNow(api)
-  const items = found.map(({ service, term, instances, leader }) => ({
+  const items = found.map(({ service, term, instances, leader, last_seen_at }) => ({
     service,
     leader: leader && { instance_id: leader.instance_id, epoch: leader.epoch, since: leader.since },
     term,
+    last_seen_at,
     instances: instances.map(({ plan, version, ...rest }) => rest),
   }))
   return { items }
 }
 
 async function servicesNow(api: Api) {
-  const live = await liveInstances(api)
+  const all = await api.instances.list({ limit: 1000 })
   return Promise.all(
     CONTROLLERS.map(async service => {
       const term = await api.services.get(service)
-      const instances = live.filter(each => each.service === service)
-      return { service, term, instances, leader: leaderOf(instances, term?.epoch ?? 0) }
+      const known = all.filter(each => each.service === service)
+      const instances = known.filter(each => !isSilent(api, each))
+      const last_seen_at = newestOf(known)?.seen_at ?? null
+      return { service, term, instances, leader: leaderOf(instances, term?.epoch ?? 0), last_seen_at }
     }),
   )
 }

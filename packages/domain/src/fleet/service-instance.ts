@@ -33,6 +33,8 @@ export type InstanceReport = z.infer<typeof InstanceReport>
 /** Dropped when it has not been heard of for a while. */
 export const INSTANCE_SILENCE_MS = 30_000
 export const HEARTBEAT_INTERVAL_MS = 5_000
+/** A leader that missed so many heartbeats may not act any more. */
+export const LEADER_SILENT_MS = 3 * HEARTBEAT_INTERVAL_MS
 
 export const ServiceInstance = InstanceReport.extend({
   /** `<service>:<instance id>` */

@@ -27,6 +27,8 @@ export function decideDraining(seen: Seen, drain: Drain): Decision {
 export const endOf = (worker: Worker, { then }: Drain): Drain['then'] => (worker.protected ? 'STOPPED' : then)
 
 const minutes = (ms: number): number => Math.ceil(ms / 60_000)
+/** `2 sessions`, as many as still hold a reservation. */
+export const sessionsLeft = (worker: Worker): string => counted(sessionsOn(worker))
 const sessionsOn = (worker: Worker): number => Object.keys(worker.reservations).length
 const counted = (count: number): string => (count === 1 ? '1 session' : `${count} sessions`)
 

@@ -71,7 +71,7 @@ function decideGivenUp(seen: Seen): Decision {
 }
 
 /** A full history has lost its beginning, and with it what may have run. */
-const hasRun = ({ state_history: history }: Worker): boolean =>
+export const hasRun = ({ state_history: history }: Worker): boolean =>
   history.length >= STATE_HISTORY_MAX || history.some(change => change.to === 'RUNNING')
 
 /** Announces that the machine of a failed worker is stopped, and later that it has. */

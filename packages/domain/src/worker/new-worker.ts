@@ -21,6 +21,7 @@ export const blankWorker = (id: string, now: Instant): Worker => ({
   desired_status: 'RUNNING',
   desired_by: '',
   desired_reason: 'created',
+  desired_at: now,
   desired_until: null,
   status: 'PENDING',
   entered_status_at: now,

@@ -148,6 +148,8 @@ export const Worker = z.object({
   desired_status: DesiredStatus,
   desired_by: z.string(),
   desired_reason: z.string(),
+  /** When `desired_status` last changed; null for a record from before this was kept. */
+  desired_at: Instant.nullable().default(null),
   /** Until then no policy may change what a person asked for; null where nothing is held. */
   desired_until: Instant.nullable().default(null),
   status: WorkerStatus,

@@ -1,0 +1,83 @@
+import { LEADER_SILENT_MS } from './fleet/service-instance.ts'
+import { type Instant, toMs } from './instant.ts'
+
+/**
+ * What keeps a wish from being fulfilled. `wait`: it ends by itself in the ordinary course of things, such as a boot.
+ * `block`: it does not, or nobody can tell when.
+ */
+export interface Blockage {
+  readonly kind: 'wait' | 'block'
+  /** The type of a condition where there is one. */
+  readonly code: string
+  readonly message: string
+  readonly since: Instant
+}
+
+/** The code of a wish that the controller has not looked at yet. */
+export const NOT_DECIDED_YET = 'NotDecidedYet'
+
+/** What happens next to a resource, as data; `nextText` renders it. */
+export interface Next<Code extends string = string> {
+  /** `idle` only while every wish is fulfilled. */
+  readonly next: Code
+  readonly params: Readonly<Record<string, string>>
+  readonly blocked_by: Blockage | null
+  /** Since when it is blocked; null where nothing blocks it. */
+  readonly since: Instant | null
+  /** When it is looked at or tried again; null where that is not known. */
+  readonly due_at: Instant | null
+}
+
+/** What is known of the replicas of one service. */
+export interface ServiceState {
+  readonly service: string
+  readonly leader: { readonly instance_id: string } | null
+  /** Those that were heard of lately. */
+  readonly instances: readonly { readonly instance_id: string; readonly seen_at: Instant }[]
+  /** The newest leadership. */
+  readonly term: { readonly updated_at: Instant } | null
+  /** When any replica was last heard of; null when none ever was. */
+  readonly last_seen_at: Instant | null
+}
+
+/** Why the service can't act at all; null while its leader is heard of. `lastActAt` is the last thing that it is known to have done. */
+export function controllerBlockage(state: ServiceState | null, lastActAt: Instant, nowMs: number): Blockage | null {
+  if (state === null) return null
+  const { service, leader, instances } = state
+  const block = (code: string, message: string, since: Instant): Blockage => ({ kind: 'block', code, message, since })
+  if (instances.length === 0)
+    return block('ControllerDown', `no ${service} is running`, state.last_seen_at ?? lastActAt)
+  const replica = instances.find(({ instance_id }) => instance_id === leader?.instance_id)
+  if (replica === undefined)
+    return block('NoLeader', `no replica of ${service} is the leader`, latest(state.term?.updated_at, lastActAt))
+  if (nowMs - toMs(replica.seen_at) > LEADER_SILENT_MS)
+    return block('ControllerSilent', `the leader of ${service} does not answer`, replica.seen_at)
+  return null
+}
+
+const latest = (a: Instant | undefined, b: Instant): Instant => (a !== undefined && a > b ? a : b)
+
+/** The parts of a sentence, so that each reader can lay them out. */
+export interface NextWords {
+  readonly nowMs: number
+  readonly duration: (ms: number) => string
+}
+
+/** One line: what happens, what blocks it and for how long, and when it is tried again. */
+export function renderNext(
+  what: string,
+  { next, blocked_by: blockedBy, due_at: dueAt }: Next,
+  { nowMs, duration }: NextWords,
+  dueWords = 'next check in',
+): string {
+  const dueMs = dueAt === null ? 0 : toMs(dueAt) - nowMs
+  const parts = [what]
+  if (blockedBy !== null) {
+    const age = duration(nowMs - toMs(blockedBy.since))
+    const message = blockedBy.message.replace(/[\s.]+$/, '')
+    const isDoubt = next === 'idle' || blockedBy.kind === 'block'
+    parts.push(isDoubt ? `blocked for ${age} by ${blockedBy.code}: ${message}` : `for ${age} now: ${message}`)
+  }
+  if (dueMs > 0) parts.push(`${dueWords} ${duration(dueMs)}`)
+  return parts.join('; ')
+}

@@ -1,0 +1,235 @@
+import type { DecisionRecord } from '../decision.ts'
+import type { PlannedAction } from '../fleet/service-instance.ts'
+import { type Instant, toInstant, toMs } from '../instant.ts'
+import {
+  type Blockage,
+  controllerBlockage,
+  type Next,
+  type NextWords,
+  NOT_DECIDED_YET,
+  renderNext,
+  type ServiceState,
+} from '../next.ts'
+import type { Worker } from '../worker/worker.ts'
+import { nextOfWorker } from '../worker/worker-next.ts'
+import { canServeLabs } from './decide-session.ts'
+import { isFinal, LAB_STOPPED, type LabletSession } from './lablet-session.ts'
+import { placeIn } from './pipeline-place.ts'
+import { unschedulableBecause } from './unschedulable.ts'
+
+export const SESSION_NEXT_CODES = [
+  'idle',
+  'place',
+  'start_lab',
+  'begin',
+  'use',
+  'restart_lab',
+  'restore_worker',
+  'tear_down',
+  'close',
+  'cancel',
+  'expire',
+  'lost',
+] as const
+export type SessionNextCode = (typeof SESSION_NEXT_CODES)[number]
+
+export interface SessionNextFacts {
+  readonly session: LabletSession
+  /** The worker that it is placed on; null where there is none, or the reader could not ask. */
+  readonly worker: Worker | null
+  /** Newest first. */
+  readonly decisions: readonly DecisionRecord[]
+  readonly plan: PlannedAction | null
+  /** Of the controllers; empty where the reader could not ask. */
+  readonly services: readonly ServiceState[]
+  readonly nowMs: number
+}
+
+/** What happens next to a session, what blocks that, and since when. `idle` only once it is over as it should be. */
+export function nextOfSession(facts: SessionNextFacts): Next<SessionNextCode> {
+  const { session, nowMs } = facts
+  const next = codeOf(facts)
+  const blockedBy = blockageOf(next, facts)
+  const dueMs = dueOf(next, facts)
+  return {
+    next,
+    params: { status: session.status },
+    blocked_by: blockedBy,
+    since: blockedBy?.since ?? null,
+    due_at: dueMs !== null && dueMs > nowMs ? toInstant(dueMs) : null,
+  }
+}
+
+/** What is to be done: what its owner wants comes first, then its slot, then its lab, as in `decideSession`. */
+function codeOf(facts: SessionNextFacts): SessionNextCode {
+  const { session, nowMs } = facts
+  const { status, desired_status, timeslot } = session
+  const isUnwanted = desired_status === 'TERMINATED'
+  if (isFinal(status)) return status === 'TERMINATED' && !isUnwanted ? 'lost' : 'idle'
+  if (status === 'STOPPED') return 'close'
+  if (status === 'STOPPING' || status === 'EXPIRED') return 'tear_down'
+  const hasNoLab = status === 'PENDING' || status === 'SCHEDULED'
+  if (isUnwanted) return hasNoLab ? 'cancel' : 'tear_down'
+  if (toMs(timeslot.end) <= nowMs) return hasNoLab ? 'expire' : 'tear_down'
+  if (status === 'PENDING') return 'place'
+  return status === 'SCHEDULED' || status === 'INSTANTIATING' ? 'start_lab' : codeOfUp(facts)
+}
+
+function codeOfUp({ session, worker }: SessionNextFacts): SessionNextCode {
+  if (worker !== null && !canServeLabs(worker)) return 'restore_worker'
+  if (stoppedLab(session) !== undefined || placeIn(session) !== null) return 'restart_lab'
+  return session.status === 'READY' ? 'begin' : 'use'
+}
+
+const stoppedLab = ({ conditions }: LabletSession) =>
+  conditions.find(({ type, status }) => type === LAB_STOPPED && status)
+
+/** When it is looked at again; of a slot, when it begins or ends. */
+function dueOf(next: SessionNextCode, { session, plan }: SessionNextFacts): number | null {
+  if (next === 'begin') return toMs(session.timeslot.start)
+  if (next === 'use') return toMs(session.timeslot.end)
+  return plan?.due_at == null ? null : toMs(plan.due_at)
+}
+
+function blockageOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null {
+  const { session, services, nowMs } = facts
+  if (isFinal(session.status)) return waitOf(next, facts)
+  const isScheduled = session.status !== 'PENDING' || next === 'cancel'
+  const service = isScheduled ? 'lablet-controller' : 'resource-scheduler'
+  const state = services.find(each => each.service === service) ?? null
+  const lastActAt = facts.decisions.find(each => each.service === service)?.at ?? session.entered_status_at
+  return controllerBlockage(state, lastActAt, nowMs) ?? waitOf(next, facts)
+}
+
+function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null {
+  const { session } = facts
+  const { entered_status_at, last_error, timeslot } = session
+  const wait = (code: string, message: string, since: Instant = entered_status_at): Blockage => ({
+    kind: 'wait',
+    code,
+    message,
+    since,
+  })
+  switch (next) {
+    case 'place':
+      return placementWait(facts)
+    case 'start_lab':
+      return session.status === 'SCHEDULED' ? scheduledWait(facts) : (workerWait(facts) ?? stepWait(session))
+    case 'restore_worker':
+      return workerWait(facts)
+    case 'restart_lab':
+      return labWait(session)
+    case 'tear_down':
+      if (session.status === 'STOPPING') return stepWait(session)
+      return wait(NOT_DECIDED_YET, 'lablet-controller has not looked at it since', endOf(session, facts.nowMs))
+    case 'cancel':
+    case 'close':
+      return wait(NOT_DECIDED_YET, 'lablet-controller has not looked at it since', endOf(session, facts.nowMs))
+    case 'expire':
+      return wait(NOT_DECIDED_YET, 'its slot is over and it never got a lab', timeslot.end)
+    case 'lost': {
+      const because = last_error ?? session.state_history.at(-1)?.because ?? 'no reason is recorded'
+      return { ...wait('Ended', because), kind: 'block' }
+    }
+    case 'idle':
+    case 'begin':
+    case 'use':
+      return null
+  }
+}
+
+/** Since when it should end: the end of its slot, or the last change of its record where a person ends it early. */
+const endOf = ({ timeslot, updated_at, desired_status }: LabletSession, nowMs: number): Instant =>
+  desired_status === 'RUNNING' && toMs(timeslot.end) <= nowMs ? timeslot.end : updated_at
+
+function placementWait({ session, plan }: SessionNextFacts): Blockage {
+  const { waiting_reason, entered_status_at: since } = session
+  const lasting = unschedulableBecause(waiting_reason)
+  if (lasting !== null) return { kind: 'block', code: 'Unschedulable', message: lasting, since }
+  if (waiting_reason !== null) return { kind: 'block', code: 'NoPlacement', message: waiting_reason, since }
+  const message = plan?.because ?? 'resource-scheduler has not looked at it since'
+  return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
+}
+
+/** What the plan is about while a session waits for its time; sooner than that it is looked at because of its worker. */
+const SOON_MS = 10_000
+
+function scheduledWait(facts: SessionNextFacts): Blockage {
+  const { session, plan, nowMs } = facts
+  const { timeslot, entered_status_at: since, waiting_reason } = session
+  const plannedInMs = plan?.due_at == null ? null : toMs(plan.due_at) - nowMs
+  const isEarly = plannedInMs === null ? toMs(timeslot.start) > nowMs : plannedInMs > SOON_MS
+  if (isEarly) return { kind: 'wait', code: 'BeforeSlot', message: `its slot begins at ${timeslot.start}`, since }
+  const held = workerWait(facts)
+  if (held !== null) return held
+  const message = waiting_reason ?? plan?.because ?? 'lablet-controller has not looked at it since'
+  return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
+}
+
+/** Its worker does not serve labs, with what blocks that worker; null while it serves, or is not known. */
+function workerWait({ session, worker, services, nowMs }: SessionNextFacts): Blockage | null {
+  if (worker === null) {
+    if (session.worker_id !== null) return null
+    return { kind: 'block', code: 'NoWorker', message: 'it has no worker', since: session.entered_status_at }
+  }
+  if (canServeLabs(worker)) return null
+  const controller = services.find(({ service }) => service === 'worker-controller') ?? null
+  const { blocked_by: blockedBy } = nextOfWorker({ worker, decisions: [], plan: null, controller, nowMs })
+  const why = blockedBy === null ? `CML is ${worker.service_status}` : blockedBy.message
+  return {
+    kind: blockedBy?.kind ?? 'block',
+    code: 'WorkerNotServing',
+    message: `${worker.name} is ${worker.status}: ${why}`,
+    since: blockedBy?.since ?? worker.entered_status_at,
+  }
+}
+
+function labWait(session: LabletSession): Blockage {
+  const stopped = stoppedLab(session)
+  const isUnderWay = placeIn(session) !== null
+  if (isUnderWay || stopped === undefined) return stepWait(session)
+  return { kind: 'block', code: stopped.type, message: stopped.message, since: stopped.since }
+}
+
+/** The step of its pipeline that it is at, with what that step last said. */
+function stepWait(session: LabletSession): Blockage {
+  const place = placeIn(session)
+  const { entered_status_at, pipeline } = session
+  if (place === null)
+    return { kind: 'wait', code: 'Step', message: 'its steps are about to begin or to end', since: entered_status_at }
+  const { step, number, count } = place
+  const attempt = (pipeline?.attempt ?? 1) > 1 ? `, attempt ${pipeline?.attempt}` : ''
+  const { booted, nodes } = step.output
+  const isUp = step.status === 'running' && typeof booted === 'number'
+  const progress = isUp ? `, ${booted} of ${nodes} nodes are up` : ''
+  const error = step.error === null ? '' : `: ${step.error}`
+  return {
+    kind: step.error === null ? 'wait' : 'block',
+    code: step.name,
+    message: `step ${number} of ${count}, ${step.name}${attempt}${progress}${error}`,
+    since: step.started_at ?? step.ended_at ?? entered_status_at,
+  }
+}
+
+const TEXTS: Readonly<Record<SessionNextCode, (params: Next['params']) => string>> = {
+  idle: ({ status }) => `nothing to do: ${status} is final`,
+  place: () => 'place it on a worker',
+  start_lab: () => 'start its lab',
+  begin: () => 'make it RUNNING when its slot begins',
+  use: () => 'keep its lab up until its slot ends',
+  restart_lab: () => 'start its lab again',
+  restore_worker: () => 'wait for its worker; it is ended when the worker stays away',
+  tear_down: () => 'take its lab down',
+  close: () => 'close its record',
+  cancel: () => 'cancel it',
+  expire: () => 'end it as EXPIRED',
+  lost: () => "it can't run again: it ended before its time",
+}
+
+export const sessionNextText = (next: Next<SessionNextCode>, words: NextWords): string =>
+  renderNext(
+    TEXTS[next.next](next.params),
+    next,
+    words,
+    next.next === 'begin' || next.next === 'use' ? 'in' : undefined,
+  )

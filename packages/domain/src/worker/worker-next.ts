@@ -1,0 +1,312 @@
+import type { DecisionRecord } from '../decision.ts'
+import type { PlannedAction } from '../fleet/service-instance.ts'
+import { type Instant, toInstant, toMs } from '../instant.ts'
+import {
+  type Blockage,
+  controllerBlockage,
+  type Next,
+  type NextWords,
+  NOT_DECIDED_YET,
+  renderNext,
+  type ServiceState,
+} from '../next.ts'
+import { BOOT_CONDITIONS, bootStage, holds } from './boot.ts'
+import { endOf, sessionsLeft } from './drain.ts'
+import { hasRun, retryDueMs } from './failure.ts'
+import { WORKER_POLICY } from './observation.ts'
+import { CONDITION, type Worker } from './worker.ts'
+
+export const WORKER_NEXT_CODES = [
+  'idle',
+  'launch',
+  'boot',
+  'serve',
+  'license',
+  'drain',
+  'end_drain',
+  'start',
+  'restart',
+  'stop',
+  'terminate',
+  'identify',
+  'retry',
+  'hold',
+  'manual',
+  'lost',
+] as const
+export type WorkerNextCode = (typeof WORKER_NEXT_CODES)[number]
+
+export interface WorkerNextFacts {
+  readonly worker: Worker
+  /** Newest first. */
+  readonly decisions: readonly DecisionRecord[]
+  readonly plan: PlannedAction | null
+  /** The worker-controller; null where the reader could not ask. */
+  readonly controller: ServiceState | null
+  readonly nowMs: number
+}
+
+const CONTROLLER = 'worker-controller'
+const EC2_UNREACHABLE = 'Ec2Unreachable'
+const CML_ACCESS_REFUSED = 'CmlAccessRefused'
+
+/** What happens next to a worker, what blocks that, and since when. `idle` only while every wish is fulfilled. */
+export function nextOfWorker(facts: WorkerNextFacts): Next<WorkerNextCode> {
+  const { worker, plan, nowMs } = facts
+  const next = codeOf(worker)
+  const blockedBy = blockageOf(next, facts)
+  const retryMs = next === 'retry' ? retryDueMs(worker, WORKER_POLICY) : null
+  const plannedMs = plan?.due_at == null ? null : toMs(plan.due_at)
+  const dueMs = retryMs ?? plannedMs
+  return {
+    next,
+    params: paramsOf(worker),
+    blocked_by: blockedBy,
+    since: blockedBy?.since ?? null,
+    due_at: dueMs !== null && dueMs > nowMs ? toInstant(dueMs) : null,
+  }
+}
+
+/** What is to be done, from the status and the wish alone; the same order in which `decideWorker` looks at them. */
+function codeOf(worker: Worker): WorkerNextCode {
+  const { status, desired_status: desired } = worker
+  if (status === 'TERMINATED') return desired === 'TERMINATED' ? 'idle' : 'lost'
+  if (desired === 'TERMINATED') return 'terminate'
+  switch (status) {
+    case 'PENDING':
+      return desired === 'RUNNING' ? 'launch' : 'hold'
+    case 'TERMINATING':
+      return 'lost'
+    case 'UNKNOWN':
+      return 'identify'
+    case 'STOPPED':
+      return desired === 'RUNNING' ? 'start' : atRest(worker)
+    case 'STOPPING':
+      return desired === 'RUNNING' ? 'restart' : 'stop'
+    case 'FAILED':
+      return desired === 'RUNNING' ? codeOfFailed(worker) : 'stop'
+    default:
+      return desired === 'RUNNING' ? codeOfRun(worker) : 'stop'
+  }
+}
+
+function codeOfRun(worker: Worker): WorkerNextCode {
+  const { status, drain, service_status } = worker
+  if (status === 'PROVISIONING' || status === 'STARTING') return 'boot'
+  if (status === 'DRAINING') return drain === null ? 'end_drain' : 'drain'
+  if (drain !== null) return 'drain'
+  return service_status === 'AVAILABLE' ? atRest(worker) : 'serve'
+}
+
+/** Its status is as wanted; a license operation may still be open. */
+const atRest = ({ license }: Worker): WorkerNextCode => (license.pending_operation === null ? 'idle' : 'license')
+
+function codeOfFailed(worker: Worker): WorkerNextCode {
+  if (retryDueMs(worker, WORKER_POLICY) !== null) return 'retry'
+  const isRemoved = worker.origin === 'SCALE_UP' && !worker.protected && !hasRun(worker)
+  return isRemoved && worker.ec2_instance_id !== null ? 'terminate' : 'manual'
+}
+
+const paramsOf = (worker: Worker): Next['params'] => ({
+  status: worker.status,
+  desired: worker.desired_status,
+  ...(worker.drain === null ? {} : { drain_end: endOf(worker, worker.drain) }),
+  ...(worker.license.pending_operation === null ? {} : { license: worker.license.pending_operation }),
+  ...(worker.failures === 0 ? {} : { retry: `${worker.failures} of ${WORKER_POLICY.retryAfterMs.length}` }),
+})
+
+function blockageOf(next: WorkerNextCode, facts: WorkerNextFacts): Blockage | null {
+  const { worker, controller, nowMs } = facts
+  // TERMINATED is final whether or not a controller looks.
+  if (worker.status === 'TERMINATED') return waitOf(next, facts)
+  const lastActAt = ofController(facts)[0]?.at ?? worker.entered_status_at
+  return (
+    controllerBlockage(controller, lastActAt, nowMs) ??
+    conditionBlockage(EVERY_STEP, worker) ??
+    sightBlockage(facts) ??
+    conditionBlockage(isAbout(next, worker) ? (BLOCKS[next] ?? []) : [], worker) ??
+    waitOf(next, facts) ??
+    (next === 'idle' ? null : decisionWait(facts))
+  )
+}
+
+/** Whatever is next: EC2 can't be read, or the machine is not ours to change. */
+const EVERY_STEP: readonly string[] = [EC2_UNREACHABLE, CONDITION.notOurs]
+/** Conditions that block one next step, the one that tells most first. */
+const BLOCKS: Partial<Record<WorkerNextCode, readonly string[]>> = {
+  launch: [CONDITION.blocked],
+  boot: [CONDITION.blocked],
+  serve: [CML_ACCESS_REFUSED],
+  license: [CML_ACCESS_REFUSED],
+  restart: [CONDITION.stopBlocked],
+  stop: [CONDITION.stopBlocked],
+  terminate: [CONDITION.terminateBlocked, CONDITION.blocked, CONDITION.returningLicense, CONDITION.overdue],
+  retry: [CONDITION.failed],
+  hold: [CONDITION.held],
+  manual: [CONDITION.failed],
+}
+/** Before it is TERMINATING, such a condition is about something else, such as its launch. */
+const isAbout = (next: WorkerNextCode, { status }: Worker): boolean => next !== 'terminate' || status === 'TERMINATING'
+
+const ENDS_BY_ITSELF: readonly string[] = [CONDITION.held, CONDITION.returningLicense]
+
+/** The first of these that holds. */
+function conditionBlockage(types: readonly string[], { conditions }: Worker): Blockage | null {
+  const [found] = types.flatMap(type => conditions.filter(each => each.type === type && each.status))
+  if (found === undefined) return null
+  const kind = ENDS_BY_ITSELF.includes(found.type) ? 'wait' : 'block'
+  return { kind, code: found.type, message: found.message, since: found.since }
+}
+
+/** What the newest looks of the controller saw of EC2: no answer, or no instance. Since the first of an unbroken row of them. */
+function sightBlockage(facts: WorkerNextFacts): Blockage | null {
+  const looks = ofController(facts)
+  const [newest] = looks
+  const sight = newest?.seen.ec2
+  const isAbsent = sight === 'absent' && facts.worker.status !== 'PENDING'
+  if (newest === undefined || (sight !== 'unknown' && !isAbsent)) return null
+  const end = looks.findIndex(({ seen }) => seen.ec2 !== sight)
+  const first = looks[(end === -1 ? looks.length : end) - 1] ?? newest
+  const code = isAbsent ? 'InstanceNotVisible' : EC2_UNREACHABLE
+  return { kind: 'block', code, message: newest.because, since: first.at }
+}
+
+/** The idle policy and others decide about a worker too; only the controller looks at EC2. */
+const ofController = ({ decisions }: WorkerNextFacts): DecisionRecord[] =>
+  decisions.filter(({ service, seen }) => service === CONTROLLER && seen.ec2 !== undefined)
+
+/** What an unblocked step waits for, as far as the record itself says. */
+function waitOf(next: WorkerNextCode, { worker }: WorkerNextFacts): Blockage | null {
+  const { status, entered_status_at, state_history } = worker
+  const wait = (code: string, message: string, since: Instant = entered_status_at): Blockage => ({
+    kind: 'wait',
+    code,
+    message,
+    since,
+  })
+  const because = state_history.at(-1)?.because ?? 'no reason is recorded'
+  switch (next) {
+    case 'launch':
+      return launchWait(worker)
+    case 'boot':
+    case 'serve':
+      return bootWait(worker)
+    case 'license':
+      return licenseWait(worker)
+    case 'drain':
+      return drainWait(worker)
+    case 'stop':
+    case 'restart':
+      return status === 'STOPPING' ? wait('InstanceStopping', 'waiting for EC2 to say stopped') : null
+    case 'terminate':
+      if (worker.launch?.state === 'open') return launchWait(worker)
+      return status === 'TERMINATING' ? wait('InstanceTerminating', 'waiting for EC2 to say terminated') : null
+    case 'hold':
+      if (worker.launch?.state === 'open') return launchWait(worker)
+      return wait(CONDITION.held, 'it was stopped before its launch')
+    case 'identify':
+      return { ...wait('UnknownEc2State', because), kind: 'block' }
+    case 'retry':
+    case 'manual':
+      return { ...wait(CONDITION.failed, because), kind: 'block' }
+    case 'lost': {
+      const isOver = status === 'TERMINATED'
+      return { ...wait(isOver ? 'InstanceLost' : 'InstanceTerminating', because), kind: 'block' }
+    }
+    case 'idle':
+    case 'start':
+    case 'end_drain':
+      return null
+  }
+}
+
+function launchWait({ launch, entered_status_at }: Worker): Blockage | null {
+  if (launch === null) return null
+  const { n, state, error, requested_at: since } = launch
+  if (state === 'open') {
+    const message = `launch attempt ${n} is open and shows no instance yet`
+    return { kind: 'wait', code: 'LaunchAttempt', message, since }
+  }
+  if (error === null) return null
+  const message = `launch attempt ${n} was ${state}: ${error}`
+  return { kind: 'block', code: 'LaunchAttempt', message, since: since > entered_status_at ? since : entered_status_at }
+}
+
+function bootWait({ conditions, entered_status_at }: Worker): Blockage {
+  const missing = BOOT_CONDITIONS.findIndex(type => !holds(conditions, type))
+  if (missing === -1)
+    return {
+      kind: 'wait',
+      code: 'CmlReady',
+      message: 'CML is ready and must stay so for a moment',
+      since: entered_status_at,
+    }
+  const type = BOOT_CONDITIONS[missing] ?? 'CmlReady'
+  const found = conditions.find(each => each.type === type)
+  const message = found?.message || (bootStage(conditions) ?? '')
+  // The stage that is missing has been so for long; it is its turn since the one before it was passed.
+  const before = conditions.find(each => each.type === BOOT_CONDITIONS[missing - 1])
+  const since = [entered_status_at, found?.since, before?.since]
+    .flatMap(each => each ?? [])
+    .toSorted()
+    .at(-1)
+  return { kind: 'wait', code: type, message, since: since ?? entered_status_at }
+}
+
+function licenseWait({ license, status, entered_status_at }: Worker): Blockage {
+  const { last_error, operation_started_at } = license
+  if (status !== 'RUNNING')
+    return { kind: 'wait', code: 'NotRunning', message: `it is ${status}`, since: entered_status_at }
+  const since = operation_started_at ?? entered_status_at
+  if (last_error !== null) return { kind: 'block', code: 'LicenseOperation', message: last_error, since }
+  return { kind: 'wait', code: 'LicenseOperation', message: 'CML has not confirmed it yet', since }
+}
+
+function drainWait(worker: Worker): Blockage | null {
+  const { drain } = worker
+  if (drain === null) return null
+  const isSpared = endOf(worker, drain) !== drain.then
+  const spared = isSpared ? `; it is protected, so it is not ${drain.then}` : ''
+  const message = `${sessionsLeft(worker)} on it; the drain ends at ${drain.deadline} at the latest${spared}`
+  return { kind: 'wait', code: 'Draining', message, since: drain.requested_at }
+}
+
+/** The newest decision about this wish, else what the controller plans; or that it has not looked yet. */
+function decisionWait(facts: WorkerNextFacts): Blockage {
+  const { desired_status, status, desired_at, entered_status_at } = facts.worker
+  const [newest] = ofController(facts)
+  const isAboutThis = newest?.seen.desired_status === desired_status && newest.seen.status === status
+  if (isAboutThis) return { kind: 'wait', code: 'Decision', message: newest.because, since: newest.at }
+  const since = desired_at !== null && desired_at > entered_status_at ? desired_at : entered_status_at
+  const { plan } = facts
+  if (plan?.action === 'wait' || plan?.action === 'retry')
+    return { kind: 'wait', code: 'Planned', message: plan.because, since }
+  return { kind: 'wait', code: NOT_DECIDED_YET, message: `${CONTROLLER} has not looked at it since`, since }
+}
+
+const TEXTS: Readonly<Record<WorkerNextCode, (params: Next['params']) => string>> = {
+  idle: ({ status }) => `nothing to do: ${status}, as wanted`,
+  launch: () => 'launch its instance',
+  boot: () => 'finish its boot',
+  serve: () => 'wait for its CML to be ready',
+  license: ({ license }) => `${license} its license`,
+  drain: ({ drain_end }) => `let its sessions end, then make it ${drain_end}`,
+  end_drain: () => 'make it RUNNING again, because its drain was canceled',
+  start: () => 'start its instance',
+  restart: () => 'finish the stop of its instance, then start it again',
+  stop: () => 'stop its instance',
+  terminate: () => 'terminate its instance',
+  identify: () => 'wait until EC2 reports a state that LCM knows',
+  retry: ({ retry }) => `try again by itself, retry ${retry}`,
+  hold: () => 'launch its instance once a person starts it',
+  manual: () => 'wait for a person: LCM does not try again by itself',
+  lost: ({ desired }) => `it can't be ${desired} again: its instance is gone`,
+}
+
+export function workerNextText(next: Next<WorkerNextCode>, words: NextWords): string {
+  const isDoubtful = next.next === 'idle' && next.blocked_by !== null
+  const what = isDoubtful
+    ? `${next.params.status}, as wanted, when it was last looked at`
+    : TEXTS[next.next](next.params)
+  return renderNext(what, next, words, next.next === 'retry' ? 'in' : undefined)
+}
