@@ -167,7 +167,7 @@ function openWatch(ground: Ground, labsCountedMs: number) {
     time.trace(`${mutation.by} asks to ${mutation.act} ${mutation.machine} of ${mutation.worker}`)
   }
   const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs })
-  const parts = { cloud, fleet: FLEET, workers: latest, wishes: heard, now, violated }
+  const parts = { cloud, fleet: FLEET, workers: latest, sessions: following.sessions, wishes: heard, now, violated }
   const rules = workerRules({ ...parts, usedMs: machine => usedMs.get(machine) ?? Number.NEGATIVE_INFINITY })
   const witnessing = { ...seen, decided: decided(store.journal), violated, saw }
   const asWitness = witness(witnessing)

@@ -25,6 +25,7 @@ async function threeWorkers(min_workers: number) {
     cloud: openSimModel({ seed: 1, clock }),
     fleet: 'ours',
     workers,
+    sessions: new Map(),
     wishes: heard,
     now: () => clock.now(),
     violated: rule => void found.push(rule),

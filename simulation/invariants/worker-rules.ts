@@ -1,6 +1,7 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml-node-life'
 import type { SimModel } from '@lcm/cloud-sim/model'
 import { toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { illegalMovesOfWorker } from '@lcm/testkit/move-rules'
@@ -16,6 +17,7 @@ export interface WorkerRuleParts {
   readonly cloud: SimModel
   readonly fleet: string
   readonly workers: ReadonlyMap<string, Worker>
+  readonly sessions: ReadonlyMap<string, LabletSession>
   readonly wishes: Wishes
   now(): number
   violated(rule: string): void
@@ -44,7 +46,7 @@ export function workerRules(parts: WorkerRuleParts): WorkerRules {
       each => each.id !== worker.id && (isRunning(each) || nowMs - (leftMs.get(each.id) ?? 0) < NEWS_MS),
     )
     const ran = worker.state_history.findLast(({ to }) => to === 'RUNNING')
-    const usedMs = parts.usedMs(worker.ec2_instance_id ?? '')
+    const usedMs = lastUseMs(worker, parts)
     const said = (isWrong: boolean, rule: string) => (isWrong ? [`${worker.name} is paused ${rule}`] : [])
     return [
       ...said(others.length < least, `while ${others.length} others run, and ${least} are the least`),
@@ -71,7 +73,11 @@ export function workerRules(parts: WorkerRuleParts): WorkerRules {
         ...(isPaused ? wrongPause(worker, before) : []),
         ...(before === undefined
           ? []
-          : [...placedBehindClosedDoors(worker, before), ...freedTooEarly(worker, before, parts)]),
+          : [
+              ...placedBehindClosedDoors(worker, before),
+              ...freedTooEarly(worker, before, parts),
+              ...usedByOurselves(worker, before, parts),
+            ]),
       ]
       if (isLeaving && !isPaused) leftMs.set(worker.id, parts.now())
       for (const rule of rules) parts.violated(rule)
@@ -84,6 +90,25 @@ function restless({ name, state_history }: Worker, touchedMs: number): string[] 
   const lastRun = state_history.findLastIndex(({ to }) => to === 'RUNNING')
   const failures = state_history.filter(({ to, at }, n) => to === 'FAILED' && n > lastRun && toMs(at) > touchedMs)
   return failures.length > FAILURES_MAX ? [`${name} fails again and again`] : []
+}
+
+/** When a person last used a worker, or a session on it ended. */
+const lastUseMs = ({ id, ec2_instance_id }: Worker, { sessions, usedMs }: WorkerRuleParts): number =>
+  Math.max(
+    usedMs(ec2_instance_id ?? ''),
+    ...[...sessions.values()].filter(({ worker_id }) => worker_id === id).map(endMs),
+  )
+
+function endMs({ state_history, timeslot }: LabletSession): number {
+  const stopping = state_history.findLast(({ to }) => to === 'STOPPING')
+  return stopping === undefined ? Number.NEGATIVE_INFINITY : Math.min(toMs(stopping.at), toMs(timeslot.end))
+}
+
+/** What LCM does itself does not count as use. */
+function usedByOurselves(worker: Worker, before: Worker, parts: WorkerRuleParts): string[] {
+  const { last_activity_at: at } = worker.activity
+  if (at === null || at === before.activity.last_activity_at || toMs(at) <= lastUseMs(worker, parts)) return []
+  return [`${worker.name} was last used at ${at}, by no person and no session`]
 }
 
 /** A machine of another fleet is never ours. */

@@ -1,9 +1,10 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { Dispatch } from '@lcm/contract/wire'
+import { IdleCheck } from '@lcm/contract/worker-bodies'
 import { FLEET_SCALING, LABS, SESSIONS, WORKERS } from '@lcm/control-plane-api/kinds'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
-import { at, believing, type Mutant } from './mutant.ts'
+import { asking, at, believing, type Mutant, storing } from './mutant.ts'
 
 const ONE = [at(0, 'create')]
 const THREE = [0, 0.1, 0.2].map(minute => at(minute, 'create'))
@@ -77,6 +78,28 @@ export const ruleMutants: readonly Mutant[] = [
     spoil: () => ({ store: reading(FLEET_SCALING, scaling => ({ ...scaling, last_scale_down_at: null })) }),
   },
   {
+    name: 'own work counts as use',
+    breaks: 'nodes that LCM itself stops and wipes count as nodes that people use',
+    caughtBy: /by no person and no session/,
+    acts: [...ONE, at(15, 'book', { much: 0.2 })],
+    spoil: () => ({ asking: dispatch => asking(/POST .*\/idle-checks$/, countingLabs)(dispatch) }),
+  },
+  {
+    name: 'end of a session does not count as use',
+    breaks: 'a worker is idle since before its sessions, and is stopped as soon as they are over',
+    caughtBy: /is paused \d+ min after somebody used it/,
+    acts: [...ONE, at(1, 'change settings'), at(8, 'book', { much: 0.2 })],
+    spoil: () => ({
+      store: storing(WORKERS, ({ activity, ...worker }, before) => {
+        const isOfSession = activity.recent_events.some(
+          ({ at: when, category }) => category === 'session_end' && when === activity.last_activity_at,
+        )
+        const last_activity_at = isOfSession ? (before?.activity.last_activity_at ?? null) : activity.last_activity_at
+        return { ...worker, activity: { ...activity, last_activity_at } }
+      }),
+    }),
+  },
+  {
     name: 'password in an error',
     breaks: 'the client of CML quotes the password that it was refused with',
     caughtBy: /a secret was (written|logged|told)/,
@@ -130,6 +153,14 @@ export const ruleMutants: readonly Mutant[] = [
     }),
   },
 ]
+
+/** The evidence of an idle check with events of all labs among what people did. */
+function countingLabs(body: Record<string, unknown>): unknown {
+  const { evidence } = IdleCheck.parse(body)
+  const last = evidence?.lab_events.at(-1)?.at ?? ''
+  const isNewer = evidence !== null && last > (evidence.last_activity_at ?? '')
+  return isNewer ? { evidence: { ...evidence, last_activity_at: last } } : body
+}
 
 /** Every check finds the fleet as if no other had taken room, and none loses a race for it. */
 const withoutPermits = (store: Store): Store => ({

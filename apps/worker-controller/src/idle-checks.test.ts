@@ -79,6 +79,20 @@ describe('the evidence that is sent to the API', () => {
       last_activity_at: at,
       running_nodes: 0,
       events: [{ at, category: 'start_lab', detail: 'user somebody' }],
+      lab_events: [],
+    })
+  })
+
+  it('has the newest event of each lab apart, since only its record tells whether LCM caused it', async () => {
+    const at_ms = fleet.clock.now()
+    fleet.model.cml.act(machine.instance_id, () => {
+      const event = { category: 'wipe_node', at_ms, data: { lab_id: 'lab-1', node_id: 'n-1' } }
+      return { status: 204, change: { events: [event] } }
+    })
+    await check()
+    expect(sent()?.body.evidence).toMatchObject({
+      last_activity_at: null,
+      lab_events: [{ lab_id: 'lab-1', at: toInstant(at_ms), category: 'wipe_node' }],
     })
   })
 

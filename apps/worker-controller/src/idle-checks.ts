@@ -40,7 +40,7 @@ async function gatherEvidence(
       stats => stats.running_nodes,
       () => null,
     )
-    return evidenceOf(activity, running)
+    return evidenceOf(activity, { runningNodes: running, worker })
   } catch (error) {
     if (error instanceof CloudError) return null
     throw error
@@ -55,7 +55,7 @@ export async function checkIdle(
   signal: AbortSignal,
 ): Promise<{ verdict: string; because: string }> {
   const found = await gatherEvidence(parts, worker, url, signal)
-  const evidence = found && { ...found, events: found.events.map(event => ({ ...event })) }
+  const evidence = found && { ...found, events: [...found.events], lab_events: [...found.lab_events] }
   const params = { id: worker.id }
   return parts.client.call('checkWorkerIdle', { params, body: { evidence }, epoch, signal })
 }

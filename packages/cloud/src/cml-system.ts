@@ -99,4 +99,6 @@ export interface CmlEvent {
   /** ISO 8601 with zone. */
   readonly at: string
   readonly user_id: string | null
+  /** The lab that it is about; null for events that are about none, or do not name it. */
+  readonly lab_id: string | null
 }

@@ -152,6 +152,7 @@ export const FIELD_NOTES: Readonly<Record<string, FieldNote>> = {
   cpu: shown(12.5),
   memory: shown(41.2),
   disk: shown(33),
+  sessions_until: note('When the last session on it was released; null while there was none.', LATER),
   last_activity_at: note('When somebody last did something; null when nobody knows.', LATER),
   per_hour_usd: note('What it costs now.', 3.9641),
   spent_usd: note('What it has cost.', 18.2),

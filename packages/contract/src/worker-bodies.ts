@@ -1,4 +1,5 @@
 import { DecisionNote, DecisionRecord } from '@lcm/domain/decision'
+import { LAB_EVENTS_MAX } from '@lcm/domain/fleet/activity'
 import { Instant } from '@lcm/domain/instant'
 import { HourlyUsd } from '@lcm/domain/template/worker-template'
 import { Activity, ActivityEvent, CostCause, Labels, Pause } from '@lcm/domain/worker/parts'
@@ -180,6 +181,8 @@ export const WorkerActivity = z.object({
   policy: z.object({ enabled: z.boolean(), timeout_seconds: z.int(), snooze_seconds: z.int(), action: z.string() }),
 })
 
+const LabEvent = z.strictObject({ lab_id: z.string().max(64), at: Instant, category: z.string().max(64) })
+
 /** What telemetry showed; null when it could not be read, which is never taken for idleness. */
 export const IdleCheck = z.strictObject({
   evidence: z
@@ -187,6 +190,8 @@ export const IdleCheck = z.strictObject({
       last_activity_at: Instant.nullable(),
       running_nodes: z.int().nonnegative().nullable(),
       events: z.array(ActivityEvent).max(100).default([]),
+      /** The newest event of each lab that names no user: LCM's own labs are told from people's where labs are on record. */
+      lab_events: z.array(LabEvent).max(LAB_EVENTS_MAX).default([]),
     })
     .nullable(),
 })

@@ -1,13 +1,14 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { newestEvents, withPeoplesLabs } from '@lcm/domain/fleet/activity'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { decideIdle, type IdleDecision, type IdleEvidence } from '@lcm/domain/fleet/idle'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { POLICY, paused } from '@lcm/domain/worker/consequences'
-import { ACTIVITY_EVENTS_MAX } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../api.ts'
+import { everyPage } from '../queries/every-page.ts'
 import { settingsNow } from '../queries/settings.ts'
 import { findTemplate } from '../queries/templates.ts'
 import { allWorkers, findWorker, viewOf } from '../queries/workers.ts'
@@ -28,16 +29,31 @@ const CHECK_MS_MAX = 30_000
  * Whether an idle worker is stopped. The room for it is taken first, by compare-and-set on the fleet's one document, and only
  * then is the worker changed; a crash between the two costs a permit that the next check of this worker finds.
  */
-export async function checkWorkerIdle(api: Api, request: IdleRequest): Promise<AnswerOf<'checkWorkerIdle'>> {
+export async function checkWorkerIdle(api: Api, asked: IdleRequest): Promise<AnswerOf<'checkWorkerIdle'>> {
   const settings = await settingsNow(api)
-  const worker = await findWorker(api, request.params.id)
-  raisedFence(worker, request)
+  const worker = await findWorker(api, asked.params.id)
+  raisedFence(worker, asked)
+  const request = { ...asked, body: { evidence: await peoplesEvidence(api, worker, asked.body.evidence) } }
   const decision = await decideWithRoom(api, request, worker, settings)
   const recorded = await recordCheck(api, request, { decision, settings })
   await returnPermit(api, worker.id, isStop(decision))
   const { verdict, guards } = recorded.decision
   const said = guards.map(guard => ({ ...guard }))
   return { verdict: verdict.kind, because: verdict.because, guards: said, worker: await viewOf(api, recorded.worker) }
+}
+
+/** The labs are read only when one of their events is newer than what is known of the worker. */
+async function peoplesEvidence(
+  api: Api,
+  { id, activity }: Worker,
+  evidence: IdleRequest['body']['evidence'],
+): Promise<IdleRequest['body']['evidence']> {
+  if (evidence === null) return null
+  const known = activity.last_activity_at ?? ''
+  const lab_events = evidence.lab_events.filter(({ at }) => at > known)
+  const labs = lab_events.length === 0 ? [] : await everyPage(api.labs, { where: { worker_id: id } })
+  const { events, ...judged } = withPeoplesLabs({ ...evidence, lab_events }, labs)
+  return { ...judged, events: [...events], lab_events: [] }
 }
 
 const isStop = ({ verdict }: IdleDecision): boolean => verdict.kind === 'pause' || verdict.kind === 'drain'
@@ -176,14 +192,8 @@ function activityAfter(
     last_activity_at: moved ? last : activity.last_activity_at,
     last_check_at: now,
     idle_since: idleSince,
-    recent_events: newestOf([...activity.recent_events, ...events]),
+    recent_events: newestEvents([...activity.recent_events, ...events]),
   }
-}
-
-/** A check may tell again what an earlier one told. */
-function newestOf(events: Worker['activity']['recent_events']): Worker['activity']['recent_events'] {
-  const once = new Map(events.map(event => [`${event.at} ${event.category} ${event.detail}`, event]))
-  return [...once.values()].sort((a, b) => (a.at < b.at ? -1 : 1)).slice(-ACTIVITY_EVENTS_MAX)
 }
 
 /** The policy says that it was the author. `start` takes it back, at any time. */

@@ -253,12 +253,14 @@ describe('activity on a server', () => {
         event('2026-01-02T03:04:05'),
         event('2026-01-02T05:04:05+0200'),
         { category: 'running_nodes', timestamp: '2026-01-02T03:04:05Z', data: null },
+        { category: 'wipe_node', timestamp: '2026-01-02T03:04:05Z', data: { lab_id: 'lab-1', node_id: 'n-1' } },
       ]),
     })
     const { events, ...rest } = await cml.activity(login, never())
     expect(rest).toEqual({ own_user_id: USER_ID, is_collected: true })
-    expect(events.map(({ at }) => at.slice(0, 19))).toEqual(Array(5).fill('2026-01-02T03:04:05'))
-    expect(events.map(({ user_id }) => user_id)).toEqual(['u1', 'u1', 'u1', 'u1', null])
+    expect(events.map(({ at }) => at.slice(0, 19))).toEqual(Array(6).fill('2026-01-02T03:04:05'))
+    expect(events.map(({ user_id }) => user_id)).toEqual(['u1', 'u1', 'u1', 'u1', null, null])
+    expect(events.at(-1)?.lab_id).toBe('lab-1')
   })
 
   it.each([false, null])('is not collected when the choice is %s', async opt_in => {

@@ -101,5 +101,6 @@ export function eventIn(value: unknown): CmlEvent | null {
   const category = textIn(value, 'category')
   const at = instantIn(value, 'timestamp')
   if (category === null || at === null) return null
-  return { category, at, user_id: textIn(fieldOf(value, 'data'), 'user_id') }
+  const data = fieldOf(value, 'data')
+  return { category, at, user_id: textIn(data, 'user_id'), lab_id: textIn(data, 'lab_id') }
 }

@@ -123,5 +123,6 @@ function eventIn(body: unknown): CmlEvent | null {
   const { category, timestamp, data } = recordIn(body)
   const at = instantIn(timestamp)
   if (at === null) return null
-  return { category: textIn(category) ?? '', at, user_id: textIn(recordIn(data).user_id) }
+  const { user_id, lab_id } = recordIn(data)
+  return { category: textIn(category) ?? '', at, user_id: textIn(user_id), lab_id: textIn(lab_id) }
 }

@@ -138,6 +138,8 @@ function telling(server: CmlServer): void {
     expect(activity.events.map(event => event.category)).toEqual(expect.arrayContaining(['import_lab', 'start_lab']))
     const byUs = activity.events.find(event => event.category === 'user_activity')
     expect(byUs?.user_id).toBe(activity.own_user_id)
+    const started = activity.events.find(event => event.category === 'start_node')
+    expect(started).toMatchObject({ user_id: null, lab_id: expect.stringMatching(/^[0-9a-f-]{36}$/) })
     for (const { at } of activity.events) expect(at).toBe(new Date(at).toISOString())
   })
 

@@ -1,9 +1,13 @@
+import { aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { evidenceOf } from './activity.ts'
 
 const AT = '2026-01-01T03:00:00Z'
 const lastOf = (category: string, user_id: string | null = null) =>
-  evidenceOf({ own_user_id: 'us', is_collected: true, events: [{ category, at: AT, user_id }] }, null)?.last_activity_at
+  evidenceOf(
+    { own_user_id: 'us', is_collected: true, events: [{ category, at: AT, user_id, lab_id: null }] },
+    { runningNodes: null, worker: aWorker() },
+  )?.last_activity_at
 
 it.each([
   'start_lab',

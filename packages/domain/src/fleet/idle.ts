@@ -46,7 +46,8 @@ export function decideIdle(
     ...eligibility(worker, evidence, settings, nowMs),
     ...(fleet === null ? [] : room(settings, fleet, nowMs)),
   ]
-  const idleSince = isIdle ? toInstant(nowMs - idleMs) : null
+  const hasSessions = Object.keys(worker.reservations).length > 0
+  const idleSince = isIdle && !hasSessions ? toInstant(nowMs - idleMs) : null
   const failed = guards.find(each => !each.passed)
   return { verdict: failed ? skipped(failed, evidence) : stopped(worker, settings, idleMs), guards, idleSince }
 }

@@ -114,6 +114,8 @@ export const Activity = z.object({
   next_check_at: Instant.nullable(),
   recent_events: z.array(ActivityEvent).max(ACTIVITY_EVENTS_MAX),
   idle_since: Instant.nullable(),
+  /** When the last session on it was released: its nodes were started, stopped and wiped until then. */
+  sessions_until: Instant.nullable().default(null),
 })
 export const NO_ACTIVITY: z.infer<typeof Activity> = {
   last_activity_at: null,
@@ -121,6 +123,7 @@ export const NO_ACTIVITY: z.infer<typeof Activity> = {
   next_check_at: null,
   recent_events: [],
   idle_since: null,
+  sessions_until: null,
 }
 
 /** Why it is stopped although nobody asked for it, and how often that has happened. */

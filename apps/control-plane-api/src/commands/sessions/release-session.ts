@@ -1,7 +1,7 @@
 import type { BodyOf } from '@lcm/contract/routes'
+import { afterSession } from '@lcm/domain/fleet/activity'
 import { isQuiet } from '@lcm/domain/lablet/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { withoutReservation } from '@lcm/domain/session/placement'
 import type { Api } from '../../api.ts'
 import { isLabGone } from '../../kinds.ts'
 import { findSession } from '../../queries/sessions.ts'
@@ -21,7 +21,7 @@ type ReleaseRequest = SessionRequest<BodyOf<'releaseSession'>>
 export async function releaseSession(api: Api, request: ReleaseRequest): Promise<LabletSession> {
   const session = await findSession(api, request.params.id)
   raisedFence(session, request)
-  if (isDown(session) && session.worker_id !== null) await giveBack(api, request, session.worker_id)
+  if (isDown(session) && session.worker_id !== null) await giveBack(api, request, session, session.worker_id)
   await settleSession(api, session.id)
   const writer = { ...request, ifMatch: null, once: null }
   return changeSession(api, session.id, writer, (current, now) => {
@@ -35,15 +35,15 @@ export async function releaseSession(api: Api, request: ReleaseRequest): Promise
 
 const isDown = ({ status }: LabletSession): boolean => status === 'STOPPING' || status === 'STOPPED' || isFinal(status)
 
-async function giveBack(api: Api, request: ReleaseRequest, workerId: string): Promise<void> {
-  const { id } = request.params
+async function giveBack(api: Api, request: ReleaseRequest, session: LabletSession, workerId: string): Promise<void> {
+  const { id } = session
   const labs = await labsOf(api, workerId, id)
   const writer = { ...request, params: { id: workerId }, ifMatch: null, once: null }
   await unlessOvertaken(
-    changeWorker(api, writer, worker => {
+    changeWorker(api, writer, (worker, now) => {
       // The controller's word counts as far as the records of the labs bear it out.
       const isQuarantined = worker.status !== 'TERMINATED' && labs.some(mayTakeRoom)
-      const free = isQuarantined ? worker : withoutReservation(worker, id)
+      const free = isQuarantined ? worker : afterSession(worker, id, session, now)
       const over = labs.filter(lab => isQuiet(lab.status) && worker.ports[lab.id] !== undefined)
       if ((isQuarantined || worker.reservations[id] === undefined) && over.length === 0) return null
       const ports = Object.fromEntries(

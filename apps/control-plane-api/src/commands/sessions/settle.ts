@@ -1,5 +1,5 @@
+import { afterSession } from '@lcm/domain/fleet/activity'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { withoutReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../api.ts'
 import { everyPage } from '../../queries/every-page.ts'
@@ -30,8 +30,10 @@ export async function settleRoom(api: Api, worker: Worker, sessionId: string): P
   if (worker.status !== 'TERMINATED' && labs.some(mayTakeRoom)) return
   if (session !== null && !isFinal(session.status) && (await setBack(api, session)) === null) return
   await unlessOvertaken(
-    changeWorker(api, byHouse(worker.id, worker.version), current =>
-      current.reservations[sessionId] === undefined ? null : { worker: withoutReservation(current, sessionId) },
+    changeWorker(api, byHouse(worker.id, worker.version), (current, now) =>
+      current.reservations[sessionId] === undefined
+        ? null
+        : { worker: afterSession(current, sessionId, session?.worker_id === worker.id ? session : null, now) },
     ),
   )
 }
