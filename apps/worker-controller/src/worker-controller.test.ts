@@ -11,7 +11,7 @@ import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-mete
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { WorkerControllerConfig } from './config.ts'
 import { ledMachines } from './led-machines.ts'
-import { aConfig, BOOTED_MS, ourTags, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+import { aConfig, BOOTED_MS, ourTags, REGION, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 import { workerController } from './worker-controller.ts'
 
 const MINUTE_MS = 60_000
@@ -67,6 +67,31 @@ async function atRest(more: Partial<Worker> = {}, config: Partial<WorkerControll
 beforeEach(() => {
   fleet = simulatedFleet()
   meter = recordingMeter()
+})
+
+describe('calls that take minutes', () => {
+  it('hold up no other worker: neither launches nor CML servers that do not answer', async () => {
+    fleet.api.templates.set('metal', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
+    const machine = await fleet.launch({ tags: ourTags('w-1') })
+    await runFor(BOOTED_MS)
+    fleet.api.put(await fleet.workerOn(machine))
+    for (let n = 0; n < 6; n += 1) {
+      fleet.api.put(aWorker({ id: `w-new-${n}`, aws_region: REGION }))
+      const booting = await fleet.workerOn(machine, { id: `w-boots-${n}`, status: 'STARTING' })
+      fleet.api.put({ ...booting, service_status: 'STARTING' })
+    }
+    const slowly = async (signal: AbortSignal): Promise<never> => {
+      await fleet.clock.sleep(10 * MINUTE_MS, signal)
+      throw new CloudError('transient', { code: 'TimeoutError', action: 'slow', message: 'no answer' })
+    }
+    fleet = { ...fleet, cml: { ...fleet.cml, probe: (_, signal) => slowly(signal) } }
+    begin({}, { ...fleet.compute, launch: (_region, _request, signal) => slowly(signal) })
+    await runFor(MINUTE_MS)
+    change({ desired_status: 'STOPPED' })
+    await runFor(MINUTE_MS)
+    expect(worker().status).toBe('STOPPING')
+    await ending()
+  })
 })
 
 describe('an account that AWS refuses', () => {
