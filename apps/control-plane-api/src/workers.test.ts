@@ -77,6 +77,7 @@ describe('wanting something else', () => {
       desired_status: 'STOPPED',
       desired_by: 'operator',
       desired_reason: 'class is over',
+      desired_at: answer.json.updated_at,
       updated_at: answer.json.updated_at,
       pause: { ...worker.pause, last_paused_at: answer.json.updated_at, counts: { auto: 0, manual: 1, resumed: 0 } },
     })

@@ -13,7 +13,7 @@ let meter: RecordingMeter
 let board: FleetBoard
 
 const REST = nothing('running, as wanted')
-const running = (id: string) => aWorker({ id, status: 'RUNNING' })
+const running = (id: string) => aWorker({ id, status: 'RUNNING', service_status: 'AVAILABLE' })
 const look = (decision: Decision = REST, drift: DriftType | null = null, ec2 = 'running') => ({
   decision,
   drift,
@@ -43,6 +43,14 @@ describe('the plan', () => {
   ])('says nothing of a worker any more once %s', (_, decision) => {
     board.looked(running('w-1'), look(wait(1, 'a wait')))
     board.looked(running('w-1'), look(decision))
+    expect(board.plan()).toEqual([])
+  })
+
+  it('says what only a person can change: a wish that is not fulfilled is never nothing to do', () => {
+    const because = 'it failed, and its machine is stopped; retry it or terminate it'
+    board.looked(aWorker({ id: 'w-1', status: 'FAILED' }), look(nothing(because)))
+    expect(board.plan()).toEqual([{ resource: 'worker:w-1', action: 'manual', because, due_at: null }])
+    board.looked(aWorker({ id: 'w-1', status: 'PENDING', desired_status: 'STOPPED' }), look(nothing('as asked for')))
     expect(board.plan()).toEqual([])
   })
 })

@@ -1,8 +1,10 @@
+import { MANUAL } from '@lcm/domain/decision-words'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { DRIFT_TYPES, type DriftType } from '@lcm/domain/worker/drift'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { isManual } from '@lcm/domain/worker/worker-next'
 import type { Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
@@ -74,16 +76,17 @@ function planFor(
   { action, because }: Decision,
   nowMs: number,
 ): void {
+  const isBlocked = action.kind === 'nothing' && isManual(worker)
   // A routine question is no plan.
-  if (action.kind === 'nothing' || action.kind === 'survey') {
+  if ((action.kind === 'nothing' || action.kind === 'survey') && !isBlocked) {
     planned.delete(worker.id)
     return
   }
   planned.set(worker.id, {
     resource: `worker:${worker.id}`,
-    action: action.kind,
+    action: isBlocked ? MANUAL : action.kind,
     because: because.slice(0, BECAUSE_CHARS_MAX),
-    due_at: dueAt(action, nowMs),
+    due_at: isBlocked ? null : dueAt(action, nowMs),
   })
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { actionWords } from './decision-words.ts'
+import { actionWords, planCounts } from './decision-words.ts'
 
 it.each([
   ['nothing', 'leave it'],
@@ -8,6 +8,16 @@ it.each([
   ['skipped_not_idle', 'not paused yet'],
   ['start_lab', 'start lab'],
   ['launch', 'launch'],
+  ['manual', 'needs a person'],
 ])('%s is told as: %s', (action, words) => {
   expect(actionWords(action)).toBe(words)
+})
+
+it.each([
+  [[], 'nothing to do'],
+  [['launch'], '1 thing to do'],
+  [['launch', 'stop', 'wait'], '2 things to do, 1 to wait for'],
+  [['retry', 'manual'], '1 to wait for, 1 blocked'],
+])('a plan of %j is: %s', (actions, text) => {
+  expect(planCounts(actions.map(action => ({ action })))).toBe(text)
 })

@@ -47,7 +47,7 @@ it('counts no wait as something to do', async () => {
   expect(out()).toContain('worker-controller  2 things to do, 1 to wait for, as of 0s ago')
   api.plan.splice(0, 3, wait)
   await lcm()
-  expect(out()).toContain('worker-controller  nothing to do, 1 to wait for, as of 0s ago')
+  expect(out()).toContain('worker-controller  1 to wait for, as of 0s ago')
 })
 
 it('says that there is nothing to do only when everybody was asked', async () => {
@@ -101,4 +101,14 @@ it('is told to programs with what may be missing', async () => {
   const yaml = planned()
   await yaml.lcm('-o', 'yaml')
   expect(parse(yaml.out()).items[0].action).toBe('describe_again')
+})
+
+it('lists a wish that only a person can fulfill, rather than nothing to do', async () => {
+  const { lcm, api, outLines } = planned()
+  const because = 'it failed, and its machine is stopped; retry it or terminate it'
+  const blocked = { service: 'worker-controller', resource: 'worker:w-1', action: 'manual', because, due_at: null }
+  api.plan.splice(0, 2, blocked)
+  expect(await lcm()).toBe(0)
+  expect(outLines()).toContain('worker-controller  1 blocked, as of 0s ago')
+  expect(outLines()).toContain(`  -   needs a person   worker metal-1   ${because}`)
 })

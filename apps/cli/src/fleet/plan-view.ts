@@ -1,11 +1,10 @@
 import { maySee } from '@lcm/contract/access'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
-import { actionWords } from '@lcm/domain/decision-words'
+import { actionWords, planCounts, planKindOf } from '@lcm/domain/decision-words'
 import { PLAN_MAX } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import { formatDuration } from '../duration.ts'
-import { countOf } from '../lablets/definition-view.ts'
 import type { WorkerNames } from '../lablets/worker-names.ts'
 import type { Colors } from '../output.ts'
 import { isSilent, leaderOf, type Service } from '../services/service-view.ts'
@@ -86,23 +85,20 @@ function plannedLines({ plan, services, names }: PlanFacts, colors: Colors): str
 
 const untitled = (column: Column<Item>): Column<Item> => ({ ...column, title: '' })
 
-/** Who only waits does nothing meanwhile. */
-function countsOf(items: readonly Item[]): string {
-  const waits = items.filter(({ action }) => action === 'wait').length
-  const acts = items.length - waits
-  const doing = acts === 0 ? 'nothing to do' : `${countOf(acts, 'thing')} to do`
-  return waits === 0 ? doing : `${doing}, ${waits} to wait for`
-}
-
 function headOf({ caveat, said_at, items }: ServicePlan, nowMs: number, colors: Colors): string {
   const said = said_at === null ? '' : `, as of ${ageOf(said_at, nowMs)} ago`
-  const count = countsOf(items)
+  const count = planCounts(items)
   if (caveat === null) return `${count}${said}`
   return items.length === 0 ? colors.yellow(caveat) : `${count}; ${colors.yellow(caveat)}`
 }
 
+function whenOf(item: Item, nowMs: number): string {
+  if (planKindOf(item.action) === 'blocked') return '-'
+  return dueMs(item) <= nowMs ? 'now' : `in ${formatDuration(dueMs(item) - nowMs)}`
+}
+
 const planColumns = (names: WorkerNames, nowMs: number): readonly Column<Item>[] => [
-  { title: 'WHEN', text: item => (dueMs(item) <= nowMs ? 'now' : `in ${formatDuration(dueMs(item) - nowMs)}`) },
+  { title: 'WHEN', text: item => whenOf(item, nowMs) },
   { title: 'ACTION', text: ({ action }) => actionWords(action) },
   { title: 'THING', text: ({ resource }) => thingText(resource, names) },
   { title: 'BECAUSE', text: ({ because }) => because },

@@ -1,6 +1,8 @@
 import type { Client } from '@lcm/client/client'
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { actionWords } from '@lcm/domain/decision-words'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import type { Next, ServiceState } from '@lcm/domain/next'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { durationText } from '../wording.ts'
@@ -8,6 +10,7 @@ import { Age } from './age.tsx'
 import { NamedIcon } from './icons.tsx'
 import { Moment } from './moment.tsx'
 import { useRead } from './use-read.ts'
+import { useConsole } from './wiring.ts'
 
 const PAGE = 8
 const LIMIT_MAX = 1000
@@ -17,20 +20,30 @@ interface DecisionPage {
   readonly next_cursor: string | null
 }
 
+/** What the panel knows besides the resource itself. */
+export interface NextInputs {
+  readonly decisions: readonly DecisionRecord[]
+  readonly services: readonly ServiceState[]
+  readonly planOf: (service: string) => PlannedAction | null
+  readonly nowMs: number
+}
+
 interface WhyProps {
   /** Whose decisions, as decisions name it: `worker:w-1`. */
   readonly resource: string
+  readonly next: (inputs: NextInputs) => { readonly text: string; readonly next: Next }
   readonly read: (client: Client, query: { limit: number }, signal: AbortSignal) => Promise<DecisionPage>
 }
 
 /** What controllers decided about one thing, newest first: why, what they had seen, and which limits they looked at. */
-export function WhyPanel({ resource, read }: WhyProps) {
+export function WhyPanel({ resource, next, read }: WhyProps) {
   const limit = useSignal(PAGE)
   const why = useRead(resource, (client, signal) => read(client, { limit: limit.value }, signal), { newsOf: resource })
   const items = why.value?.items ?? []
   return (
     <section class="card why" aria-labelledby="why-title">
       <h2 id="why-title">Why</h2>
+      {why.value !== null && <NextLine resource={resource} decisions={items} next={next} />}
       {why.error !== null && <WhyFailed error={why.error} onRetry={why.again} />}
       {why.value === null && why.error === null && <p class="muted">Reading the decisions…</p>}
       {why.value !== null && items.length === 0 && <p class="muted">Nothing was decided about it yet.</p>}
@@ -51,6 +64,26 @@ export function WhyPanel({ resource, read }: WhyProps) {
         </button>
       )}
     </section>
+  )
+}
+
+const READ_EVERY_MS = 10_000
+
+/** What happens next, what blocks that and for how long; shown once all that it depends on was read. */
+function NextLine({ resource, decisions, next }: Pick<WhyProps, 'resource' | 'next'> & Pick<NextInputs, 'decisions'>) {
+  const { nowMs } = useConsole()
+  const every = { everyMs: READ_EVERY_MS }
+  const services = useRead('services', (client, signal) => client.call('listServices', { signal }), every)
+  const plan = useRead('plan', (client, signal) => client.call('getFleetPlan', { signal }), every)
+  if (services.value === null || plan.value === null) return null
+  const { items } = plan.value
+  const planOf = (service: string) => items.find(item => item.service === service && item.resource === resource) ?? null
+  const told = next({ decisions, services: services.value.items, planOf, nowMs: nowMs.value })
+  const isBlocked = told.next.blocked_by?.kind === 'block'
+  return (
+    <p class={`why-next ${isBlocked ? 'callout tone-orange' : ''}`}>
+      <strong>Next</strong> {told.text}
+    </p>
   )
 }
 

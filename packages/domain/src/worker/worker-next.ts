@@ -47,7 +47,6 @@ export interface WorkerNextFacts {
 }
 
 const CONTROLLER = 'worker-controller'
-const EC2_UNREACHABLE = 'Ec2Unreachable'
 const CML_ACCESS_REFUSED = 'CmlAccessRefused'
 
 /** What happens next to a worker, what blocks that, and since when. `idle` only while every wish is fulfilled. */
@@ -65,6 +64,12 @@ export function nextOfWorker(facts: WorkerNextFacts): Next<WorkerNextCode> {
     since: blockedBy?.since ?? null,
     due_at: dueMs !== null && dueMs > nowMs ? toInstant(dueMs) : null,
   }
+}
+
+/** Whether a wish is open although a controller finds nothing to do: only a person can change that. `hold` is what was asked for. */
+export function isManual(worker: Worker): boolean {
+  const next = codeOf(worker)
+  return next !== 'idle' && next !== 'hold'
 }
 
 /** What is to be done, from the status and the wish alone; the same order in which `decideWorker` looks at them. */
@@ -131,7 +136,7 @@ function blockageOf(next: WorkerNextCode, facts: WorkerNextFacts): Blockage | nu
 }
 
 /** Whatever is next: EC2 can't be read, or the machine is not ours to change. */
-const EVERY_STEP: readonly string[] = [EC2_UNREACHABLE, CONDITION.notOurs]
+const EVERY_STEP: readonly string[] = [CONDITION.ec2Unreachable, CONDITION.notOurs]
 /** Conditions that block one next step, the one that tells most first. */
 const BLOCKS: Partial<Record<WorkerNextCode, readonly string[]>> = {
   launch: [CONDITION.blocked],
@@ -167,7 +172,7 @@ function sightBlockage(facts: WorkerNextFacts): Blockage | null {
   if (newest === undefined || (sight !== 'unknown' && !isAbsent)) return null
   const end = looks.findIndex(({ seen }) => seen.ec2 !== sight)
   const first = looks[(end === -1 ? looks.length : end) - 1] ?? newest
-  const code = isAbsent ? 'InstanceNotVisible' : EC2_UNREACHABLE
+  const code = isAbsent ? 'InstanceNotVisible' : CONDITION.ec2Unreachable
   return { kind: 'block', code, message: newest.because, since: first.at }
 }
 

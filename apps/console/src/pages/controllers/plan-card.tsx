@@ -1,4 +1,4 @@
-import { actionWords } from '@lcm/domain/decision-words'
+import { actionWords, planCounts, planKindOf } from '@lcm/domain/decision-words'
 import { toMs } from '@lcm/domain/instant'
 import { useSignal } from '@preact/signals'
 import { exactText } from '../../moments.ts'
@@ -6,7 +6,7 @@ import { useConsole } from '../../parts/wiring.ts'
 import { seesSessionsOfOthers } from '../../permission.ts'
 import { durationText } from '../../wording.ts'
 import { thingOf } from '../audit/audited-thing.ts'
-import { isWait, type PlanItem, planByService, planText } from './service-view.ts'
+import { type PlanItem, planByService } from './service-view.ts'
 
 interface PlanProps {
   readonly plan: { readonly items: readonly PlanItem[] }
@@ -37,7 +37,7 @@ function ServicePlan({ service, items }: { service: string; items: readonly Plan
   return (
     <div class="service-plan">
       <h3>
-        {service} <span class="number muted">{planText(items)}</span>
+        {service} <span class="number muted">{planCounts(items)}</span>
       </h3>
       {items.length > 0 && (
         <ul>
@@ -77,11 +77,13 @@ function PlanLine({ item }: { item: PlanItem }) {
   )
 }
 
+const DUE_WORDS = { act: 'now', wait: 'for now', blocked: 'blocked' } as const
+
 function Due({ item }: { item: PlanItem }) {
   const at = item.due_at
   const { nowMs } = useConsole()
   const leftMs = at === null ? 0 : toMs(at) - nowMs.value
-  if (at === null || leftMs < 1_000) return <span class="due">{isWait(item) ? 'for now' : 'now'}</span>
+  if (at === null || leftMs < 1_000) return <span class="due">{DUE_WORDS[planKindOf(item.action)]}</span>
   return (
     <time class="due number" dateTime={at} title={exactText(toMs(at))}>
       in {durationText(leftMs)}

@@ -1,14 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  isAnswered,
-  planByService,
-  planText,
-  type Replica,
-  roleOf,
-  type Service,
-  troublesOf,
-  verdictOf,
-} from './service-view.ts'
+import { isAnswered, planByService, type Replica, roleOf, type Service, troublesOf, verdictOf } from './service-view.ts'
 
 const AT = '2026-01-02T03:04:05.000Z'
 const AT_MS = Date.parse(AT)
@@ -33,6 +24,7 @@ const service = (changes: Partial<Service> = {}): Service => ({
   service: 'worker-controller',
   leader: { instance_id: 'one', epoch: 3, since: AT },
   term: null,
+  last_seen_at: AT,
   instances: [replica()],
   ...changes,
 })
@@ -71,13 +63,6 @@ it('an ask is over when the leader was heard of since, or there is another', () 
   expect(isAnswered(resign, service())).toBe(false)
   expect(isAnswered(resign, service({ leader: null }))).toBe(false)
   expect(isAnswered(resign, service({ leader: { instance_id: 'two', epoch: 4, since: AT } }))).toBe(true)
-})
-
-it('a plan that only waits has nothing to do', () => {
-  const item = (action: string) => ({ service: 'a', resource: 'worker:w-1', action, because: 'so', due_at: null })
-  expect(planText([])).toBe('nothing to do')
-  expect(planText([item('wait')])).toBe('nothing to do, 1 wait')
-  expect(planText([item('start'), item('wait'), item('wait')])).toBe('1 thing to do, 2 waits')
 })
 
 it('a plan is by service, what is due at once first', () => {

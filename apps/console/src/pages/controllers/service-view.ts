@@ -1,7 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { HEARTBEAT_INTERVAL_MS } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
-import { countText } from '../../wording.ts'
 
 export type Service = AnswerOf<'listServices'>['items'][number]
 export type Replica = Service['instances'][number]
@@ -50,17 +49,6 @@ export function isAnswered({ what, atMs, epoch }: LeaderAsk, { leader, instances
   if (leader.epoch > epoch) return true
   const heardAt = instances.find(each => each.instance_id === leader.instance_id)?.seen_at ?? null
   return what === 'trigger' && heardAt !== null && toMs(heardAt) >= atMs
-}
-
-/** To wait is no deed: it is told apart from what is to be done. */
-export const isWait = ({ action }: PlanItem): boolean => action === 'wait'
-
-/** `2 things to do, 1 wait`, or what of that there is. */
-export function planText(items: readonly PlanItem[]): string {
-  const waits = items.filter(isWait).length
-  const deeds = items.length - waits
-  const toDo = deeds === 0 ? 'nothing to do' : `${countText(deeds, 'thing')} to do`
-  return waits === 0 ? toDo : `${toDo}, ${countText(waits, 'wait')}`
 }
 
 /** By service in the order of services; what is due first comes first, and what is due at once before that. */

@@ -1,12 +1,15 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { nextOfSession, sessionNextText } from '@lcm/domain/session/session-next'
+import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../parts/age.tsx'
 import { ConditionsCard } from '../../parts/conditions-card.tsx'
 import { NotFound, PageState } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
-import { WhyPanel } from '../../parts/why-panel.tsx'
+import { type NextInputs, WhyPanel } from '../../parts/why-panel.tsx'
 import { useConsole } from '../../parts/wiring.ts'
 import { seesSessionsOfOthers } from '../../permission.ts'
 import { definitionHash, pageHash, workerHash } from '../../router.ts'
+import { durationText } from '../../wording.ts'
 import { AccessCard } from './access-card.tsx'
 import { Owner } from './owner.tsx'
 import { SessionActions } from './session-actions.tsx'
@@ -19,8 +22,10 @@ import { useSession } from './use-sessions.ts'
 
 export function SessionPage({ id }: { id: string }) {
   const { session, isMissing, error, again } = useSession(id)
+  const { state } = useConsole()
   if (isMissing) return <NoSuchSession id={id} />
   if (session === null) return error === null ? <Reading /> : <Unread id={id} error={error} onRetry={again} />
+  const worker = session.worker_id === null ? null : (state.live.worker.get(session.worker_id) ?? null)
   return (
     <section class="page session">
       <SessionHead session={session} />
@@ -37,6 +42,7 @@ export function SessionPage({ id }: { id: string }) {
           <SessionFacts session={session} />
           <WhyPanel
             resource={`session:${id}`}
+            next={inputs => nextTold(session, worker, inputs)}
             read={(client, query, signal) => client.call('getSessionDecisions', { params: { id }, query, signal })}
           />
         </div>
@@ -44,6 +50,13 @@ export function SessionPage({ id }: { id: string }) {
       <RawJson value={session} />
     </section>
   )
+}
+
+function nextTold(session: LabletSession, worker: Worker | null, inputs: NextInputs) {
+  const { decisions, services, planOf, nowMs } = inputs
+  const plan = planOf(session.status === 'PENDING' ? 'resource-scheduler' : 'lablet-controller')
+  const next = nextOfSession({ session, worker, decisions, plan, services, nowMs })
+  return { next, text: sessionNextText(next, { nowMs, duration: durationText }) }
 }
 
 const Reading = () => (

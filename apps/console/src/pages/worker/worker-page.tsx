@@ -1,6 +1,7 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Instant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { nextOfWorker, workerNextText } from '@lcm/domain/worker/worker-next'
 import { Age } from '../../parts/age.tsx'
 import { ConditionsCard } from '../../parts/conditions-card.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
@@ -8,9 +9,9 @@ import { NotFound } from '../../parts/page-states.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { Spent } from '../../parts/spent.tsx'
 import { WorkerStatusBadge } from '../../parts/status-badge.tsx'
-import { WhyPanel } from '../../parts/why-panel.tsx'
+import { type NextInputs, WhyPanel } from '../../parts/why-panel.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { usdText } from '../../wording.ts'
+import { durationText, usdText } from '../../wording.ts'
 import { bootStages, otherConditions, type Stage } from '../../worker-view.ts'
 import { PageActions } from '../workers/worker-actions.tsx'
 import { ActivityCard } from './activity-card.tsx'
@@ -33,6 +34,7 @@ export function WorkerPage({ id }: { id: string }) {
           <ChartsCard id={id} />
           <WhyPanel
             resource={`worker:${id}`}
+            next={inputs => nextTold(worker, inputs)}
             read={(client, query, signal) => client.call('getWorkerDecisions', { params: { id }, query, signal })}
           />
         </div>
@@ -48,6 +50,12 @@ export function WorkerPage({ id }: { id: string }) {
       <RawJson value={worker} />
     </section>
   )
+}
+
+function nextTold(worker: Worker, { decisions, services, planOf, nowMs }: NextInputs) {
+  const controller = services.find(({ service }) => service === 'worker-controller') ?? null
+  const next = nextOfWorker({ worker, decisions, plan: planOf('worker-controller'), controller, nowMs })
+  return { next, text: workerNextText(next, { nowMs, duration: durationText }) }
 }
 
 const NoSuchWorker = ({ id }: { id: string }) => (
