@@ -44,6 +44,7 @@ export interface Surroundings {
 
 /** A process of a controller. */
 export interface ControllerProcess extends Pick<Controller, 'plan' | 'stats'> {
+  problems(): readonly string[]
   readonly instanceId: string
   /** Whether this is the process that has that life. */
   lives(life: Life): boolean
@@ -122,6 +123,7 @@ export function processOf(controller: Controller, running: Running): ControllerP
     instanceId,
     lives: each => each === life,
     plan: controller.plan,
+    problems: () => controller.problems?.() ?? [],
     stats: controller.stats,
     freeze: life.freeze,
     thaw: life.thaw,

@@ -135,6 +135,11 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./commands/license.ts')).defineLicense,
   },
   {
+    name: 'set',
+    summary: 'set the CML account that LCM logs in with on a worker',
+    load: async () => (await import('./commands/set.ts')).defineSet,
+  },
+  {
     name: 'resolve',
     summary: 'say that a leaked licence has been dealt with',
     load: async () => (await import('./commands/resolve.ts')).defineResolve,

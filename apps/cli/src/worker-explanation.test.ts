@@ -144,6 +144,19 @@ it('says what a person must do where AWS refuses the whole account', () => {
   ])
 })
 
+it('says of a CML that refuses LCM what follows and what to do', () => {
+  const message = "CML refuses LCM's login (Authentication failed!): LCM can't judge whether it is idle"
+  const refused = { ...blocked('LoginRefused', message), type: 'CmlAccessRefused' }
+  const because = "CML refuses LCM's login, so the idle policy can't judge this worker"
+  const worker = aRunningWorker({ conditions: [refused] })
+  const lines = told(worker, { decisions: [decision({ action: 'skipped_cannot_judge', because })] })
+  expect(part(lines, 'Why').join()).toContain("the idle policy can't judge this worker")
+  expect(part(lines, 'What stands out').join()).toContain(message)
+  expect(part(lines, 'What you can do')).toEqual([
+    'lcm set credentials metal-1    set the CML account that LCM logs in with',
+  ])
+})
+
 describe('paused for idleness', () => {
   const because = 'nobody used metal-1 for 62 min, the limit is 60'
   const guards = [

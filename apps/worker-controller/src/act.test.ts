@@ -52,11 +52,11 @@ const booted = (more: Partial<Worker> = {}) => fleet.workerOn(machine, more)
 beforeEach(async () => {
   fleet = simulatedFleet()
   requested = []
-  const { api, machines, reads, cml, clock, logins } = fleet
+  const { api, machines, reads, cml, clock, logins, access } = fleet
   const surveys = { latest: () => null, saw: () => undefined, forget: () => undefined }
   const config = aConfig()
   const snapshots = regionSnapshots({ machines, clock, config })
-  observing = observer({ machines, reads, snapshots, cml, client: api.client, clock, config, logins, surveys })
+  observing = observer({ machines, reads, snapshots, cml, client: api.client, clock, config, logins, surveys, access })
   parts = {
     client: api.client,
     election: resignations().election,

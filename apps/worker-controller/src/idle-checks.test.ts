@@ -4,6 +4,7 @@ import type { Instance } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { cmlLogins } from './cml-logins.ts'
 import { checkIdle, surveyTimes } from './idle-checks.ts'
 import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
@@ -99,19 +100,30 @@ describe('the evidence that is sent to the API', () => {
   it('is none where telemetry is off', async () => {
     fleet.setServer(machine, { opt_in: false })
     await check()
-    expect(sent()?.body).toEqual({ evidence: null })
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: 'telemetry_off' })
   })
 
   it.each(CLOUD_ERROR_CLASSES)('is none when CML fails as %s', async errorClass => {
     const activity = () =>
       Promise.reject(new CloudError(errorClass, { code: 'Failed', action: 'GET', message: 'it failed' }))
     await check({ cml: { ...fleet.cml, activity } })
-    expect(sent()?.body).toEqual({ evidence: null })
+    const unreadable = errorClass === 'auth' || errorClass === 'invalid' ? 'telemetry_refused' : null
+    expect(sent()?.body).toEqual({ evidence: null, unreadable })
+  })
+
+  it('is none where CML refuses, and says what', async () => {
+    fleet.setServer(machine, { faults: { refused_paths: ['/telemetry'] } })
+    await check()
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: 'telemetry_refused' })
+    await check({ logins: cmlLogins(fleet.api.client, { username: 'admin', password: 'Not-This-One' }) })
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: 'login_refused' })
+    await check({ logins: cmlLogins(fleet.api.client, null) })
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: 'no_credentials' })
   })
 
   it('is none where the certificate was never seen', async () => {
     await check({}, { ...worker, cml: aWorker().cml })
-    expect(sent()?.body).toEqual({ evidence: null })
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: null })
   })
 
   it('says nothing of nodes when only those could not be counted', async () => {

@@ -1,8 +1,10 @@
 import type { Client } from '@lcm/client/client'
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import { refusedPart } from '@lcm/cloud/cml-refusals'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { type ActivityEvidence, evidenceOf } from '@lcm/domain/fleet/activity'
+import type { Unreadable } from '@lcm/domain/fleet/idle'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 /** When each worker's CML was last visited. Memory only: a new leader visits at once. */
@@ -26,13 +28,20 @@ export function surveyTimes(everyMs: number): SurveyTimes {
   }
 }
 
-/** What people did on the worker; null when CML could not be asked, which is never taken for idleness. */
+interface Gathered {
+  /** Null when CML could not be asked, which is never taken for idleness. */
+  readonly evidence: ActivityEvidence | null
+  /** Why asking again does not help until a person changes something; null otherwise. */
+  readonly unreadable: Unreadable | null
+}
+
+/** What people did on the worker. */
 async function gatherEvidence(
   { cml, logins }: { cml: CmlSystem; logins: CmlLogins },
   worker: Worker,
   url: string,
   signal: AbortSignal,
-): Promise<ActivityEvidence | null> {
+): Promise<Gathered> {
   try {
     const login = await logins.of(worker, url, signal)
     const activity = await cml.activity(login, signal)
@@ -40,10 +49,24 @@ async function gatherEvidence(
       stats => stats.running_nodes,
       () => null,
     )
-    return evidenceOf(activity, { runningNodes: running, worker })
+    const evidence = evidenceOf(activity, { runningNodes: running, worker })
+    return { evidence, unreadable: evidence === null ? 'telemetry_off' : null }
   } catch (error) {
-    if (error instanceof CloudError) return null
+    if (error instanceof CloudError) return { evidence: null, unreadable: unreadableBy(error) }
     throw error
+  }
+}
+
+function unreadableBy(error: CloudError): Unreadable | null {
+  switch (refusedPart(error, 'telemetry')) {
+    case null:
+      return null
+    case 'credentials':
+      return 'no_credentials'
+    case 'login':
+      return 'login_refused'
+    default:
+      return 'telemetry_refused'
   }
 }
 
@@ -54,8 +77,8 @@ export async function checkIdle(
   { url, epoch }: { url: string; epoch: number },
   signal: AbortSignal,
 ): Promise<{ verdict: string; because: string }> {
-  const found = await gatherEvidence(parts, worker, url, signal)
+  const { evidence: found, unreadable } = await gatherEvidence(parts, worker, url, signal)
   const evidence = found && { ...found, events: [...found.events], lab_events: [...found.lab_events] }
   const params = { id: worker.id }
-  return parts.client.call('checkWorkerIdle', { params, body: { evidence }, epoch, signal })
+  return parts.client.call('checkWorkerIdle', { params, body: { evidence, unreadable }, epoch, signal })
 }

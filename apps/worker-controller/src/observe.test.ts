@@ -1,5 +1,6 @@
 import { ApiError } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
+import { cmlRefusals } from '@lcm/cloud/cml-refusals'
 import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { gathered } from '@lcm/cloud/gathered'
@@ -83,6 +84,7 @@ function observerOn(
     client,
     clock: itsClock,
     logins: cmlLogins(client, null),
+    access: cmlRefusals(itsClock, () => undefined),
     surveys: { latest: () => null, saw: () => undefined, forget: () => undefined },
     config: CONFIG,
   })
@@ -283,7 +285,7 @@ describe('looking inside CML', () => {
   let survey: Survey | null
 
   const inside = async (more: Partial<Worker> = {}) => {
-    const { machines, reads, cml, api, clock: time, logins } = fleet
+    const { machines, reads, cml, api, clock: time, logins, access } = fleet
     const surveys = {
       latest: () => survey,
       forget: () => undefined,
@@ -294,7 +296,7 @@ describe('looking inside CML', () => {
     const config = aConfig()
     const snapshots = regionSnapshots({ machines, clock: time, config })
     const client = api.client
-    const look = observer({ machines, reads, snapshots, cml, client, clock: time, config, logins, surveys })
+    const look = observer({ machines, reads, snapshots, cml, client, clock: time, config, logins, surveys, access })
     const { license, nodeDefinitions } = await look.observe({ ...worker, ...more }, POLICY, never)
     return { license, nodeDefinitions }
   }

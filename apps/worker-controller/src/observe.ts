@@ -20,6 +20,7 @@ import type {
 } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
+import type { CmlAccessWatch } from './cml-access.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import type { Ec2Outages } from './ec2-outages.ts'
 import { surveyTimes } from './idle-checks.ts'
@@ -40,6 +41,7 @@ export interface ObserveParts {
   readonly logins: CmlLogins
   readonly snapshots: RegionSnapshots
   readonly surveys: Pick<Surveys, 'latest' | 'saw' | 'forget'>
+  readonly access: Pick<CmlAccessWatch, 'accessTo' | 'isOutdated' | 'forget'>
 }
 
 export interface Observer {
@@ -75,6 +77,7 @@ export function observer(given: ObserveParts): Observer {
   return {
     async observe(worker, policy, signal) {
       if (worker.license.unsettled !== 'deregister') returned.delete(worker.id)
+      if (NOT_ASKED.includes(worker.status)) given.access.forget(worker.id)
       const ec2 = await seeEc2(parts, worker, signal)
       const url = ec2.kind === 'instance' ? endpointOf(ec2.instance, policy.cmlAddress) : null
       return {
@@ -83,8 +86,9 @@ export function observer(given: ObserveParts): Observer {
         ...(await seeInside(parts, worker, { policy, url }, signal)),
         isReturnHeard: returned.has(worker.id),
         launch: needsLaunch(worker) ? await launchInputs(parts, worker, signal) : null,
-        isSurveyDue: times.isDue(worker, clock.monotonic()),
+        isSurveyDue: times.isDue(worker, clock.monotonic()) || given.access.isOutdated(worker),
         metricsSilentSince: measures.silentSince(worker, clock.now()),
+        access: given.access.accessTo(worker),
       }
     },
     beginTerm(epoch) {
@@ -119,9 +123,13 @@ export function observer(given: ObserveParts): Observer {
       unsent.delete(workerId)
       given.logins.forget(workerId)
       given.surveys.forget(workerId)
+      given.access.forget(workerId)
     },
   }
 }
+
+/** Their CML does not run, so what it refused before says nothing any more. */
+const NOT_ASKED: readonly Worker['status'][] = ['STOPPED', 'STARTING', 'FAILED']
 
 interface Parts extends ObserveParts {
   readonly memory: Sightings

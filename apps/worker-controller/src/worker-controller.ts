@@ -8,6 +8,7 @@ import { type Controller, type ControllerParts, forgetfulOf } from '@lcm/service
 import { outages } from '@lcm/service/outages'
 import { settingsNow } from '@lcm/service/settings-now'
 import { withFreshMetrics } from './asked-anew.ts'
+import { cmlAccess } from './cml-access.ts'
 import { cmlLogins } from './cml-logins.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { counters } from './counters.ts'
@@ -34,12 +35,19 @@ export function workerController(parts: WorkerControllerParts): Controller {
   const silent = outages({ clock, logger })
   const reads = ec2Outages({ clock, outages: silent, wake: id => void loop.wake(id, 'EC2 answers again') })
   const machines = reads.guard(parts.machines)
+  const access = cmlAccess({
+    ...parts,
+    logins: cmlLogins(client, config.cmlDefaults),
+    onChange: id => void loop.wake(id, 'CML access'),
+  })
   const shared = {
     ...parts,
     machines,
     reads,
+    access,
+    cml: access.cml,
+    logins: access.logins,
     metrics: account.guardMetrics(parts.metrics),
-    logins: cmlLogins(client, config.cmlDefaults),
     settings: settingsNow({ client, clock }),
     snapshots: regionSnapshots({ machines, clock, config }),
     counters: counters(meter),
@@ -62,13 +70,14 @@ export function workerController(parts: WorkerControllerParts): Controller {
     afterwards(measuring, METRICS_AFTER_MS, clock),
     discovery,
   ]
-  const led = forgetfulOf(forgetfulOf(allOf('worker-controller', [reads, loop, ...later]), board), account)
+  const all = allOf('worker-controller', [reads, loop, ...later])
+  const led = [board, account, access].reduce<HostedService>(forgetfulOf, all)
   return {
     service: leaderElected(led, parts.election),
     loop: { ...loop, triggerNow: () => triggeredAnew(loop, shared.snapshots) },
     plan: () => [...discovery.orphans(), ...board.plan()],
     stats: () => shared.counters.snapshot(board.runningWorkers()),
-    problems: () => [...account.problems(), ...silent.problems()],
+    problems: () => [...account.problems(), ...silent.problems(), ...access.problems()],
     health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
   }
 }

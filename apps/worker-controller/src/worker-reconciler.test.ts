@@ -1,6 +1,6 @@
 import { apiClient } from '@lcm/client/client'
 import { accountTroubles } from '@lcm/cloud/account-troubles'
-import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import type { Machines } from '@lcm/cloud/gathered'
 import { type MachineReading, NOTHING_MEASURED } from '@lcm/cloud/metrics'
@@ -64,9 +64,19 @@ let reading: MachineReading
 const silent = async (): Promise<never> => {
   throw new CloudError('transient', { code: 'Silent', action: 'GET', message: 'no answer' })
 }
+const NOTHING_SAID: CmlStats = {
+  cpu_count: null,
+  cpu_utilization: null,
+  memory_utilization: null,
+  disk_utilization: null,
+  memory_total_bytes: null,
+  disk_total_bytes: null,
+  running_nodes: null,
+  running_orphans: null,
+}
 const cml: CmlSystem = {
   probe: async () => ({ stage: 'READY', version: '2.9.1', certificate_sha256: 'ab'.repeat(32), detail: '' }),
-  stats: silent,
+  stats: async () => NOTHING_SAID,
   health: silent,
   nodeDefinitions: silent,
   licensing: silent,
@@ -105,7 +115,13 @@ async function runFor(ms: number): Promise<void> {
     election: coordination.election('worker-controller', 'one'),
     logger: silentLogger,
     meter: silentMeter,
-    config: { fleet: 'lcm', regions: {}, policy: WORKER_POLICY, ...WORKER_CONTROLLER_DEFAULTS },
+    config: {
+      ...WORKER_CONTROLLER_DEFAULTS,
+      fleet: 'lcm',
+      regions: {},
+      policy: WORKER_POLICY,
+      cmlDefaults: { username: 'admin', password: 'of-the-fleet' },
+    },
   })
   const stop = new AbortController()
   const ended = controller.service.run(stop.signal)

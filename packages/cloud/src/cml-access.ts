@@ -11,3 +11,8 @@ export interface CmlLogin extends CmlEndpoint {
   readonly username: string
   readonly password: string
 }
+
+/** Calls that log in, as errors name them. A refusal of one of them is a refusal of the login, whatever was asked for. */
+export const LOGIN_ACTIONS: readonly string[] = ['POST /auth_extended', 'POST /authenticate']
+/** The step before: finding the credentials to log in with. CML is not asked yet. */
+export const FIND_CREDENTIALS = 'authenticate'

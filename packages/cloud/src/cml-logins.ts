@@ -1,5 +1,5 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { CmlLogin } from './cml-access.ts'
+import { type CmlLogin, FIND_CREDENTIALS } from './cml-access.ts'
 import { CloudError } from './errors.ts'
 
 export interface CmlCredentials {
@@ -53,13 +53,13 @@ export const NO_CREDENTIALS = 'NoCredentials'
 const noCredentials = (worker: Worker): CloudError =>
   new CloudError('auth', {
     code: NO_CREDENTIALS,
-    action: 'authenticate',
+    action: FIND_CREDENTIALS,
     message: `nobody said how to log in to ${worker.name}; PUT its credentials, or set CML_DEFAULT_PASSWORD`,
   })
 
 const notPinned = (worker: Worker): CloudError =>
   new CloudError('transient', {
     code: 'NotPinned',
-    action: 'authenticate',
+    action: FIND_CREDENTIALS,
     message: `the certificate of ${worker.name} has not been seen yet`,
   })

@@ -44,6 +44,8 @@ export class CloudError extends Error {
   readonly action: string
   /** When it may be asked again, where that is known: nothing was sent. */
   readonly retryAfterMs: number | null
+  /** What the cloud said of it, without action and code. */
+  readonly words: string
 
   constructor(errorClass: CloudErrorClass, about: CloudErrorFacts) {
     super(`${about.action}: ${about.code}: ${about.message}`, { cause: about.cause })
@@ -51,6 +53,7 @@ export class CloudError extends Error {
     this.code = about.code
     this.action = about.action
     this.retryAfterMs = about.retryAfterMs ?? null
+    this.words = about.message
   }
 }
 

@@ -1,5 +1,6 @@
 import { DecisionNote, DecisionRecord } from '@lcm/domain/decision'
 import { LAB_EVENTS_MAX } from '@lcm/domain/fleet/activity'
+import { UNREADABLE } from '@lcm/domain/fleet/idle'
 import { Instant } from '@lcm/domain/instant'
 import { HourlyUsd } from '@lcm/domain/template/worker-template'
 import { Activity, ActivityEvent, CostCause, Labels, Pause } from '@lcm/domain/worker/parts'
@@ -194,6 +195,8 @@ export const IdleCheck = z.strictObject({
       lab_events: z.array(LabEvent).max(LAB_EVENTS_MAX).default([]),
     })
     .nullable(),
+  /** Why there is no evidence, where CML says no rather than nothing. */
+  unreadable: z.enum(UNREADABLE).nullable().default(null),
 })
 export const IdleAnswer = z.object({
   verdict: z.string(),

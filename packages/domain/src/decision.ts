@@ -57,6 +57,7 @@ export const SCALING_OUTCOMES = [
   'drained',
   'skipped_auto_pause',
   'skipped_not_idle',
+  'skipped_cannot_judge',
   'skipped_not_eligible',
   'skipped_min_workers',
   'skipped_cooldown',

@@ -5,11 +5,10 @@ import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
 import { findWorker } from '../find.ts'
 import { type Invocation, invocation } from '../invocation.ts'
-import { secretLine } from '../keyboard.ts'
 import { licenseSettling, type Operation } from '../license-wait.ts'
+import { readSecret } from '../secret-input.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../settle.ts'
 import type { Shell } from '../shell.ts'
-import { readTextFile } from '../text-file.ts'
 
 interface RegisterOptions extends SettleOptions {
   readonly product?: string
@@ -63,30 +62,12 @@ async function productOf(client: Client, worker: Worker, signal: AbortSignal): P
   throw new CliError(EXIT.usage, message)
 }
 
-/** From a file, from standard input, or from a person whose keys are not shown. */
 async function readToken({ tokenFile }: RegisterOptions, worker: Worker, invoked: Invocation): Promise<string> {
-  const text = tokenFile === undefined ? await typedOrPiped(worker, invoked) : await tokenIn(tokenFile)
-  const token = text.trim()
+  const token = (await readSecret('token', { file: tokenFile, worker }, invoked)).trim()
   const next = 'give one with --token-file, or on standard input'
   if (token === '') throw new CliError(EXIT.usage, `there is no token: ${next}`)
   if (/\s/.test(token)) throw new CliError(EXIT.usage, `a token is one word, and this is more than that: ${next}`)
   return token
-}
-
-const tokenIn = (file: string): Promise<string> =>
-  readTextFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): give a file with the token alone`)
-  })
-
-async function typedOrPiped(worker: Worker, { shell, output }: Invocation): Promise<string> {
-  if (shell.keys === null) return (await shell.readInput?.()) ?? ''
-  // Listened to before it is asked for: the terminal would show what a quick hand types in between.
-  const typing = secretLine(shell.keys, shell.signal)
-  output.ask(`Token for ${worker.name} (${worker.id}), not shown: `)
-  const typed = await typing
-  output.warn('')
-  if (typed === null) throw new CliError(EXIT.interrupted, `interrupted: ${worker.name} was left alone`)
-  return typed
 }
 
 async function deregisterWorker(idOrName: string, options: SettleOptions, invoked: Invocation): Promise<void> {

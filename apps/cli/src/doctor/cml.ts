@@ -1,4 +1,5 @@
-import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
+import { CML_REASONS } from '@lcm/domain/worker/cml-access'
+import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { shellWord } from '../shell-word.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
 
@@ -27,6 +28,8 @@ function troubleOf(worker: Worker): Finding[] {
   }
   if (status !== 'RUNNING' || https_endpoint === null) return []
   if (service_status === 'AVAILABLE') {
+    const refused = conditionOf(worker, CONDITION.cmlAccessRefused)
+    if (refused !== undefined) return [refusedCml(worker, refused)]
     const stale = messageOf(worker, CONDITION.metricsStale)
     const next = `\`lcm why worker ${shellWord(name)}\` says more`
     return stale === null ? [] : [warning('cml', `nothing was measured of ${name} for a while: ${stale}`, next)]
@@ -40,8 +43,16 @@ function troubleOf(worker: Worker): Finding[] {
   return [failure('cml', sentence, next)]
 }
 
-const messageOf = ({ conditions }: Worker, type: string): string | null =>
-  conditions.find(condition => condition.type === type && condition.status)?.message || null
+/** Without credentials nothing is broken yet: LCM was only not told how to log in. */
+function refusedCml({ name }: Worker, { reason, message }: Condition): Finding {
+  const judge = reason === CML_REASONS.credentials ? warning : failure
+  return judge('cml', `${name}: ${message}`, `\`lcm set credentials ${shellWord(name)}\`; LCM tries it at once`)
+}
+
+const conditionOf = ({ conditions }: Worker, type: string): Condition | undefined =>
+  conditions.find(condition => condition.type === type && condition.status)
+
+const messageOf = (worker: Worker, type: string): string | null => conditionOf(worker, type)?.message || null
 
 /** The first thing that does not hold says what is missing. */
 const lastSaid = ({ conditions }: Worker): string | null =>

@@ -146,6 +146,15 @@ it('names a CML that does not answer, with what was last seen of it', () => {
   expect(brief(judgeCml([failed]))).toEqual(['failure: m is FAILED: no room'])
   const stale = running({ name: 'm', conditions: [condition('MetricsStale', true, 'nobody answers')] })
   expect(judgeCml([stale])[1]).toMatchObject({ severity: 'warning' })
+  const message = "CML refuses LCM's login (no)"
+  const refused = { ...condition('CmlAccessRefused', true, message), reason: 'LoginRefused' }
+  expect(judgeCml([running({ name: 'my lab', conditions: [refused] })])[1]).toMatchObject({
+    severity: 'failure',
+    sentence: `my lab: ${message}`,
+    next_step: "`lcm set credentials 'my lab'`; LCM tries it at once",
+  })
+  const unknown = { ...refused, reason: 'NoCredentials' }
+  expect(judgeCml([running({ conditions: [unknown] })])[1]?.severity).toBe('warning')
   expect(
     judgeCml(Array.from({ length: 12 }, () => cut))
       .map(({ sentence }) => sentence)

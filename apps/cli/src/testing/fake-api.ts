@@ -212,6 +212,7 @@ function answer(state: State, name: string, url: URL, body: string | null): ApiR
   if (verb === undefined && name.startsWith('GET')) return json(200, worker)
   if (name.startsWith('PATCH')) return json(200, patchWorker(state, worker, body))
   if (name.startsWith('PATCH')) return json(200, rewrite(state, worker, JSON.parse(body ?? '{}')))
+  if (verb === 'credentials') return NOTHING
   return verb === undefined ? deleteWorker(state, worker) : json(202, act(state, worker, { name, verb, body }))
 }
 

@@ -146,6 +146,39 @@ describe('a worker is spared', () => {
   })
 })
 
+describe('a worker whose CML refuses to show who uses it', () => {
+  const refused = (id: string, unreadable: string) =>
+    fleet.fenced('POST', `workers/${id}/idle-checks`, { evidence: null, unreadable }, { epoch: 1 })
+
+  it.each([
+    ['no_credentials', 'LCM has no credentials for its CML'],
+    ['login_refused', "CML refuses LCM's login"],
+    ['telemetry_refused', 'CML refuses to show its telemetry'],
+    ['telemetry_off', 'telemetry is turned off in its CML'],
+  ])('is not stopped, and the policy says that it can not judge it: %s', async (unreadable, words) => {
+    const id = await anIdleWorker()
+    const { json } = await refused(id, unreadable)
+    const because = `${words}, so the idle policy can't judge this worker`
+    expect(json).toMatchObject({ verdict: 'skipped_cannot_judge', because })
+    expect(json.guards).toContainEqual({ name: 'telemetry', value: unreadable, limit: 'readable', passed: false })
+    expect(await stops()).toEqual([])
+    const [decision] = (await fleet.send('GET', `workers/${id}/decisions`)).json.items
+    expect(decision).toMatchObject({ action: 'skipped_cannot_judge', because })
+  })
+
+  it('is said once for each reason', async () => {
+    const id = await anIdleWorker()
+    await check(id, { ...QUIET, last_activity_at: ago(1_000) })
+    for (const why of ['login_refused', 'login_refused', 'telemetry_refused', 'telemetry_refused'])
+      await refused(id, why)
+    expect((await scalingOutcomes(`worker:${id}`)).slice(0, 3)).toEqual([
+      'skipped_cannot_judge',
+      'skipped_cannot_judge',
+      'skipped_not_idle',
+    ])
+  })
+})
+
 describe('what is written', () => {
   const versionAfter = async (id: string, evidence: object | null) => {
     await check(id, evidence)
@@ -186,7 +219,11 @@ describe('what is written', () => {
     await check(other)
     expect(await verdictOf(id)).toBe('skipped_cooldown')
     await check(id)
-    expect(await scalingOutcomes(`worker:${id}`)).toEqual(['skipped_cooldown', 'skipped_min_workers', 'provisioned'])
+    expect((await scalingOutcomes(`worker:${id}`)).slice(0, 3)).toEqual([
+      'skipped_cooldown',
+      'skipped_min_workers',
+      'provisioned',
+    ])
   })
 
   it('is not what nobody could read', async () => {

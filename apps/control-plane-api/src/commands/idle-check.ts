@@ -33,7 +33,8 @@ export async function checkWorkerIdle(api: Api, asked: IdleRequest): Promise<Ans
   const settings = await settingsNow(api)
   const worker = await findWorker(api, asked.params.id)
   raisedFence(worker, asked)
-  const request = { ...asked, body: { evidence: await peoplesEvidence(api, worker, asked.body.evidence) } }
+  const evidence = await peoplesEvidence(api, worker, asked.body.evidence)
+  const request = { ...asked, body: { ...asked.body, evidence } }
   const decision = await decideWithRoom(api, request, worker, settings)
   const recorded = await recordCheck(api, request, { decision, settings })
   await returnPermit(api, worker.id, isStop(decision))
@@ -65,8 +66,8 @@ async function decideWithRoom(
   worker: Worker,
   settings: SettingValues,
 ): Promise<IdleDecision> {
-  const { evidence } = request.body
-  let decision = decideIdle(worker, evidence, settings, { fleet: null, nowMs: api.clock.now() })
+  const { evidence, unreadable } = request.body
+  let decision = decideIdle(worker, evidence, settings, { fleet: null, nowMs: api.clock.now(), unreadable })
   if (!isStop(decision)) return decision
   await changeScaling(
     api,
@@ -127,7 +128,7 @@ async function recordCheck(
       ? unlessChanged(decision, current, { evidence, settings, nowMs: api.clock.now() })
       : decision
     const activity = activityAfter(current, evidence, held, now)
-    if (activity === null && !isStop(held) && lastVerdict === held.verdict.kind) return null
+    if (activity === null && !isStop(held) && isSame(held.verdict, lastVerdict)) return null
     const seen = { ...current, activity: activity ?? current.activity, fence: raisedFence(current, request) }
     const changed = isStop(held) ? stoppedByPolicy(seen, held, { now, drainSeconds }) : seen
     return {
@@ -166,12 +167,19 @@ async function drainSecondsOf(api: Api, id: string): Promise<number> {
   return (await findTemplate(api, template_name))?.drain_timeout_seconds ?? DRAIN_SECONDS
 }
 
-/** As the worker's part of the scaling journal has it; null before the first. */
-async function lastVerdictOf(api: Api, id: string): Promise<string | null> {
+/** As the worker's part of the scaling journal has it; undefined before the first. */
+async function lastVerdictOf(api: Api, id: string): Promise<NewEntry['body'] | undefined> {
   const query = { streams: [STREAMS.scaling], subject: `worker:${id}`, limit: 1 }
   const [last] = await api.store.journal.query(query)
-  return last !== undefined && 'outcome' in last.body ? String(last.body.outcome) : null
+  return last?.body
 }
+
+/** Most reasons hold a time that moves with every check. Why a worker can't be judged does not, and is news when it changes. */
+const isSame = ({ kind, because }: IdleDecision['verdict'], last: NewEntry['body'] | undefined): boolean =>
+  last !== undefined &&
+  'outcome' in last &&
+  last.outcome === kind &&
+  (kind !== 'skipped_cannot_judge' || ('because' in last && last.because === because))
 
 function activityAfter(
   worker: Worker,

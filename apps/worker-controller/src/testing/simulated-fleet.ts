@@ -1,4 +1,5 @@
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import { type CmlRefusals, cmlRefusals } from '@lcm/cloud/cml-refusals'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import { gathered, type Machines } from '@lcm/cloud/gathered'
@@ -57,6 +58,7 @@ export interface SimulatedFleet {
   readonly metrics: MachineMetrics
   readonly api: FakeApi
   readonly logins: CmlLogins
+  readonly access: CmlRefusals
   launch(more?: { region?: string; tags?: Readonly<Record<string, string>>; token?: string }): Promise<Instance>
   see(instance: Instance, region?: string): Promise<Instance>
   /** The record of a machine as it is now, running and answering. */
@@ -104,6 +106,7 @@ export function simulatedFleet(): SimulatedFleet {
     metrics: simMetrics(model),
     api,
     logins: cmlLogins(api.client, { ...DEFAULT_CML_LOGIN }),
+    access: cmlRefusals(clock, () => undefined),
     launch,
     see,
     async workerOn(instance, more = {}) {

@@ -49,7 +49,9 @@ export function refusalOf(answer: HttpAnswer, { action, secrets, ids }: Refusal)
   const code = `HTTP${answer.status}`
   if (answer.status === 404) {
     const isNamed = ids.some(id => words?.toLowerCase().includes(id.toLowerCase()))
-    return new CloudError(isNamed ? 'not_found' : 'transient', { code, action, message })
+    // Where nothing was named it is the call itself that this server does not have.
+    const isUnknownCall = ids.length === 0 && words !== null
+    return new CloudError(isNamed ? 'not_found' : isUnknownCall ? 'invalid' : 'transient', { code, action, message })
   }
   return new CloudError(classOf(answer.status, words !== null || isEmpty), { code, action, message })
 }

@@ -1,4 +1,7 @@
+import { refusedPart } from '@lcm/cloud/cml-refusals'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { CloudError } from '@lcm/cloud/errors'
+import type { CmlPart } from '@lcm/domain/worker/cml-access'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { cmlSystemClient } from './cml-system.ts'
@@ -97,6 +100,37 @@ const licensing = (about: { status?: string; failure?: string; active?: string; 
   product_license: { active: about.active ?? 'CML_Personal', is_enterprise: false },
 })
 const unregistered = ok(licensing({}))
+
+describe('a call that the server says no to', () => {
+  const page = (status: number): StubAnswer => ({
+    status,
+    text: '<html>no</html>',
+    headers: { 'content-type': 'text/html' },
+  })
+  it.each<[string, StubAnswer, CmlPart | null]>([
+    ['403 in the words of CML', refused(403, 'User does not have required access: admin'), 'telemetry'],
+    ['404 in the words of CML: it has no such call', refused(404, 'Not Found'), 'telemetry'],
+    ['410 in the words of CML', refused(410, 'Gone'), 'telemetry'],
+    ['401 to every session', refused(401, 'Invalid token'), 'telemetry'],
+    ['403 of a gateway', page(403), null],
+    ['404 of a gateway', page(404), null],
+    ['502 of a gateway', page(502), null],
+    ['409: not now', refused(409, 'Busy'), null],
+    ['429: later', refused(429, 'Slow down'), null],
+    ['500 in the words of CML', refused(500, 'Internal error'), null],
+  ])('%s', async (_, answer, part) => {
+    const { cml, login } = await server({ 'GET /telemetry': answer })
+    const error = await cml.activity(login, never()).catch(each => each)
+    expect(error).toBeInstanceOf(CloudError)
+    expect(refusedPart(error, 'telemetry')).toBe(part)
+  })
+
+  it('is a refused login where it gets no session', async () => {
+    const { cml, login } = await server({ 'POST /auth_extended': refused(403, 'Authentication failed!') })
+    const error = await cml.activity(login, never()).catch(each => each)
+    expect([refusedPart(error, 'telemetry'), error.words]).toEqual(['login', 'Authentication failed!'])
+  })
+})
 
 describe('the licence of a server', () => {
   it('is told in its own words', async () => {

@@ -142,6 +142,24 @@ describe('a password that is refused', () => {
     expect(stub.loginCount()).toBe(3)
   })
 
+  it('is tried less and less often, so that it locks no account, and at once when it works or is another', async () => {
+    let isRight = false
+    const stub = await withSessions(() => (isRight ? undefined : refused(403, 'Authentication failed'))).stub
+    const { clock, cml } = client()
+    const minutes: number[] = []
+    for (let minute = 0; minute < 20; minute += 1) {
+      const before = stub.loginCount()
+      await expect(cml.stats(stub.login, never())).rejects.toMatchObject({ errorClass: 'auth' })
+      if (stub.loginCount() > before) minutes.push(minute)
+      await clock.advance(60_000)
+    }
+    expect(minutes).toEqual([0, 1, 3, 7, 12, 17])
+    isRight = true
+    await clock.advance(2 * 60_000)
+    expect((await cml.stats(stub.login, never())).cpu_count).toBe(4)
+    expect((await cml.stats({ ...stub.login, password: 'other' }, never())).cpu_count).toBe(4)
+  })
+
   it('is one only if CML says so, not a gateway', async () => {
     const page = { status: 403, text: '<html>403 Forbidden</html>', headers: { 'content-type': 'text/html' } }
     const stub = await stubCml(() => page)

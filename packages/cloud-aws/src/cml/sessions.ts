@@ -7,7 +7,8 @@ import { malformed, refusalOf } from './api-errors.ts'
 import { setBounded } from './bounded-map.ts'
 import type { HttpAnswer } from './http-exchange.ts'
 
-const REFUSAL_REMEMBERED_MS = 60_000
+/** From the first pause, which doubles, to the last. A refused login counts against the account, and people correct it slowly. */
+const REFUSAL_PAUSE_MS = { first: 60_000, last: 5 * 60_000 }
 /** What may stand in a header. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/
 
@@ -33,7 +34,7 @@ interface Entry {
   session: Session | null
   attempt: Promise<Session> | null
   /** A refused password stays refused for a while, so that a wrong one in a configuration makes no storm of logins. */
-  refusal: { readonly error: CloudError; readonly untilMs: number } | null
+  refusal: { readonly error: CloudError; readonly pauseMs: number; readonly untilMs: number } | null
 }
 
 export function cmlSessions(clock: Clock, send: SendLogin): CmlSessions {
@@ -54,8 +55,7 @@ export function cmlSessions(clock: Clock, send: SendLogin): CmlSessions {
           return session
         },
         (error: unknown) => {
-          const isRefused = error instanceof CloudError && error.errorClass === 'auth'
-          if (isRefused) entry.refusal = { error, untilMs: clock.monotonic() + REFUSAL_REMEMBERED_MS }
+          if (error instanceof CloudError && error.errorClass === 'auth') entry.refusal = refusalAfter(entry, error)
           throw error
         },
       )
@@ -63,6 +63,10 @@ export function cmlSessions(clock: Clock, send: SendLogin): CmlSessions {
         entry.attempt = null
       })
     return entry.attempt
+  }
+  function refusalAfter({ refusal: before }: Entry, error: CloudError): Entry['refusal'] {
+    const pauseMs = Math.min(before ? 2 * before.pauseMs : REFUSAL_PAUSE_MS.first, REFUSAL_PAUSE_MS.last)
+    return { error, pauseMs, untilMs: clock.monotonic() + pauseMs }
   }
   function forget(entry: Entry, session: Session): void {
     if (entry.session === session) entry.session = null

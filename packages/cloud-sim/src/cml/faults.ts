@@ -11,6 +11,8 @@ export interface CmlFaults {
   readonly logins_per_minute: number
   /** Every n-th call is answered 500 and has no effect; 0 never. */
   readonly fail_one_in: number
+  /** Paths, such as `/telemetry`, that are answered 403 to everybody, with all that is below them. */
+  readonly refused_paths: readonly string[]
   /** Cut: connections end before anybody answers, to the server as to its nodes, while its labs go on. */
   readonly network: 'reached' | 'cut'
   /** Labels or definitions of nodes that start but never finish to boot. */
@@ -38,6 +40,7 @@ export const NO_FAULTS: CmlFaults = {
   session_lifetime_factor: 1,
   logins_per_minute: 60,
   fail_one_in: 0,
+  refused_paths: [],
   network: 'reached',
   never_boot: [],
   boot_time_factor: 1,
@@ -78,6 +81,7 @@ export const faultsPatch: Check<Partial<CmlFaults>> = object<object, CmlFaults>(
     session_lifetime_factor: number(0, MUCH),
     logins_per_minute: integer(0, MUCH),
     fail_one_in: integer(0, MUCH),
+    refused_paths: listOf(text(250, 1)),
     network: oneOf('reached', 'cut'),
     never_boot: listOf(text(250, 1)),
     boot_time_factor: number(0, MUCH),

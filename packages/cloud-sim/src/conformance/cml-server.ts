@@ -21,5 +21,6 @@ export function cmlServerToAsk(model: SimModel, advance: (ms: number) => Promise
     setSmartAccountReachable: (isReachable: boolean) =>
       act('PATCH', 'faults', { licence_server: isReachable ? 'reached' : 'not_reached' }),
     setTelemetry: (opt_in: boolean) => act('POST', 'telemetry', { opt_in }),
+    setRefusedPaths: (refused_paths: readonly string[]) => act('PATCH', 'faults', { refused_paths }),
   }
 }

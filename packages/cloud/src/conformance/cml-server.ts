@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect } from 'vitest'
 import type { CmlLogin } from '../cml-access.ts'
 import type { CmlLabs } from '../cml-labs.ts'
 import type { CmlProbe, CmlSystem } from '../cml-system.ts'
-import type { CloudErrorClass } from '../errors.ts'
+import { CloudError, type CloudErrorClass } from '../errors.ts'
 
 /** A fresh cloud for one test, with one machine in it that was just launched; and both ports to its CML server. */
 export interface OpenCmlServer {
@@ -25,6 +25,8 @@ export interface OpenCmlServer {
   setSmartAccountReachable(isReachable: boolean): Promise<void>
   /** Whether the server collects telemetry. */
   setTelemetry(isOn: boolean): Promise<void>
+  /** Paths that the server refuses to everybody, such as `/telemetry`. */
+  setRefusedPaths(paths: readonly string[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -81,13 +83,13 @@ export async function eventually<Seen>(
   throw new Error(`it did not come within ${(STEPS_MAX * STEP_MS) / 1000} s`)
 }
 
-export async function expectRefusal(call: Promise<unknown>, errorClass: CloudErrorClass): Promise<Error> {
+export async function expectRefusal(call: Promise<unknown>, errorClass: CloudErrorClass): Promise<CloudError> {
   const refusal: unknown = await call.then(
     answer => expect.fail(`was not refused: ${JSON.stringify(answer)}`),
     error => error,
   )
   expect(refusal).toMatchObject({ name: 'CloudError', errorClass })
-  return refusal instanceof Error ? refusal : expect.fail('not an error')
+  return refusal instanceof CloudError ? refusal : expect.fail('not an error')
 }
 
 /** A topology of so many nodes that need no room to speak of. */

@@ -1,6 +1,7 @@
 import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot'
 import { describe, expect, it } from 'vitest'
 import type { CmlLogin } from '../cml-access.ts'
+import { refusedPart } from '../cml-refusals.ts'
 import type { CmlLicensing } from '../cml-system.ts'
 import {
   booted,
@@ -156,7 +157,21 @@ function sessions(server: CmlServer): void {
     const { cml } = server()
     const refusal = await expectRefusal(cml.stats({ ...login, password: 'Never-This-One' }, never()), 'auth')
     expect(refusal.message).not.toContain('Never-This-One')
+    expect(refusedPart(refusal, 'system_stats')).toBe('login')
     await expectRefusal(cml.stats({ ...login, username: 'nobody' }, never()), 'auth')
+    expect(await cml.stats(login, never())).toMatchObject({ running_nodes: 0 })
+  })
+
+  it('tells a call that is refused from a login that is', async () => {
+    const login = await booted(server())
+    const { cml } = server()
+    await server().setRefusedPaths(['/telemetry', '/system_stats'])
+    const telemetry = await expectRefusal(cml.activity(login, never()), 'auth')
+    expect(refusedPart(telemetry, 'telemetry')).toBe('telemetry')
+    const stats = await expectRefusal(cml.stats(login, never()), 'auth')
+    expect(refusedPart(stats, 'system_stats')).toBe('system_stats')
+    expect(await cml.health(login, never())).toMatchObject({ valid: true })
+    await server().setRefusedPaths([])
     expect(await cml.stats(login, never())).toMatchObject({ running_nodes: 0 })
   })
 

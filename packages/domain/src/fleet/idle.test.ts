@@ -3,7 +3,14 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { WORKER_STATUSES, type Worker } from '../worker/worker.ts'
-import { decideIdle, effectiveIdleAction, type FleetCounts, type IdleEvidence } from './idle.ts'
+import {
+  decideIdle,
+  effectiveIdleAction,
+  type FleetCounts,
+  type IdleEvidence,
+  UNREADABLE,
+  type Unreadable,
+} from './idle.ts'
 import { SETTING_DEFAULTS, type SettingValues } from './settings.ts'
 
 const CREATED = '2026-01-01T00:00:00.000Z'
@@ -18,11 +25,17 @@ interface Case {
   readonly evidence?: IdleEvidence | null
   readonly settings?: Partial<SettingValues>
   readonly fleet?: FleetCounts | null
+  readonly unreadable?: Unreadable
 }
 
-function decide({ worker, evidence = QUIET, settings, fleet = ROOM }: Case) {
+function decide({ worker, evidence = QUIET, settings, fleet = ROOM, unreadable }: Case) {
   const subject = aWorker({ created_at: CREATED, entered_status_at: CREATED, status: 'RUNNING', ...worker })
-  return decideIdle(subject, evidence, { ...SETTING_DEFAULTS, ...settings }, { fleet, nowMs: NOW })
+  return decideIdle(
+    subject,
+    evidence,
+    { ...SETTING_DEFAULTS, ...settings },
+    { fleet, nowMs: NOW, unreadable: unreadable ?? null },
+  )
 }
 
 const paused = aWorker().pause
@@ -157,6 +170,13 @@ describe('every guard stands alone in the way', () => {
       kind: 'skipped_not_idle',
       because: 'its telemetry could not be read',
     })
+  })
+
+  it.each(UNREADABLE)('a worker that can not be judged (%s) is never stopped, and says so', unreadable => {
+    const { verdict, guards, idleSince } = decide({ evidence: null, unreadable })
+    expect([verdict.kind, idleSince]).toEqual(['skipped_cannot_judge', null])
+    expect(verdict.because).toContain("so the idle policy can't judge this worker")
+    expect(guards.find(guard => !guard.passed)).toMatchObject({ name: 'telemetry', value: unreadable })
   })
 })
 

@@ -1,4 +1,5 @@
 import { type Instant, toInstant, toMs } from '../instant.ts'
+import { refusalWords } from '../worker/cml-access.ts'
 import type { Guard } from '../worker/decision.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { SettingValues } from './settings.ts'
@@ -7,6 +8,17 @@ import type { SettingValues } from './settings.ts'
 export interface IdleEvidence {
   readonly last_activity_at: Instant | null
   readonly running_nodes: number | null
+}
+
+/** Why telemetry could not be read, where asking again does not help until a person changes something. */
+export const UNREADABLE = ['no_credentials', 'login_refused', 'telemetry_refused', 'telemetry_off'] as const
+export type Unreadable = (typeof UNREADABLE)[number]
+
+const UNREADABLE_WORDS: Readonly<Record<Unreadable, string>> = {
+  no_credentials: refusalWords('credentials'),
+  login_refused: refusalWords('login'),
+  telemetry_refused: refusalWords('telemetry'),
+  telemetry_off: 'telemetry is turned off in its CML',
 }
 
 export interface FleetCounts {
@@ -18,6 +30,7 @@ export interface FleetCounts {
 
 export type IdleVerdict =
   | { readonly kind: 'skipped_not_idle' | 'skipped_not_eligible' | 'skipped_auto_pause'; readonly because: string }
+  | { readonly kind: 'skipped_cannot_judge'; readonly because: string }
   | { readonly kind: 'skipped_min_workers' | 'skipped_cooldown'; readonly because: string }
   | { readonly kind: 'pause' | 'drain'; readonly because: string }
 
@@ -36,12 +49,13 @@ export function decideIdle(
   worker: Worker,
   evidence: IdleEvidence | null,
   settings: SettingValues,
-  { fleet, nowMs }: { fleet: FleetCounts | null; nowMs: number },
+  { fleet, nowMs, unreadable = null }: { fleet: FleetCounts | null; nowMs: number; unreadable?: Unreadable | null },
 ): IdleDecision {
   const idleMs = nowMs - referenceMs(worker, evidence)
   const isIdle = evidence !== null && idleMs >= settings.idle_timeout_seconds * 1000
   const guards = [
     guard('already_paused', worker.desired_status !== 'RUNNING', false),
+    ...(evidence === null && unreadable !== null ? [guard('telemetry', unreadable, 'readable')] : []),
     { name: 'idle_seconds', value: Math.floor(idleMs / 1000), limit: settings.idle_timeout_seconds, passed: isIdle },
     ...eligibility(worker, evidence, settings, nowMs),
     ...(fleet === null ? [] : room(settings, fleet, nowMs)),
@@ -136,6 +150,7 @@ const spanOf = (seconds: Guard['value']): string =>
 const WORDS: Readonly<Record<string, (failed: Guard) => string>> = {
   idle_seconds: ({ value, limit }) =>
     `it was last used or started ${spanOf(value)} ago, and counts as idle after ${spanOf(limit)}`,
+  telemetry: ({ value }) => `${UNREADABLE_WORDS[value as Unreadable]}, so the idle policy can't judge this worker`,
   idle_detection_enabled: ({ value }) => `idle detection is off for ${value === OFF_FOR_ALL ? 'all' : 'it'}`,
   idle_action: ({ limit }) =>
     limit === 'drain'
@@ -147,7 +162,9 @@ const WORDS: Readonly<Record<string, (failed: Guard) => string>> = {
   sessions: ({ value }) => `${counted(value, 'session lives', 'sessions live')} on it`,
   wanted_by: ({ value }) => `${counted(value, 'session waits', 'sessions wait')} for it`,
   running_nodes_kept: ({ value }) =>
-    `${counted(value, 'node runs', 'nodes run')} on it, and idle_running_nodes is keep`,
+    value === 'unknown'
+      ? 'CML does not say how many nodes run on it, and idle_running_nodes is keep'
+      : `${counted(value, 'node runs', 'nodes run')} on it, and idle_running_nodes is keep`,
   snoozed_seconds: ({ value }) => `it was started again and is left alone for another ${value} s`,
   held_by_person_seconds: ({ value }) => `a person wants it so for another ${value} s`,
   fleet_held: () => 'the fleet is held until every worker has been looked at',
@@ -161,6 +178,8 @@ function skipped(failed: Guard, evidence: IdleEvidence | null): IdleVerdict {
   switch (failed.name) {
     case 'already_paused':
       return { kind: 'skipped_auto_pause', because: 'it is not wanted running any more' }
+    case 'telemetry':
+      return { kind: 'skipped_cannot_judge', because }
     case 'idle_seconds':
       return { kind: 'skipped_not_idle', because: evidence === null ? 'its telemetry could not be read' : because }
     case 'running_workers':

@@ -1,6 +1,7 @@
 import { assert } from '../assert.ts'
 import { toMs } from '../instant.ts'
 import { bootDiffers, bootReached, bootWords, holds, withBoot, withCondition, withoutCondition } from './boot.ts'
+import { decideAccess } from './cml-access.ts'
 import { announce, type Decision, nothing, perform, wait, write } from './decision.ts'
 import { decideDraining } from './drain.ts'
 import { decideUnreadable, withoutOutage } from './ec2-outage.ts'
@@ -13,7 +14,7 @@ import { decideLicense, decideRelease } from './license-operation.ts'
 import { statusOfEc2State } from './lifecycle.ts'
 import { ageOf, type CmlSight, lookAgain, type Observation, type Seen, type WorkerPolicy } from './observation.ts'
 import { isForeign, ownershipConditions } from './ownership.ts'
-import { decideFreshness, withoutStaleness } from './stale-metrics.ts'
+import { decideFreshness, withoutRunningConditions } from './stale-metrics.ts'
 import { deathWords, decideDying, decideGone, decideTermination } from './termination.ts'
 import { CONDITION, type Condition, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
 
@@ -22,7 +23,7 @@ import { CONDITION, type Condition, type LaunchAttempt, type Worker, type Worker
  * What is wanted is looked at before anything else, so nobody who changes their mind waits for a boot to finish.
  */
 export function decideWorker(worker: Worker, observed: Observation, policy: WorkerPolicy, nowMs: number): Decision {
-  const decided = withoutStaleness(worker, decide(worker, observed, policy, nowMs))
+  const decided = withoutRunningConditions(worker, decide(worker, observed, policy, nowMs))
   const decision = withoutOutage(worker, observed, decided)
   return worker.refresh_requested_at === null ? decision : refreshed(decision, observed)
 }
@@ -263,13 +264,13 @@ function decideDrain(seen: Seen): Decision {
 }
 
 /**
- * Six checks in this order: what is wanted (a drain, here; the rest was looked at before), drift, freshness, licence,
- * idleness. Scaling down is what an idle check leads to.
+ * Checks in this order: what is wanted (a drain, here; the rest was looked at before), drift, freshness, access to CML,
+ * licence, idleness. Scaling down is what an idle check leads to.
  */
 function decideRunning(seen: Seen): Decision {
   const { drain } = seen.worker
   if (drain !== null) return announce({ status: 'DRAINING' }, `${drain.by} asked for a drain`)
-  return decideServing(seen) ?? decideFreshness(seen) ?? decideInside(seen) ?? decideSurvey(seen)
+  return decideServing(seen) ?? decideFreshness(seen) ?? decideAccess(seen) ?? decideInside(seen) ?? decideSurvey(seen)
 }
 
 /** Where it can be reached, and whether it serves there. Null while both are as recorded. */

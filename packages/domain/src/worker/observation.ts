@@ -1,6 +1,7 @@
 import { toMs } from '../instant.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import type { CmlStage } from './boot.ts'
+import type { CmlAccess } from './cml-access.ts'
 import type { CmlAddress } from './facts.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Worker } from './worker.ts'
@@ -74,6 +75,8 @@ export interface Observation {
   readonly nodeDefinitions: readonly string[] | null
   /** Since when nothing was measured of it, if that is too long; null while it is measured. */
   readonly metricsSilentSince: number | null
+  /** What its CML last accepted or refused. */
+  readonly access: CmlAccess
 }
 
 /** A machine that was found, with everything that a decision about it needs. */

@@ -15,12 +15,14 @@ export function decideFreshness({ worker, metricsSilentSince: sinceMs }: Seen): 
   return announce({ conditions: [...others, stale] }, message)
 }
 
-/** One that does not run is measured by nobody, so nothing is said of that. */
-export function withoutStaleness(worker: Worker, decision: Decision): Decision {
+/** What is said of running workers only: nobody measures or asks one that does not run. */
+const OF_RUNNING: readonly string[] = [CONDITION.metricsStale, CONDITION.cmlAccessRefused]
+
+export function withoutRunningConditions(worker: Worker, decision: Decision): Decision {
   const { action } = decision
   if (action.kind !== 'write' || (action.changes.status ?? 'RUNNING') === 'RUNNING') return decision
   const conditions = action.changes.conditions ?? worker.conditions
-  if (!holds(conditions, CONDITION.metricsStale)) return decision
-  const changes = { ...action.changes, conditions: withoutCondition(conditions, CONDITION.metricsStale) }
-  return { ...decision, action: { ...action, changes } }
+  const kept = conditions.filter(({ type }) => !OF_RUNNING.includes(type))
+  if (kept.length === conditions.length) return decision
+  return { ...decision, action: { ...action, changes: { ...action.changes, conditions: kept } } }
 }

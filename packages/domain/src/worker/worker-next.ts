@@ -47,7 +47,6 @@ export interface WorkerNextFacts {
 }
 
 const CONTROLLER = 'worker-controller'
-const CML_ACCESS_REFUSED = 'CmlAccessRefused'
 
 /** What happens next to a worker, what blocks that, and since when. `idle` only while every wish is fulfilled. */
 export function nextOfWorker(facts: WorkerNextFacts): Next<WorkerNextCode> {
@@ -141,8 +140,8 @@ const EVERY_STEP: readonly string[] = [CONDITION.ec2Unreachable, CONDITION.notOu
 const BLOCKS: Partial<Record<WorkerNextCode, readonly string[]>> = {
   launch: [CONDITION.blocked],
   boot: [CONDITION.blocked],
-  serve: [CML_ACCESS_REFUSED],
-  license: [CML_ACCESS_REFUSED],
+  serve: [CONDITION.cmlAccessRefused],
+  license: [CONDITION.cmlAccessRefused],
   restart: [CONDITION.stopBlocked],
   stop: [CONDITION.stopBlocked],
   terminate: [CONDITION.terminateBlocked, CONDITION.blocked, CONDITION.returningLicense, CONDITION.overdue],

@@ -76,6 +76,8 @@ export const CONDITION = {
   metricsStale: 'MetricsStale',
   /** EC2 has not answered in its region for 30 s, so nothing is known of its machine. */
   ec2Unreachable: 'Ec2Unreachable',
+  /** It runs, and its CML refuses something that LCM needs. */
+  cmlAccessRefused: 'CmlAccessRefused',
   /** EC2 takes longer than it should. */
   overdue: 'Overdue',
 } as const

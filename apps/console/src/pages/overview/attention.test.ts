@@ -42,6 +42,13 @@ describe('workers that need somebody', () => {
     ])
   })
 
+  it('are those whose CML refuses LCM', () => {
+    const conditions = [condition('CmlAccessRefused', "CML refuses LCM's login")]
+    expect(found({ workers: [aWorker({ status: 'RUNNING', conditions })] })).toEqual([
+      ['alarm', 'CML refuses LCM', "CML refuses LCM's login"],
+    ])
+  })
+
   it('are those that are stuck, blocked, lost or do not end draining', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }

@@ -97,6 +97,7 @@ const STUCK: readonly (readonly [string, string])[] = [
   [CONDITION.terminateBlocked, 'Termination blocked'],
   [CONDITION.overdue, 'Stuck'],
   [CONDITION.notOurs, 'Not ours any more'],
+  [CONDITION.cmlAccessRefused, 'CML refuses LCM'],
 ]
 
 /** A machine that was lost is news for a day; afterwards it is history. */

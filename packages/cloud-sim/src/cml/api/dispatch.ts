@@ -34,6 +34,7 @@ export function answerTo(scene: Scene, request: CmlRequest): Outcome {
   if (found === 'unknown') return refusal(404, 'Not Found')
   if (found === 'wrong_method') return refusal(405, '405: Method Not Allowed')
   const call = { scene, request, params: found.params }
+  if (isRefused(scene, request)) return refusal(403, 'Access to this resource is denied.')
   try {
     return found.route.access === 'open' ? found.route.handle(call) : asUser(found.route, call)
   } catch (error) {
@@ -41,6 +42,9 @@ export function answerTo(scene: Scene, request: CmlRequest): Outcome {
     throw error
   }
 }
+
+const isRefused = ({ faults }: Scene, { path }: CmlRequest): boolean =>
+  faults.refused_paths.some(refused => path === refused || path.startsWith(`${refused}/`))
 
 function asUser(found: UserRoute, open: Omit<UserCall, 'user' | 'session'>): Outcome {
   const { scene, request } = open

@@ -1,0 +1,63 @@
+import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import { type CmlAccessChange, type CmlRefusals, cmlRefusals } from '@lcm/cloud/cml-refusals'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { refusalWords } from '@lcm/domain/worker/cml-access'
+import type { Logger, Meter } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+
+export interface CmlAccessParts {
+  readonly cml: CmlSystem
+  readonly logins: CmlLogins
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly meter: Meter
+  /** CML refuses something of this worker, or accepts it again. */
+  onChange(workerId: string): void
+}
+
+export interface CmlAccessWatch extends Pick<CmlRefusals, 'accessTo' | 'isOutdated' | 'problems' | 'forget' | 'clear'> {
+  /** As given, but what CML refuses is remembered, logged once and counted. */
+  readonly cml: CmlSystem
+  readonly logins: CmlLogins
+}
+
+export function cmlAccess({ cml, logins, clock, logger, meter, onChange }: CmlAccessParts): CmlAccessWatch {
+  const gauge = meter.gauge('worker_cml_refused', 'running workers whose CML refuses what LCM needs', ['what'])
+  const refusals = cmlRefusals(clock, change => {
+    say(logger, change)
+    measure()
+    onChange(change.worker.id)
+  })
+  const measure = () => {
+    for (const [what, count] of refusals.counts()) gauge.set(count, { what })
+  }
+  const measured = <Args extends readonly unknown[]>(act: (...args: Args) => void) => {
+    return (...args: Args) => {
+      act(...args)
+      measure()
+    }
+  }
+  measure()
+  return {
+    ...refusals,
+    cml: watchedSystem(cml, refusals),
+    logins: refusals.watchLogins(logins),
+    forget: measured(refusals.forget),
+    clear: measured(refusals.clear),
+  }
+}
+
+function say(logger: Logger, { worker, part, refusal }: CmlAccessChange): void {
+  const about = { worker: worker.id, name: worker.name, what: part }
+  if (refusal === null) logger.info(about, 'CML accepts what it refused before')
+  else logger.warn({ ...about, said: refusal.message }, refusalWords(part))
+}
+
+const watchedSystem = (cml: CmlSystem, { watch }: CmlRefusals): CmlSystem => ({
+  ...cml,
+  stats: (login, signal) => watch(login, 'system_stats', () => cml.stats(login, signal)),
+  health: (login, signal) => watch(login, 'system_health', () => cml.health(login, signal)),
+  nodeDefinitions: (login, signal) => watch(login, 'node_definitions', () => cml.nodeDefinitions(login, signal)),
+  licensing: (login, signal) => watch(login, 'licensing', () => cml.licensing(login, signal)),
+  activity: (login, signal) => watch(login, 'telemetry', () => cml.activity(login, signal)),
+})

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { aStory } from '../a-story.ts'
+import { MINUTE_MS } from '../passing.ts'
+
+const OTHER = { username: 'admin', password: 'Changed-Behind-Our-Back' }
+const refusalOf = (conditions: readonly { type: string; reason: string; message: string }[]) =>
+  conditions.find(({ type }) => type === 'CmlAccessRefused')
+
+describe('a CML that refuses LCM', () => {
+  it('is named on its worker, which is not paused, until the credentials are right', async () => {
+    const { world, one, ask, hand, done } = await aStory(220)
+    const { id } = await ask.createAndRun('metal-1')
+    const machine = await hand.machineOf(id)
+    await world.runFor(10 * MINUTE_MS)
+    expect(one.problems()).toEqual([])
+    hand.onCml(machine, 'POST password', OTHER)
+    hand.onCml(machine, 'POST forget-sessions')
+    await world.runFor(5 * MINUTE_MS)
+    const refused = refusalOf((await world.worker(id)).conditions)
+    expect(refused).toMatchObject({ status: true, reason: 'LoginRefused' })
+    expect(refused?.message).toContain('Authentication failed!')
+    expect(refused?.message).toContain(`lcm set credentials ${id}`)
+    expect(one.problems()).toEqual([expect.stringMatching(/CML refuses LCM's login on metal-1/)])
+    await world.runFor(150 * MINUTE_MS)
+    expect(await world.worker(id)).toMatchObject({ status: 'RUNNING', desired_status: 'RUNNING' })
+    const outcomes = (await ask.journal('scaling', `worker:${id}`)).map(({ body }) => 'outcome' in body && body.outcome)
+    expect(outcomes[0]).toBe('skipped_cannot_judge')
+    const told = (await ask.decisions(id)).filter(({ because }) => /refuses LCM's login/.test(because))
+    expect(told.map(({ action }) => action).sort()).toEqual(['skipped_cannot_judge', 'write'])
+    await world.client.call('putWorkerCredentials', { params: { id }, body: OTHER })
+    await world.runFor(5_000)
+    expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()
+    expect(one.problems()).toEqual([])
+    await world.until(id, 'STOPPED', 90 * MINUTE_MS)
+    await done()
+  })
+
+  it('is accepted again within minutes where CML itself changed its mind, also by the next leader', async () => {
+    const { world, one, ask, hand, done } = await aStory(221)
+    const { id } = await ask.createAndRun('metal-1')
+    const machine = await hand.machineOf(id)
+    await world.runFor(10 * MINUTE_MS)
+    hand.onCml(machine, 'PATCH faults', { refused_paths: ['/telemetry'] })
+    await world.runFor(11 * MINUTE_MS)
+    const refused = await world.worker(id)
+    expect(refusalOf(refused.conditions)).toMatchObject({ reason: 'TelemetryRefused' })
+    one.kill()
+    world.startController('two')
+    await world.runFor(11 * MINUTE_MS)
+    // The next leader neither takes it back before it has asked, nor says it a second time.
+    expect((await world.worker(id)).version).toBe(refused.version)
+    hand.onCml(machine, 'DELETE faults')
+    await world.runFor(11 * MINUTE_MS)
+    expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()
+    await done()
+  })
+})
