@@ -1,6 +1,7 @@
 import { apiClient } from '@lcm/client/client'
 import { localCoordination } from '@lcm/coordination/local'
 import { type Reconciliation, reconciliation, silentLogger, success } from '@lcm/runtime'
+import { answerOf } from '@lcm/service/controller-face'
 import { promMeter } from '@lcm/service/prom-meter'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
@@ -27,8 +28,7 @@ it('a controller that was asked to end says only that', () => {
 })
 
 /** A controller of two loops, which leads nothing. */
-function composed(second: (loop: Reconciliation) => Reconciliation) {
-  const clock = manualClock()
+function composed(second: (loop: Reconciliation) => Reconciliation, clock = manualClock()) {
   const coordination = localCoordination({ clock, firstEpoch: () => 1 })
   const meter = promMeter()
   const loopNamed = (name: string) =>
@@ -62,4 +62,21 @@ it('a controller tells of a degraded watch of any of its loops', () => {
     problems: ['the watch is degraded; polling goes on'],
   })
   expect(composed(loop => loop).face.health()).toMatchObject({ status: 'healthy', problems: [] })
+})
+
+it('a controller whose API has not answered for 30 s is degraded, and alive all the same', async () => {
+  const clock = manualClock()
+  const { face, reports } = composed(loop => loop, clock)
+  const ending = new AbortController()
+  const running = reports.map(report => report.run(ending.signal))
+  const asked = () => answerOf(face, { method: 'GET', path: '/health' }, async () => null)
+  await clock.advance(29_000)
+  expect(await asked()).toMatchObject({ status: 200, body: { status: 'healthy', problems: [] } })
+  await clock.advance(2_000)
+  const problems = [expect.stringMatching(/^the API has not answered since .*: nobody is there$/)]
+  expect(await asked()).toMatchObject({ status: 200, body: { status: 'degraded', problems } })
+  expect(await answerOf(face, { method: 'GET', path: '/ready' }, async () => null)).toMatchObject({ status: 503 })
+  ending.abort()
+  await clock.advance(2_000)
+  await Promise.all(running)
 })

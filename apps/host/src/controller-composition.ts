@@ -5,6 +5,7 @@ import type { Controller, ControllerParts as Shared } from '@lcm/service/control
 import type { ControllerFace, ControllerHealth } from '@lcm/service/controller-face'
 import { type DecisionLog, decisionLog } from '@lcm/service/decision-log'
 import { type Heartbeat, heartbeat } from '@lcm/service/heartbeat'
+import { type Outages, outages } from '@lcm/service/outages'
 import type { PromMeter } from '@lcm/service/prom-meter'
 import { type RegisteredElection, registeredElection } from '@lcm/service/registered-election'
 import { ENDING } from './closing.ts'
@@ -48,14 +49,16 @@ export function compose(
   const decisions = decisionLog({ client, clock, logger, instanceId: election.instanceId })
   const controller = make({ election, decisions, clock })
   const { loop, plan } = controller
-  const problems = () => problemsOf(service, parts, { election, controller })
-  const told = { election, loop, plan, problems }
+  const silent = outages({ clock, logger })
+  const made = { election, controller, outages: silent }
+  const problems = () => problemsOf(service, parts, made)
+  const told = { election, loop, plan, problems, outages: silent }
   const beats = heartbeat({ service, version: VERSION, client, changeKeys, ...told, clock, logger })
   return {
     work: controller.service,
     reports: [decisions.service, beats],
     abandon: () => void election.resign({ forGood: true }).catch(err => logger.error({ err }, 'the seat was kept')),
-    face: faceOf(service, parts, { election, controller, beats }),
+    face: faceOf(service, parts, { ...made, beats }),
     loop,
     measure: () => measure(controller),
   }
@@ -64,6 +67,8 @@ export function compose(
 interface Made {
   readonly election: RegisteredElection
   readonly controller: Controller
+  /** Of what every controller needs, such as the API. */
+  readonly outages: Outages
 }
 
 function faceOf(
@@ -121,10 +126,13 @@ export function awaited({ isEnding, around, unheard, loop }: Readiness): string 
 
 const WATCH_DEGRADED = 'the watch is degraded; polling goes on'
 
-function problemsOf(service: ServiceName, parts: ControllerParts, { election, controller }: Made): readonly string[] {
+/** The one list of problems of a process: its health, its heartbeat and `lcm doctor` show the same. */
+function problemsOf(service: ServiceName, parts: ControllerParts, made: Made): readonly string[] {
+  const { election, controller } = made
   const regressed = `epoch_regressed: the API has seen a newer term; run: lcm services reset-term ${service}`
   return [
     ...parts.problems(),
+    ...made.outages.problems(),
     ...(election.isEpochRegressed() ? [regressed] : []),
     ...(loopsOf(controller).some(loop => loop.health().status === 'degraded') ? [WATCH_DEGRADED] : []),
     ...(controller.problems?.() ?? []),

@@ -7,6 +7,7 @@ import type { EtcdCoordination } from '@lcm/coordination/etcd'
 import type { GivenSettings } from '@lcm/domain/fleet/settings'
 import { exponentialBackoff, type Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
+import { outages } from '@lcm/service/outages'
 import { pinoLogger } from '@lcm/service/pino-logger'
 import { promMeter } from '@lcm/service/prom-meter'
 import { type Store, StoreError } from '@lcm/store/store'
@@ -24,6 +25,7 @@ import { StartupError } from './startup-error.ts'
 import { readTemplateFiles } from './template-files.ts'
 import type { Io } from './up.ts'
 import { VERSION } from './version.ts'
+import { watchedStore } from './watched-store.ts'
 
 /** The control plane as a process of its own, with etcd: one on SQLite, or several on MongoDB. */
 export function serveApi(
@@ -142,11 +144,12 @@ interface PlaneParts extends Files {
 function openPlane(parts: PlaneParts): ControlPlane {
   const { env, settings, log, store, coordination, ending, regions } = parts
   const meter = promMeter()
+  const silent = outages({ clock: systemClock, logger: log })
   const secretKey = Buffer.from(env.LCM_SECRET_KEY, 'hex')
   return controlPlane({
     ...backupOf({ env, log, store, secretKey }),
     ...parts.webhook,
-    store,
+    store: watchedStore(store, silent),
     log,
     clock: systemClock,
     randomBytes,
@@ -158,7 +161,7 @@ function openPlane(parts: PlaneParts): ControlPlane {
     config: { version: VERSION, profile: 'cluster', cloud: env.LCM_CLOUD, regions, settings },
     process: {
       health() {
-        const problems = etcdProblems(coordination)
+        const problems = [...etcdProblems(coordination), ...silent.problems()]
         return { status: problems.length === 0 ? 'healthy' : 'degraded', problems }
       },
       waitsFor: () => (ending.aborted ? ENDING : null),

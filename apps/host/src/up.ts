@@ -13,6 +13,7 @@ import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { answerOf } from '@lcm/service/controller-face'
 import { lineForPeople } from '@lcm/service/log-line'
+import { outages } from '@lcm/service/outages'
 import { pinoLogger } from '@lcm/service/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/service/prom-meter'
 import type { Store } from '@lcm/store/store'
@@ -48,6 +49,7 @@ import { hostInStages } from './stages.ts'
 import { readTemplateFiles } from './template-files.ts'
 import { unknownVariables } from './unknown-variables.ts'
 import { VERSION } from './version.ts'
+import { watchedStore } from './watched-store.ts'
 import { composeWorkerController, WORKER_CONTROLLER } from './worker-controller.ts'
 
 export interface UpOptions {
@@ -237,10 +239,11 @@ function openControlPlane(
     clock: systemClock,
     log,
   })
+  const silent = outages({ clock: systemClock, logger: log })
   return controlPlane({
     ...(backup === null ? {} : { backup }),
     ...webhookOf(env, `/lcm/${folder.fleetId}`),
-    store,
+    store: watchedStore(store, silent),
     log,
     clock: systemClock,
     randomBytes,
@@ -256,7 +259,7 @@ function openControlPlane(
     },
     process: {
       ...(cloud.control === null ? {} : { simulator: cloud.control.handle }),
-      health: () => healthOf(rest.controllers),
+      health: () => healthOf(rest.controllers, silent.problems()),
       waitsFor: () => (io.signal.aborted ? ENDING : rest.controllers.length === 0 ? 'its controllers' : null),
       metrics: () => {
         for (const controller of rest.controllers) controller.measure()
@@ -270,9 +273,11 @@ function openControlPlane(
   })
 }
 
-function healthOf(controllers: readonly ComposedController[]) {
+function healthOf(controllers: readonly ComposedController[], own: readonly string[]) {
   const services = controllers.map(({ loop }) => loop.health())
-  const problems = controllers.flatMap(({ face }) => face.health().problems)
+  const told = controllers.flatMap(({ face }) => face.health().problems)
+  // All controllers here ask the same API: what they say of it is said once.
+  const problems = [...new Set([...own, ...told])]
   const degraded = problems.length > 0 || services.some(service => service.status !== 'healthy')
   return { status: degraded ? 'degraded' : 'healthy', problems, services }
 }

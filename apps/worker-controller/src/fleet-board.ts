@@ -22,6 +22,7 @@ export interface FleetBoard {
   workersManaged(): number
   workersWithDrift(): number
   runningWorkers(): number
+  runningIds(): readonly string[]
 }
 
 interface Entry {
@@ -61,6 +62,7 @@ export function fleetBoard({
     workersManaged: () => entries.size,
     workersWithDrift: () => countOf(entries, entry => entry.drift !== null),
     runningWorkers: () => countOf(entries, entry => entry.status === 'RUNNING'),
+    runningIds: () => [...entries].flatMap(([id, { status }]) => (status === 'RUNNING' ? [id] : [])),
   }
 }
 

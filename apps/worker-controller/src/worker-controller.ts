@@ -10,6 +10,7 @@ import { settingsNow } from '@lcm/service/settings-now'
 import { withFreshMetrics } from './asked-anew.ts'
 import { cmlAccess } from './cml-access.ts'
 import { cmlLogins } from './cml-logins.ts'
+import { cmlOutages } from './cml-outages.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { counters } from './counters.ts'
 import { discoveryLoop } from './discovery-loop.ts'
@@ -33,6 +34,7 @@ export interface WorkerControllerParts extends ControllerParts {
 export function workerController(parts: WorkerControllerParts): Controller {
   const { client, clock, config, logger, meter, account } = parts
   const silent = outages({ clock, logger })
+  const cmlSilent = cmlOutages(clock)
   const reads = ec2Outages({ clock, outages: silent, wake: id => void loop.wake(id, 'EC2 answers again') })
   const machines = reads.guard(parts.machines)
   const access = cmlAccess({
@@ -58,10 +60,17 @@ export function workerController(parts: WorkerControllerParts): Controller {
   const measuring = metricsLoop({
     ...shared,
     intervalMs: config.metricsIntervalMs,
-    onCmlHeard: (worker, answered) => looking.cmlHeard(worker.id, answered),
+    onCmlHeard(worker, answered) {
+      looking.cmlHeard(worker.id, answered)
+      cmlSilent.heard(worker.id, answered)
+    },
     onMeasured: worker => looking.measured(worker.id),
   })
-  const observing = withFreshMetrics(looking, measuring.measureNow)
+  const forget = (id: string) => {
+    looking.forget(id)
+    cmlSilent.forget(id)
+  }
+  const observing = withFreshMetrics({ ...looking, forget }, measuring.measureNow)
   const loop = workerReconciler({ ...shared, observing, surveys: surveying })
   const discovery = discoveryLoop({ ...shared, wake: id => void loop.wake(id, 'discovery') })
   const { board } = shared
@@ -71,13 +80,18 @@ export function workerController(parts: WorkerControllerParts): Controller {
     discovery,
   ]
   const all = allOf('worker-controller', [reads, loop, ...later])
-  const led = [board, account, access].reduce<HostedService>(forgetfulOf, all)
+  const led = [board, account, access, cmlSilent].reduce<HostedService>(forgetfulOf, all)
   return {
     service: leaderElected(led, parts.election),
     loop: { ...loop, triggerNow: () => triggeredAnew(loop, shared.snapshots) },
     plan: () => [...discovery.orphans(), ...board.plan()],
     stats: () => shared.counters.snapshot(board.runningWorkers()),
-    problems: () => [...account.problems(), ...silent.problems(), ...access.problems()],
+    problems: () => [
+      ...account.problems(),
+      ...silent.problems(),
+      ...access.problems(),
+      ...cmlSilent.problems(board.runningIds()),
+    ],
     health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
   }
 }

@@ -7,6 +7,7 @@ import { type Reconciliation, reconciliation, silentLogger, success } from '@lcm
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Heartbeat, heartbeat } from './heartbeat.ts'
+import { type Outages, outages } from './outages.ts'
 
 const SERVICE = 'worker-controller'
 const PLAN = { resource: 'worker:w-1', action: 'wait', because: 'it boots', due_at: null }
@@ -23,6 +24,7 @@ let problems: string[]
 let stop: AbortController
 let beating: Heartbeat
 let ended: Promise<void>
+let silent: Outages
 
 const api = async (request: ApiRequest): Promise<ApiResponse> => {
   if (isDown) throw new Error('nobody answers')
@@ -53,8 +55,16 @@ function start() {
   const election = coordination.election(SERVICE, 'one')
   const { changeKeys } = coordination
   const parts = { service: SERVICE, version: '1.2.3', client: apiClient(api), changeKeys, election, loop } as const
+  silent = outages({ clock, logger: silentLogger })
   const shown = { ...clock, now: () => clock.now() + wrongByMs }
-  beating = heartbeat({ ...parts, plan: () => [PLAN], problems: () => problems, clock: shown, logger: silentLogger })
+  beating = heartbeat({
+    ...parts,
+    outages: silent,
+    plan: () => [PLAN],
+    problems: () => problems,
+    clock: shown,
+    logger: silentLogger,
+  })
   ended = beating.run(stop.signal)
   return election
 }
@@ -144,4 +154,17 @@ it('knows why the API has not heard it for a while', async () => {
   expect(beating.unheard()).toBeNull()
   await clock.advance(HEARTBEAT_INTERVAL_MS)
   expect(beating.unheard()).toBe('nobody answers')
+})
+
+it('an API that has not answered for 30 s is a problem, until it answers again', async () => {
+  start()
+  await clock.advance(0)
+  isDown = true
+  await clock.advance(HEARTBEAT_INTERVAL_MS + 29_000)
+  expect(silent.problems()).toEqual([])
+  await clock.advance(2_000)
+  expect(silent.problems()).toEqual([expect.stringMatching(/^the API has not answered since .*: nobody answers$/)])
+  isDown = false
+  await clock.advance(HEARTBEAT_INTERVAL_MS)
+  expect(silent.problems()).toEqual([])
 })

@@ -13,8 +13,10 @@ import {
 import { toMs } from '@lcm/domain/instant'
 import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import type { Outages } from './outages.ts'
 
 const LOOK_MS = 500
+const API = 'the API'
 /** One beat may get lost, such as when the API is restarted. */
 const UNHEARD_MS = 3 * HEARTBEAT_INTERVAL_MS
 
@@ -29,6 +31,7 @@ export interface HeartbeatParts {
   plan(): readonly PlannedAction[]
   /** What is wrong, each in a sentence. */
   problems(): readonly string[]
+  readonly outages: Pick<Outages, 'answered' | 'failed'>
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -62,7 +65,9 @@ export function heartbeat(parts: HeartbeatParts): Heartbeat {
   async function beatIfPossible(signal: AbortSignal): Promise<void> {
     try {
       await beat(signal)
+      parts.outages.answered(API)
     } catch (err) {
+      if (!signal.aborted) parts.outages.failed(API, err)
       trouble = err instanceof Error ? err.message : String(err)
       logger.debug({ err }, 'a heartbeat was not heard')
     }

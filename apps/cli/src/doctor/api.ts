@@ -16,6 +16,8 @@ export interface ApiFacts {
   readonly skew: Skew | null
   /** What it waits for before requests are sent to it; null when it is ready, or did not say. */
   readonly waitsFor: string | null
+  /** What its health names as problems; empty when it is healthy, or did not say. */
+  readonly problems: readonly string[]
 }
 
 export interface Skew {
@@ -38,6 +40,12 @@ export function judgeApi({ url, answer, waitsFor }: ApiFacts, version: string): 
   const isSame = info.version === version
   return [isSame ? ok('api', said) : warning('api', `${said}, but this lcm is ${version}`, next), ...readiness]
 }
+
+export const OUTAGE_NEXT = 'check what it names and the network to it; LCM goes on by itself once it answers'
+
+/** What the process at this address says of its own health. */
+export const judgeHealth = (facts: Pick<ApiFacts, 'problems'> | null): Finding[] =>
+  (facts?.problems ?? []).map(problem => failure('health', problem, OUTAGE_NEXT))
 
 const TOKEN_NEXT =
   'give a valid one with --token or LCM_TOKEN; beside `lcm up` leave both out; an admin makes one with `lcm create token`'

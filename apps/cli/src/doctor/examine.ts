@@ -10,7 +10,7 @@ import { failureOf } from '../failure.ts'
 import type { GlobalOptions } from '../global-options.ts'
 import { readLivingAndLost } from '../lost-workers.ts'
 import type { Examination, Shell } from '../shell.ts'
-import { type ApiFacts, judgeApi, judgeClock, judgeToken } from './api.ts'
+import { type ApiFacts, judgeApi, judgeClock, judgeHealth, judgeToken } from './api.ts'
 import { judgeAws } from './aws.ts'
 import { inTime } from './bounded.ts'
 import { judgeCml } from './cml.ts'
@@ -51,7 +51,11 @@ export async function examine(globals: GlobalOptions, shell: Shell, patienceMs: 
   const environment = isReadable
     ? []
     : [failure('environment', env, 'services would refuse to start with it: correct it')]
-  return [...machine, ...environment, ...reached.findings, ...beyond.flat()]
+  const others = beyond.flat()
+  // A process with controllers inside has their problems too, and each is shown once.
+  const isToldBy = (problem: string) => others.some(({ sentence }) => sentence.includes(problem))
+  const health = judgeHealth(reached.facts).filter(({ sentence }) => !isToldBy(sentence))
+  return [...machine, ...environment, ...reached.findings, ...health, ...others]
 }
 
 async function examineMachine({ shell, globals, dataDir, examination, env }: Ward): Promise<Finding[]> {

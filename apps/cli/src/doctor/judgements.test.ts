@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { type ApiFacts, judgeApi, judgeClock, judgeToken } from './api.ts'
+import { type ApiFacts, judgeApi, judgeClock, judgeHealth, judgeToken } from './api.ts'
 import { judgeAws } from './aws.ts'
 import { inTime } from './bounded.ts'
 import { judgeCml } from './cml.ts'
@@ -27,6 +27,7 @@ const API: ApiFacts = {
   answer: { kind: 'known', info: INFO },
   skew: null,
   waitsFor: null,
+  problems: [],
 }
 
 it('says which API answers, what it waits for, and that versions differ', () => {
@@ -120,6 +121,23 @@ it('knows what to do about what AWS refuses', () => {
   expect(other?.next_step).toContain('docs/how-to/run-on-aws.md')
   expect(controller(instance({ problems: ['etcd is slow'] }))[0]).toMatch(/^failure/)
   expect(controller(instance(), instance({ is_leader: false, problems: ['etcd is slow'] }))[0]).toMatch(/^warning/)
+})
+
+it('fails on what does not answer, by the health of the API and by that of any instance', () => {
+  const problem = 'EC2 in us-east-1 has not answered since 2026-01-01T00:00:00.000Z: DescribeInstances: timeout'
+  const next_step = expect.stringContaining('goes on by itself')
+  expect(judgeHealth({ problems: [problem] })).toEqual([
+    { check: 'health', severity: 'failure', sentence: problem, next_step },
+  ])
+  expect(judgeHealth(null)).toEqual([])
+  for (const is_leader of [true, false]) {
+    const [finding] = judgeServices(
+      [...WELL, service('worker-controller', instance(), instance({ is_leader, problems: [problem] }))],
+      NOW_MS,
+      'cluster',
+    ).slice(2)
+    expect(finding).toMatchObject({ severity: 'failure', sentence: expect.stringContaining(problem), next_step })
+  }
 })
 
 const running = (more: Parameters<typeof aWorker>[0] = {}) =>

@@ -23,12 +23,18 @@ export async function probeApi({ target, dispatch, clock, signal }: Asked): Prom
     const askedMs = clock.now()
     const answer = await get(`${API_PREFIX}/info`)
     const skew = skewOf(answer, askedMs, clock.now())
-    const ready = await get('/ready').catch(() => null)
-    return { ...known, answer: answerOf(answer, target), skew, waitsFor: waitsForIn(ready) }
+    const [ready, health] = await Promise.all([get('/ready').catch(() => null), get('/health').catch(() => null)])
+    return {
+      ...known,
+      answer: answerOf(answer, target),
+      skew,
+      waitsFor: waitsForIn(ready),
+      problems: problemsIn(health),
+    }
   } catch (error) {
     if (!(error instanceof UnreachableError)) throw error
     const message = `LCM does not answer at ${url} (${causeOf(error)}): ${nextStep}`
-    return { ...known, answer: { kind: 'unreachable', message }, skew: null, waitsFor: null }
+    return { ...known, answer: { kind: 'unreachable', message }, skew: null, waitsFor: null, problems: [] }
   }
 }
 
@@ -58,10 +64,22 @@ function parsed(body: ApiResponse['body']): unknown {
   }
 }
 
+const fieldIn = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : null
+
 function wordIn(value: unknown, name: string): string | null {
-  const found =
-    typeof value === 'object' && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : null
+  const found = fieldIn(value, name)
   return typeof found === 'string' ? found : null
+}
+
+/** A health that is not healthy has at least one problem, named or not. */
+function problemsIn(health: ApiResponse | null): readonly string[] {
+  const said = health === null ? null : parsed(health.body)
+  const status = wordIn(said, 'status')
+  if (status === null || status === 'healthy') return []
+  const named = fieldIn(said, 'problems')
+  const problems = Array.isArray(named) ? named.filter(each => typeof each === 'string') : []
+  return problems.length > 0 ? problems : [`the health of the API is ${status}`]
 }
 
 const HALF_SECOND_MS = 500

@@ -2,6 +2,7 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import { SERVICES } from '@lcm/domain/actor'
 import { toMs } from '@lcm/domain/instant'
 import { formatDuration } from '../duration.ts'
+import { OUTAGE_NEXT } from './api.ts'
 import { type Finding, failure, failureIn, ok, warning } from './finding.ts'
 
 type Listed = AnswerOf<'listServices'>['items'][number]
@@ -63,12 +64,14 @@ function sweepOf(name: string, { last_sweep, since, instance_id }: Instance, now
 }
 
 const REFUSED = /^AWS refuses /
+const OUTAGE = / has not answered since /
 
-/** What it says of itself. What AWS refuses needs a person, whoever tells it. */
+/** What it says of itself. What AWS refuses and what does not answer fails, whichever instance says it. */
 const problemsOf = (name: string, { problems, is_leader, instance_id }: Instance): Finding[] =>
   problems.map(problem => {
     const sentence = `${name} on ${instance_id}: ${problem}`
     if (REFUSED.test(problem)) return failure('services', sentence, nextFor(problem))
+    if (OUTAGE.test(problem)) return failure('services', sentence, OUTAGE_NEXT)
     if (!is_leader) return warning('services', sentence, 'see its log')
     return failureIn('services', sentence, 'see its log')
   })

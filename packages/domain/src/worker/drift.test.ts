@@ -2,7 +2,7 @@ import { aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { expect, it } from 'vitest'
 import { driftOf } from './drift.ts'
-import type { Instance } from './instance.ts'
+import { type Instance, TAG } from './instance.ts'
 import { type Observation, WORKER_POLICY } from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
 import type { Worker } from './worker.ts'
@@ -35,6 +35,15 @@ it.each<[string, Worker, Observation, string | null]>([
     onMachine({ license: { ...NO_LICENSE, status: 'REGISTERED' } }),
     seeing({}, licensed('NOT_REGISTERED')),
     'licence',
+  ],
+  ['a tag of ours that is gone', onMachine(), seeing({ tags: {} }), 'tags'],
+  ['the tag of another fleet', onMachine(), seeing({ tags: { [TAG.fleet]: 'theirs' } }), 'tags'],
+  ['a tag that is gone while it starts', onMachine({ status: 'STARTING' }), seeing({ tags: {} }), 'tags'],
+  [
+    'a machine that dies, which loses its tags',
+    onMachine({ status: 'TERMINATING' }),
+    seeing({ state: 'terminated', tags: {} }),
+    null,
   ],
   ['a change that is under way', onMachine({ status: 'STOPPING' }), seeing({}), null],
   ['a worker without a machine', aWorker(), seeing({}), null],

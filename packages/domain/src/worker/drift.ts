@@ -1,14 +1,18 @@
-import { factsOf } from './facts.ts'
+import { factsOf, isDead } from './facts.ts'
+import type { Instance } from './instance.ts'
 import { isTransitional, statusOfEc2State } from './lifecycle.ts'
 import type { Observation, WorkerPolicy } from './observation.ts'
+import { tagDrift } from './ownership.ts'
 import type { Worker } from './worker.ts'
 
-export const DRIFT_TYPES = ['state', 'address', 'type', 'absent', 'licence'] as const
+export const DRIFT_TYPES = ['state', 'address', 'type', 'absent', 'licence', 'tags'] as const
 export type DriftType = (typeof DRIFT_TYPES)[number]
 
 /** In what the world differs from the record although nobody here has changed it; null when it does not. */
 export function driftOf(worker: Worker, { ec2, license }: Observation, policy: WorkerPolicy): DriftType | null {
-  if (worker.ec2_instance_id === null || isTransitional(worker.status) || worker.status === 'TERMINATED') return null
+  if (worker.ec2_instance_id === null || worker.status === 'TERMINATED') return null
+  const tags = ec2.kind === 'instance' && haveTagsDrifted(worker, ec2.instance, policy) ? 'tags' : null
+  if (isTransitional(worker.status)) return tags
   if (ec2.kind === 'absent') return 'absent'
   if (ec2.kind === 'unknown') return null
   const { instance } = ec2
@@ -17,8 +21,12 @@ export function driftOf(worker: Worker, { ec2, license }: Observation, policy: W
   if ('instance_type' in facts) return 'type'
   if (worker.status === 'RUNNING' && ('public_ip' in facts || 'private_ip' in facts || 'https_endpoint' in facts))
     return 'address'
-  return isLicenceAstray(worker, license) ? 'licence' : null
+  return isLicenceAstray(worker, license) ? 'licence' : tags
 }
+
+/** A machine that is dying loses its tags by itself. */
+const haveTagsDrifted = (worker: Worker, instance: Instance, policy: WorkerPolicy): boolean =>
+  !isDead(instance) && tagDrift(worker, instance, policy) !== null
 
 function isLicenceAstray({ license }: Worker, sight: Observation['license']): boolean {
   if (sight?.kind !== 'seen' || license.pending_operation !== null) return false

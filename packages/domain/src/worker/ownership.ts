@@ -24,7 +24,7 @@ export function ownershipConditions(seen: Seen): Condition[] | null {
 }
 
 function marked({ worker, instance, policy, nowMs }: Seen, conditions: readonly Condition[]): readonly Condition[] {
-  const message = messageOf(worker, instance, policy)
+  const message = tagDrift(worker, instance, policy)
   const said = conditions.find(each => each.type === CONDITION.tagsChanged)
   if (message === null) return said === undefined ? conditions : withoutCondition(conditions, CONDITION.tagsChanged)
   if (said?.message === message) return conditions
@@ -46,7 +46,8 @@ export function oursForMs({ entered_status_at, conditions }: Worker, nowMs: numb
   return nowMs - Math.max(toMs(entered_status_at), settledAt === undefined ? 0 : toMs(settledAt))
 }
 
-function messageOf(worker: Worker, instance: Instance, policy: WorkerPolicy): string | null {
+/** What is wrong with the tags of the machine; null when they are as LCM needs them. */
+export function tagDrift(worker: Worker, instance: Instance, policy: WorkerPolicy): string | null {
   if (isForeign(instance, policy)) return `its machine is marked as of fleet ${instance.tags[TAG.fleet]}`
   if (isOurs(worker, instance, policy)) return null
   return `its machine lost the tag ${TAG.fleet}=${policy.fleet}; put it back to have LCM terminate it`
