@@ -6,6 +6,7 @@ import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { illegalMovesOfWorker } from '@lcm/testkit/move-rules'
 import { MINUTE_MS } from '../passing.ts'
+import { CML_LOGIN } from '../planted.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
 import { NEWS_MS } from './said-settings.ts'
 import type { Wishes } from './wishes.ts'
@@ -108,7 +109,15 @@ function endMs({ state_history, timeslot }: LabletSession): number {
 function usedByOurselves(worker: Worker, before: Worker, parts: WorkerRuleParts): string[] {
   const { last_activity_at: at } = worker.activity
   if (at === null || at === before.activity.last_activity_at || toMs(at) <= lastUseMs(worker, parts)) return []
+  if (hasLabOfPeople(worker, parts)) return []
   return [`${worker.name} was last used at ${at}, by no person and no session`]
+}
+
+/** A person's own lab goes on doing things after the person has left. */
+function hasLabOfPeople({ ec2_instance_id }: Worker, { cloud }: WorkerRuleParts): boolean {
+  const scene = cloud.cml.sceneOf(ec2_instance_id ?? '')
+  const admin = scene?.server.users.find(({ username }) => username === CML_LOGIN.username)
+  return scene?.labs.some(({ owner }) => owner !== admin?.id) ?? false
 }
 
 /** A machine of another fleet is never ours. */
