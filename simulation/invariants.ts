@@ -9,12 +9,15 @@ import { brakeRule } from './invariants/brake-rule.ts'
 import { hastyStops } from './invariants/cooldown-rule.ts'
 import { type LostLicences, lostLicences } from './invariants/lost-licences.ts'
 import { mistakenLicences, overdrawnLicences } from './invariants/owned-licences.ts'
+import { untoldRefusals } from './invariants/refused-logins.ts'
 import type { Wishes } from './invariants/wishes.ts'
 import type { Mutation } from './invariants/witness.ts'
 import { MINUTE_MS } from './passing.ts'
 
 /** How long a live machine of the fleet may go without a record. */
 const UNRECORDED_MS_MAX = 15 * MINUTE_MS
+/** How long a CML may refuse LCM before its worker says so: a few polls, and a leader or an API that is lost meanwhile. */
+const UNTOLD_MS_MAX = 15 * MINUTE_MS
 const CHECK_EVERY_MS = MINUTE_MS
 /** Longer than a leader can be that has lost its lease and does not know it yet. */
 const ZOMBIE_MS_MAX = MINUTE_MS
@@ -93,6 +96,8 @@ export function invariants(parts: InvariantParts): Invariants {
       for (const [id, words] of strays(parts))
         if (lasts(`astray ${id}`, words !== null) > UNRECORDED_MS_MAX)
           violated(`${words} and without a record for too long`)
+      for (const [id, words] of untoldRefusals(parts.cloud, parts.latest.values()))
+        if (lasts(`refused ${id}`, words !== null) > UNTOLD_MS_MAX) violated(`${words}`)
     },
     mutated(mutation) {
       for (const rule of brake(mutation)) violated(rule)

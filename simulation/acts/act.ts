@@ -45,6 +45,8 @@ export const HAND_ACTS = {
   'plant a machine to be found': 1,
   'retire a machine': 1,
   'use up a zone': 1,
+  // Only in stories, as below.
+  'change a CML password': 0,
 } as const
 
 /** What happens to the processes of LCM and between them. */

@@ -1,5 +1,6 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { FLEET } from '../controller-process.ts'
+import { CML_LOGIN } from '../planted.ts'
 import type { HAND_ACTS } from './act.ts'
 import { machineOf, type Perform, pick } from './stage.ts'
 
@@ -32,6 +33,12 @@ export const handActs: Readonly<Record<keyof typeof HAND_ACTS, Perform>> = {
     stage.hand.onCml(machine, 'PATCH faults', pick(BROKEN, act.much))
     const mend = () => undone(() => stage.hand.onCml(machine, 'DELETE faults'))
     stage.world.time.clock.after(BROKEN_TIMES * act.forMs, mend)
+  },
+  'change a CML password'(stage, act) {
+    const machine = machineOf(stage, act)
+    const set = (password: string) => stage.hand.onCml(machine, 'POST password', { ...CML_LOGIN, password })
+    set('set-behind-our-back')
+    stage.world.time.clock.after(act.forMs, () => undone(() => set(CML_LOGIN.password)))
   },
   'remove labs': (stage, act) => stage.hand.removeLabs(machineOf(stage, act)),
   'plant a foreign machine': ({ hand }, { who, much }) =>

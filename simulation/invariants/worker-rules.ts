@@ -8,6 +8,7 @@ import { illegalMovesOfWorker } from '@lcm/testkit/move-rules'
 import { MINUTE_MS } from '../passing.ts'
 import { CML_LOGIN } from '../planted.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
+import { isToldRefused, refusesLogin } from './refused-logins.ts'
 import { NEWS_MS } from './said-settings.ts'
 import type { Wishes } from './wishes.ts'
 
@@ -57,6 +58,7 @@ export function workerRules(parts: WorkerRuleParts): WorkerRules {
         before.desired_until !== null && toMs(before.desired_until) - NEWS_MS > nowMs,
         'against the word of a person',
       ),
+      ...said(isToldRefused(before) && refusesLogin(parts.cloud, before), 'though its CML refuses LCM'),
       ...said(before.protected, 'though it is protected'),
       ...said(!before.idle_detection_enabled, 'though that is off for it'),
     ]

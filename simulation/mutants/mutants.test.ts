@@ -27,7 +27,12 @@ const QUICK = [
   'drain forgets sessions',
 ]
 /** Those in whose story something goes wrong that whoever is right must bear. */
-const HARD_STORIES = ['no client token', 'trust one NotFound', 'no answer is an empty answer']
+const HARD_STORIES = [
+  'no client token',
+  'trust one NotFound',
+  'no answer is an empty answer',
+  'a refusal counts as silence',
+]
 /** Long after everything that is told by these stories. `npm run sim -- --mutants` tells each to its end. */
 const UNTIL_MS = 75 * 60_000
 const named = (names: readonly string[]) => MUTANTS.filter(({ name }) => names.includes(name))

@@ -37,10 +37,46 @@ const twoIdleStops: Mutant = {
   spoil: () => ({ store: withoutPermits }),
 }
 
+/** Idle workers are paused after 15 min, and this one can't be judged any more. */
+const CHANGED_PASSWORD = [...ONE, at(1, 'change settings'), at(15, 'change a CML password', { forMinutes: 150 })]
+
+const asSilence = (error: unknown): never => {
+  if (!(error instanceof CloudError) || error.errorClass !== 'auth') throw error
+  const { code, action, words } = error
+  throw new CloudError('transient', { code, action, message: words })
+}
+
 /** Defects that only look harmless: of what is said to people, kept for later, or left behind. */
 export const ruleMutants: readonly Mutant[] = [
   labsUnfenced,
   twoIdleStops,
+  {
+    name: 'a refusal counts as silence',
+    breaks: 'a CML that refuses the login of LCM counts as one that did not answer',
+    caughtBy: /refuses LCM, and nothing says so/,
+    acts: CHANGED_PASSWORD,
+    spoil: () => ({
+      cml: cml => ({
+        ...cml,
+        stats: (...asked) => cml.stats(...asked).catch(asSilence),
+        health: (...asked) => cml.health(...asked).catch(asSilence),
+        nodeDefinitions: (...asked) => cml.nodeDefinitions(...asked).catch(asSilence),
+        licensing: (...asked) => cml.licensing(...asked).catch(asSilence),
+        activity: (...asked) => cml.activity(...asked).catch(asSilence),
+      }),
+    }),
+  },
+  {
+    name: 'a refusal counts as idleness',
+    breaks: 'a worker whose telemetry is refused counts as one that nobody uses',
+    caughtBy: /is paused though its CML refuses LCM/,
+    acts: CHANGED_PASSWORD,
+    spoil: () => ({
+      asking: asking(/idle-checks$/, body =>
+        body.evidence === null ? { evidence: { last_activity_at: null, running_nodes: 0 } } : body,
+      ),
+    }),
+  },
   {
     name: 'licensed without a licence',
     breaks: 'a server that is known to the Smart Account counts as licensed, though no licence was left for it',

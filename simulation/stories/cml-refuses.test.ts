@@ -8,13 +8,14 @@ const refusalOf = (conditions: readonly { type: string; reason: string; message:
 
 describe('a CML that refuses LCM', () => {
   it('is named on its worker, which is not paused, until the credentials are right', async () => {
-    const { world, one, ask, hand, done } = await aStory(220)
+    const log: string[] = []
+    const onLog = (level: string, message: string) => void log.push(`${level}: ${message}`)
+    const { world, one, ask, hand, done } = await aStory(220, { onLog })
     const { id } = await ask.createAndRun('metal-1')
     const machine = await hand.machineOf(id)
     await world.runFor(10 * MINUTE_MS)
     expect(one.problems()).toEqual([])
     hand.onCml(machine, 'POST password', OTHER)
-    hand.onCml(machine, 'POST forget-sessions')
     await world.runFor(5 * MINUTE_MS)
     const refused = refusalOf((await world.worker(id)).conditions)
     expect(refused).toMatchObject({ status: true, reason: 'LoginRefused' })
@@ -31,6 +32,10 @@ describe('a CML that refuses LCM', () => {
     await world.runFor(5_000)
     expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()
     expect(one.problems()).toEqual([])
+    expect(log.filter(line => /CML (refuses|accepts)/.test(line))).toEqual([
+      "warn: CML refuses LCM's login",
+      'info: CML accepts what it refused before',
+    ])
     await world.until(id, 'STOPPED', 90 * MINUTE_MS)
     await done()
   })
