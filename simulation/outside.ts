@@ -30,6 +30,7 @@ export function computeOver(cloud: SimModel, ways: Ways): Compute {
     imageIds: (...asked) => compute.imageIds(...asked),
     launch: (...asked) => compute.launch(...asked),
     power: (...asked) => compute.power(...asked),
+    tag: (...asked) => compute.tag(...asked),
   }
 }
 

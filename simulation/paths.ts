@@ -77,6 +77,20 @@ export const PATHS: readonly Path[] = [
     await ask.terminate(id)
     await ended(scene, id)
   }),
+  path('rename', async scene => {
+    const { world, ask, hand } = scene
+    const id = await ask.create('metal-1')
+    await world.untilTrue('a machine', () => world.workers()[0]?.ec2_instance_id != null)
+    await ask.rename(id, 'metal-2')
+    await world.until(id, 'RUNNING')
+    const machine = await hand.machineOf(id)
+    const isNamed = (name: string) => world.cloud.machine(machine)?.tags[TAG.name] === name
+    await world.untilTrue('the second name', () => isNamed('metal-2'))
+    await ask.rename(id, 'metal-3')
+    await world.untilTrue('the third name', () => isNamed('metal-3'))
+    await ask.terminate(id)
+    await ended(scene, id)
+  }),
   path('a mind that changes during the launch', async scene => {
     const { world, ask } = scene
     const id = await ask.create('metal-1')

@@ -50,6 +50,7 @@ export function people({ client, store, until }: World) {
     drain: (id: string, body: BodyInput<'drainWorker'> = {}) => client.call('drainWorker', { params: { id }, body }),
     cancelDrain: (id: string) => client.call('cancelDrainWorker', of(id)),
     retry: (id: string) => client.call('retryWorker', of(id)),
+    rename: (id: string, name: string) => client.call('patchWorker', { params: { id }, body: { name } }),
     refresh: (id: string) => client.call('refreshWorker', of(id)),
     repin: (id: string) => client.call('repinWorker', of(id)),
     license: (id: string, body: BodyInput<'putWorkerLicense'> = LICENSE) =>

@@ -17,6 +17,8 @@ export const FLEET_ACTS = {
   'edit a template': 1,
   'edit a definition': 1,
   'change settings': 2,
+  // Only in stories, as below.
+  rename: 0,
 } as const
 
 /** What learners do, on the API and on the servers that they were given. */
@@ -47,6 +49,7 @@ export const HAND_ACTS = {
   'use up a zone': 1,
   // Only in stories, as below.
   'change a CML password': 0,
+  'name a machine': 0,
 } as const
 
 /** What happens to the processes of LCM and between them. */

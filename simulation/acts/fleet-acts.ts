@@ -47,6 +47,7 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
       ).id,
     ),
   refresh: (stage, act) => stage.ask.refresh(idOf(stage, act)),
+  rename: (stage, act) => stage.ask.rename(idOf(stage, act), `renamed${Math.floor(act.much * 10_000)}`),
   repin: (stage, act) => stage.ask.repin(idOf(stage, act)),
   cordon: ({ world, ...stage }, act) =>
     world.client.call('patchWorker', {

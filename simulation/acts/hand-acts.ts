@@ -21,6 +21,7 @@ export const handActs: Readonly<Record<keyof typeof HAND_ACTS, Perform>> = {
   'start a machine': (stage, act) => stage.hand.start(machineOf(stage, act)),
   'kill a machine': (stage, act) => stage.hand.terminate(machineOf(stage, act)),
   'untag a machine': (stage, act) => stage.hand.untag(machineOf(stage, act), TAG.fleet),
+  'name a machine': (stage, act) => stage.hand.tag(machineOf(stage, act), { [TAG.name]: `by hand ${act.much}` }),
   'protect a machine': (stage, act) => stage.hand.protect(machineOf(stage, act), true),
   'replace a certificate': (stage, act) => stage.hand.onCml(machineOf(stage, act), 'POST replace-certificate'),
   'lose the Smart Account'(stage, act) {

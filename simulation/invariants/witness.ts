@@ -18,7 +18,7 @@ export interface Mutation {
   readonly by: string
   /** Whose process that is. */
   readonly service: string
-  readonly act: 'launch' | PowerAct | 'register' | 'deregister' | `${LabAct} lab`
+  readonly act: 'launch' | PowerAct | 'tag' | 'register' | 'deregister' | `${LabAct} lab`
   readonly machine: string
   readonly worker: string | null
 }
@@ -60,6 +60,27 @@ async function isDecided(decided: Decided, act: Mutation['act'], worker: Worker)
   return (await decided.has(SERVICE, resource, since)) || decided.hasPersonSaid(resource, since)
 }
 
+interface Tagging {
+  readonly machine: string
+  readonly worker: Worker | null
+  readonly tags: Readonly<Record<string, string>>
+}
+
+/** Only the name, and only of machines that LCM launched. */
+function beforeTag({ now, saw, violated }: WitnessParts, by: string, { machine, worker, tags }: Tagging): void {
+  saw({ atMs: now(), by, service: SERVICE, act: 'tag', machine, worker: worker?.id ?? null })
+  if (worker === null || worker.origin === 'DISCOVERY') violated(`${by}: tags ${machine}, which LCM did not launch`)
+  const others = Object.keys(tags).filter(key => key !== TAG.name)
+  if (others.length > 0) violated(`${by}: sets ${others.join(', ')} of ${machine}`)
+}
+
+async function beforeTermination(parts: WitnessParts, by: string, worker: Worker, machine: string): Promise<void> {
+  if (worker.desired_status !== 'TERMINATED') parts.violated(`${by}: terminates ${worker.name}, which nobody asked for`)
+  const isHeld = parts.cloud.cml.smartAccount().some(seat => seat.instance_id === machine)
+  const leaks = isHeld ? await parts.leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
+  if (isHeld && leaks.length === 0) parts.violated(`${by}: terminates ${worker.name} with its licence`)
+}
+
 /** Stands between controllers and the cloud, and knows of every change whether a write has announced it. */
 export function witness(parts: WitnessParts): Witness {
   const { cloud, workers, decided, violated } = parts
@@ -76,11 +97,7 @@ export function witness(parts: WitnessParts): Witness {
     }
     await mustBeDecided(by, act, worker)
     if (!ANNOUNCED[act].includes(worker.status)) violated(`${by}: ${act} of ${worker.name} while ${worker.status}`)
-    if (act !== 'terminate') return
-    if (worker.desired_status !== 'TERMINATED') violated(`${by}: terminates ${worker.name}, which nobody asked for`)
-    const isHeld = cloud.cml.smartAccount().some(seat => seat.instance_id === machine)
-    const leaks = isHeld ? await parts.leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
-    if (isHeld && leaks.length === 0) violated(`${by}: terminates ${worker.name} with its licence`)
+    if (act === 'terminate') await beforeTermination(parts, by, worker, machine)
   }
 
   async function mustBeDecided(by: string, act: Mutation['act'], worker: Worker): Promise<void> {
@@ -116,6 +133,10 @@ export function witness(parts: WitnessParts): Witness {
       async power(region, act, ids, signal) {
         for (const id of ids) await beforePower(by, act, id)
         return compute.power(region, act, ids, signal)
+      },
+      async tag(region, id, tags, signal) {
+        beforeTag(parts, by, { machine: id, worker: await ofMachine(id), tags })
+        return compute.tag(region, id, tags, signal)
       },
     }),
     cml: (by, cml) => ({

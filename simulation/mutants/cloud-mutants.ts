@@ -165,6 +165,13 @@ export const cloudMutants: readonly Mutant[] = [
     }),
   },
   {
+    name: 'rename that stays in the record',
+    breaks: 'the new name of a worker never reaches its machine',
+    caughtBy: /is named .*, and its worker renamed/,
+    acts: [...ONE, at(20, 'rename')],
+    spoil: () => ({ compute: compute => ({ ...compute, tag: async () => undefined }) }),
+  },
+  {
     name: 'clock skew trusted',
     breaks: 'a controller goes by the clock of its own machine, which is two hours ahead',
     caughtBy: /too early/,

@@ -5,6 +5,7 @@ import { undone } from '../acts/hand-acts.ts'
 import { living, type Stage } from '../acts/stage.ts'
 import { FLEET } from '../controller-process.ts'
 import { NO_TROUBLE } from '../faults/trouble.ts'
+import { misnamedMachines } from '../invariants/named-machines.ts'
 import { HOUR_MS, MINUTE_MS } from '../passing.ts'
 
 /**
@@ -12,6 +13,8 @@ import { HOUR_MS, MINUTE_MS } from '../passing.ts'
  * tries of half an hour, with 65 minutes between them, and then a licence may take two hours to be given back.
  */
 export const CONVERGED_MS_MAX = 6 * HOUR_MS
+/** Twice the longest pause between two tries to name a machine. */
+const NAMED_MS_MAX = HOUR_MS
 const SETTLED_MS = 12 * MINUTE_MS
 const QUIET_MS = 10 * MINUTE_MS
 /** What is asked now and then whether or not there is anything to say. */
@@ -52,9 +55,9 @@ export async function comeToRest({ world }: Stage): Promise<void> {
   const isSettled = (worker: Worker) => isAtRest(worker, costs) && isMachineKnown(worker, isThere)
   const isAllOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isSettled)
   const latestMs = world.time.clock.monotonic() + CONVERGED_MS_MAX
-  const untilTrue = async (what: string, isSo: () => boolean, unrest: () => readonly string[]) => {
+  const untilTrue = async (what: string, isSo: () => boolean, unrest: () => readonly string[], limitMs = Infinity) => {
     try {
-      await world.untilTrue(what, isSo, latestMs - world.time.clock.monotonic())
+      await world.untilTrue(what, isSo, Math.min(limitMs, latestMs - world.time.clock.monotonic()))
     } catch (error) {
       if (world.invariants.violations.length > 0) throw error
       throw world.failure([`${what} did not come`, ...unrest()].join('\n'))
@@ -69,6 +72,13 @@ export async function comeToRest({ world }: Stage): Promise<void> {
     'an end without leftovers',
     everyMinute(world.time.clock, () => leftovers().length === 0),
     leftovers,
+  )
+  const misnamed = () => misnamedMachines(world.cloud, FLEET, world.workers())
+  await untilTrue(
+    'an end with every machine named after its worker',
+    everyMinute(world.time.clock, () => misnamed().length === 0),
+    misnamed,
+    NAMED_MS_MAX,
   )
   await world.invariants.lookAtRest()
   await staysQuiet(world)

@@ -1,5 +1,7 @@
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
+import { fencedCompute } from '@lcm/cloud/fenced'
 import { cmlControl } from '@lcm/cloud-sim/cml-control'
+import { simCompute } from '@lcm/cloud-sim/compute'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
@@ -300,5 +302,47 @@ describe('a change of its machine', () => {
     const result = await carryOut(worker, perform({ kind: 'stop', force: false }, 'EC2 says running'))
     expect(result).toMatchObject({ status: 'REQUEUE', message: 'stop: EC2 says stopping' })
     expect(fleet.api.received).toEqual([])
+  })
+})
+
+describe('a decision to set the name of a machine', () => {
+  const TAG = perform({ kind: 'tag', tags: { Name: 'ada' }, afterMs: 30_000 }, 'it was renamed')
+
+  it('sets it, keeps the other tags, and looks again', async () => {
+    const worker = await booted({ status: 'RUNNING', name: 'ada' })
+    const { tags: before } = await fleet.see(machine)
+    expect(await carryOut(worker, TAG)).toMatchObject({ status: 'REQUEUE', afterMs: 30_000 })
+    expect((await fleet.see(machine)).tags).toEqual({ ...before, Name: 'ada' })
+    expect(writes()).toEqual([])
+  })
+
+  it('is no error when EC2 refuses it, and is not repeated before its pause is over', async () => {
+    const worker = await booted({ status: 'RUNNING', name: 'ada' })
+    const refusal = new CloudError('auth', { code: 'UnauthorizedOperation', action: 'CreateTags', message: 'not you' })
+    const refusing = { ...parts.machines, tag: () => Promise.reject(refusal) }
+    fleet.api.put(worker)
+    expect(await act({ ...parts, machines: refusing }, worker, TAG, aLook())).toMatchObject({
+      status: 'REQUEUE',
+      afterMs: 30_000,
+      message: expect.stringContaining('UnauthorizedOperation'),
+    })
+    expect((await observing.observe(worker, POLICY, never)).tagPauseMs).toBe(60_000)
+  })
+
+  it('comes back when the rate limit allows it, and that is no repetition', async () => {
+    const worker = await booted({ status: 'RUNNING', name: 'ada' })
+    const busy = { code: 'NotNow', action: 'tag', message: 'nothing was sent', retryAfterMs: 125 }
+    const limited = { ...parts.machines, tag: () => Promise.reject(new CloudError('throttled', busy)) }
+    fleet.api.put(worker)
+    const result = await act({ ...parts, machines: limited }, worker, TAG, aLook())
+    expect(result).toMatchObject({ status: 'REQUEUE', afterMs: 125 })
+    expect((await observing.observe(worker, POLICY, never)).tagPauseMs).toBe(0)
+  })
+
+  it('is not sent by one that leads no longer', async () => {
+    const fenced = fencedCompute(simCompute(fleet.model), () => false)
+    const { tags: before } = await fleet.see(machine)
+    await expect(fenced.tag(REGION, machine.instance_id, { Name: 'x' }, never)).rejects.toBeInstanceOf(NotLeadingError)
+    expect((await fleet.see(machine)).tags).toEqual(before)
   })
 })

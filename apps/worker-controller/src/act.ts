@@ -77,6 +77,8 @@ export async function act(
       parts.observing.surveyAsked(worker.id)
       parts.surveys.request(worker, look.epoch)
       return success(because)
+    case 'tag':
+      return tag(parts, worker, action, look)
     default:
       return change(parts, worker, action, look)
   }
@@ -141,6 +143,27 @@ async function change(
     return expected
       ? requeue(error.message, error.retryAfterMs ?? parts.policy.lookAgainMsMax)
       : retry(error.message, error)
+  }
+}
+
+/** A refusal is told and no more: nothing else waits for a tag, and the pause after it grows. */
+async function tag(
+  { machines, observing }: ActParts,
+  worker: Worker,
+  { tags, afterMs }: Extract<Decision['action'], { kind: 'tag' }>,
+  look: Look,
+): Promise<ReconciliationResult> {
+  const { aws_region: region, ec2_instance_id: id } = worker
+  assert(id !== null, `${worker.id} has no machine to tag`)
+  try {
+    await look.withoutSlot(() => machines.tag(region, id, tags, look.signal))
+    observing.tagSent(worker)
+    return requeue(`tag: ${JSON.stringify(tags)}`, afterMs)
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    if (error.retryAfterMs !== null) return requeue(error.message, error.retryAfterMs)
+    observing.tagSent(worker)
+    return requeue(error.message, afterMs)
   }
 }
 

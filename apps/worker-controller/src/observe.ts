@@ -30,6 +30,7 @@ import type { RegionSnapshots } from './region-snapshots.ts'
 import { type ScarceOffers, scarceOffers } from './scarce-offers.ts'
 import { type Sightings, sightings } from './sightings.ts'
 import { type Surveys, seeDefinitions } from './surveys.ts'
+import { tagPauses } from './tag-pauses.ts'
 
 export interface ObserveParts {
   readonly machines: Machines
@@ -59,6 +60,8 @@ export interface Observer {
   returnHeard(workerId: string, isReturned: boolean): void
   /** Whether a worker's CML answered somebody who asked for something else. */
   cmlHeard(workerId: string, answered: boolean): void
+  /** EC2 was asked to set the tags of its machine, whatever it answered. */
+  tagSent(worker: Worker): void
   /** A sample of the worker was reported. */
   measured(workerId: string): void
   forget(workerId: string): void
@@ -70,6 +73,7 @@ export function observer(given: ObserveParts): Observer {
   const times = surveyTimes(config.idleCheckIntervalMs)
   const measures = measureTimes(config.metricsIntervalMs)
   const scarce = scarceOffers(config.policy.capacityPauseMs)
+  const tags = tagPauses()
   const returned = new Set<string>()
   const unsent = new Map<string, string>()
   const parts: Parts = { ...given, memory, scarce, unsent }
@@ -88,6 +92,7 @@ export function observer(given: ObserveParts): Observer {
         launch: needsLaunch(worker) ? await launchInputs(parts, worker, signal) : null,
         isSurveyDue: times.isDue(worker, clock.monotonic()) || given.access.isOutdated(worker),
         metricsSilentSince: measures.silentSince(worker, clock.now()),
+        tagPauseMs: tags.leftMs(worker, clock.monotonic()),
         access: given.access.accessTo(worker),
       }
     },
@@ -96,6 +101,7 @@ export function observer(given: ObserveParts): Observer {
       memory.clear()
       times.clear()
       measures.clear()
+      tags.clear()
       returned.clear()
       unsent.clear()
       term = epoch
@@ -114,11 +120,13 @@ export function observer(given: ObserveParts): Observer {
       else returned.delete(workerId)
     },
     cmlHeard: memory.heardCml,
+    tagSent: worker => tags.sent(worker, clock.monotonic()),
     measured: workerId => measures.measured(workerId, clock.now()),
     forget(workerId) {
       memory.forget(workerId)
       times.forget(workerId)
       measures.forget(workerId)
+      tags.forget(workerId)
       returned.delete(workerId)
       unsent.delete(workerId)
       given.logins.forget(workerId)

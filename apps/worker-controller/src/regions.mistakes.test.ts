@@ -16,7 +16,7 @@ function noted(machines: Machines): { machines: Machines; regions: Set<string> }
       regions.add(given[0])
       return call(...given)
     }
-  const { list, look, newestImage, imageIds, launch: launching, power } = machines
+  const { list, look, newestImage, imageIds, launch: launching, power, tag } = machines
   return {
     regions,
     machines: {
@@ -26,6 +26,7 @@ function noted(machines: Machines): { machines: Machines; regions: Set<string> }
       imageIds: note(imageIds),
       launch: note(launching),
       power: note(power),
+      tag: note(tag),
     },
   }
 }

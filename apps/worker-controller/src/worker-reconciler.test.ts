@@ -59,6 +59,10 @@ const machines: Machines = {
     if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: act, message: 'refused' })
     return 'stopping'
   },
+  async tag(_region, _id, tags) {
+    acts.push(`tag ${tags.Name}`)
+    if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: 'CreateTags', message: 'refused' })
+  },
 }
 let reading: MachineReading
 const silent = async (): Promise<never> => {
@@ -140,6 +144,30 @@ beforeEach(() => {
   refuseActs = null
   noted = []
   reading = { ...NOTHING_MEASURED, cpu_utilization: 0.5 }
+})
+
+describe('a worker that was renamed', () => {
+  it('has its machine renamed, and nothing is written for it', async () => {
+    worker = onMachine({ status: 'RUNNING', name: 'ada' })
+    await runFor(35_000)
+    expect(acts).toEqual(['tag ada'])
+    expect(writes).toEqual([])
+    expect(noted.filter(({ action }) => action === 'tag')).toMatchObject([{ outcome: 'tag: {"Name":"ada"}' }])
+  })
+
+  it('is asked of EC2 a few times an hour where EC2 refuses it, and is still stopped at once', async () => {
+    worker = onMachine({ status: 'RUNNING', name: 'ada' })
+    refuseActs = 'auth'
+    await runFor(60 * 60_000)
+    // After 0, 1, 3, 7, 15 and 31 minutes.
+    expect(acts).toEqual(Array.from({ length: 6 }, () => 'tag ada'))
+    expect(noted.filter(({ action }) => action === 'tag')).toHaveLength(6)
+    expect(noted.length).toBeLessThanOrEqual(12)
+    refuseActs = null
+    worker = { ...worker, desired_status: 'STOPPED' }
+    await runFor(2_000)
+    expect(acts.at(-1)).toBe('stop')
+  })
 })
 
 describe('announce, act, report', () => {

@@ -82,6 +82,15 @@ it('tells a launch that is denied from tags or roles that are', async () => {
   expect(denied(await examined(third.url))).toEqual(['iam:PassRole denied', 'ec2:CreateTags untold'])
 })
 
+it('names tags when only renaming is denied', async () => {
+  const { refuse, url } = await simulated()
+  refuse('CreateTags', 'UnauthorizedOperation')
+  expect(denied(await examined(url))).toEqual(['ec2:CreateTags denied'])
+  const none = await simulated({ machines: 0 })
+  none.refuse('CreateTags', 'UnauthorizedOperation')
+  expect(denied(await examined(none.url))).toEqual([])
+})
+
 it('tells credentials that are refused from rights that are missing', async () => {
   const { refuse, url } = await simulated()
   refuse('DescribeInstances', 'AuthFailure')

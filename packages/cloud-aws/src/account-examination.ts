@@ -128,8 +128,12 @@ async function triedIn(options: ExaminationOptions, place: ExaminedRegion): Prom
   ])
   const InstanceIds = [ours]
   const onOurs: Attempt = async (action, call) => doubted(await attempt(action, call), ours === NOBODY)
-  const changes = await Promise.all([
+  const tags = { Resources: [ours], Tags: [{ Key: TAG.name, Value: 'lcm-doctor' }] }
+  const [launch, rename, ...changes] = await Promise.all([
     triedLaunch(attempt, { options, place, image }),
+    onOurs('ec2:CreateTags', ({ client, sdk, signal: abortSignal }) =>
+      client.send(new sdk.CreateTagsCommand({ ...tags, DryRun: true }), { abortSignal }),
+    ),
     onOurs('ec2:StartInstances', ({ client, sdk, signal: abortSignal }) =>
       client.send(new sdk.StartInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
     ),
@@ -141,8 +145,12 @@ async function triedIn(options: ExaminationOptions, place: ExaminedRegion): Prom
     ),
   ])
   clients.close()
-  return [...reads, ...changes.flat()]
+  return [...reads, ...launch.map(each => withRename(each, rename)), ...changes]
 }
+
+/** One right for two things: to tag what is launched, and to rename it later. A policy may allow the first alone. */
+const withRename = (launched: TriedAction, rename: TriedAction): TriedAction =>
+  launched.action === rename.action && launched.verdict === 'granted' && rename.verdict === 'denied' ? rename : launched
 
 /** A policy that allows changes of the fleet's own machines denies that of nobody's, and is right. */
 const doubted = (tried: TriedAction, isNobodys: boolean): TriedAction =>

@@ -27,6 +27,7 @@ export function awsCompute(options: AwsOptions): Compute & { close(): void } {
   const describing = calling('read', 'DescribeInstances')
   const imaging = calling('read', 'DescribeImages')
   const launching = calling('mutate', 'RunInstances')
+  const tagging = calling('mutate', 'CreateTags')
   return {
     list: (region, filter, signal) => describing(region, signal, ec2 => listInstances(ec2, filter)),
     describe: (region, ids, signal) => describing(region, signal, ec2 => describeInstances(ec2, ids)),
@@ -35,6 +36,7 @@ export function awsCompute(options: AwsOptions): Compute & { close(): void } {
     launch: (region, request, signal) => launching(region, signal, ec2 => launch(ec2, request)),
     power: (region, act, ids, signal) =>
       calling('mutate', POWER_ACTIONS[act])(region, signal, ec2 => powerInstances(ec2, act, ids)),
+    tag: (region, id, tags, signal) => tagging(region, signal, ec2 => tagInstance(ec2, id, tags)),
     close: clients.close,
   }
 }
@@ -46,4 +48,9 @@ async function launch({ client, sdk, signal }: Ec2Call, request: LaunchRequest):
   const instance = toInstance('RunInstances', raw)
   refuseDeadMachine(instance)
   return instance
+}
+
+async function tagInstance({ client, sdk, signal }: Ec2Call, id: string, tags: Readonly<Record<string, string>>) {
+  const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }))
+  await client.send(new sdk.CreateTagsCommand({ Resources: [id], Tags }), { abortSignal: signal })
 }

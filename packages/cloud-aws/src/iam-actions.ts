@@ -12,7 +12,7 @@ export const IAM_ACTIONS = [
   { action: 'ec2:DescribeInstances', purpose: 'to see its machines', onlyWhere: null },
   { action: 'ec2:DescribeImages', purpose: 'to find the image of a template', onlyWhere: null },
   { action: 'ec2:RunInstances', purpose: 'to launch workers', onlyWhere: null },
-  { action: 'ec2:CreateTags', purpose: 'to mark what it launches as its own', onlyWhere: null },
+  { action: 'ec2:CreateTags', purpose: 'to mark what it launches as its own, and to rename it', onlyWhere: null },
   { action: 'ec2:StartInstances', purpose: 'to start workers', onlyWhere: null },
   { action: 'ec2:StopInstances', purpose: 'to stop workers', onlyWhere: null },
   { action: 'ec2:TerminateInstances', purpose: 'to terminate workers', onlyWhere: null },

@@ -48,6 +48,7 @@ beforeEach(() => {
     imageIds: () => answer('imageIds', []),
     launch: () => answer('launch', anInstance()),
     power: (_, act) => answer(act, 'stopping'),
+    tag: () => answer('tag', undefined),
   })
   metrics = troubles.guardMetrics({ latest: () => answer('latest', new Map()) })
 })
@@ -127,6 +128,18 @@ describe('credentials that are refused', () => {
     await failed(metrics.latest('us-east-1', ['i-1'], never))
     expect([sent, troubles.problems()]).toEqual([['latest'], [expect.stringContaining('GetMetricData')]])
   })
+})
+
+it('tags that a policy forbids are a problem, and hold up nothing else', async () => {
+  failure = error('auth', 'UnauthorizedOperation', 'CreateTags')
+  const tag = () => machines.tag('us-east-1', 'i-1', { Name: 'x' }, never)
+  expect([await failed(tag()), await failed(tag())]).toEqual([failure, failure])
+  expect(troubles.problems()).toMatchObject([expect.stringContaining('AWS refuses CreateTags in us-east-1')])
+  failure = null
+  expect(await failed(stop('i-1'))).toBeNull()
+  await clock.advance(MINUTE_MS)
+  await tag()
+  expect([sent, troubles.problems()]).toEqual([['tag', 'stop', 'tag'], []])
 })
 
 it('a launch that a policy forbids holds up no other', async () => {

@@ -141,6 +141,8 @@ export function accountTroubles(clock: Clock): AccountTroubles {
         ),
       power: (region, act, id, signal) =>
         asking({ call: act, region, id }, () => machines.power(region, act, id, signal)),
+      tag: (region, id, tags, signal) =>
+        asking({ call: 'tag', region, id }, () => machines.tag(region, id, tags, signal)),
     }),
     guardMetrics: metrics => ({
       latest: (region, ids, signal) => asking({ call: 'measure', region }, () => metrics.latest(region, ids, signal)),

@@ -40,6 +40,7 @@ function open(says: () => Image | null | CloudError = () => anImage('ami-1'), re
     describe: none,
     imageIds: none,
     power: none,
+    tag: none,
     async newestImage(region, { name_pattern, owner }, signal) {
       asked.push(`${region} ${owner} ${name_pattern}`)
       await clock.sleep(100, signal)

@@ -44,6 +44,8 @@ export interface Compute {
    * others by then; `powerEach` tells them apart. Repeating does no harm.
    */
   power(region: string, act: PowerAct, instanceIds: readonly string[], signal: AbortSignal): Promise<PowerStates>
+  /** Sets these tags of one machine; its other tags stay. Repeating does no harm. A listing may show it only after seconds. */
+  tag(region: string, instanceId: string, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>
 }
 
 /** `force_stop` pulls the plug. Only for a machine that would not stop. */

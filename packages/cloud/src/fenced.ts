@@ -19,5 +19,9 @@ export function fencedCompute(compute: Compute, isHeld: () => boolean): Compute 
       check(act)
       return compute.power(region, act, instanceIds, signal)
     },
+    async tag(region, instanceId, tags, signal) {
+      check('tag')
+      return compute.tag(region, instanceId, tags, signal)
+    },
   }
 }

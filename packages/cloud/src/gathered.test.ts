@@ -47,6 +47,7 @@ function cloudByHand() {
     newestImage: none,
     imageIds: none,
     launch: none,
+    tag: none,
     describe: (region, ids, signal) =>
       asked(`look ${region}`, ids, signal, () => {
         const found = ids.filter(id => id !== 'i-none').map(machine)

@@ -5,7 +5,7 @@ import { powerEach } from './compute-power.ts'
 import { CloudError } from './errors.ts'
 
 /** What a reconciler of one machine needs: it asks for its own, and whoever asks at the same time shares a call. */
-export interface Machines extends Pick<Compute, 'list' | 'newestImage' | 'imageIds' | 'launch'> {
+export interface Machines extends Pick<Compute, 'list' | 'newestImage' | 'imageIds' | 'launch' | 'tag'> {
   /** Null when the cloud does not show it under this id, which alone does not prove it gone. */
   look(region: string, instanceId: string, signal: AbortSignal): Promise<Instance | null>
   /** Starts the change and answers the state that the cloud named. Repeating it does no harm. */
@@ -24,6 +24,7 @@ export function gathered(compute: Compute): Machines {
     newestImage: compute.newestImage,
     imageIds: compute.imageIds,
     launch: compute.launch,
+    tag: compute.tag,
     look: (region, id, signal) =>
       entryOf(looks, region, () => newLine(IDS_PER_CALL.describe, lookAt(compute, region))).ask(id, signal),
     power: (region, act, id, signal) =>

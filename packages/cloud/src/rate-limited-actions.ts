@@ -10,7 +10,7 @@ export interface ActionLimits {
 }
 
 export type LimitedRead = 'list' | 'describe' | 'images'
-export type LimitedChange = 'terminate' | 'stop' | 'start' | 'launch'
+export type LimitedChange = 'terminate' | 'stop' | 'start' | 'launch' | 'tag'
 
 /** The account is shared with consoles and other tools, so a fifth of it is left to them. */
 const SHARE = 0.8
@@ -33,6 +33,7 @@ export const CHANGE_LIMITS: Readonly<Record<LimitedChange, ActionLimits>> = {
   stop: { requests: bucket(50, 5), resources: bucket(1000, 20), inFlightMax: null },
   start: { requests: bucket(5, 2), resources: bucket(1000, 2), inFlightMax: null },
   launch: { requests: bucket(5, 2), resources: bucket(1000, 2), inFlightMax: 8 },
+  tag: { requests: bucket(100, 10), resources: null, inFlightMax: null },
 }
 
 export const LIMIT_OF_ACT: Readonly<Record<PowerAct, LimitedChange>> = {

@@ -29,6 +29,7 @@ function cloudThatNotes() {
     imageIds: () => answer('images', 0, () => []),
     launch: () => answer('launch', 1, () => ({}) as never),
     power: (_region, act, asked) => answer(act, asked.length, () => new Map(asked.map(id => [id, 'changing']))),
+    tag: () => answer('tag', 1, () => undefined),
   }
   const limited = rateLimited(compute, { clock })
   let launches = 0
@@ -97,6 +98,19 @@ describe('the limits of a region', () => {
     await power('stop')
     expect(acts().filter(act => act === 'launch')).toHaveLength(8)
     expect(acts()).toContain('stop')
+  })
+
+  it('hold tags too: 80 at once and then 8 a second, and a stop does not wait for them', async () => {
+    const { acts, limited, power } = cloudThatNotes()
+    const answers = ids(100).map(id =>
+      limited.tag(REGION, id, { Name: 'x' }, never).catch((error: CloudError) => error),
+    )
+    const refused = (await Promise.all(answers)).filter(answer => answer instanceof CloudError)
+    expect(refused.map(({ errorClass }) => errorClass)).toEqual(Array.from({ length: 20 }, () => 'throttled'))
+    expect(refused.map(({ retryAfterMs }) => retryAfterMs)[0]).toBe(125)
+    await power('stop')
+    expect(acts().filter(act => act === 'tag')).toHaveLength(80)
+    expect(acts().at(-1)).toBe('stop')
   })
 
   it('count the machines of a change too: no more than 800 starts until it gains 1.6 a second', async () => {

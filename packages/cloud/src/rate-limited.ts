@@ -84,6 +84,10 @@ export function rateLimited(compute: Compute, { clock }: RateLimitedOptions): Co
       regionOf(name).changes.pass({ action: LIMIT_OF_ACT[act], resources: ids.length, ticket: act }, () =>
         compute.power(name, act, ids, signal),
       ),
+    tag: (name, id, tags, signal) =>
+      regionOf(name).changes.pass({ action: 'tag', resources: 0, ticket: id }, () =>
+        compute.tag(name, id, tags, signal),
+      ),
   }
 }
 

@@ -60,7 +60,7 @@ export const anInstance = (more: Partial<Instance> = {}): Instance => ({
   private_ip: '127.64.0.1',
   launched_at: THEN,
   client_token: 'a'.repeat(64),
-  tags: { 'lcm:fleet': 'lcm' },
+  tags: { Name: 'metal-1', 'lcm:fleet': 'lcm' },
   ...more,
 })
 

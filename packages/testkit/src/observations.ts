@@ -48,6 +48,7 @@ export const anObservation = (more: Partial<Observation> = {}): Observation => (
   isSurveyDue: false,
   nodeDefinitions: null,
   metricsSilentSince: null,
+  tagPauseMs: 0,
   access: {},
   ...more,
 })

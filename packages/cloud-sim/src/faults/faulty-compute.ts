@@ -34,6 +34,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   describe: 'DescribeInstances',
   newestImage: 'DescribeImages',
   launch: 'RunInstances',
+  tag: 'CreateTags',
 }
 
 function deliveryOf({ faults }: Pick<SimModel, 'faults'>, name: Call): Delivery | null {

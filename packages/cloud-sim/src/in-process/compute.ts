@@ -34,6 +34,8 @@ export function simCompute(model: SimModel): Compute {
     launch: (region, request, signal) => answered('RunInstances', signal, () => launched(ec2, region, request)),
     power: (region, act, ids, signal) =>
       answered(ACTION_OF[act], signal, () => statesOf(changed(ec2, region, act, ids))),
+    tag: (region, id, tags, signal) =>
+      answered('CreateTags', signal, () => ec2.createTags(region, { ids: [id], tags })),
   }
 }
 

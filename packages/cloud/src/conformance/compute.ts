@@ -43,6 +43,7 @@ export function computeConformance(
     describe.runIf(features.backslashes)('backslashes', () => backslashes(world))
     images(world)
     power(world)
+    tagging(world)
     describe.runIf(features.exact_power)('power of a machine in any state', () => exactPower(world))
     describe.runIf(features.slow_states)('states that take their time', () => slowStates(world))
     describe.runIf(features.offerings)('offerings', () => offerings(world))
@@ -222,6 +223,25 @@ function images({ cloud }: World): void {
   })
 }
 
+function tagging({ cloud, launchRunning, look }: World): void {
+  it('sets tags of one machine, changes those that it has and leaves the others', async () => {
+    const { compute, place } = cloud()
+    const { instance_id, tags } = await launchRunning('token-1')
+    const other = await launchRunning('token-2')
+    const renamed = { Name: 'ö <w> & "2"', empty: '' }
+    await compute.tag(place.region, instance_id, renamed, signal())
+    await compute.tag(place.region, instance_id, renamed, signal())
+    await cloud().advance(MINUTE)
+    expect((await look(instance_id)).tags).toEqual({ ...tags, ...renamed })
+    expect((await look(other.instance_id)).tags).toEqual(other.tags)
+  })
+
+  it('refuses to tag a machine that is not there', async () => {
+    const { compute, place } = cloud()
+    await expect(compute.tag(place.region, UNKNOWN_ID, { Name: 'x' }, signal())).rejects.toEqual(failsAs('not_found'))
+  })
+}
+
 function offerings({ cloud, launch }: World): void {
   it('calls a type that the zone does not have a matter of capacity', async () => {
     await expect(launch('token-1', cloud().place.not_offered)).rejects.toEqual(failsAs('capacity'))
@@ -241,6 +261,7 @@ function givingUp({ cloud, request }: World): void {
     await expect(compute.launch(place.region, wanted, aborted)).rejects.toEqual(failsAs('transient'))
     await expect(compute.list(place.region, { client_token: 'token-1' }, aborted)).rejects.toEqual(failsAs('transient'))
     await expect(compute.power(place.region, 'stop', [UNKNOWN_ID], aborted)).rejects.toEqual(failsAs('transient'))
+    await expect(compute.tag(place.region, UNKNOWN_ID, { Name: 'x' }, aborted)).rejects.toEqual(failsAs('transient'))
     await cloud().advance(MINUTE)
     expect(await compute.list(place.region, { client_token: 'token-1' }, signal())).toEqual([])
   })

@@ -12,6 +12,7 @@ import { EC2_STATES } from './instance.ts'
 import { decidePending } from './launch.ts'
 import { decideLicense, decideRelease } from './license-operation.ts'
 import { statusOfEc2State } from './lifecycle.ts'
+import { withNameTag } from './name-tag.ts'
 import { ageOf, type CmlSight, lookAgain, type Observation, type Seen, type WorkerPolicy } from './observation.ts'
 import { isForeign, ownershipConditions } from './ownership.ts'
 import { decideFreshness, withoutRunningConditions } from './stale-metrics.ts'
@@ -46,7 +47,7 @@ function decide(worker: Worker, observed: Observation, policy: WorkerPolicy, now
   if (ec2.kind === 'unknown') return decideUnreadable(worker, ec2, nowMs)
   if (ec2.kind === 'absent') return decideAbsent(worker, { ...observed, ec2 }, policy, nowMs)
   const seen = { ...observed, worker, instance: ec2.instance, policy, nowMs }
-  return decideDead(seen) ?? decideAlive(seen)
+  return withNameTag(seen, decideDead(seen) ?? decideAlive(seen))
 }
 
 function decideAbsent(

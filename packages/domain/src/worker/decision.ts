@@ -2,8 +2,8 @@ import type { LaunchParameters } from './instance.ts'
 import type { WorkerChanges } from './worker.ts'
 
 /**
- * What to do with a worker now. Only `launch`, `start`, `stop`, `terminate` and the two of the licence change something out
- * there, and each of them is taken only in a state that an earlier write announced.
+ * What to do with a worker now. Only `launch`, `start`, `stop`, `terminate`, `tag` and the two of the licence change something out
+ * there, and each of them is taken only in a state that an earlier write announced; for `tag` that is the worker's new name.
  */
 export type WorkerAction =
   /** At rest: nothing to do and nothing to wait for. */
@@ -18,6 +18,8 @@ export type WorkerAction =
   | { readonly kind: 'start' }
   | { readonly kind: 'stop'; readonly force: boolean }
   | { readonly kind: 'terminate' }
+  /** Sets these tags of its machine. Looked at again after `afterMs`, whether or not EC2 took them. */
+  | { readonly kind: 'tag'; readonly tags: Readonly<Record<string, string>>; readonly afterMs: number }
   | { readonly kind: 'register_license' }
   | { readonly kind: 'deregister_license' }
   /** The licence goes down with its machine: somebody has to know. Then `changes` are written. */

@@ -212,8 +212,8 @@ function render(
 function tagsOf(worker: Worker, region: RegionConfig, fleet: string): Record<string, string> {
   const own = Object.entries({ ...region.default_tags, ...worker.tags }).filter(([key]) => !isReservedTag(key))
   return {
-    [TAG.name]: worker.name,
     ...Object.fromEntries(own),
+    [TAG.name]: worker.name,
     [TAG.discovery]: 'true',
     [TAG.workerId]: worker.id,
     [TAG.templateName]: worker.template_name,

@@ -75,6 +75,8 @@ export interface Observation {
   readonly nodeDefinitions: readonly string[] | null
   /** Since when nothing was measured of it, if that is too long; null while it is measured. */
   readonly metricsSilentSince: number | null
+  /** How long the tags of its machine are left alone after they were last set; 0 when they may be set now. */
+  readonly tagPauseMs: number
   /** What its CML last accepted or refused. */
   readonly access: CmlAccess
 }
