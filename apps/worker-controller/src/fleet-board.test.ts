@@ -46,6 +46,13 @@ describe('the plan', () => {
     expect(board.plan()).toEqual([])
   })
 
+  it('says why EC2 refused what is tried again', () => {
+    const refused = { type: 'StopBlocked', status: true, reason: 'X', message: 'EC2 refuses to stop i-1', since: '' }
+    const stopping = aWorker({ id: 'w-1', status: 'STOPPING', desired_status: 'STOPPED', conditions: [refused] })
+    board.looked(stopping, look(perform({ kind: 'stop', force: false }, 'EC2 says running')))
+    expect(board.plan()).toMatchObject([{ action: 'stop', because: 'EC2 refuses to stop i-1' }])
+  })
+
   it('says what only a person can change: a wish that is not fulfilled is never nothing to do', () => {
     const because = 'it failed, and its machine is stopped; retry it or terminate it'
     board.looked(aWorker({ id: 'w-1', status: 'FAILED' }), look(nothing(because)))

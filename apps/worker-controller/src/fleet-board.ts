@@ -3,6 +3,7 @@ import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { DRIFT_TYPES, type DriftType } from '@lcm/domain/worker/drift'
+import { BLOCKED_CONDITION } from '@lcm/domain/worker/power-refusal'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { isManual } from '@lcm/domain/worker/worker-next'
 import type { Meter } from '@lcm/runtime'
@@ -87,9 +88,15 @@ function planFor(
   planned.set(worker.id, {
     resource: `worker:${worker.id}`,
     action: isBlocked ? MANUAL : action.kind,
-    because: because.slice(0, BECAUSE_CHARS_MAX),
+    because: (refusalOf(worker, action.kind) ?? because).slice(0, BECAUSE_CHARS_MAX),
     due_at: isBlocked ? null : dueAt(action, nowMs),
   })
+}
+
+/** Why EC2 refused the same act at the last look; it is asked again, and that alone would explain nothing. */
+function refusalOf({ conditions }: Worker, act: string): string | null {
+  const type = new Map<string, string>(Object.entries(BLOCKED_CONDITION)).get(act)
+  return conditions.find(each => each.type === type && each.status)?.message ?? null
 }
 
 /** Only the loop knows when the backoff of a retry ends. */

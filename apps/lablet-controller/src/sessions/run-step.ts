@@ -11,7 +11,7 @@ import { INSTANTIATE } from './instantiate-steps.ts'
 import { removeLater } from './leave-worker.ts'
 import { type Deciding, recordOf } from './observe.ts'
 import type { SessionParts } from './session-parts.ts'
-import { type ReportedChanges, type SessionLook, writeSession } from './session-write.ts'
+import { noteOf, type ReportedChanges, type SessionLook, writeSession } from './session-write.ts'
 import { failed, type RunStep, type StepResult, type StepScene, unlessLate } from './step.ts'
 import { TEARDOWN } from './teardown-steps.ts'
 
@@ -127,6 +127,9 @@ async function conclude(
     if (isNews) {
       const told = { ...pipeline, steps: { ...pipeline.steps, [plan.name]: { ...step, output: progress } } }
       await writeSession(look, { pipeline: told }, { action: plan.name, because })
+    } else if (because !== '') {
+      // What it waits for, such as a CML that does not answer, is in no write.
+      parts.decisions.note(`session:${look.session.id}`, look.epoch, noteOf(look, { action: 'wait', because }))
     }
     return requeue(`${plan.name}: ${because}`, UNDER_WAY_MS)
   }

@@ -1,6 +1,7 @@
 import { aServingWorker, aSession } from '@lcm/testkit/builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { DecisionRecord } from '../decision.ts'
 import { toInstant, toMs } from '../instant.ts'
 import type { ServiceState } from '../next.ts'
 import { withBoot } from '../worker/boot.ts'
@@ -130,6 +131,21 @@ const labStopped = {
   message: 'CML reports STOPPED',
   since: BLOCKED,
 }
+const REFUSED = { type: 'CmlAccessRefused', status: true, reason: 'LoginRefused', message: 'no', since: BLOCKED }
+const SILENT: DecisionRecord = {
+  id: 'd-1',
+  at: BLOCKED,
+  service: 'lablet-controller',
+  epoch: 1,
+  resource: 'session:ls-1',
+  action: 'wait',
+  because: 'CML does not answer',
+  cause: '',
+  seen: {},
+  guards: [],
+  outcome: '',
+  duration_ms: 1,
+}
 const planned = (service: SessionStatus, dueInMs: number) => (facts: SessionNextFacts) =>
   facts.session.status === service
     ? {
@@ -199,6 +215,19 @@ const ROWS: readonly Row[] = [
         'STOPPING',
       )(facts),
     blocks: same('stop', ['STOPPING/RUNNING', 'STOPPING/TERMINATED']),
+  },
+  {
+    name: 'CML does not answer the step',
+    apply: facts => ({ ...facts, decisions: [SILENT] }),
+    blocks: {
+      ...same('wipe', ['STOPPING/RUNNING', 'STOPPING/TERMINATED']),
+      ...same('tags', ['INSTANTIATING/RUNNING']),
+    },
+  },
+  {
+    name: 'CML refuses the login of LCM',
+    apply: facts => ({ ...facts, worker: facts.worker && { ...facts.worker, conditions: [REFUSED] } }),
+    blocks: same('CmlAccessRefused', ['STOPPING/RUNNING', 'STOPPING/TERMINATED', 'INSTANTIATING/RUNNING']),
   },
   {
     name: 'the start of its lab fails',

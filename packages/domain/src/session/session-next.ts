@@ -10,7 +10,7 @@ import {
   renderNext,
   type ServiceState,
 } from '../next.ts'
-import type { Worker } from '../worker/worker.ts'
+import { CONDITION, type Worker } from '../worker/worker.ts'
 import { nextOfWorker } from '../worker/worker-next.ts'
 import { canServeLabs } from './decide-session.ts'
 import { isFinal, LAB_STOPPED, type LabletSession } from './lablet-session.ts'
@@ -114,13 +114,13 @@ function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null
     case 'place':
       return placementWait(facts)
     case 'start_lab':
-      return session.status === 'SCHEDULED' ? scheduledWait(facts) : (workerWait(facts) ?? stepWait(session))
+      return session.status === 'SCHEDULED' ? scheduledWait(facts) : (workerWait(facts) ?? stepWait(facts))
     case 'restore_worker':
       return workerWait(facts)
     case 'restart_lab':
-      return labWait(session)
+      return labWait(facts)
     case 'tear_down':
-      if (session.status === 'STOPPING') return stepWait(session)
+      if (session.status === 'STOPPING') return stepWait(facts)
       return wait(NOT_DECIDED_YET, 'lablet-controller has not looked at it since', endOf(session, facts.nowMs))
     case 'cancel':
     case 'close':
@@ -184,15 +184,16 @@ function workerWait({ session, worker, services, nowMs }: SessionNextFacts): Blo
   }
 }
 
-function labWait(session: LabletSession): Blockage {
+function labWait(facts: SessionNextFacts): Blockage {
+  const { session } = facts
   const stopped = stoppedLab(session)
   const isUnderWay = placeIn(session) !== null
-  if (isUnderWay || stopped === undefined) return stepWait(session)
+  if (isUnderWay || stopped === undefined) return stepWait(facts)
   return { kind: 'block', code: stopped.type, message: stopped.message, since: stopped.since }
 }
 
-/** The step of its pipeline that it is at, with what that step last said. */
-function stepWait(session: LabletSession): Blockage {
+/** The step of its pipeline that it is at, with what CML refuses, or what the step waits for. */
+function stepWait({ session, worker, decisions }: SessionNextFacts): Blockage {
   const place = placeIn(session)
   const { entered_status_at, pipeline } = session
   if (place === null)
@@ -202,13 +203,16 @@ function stepWait(session: LabletSession): Blockage {
   const { booted, nodes } = step.output
   const isUp = step.status === 'running' && typeof booted === 'number'
   const progress = isUp ? `, ${booted} of ${nodes} nodes are up` : ''
-  const error = step.error === null ? '' : `: ${step.error}`
-  return {
-    kind: step.error === null ? 'wait' : 'block',
-    code: step.name,
-    message: `step ${number} of ${count}, ${step.name}${attempt}${progress}${error}`,
-    since: step.started_at ?? step.ended_at ?? entered_status_at,
-  }
+  const message = `step ${number} of ${count}, ${step.name}${attempt}${progress}`
+  const since = step.started_at ?? step.ended_at ?? entered_status_at
+  const refused = worker?.conditions.find(({ type, status }) => type === CONDITION.cmlAccessRefused && status)
+  if (refused !== undefined)
+    return { kind: 'block', code: refused.type, message: `${message}: ${refused.message}`, since: refused.since }
+  const code = step.name
+  if (step.error !== null) return { kind: 'block', code, message: `${message}: ${step.error}`, since }
+  const newest = decisions.find(({ service }) => service === 'lablet-controller')
+  if (newest?.action !== 'wait' || newest.at < since) return { kind: 'wait', code, message, since }
+  return { kind: 'wait', code, message: `${message}: ${newest.because}`, since: newest.at }
 }
 
 const TEXTS: Readonly<Record<SessionNextCode, (params: Next['params']) => string>> = {

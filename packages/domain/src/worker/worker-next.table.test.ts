@@ -312,7 +312,12 @@ const ROWS: readonly Row[] = [
     blocks: only('serve', 'TlsEstablished', 'RUNNING/RUNNING'),
   },
   {
-    name: 'CML refuses the login',
+    name: 'CML serves and refuses the login',
+    apply: adding(condition('CmlAccessRefused')),
+    blocks: only('idle', 'CmlAccessRefused', 'RUNNING/RUNNING'),
+  },
+  {
+    name: 'CML is silent and refused the login before',
     apply: facts => adding(condition('CmlAccessRefused'))(silentCml(facts)),
     blocks: only('serve', 'CmlAccessRefused', 'RUNNING/RUNNING'),
   },

@@ -138,6 +138,7 @@ function blockageOf(next: WorkerNextCode, facts: WorkerNextFacts): Blockage | nu
 const EVERY_STEP: readonly string[] = [CONDITION.ec2Unreachable, CONDITION.notOurs]
 /** Conditions that block one next step, the one that tells most first. */
 const BLOCKS: Partial<Record<WorkerNextCode, readonly string[]>> = {
+  idle: [CONDITION.cmlAccessRefused],
   launch: [CONDITION.blocked],
   boot: [CONDITION.blocked],
   serve: [CONDITION.cmlAccessRefused],
@@ -149,8 +150,9 @@ const BLOCKS: Partial<Record<WorkerNextCode, readonly string[]>> = {
   hold: [CONDITION.held],
   manual: [CONDITION.failed],
 }
-/** Before it is TERMINATING, such a condition is about something else, such as its launch. */
-const isAbout = (next: WorkerNextCode, { status }: Worker): boolean => next !== 'terminate' || status === 'TERMINATING'
+/** Before it is TERMINATING, such a condition is about something else, such as its launch; and only a CML that runs is asked. */
+const isAbout = (next: WorkerNextCode, { status }: Worker): boolean =>
+  next === 'terminate' ? status === 'TERMINATING' : next !== 'idle' || status === 'RUNNING'
 
 const ENDS_BY_ITSELF: readonly string[] = [CONDITION.held, CONDITION.returningLicense]
 
@@ -309,8 +311,6 @@ const TEXTS: Readonly<Record<WorkerNextCode, (params: Next['params']) => string>
 
 export function workerNextText(next: Next<WorkerNextCode>, words: NextWords): string {
   const isDoubtful = next.next === 'idle' && next.blocked_by !== null
-  const what = isDoubtful
-    ? `${next.params.status}, as wanted, when it was last looked at`
-    : TEXTS[next.next](next.params)
+  const what = isDoubtful ? `${next.params.status}, as wanted, as far as LCM can tell` : TEXTS[next.next](next.params)
   return renderNext(what, next, words, next.next === 'retry' ? 'in' : undefined)
 }
