@@ -37,6 +37,8 @@ it.each<[string, Worker, Observation, string | null]>([
     'licence',
   ],
   ['a tag of ours that is gone', onMachine(), seeing({ tags: {} }), 'tags'],
+  ['a name that differs from the worker', onMachine({ name: 'ada' }), seeing({}), 'tags'],
+  ['a name of an imported machine', onMachine({ name: 'ada', origin: 'DISCOVERY' }), seeing({}), null],
   ['the tag of another fleet', onMachine(), seeing({ tags: { [TAG.fleet]: 'theirs' } }), 'tags'],
   ['a tag that is gone while it starts', onMachine({ status: 'STARTING' }), seeing({ tags: {} }), 'tags'],
   [

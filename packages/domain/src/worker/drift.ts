@@ -1,6 +1,7 @@
 import { factsOf, isDead } from './facts.ts'
 import type { Instance } from './instance.ts'
 import { isTransitional, statusOfEc2State } from './lifecycle.ts'
+import { isMisnamed } from './name-tag.ts'
 import type { Observation, WorkerPolicy } from './observation.ts'
 import { tagDrift } from './ownership.ts'
 import type { Worker } from './worker.ts'
@@ -26,7 +27,7 @@ export function driftOf(worker: Worker, { ec2, license }: Observation, policy: W
 
 /** A machine that is dying loses its tags by itself. */
 const haveTagsDrifted = (worker: Worker, instance: Instance, policy: WorkerPolicy): boolean =>
-  !isDead(instance) && tagDrift(worker, instance, policy) !== null
+  !isDead(instance) && (tagDrift(worker, instance, policy) !== null || isMisnamed(worker, instance, policy.fleet))
 
 function isLicenceAstray({ license }: Worker, sight: Observation['license']): boolean {
   if (sight?.kind !== 'seen' || license.pending_operation !== null) return false
