@@ -55,6 +55,8 @@ export function people({ client, store, until }: World) {
     repin: (id: string) => client.call('repinWorker', of(id)),
     license: (id: string, body: BodyInput<'putWorkerLicense'> = LICENSE) =>
       client.call('putWorkerLicense', { params: { id }, body }),
+    setCredentials: (id: string, body: BodyInput<'putWorkerCredentials'>) =>
+      client.call('putWorkerCredentials', { params: { id }, body }),
     unlicense: (id: string) => client.call('deleteWorkerLicense', { params: { id } }),
     set: (body: SettingsPatch) => client.call('patchSettings', { body }),
     sessions,

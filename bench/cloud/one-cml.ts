@@ -16,7 +16,7 @@ export async function serveOneCml(): Promise<OneCml> {
   const model = openSimModel({ seed: process.pid, clock: systemClock, speed: 36_000 })
   plant(model, 1, {})
   const id = model.machines()[0]?.instance.instance_id ?? ''
-  const server = await startSimServer({ model, clock: systemClock, log: silentLogger })
+  const server = await startSimServer({ model, clock: systemClock, log: silentLogger, addressing: 'ports' })
   while (model.machine(id)?.stage !== 'READY') await systemClock.sleep(20)
   return {
     endpoint: model.machine(id)?.endpoint ?? '',

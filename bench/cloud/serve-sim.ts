@@ -24,6 +24,8 @@ export interface ServedSim {
 const oneCml: OneCml | null = cml === 'cml' ? await serveOneCml() : null
 const tags = { ...TAGS, 'lcm:fleet': 'bench', ...(oneCml === null ? {} : { 'cml-endpoint': oneCml.endpoint }) }
 const model = openSimModel({ seed: 7, clock: systemClock, speed: 3600 })
+// A machine may name only its own address as the endpoint of its CML, so that all share one with the one CML.
+if (oneCml !== null) model.setAddressing('ports')
 for (let planted = 0; planted < Number(count); planted += PER_LAUNCH)
   plant(model, Math.min(PER_LAUNCH, Number(count) - planted), tags)
 const server = await startSimServer({ model, clock: systemClock, log: silentLogger, cml: 'off' })

@@ -67,7 +67,7 @@ describe('what others do to a machine', () => {
     await ask.start(id)
     await world.until(id, 'RUNNING')
     await world.runFor(MINUTE_MS)
-    const endpoint = world.cloud.machine(machine)?.endpoint?.replace('https://', 'https://www.') ?? ''
+    const endpoint = world.cloud.machine(machine)?.endpoint?.replace(':8443', ':9443') ?? ''
     hand.tag(machine, { [TAG.endpoint]: endpoint })
     await world.runFor(ONE_CYCLE_MS)
     expect((await world.worker(id)).https_endpoint).toBe(endpoint)

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { aStory } from '../a-story.ts'
 import { FLEET } from '../controller-process.ts'
 import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { CML_LOGIN } from '../planted.ts'
 
 const MARKED = { [TAG.discovery]: 'true', [TAG.name]: 'found', 'cml-environment': 'prod' }
 const OURS = { [TAG.discovery]: 'true', [TAG.fleet]: FLEET, [TAG.workerId]: 'w-forgotten' }
@@ -22,6 +23,7 @@ describe('a machine that somebody marked', () => {
     expect(world.workers()).toHaveLength(1)
     await ask.stop(id)
     await world.until(id, 'STOPPED')
+    await ask.setCredentials(id, CML_LOGIN)
     await ask.terminate(id)
     await world.until(id, 'TERMINATED')
     await world.runFor(20 * MINUTE_MS)

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { aStory } from '../a-story.ts'
 import { MINUTE_MS } from '../passing.ts'
+import { CML_LOGIN } from '../planted.ts'
 
 /** A machine that somebody runs and licenses by hand before LCM finds it, which is when it is two minutes old. */
 async function licensedByHand(seed: number) {
@@ -28,7 +29,9 @@ async function terminated({ world, ask }: Found, id: string): Promise<void> {
 it('the licence of a machine that was found stopped is given back before it goes', async () => {
   const story = await licensedByHand(911)
   story.hand.stop(story.machine)
-  await terminated(story, await found(story))
+  const id = await found(story)
+  await story.ask.setCredentials(id, CML_LOGIN)
+  await terminated(story, id)
   expect(story.hand.seats()).toEqual([])
   expect(await story.ask.leaks()).toEqual([])
 })
@@ -39,4 +42,28 @@ it('the licence of a found machine whose CML does not answer is waited for, and 
   await terminated(story, await found(story))
   expect(story.hand.seats()).toHaveLength(1)
   expect(await story.ask.leaks()).toHaveLength(1)
+})
+
+it('the license of a found machine waits for credentials, without a boot, and is on record after two hours', async () => {
+  const story = await licensedByHand(913)
+  story.hand.stop(story.machine)
+  const id = await found(story)
+  await terminated(story, id)
+  expect(story.world.mutations.filter(({ act }) => act !== 'terminate')).toEqual([])
+  expect(story.hand.seats()).toHaveLength(1)
+  expect(await story.ask.leaks()).toHaveLength(1)
+})
+
+it('the license of a found machine is given back once somebody sets credentials while it waits', async () => {
+  const story = await licensedByHand(914)
+  const id = await found(story)
+  await story.world.until(id, 'RUNNING')
+  await story.ask.terminate(id)
+  await story.world.runFor(30 * MINUTE_MS)
+  const waits = (await story.world.worker(id)).conditions.find(({ type }) => type === 'ReturningLicense')
+  expect(waits?.message).toContain(`lcm set credentials ${id}`)
+  await story.ask.setCredentials(id, CML_LOGIN)
+  await story.world.until(id, 'TERMINATED', 10 * MINUTE_MS)
+  expect(story.hand.seats()).toEqual([])
+  expect(await story.ask.leaks()).toEqual([])
 })

@@ -36,7 +36,7 @@ beforeEach(() => {
   hands = labHands(
     { labs, logins: { of: async () => login, forget: () => undefined } },
     {
-      worker: aWorker({ https_endpoint: url }),
+      worker: aWorker({ https_endpoint: url, public_ip: '192.0.2.1' }),
       signal: never,
       leadership: { epoch: 1, signal: never, isHeld: () => isHeld },
       withoutSlot: work => work(),

@@ -2,7 +2,7 @@ import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlLab, CmlLabs, CmlNode, ImportedLab, LabImport } from '@lcm/cloud/cml-labs'
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
-import { assert } from '@lcm/domain/assert'
+import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Leadership, ReconcileContext } from '@lcm/runtime'
 
@@ -44,10 +44,7 @@ export interface HandsFor {
 
 export function labHands({ labs, logins }: HandsParts, asked: HandsFor): LabHands {
   const { worker, signal, leadership, confirm, withoutSlot } = asked
-  const login = (): Promise<CmlLogin> => {
-    assert(worker.https_endpoint !== null, `${worker.id} has no address`)
-    return logins.of(worker, worker.https_endpoint, signal)
-  }
+  const login = () => loginTo(logins, worker, signal)
   /** The last questions before something is changed that no compare-and-set guards. */
   async function allowed(act: string): Promise<CmlLogin> {
     const known = await login()
@@ -75,6 +72,14 @@ export function labHands({ labs, logins }: HandsParts, asked: HandsFor): LabHand
     wipe: labId => change('wipe', known => labs.wipe(known, labId, signal)),
     delete: labId => change('delete', known => labs.delete(known, labId, signal)),
   }
+}
+
+/** Never at an address that is not the worker's own. */
+export async function loginTo(logins: CmlLogins, worker: Worker, signal: AbortSignal): Promise<CmlLogin> {
+  const url = recordedEndpoint(worker)
+  if (url !== null) return logins.of(worker, url, signal)
+  const message = `${worker.name} has no address of its own on record`
+  throw new CloudError('transient', { code: 'NoAddress', action: 'authenticate', message })
 }
 
 export const isNotFound = (error: unknown): boolean => error instanceof CloudError && error.errorClass === 'not_found'

@@ -1,6 +1,7 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { aWorker } from '@lcm/testkit/builders'
+import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { onMachine } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cmlLogins } from './cml-logins.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
@@ -12,7 +13,7 @@ const DEFAULTS = { username: 'admin', password: 'of the fleet' }
 let api: FakeApi
 
 const pinned = (more: Partial<Worker> = {}): Worker =>
-  aWorker({ cml: { ...aWorker().cml, certificate_sha256: PIN }, ...more })
+  onMachine({ cml: { ...aWorker().cml, certificate_sha256: PIN }, ...more })
 const withOwn = (ref: string) => pinned({ secret_refs: { cml_login: ref } })
 
 beforeEach(() => {
@@ -59,6 +60,20 @@ describe('how to get into a CML', () => {
     await expect(refused).rejects.toBeInstanceOf(CloudError)
     await expect(refused).rejects.toMatchObject({ errorClass: 'auth', code: 'NoCredentials' })
     await expect(refused).rejects.toThrow('metal-1; PUT its credentials, or set CML_DEFAULT_PASSWORD')
+  })
+
+  it.each([
+    ['was found', null],
+    ['is known by its tags alone', anAttempt({ state: 'adopted' })],
+  ])('is never by the credentials of the fleet where its machine %s', async (_, launch) => {
+    const logins = cmlLogins(api.client, DEFAULTS)
+    const refused = logins.of(pinned({ launch }), URL, never)
+    await expect(refused).rejects.toMatchObject({ errorClass: 'auth', code: 'NoCredentials' })
+    await expect(refused).rejects.toThrow('LCM did not launch metal-1')
+    const own = logins.of({ ...withOwn('s-1'), launch }, URL, never)
+    await expect(own).resolves.toMatchObject({ username: 'own', password: 'its own' })
+    api.secrets.delete('w-1')
+    await expect(logins.of({ ...withOwn('gone'), launch }, URL, never)).rejects.toThrow('LCM did not launch metal-1')
   })
 
   it('is not told to a server that nobody has seen before', async () => {

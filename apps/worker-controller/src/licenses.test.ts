@@ -1,9 +1,11 @@
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aWorker } from '@lcm/testkit/builders'
+import { onMachine } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cmlLogins } from './cml-logins.ts'
 import { changeLicense, dependsOnLicense, type LicenseParts, seeLicense } from './licenses.ts'
@@ -96,6 +98,19 @@ describe('a registration', () => {
     })
   })
 
+  it('is refused for good for a machine that LCM did not launch, and its token is not even read', async () => {
+    const { username: cml_username, password: cml_password } = DEFAULT_CML_LOGIN
+    fleet.api.secrets.set(worker.id, { license_token: 'a-good-token', cml_username, cml_password })
+    const found = { ...worker, launch: null, secret_refs: { cml_login: 's-1', license_token: 's-2' } }
+    const asked = { act: 'register_license', url, permit: () => undefined } as const
+    expect(await changeLicense(parts, found, asked, never)).toEqual({
+      kind: 'refused',
+      errorClass: 'invalid',
+      message: expect.stringContaining('LCM did not launch this machine'),
+    })
+    expect(fleet.api.callsOf('getWorkerSecrets'), 'its login').toHaveLength(1)
+  })
+
   it('is refused without any password being sent where none is known', async () => {
     parts = { ...parts, logins: cmlLogins(fleet.api.client, null) }
     expect(await change('register_license')).toMatchObject({ kind: 'refused', errorClass: 'auth' })
@@ -168,8 +183,9 @@ describe('a decision depends on the licence', () => {
     [true, 'before it is terminated, whatever is on record', { status: 'TERMINATING' }, 'keep'],
     [false, 'not before a stop', { status: 'STOPPING', license: held }, 'keep'],
     [true, 'before a stop that releases it', { status: 'STOPPING', license: held }, 'release'],
+    [false, 'not before the stop of a found machine', { status: 'STOPPING', license: held, launch: null }, 'release'],
     [false, 'not before a stop with nothing to release', { status: 'STOPPING' }, 'release'],
   ])('%s: %s', (expected, _, more, licenseOnStop) => {
-    expect(dependsOnLicense(aWorker(more), { ...WORKER_POLICY, licenseOnStop })).toBe(expected)
+    expect(dependsOnLicense(onMachine(more), { ...WORKER_POLICY, licenseOnStop })).toBe(expected)
   })
 })

@@ -2,8 +2,9 @@ import type { Client } from '@lcm/client/client'
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlLicensing, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
-import { holdsLicense, type LicenseOutcome } from '@lcm/domain/worker/license-operation'
+import { type LicenseOutcome, releasesLicense } from '@lcm/domain/worker/license-operation'
 import type { LicenseSight, WorkerPolicy } from '@lcm/domain/worker/observation'
+import { isTrusted, NOT_LAUNCHED } from '@lcm/domain/worker/trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 export interface LicenseParts {
@@ -23,7 +24,7 @@ export function dependsOnLicense(worker: Worker, policy: WorkerPolicy): boolean 
     return worker.license.pending_operation !== null || worker.refresh_requested_at !== null
   // Somebody may have registered it since anybody looked.
   if (worker.status === 'TERMINATING') return true
-  return worker.status === 'STOPPING' && policy.licenseOnStop === 'release' && holdsLicense(worker)
+  return worker.status === 'STOPPING' && releasesLicense(worker, policy)
 }
 
 /** A CML that can't be asked is part of what is seen. */
@@ -72,6 +73,10 @@ export async function changeLicense(
 }
 
 async function tokenOf(client: Client, worker: Worker, signal: AbortSignal): Promise<string> {
+  if (!isTrusted(worker)) {
+    const message = `${NOT_LAUNCHED}, so it is not sent a license token: register the license in its CML`
+    throw new CloudError('invalid', { code: 'NotLaunched', action: 'register', message })
+  }
   const { license_token } = await client.call('getWorkerSecrets', { params: { id: worker.id }, signal })
   if (license_token !== null) return license_token
   throw new CloudError('invalid', {

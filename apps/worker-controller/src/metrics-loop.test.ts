@@ -1,6 +1,7 @@
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml-login'
 import { toInstant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentMeter } from '@lcm/runtime'
@@ -174,7 +175,13 @@ describe('workers', () => {
   })
 
   it('without an address or a machine miss that source only', async () => {
-    fleet.api.put({ ...worker, https_endpoint: null }, { ...worker, id: 'w-2', ec2_instance_id: null })
+    const OWN = { cml_login: 's-1' }
+    const { username: cml_username, password: cml_password } = DEFAULT_CML_LOGIN
+    fleet.api.secrets.set('w-2', { cml_username, cml_password })
+    fleet.api.put(
+      { ...worker, https_endpoint: null },
+      { ...worker, id: 'w-2', ec2_instance_id: null, secret_refs: OWN },
+    )
     const samples = await oneCycle()
     expect(samples).toMatchObject([
       { id: 'w-1', body: { cpu_utilization: 50, nodes_count: null } },

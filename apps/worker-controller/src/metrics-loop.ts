@@ -7,6 +7,7 @@ import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
 import type { WorkerSample } from '@lcm/contract/worker-bodies'
 import { toInstant } from '@lcm/domain/instant'
+import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -110,7 +111,7 @@ interface ServerSight {
 
 /** A worker without an address is passed over, not failed. */
 async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSignal): Promise<ServerSight> {
-  const { https_endpoint: url } = worker
+  const url = recordedEndpoint(worker)
   if (url === null) return { stats: null, health: null, version: null }
   const { certificate_sha256 } = worker.cml
   // What CML tells everybody; where nobody knows how to log in, that is all there is.

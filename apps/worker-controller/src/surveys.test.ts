@@ -134,12 +134,20 @@ describe('a visit to a CML', () => {
   })
 
   it('finds nothing out, and has that judged, when CML is silent', async () => {
-    const worker = { ...(await aServer()), https_endpoint: 'https://127.64.99.99' }
+    const SILENT = 'https://127.64.99.99'
+    const worker = { ...(await aServer()), https_endpoint: SILENT, public_ip: '127.64.99.99' }
     begin()
     visits.request(worker, 1)
     await settle()
     expect(visits.latest('w-1')).toMatchObject({ license: { kind: 'unknown' }, nodeDefinitions: null })
     expect(fleet.api.callsOf('checkWorkerIdle')).toMatchObject([{ body: { evidence: null } }])
+  })
+
+  it('is not made where the record names the address of another machine', async () => {
+    begin()
+    visits.request({ ...(await aServer()), https_endpoint: 'https://127.64.99.99:8443' }, 1)
+    await settle()
+    expect([visits.latest('w-1'), woken]).toEqual([null, []])
   })
 
   it('is not made to a worker without an address', async () => {

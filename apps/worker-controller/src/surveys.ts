@@ -3,6 +3,7 @@ import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
+import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { LicenseSight } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
@@ -90,8 +91,9 @@ export function surveys(parts: SurveyParts): Surveys {
   return {
     name: 'surveys',
     request(worker, epoch) {
-      if (worker.https_endpoint === null) return
-      waiting.set(worker.id, { worker, url: worker.https_endpoint, epoch })
+      const url = recordedEndpoint(worker)
+      if (url === null) return
+      waiting.set(worker.id, { worker, url, epoch })
       for (const wake of hands) {
         wake()
         return

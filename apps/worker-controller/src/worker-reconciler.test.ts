@@ -12,7 +12,7 @@ import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentLogger, silentMeter } from '@lcm/runtime'
 import { type DecisionLog, decisionLog } from '@lcm/service/decision-log'
-import { anInstance, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
@@ -94,6 +94,7 @@ const onMachine = (more: Partial<Worker>) => {
   const place = { instance_type, ami_id: image_id, availability_zone, public_ip, private_ip }
   return aWorker({
     ec2_instance_id: instance_id,
+    launch: anAttempt(),
     ...place,
     https_endpoint: 'https://127.64.0.1',
     cml: { ...aWorker().cml, certificate_sha256: 'ab'.repeat(32) },

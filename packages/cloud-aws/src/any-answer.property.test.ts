@@ -113,6 +113,7 @@ const isMachine = fields({
   state_reason: orNull(isText),
   ...{ instance_type: isText, image_id: isText, availability_zone: isText },
   ...{ public_ip: orNull(isText), private_ip: orNull(isText) },
+  ...{ public_dns: orNull(isText), private_dns: orNull(isText) },
   launched_at: isInstant,
   client_token: orNull(isText),
   tags: value => Object.values(value ?? 0).every(isText),

@@ -82,6 +82,8 @@ export function toInstance(action: string, instance: Ec2Instance): Instance {
     availability_zone: instance.Placement?.AvailabilityZone ?? '',
     public_ip: instance.PublicIpAddress ?? null,
     private_ip: instance.PrivateIpAddress ?? null,
+    public_dns: instance.PublicDnsName || null,
+    private_dns: instance.PrivateDnsName || null,
     launched_at: (instance.LaunchTime ?? new Date(0)).toISOString(),
     client_token: instance.ClientToken || null,
     tags: Object.fromEntries((instance.Tags ?? []).map(tag => [tag.Key ?? '', tag.Value ?? ''])),

@@ -29,9 +29,12 @@ export function addressOf(number: number, addressing: Addressing): Address {
 
 export const urlOf = (address: Address): string => `https://${address.host}:${address.port}`
 
-/** The number within its addressing that an endpoint stands for, or null when it is none of ours. */
+/**
+ * The number within its addressing that an endpoint stands for, or null when it is none of ours. Without a port it is that of CML,
+ * as on real machines; over the wire only root could listen there.
+ */
 export function numberOf(endpoint: string, addressing: Addressing): number | null {
-  const [, host = '', port = ''] = /^https:\/\/([\d.]+):(\d+)\/?$/.exec(endpoint) ?? []
+  const [, host = '', port = String(CML_PORT)] = /^https:\/\/([\d.]+)(?::(\d+))?\/?$/.exec(endpoint) ?? []
   if (addressing === 'ports') return host === '127.0.0.1' ? Number(port) - PORT_BASE : null
   const bits = host.split('.').reduce((sum, byte) => sum * 256 + Number(byte), 0)
   return Number(port) === CML_PORT && bits >= RANGE_BASE && bits < RANGE_BASE + RANGE_SIZE ? bits - RANGE_BASE : null

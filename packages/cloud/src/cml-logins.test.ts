@@ -1,20 +1,11 @@
-import { blankWorker } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { onMachine } from '@lcm/testkit/observations'
 import { expect, it } from 'vitest'
 import { cmlLoginsBy } from './cml-logins.ts'
 
 const signal = new AbortController().signal
 const DEFAULTS = { username: 'admin', password: 'of the fleet' }
-const blank: Worker = {
-  ...blankWorker('w-1', '2026-01-02T03:04:05.000Z'),
-  name: 'metal-1',
-  template_name: 'metal',
-  aws_region: 'us-east-1',
-  desired_by: '',
-  desired_reason: '',
-  cost_per_hour_usd: 1,
-  state_history: [],
-}
+const blank = onMachine()
 const worker: Worker = { ...blank, cml: { ...blank.cml, certificate_sha256: 'ab' } }
 
 it('a worker with a secret of its own is asked for it once per secret', async () => {

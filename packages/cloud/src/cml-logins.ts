@@ -1,3 +1,4 @@
+import { isTrusted } from '@lcm/domain/worker/trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type CmlLogin, FIND_CREDENTIALS } from './cml-access.ts'
 import { CloudError } from './errors.ts'
@@ -8,7 +9,10 @@ export interface CmlCredentials {
 }
 
 export interface CmlLogins {
-  /** How to get into a worker's CML at this address: by its own credentials, else by those of the fleet. */
+  /**
+   * How to log in to a worker's CML at this address: with its own credentials, else with those of the fleet, which are only for
+   * machines that LCM launched.
+   */
   of(worker: Worker, url: string, signal: AbortSignal): Promise<CmlLogin>
   forget(workerId: string): void
 }
@@ -39,7 +43,9 @@ export function cmlLoginsBy(readSecrets: ReadCmlSecrets, defaults: CmlCredential
     async of(worker, url, signal) {
       // Nobody knows yet that this is the right server, and it must not be told our password to find out.
       if (worker.cml.certificate_sha256 === null && !url.startsWith('http:')) throw notPinned(worker)
-      const credentials = (await ownOf(worker, signal)) ?? defaults
+      const own = await ownOf(worker, signal)
+      if (own === null && !isTrusted(worker)) throw notLaunched(worker)
+      const credentials = own ?? defaults
       if (credentials === null) throw noCredentials(worker)
       return { url, certificate_sha256: worker.cml.certificate_sha256, ...credentials }
     },
@@ -55,6 +61,13 @@ const noCredentials = (worker: Worker): CloudError =>
     code: NO_CREDENTIALS,
     action: FIND_CREDENTIALS,
     message: `nobody said how to log in to ${worker.name}; PUT its credentials, or set CML_DEFAULT_PASSWORD`,
+  })
+
+const notLaunched = ({ id, name }: Worker): CloudError =>
+  new CloudError('auth', {
+    code: NO_CREDENTIALS,
+    action: FIND_CREDENTIALS,
+    message: `LCM did not launch ${name} and does not send it the password of the fleet: \`lcm set credentials ${id}\``,
   })
 
 const notPinned = (worker: Worker): CloudError =>

@@ -1,5 +1,5 @@
-import { blankWorker } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { onMachine } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { CmlLogin } from './cml-access.ts'
 import { type CmlLogins, cmlLoginsBy } from './cml-logins.ts'
@@ -8,18 +8,8 @@ import { CloudError, type CloudErrorClass } from './errors.ts'
 
 const T0 = Date.parse('2026-01-02T03:04:05.000Z')
 const signal = new AbortController().signal
-const blank = blankWorker('w-1', '2026-01-02T03:04:05.000Z')
-const worker: Worker = {
-  ...blank,
-  name: 'metal-1',
-  template_name: 'metal',
-  aws_region: 'us-east-1',
-  desired_by: '',
-  desired_reason: '',
-  cost_per_hour_usd: 1,
-  state_history: [],
-  cml: { ...blank.cml, certificate_sha256: 'ab' },
-}
+const blank = onMachine()
+const worker: Worker = { ...blank, cml: { ...blank.cml, certificate_sha256: 'ab' } }
 const changed: Worker = { ...worker, version: worker.version + 1, secret_refs: { cml_login: 'ref-1' } }
 
 const failing = (errorClass: CloudErrorClass, action: string) => async () => {

@@ -29,6 +29,8 @@ const machine = (instance_id: string): Instance => ({
   availability_zone: 'a',
   public_ip: null,
   private_ip: null,
+  public_dns: null,
+  private_dns: null,
   launched_at: '2026-01-01T00:00:00.000Z',
   client_token: null,
   tags: {},

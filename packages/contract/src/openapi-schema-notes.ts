@@ -37,7 +37,9 @@ export const SCHEMA_NOTES: Readonly<Record<string, FieldNote>> = {
   'LaunchAttempt.parameters': { description: 'What the cloud is asked for, fully rendered.' },
   'LaunchAttempt.requested_at': { description: 'When it was decided.', example: AT },
   'LaunchAttempt.state': {
-    description: '`open`: may have a machine; `launched`: has one; `refused`: the cloud said no; `spent`: it is gone.',
+    description:
+      '`open`: may have a machine; `launched`: has one; `adopted`: has one by its tags alone; `refused`: the cloud said no; ' +
+      '`spent`: it is gone.',
     example: 'launched',
   },
   'LaunchAttempt.error': { description: 'What the cloud said, when it refused.', example: null },

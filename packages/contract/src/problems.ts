@@ -156,6 +156,13 @@ export const PROBLEMS = {
     title: 'Only the record of a TERMINATED worker can be removed',
     help: 'Only the record of a TERMINATED worker can be removed. Terminate it first.',
   },
+  worker_not_trusted: {
+    status: 409,
+    title: 'LCM did not launch the machine of this worker',
+    help:
+      'LCM sends the default CML password and license tokens only to machines that it launched. Set credentials for this ' +
+      'worker, or change its license in CML itself; `detail` says which.',
+  },
   worker_protected: {
     status: 409,
     title: 'The worker is protected',

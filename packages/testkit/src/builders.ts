@@ -58,6 +58,8 @@ export const anInstance = (more: Partial<Instance> = {}): Instance => ({
   availability_zone: 'us-east-1a',
   public_ip: '127.64.0.1',
   private_ip: '127.64.0.1',
+  public_dns: null,
+  private_dns: null,
   launched_at: THEN,
   client_token: 'a'.repeat(64),
   tags: { Name: 'metal-1', 'lcm:fleet': 'lcm' },

@@ -37,6 +37,7 @@ it('says that nothing waits for a person', () => {
 it.each<[Partial<Worker>, string]>([
   [lost, 'metal-1 is lost: its machine is gone'],
   [{ conditions: [condition('LaunchBlocked', 'no quota')] }, 'metal-1 is PENDING and does not go on: no quota'],
+  [{ conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }, 'metal-1: the tag is ignored'],
   [{ status: 'UNKNOWN' }, 'metal-1 is out of sight: admin asked for it'],
   [{ license: { ...lost.license, status: 'FAILED', last_error: 'no seat' } }, 'metal-1 has no licence: no seat'],
 ])('warns of a worker %#', (changes, sentence) => {

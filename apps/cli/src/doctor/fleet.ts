@@ -68,6 +68,12 @@ function ofWorker(worker: Worker): Finding[] {
   if (status === 'UNKNOWN') return attend(`${name} is out of sight: ${because}`, next)
   if (license.status === 'FAILED')
     return attend(`${name} has no licence: ${license.last_error ?? 'CML refused it'}`, next)
+  const ignored = conditions.find(each => each.type === CONDITION.endpointIgnored && each.status)
+  if (ignored !== undefined)
+    return attend(
+      `${name}: ${ignored.message}`,
+      `find out who tagged ${worker.ec2_instance_id}: the tag would have sent its CML password elsewhere`,
+    )
   return []
 }
 

@@ -1,3 +1,4 @@
+import { UNSEEN_LICENSE } from '@lcm/domain/worker/parts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SECRETS } from '../kinds.ts'
 import { aFleet, type Fleet } from '../testing/a-fleet.ts'
@@ -140,6 +141,39 @@ describe('registering a licence', () => {
       expect(await fleet.send('PUT', `workers/${id}/license`, { json })).toMatchObject({ status: 400 })
     },
   )
+})
+
+describe('the license of a machine that LCM did not launch', () => {
+  const found = async () => {
+    const { id } = await fleet.running()
+    await fleet.edit(id, () => ({ origin: 'DISCOVERY', launch: null, license: UNSEEN_LICENSE }))
+    return id
+  }
+
+  it('takes no token, and says what to do instead', async () => {
+    const id = await found()
+    expect(await register(id, 'token-1')).toMatchObject({
+      status: 409,
+      json: { code: 'worker_not_trusted', detail: expect.stringContaining('Register the license in its CML') },
+    })
+    expect([await stored(), (await fleet.get(id)).license]).toEqual([[], UNSEEN_LICENSE])
+  })
+
+  it('is given back only where LCM has credentials to log in with', async () => {
+    const id = await found()
+    const giveBack = () => fleet.send('DELETE', `workers/${id}/license`)
+    expect(await giveBack()).toMatchObject({
+      status: 409,
+      json: { code: 'worker_not_trusted', detail: expect.stringContaining(`lcm set credentials ${id}`) },
+    })
+    await fleet.send('PUT', `workers/${id}/credentials`, { json: { username: 'admin', password: 'its own' } })
+    expect(await giveBack()).toMatchObject({ status: 202, json: { license: { pending_operation: 'deregister' } } })
+  })
+
+  it('can be asked for before LCM has launched the machine', async () => {
+    const { id } = await fleet.create()
+    expect(await register(id, 'token-1')).toMatchObject({ status: 202 })
+  })
 })
 
 describe('giving a licence back', () => {

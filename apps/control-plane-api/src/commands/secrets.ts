@@ -1,5 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { lacksLogin, mayBeLicensed } from '@lcm/domain/worker/trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../api.ts'
 import { findWorker } from '../queries/workers.ts'
@@ -93,6 +94,12 @@ export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'p
   const { product, token } = request.body
   const worker = await findWorker(api, request.params.id)
   refuseTerminating(worker)
+  if (!mayBeLicensed(worker))
+    throw new ProblemError(
+      'worker_not_trusted',
+      `LCM did not launch ${worker.name} and sends license tokens only to machines that it launched. ` +
+        'Register the license in its CML; LCM shows it then',
+    )
   refuseStale(worker, request.ifMatch)
   const place = tokenOf(worker.id)
   const known = worker.secret_refs.license_token
@@ -103,8 +110,17 @@ export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'p
   return withSecret(api, place, token, ref => operateLicense(api, request, { operation: 'register', product, ref }))
 }
 
-export const deregisterLicense = async (api: Api, request: WorkerRequest): Promise<Worker> =>
-  (await operateLicense(api, request, { operation: 'deregister', product: null, ref: null })).written
+export async function deregisterLicense(api: Api, request: WorkerRequest): Promise<Worker> {
+  const worker = await findWorker(api, request.params.id)
+  refuseTerminating(worker)
+  if (lacksLogin(worker))
+    throw new ProblemError(
+      'worker_not_trusted',
+      `LCM did not launch ${worker.name} and has no login for its CML: set one with \`lcm set credentials ${worker.id}\`, ` +
+        'or deregister the license in its CML',
+    )
+  return (await operateLicense(api, request, { operation: 'deregister', product: null, ref: null })).written
+}
 
 interface LicenseWish {
   readonly operation: 'register' | 'deregister'

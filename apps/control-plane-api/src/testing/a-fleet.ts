@@ -4,6 +4,7 @@ import type { Actor, ServiceName } from '@lcm/domain/actor'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { JournalEntry } from '@lcm/store/store'
+import { anAttempt } from '@lcm/testkit/builders'
 import type { ControlPlaneParts } from '../control-plane.ts'
 import { FLEET_SCALING, WORKERS } from '../kinds.ts'
 import { aPlane } from './a-plane.ts'
@@ -66,8 +67,10 @@ export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
     edit,
     asService,
     act: (id: string, verb: string, json: object = {}) => plane.send('POST', `workers/${id}/${verb}`, { json }),
+    /** On a machine that LCM launched. */
     async running(body: object = {}): Promise<WorkerView> {
       const { id } = await plane.create(body)
+      await edit(id, () => ({ launch: anAttempt() }))
       return moveTo(id, 'PROVISIONING', 'STARTING', 'RUNNING')
     },
     reserve: (id: string, session = 'ls-1') => edit(id, () => ({ reservations: { [session]: RESERVATION } })),

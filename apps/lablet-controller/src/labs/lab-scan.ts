@@ -8,6 +8,7 @@ import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import { NODES_MAX } from '@lcm/domain/lablet/topology'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { hasLogin } from '@lcm/domain/worker/trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
   type ReconcileContext,
@@ -19,6 +20,7 @@ import {
   success,
 } from '@lcm/runtime'
 import { guardedWrite } from '../guarded-write.ts'
+import { loginTo } from '../lab-hands.ts'
 import { fetchSession, fetchWorker, labsOnRecord, reportLab } from '../lab-records.ts'
 import { isOurs, isStray, sessionInTitle } from '../lab-titles.ts'
 import type { SessionParts } from '../sessions/session-parts.ts'
@@ -36,7 +38,7 @@ export function labScan(parts: LabScanParts): Reconciliation {
   /** By worker: when its labs were last listed, by a clock that nobody sets back, and in which term. */
   const scanned = new Map<string, { readonly epoch: number; readonly atMs: number }>()
   const isDue = (worker: Worker): boolean => {
-    if (!canServeLabs(worker)) return false
+    if (!canServeLabs(worker) || !hasLogin(worker)) return false
     const last = scanned.get(worker.id)
     if (last === undefined) return true
     return worker.labs_refresh_requested_at !== null || clock.monotonic() - last.atMs >= config.labScanIntervalMs
@@ -49,6 +51,7 @@ export function labScan(parts: LabScanParts): Reconciliation {
       needsAttention: isDue,
       async reconcile(worker, context) {
         if (!canServeLabs(worker)) return success('it does not serve')
+        if (!hasLogin(worker)) return success('LCM has no login for its CML')
         const last = scanned.get(worker.id)
         const waitMs = last?.epoch === context.epoch ? last.atMs + APART_MS - clock.monotonic() : 0
         if (waitMs > 0) return requeue('its labs were listed just now', waitMs)
@@ -77,7 +80,7 @@ async function scan(
 ): Promise<ReconciliationResult> {
   const began_at = toInstant(parts.clock.now())
   try {
-    const login = await parts.logins.of(worker, worker.https_endpoint ?? '', signal)
+    const login = await loginTo(parts.logins, worker, signal)
     const labs = await withoutSlot(() => parts.labs.list(login, signal))
     const known = await labsOnRecord(parts.client, { worker_id: worker.id }, signal)
     const sights = await withoutSlot(() => sightsOf(parts, { login, signal, known }, labs))

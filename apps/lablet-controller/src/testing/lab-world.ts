@@ -12,7 +12,7 @@ import { portsOf } from '@lcm/domain/lablet/ports'
 import { needsOf, nodeDefinitionsOf, Topology } from '@lcm/domain/lablet/topology'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { aWorker } from '@lcm/testkit/builders'
+import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { type FakeApi, fakeApi } from './fake-api.ts'
 
@@ -77,6 +77,7 @@ export async function labWorld(): Promise<LabWorld> {
     aWorker({
       ...{ id: WORKER, status: 'RUNNING', desired_status: 'RUNNING', service_status: 'AVAILABLE' },
       ...{ https_endpoint: machine.endpoint(), ec2_instance_id: machine.id, entered_status_at: now() },
+      ...{ launch: anAttempt(), public_ip: new URL(machine.endpoint() ?? '').hostname },
       cml: { ...aWorker().cml, certificate_sha256 },
     }),
   )

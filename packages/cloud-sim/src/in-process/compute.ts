@@ -143,6 +143,8 @@ function instanceOf(view: MachineView): Instance {
     availability_zone: instance.availability_zone,
     public_ip: view.public_ip,
     private_ip: view.private_ip,
+    public_dns: null,
+    private_dns: null,
     launched_at: new Date(instance.started_at_ms).toISOString(),
     client_token: instance.client_token,
     tags: view.tags,

@@ -1,4 +1,5 @@
 import { PORT_POOL } from '../lablet/ports.ts'
+import { lacksLogin } from '../worker/trust.ts'
 import type { Worker } from '../worker/worker.ts'
 
 export interface Free {
@@ -47,6 +48,7 @@ function closedBecause(worker: Worker): string | null {
   if (worker.service_status !== 'AVAILABLE') return `its CML is ${worker.service_status}`
   if (worker.desired_status !== 'RUNNING') return `it is wanted ${worker.desired_status}`
   if (worker.drain !== null) return `${worker.drain.by} drains it`
+  if (lacksLogin(worker)) return 'LCM has no login for its CML'
   return worker.cordoned ? 'it is cordoned' : null
 }
 

@@ -2,6 +2,7 @@ import { toInstant } from '../instant.ts'
 import { withoutCondition } from './boot.ts'
 import { announce, type Decision } from './decision.ts'
 import type { Seen } from './observation.ts'
+import { isTrusted, NOT_LAUNCHED } from './trust.ts'
 import { CONDITION, type Condition, type Worker } from './worker.ts'
 
 /**
@@ -71,7 +72,8 @@ function nextStep(part: CmlPart, { id }: Worker): string {
 }
 
 function messageOf(part: CmlPart, worker: Worker, { message }: CmlRefusal): string {
-  const words = part === 'credentials' || message === '' ? '' : ` (${message})`
+  const said = part === 'credentials' ? (isTrusted(worker) ? '' : NOT_LAUNCHED) : message
+  const words = said === '' ? '' : ` (${said})`
   return `${refusalWords(part)}${words}: ${CONSEQUENCES[part]}. ${nextStep(part, worker)}`
 }
 

@@ -182,9 +182,9 @@ describe('starting up', () => {
   })
 
   it('prefers the endpoint tag over the address', () => {
-    const instance = anInstance({ tags: { ...anInstance().tags, 'cml-endpoint': 'https://lab.example:8443' } })
+    const instance = anInstance({ tags: { ...anInstance().tags, 'cml-endpoint': 'https://127.64.0.1:8443' } })
     const { action } = decide(onMachine({ status: 'STARTING' }), { kind: 'instance', instance })
-    expect(action).toMatchObject({ changes: { https_endpoint: 'https://lab.example:8443' } })
+    expect(action).toMatchObject({ changes: { https_endpoint: 'https://127.64.0.1:8443' } })
   })
 
   it('shows each stage of the boot once', () => {

@@ -108,7 +108,12 @@ function decideAlive(seen: Seen): Decision {
     return hold(worker, { type: CONDITION.notOurs, reason: 'OtherFleet', message }, policy.lookAgainMsMax, nowMs)
   }
   const conditions = ownershipConditions(seen)
-  if (conditions !== null) return announce({ conditions }, 'the tags of its machine have changed')
+  if (conditions !== null) {
+    const ignored = conditions.find(
+      each => each.type === CONDITION.endpointIgnored && !worker.conditions.includes(each),
+    )
+    return announce({ conditions }, ignored?.message ?? 'the tags of its machine have changed')
+  }
   if (worker.desired_status === 'TERMINATED') return decideTermination(seen, wanted(worker))
   switch (worker.status) {
     case 'TERMINATING':

@@ -1,18 +1,9 @@
-import { type Instance, TAG } from './instance.ts'
+import { type CmlAddress, endpointOf } from './endpoint.ts'
+import type { Instance } from './instance.ts'
 import type { Worker, WorkerChanges } from './worker.ts'
 
 export const isDead = (instance: Instance): boolean =>
   instance.state === 'shutting-down' || instance.state === 'terminated'
-
-/** By which of a machine's addresses its CML is reached. */
-export type CmlAddress = 'public' | 'private'
-
-/** `cml-endpoint` is for a CML behind a proxy or a name; else the machine's address. */
-export function endpointOf(instance: Instance, by: CmlAddress): string | null {
-  const address = by === 'private' ? instance.private_ip : (instance.public_ip ?? instance.private_ip)
-  if (instance.state !== 'running' || address === null) return null
-  return instance.tags[TAG.endpoint] ?? `https://${address}`
-}
 
 /** What the record must say of this machine, as far as it says something else: addresses change with every start. */
 export function factsOf(worker: Worker, instance: Instance, by: CmlAddress): WorkerChanges {

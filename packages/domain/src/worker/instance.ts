@@ -16,6 +16,9 @@ export interface Instance {
   readonly availability_zone: string
   readonly public_ip: string | null
   readonly private_ip: string | null
+  /** The names that EC2 gives to these two addresses; null where it gives none. */
+  readonly public_dns: string | null
+  readonly private_dns: string | null
   /** When it was last started, not when it was made. */
   readonly launched_at: string
   readonly client_token: string | null

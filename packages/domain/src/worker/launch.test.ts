@@ -94,6 +94,15 @@ describe('launching exactly once', () => {
     })
   })
 
+  it('adopts a machine that is tagged as its own, and does not take it for one that it launched', () => {
+    const open = aWorker({ launch: anAttempt({ state: 'open' }) })
+    for (const client_token of [null, 'b'.repeat(64)]) {
+      const { action, because } = decide(open, aMachineSight({ client_token }))
+      expect(action).toMatchObject({ changes: { ec2_instance_id: 'i-1', launch: { n: 1, state: 'adopted' } } })
+      expect(because).toContain('does not carry the launch token')
+    }
+  })
+
   it('closes an attempt whose machine is dead and opens the next one, elsewhere', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
     const dead = decide(open, aMachineSight({ state: 'terminated' }))

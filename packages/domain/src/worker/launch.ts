@@ -3,7 +3,8 @@ import type { RegionConfig, WorkerTemplate } from '../template/worker-template.t
 import { withCondition, withoutCondition } from './boot.ts'
 import { announce, type Decision, perform, retry, wait, write } from './decision.ts'
 import { decideUnreadable } from './ec2-outage.ts'
-import { type CmlAddress, factsOf, isDead } from './facts.ts'
+import type { CmlAddress } from './endpoint.ts'
+import { factsOf, isDead } from './facts.ts'
 import { failed } from './failure.ts'
 import { hold } from './hold.ts'
 import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from './instance.ts'
@@ -23,11 +24,18 @@ export function decidePending(worker: Worker, seen: Observation, policy: WorkerP
   return decideNextAttempt(worker, seen.launch, policy, nowMs)
 }
 
-/** The machine of an earlier try is there: take it rather than launch another. */
+/**
+ * The machine of an earlier try is there: take it rather than launch another. One that only its tags name as this worker's may be
+ * somebody else's, so it is not trusted with secrets.
+ */
 function adopt(worker: Worker, attempt: LaunchAttempt, instance: Instance, by: CmlAddress): Decision {
-  if (isDead(instance)) return spend(attempt, `${instance.instance_id} of attempt ${attempt.n} is ${instance.state}`)
-  const because = `${instance.instance_id} carries the launch token of attempt ${attempt.n}`
-  return announce(launchedChanges(worker, attempt, instance, by), because)
+  const { instance_id: id } = instance
+  if (isDead(instance)) return spend(attempt, `${id} of attempt ${attempt.n} is ${instance.state}`)
+  const changes = launchedChanges(worker, attempt, instance, by)
+  if (instance.client_token === attempt.client_token)
+    return announce(changes, `${id} carries the launch token of attempt ${attempt.n}`)
+  const because = `${id} is tagged as the machine of this worker, but does not carry the launch token of attempt ${attempt.n}`
+  return announce({ ...changes, launch: { ...attempt, state: 'adopted', error: because } }, because)
 }
 
 /** Closes an attempt whose machine is dead or never was. */

@@ -23,6 +23,41 @@ const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, 
 const written = (worker: Worker, { action }: Decision): Worker =>
   'changes' in action && action.changes !== null ? withChanges(worker, action.changes) : worker
 
+describe('a machine that LCM did not launch', () => {
+  const found = (license: Partial<Worker['license']>, more: Partial<Worker> = {}) =>
+    withLicense(license, { origin: 'DISCOVERY', launch: null, ...more })
+  const asked = { product: 'CML_Enterprise', pending_operation: 'register' } as const
+
+  it.each<[string, Worker, LicenseSight]>([
+    ['of which nobody knows whether it is licensed', found({ ...asked, status: 'UNKNOWN' }), says('NOT_REGISTERED')],
+    ['that holds another license', found({ ...asked, status: 'REGISTERED' }), OTHER],
+    [
+      'that LCM cannot log in to',
+      found({ ...asked, status: 'UNKNOWN' }),
+      { kind: 'unknown', because: 'no credentials' },
+    ],
+  ])('%s gets no token, and keeps what it holds', (_, worker, sight) => {
+    const { status } = worker.license
+    const { action, because } = decide(worker, sight)
+    expect(because).toContain('LCM did not launch this machine, so it is not sent a license token')
+    expect(action).toMatchObject({ changes: { license: { status, pending_operation: null, last_error: because } } })
+  })
+
+  it('is not taken for unlicensed after a registration that an older version began', () => {
+    const begun = found({ ...asked, status: 'REGISTERING', operation_started_at: STARTED })
+    expect(decide(begun, says('NOT_REGISTERED')).action).toMatchObject({ changes: { license: { status: 'UNKNOWN' } } })
+    const taken = found({ ...begun.license, unsettled: 'register' })
+    expect(decide(taken, LICENSED).action).toMatchObject({ changes: { license: { status: 'REGISTERED' } } })
+  })
+
+  it('keeps its license when it stops, since LCM could not register it again', () => {
+    const policy = { ...WORKER_POLICY, licenseOnStop: 'release' as const }
+    const stopping = found({ status: 'REGISTERED' }, { status: 'STOPPING', desired_status: 'STOPPED' })
+    expect(decide(stopping, LICENSED, 20_000, policy).action.kind).toBe('stop')
+    expect(decide({ ...stopping, launch: onMachine().launch }, LICENSED, 20_000, policy).action.kind).toBe('write')
+  })
+})
+
 describe('registering', () => {
   const asked = withLicense({ product: 'CML_Enterprise', pending_operation: 'register' })
   const begun = withLicense({ ...asked.license, status: 'REGISTERING', operation_started_at: STARTED })

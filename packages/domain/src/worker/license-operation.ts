@@ -5,6 +5,7 @@ import { factsOf, isEmpty } from './facts.ts'
 import type { Instance } from './instance.ts'
 import { ageOf, type LicenseSight, type Seen, type WorkerPolicy } from './observation.ts'
 import type { License } from './parts.ts'
+import { isTrusted, NOT_LAUNCHED } from './trust.ts'
 import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
 
 export type SeenLicense = Extract<LicenseSight, { kind: 'seen' }>
@@ -16,11 +17,18 @@ const POLL_MS = 5_000
 export const holdsLicense = ({ license }: Worker): boolean =>
   license.unsettled !== null || !['UNREGISTERED', 'FAILED'].includes(license.status)
 
+/** Whether its licence is given back when it stops. Only where LCM can register it again afterwards. */
+export const releasesLicense = (worker: Worker, { licenseOnStop }: WorkerPolicy): boolean =>
+  licenseOnStop === 'release' && isTrusted(worker) && holdsLicense(worker)
+
 /** The next step of the operation that was asked for, or null when there is none, or nothing to say. */
 export function decideLicense(seen: Seen): Decision | null {
   const { worker, license: sight } = seen
   const { pending_operation } = worker.license
   if (sight === null) return null
+  // Before a licence that it holds is given back for this one.
+  if (pending_operation === 'register' && worker.license.unsettled !== 'register' && !isTrusted(worker))
+    return withholdToken(worker)
   if (sight.kind === 'unknown') return pending_operation === null ? null : wait(POLL_MS, sight.because)
   const doubt = doubtOf(seen, sight)
   // One that failed by itself may come back by itself: nothing is lost until something is done to it.
@@ -29,6 +37,13 @@ export function decideLicense(seen: Seen): Decision | null {
   if (pending_operation === 'deregister') return decideDeregister(seen, sight)
   const noticed = noticedChanges(worker, sight)
   return noticed === null ? null : announce(noticed, `CML says ${sight.registration}, ${sight.authorization}`)
+}
+
+/** What CML holds stays as it is. */
+function withholdToken({ license }: Worker): Decision {
+  const last_error = `${NOT_LAUNCHED}, so it is not sent a license token: register the license in its CML`
+  const status = license.status === 'REGISTERING' ? 'UNKNOWN' : license.status
+  return announce({ license: { status, last_error, pending_operation: null, operation_started_at: null } }, last_error)
 }
 
 const isLicensed = (sight: SeenLicense): boolean =>
@@ -230,7 +245,7 @@ function decideRefusedReturn(worker: Worker, message: string, { policy, instance
 /** A licence that is given back before the machine stops, where there are fewer of them than workers. Null: nothing to do. */
 export function decideRelease(seen: Seen): Decision | null {
   const { worker, instance, policy, license: sight, nowMs } = seen
-  const isDue = policy.licenseOnStop === 'release' && holdsLicense(worker) && instance.state === 'running'
+  const isDue = releasesLicense(worker, policy) && instance.state === 'running'
   // The other half of its time belongs to the machine.
   if (!isDue || ageOf(worker, nowMs) > policy.stoppingMsMax / 2) return null
   if (sight === null || sight.kind === 'unknown') return wait(POLL_MS, sight?.because ?? 'CML has no address')

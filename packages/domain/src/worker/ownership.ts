@@ -1,5 +1,6 @@
 import { toMs } from '../instant.ts'
 import { holds, withCondition, withoutCondition } from './boot.ts'
+import { whyTagIsIgnored } from './endpoint.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Seen, WorkerPolicy } from './observation.ts'
 import { CONDITION, type Condition, type Worker } from './worker.ts'
@@ -19,7 +20,7 @@ export function isOurs(worker: Worker, instance: Instance, policy: WorkerPolicy)
 /** The conditions with what is to be said of the machine's marks; null when that is said already. */
 export function ownershipConditions(seen: Seen): Condition[] | null {
   const { conditions } = seen.worker
-  const next = settled(seen, marked(seen, conditions))
+  const next = pointed(seen, settled(seen, marked(seen, conditions)))
   return next === conditions ? null : [...next]
 }
 
@@ -38,6 +39,18 @@ function settled({ worker, instance, policy, nowMs }: Seen, conditions: readonly
   if (isStillLeftAlone || !holds(conditions, CONDITION.notOurs)) return conditions
   const message = `${instance.instance_id} may be changed by this fleet again`
   return withCondition(conditions, { type: CONDITION.notOurs, status: false, reason: 'Ours', message }, nowMs)
+}
+
+/** Whether its endpoint tag counts. Only a running machine has all its addresses. */
+function pointed({ instance, nowMs }: Seen, conditions: readonly Condition[]): readonly Condition[] {
+  if (instance.state !== 'running') return conditions
+  const type = CONDITION.endpointIgnored
+  const said = conditions.find(each => each.type === type)
+  const why = whyTagIsIgnored(instance)
+  if (why === null) return said === undefined ? conditions : withoutCondition(conditions, type)
+  const message = `the tag ${TAG.endpoint}=${instance.tags[TAG.endpoint]} is ignored: ${why}. Correct or remove it`
+  if (said?.message === message) return conditions
+  return withCondition(conditions, { type, status: true, reason: 'NotItsOwn', message }, nowMs)
 }
 
 /** For how long it has been ours to act in this status: while its machine was left alone nothing could be late. */

@@ -15,6 +15,7 @@ import {
 } from './license-operation.ts'
 import { lookAgain, type Seen } from './observation.ts'
 import { isOurs, oursForMs } from './ownership.ts'
+import { hasLogin, NOT_LAUNCHED } from './trust.ts'
 import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
 
 /** What is left of a worker whose machine dies or is gone. */
@@ -82,8 +83,11 @@ function decideReturn(seen: Seen): Decision {
     case 'stopped':
       if (policy.licenseOnTerminate === 'record')
         return leakLicense('it was stopped, and licences of stopped workers are only recorded')
+      // To boot it would cost money and return nothing.
+      if (!hasLogin(worker)) return waiting(withoutLogin(seen))
       return perform({ kind: 'start' }, 'it must boot once more to give its licence back')
     case 'running':
+      if (!hasLogin(worker)) return waiting(withoutLogin(seen))
       if (license === null) return waiting('CML has no address yet')
       if (license.kind === 'unknown') return decideFirstSight(seen) ?? waiting(license.because)
       return decideSeenReturn(seen, license)
@@ -91,6 +95,10 @@ function decideReturn(seen: Seen): Decision {
       return waiting(`EC2 says ${instance.state}`)
   }
 }
+
+const withoutLogin = ({ worker, policy }: Seen): string =>
+  `${NOT_LAUNCHED} and has no login for its CML, which may hold a license: set one with \`lcm set credentials ${worker.id}\`. ` +
+  `Otherwise it is terminated after ${policy.returnLicenseMsMax / 3_600_000} h, and the license is recorded as leaked`
 
 function decideSeenReturn(seen: Seen, sight: SeenLicense): Decision {
   const { worker } = seen

@@ -70,6 +70,8 @@ export const CONDITION = {
   /** Its machine is not, or no longer, marked as ours. */
   notOurs: 'NotOurs',
   tagsChanged: 'TagsChanged',
+  /** The tag `cml-endpoint` leads to another machine, or to a node of a lab. */
+  endpointIgnored: 'EndpointTagIgnored',
   /** What keeps a worker from going that holds a licence. */
   returningLicense: 'ReturningLicense',
   /** It runs, and nothing was measured of it for too long. */
@@ -84,7 +86,8 @@ export const CONDITION = {
 
 /**
  * One try at launching. It is stored before the cloud is asked, and only one is open at a time:
- * open = may have a machine, launched = has one, refused = the cloud said no, spent = its machine is dead or never was.
+ * open = may have a machine, launched = has one, adopted = has one that only its tags name as this worker's, refused = the cloud
+ * said no, spent = its machine is dead or never was.
  */
 export const LaunchAttempt = z.object({
   /** Grows for the life of the worker and never restarts. */
@@ -92,7 +95,7 @@ export const LaunchAttempt = z.object({
   client_token: z.string().length(64),
   parameters: LaunchParameters,
   requested_at: Instant,
-  state: z.enum(['open', 'launched', 'refused', 'spent']),
+  state: z.enum(['open', 'launched', 'adopted', 'refused', 'spent']),
   error: z.string().nullable(),
 })
 export type LaunchAttempt = z.infer<typeof LaunchAttempt>

@@ -49,6 +49,18 @@ describe('workers that need somebody', () => {
     ])
   })
 
+  it('are those that LCM has no login for, without an alarm, and those whose endpoint tag is ignored', () => {
+    const noLogin = { ...condition('CmlAccessRefused', 'LCM has no credentials'), reason: 'NoCredentials' }
+    const workers = [
+      aWorker({ id: 'a', status: 'RUNNING', conditions: [noLogin] }),
+      aWorker({ id: 'b', status: 'RUNNING', conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }),
+    ]
+    expect(found({ workers })).toEqual([
+      ['watch', 'No CML login', 'LCM has no credentials'],
+      ['watch', 'Endpoint tag ignored', 'the tag is ignored'],
+    ])
+  })
+
   it('are those that are stuck, blocked, lost or do not end draining', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }

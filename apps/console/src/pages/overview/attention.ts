@@ -3,6 +3,7 @@ import { type Instant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import { isFinal, isLive, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { CML_REASONS } from '@lcm/domain/worker/cml-access'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { definitionHash, type ListPage, pageHash, sessionHash, workerHash } from '../../router.ts'
 
@@ -121,13 +122,20 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
   }
   for (const [type, what] of STUCK) {
     const condition = holding(worker, type)
-    if (condition) return { ...about, urgency: 'alarm', what, text: condition.message, since: condition.since }
+    if (condition === undefined) continue
+    const told = { ...about, text: condition.message, since: condition.since }
+    // Nothing is broken: LCM was only not told how to log in.
+    if (condition.reason === CML_REASONS.credentials) return { ...told, urgency: 'watch', what: 'No CML login' }
+    return { ...told, urgency: 'alarm', what }
   }
   if (status === 'UNKNOWN') return { ...about, urgency: 'alarm', what: 'Out of sight', text: because(), since }
   if (worker.drain !== null && toMs(worker.drain.deadline) < nowMs) {
     const text = 'sessions on it did not end in time'
     return { ...about, urgency: 'alarm', what: 'Drain overdue', text, since: worker.drain.deadline }
   }
+  const ignored = holding(worker, CONDITION.endpointIgnored)
+  if (ignored)
+    return { ...about, urgency: 'watch', what: 'Endpoint tag ignored', text: ignored.message, since: ignored.since }
   if (worker.license.status === 'FAILED')
     return { ...about, urgency: 'watch', what: 'No licence', text: worker.license.last_error ?? '', since: null }
   if (status === 'RUNNING' && worker.service_status === 'ERROR')

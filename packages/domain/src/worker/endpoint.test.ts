@@ -1,0 +1,94 @@
+import { anInstance, aWorker } from '@lcm/testkit/builders'
+import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { describe, expect, it } from 'vitest'
+import { toMs } from '../instant.ts'
+import { decideWorker } from './decide.ts'
+import { endpointOf, recordedEndpoint, whyTagIsIgnored } from './endpoint.ts'
+import { type Instance, TAG } from './instance.ts'
+import { WORKER_POLICY } from './observation.ts'
+import { type Worker, withChanges } from './worker.ts'
+
+const OWN = {
+  public_ip: '203.0.113.7',
+  private_ip: '10.0.0.7',
+  public_dns: 'ec2-203-0-113-7.compute-1.amazonaws.com',
+  private_dns: 'ip-10-0-0-7.ec2.internal',
+}
+const tagged = (endpoint: string, more: Partial<Instance> = {}): Instance =>
+  anInstance({ ...OWN, tags: { ...anInstance().tags, [TAG.endpoint]: endpoint }, ...more })
+
+describe('the tag cml-endpoint', () => {
+  it.each([
+    ['its public address', 'https://203.0.113.7', 'https://203.0.113.7'],
+    ['its public address with a port', 'https://203.0.113.7:8443/', 'https://203.0.113.7:8443'],
+    ['its private address', 'https://10.0.0.7:8443', 'https://10.0.0.7:8443'],
+    ['its public name', `https://${OWN.public_dns}:8443`, 'https://203.0.113.7:8443'],
+    ['its private name', `https://${OWN.private_dns.toUpperCase()}`, 'https://10.0.0.7'],
+    ['a port below those of nodes', 'https://10.0.0.7:1999', 'https://10.0.0.7:1999'],
+    ['a port above those of nodes', 'https://10.0.0.7:8000', 'https://10.0.0.7:8000'],
+  ])('may name %s', (_, tag, endpoint) => {
+    expect(endpointOf(tagged(tag), 'public')).toBe(endpoint)
+    expect(whyTagIsIgnored(tagged(tag))).toBeNull()
+  })
+
+  it.each([
+    ['another machine', 'https://203.0.113.8', 'EC2 does not report 203.0.113.8 as an address of i-1'],
+    ['loopback', 'https://127.0.0.1:19443', 'EC2 does not report 127.0.0.1'],
+    ['a name that EC2 did not give', 'https://lab.example:8443', 'EC2 does not report lab.example'],
+    ['its own address spelled in another way', 'https://0313.0.113.7', 'EC2 does not report 0313.0.113.7'],
+    ['a user name that looks like its address', 'https://203.0.113.7@203.0.113.8', 'https://ADDRESS:PORT'],
+    ['a path', 'https://203.0.113.7/elsewhere', 'https://ADDRESS:PORT'],
+    ['plain http', 'http://203.0.113.7', 'https://ADDRESS:PORT'],
+    ['the first port of nodes', 'https://203.0.113.7:2000', 'nodes of labs answer on the ports 2000 to 7999'],
+    ['the last port of nodes', 'https://203.0.113.7:07999', 'nodes of labs answer on the ports 2000 to 7999'],
+    ['a port that is none', 'https://203.0.113.7:65536', '65536 is not a port'],
+    ['nothing', '', 'https://ADDRESS:PORT'],
+  ])('that names %s is ignored, with the reason', (_, tag, why) => {
+    expect(endpointOf(tagged(tag), 'public')).toBe('https://203.0.113.7')
+    expect(endpointOf(tagged(tag), 'private')).toBe('https://10.0.0.7')
+    expect(whyTagIsIgnored(tagged(tag))).toContain(why)
+  })
+
+  it('gives no endpoint to a machine that is not running or has no address', () => {
+    expect(endpointOf(tagged('https://203.0.113.7', { state: 'pending' }), 'public')).toBeNull()
+    expect(endpointOf(tagged('https://203.0.113.7', { public_ip: null, private_ip: null }), 'public')).toBeNull()
+  })
+})
+
+describe('a worker whose machine is tagged with a foreign endpoint', () => {
+  const policy = { ...WORKER_POLICY, fleet: 'lcm' }
+  const decide = (worker: Worker, instance: Partial<Instance>) =>
+    decideWorker(
+      worker,
+      anObservation({ ec2: aMachineSight(instance) }),
+      policy,
+      toMs(aWorker().entered_status_at) + 1000,
+    )
+  const foreign = { tags: { ...anInstance().tags, [TAG.endpoint]: 'https://203.0.113.66' } }
+  const pinned = onMachine({ cml: { ...aWorker().cml, certificate_sha256: 'ab'.repeat(32) } })
+
+  it('keeps its endpoint, and says so once', () => {
+    const said = decide(pinned, foreign)
+    expect(said.because).toMatch(/^the tag cml-endpoint=https:\/\/203.0.113.66 is ignored: EC2 does not report/)
+    expect(said.action).toMatchObject({ changes: { conditions: [{ type: 'EndpointTagIgnored', status: true }] } })
+    if (said.action.kind !== 'write') return
+    expect(said.action.changes.https_endpoint).toBeUndefined()
+    const told = withChanges(pinned, said.action.changes)
+    expect(decide(told, foreign).action.kind).toBe('nothing')
+    expect(decide(told, { ...foreign, state: 'pending' }).because, 'addresses come with running').not.toContain('tag')
+    expect(decide(told, {}).action).toMatchObject({ changes: { conditions: [] } })
+  })
+})
+
+describe('the endpoint on record', () => {
+  it.each<[string, Partial<Worker>, string | null]>([
+    ['of its public address', { https_endpoint: 'https://203.0.113.7:8443' }, 'https://203.0.113.7:8443'],
+    ['of its private address', { https_endpoint: 'https://10.0.0.7' }, 'https://10.0.0.7'],
+    ['that an older version took from a foreign tag', { https_endpoint: 'https://127.0.0.1:19443' }, null],
+    ['of plain http', { https_endpoint: 'http://10.0.0.7' }, null],
+    ['of a worker without one', { https_endpoint: null }, null],
+  ])('%s is used only where it is its own', (_, more, endpoint) => {
+    const { public_ip, private_ip } = OWN
+    expect(recordedEndpoint(aWorker({ public_ip, private_ip, ...more }))).toBe(endpoint)
+  })
+})

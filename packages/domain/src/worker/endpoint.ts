@@ -1,0 +1,55 @@
+import { type Instance, TAG } from './instance.ts'
+import type { Worker } from './worker.ts'
+
+/** By which of a machine's addresses its CML is reached. */
+export type CmlAddress = 'public' | 'private'
+
+/** On these ports CML's port mapper leads to the nodes of labs, so a learner could answer there instead of CML. */
+const NODE_PORTS = { first: 2000, last: 7999 }
+const PORT_MAX = 65_535
+const URL_PARTS = /^https:\/\/([a-z0-9.-]+)(?::(\d{1,5}))?\/?$/i
+
+/**
+ * Where the CML of a running machine is reached; null without an address. The tag `cml-endpoint` may choose among the machine's own
+ * addresses and ports. Anybody who may tag machines can write it, so it never leads to another machine.
+ */
+export function endpointOf(instance: Instance, by: CmlAddress): string | null {
+  const address = by === 'private' ? instance.private_ip : (instance.public_ip ?? instance.private_ip)
+  if (instance.state !== 'running' || address === null) return null
+  const tag = readTag(instance)
+  return tag !== null && 'url' in tag ? tag.url : `https://${address}`
+}
+
+/** Why the endpoint tag of a running machine is ignored; null where it counts, or there is none. */
+export function whyTagIsIgnored(instance: Instance): string | null {
+  const tag = readTag(instance)
+  return tag !== null && 'why' in tag ? tag.why : null
+}
+
+function readTag(instance: Instance): { readonly url: string } | { readonly why: string } | null {
+  const tag = instance.tags[TAG.endpoint]
+  if (tag === undefined) return null
+  const [, host, port] = URL_PARTS.exec(tag) ?? []
+  if (host === undefined) return { why: 'it is not of the form https://ADDRESS:PORT' }
+  const address = addressNamed(instance, host.toLowerCase())
+  if (address === null) return { why: `EC2 does not report ${host} as an address of ${instance.instance_id}` }
+  if (port === undefined) return { url: `https://${address}` }
+  const number = Number(port)
+  if (number < 1 || number > PORT_MAX) return { why: `${port} is not a port` }
+  const { first, last } = NODE_PORTS
+  if (number >= first && number <= last) return { why: `nodes of labs answer on the ports ${first} to ${last}` }
+  return { url: `https://${address}:${number}` }
+}
+
+/** A name stands for the address that EC2 gives it, so that no resolver has to be trusted. */
+function addressNamed(instance: Instance, host: string): string | null {
+  const { public_ip, private_ip, public_dns, private_dns } = instance
+  if (host === public_ip || host === public_dns?.toLowerCase()) return public_ip
+  return host === private_ip || host === private_dns?.toLowerCase() ? private_ip : null
+}
+
+/** The endpoint on record, unless it leads to another machine: a record of an older version may hold what a foreign tag said. */
+export function recordedEndpoint({ https_endpoint, public_ip, private_ip }: Worker): string | null {
+  const [, host] = URL_PARTS.exec(https_endpoint ?? '') ?? []
+  return host !== undefined && (host === public_ip || host === private_ip) ? https_endpoint : null
+}

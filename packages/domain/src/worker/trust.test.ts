@@ -1,0 +1,32 @@
+import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { onMachine } from '@lcm/testkit/observations'
+import { expect, it } from 'vitest'
+import { hasLogin, isTrusted, lacksLogin, mayBeLicensed } from './trust.ts'
+import type { Worker } from './worker.ts'
+
+const own = { secret_refs: { cml_login: 'ref' } }
+
+it.each<[string, Worker, { trusted: boolean; licensed: boolean; login: boolean; lacks: boolean }]>([
+  ['LCM launched', onMachine(), { trusted: true, licensed: true, login: true, lacks: false }],
+  ['is still to be launched', aWorker(), { trusted: false, licensed: true, login: false, lacks: false }],
+  [
+    'LCM found',
+    onMachine({ origin: 'DISCOVERY', launch: null }),
+    { trusted: false, licensed: false, login: false, lacks: true },
+  ],
+  [
+    'LCM found and a person gave credentials for',
+    onMachine({ origin: 'DISCOVERY', launch: null, ...own }),
+    { trusted: false, licensed: false, login: true, lacks: false },
+  ],
+  [
+    'is known by its tags alone',
+    onMachine({ launch: anAttempt({ state: 'adopted' }) }),
+    { trusted: false, licensed: false, login: false, lacks: true },
+  ],
+])('what a machine may be given that %s', (_, worker, { trusted, licensed, login, lacks }) => {
+  expect(isTrusted(worker)).toBe(trusted)
+  expect(mayBeLicensed(worker)).toBe(licensed)
+  expect(hasLogin(worker)).toBe(login)
+  expect(lacksLogin(worker)).toBe(lacks)
+})
