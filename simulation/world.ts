@@ -28,6 +28,7 @@ import { type Following, followAll, openFollowing } from './following.ts'
 import { decided } from './invariants/decided.ts'
 import { labWitness } from './invariants/lab-witness.ts'
 import { type LogLevel, scanningLogger, secretless } from './invariants/secrets.ts'
+import { sentSecrets } from './invariants/sent-secrets.ts'
 import { type SessionInvariants, sessionInvariants } from './invariants/session-invariants.ts'
 import { wishes } from './invariants/wishes.ts'
 import { type Mutation, witness } from './invariants/witness.ts'
@@ -173,7 +174,8 @@ function openWatch(ground: Ground, labsCountedMs: number) {
   const asWitness = witness(witnessing)
   const kinds = { sessions: store.collection(SESSIONS), labs: store.collection(LABS) }
   const labsSeen = labWitness({ ...witnessing, ...kinds, workerOf: asWitness.workerOf })
-  return { watched, mutations, heard, sessions, rules, asWitness, labsSeen }
+  const guarded = sentSecrets({ cloud, mutations, workerOf: asWitness.workerOf, violated })
+  return { watched, mutations, heard, sessions, rules, asWitness, labsSeen, guarded }
 }
 
 /** The API, which may die, and everything that stands behind it. */
@@ -199,7 +201,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const ground = openGround(seed, options)
   const { time, clock, cloud, ways, calls, processes, following, spoilt, troubles, settings } = ground
   const watch = openWatch(ground, options.labsCountedMs ?? 1_000)
-  const { watched, mutations, heard, sessions, rules, asWitness } = watch
+  const { watched, mutations, heard, sessions, rules, asWitness, guarded } = watch
   const { violated } = watched
   const { logger, local, api, dispatch } = await openApi(ground, violated, options)
   const coordination = { ...local, changeKeys: (spoilt.changeKeys ?? same)(local.changeKeys) }
@@ -210,7 +212,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
     watched.fenced(by, (spoilt.asking ?? same)(unreliable(dispatch, troubles), service), service)
   const shared = { time, coordination, settings, logger, run: processes.run, clockOf: spoilt.clock ?? same }
   const elect = spoilt.election ?? same
-  const labsOf = (by: string) => watch.labsSeen(by, (spoilt.labs ?? same)(labsOver(cloud, ways, troubles)))
+  const labsOf = (by: string) => guarded(watch.labsSeen(by, (spoilt.labs ?? same)(labsOver(cloud, ways, troubles))))
   const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labsOf, dispatch: asked })
   const going = passing(time, watched, [watched.step, sessions.step])
   const worker = (id: string) => client.call('getWorker', { params: { id } })
@@ -230,7 +232,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
           ...{ ...shared, calls, elect, token: TOKENS.controller, metrics: simMetrics(cloud) },
           dispatch: asked(instanceId, 'worker-controller'),
           compute: asWitness.compute(instanceId, (spoilt.compute ?? same)(computeOver(cloud, ways))),
-          cml: asWitness.cml(instanceId, (spoilt.cml ?? same)(cmlOver(cloud, ways, troubles))),
+          cml: guarded(asWitness.cml(instanceId, (spoilt.cml ?? same)(cmlOver(cloud, ways, troubles)))),
         },
       ),
     worker,

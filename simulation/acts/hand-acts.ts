@@ -47,6 +47,12 @@ export const handActs: Readonly<Record<keyof typeof HAND_ACTS, Perform>> = {
   'plant a machine to be found': ({ hand }, { who, much }) =>
     hand.plant({ [TAG.name]: `found${who}`, ...(much < 0.5 ? { [TAG.discovery]: 'true' } : { [TAG.fleet]: FLEET }) }),
   'retire a machine': (stage, act) => stage.world.cloud.incidents.retire(machineOf(stage, act), act.forMs / 1000),
+  'tag a machine with a foreign endpoint'(stage, act) {
+    const stranger = stage.world.cloud
+      .machines()
+      .find(({ endpoint, tags }) => endpoint !== null && tags[TAG.fleet] !== FLEET)
+    stage.hand.tag(machineOf(stage, act), { [TAG.endpoint]: stranger?.endpoint ?? '' })
+  },
   'use up a zone'({ hand, world }, { who, forMs }) {
     const { zone, type } = pick(OFFERINGS, who)
     hand.setRoom(zone, type, 0)

@@ -25,6 +25,8 @@ const QUICK = [
   'debounce that drops',
   'illegal move taken',
   'drain forgets sessions',
+  'endpoint tag believed',
+  'password of the fleet for a found machine',
 ]
 /** Those in whose story something goes wrong that whoever is right must bear. */
 const HARD_STORIES = [
@@ -32,6 +34,7 @@ const HARD_STORIES = [
   'trust one NotFound',
   'no answer is an empty answer',
   'a refusal counts as silence',
+  'endpoint tag believed',
 ]
 /** Long after everything that is told by these stories. `npm run sim -- --mutants` tells each to its end. */
 const UNTIL_MS = 75 * 60_000

@@ -1,0 +1,54 @@
+import type { Compute } from '@lcm/cloud/compute'
+import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { anAttempt } from '@lcm/testkit/builders'
+import { answering, at, type Mutant } from './mutant.ts'
+
+const CAUGHT = /the password of the fleet was sent to .*, which LCM did not launch/
+
+/** Its tag names another machine before anybody has spoken to its CML. */
+const TAGGED_AT_LAUNCH = [
+  at(0, 'plant a foreign machine'),
+  at(20, 'create'),
+  ...Array.from({ length: 12 }, (_, n) => at(20.02 + n / 50, 'tag a machine with a foreign endpoint')),
+]
+
+/** As if EC2 reported whatever the tag names. */
+function believed(instance: Instance): Instance {
+  const [, host] = /^https:\/\/([\d.]+)/.exec(instance.tags[TAG.endpoint] ?? '') ?? []
+  return host === undefined ? instance : { ...instance, public_ip: host, private_ip: host }
+}
+
+const believing = (compute: Compute): Compute => ({
+  ...compute,
+  list: async (...asked) => (await compute.list(...asked)).map(believed),
+  async describe(...asked) {
+    const { found, missing } = await compute.describe(...asked)
+    return { found: found.map(believed), missing }
+  },
+})
+
+/** As if LCM had launched what it found. */
+const launched = (worker: Record<string, unknown>) =>
+  worker.origin === 'DISCOVERY' ? { ...worker, launch: anAttempt() } : worker
+
+/** Defects in which machines get secrets of the fleet. */
+export const trustMutants: readonly Mutant[] = [
+  {
+    name: 'endpoint tag believed',
+    breaks: 'the tag cml-endpoint leads to the machine of somebody else',
+    caughtBy: CAUGHT,
+    acts: TAGGED_AT_LAUNCH,
+    spoil: () => ({ compute: believing }),
+  },
+  {
+    name: 'password of the fleet for a found machine',
+    breaks: 'a machine that LCM found counts as one that it launched',
+    caughtBy: CAUGHT,
+    acts: [at(0, 'plant a machine to be found')],
+    spoil: () => ({
+      asking: answering(/^GET \S*\/workers(\/w-[^/]+)?(\?|$)/, body =>
+        Array.isArray(body.items) ? { ...body, items: body.items.map(launched) } : launched(body),
+      ),
+    }),
+  },
+]

@@ -1,0 +1,71 @@
+import { TAG } from '@lcm/domain/worker/instance'
+import { CONDITION } from '@lcm/domain/worker/worker'
+import { expect, it } from 'vitest'
+import { aStory } from '../a-story.ts'
+import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { CML_LOGIN } from '../planted.ts'
+
+/** A machine of somebody else that serves CML and would accept the password of the fleet. */
+async function withStranger(seed: number) {
+  const story = await aStory(seed)
+  const stranger = story.hand.plant({ [TAG.fleet]: 'another-fleet' })
+  const { world } = story
+  await world.untilTrue('its CML', () => world.cloud.machine(stranger)?.stage === 'READY')
+  const endpoint = world.cloud.machine(stranger)?.endpoint ?? ''
+  const ignored = async (id: string) =>
+    (await world.worker(id)).conditions.filter(({ type, status }) => type === CONDITION.endpointIgnored && status)
+  return { ...story, endpoint, ignored }
+}
+
+it('a machine that is tagged with a foreign endpoint before its first contact is reached at its own', async () => {
+  const { world, ask, hand, endpoint, ignored, done } = await withStranger(931)
+  const id = await ask.create('metal-1', { license: { product: 'CML_Enterprise', token: 'token-of-the-account' } })
+  await world.until(id, 'PROVISIONING')
+  const machine = await hand.machineOf(id)
+  await world.runFor(2_000)
+  hand.tag(machine, { [TAG.endpoint]: endpoint })
+  const { https_endpoint, public_ip } = await world.until(id, 'RUNNING')
+  expect(https_endpoint).toBe(`https://${public_ip}`)
+  expect(await ignored(id)).toHaveLength(1)
+  await world.untilTrue('licensed', () => world.workers().some(({ license }) => license.status === 'REGISTERED'))
+  expect(hand.seats()).toEqual([machine])
+  hand.untag(machine, TAG.endpoint)
+  await world.runFor(5 * MINUTE_MS)
+  expect(await ignored(id)).toEqual([])
+  await done()
+})
+
+it('a tag on a worker that is known keeps its endpoint, and is said once', async () => {
+  const { world, ask, hand, endpoint, ignored, done } = await withStranger(932)
+  const { id, https_endpoint } = await ask.createAndRun('metal-1')
+  hand.tag(await hand.machineOf(id), { [TAG.endpoint]: endpoint })
+  await world.runFor(HOUR_MS)
+  const worker = await world.worker(id)
+  expect(worker).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
+  expect(worker.https_endpoint).toBe(https_endpoint?.replace(':8443', ''))
+  expect(await ignored(id)).toHaveLength(1)
+  const said = (await ask.decisions(id)).filter(({ because }) => because.includes('is ignored'))
+  expect(said).toHaveLength(1)
+  await done()
+})
+
+it('a found machine runs without the password of the fleet, and with credentials of its own', async () => {
+  const { world, ask, hand, done } = await aStory(933)
+  await ask.set({ idle_timeout_seconds: 900, min_workers: 0 })
+  const machine = hand.plant({ [TAG.discovery]: 'true' })
+  await world.untilTrue('found', () => world.workers().length === 1, 20 * MINUTE_MS)
+  const [{ id } = { id: '' }] = world.workers()
+  await world.until(id, 'RUNNING')
+  await world.runFor(3 * HOUR_MS)
+  const alone = await world.worker(id)
+  expect(alone).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE', cml: { node_definitions: [] } })
+  await expect(ask.license(id)).rejects.toThrow('LCM did not launch')
+  hand.somebodyUses(machine)
+  await ask.setCredentials(id, CML_LOGIN)
+  await world.runFor(10 * MINUTE_MS)
+  const known = await world.worker(id)
+  expect(known.cml.node_definitions).not.toEqual([])
+  expect(known.license.status).toBe('UNREGISTERED')
+  await world.untilTrue('idle', () => world.workers()[0]?.desired_status === 'STOPPED', 4 * HOUR_MS)
+  await done()
+})
