@@ -10,13 +10,14 @@ import { hastyStops } from './invariants/cooldown-rule.ts'
 import { type LostLicences, lostLicences } from './invariants/lost-licences.ts'
 import { mistakenLicences, overdrawnLicences } from './invariants/owned-licences.ts'
 import { untoldRefusals } from './invariants/refused-logins.ts'
+import { untoldPowerRefusals } from './invariants/refused-power.ts'
 import type { Wishes } from './invariants/wishes.ts'
 import type { Mutation } from './invariants/witness.ts'
 import { MINUTE_MS } from './passing.ts'
 
 /** How long a live machine of the fleet may go without a record. */
 const UNRECORDED_MS_MAX = 15 * MINUTE_MS
-/** How long a CML may refuse LCM before its worker says so: a few polls, and a leader or an API that is lost meanwhile. */
+/** How long CML or EC2 may refuse LCM before its worker says so: a few polls, and a leader or an API that is lost meanwhile. */
 const UNTOLD_MS_MAX = 15 * MINUTE_MS
 const CHECK_EVERY_MS = MINUTE_MS
 /** Longer than a leader can be that has lost its lease and does not know it yet. */
@@ -98,6 +99,8 @@ export function invariants(parts: InvariantParts): Invariants {
           violated(`${words} and without a record for too long`)
       for (const [id, words] of untoldRefusals(parts.cloud, parts.latest.values()))
         if (lasts(`refused ${id}`, words !== null) > UNTOLD_MS_MAX) violated(`${words}`)
+      for (const [id, words] of untoldPowerRefusals(parts.cloud, parts.latest.values(), parts.now()))
+        if (lasts(`blocked ${id}`, words !== null && !parts.isBlind()) > UNTOLD_MS_MAX) violated(`${words}`)
     },
     mutated(mutation) {
       for (const rule of brake(mutation)) violated(rule)

@@ -2,7 +2,7 @@ import type { ApiRequest } from '@lcm/contract/wire'
 import { LEAKS, SETTINGS, WORKERS } from '@lcm/control-plane-api/kinds'
 import type { Settings } from '@lcm/domain/fleet/settings'
 import { NO_ACTIVITY, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
-import type { Worker } from '@lcm/domain/worker/worker'
+import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { answering, asking, at, type Mutant, storing } from './mutant.ts'
 
@@ -23,6 +23,12 @@ const RIVALS = [
   ...Array.from({ length: 6 }, (_, n) => at(10 + 5 * n, n % 2 === 0 ? 'stop' : 'start')),
 ]
 const IDLE_CHECK = /POST .*\/idle-checks$/
+
+const untoldBlockage = asking(/PATCH .*\/workers\/[^/]+\/status$/, body => {
+  const { changes } = body as { changes: { conditions?: { type: string }[] } }
+  const conditions = changes.conditions?.filter(({ type }) => type !== CONDITION.terminateBlocked)
+  return { ...body, changes: { ...changes, ...(conditions === undefined ? {} : { conditions }) } }
+})
 
 /** Defects in the API, in its store, and in what controllers tell it. */
 export const apiMutants: readonly Mutant[] = [
@@ -50,6 +56,13 @@ export const apiMutants: readonly Mutant[] = [
     caughtBy: /was written over/,
     acts: RIVALS,
     spoil: () => ({ store: withReplace(overwriting) }),
+  },
+  {
+    name: 'refused termination not told',
+    breaks: 'EC2 refuses to terminate a protected machine, and the worker says only TERMINATING',
+    caughtBy: /EC2 refuses what \S+ waits for as TERMINATING, and nothing says so/,
+    acts: [...ONE, at(20, 'protect a machine'), at(22, 'terminate')],
+    spoil: () => ({ asking: dispatch => untoldBlockage(dispatch) }),
   },
   {
     name: 'leak told and not kept',

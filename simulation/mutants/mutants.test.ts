@@ -35,6 +35,7 @@ const HARD_STORIES = [
   'no answer is an empty answer',
   'a refusal counts as silence',
   'endpoint tag believed',
+  'refused termination not told',
 ]
 /** Long after everything that is told by these stories. `npm run sim -- --mutants` tells each to its end. */
 const UNTIL_MS = 75 * 60_000

@@ -1,0 +1,22 @@
+import type { SimModel } from '@lcm/cloud-sim/model'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { nextOfWorker } from '@lcm/domain/worker/worker-next'
+
+/** Every worker, with words for one that EC2 refuses to stop or to terminate while `why` says that LCM only waits for EC2. */
+export const untoldPowerRefusals = (
+  cloud: Pick<SimModel, 'machine'>,
+  workers: Iterable<Worker>,
+  nowMs: number,
+): [string, string | null][] =>
+  [...workers].map(worker => {
+    const machine = worker.ec2_instance_id === null ? undefined : cloud.machine(worker.ec2_instance_id)
+    const { disable_api_stop, disable_api_termination } = machine?.instance ?? {}
+    const isProtected = worker.status === 'STOPPING' ? disable_api_stop : (disable_api_termination ?? disable_api_stop)
+    const isRefused = machine?.state === 'running' && isProtected === true
+    const { blocked_by } = nextOfWorker({ worker, decisions: [], plan: null, controller: null, nowMs })
+    const isUntold = isRefused && ['InstanceStopping', 'InstanceTerminating'].includes(blocked_by?.code ?? '')
+    return [
+      worker.id,
+      isUntold ? `EC2 refuses what ${worker.name} waits for as ${worker.status}, and nothing says so` : null,
+    ]
+  })
