@@ -185,7 +185,9 @@ it('says what comes next of a session, what stands out and what can be done', as
   sessions.change('ls-1', { conditions: [stopped] })
   const labStopped = await why()
   expect(labStopped).toContain('  lcm retry session ls-1    start its lab again')
-  expect(labStopped).toContain('  start its lab again; blocked for 0s by LabStopped: somebody stopped it')
+  expect(labStopped).toContain(
+    '  wait for a person to start its lab again; blocked for 0s by LabStopped: somebody stopped it',
+  )
   expect(running).toContain('  lcm extend session ls-1 --minutes 30    let it last longer')
   sessions.change('ls-1', { status: 'TERMINATED', last_error: 'worker_lost: metal-1 is TERMINATED' })
   const ended = await why()

@@ -241,8 +241,20 @@ const ROWS: readonly Row[] = [
     name: 'its lab was stopped',
     apply: withSession({ conditions: [labStopped] }, 'READY', 'RUNNING'),
     blocks: {
-      'READY/RUNNING': ['restart_lab', 'LabStopped', BLOCKED],
-      'RUNNING/RUNNING': ['restart_lab', 'LabStopped', BLOCKED],
+      'READY/RUNNING': ['manual', 'LabStopped', BLOCKED],
+      'RUNNING/RUNNING': ['manual', 'LabStopped', BLOCKED],
+    },
+  },
+  {
+    name: 'its lab could not be started again',
+    apply: withSession(
+      { pipeline: at('instantiate', 'lab_start', { status: 'failed', error: 'no', started_at: BLOCKED }) },
+      'READY',
+      'RUNNING',
+    ),
+    blocks: {
+      'READY/RUNNING': ['manual', 'lab_start', BLOCKED],
+      'RUNNING/RUNNING': ['manual', 'lab_start', BLOCKED],
     },
   },
   {

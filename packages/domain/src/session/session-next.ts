@@ -24,6 +24,7 @@ export const SESSION_NEXT_CODES = [
   'begin',
   'use',
   'restart_lab',
+  'manual',
   'restore_worker',
   'tear_down',
   'close',
@@ -77,7 +78,10 @@ function codeOf(facts: SessionNextFacts): SessionNextCode {
 
 function codeOfUp({ session, worker }: SessionNextFacts): SessionNextCode {
   if (worker !== null && !canServeLabs(worker)) return 'restore_worker'
-  if (stoppedLab(session) !== undefined || placeIn(session) !== null) return 'restart_lab'
+  const place = placeIn(session)
+  if (place !== null && place.step.status !== 'failed') return 'restart_lab'
+  // A lab that a person stopped, or that could not be started again, is left to people.
+  if (place !== null || stoppedLab(session) !== undefined) return 'manual'
   return session.status === 'READY' ? 'begin' : 'use'
 }
 
@@ -118,6 +122,8 @@ function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null
     case 'restore_worker':
       return workerWait(facts)
     case 'restart_lab':
+      return stepWait(facts)
+    case 'manual':
       return labWait(facts)
     case 'tear_down':
       if (session.status === 'STOPPING') return stepWait(facts)
@@ -185,10 +191,8 @@ function workerWait({ session, worker, services, nowMs }: SessionNextFacts): Blo
 }
 
 function labWait(facts: SessionNextFacts): Blockage {
-  const { session } = facts
-  const stopped = stoppedLab(session)
-  const isUnderWay = placeIn(session) !== null
-  if (isUnderWay || stopped === undefined) return stepWait(facts)
+  const stopped = stoppedLab(facts.session)
+  if (stopped === undefined) return { ...stepWait(facts), kind: 'block' }
   return { kind: 'block', code: stopped.type, message: stopped.message, since: stopped.since }
 }
 
@@ -222,6 +226,7 @@ const TEXTS: Readonly<Record<SessionNextCode, (params: Next['params']) => string
   begin: () => 'make it RUNNING when its slot begins',
   use: () => 'keep its lab up until its slot ends',
   restart_lab: () => 'start its lab again',
+  manual: () => 'wait for a person to start its lab again',
   restore_worker: () => 'wait for its worker; it is ended when the worker stays away',
   tear_down: () => 'take its lab down',
   close: () => 'close its record',
