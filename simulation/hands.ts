@@ -62,6 +62,7 @@ export function hands({ cloud, worker, noteUse }: World) {
       for (const { id } of cloud.cml.sceneOf(machine)?.labs ?? [])
         cloud.cml.act(machine, () => ({ status: 204, body: null, change: { removed_lab_id: id } }))
     },
+    stopLab: (machine: string, lab: string) => asAdmin(cloud, machine, `PUT /labs/${lab}/stop`),
     /** Licences that the Smart Account counts, by machine. */
     seats: () => cloud.cml.smartAccount().map(seat => seat.instance_id),
     setRoom: (zone: string, type: string, room: number | null) =>
@@ -72,16 +73,16 @@ export function hands({ cloud, worker, noteUse }: World) {
 export type Hands = ReturnType<typeof hands>
 
 /** Somebody registers a server on its own page. */
-function registerByHand(cloud: World['cloud'], machine: string): void {
-  const call = (path: string, token: string | null, body: object) =>
-    cloud.cml.call(machine, {
-      method: 'POST',
-      path,
-      query: new URLSearchParams(),
-      token,
-      body: JSON.stringify(body),
-    })
-  const session = call('/authenticate', null, CML_LOGIN)
-  const { status } = call('/licensing/registration', String(session.body), { token: 'by-hand' })
-  if (status >= 300) throw new Error(`the registration was answered ${status}`)
+const registerByHand = (cloud: World['cloud'], machine: string): void =>
+  asAdmin(cloud, machine, 'POST /licensing/registration', { token: 'by-hand' })
+
+/** What an administrator asks of a server, such as `PUT /labs/...`. */
+function asAdmin(cloud: World['cloud'], machine: string, route: string, json: object = {}): void {
+  const call = (asked: string, token: string | null, body: object) => {
+    const [method = '', path = ''] = asked.split(' ')
+    return cloud.cml.call(machine, { method, path, query: new URLSearchParams(), token, body: JSON.stringify(body) })
+  }
+  const session = call('POST /authenticate', null, CML_LOGIN)
+  const { status } = call(route, String(session.body), json)
+  if (status >= 300) throw new Error(`${route} was answered ${status}`)
 }

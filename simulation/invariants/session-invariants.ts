@@ -15,6 +15,7 @@ import { MINUTE_MS } from '../passing.ts'
 import { begunInTime } from './begun.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
 import { overbought } from './purchase-invariant.ts'
+import { restartedLabs } from './restarted-labs.ts'
 
 const STEP_MS = MINUTE_MS
 /** News of a write takes a moment, and so does an end that goes on under a new leader. */
@@ -62,6 +63,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
   const { workers, sessions } = following
   const since = new Map<string, number>()
   const notBegun = begunInTime(following, clock)
+  const stoppedLabs = restartedLabs(parts)
   let steppedMs = Number.NEGATIVE_INFINITY
   let countedMs = Number.NEGATIVE_INFINITY
 
@@ -96,6 +98,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
         steppedMs = nowMs
         for (const session of sessions.values()) if (isLate(session, nowMs)) violated(`${session.id} does not end`)
         for (const rule of notBegun()) violated(rule)
+        for (const rule of stoppedLabs()) violated(rule)
       }
       if (nowMs - countedMs < parts.labsCountedMs) return
       countedMs = nowMs

@@ -25,6 +25,7 @@ const QUICK = [
   'debounce that drops',
   'illegal move taken',
   'drain forgets sessions',
+  'restart of a machine not noticed',
   'endpoint tag believed',
   'password of the fleet for a found machine',
 ]
@@ -33,6 +34,7 @@ const HARD_STORIES = [
   'no client token',
   'trust one NotFound',
   'no answer is an empty answer',
+  'restart of a machine not noticed',
   'a refusal counts as silence',
   'endpoint tag believed',
   'refused termination not told',

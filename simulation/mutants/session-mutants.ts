@@ -61,6 +61,18 @@ function leadingEdgeOnly(windowMs: number, nowMs: () => number): (key: string) =
 /** Defects of the controllers of sessions and between them and CML. */
 export const sessionMutants: readonly Mutant[] = [
   {
+    name: 'restart of a machine not noticed',
+    breaks: 'a lab that stopped with its machine counts as stopped by a person, and is not started again',
+    caughtBy: /stays stopped, though its machine was started again/,
+    acts: [at(0, 'create'), at(15, 'book', { much: 0.45 }), at(20, 'stop a machine')],
+    spoil: () => ({
+      asking: (dispatch, service) =>
+        service === 'lablet-controller'
+          ? answering(/^GET .*\/workers\/w-[^/]+$/, worker => ({ ...worker, state_history: [] }))(dispatch)
+          : dispatch,
+    }),
+  },
+  {
     name: 'lab imported twice',
     breaks: 'an import whose answer was lost is repeated without a look for the first',
     caughtBy: /has 2 labs/,

@@ -10,7 +10,7 @@ const GREETING_MS_MAX = 5_000
 const LIMIT_MS = 120_000
 
 /** What a person reads first who connects to each of the session's access lines. */
-const greetings = ({ access }: LabletSession): Promise<string[]> =>
+export const greetings = ({ access }: LabletSession): Promise<string[]> =>
   Promise.all(
     access.map(async ({ host, port }) => {
       const socket = connect({ host, port })

@@ -1,9 +1,10 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { SessionChanges } from '@lcm/domain/session/decide-session'
+import { labConditions } from '@lcm/domain/session/lab-restart'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import { beforeLeaving } from './leave-worker.ts'
-import { type Deciding, followedAccess, labConditions, type Observed } from './observe.ts'
+import { type Deciding, followedAccess, type Observed } from './observe.ts'
 import { runStep } from './run-step.ts'
 import type { SessionParts } from './session-parts.ts'
 import { type SessionLook, writeSession } from './session-write.ts'
@@ -31,8 +32,9 @@ export async function act(parts: SessionParts, look: SessionLook, deciding: Deci
 }
 
 /** What became of its lab and of its worker's address while it waits. */
-async function writeSights(look: SessionLook, { labState, worker, nowMs }: Observed): Promise<void> {
-  const conditions = labConditions(look.session, labState, toInstant(nowMs))
+async function writeSights(look: SessionLook, { labState, isLabStopped, worker, nowMs }: Observed): Promise<void> {
+  const lab = { state: labState ?? '', isStopped: isLabStopped }
+  const conditions = labState === null ? null : labConditions(look.session, lab, toInstant(nowMs))
   const access = followedAccess(look.session, worker)
   if (conditions === null && access === null) return
   const said =

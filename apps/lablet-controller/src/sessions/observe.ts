@@ -1,6 +1,6 @@
 import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import type { SessionDecision, SessionSight } from '@lcm/domain/session/decide-session'
-import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { LabHands } from '../lab-hands.ts'
 import { fetchLab, fetchWorker, labsOnRecord } from '../lab-records.ts'
@@ -38,32 +38,18 @@ const isGoneStatus = ({ status }: LabRecord): boolean => status === 'DELETED' ||
 export const namedLab = async ({ client, session, signal }: SessionLook): Promise<LabRecord | null> =>
   session.lab_record_id === null ? null : fetchLab(client, session.lab_record_id, signal)
 
+export type LabSight = Pick<Observed, 'isLabGone' | 'isLabStopped' | 'labState'>
+/** Nothing is known of the lab. */
+export const NOT_SEEN: LabSight = { isLabGone: false, isLabStopped: false, labState: null }
+
 /** What CML says of the lab of a session that is up. Gone is only what a whole list does not show either. */
-export async function lookAtLab(
-  record: LabRecord | null,
-  hands: LabHands,
-): Promise<{ isLabGone: boolean; labState: string | null }> {
-  if (record?.lab_id == null) return { isLabGone: false, labState: null }
+export async function lookAtLab(record: LabRecord | null, hands: LabHands): Promise<LabSight> {
+  if (record?.lab_id == null) return NOT_SEEN
   const { lab_id } = record
   const lab = await hands.get(lab_id)
-  if (lab !== null) return { isLabGone: false, labState: lab.state }
+  if (lab !== null) return { isLabGone: false, labState: lab.state, isLabStopped: isQuietState(lab.state) }
   const isLabGone = !(await hands.list()).some(each => each.lab_id === lab_id)
-  return { isLabGone, labState: null }
-}
-
-/** The conditions as they should be; null when they are. */
-export function labConditions(
-  { conditions }: LabletSession,
-  labState: string | null,
-  now: string,
-): LabletSession['conditions'] | null {
-  if (labState === null) return null
-  const isStopped = isQuietState(labState)
-  const before = conditions.find(({ type }) => type === LAB_STOPPED)
-  if ((before?.status ?? false) === isStopped) return null
-  const message = isStopped ? `CML says ${labState}; somebody stopped it` : 'it runs again'
-  const stopped = { type: LAB_STOPPED, status: isStopped, reason: labState, message, since: now }
-  return [...conditions.filter(({ type }) => type !== LAB_STOPPED), stopped]
+  return { ...NOT_SEEN, isLabGone }
 }
 
 /** Where people get in, as the worker is reached now; null when that is what the session says, or nobody knows. */

@@ -17,9 +17,10 @@ import {
 import { type LabHands, labHands, SupersededError } from '../lab-hands.ts'
 import { fetchSession } from '../lab-records.ts'
 import { act } from './act.ts'
-import { lookAtLab, namedLab, type Observed, workerOf } from './observe.ts'
+import { lookAtLab, NOT_SEEN, namedLab, type Observed, workerOf } from './observe.ts'
 import type { SessionParts } from './session-parts.ts'
 import { noteOf, type SessionLook } from './session-write.ts'
+import { workerWatch } from './worker-watch.ts'
 
 const SESSION_KEYS = CHANGE_KEYS.sessions
 /** Whoever found no turn at a busy CML comes back after this. */
@@ -34,6 +35,7 @@ export function sessionReconciler(parts: SessionParts): Reconciliation {
       keyOf: session => session.id,
       fetchResource: (id, signal) => fetchSession(client, id, signal),
       reconcile: (session, context) => reconcile(parts, session, context),
+      moreTriggers: [workerWatch(parts)],
       watchSource: prefix => changeKeys.source(prefix),
       parseWatchKey: key => (key.startsWith(SESSION_KEYS) ? key.slice(SESSION_KEYS.length) : null),
       isUrgent: hint => hint.status === 'SCHEDULED' || hint.desired_status === 'TERMINATED',
@@ -108,7 +110,7 @@ async function observe(
   const lab =
     isUp && hands !== null && canServeLabs(worker)
       ? await unlessUnknown(lookAtLab(await namedLab(look), hands))
-      : { isLabGone: false, labState: null }
+      : NOT_SEEN
   return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...lab }
 }
 
@@ -121,7 +123,7 @@ async function leadOf(parts: SessionParts, { session, signal }: SessionLook, wor
 /** A CML that does not answer says nothing of its labs. */
 const unlessUnknown = (looking: ReturnType<typeof lookAtLab>): ReturnType<typeof lookAtLab> =>
   looking.catch((error: unknown) => {
-    if (error instanceof CloudError) return { isLabGone: false, labState: null }
+    if (error instanceof CloudError) return NOT_SEEN
     throw error
   })
 

@@ -34,6 +34,7 @@ const worker = aServingWorker({ entered_status_at: toInstant(START - 60 * MINUTE
 const seeing = (more: Partial<SessionSight> = {}): SessionSight => ({
   worker,
   isLabGone: false,
+  isLabStopped: false,
   bootLeadMs: 20 * MINUTE,
   nowMs: START,
   ...more,
@@ -79,6 +80,7 @@ describe('over every status, wish, worker, pipeline and time', () => {
   const sight = fc.record({
     worker: fc.constantFrom(...workers),
     isLabGone: fc.boolean(),
+    isLabStopped: fc.boolean(),
     bootLeadMs: fc.constantFrom(0, 20 * MINUTE),
     nowMs: fc.constantFrom(START - 120 * MINUTE, START - 15 * MINUTE, START, START + MINUTE, END, END + 90 * MINUTE),
   })
@@ -292,8 +294,10 @@ describe('a session that is up', () => {
     const away = { ...worker, status: 'STOPPED' as const, entered_status_at: toInstant(START) }
     expect(decide('RUNNING', { worker: away, nowMs: START + MINUTE }).action).toEqual({
       kind: 'wait',
-      afterMs: WORKER_LOST_MS - MINUTE,
+      afterMs: 5_000,
     })
+    const [nowMs, afterMs] = [START + WORKER_LOST_MS - 1_000, 1_000]
+    expect(decide('RUNNING', { worker: away, nowMs }).action).toEqual({ kind: 'wait', afterMs })
     expect(changesOf(decide('RUNNING', { worker: away, nowMs: START + WORKER_LOST_MS }))).toMatchObject({
       status: 'STOPPING',
       last_error: 'worker_lost: metal-1 has been STOPPED for 10 min',

@@ -1,6 +1,7 @@
-import { type Instant, toMs } from '../instant.ts'
+import { type Instant, toInstant, toMs } from '../instant.ts'
 import type { BootCondition } from '../worker/boot.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
+import { restartThatStopped, startedAgain, stoppedByRestart, withLabStopped } from './lab-restart.ts'
 import type { LabletSession, Pipeline, SessionStatus } from './lablet-session.ts'
 import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
 
@@ -17,6 +18,7 @@ export interface SessionChanges {
   readonly worker_id?: null
   readonly last_error?: string | null
   readonly waiting_reason?: string | null
+  readonly conditions?: LabletSession['conditions']
 }
 
 export type SessionAction =
@@ -37,6 +39,8 @@ export interface SessionSight {
   readonly worker: Worker | null
   /** Whether its lab was looked for and is gone. */
   readonly isLabGone: boolean
+  /** Whether CML says that its lab is stopped. */
+  readonly isLabStopped: boolean
   readonly bootLeadMs: number
   readonly nowMs: number
 }
@@ -206,7 +210,8 @@ function tryAgain(
   )
 }
 
-function decideUp(session: LabletSession, { worker, isLabGone, nowMs }: SessionSight): SessionDecision {
+function decideUp(session: LabletSession, sight: SessionSight): SessionDecision {
+  const { worker, isLabGone, nowMs } = sight
   if (isUnwanted(session)) return stopping(session, cancelled(session), null)
   const [startsInMs, endsInMs] = [toMs(session.timeslot.start) - nowMs, toMs(session.timeslot.end) - nowMs]
   if (endsInMs <= 0) return stopping(session, 'its time is over', null)
@@ -215,8 +220,10 @@ function decideUp(session: LabletSession, { worker, isLabGone, nowMs }: SessionS
   if (isLabGone) return stopping(session, 'its lab is gone', 'lab_lost: somebody removed its lab')
   const isEarly = session.status === 'READY'
   if (isEarly && startsInMs <= 0) return write({ status: 'RUNNING' }, 'its slot has begun')
-  const untilMs = Math.min(isEarly ? startsInMs : endsInMs, lostInMs(worker, nowMs))
-  const restart = decideRestart(session, worker, nowMs)
+  // Once its worker serves again its lab may have to be started again.
+  const backInMs = canServeLabs(worker) ? Number.POSITIVE_INFINITY : LOOK_AGAIN_MS
+  const untilMs = Math.min(isEarly ? startsInMs : endsInMs, lostInMs(worker, nowMs), backInMs)
+  const restart = decideRestart(session, worker, nowMs) ?? restartAfterWorker(session, sight)
   if (restart === null) return wait(untilMs, isEarly ? 'waits for its slot' : 'in use')
   const { action, because } = restart
   return action.kind === 'wait' ? wait(Math.min(untilMs, action.afterMs), because) : restart
@@ -228,6 +235,19 @@ function decideRestart({ pipeline }: LabletSession, worker: Worker | null, nowMs
   const next = nextStep(pipeline, nowMs)
   if (next.kind === 'done' || next.kind === 'failed') return null
   return canStartLabs(worker) ? stepOf(next) : heldUp(pipeline, notServing(worker), nowMs)
+}
+
+/** A lab that stopped with its machine is started again, once per restart of the machine, as if its owner had asked for it. */
+function restartAfterWorker(
+  session: LabletSession,
+  { worker, isLabStopped, nowMs }: SessionSight,
+): SessionDecision | null {
+  const { pipeline, conditions } = session
+  if (worker === null || pipeline === null || !isLabStopped || !canStartLabs(worker)) return null
+  const restartedAt = restartThatStopped(session, worker)
+  if (restartedAt === null) return null
+  const stopped = stoppedByRestart(worker, restartedAt, toInstant(nowMs))
+  return write({ pipeline: startedAgain(pipeline), conditions: withLabStopped(conditions, stopped) }, stopped.message)
 }
 
 const stopping = (session: LabletSession, because: string, last_error: string | null): SessionDecision =>

@@ -1,7 +1,8 @@
 import type { Instant } from '../instant.ts'
 import { toMs } from '../instant.ts'
+import { startedAgain } from './lab-restart.ts'
 import { LAB_STOPPED, type LabletSession, type Step } from './lablet-session.ts'
-import { newPipeline, nextStep, startedOver } from './pipeline.ts'
+import { newPipeline, nextStep } from './pipeline.ts'
 
 /** What a person's wish to try again comes to. */
 export type Retry =
@@ -63,7 +64,7 @@ function retryStopped({ pipeline, conditions }: LabletSession, now: Instant): Re
     const { kind } = nextStep(pipeline, toMs(now))
     if (kind !== 'done' && kind !== 'failed') return { kind: 'under_way' }
     if (conditions.some(({ type, status }) => type === LAB_STOPPED && status))
-      return { kind: 'try', changes: { pipeline: startedOver(pipeline, 'lab_start') } }
+      return { kind: 'try', changes: { pipeline: startedAgain(pipeline) } }
   }
   return refused('its lab runs, so that there is nothing to try again; for a new lab cancel it and book another one')
 }

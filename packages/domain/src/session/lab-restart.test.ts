@@ -1,0 +1,132 @@
+import { aServingWorker, aSession } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import type { StateChange, Worker, WorkerStatus } from '../worker/worker.ts'
+import { decideSession } from './decide-session.ts'
+import { labConditions } from './lab-restart.ts'
+import { LAB_STOPPED, type LabletSession, type Pipeline, type Step, UNTOUCHED } from './lablet-session.ts'
+import { newPipeline } from './pipeline.ts'
+
+const START = toMs(aSession().timeslot.start)
+const at = (minute: number) => toInstant(START + minute * 60_000)
+
+const changes = (...moves: readonly [minute: number, from: WorkerStatus, to: WorkerStatus][]): StateChange[] =>
+  moves.map(([minute, from, to]) => ({ from, to, at: at(minute), because: '' }))
+const FIRST_BOOT = changes([-60, 'PROVISIONING', 'STARTING'], [-50, 'STARTING', 'RUNNING'])
+const STOPPED_AT_10 = changes([10, 'RUNNING', 'STOPPED'], [10.1, 'STOPPED', 'STARTING'], [15, 'STARTING', 'RUNNING'])
+const stopped = (minute: number, status = true) => ({
+  ...{ type: LAB_STOPPED, status, reason: 'STOPPED', message: 'CML reports it', since: at(minute) },
+})
+
+/** Its lab was started at this minute. */
+function upSince(minute: number, more: Partial<Step> = {}): Pipeline {
+  const completed: Step = {
+    ...UNTOUCHED,
+    status: 'completed',
+    attempts: 1,
+    started_at: at(minute),
+    ended_at: at(minute),
+  }
+  const { name, attempt, steps } = newPipeline('instantiate', 1)
+  const done = Object.keys(steps).map(step => [step, { ...completed, ...(step === 'lab_start' ? more : {}) }])
+  return { name, attempt, steps: Object.fromEntries(done) }
+}
+
+interface Case {
+  readonly session?: Partial<LabletSession>
+  readonly worker?: Partial<Worker>
+  readonly isLabStopped?: boolean
+}
+
+/** What is decided at minute 16 of a session whose lab was started before its slot. */
+function decide({ session, worker, isLabStopped = true }: Case) {
+  const subject = aSession({ status: 'RUNNING', worker_id: 'w-1', pipeline: upSince(-5), ...session })
+  const on = aServingWorker({ state_history: [...FIRST_BOOT, ...STOPPED_AT_10], ...worker })
+  const sight = { worker: on, isLabGone: false, isLabStopped, bootLeadMs: 0, nowMs: START + 16 * 60_000 }
+  return decideSession(subject, sight)
+}
+
+describe('a lab that is stopped after its machine was started again', () => {
+  it.each<[string, Case]>([
+    ['during the slot', {}],
+    ['before the slot', { session: { status: 'READY', timeslot: { start: at(30), end: at(60) } } }],
+    ['by a person on EC2', { worker: { state_history: [...FIRST_BOOT, ...changes([12, 'STOPPED', 'RUNNING'])] } }],
+    ['and was seen stopped then', { session: { conditions: [stopped(15.5)] } }],
+    ['and was seen stopped as the machine went down', { session: { conditions: [stopped(9)] } }],
+    ['and ran again after an earlier stop', { session: { conditions: [stopped(5, false)] } }],
+    ['and could not be started before', { session: { pipeline: upSince(-5, { status: 'failed', error: 'refused' }) } }],
+    ['while it drains', { worker: { status: 'DRAINING', state_history: [...FIRST_BOOT, ...STOPPED_AT_10] } }],
+  ])('is started again, %s', (_, more) => {
+    const { action, because } = decide(more)
+    const written = action.kind === 'write' ? action.changes : {}
+    expect(because).toMatch(/^metal-1 was started again at .*; the lab is started again$/)
+    expect(written.pipeline).toMatchObject({ attempt: 2, steps: { tags: { status: 'completed' } } })
+    for (const step of ['lab_start', 'converged', 'mark_ready'])
+      expect(written.pipeline?.steps[step]).toEqual(UNTOUCHED)
+    expect(written.conditions).toEqual([
+      { type: LAB_STOPPED, status: true, reason: 'WorkerRestarted', message: because, since: at(16) },
+    ])
+  })
+
+  it.each<[string, Case]>([
+    ['runs', { isLabStopped: false }],
+    ['was stopped while its machine ran', { worker: { state_history: FIRST_BOOT } }],
+    ['was stopped before its machine went down', { session: { conditions: [stopped(7)] } }],
+    ['was started again since', { session: { pipeline: upSince(15.5) } }],
+    [
+      'could not be started again since',
+      { session: { pipeline: upSince(15.5, { status: 'failed', error: 'refused' }) } },
+    ],
+    ['is on a worker that does not serve', { worker: { service_status: 'UNAVAILABLE' } }],
+    ['is on a worker that goes', { worker: { status: 'TERMINATING' } }],
+    ['is on a worker that was never started again', { worker: { state_history: [] } }],
+    ['has no pipeline', { session: { pipeline: null } }],
+  ])('is left as it is when it %s', (_, more) => {
+    expect(decide(more).action.kind).toBe('wait')
+  })
+
+  it('is not started twice while that is under way', () => {
+    const pipeline = upSince(15.5, { status: 'running', ended_at: null })
+    expect(decide({ session: { pipeline } }).action).toMatchObject({ kind: 'step' })
+  })
+})
+
+describe('the condition of a lab', () => {
+  const of = (more: Partial<LabletSession>, state: string) =>
+    labConditions(aSession({ pipeline: upSince(0), ...more }), { state, isStopped: state === 'STOPPED' }, at(20))
+  const failed = upSince(15, { status: 'failed', error: 'no license' })
+
+  it.each<[string, Partial<LabletSession>, string, object | null]>([
+    ['is not said while it never stopped', {}, 'STARTED', null],
+    [
+      'says that it was stopped on CML',
+      {},
+      'STOPPED',
+      { status: true, reason: 'STOPPED', message: expect.stringContaining('stopped on CML'), since: at(20) },
+    ],
+    ['says that it runs again', { conditions: [stopped(9)] }, 'STARTED', { status: false, since: at(20) }],
+    ['is not said twice while it runs', { conditions: [stopped(9, false)] }, 'STARTED', null],
+    [
+      'says why it could not be started again, and since when it is stopped',
+      { conditions: [stopped(9)], pipeline: failed },
+      'STOPPED',
+      {
+        status: true,
+        reason: 'StartFailed',
+        message: 'The lab could not be started again: lab_start: no license',
+        since: at(9),
+      },
+    ],
+  ])('%s', (_, more, state, expected) => {
+    const conditions = of(more, state)
+    if (expected === null) expect(conditions).toBeNull()
+    else expect(conditions).toEqual([expect.objectContaining({ type: LAB_STOPPED, ...expected })])
+  })
+
+  it('is written once', () => {
+    for (const more of [{}, { pipeline: failed }]) {
+      const conditions = of(more, 'STOPPED') ?? []
+      expect(of({ ...more, conditions }, 'STOPPED')).toBeNull()
+    }
+  })
+})
