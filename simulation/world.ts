@@ -27,6 +27,7 @@ import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from
 import { type Following, followAll, openFollowing } from './following.ts'
 import { decided } from './invariants/decided.ts'
 import { labWitness } from './invariants/lab-witness.ts'
+import { outageBackoff } from './invariants/outage-backoff.ts'
 import { type LogLevel, scanningLogger, secretless } from './invariants/secrets.ts'
 import { sentSecrets } from './invariants/sent-secrets.ts'
 import { type SessionInvariants, sessionInvariants } from './invariants/session-invariants.ts'
@@ -212,6 +213,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
     watched.fenced(by, (spoilt.asking ?? same)(unreliable(dispatch, troubles), service), service)
   const shared = { time, coordination, settings, logger, run: processes.run, clockOf: spoilt.clock ?? same }
   const elect = spoilt.election ?? same
+  const backedOff = outageBackoff({ cloud, now: () => clock.now(), violated })
   const labsOf = (by: string) => guarded(watch.labsSeen(by, (spoilt.labs ?? same)(labsOver(cloud, ways, troubles))))
   const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labsOf, dispatch: asked })
   const going = passing(time, watched, [watched.step, sessions.step])
@@ -230,7 +232,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
         { instanceId, aheadMs },
         {
           ...{ ...shared, calls, elect, token: TOKENS.controller, metrics: simMetrics(cloud) },
-          dispatch: asked(instanceId, 'worker-controller'),
+          dispatch: backedOff(asked(instanceId, 'worker-controller')),
           compute: asWitness.compute(instanceId, (spoilt.compute ?? same)(computeOver(cloud, ways))),
           cml: guarded(asWitness.cml(instanceId, (spoilt.cml ?? same)(cmlOver(cloud, ways, troubles)))),
         },

@@ -92,6 +92,13 @@ export const cloudMutants: readonly Mutant[] = [
     }),
   },
   {
+    name: 'delay without backoff',
+    breaks: 'a worker is retried at the same short delay for as long as EC2 does not answer',
+    caughtBy: /was looked at more than/,
+    acts: [...ONE, at(20, 'cut EC2', { forMinutes: 8 })],
+    spoil: () => ({ settings: { worker: { backoffMultiplier: 1 } } }),
+  },
+  {
     name: 'no fencing',
     breaks: 'nobody asks before a change whether the lease is still held',
     caughtBy: /long after/,

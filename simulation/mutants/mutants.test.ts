@@ -22,6 +22,7 @@ const QUICK = [
   'leak told and not kept',
   'trust one NotFound',
   'no answer is an empty answer',
+  'delay without backoff',
   'debounce that drops',
   'illegal move taken',
   'drain forgets sessions',
@@ -38,6 +39,7 @@ const HARD_STORIES = [
   'a refusal counts as silence',
   'endpoint tag believed',
   'refused termination not told',
+  'delay without backoff',
 ]
 /** Long after everything that is told by these stories. `npm run sim -- --mutants` tells each to its end. */
 const UNTIL_MS = 75 * 60_000
