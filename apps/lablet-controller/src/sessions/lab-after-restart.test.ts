@@ -30,7 +30,8 @@ async function machineRestarts(): Promise<void> {
   world.model.ec2.startInstances(REGION, { ids })
   becomes('STARTING', 'STARTING')
   while (world.model.cml.stageOf(world.instanceId) !== 'READY') await world.clock.advance(1_000)
-  world.changeWorker({ https_endpoint: world.login().url })
+  const { url } = world.login()
+  world.changeWorker({ https_endpoint: url, public_ip: new URL(url).hostname })
   becomes('RUNNING', 'AVAILABLE')
 }
 
