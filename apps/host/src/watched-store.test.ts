@@ -42,3 +42,18 @@ it('a disk that is full for 30 s is a problem of the store, until a write is tak
   expect(silent.problems()).toEqual([])
   await store.close()
 })
+
+it('a database that can not be read for 30 s is a problem of the store', async () => {
+  const clock = manualClock()
+  const silent = outages({ clock, logger: silentLogger })
+  const db = await openFile()
+  const store = watchedStore(sqliteStore(db, { gather: queueMicrotask }), silent)
+  const parse = (body: unknown) => body as { id: string; version: number }
+  const things = store.collection({ name: 'thing', parse, announced: false })
+  expect(await things.get('a')).toBeNull()
+  db.close()
+  await expect(things.get('a')).rejects.toThrow()
+  await clock.advance(30_000)
+  await expect(things.list({ limit: 1 })).rejects.toThrow()
+  expect(silent.problems()).toEqual([expect.stringMatching(/^the store \(reads\) has not answered since /)])
+})

@@ -1,5 +1,5 @@
 import type { Outages } from '@lcm/service/outages'
-import { type Collection, type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
+import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 
 /** The same store; an outage of its reads or of its writes, as on a full disk, shows in the health of the process. */
 export function watchedStore(store: Store, outages: Outages): Store {
@@ -12,7 +12,7 @@ export function watchedStore(store: Store, outages: Outages): Store {
         outages.answered(what)
         return answer
       } catch (error) {
-        if (error instanceof StoreError) outages.failed(what, error)
+        outages.failed(what, error)
         throw error
       }
     }

@@ -148,6 +148,18 @@ describe('a sample', () => {
     expect(measured).toEqual([])
   })
 
+  it('logs an outage of CloudWatch once, and its end', async () => {
+    let isDown = true
+    const latest: MachineMetrics['latest'] = (...of) => (isDown ? failing('transient')() : fleet.metrics.latest(...of))
+    await oneCycle({ metrics: { latest } })
+    await fleet.clock.advance(5 * INTERVAL_MS)
+    const said = () => log.lines.map(({ message }) => message).filter(message => message.includes('CloudWatch'))
+    expect(said()).toEqual(['CloudWatch could not be asked'])
+    isDown = false
+    await fleet.clock.advance(2 * INTERVAL_MS)
+    expect(said()).toEqual(['CloudWatch could not be asked', 'CloudWatch answers again'])
+  })
+
   it('counts as measured once the API has it, and something is in it', async () => {
     await oneCycle({ metrics: { latest: failing('throttled') } })
     expect(measured).toEqual(['w-1'])

@@ -40,7 +40,8 @@ export interface MetricsLoop extends HostedService {
 }
 
 /** Looks at every worker that runs, by CloudWatch and by its CML. A source that fails takes neither the other nor the rest with it. */
-export function metricsLoop(parts: MetricsLoopParts): MetricsLoop {
+export function metricsLoop(given: MetricsLoopParts): MetricsLoop {
+  const parts = { ...given, metrics: emptyIfSilent(given) }
   const { clock, logger, intervalMs } = parts
   return {
     name: 'metrics',
@@ -63,6 +64,24 @@ export function metricsLoop(parts: MetricsLoopParts): MetricsLoop {
 const collectAll = async (parts: MetricsLoopParts, signal: AbortSignal): Promise<void> =>
   measure(parts, await runningWorkers(parts.client, signal), signal)
 
+/** A region that does not answer has no readings. Its failure is logged once, until it answers again. */
+function emptyIfSilent({ metrics, logger }: MetricsLoopParts): MachineMetrics {
+  const silent = new Set<string>()
+  return {
+    async latest(region, ids, signal) {
+      try {
+        const found = await metrics.latest(region, ids, signal)
+        if (silent.delete(region)) logger.info({ region }, 'CloudWatch answers again')
+        return found
+      } catch (err) {
+        if (!silent.has(region)) logger.warn({ err, region }, 'CloudWatch could not be asked')
+        silent.add(region)
+        return new Map()
+      }
+    },
+  }
+}
+
 async function measure(parts: MetricsLoopParts, workers: readonly Worker[], signal: AbortSignal): Promise<void> {
   const readings = readingsByRegion(parts, workers, signal)
   await inParallel(workers, CML_AT_ONCE, signal, async worker => {
@@ -79,9 +98,9 @@ const runningWorkers = async (client: Client, signal: AbortSignal): Promise<read
 
 type Readings = ReadonlyMap<string, MachineReading>
 
-/** One question per region, for all its machines. A region that does not answer has no readings. */
+/** One question per region, for all its machines. */
 function readingsByRegion(
-  { metrics, logger }: MetricsLoopParts,
+  { metrics }: MetricsLoopParts,
   workers: readonly Worker[],
   signal: AbortSignal,
 ): ReadonlyMap<string, Promise<Readings>> {
@@ -94,11 +113,7 @@ function readingsByRegion(
   }
   const readings = new Map<string, Promise<Readings>>()
   for (const [region, ids] of idsByRegion) {
-    const asked = metrics.latest(region, ids, signal).catch((err: unknown): Readings => {
-      logger.warn({ err, region }, 'CloudWatch could not be asked')
-      return new Map()
-    })
-    readings.set(region, asked)
+    readings.set(region, metrics.latest(region, ids, signal))
   }
   return readings
 }
