@@ -387,6 +387,25 @@ describe('a slow call outside the slot', () => {
     for (let n = 0; n < 3; n += 1) expect(odd.startsOf(`w-${n}`)).toHaveLength(1)
   })
 
+  it('gives the slot back that it gets after its reconcile has ended', async () => {
+    const { clock, hands, startsOf } = runningLoop({
+      concurrency: 1,
+      async reconcile(key, context) {
+        if (key === 'outlived') {
+          void context.withoutSlot(() => clock.sleep(10))
+          await clock.sleep(20)
+        }
+        if (key === 'slow') await clock.sleep(30)
+        return success()
+      },
+    })
+    for (const key of ['outlived', 'slow']) hands.add(key, 'test')
+    await clock.advance(30)
+    hands.add('next', 'test')
+    await clock.advance(0)
+    expect(startsOf('next')).toEqual([30])
+  })
+
   it('is waited for at a clean stop, like all work in flight', async () => {
     const { clock, hands, stop, events } = oneSlot(5_000)
     hands.add('slow-1', 'test')

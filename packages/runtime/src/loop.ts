@@ -67,6 +67,8 @@ interface Slot {
   state: 'held' | 'lent' | 'over'
 }
 
+const isOver = ({ state }: Slot) => state === 'over'
+
 /** The slot goes to other keys while `work` waits. Work whose call has ended goes before keys that have not begun. */
 async function withoutSlot<R, Answer>(
   loop: Loop<R>,
@@ -84,7 +86,9 @@ async function withoutSlot<R, Answer>(
     if (slot.state === 'lent') {
       if (isSlotFree(loop, term)) term.slotsTaken += 1
       else await new Promise<void>(resolve => term.resuming.push(resolve))
-      slot.state = 'held'
+      // The reconcile may have ended without waiting for this call, and has no use for the slot.
+      if (isOver(slot)) freeSlot(loop, term)
+      else slot.state = 'held'
     }
   }
 }
