@@ -57,6 +57,10 @@ export class CloudError extends Error {
   }
 }
 
+/** The rate limit did not allow the call yet. Nothing was sent. */
+export const isNotNow = (error: unknown): error is CloudError & { readonly retryAfterMs: number } =>
+  error instanceof CloudError && error.retryAfterMs !== null
+
 /** Leadership was lost between the decision and the act; nothing was sent. */
 export class NotLeadingError extends Error {
   override readonly name = 'NotLeadingError'

@@ -10,6 +10,8 @@ export interface Gate<Action extends string> {
    * and the ticket keeps its turn for whoever comes back with it then. A `throttled` of the cloud itself pauses the action.
    */
   pass<Answer>(request: Passing<Action>, call: () => Promise<Answer>): Promise<Answer>
+  /** Gives the turn of a ticket up: its caller does not come back. */
+  leave(request: Pick<Passing<Action>, 'action' | 'ticket'>): void
   /** Counts requests that a call has made beyond its first. */
   charge(action: Action, requests: number): void
 }
@@ -73,6 +75,7 @@ export function openGate<Action extends string>({ clock, limits }: GateOptions<A
         lane.inFlight -= 1
       }
     },
+    leave: ({ action, ticket }) => void lanes[action].tickets.delete(ticket),
     charge: (action, requests) => take(lanes[action], { requests, resources: 0 }, clock.monotonic()),
   }
 }
@@ -146,6 +149,6 @@ const notNow = (action: string, retryAfterMs: number) =>
   new CloudError('throttled', {
     code: 'RateLimited',
     action,
-    message: `nothing was sent: the limit of this account allows it in ${retryAfterMs} ms`,
+    message: 'nothing was sent: the rate limit of this account does not allow it yet',
     retryAfterMs,
   })

@@ -2,6 +2,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import type { Compute, PowerAct } from './compute.ts'
 import { CloudError, type CloudErrorClass } from './errors.ts'
+import { gathered } from './gathered.ts'
 import { rateLimited } from './rate-limited.ts'
 
 const REGION = 'us-east-1'
@@ -126,6 +127,19 @@ describe('the limits of a region', () => {
     expect(sent).toHaveLength(17)
   })
 
+  it('start machines together that wait for the same request', async () => {
+    const { clock, sent, limited, persist } = cloudThatNotes()
+    const machines = gathered(limited)
+    const starts = ids(60).map(async (id, n) => {
+      await clock.sleep(50 * n)
+      return persist(() => machines.power(REGION, 'start', id, never))
+    })
+    await clock.advance(5_000)
+    expect(sent.reduce((sum, { count }) => sum + count, 0)).toBe(60)
+    expect(sent.length).toBeLessThanOrEqual(4 + 8)
+    await Promise.all(starts)
+  })
+
   it('asks for two hundred machines in a look, however many are named', async () => {
     const { clock, sent, limited } = cloudThatNotes()
     const described = limited.describe(REGION, ids(450), never)
@@ -188,10 +202,28 @@ describe('a read', () => {
   })
 })
 
+describe('reads that are refused or aborted', () => {
+  it('take no turn from those that come after them', async () => {
+    const { clock, sent, limited } = cloudThatNotes()
+    const abort = new AbortController()
+    const list = (signal = never) => limited.list(REGION, { client_token: 't' }, signal)
+    const left = Array.from({ length: 200 }, () => list(abort.signal).catch(() => null))
+    const refused = Array.from({ length: 2_000 }, () => list().catch(() => null))
+    abort.abort()
+    await Promise.all(left)
+    await clock.advance(20_000)
+    await Promise.all(refused)
+    await clock.advance(1_000)
+    const before = sent.length
+    await list()
+    expect(sent).toHaveLength(before + 1)
+  })
+})
+
 describe('a cloud that says throttled', () => {
   it('is left alone with that action by everybody, longer each time, until it takes one', async () => {
-    const { clock, sent, world, power } = cloudThatNotes()
-    const asked = () => power('stop').catch((error: CloudError) => error.retryAfterMs)
+    const { clock, sent, world, launch } = cloudThatNotes()
+    const asked = () => launch(REGION, 't').catch((error: CloudError) => error.retryAfterMs)
     world.refuse = 'throttled'
     for (const pauseMs of [1_000, 2_000, 4_000]) {
       const before = sent.length
@@ -203,7 +235,7 @@ describe('a cloud that says throttled', () => {
       await clock.advance(1)
     }
     world.refuse = null
-    expect((await power('stop')).get('i-1')).toBe('changing')
+    expect(await asked()).toEqual({})
     world.refuse = 'throttled'
     expect(await asked()).toBeNull()
     expect(await asked()).toBe(1_000)
