@@ -65,13 +65,16 @@ async function reconcile(
   const { worker_id } = session
   const looking = () => lookAndAct(parts, look)
   try {
-    if (worker_id === null) return await looking()
+    // The end of a session begins with a write, whatever its CML says or does not say.
+    if (worker_id === null || isToEnd(session)) return await looking()
     return await (turns.tryWith(worker_id, looking) ?? requeue('others talk to its CML', NO_TURN_MS))
   } catch (error) {
     if (error instanceof SupersededError) return requeue(error.message, 0)
     throw error
   }
 }
+
+const isToEnd = ({ status, desired_status }: LabletSession): boolean => isEndUnserved(status, desired_status)
 
 /** Observe, decide, then one write or one step. */
 async function lookAndAct(parts: SessionParts, look: SessionLook): Promise<ReconciliationResult> {
@@ -105,7 +108,7 @@ async function observe(
   { worker, hands }: { worker: Worker | null; hands: LabHands | null },
 ): Promise<Observed> {
   const { session } = look
-  const isUp = session.status === 'READY' || session.status === 'RUNNING'
+  const isUp = (session.status === 'READY' || session.status === 'RUNNING') && !isToEnd(session)
   const lead = session.status === 'SCHEDULED' ? await leadOf(parts, look, worker) : 0
   const lab =
     isUp && hands !== null && canServeLabs(worker)
