@@ -1,3 +1,4 @@
+import { assert } from '@lcm/domain/assert'
 import { toMs } from '@lcm/domain/instant'
 import { expect, it } from 'vitest'
 import { aStory, type Story } from '../a-story.ts'
@@ -39,5 +40,19 @@ it('the first of a hundred launches runs about as soon as a single one would', a
   await world.untilTrue('the first to run', isFirst)
   const firstMs = world.time.clock.now() - startedMs
   expect(firstMs).toBeLessThanOrEqual(1.5 * singleMs)
+  await story.done()
+})
+
+it('a worker whose launch waits for the rate limit is terminated at once, without a machine', async () => {
+  const story = await aStory(713)
+  const { world, ask } = story
+  const ids = await createMany(story, 'many', 40)
+  await world.runFor(2_000)
+  const waiting = world.workers().find(({ id, launch }) => id === ids.at(-1) && launch?.state === 'open')
+  assert(waiting, 'its launch waits')
+  await ask.terminate(waiting.id)
+  await world.until(waiting.id, 'TERMINATED', 5_000)
+  for (const id of ids.slice(0, -1)) await world.until(id, 'RUNNING')
+  expect(world.liveMachines()).toBe(ids.length - 1)
   await story.done()
 })

@@ -145,16 +145,35 @@ describe('the rate limit of the account', () => {
     const looked = () => observing.observe(worker, POLICY, never)
     expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
     const launch = perform({ kind: 'launch' }, 'attempt 1 is open')
-    expect(await act(limited(625), worker, launch, aLook())).toMatchObject({ status: 'REQUEUE', afterMs: 625 })
+    observing.launchUnsent(worker.id, anAttempt().client_token)
+    await expect(act(limited(625), worker, launch, aLook())).rejects.toMatchObject({ retryAfterMs: 625 })
     expect((await looked()).ec2).toEqual({ kind: 'absent', confirmed: false, because: 'attempt 1 was not sent yet' })
     observing.launchSent(worker.id)
     expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
   })
 
+  it('ends a launch that nobody wants any more, unless it was sent before', async () => {
+    const worker = aWorker({ launch: anAttempt({ state: 'open' }), desired_status: 'TERMINATED' })
+    const isConfirmed = async () => {
+      const { ec2 } = await observing.observe(worker, POLICY, never)
+      return ec2.kind === 'absent' && ec2.confirmed
+    }
+    const launch = (given: ActParts) =>
+      act(given, worker, perform({ kind: 'launch' }, 'attempt 1 is open'), aLook()).catch(() => null)
+    const lost = () =>
+      Promise.reject(new CloudError('transient', { code: 'TimeoutError', action: 'launch', message: 'no answer' }))
+    observing.launchUnsent(worker.id, anAttempt().client_token)
+    await launch(limited(625))
+    expect(await isConfirmed()).toBe(true)
+    await launch({ ...parts, machines: { ...parts.machines, launch: lost } })
+    await launch(limited(625))
+    expect(await isConfirmed()).toBe(false)
+  })
+
   it('has a stop come back when it may be sent', async () => {
     const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
     const stop = perform({ kind: 'stop', force: false }, 'EC2 says running')
-    expect(await act(limited(40), worker, stop, aLook())).toMatchObject({ status: 'REQUEUE', afterMs: 40 })
+    await expect(act(limited(40), worker, stop, aLook())).rejects.toMatchObject({ retryAfterMs: 40 })
   })
 })
 
@@ -334,8 +353,8 @@ describe('a decision to set the name of a machine', () => {
     const busy = { code: 'NotNow', action: 'tag', message: 'nothing was sent', retryAfterMs: 125 }
     const limited = { ...parts.machines, tag: () => Promise.reject(new CloudError('throttled', busy)) }
     fleet.api.put(worker)
-    const result = await act({ ...parts, machines: limited }, worker, TAG, aLook())
-    expect(result).toMatchObject({ status: 'REQUEUE', afterMs: 125 })
+    const tagging = act({ ...parts, machines: limited }, worker, TAG, aLook())
+    await expect(tagging).rejects.toMatchObject({ retryAfterMs: 125 })
     expect((await observing.observe(worker, POLICY, never)).tagPauseMs).toBe(0)
   })
 

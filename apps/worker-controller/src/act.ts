@@ -1,12 +1,12 @@
 import { unlessMissing } from '@lcm/client/api-error'
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
+import { CloudError, isNotNow, NotLeadingError } from '@lcm/cloud/errors'
 import type { Machines } from '@lcm/cloud/gathered'
 import { assert } from '@lcm/domain/assert'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { endpointOf } from '@lcm/domain/worker/endpoint'
-import { judgeLaunch } from '@lcm/domain/worker/launch'
+import { judgeLaunch, type LaunchOutcome } from '@lcm/domain/worker/launch'
 import { judgeLicense } from '@lcm/domain/worker/license-operation'
 import { lookAgain, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import { judgePower } from '@lcm/domain/worker/power-refusal'
@@ -33,7 +33,7 @@ export interface ActParts extends ReportParts {
 /** What the API takes of a reason; a server's own words may be longer. */
 const REASON_CHARS_MAX = 500
 
-/** Carries one decision out: one effect, or one write. */
+/** Carries one decision out: one effect, or one write. Throws what `isNotNow` when the rate limit does not allow the effect yet. */
 export async function act(
   parts: ActParts,
   worker: Worker,
@@ -105,13 +105,26 @@ async function launchAndReport(parts: ActParts, worker: Worker, look: Look): Pro
       'the user data of this attempt is gone; it is given up once no machine of it shows',
       parts.policy.lookAgainMsMax,
     )
-  parts.observing.launchSent(worker.id)
-  const outcome = await look.withoutSlot(() => launch(parts.machines, worker, userData, look.signal))
+  const outcome = await launchOnce(parts, worker, userData, look)
   if (outcome.kind === 'refused' && outcome.errorClass === 'capacity') parts.observing.launchRefused(worker)
-  if (outcome.kind === 'refused' && outcome.retryAfterMs != null)
-    parts.observing.launchUnsent(worker.id, worker.launch.client_token)
   const at = { policy: parts.policy, nowMs: parts.clock.now() }
   return act(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), look)
+}
+
+async function launchOnce(
+  { machines, observing }: ActParts,
+  worker: Worker,
+  userData: string | null,
+  look: Look,
+): Promise<LaunchOutcome> {
+  const wasUnsent = observing.launchSent(worker.id)
+  try {
+    return await look.withoutSlot(() => launch(machines, worker, userData, look.signal))
+  } catch (error) {
+    // An attempt that was sent before may have a machine, though its repetition was not sent.
+    if (isNotNow(error) && wasUnsent && worker.launch) observing.launchUnsent(worker.id, worker.launch.client_token)
+    throw error
+  }
 }
 
 async function userDataOf(
@@ -135,14 +148,12 @@ async function change(
     const state = await look.withoutSlot(() => changeMachine(parts.machines, worker, action, look.signal))
     return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.policy, parts.clock.now()))
   } catch (error) {
-    if (!(error instanceof CloudError)) throw error
+    if (!(error instanceof CloudError) || isNotNow(error)) throw error
     const at = { policy: parts.policy, nowMs: parts.clock.now() }
     const refused = judgePower(worker, action.kind, error, at)
     if (refused !== null) return act(parts, worker, refused, look)
     const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
-    return expected
-      ? requeue(error.message, error.retryAfterMs ?? parts.policy.lookAgainMsMax)
-      : retry(error.message, error)
+    return expected ? requeue(error.message, parts.policy.lookAgainMsMax) : retry(error.message, error)
   }
 }
 
@@ -160,8 +171,7 @@ async function tag(
     observing.tagSent(worker)
     return requeue(`tag: ${JSON.stringify(tags)}`, afterMs)
   } catch (error) {
-    if (!(error instanceof CloudError)) throw error
-    if (error.retryAfterMs !== null) return requeue(error.message, error.retryAfterMs)
+    if (!(error instanceof CloudError) || isNotNow(error)) throw error
     observing.tagSent(worker)
     return requeue(error.message, afterMs)
   }

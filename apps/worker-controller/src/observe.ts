@@ -53,7 +53,8 @@ export interface Observer {
   beginTerm(epoch: number): void
   /** Nothing of this open attempt was sent yet: there is no machine to look for. */
   launchUnsent(workerId: string, clientToken: string): void
-  launchSent(workerId: string): void
+  /** The open attempt is about to be sent. Answers whether nothing of it was sent before. */
+  launchSent(workerId: string): boolean
   /** The cloud had no room for this attempt. */
   launchRefused(worker: Worker): void
   surveyAsked(workerId: string): void
@@ -109,8 +110,8 @@ export function observer(given: ObserveParts): Observer {
     },
     launchUnsent: (workerId, clientToken) => void unsent.set(workerId, clientToken),
     launchSent(workerId) {
-      unsent.delete(workerId)
       memory.launchSent(workerId)
+      return unsent.delete(workerId)
     },
     launchRefused({ aws_region, launch }) {
       if (launch !== null) scarce.refused(aws_region, launch, clock.now())
@@ -168,7 +169,9 @@ async function seeEc2(parts: Parts, worker: Worker, signal: AbortSignal): Promis
     return { kind: 'absent', confirmed: true, because: 'nothing was launched' }
   }
   if (worker.launch?.state === 'open' && parts.unsent.get(worker.id) === worker.launch.client_token) {
-    return { kind: 'absent', confirmed: false, because: `attempt ${worker.launch.n} was not sent yet` }
+    // A wanted one is about to be sent. One that nobody wants any more has no machine to wait for.
+    const confirmed = worker.desired_status !== 'RUNNING'
+    return { kind: 'absent', confirmed, because: `attempt ${worker.launch.n} was not sent yet` }
   }
   try {
     const instance = await findInstance(parts, worker, signal)

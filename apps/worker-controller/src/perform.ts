@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PowerAct } from '@lcm/cloud/compute'
-import { CloudError } from '@lcm/cloud/errors'
+import { CloudError, isNotNow } from '@lcm/cloud/errors'
 import type { Machines } from '@lcm/cloud/gathered'
 import { assert } from '@lcm/domain/assert'
 import { toInstant } from '@lcm/domain/instant'
@@ -28,9 +28,9 @@ export async function launch(
   try {
     return { kind: 'launched', instance: await machines.launch(worker.aws_region, { ...attempt, user_data }, signal) }
   } catch (error) {
-    if (!(error instanceof CloudError)) throw error
-    const { errorClass, code, retryAfterMs } = error
-    return { kind: 'refused', errorClass, code, message: error.message.slice(0, 1000), retryAfterMs }
+    if (!(error instanceof CloudError) || isNotNow(error)) throw error
+    const { errorClass, code } = error
+    return { kind: 'refused', errorClass, code, message: error.message.slice(0, 1000) }
   }
 }
 

@@ -25,6 +25,7 @@ let acts: string[]
 /** What the API answers to the next writes; afterwards it takes them. */
 let refusals: ApiResponse[]
 let refuseActs: CloudErrorClass | null
+let limit: { readonly retryAfterMs?: number }
 let noted: (DecisionNote & { epoch: number })[]
 let planned: readonly PlannedAction[]
 
@@ -56,7 +57,7 @@ const machines: Machines = {
   launch: async () => machine(),
   async power(_region, act) {
     acts.push(act)
-    if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: act, message: 'refused' })
+    if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: act, message: 'refused', ...limit })
     return 'stopping'
   },
   async tag(_region, _id, tags) {
@@ -143,6 +144,7 @@ beforeEach(() => {
   acts = []
   refusals = []
   refuseActs = null
+  limit = {}
   noted = []
   reading = { ...NOTHING_MEASURED, cpu_utilization: 0.5 }
 })
@@ -245,6 +247,16 @@ describe('a cloud that refuses', () => {
       expect(writes).toEqual([])
     },
   )
+
+  it('is asked again when the rate limit allows it, which the journal tells as a wait', async () => {
+    worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+    refuseActs = 'throttled'
+    limit = { retryAfterMs: 100 }
+    await runFor(3_050)
+    expect(acts.length).toBeGreaterThanOrEqual(10)
+    expect(new Set(noted.map(({ action }) => action))).toEqual(new Set(['wait']))
+    expect(new Set(noted.map(({ because }) => because)).size).toBe(1)
+  })
 
   it('is asked again with growing waits when it fails otherwise', async () => {
     worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })

@@ -1,6 +1,7 @@
 import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
+import { isNotNow } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import { decideWorker, needsAttention } from '@lcm/domain/worker/decide'
@@ -17,6 +18,7 @@ import {
   type ReconcileContext,
   type Reconciliation,
   type ReconciliationResult,
+  requeue,
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import type { DecisionLog } from '@lcm/service/decision-log'
@@ -97,8 +99,15 @@ async function reconcile(
   const decision = decideWorker(worker, seen, policy, clock.now())
   const seconds = look.durationMs() / 1000
   parts.board.looked(worker, { decision, drift: driftOf(worker, seen, policy), ec2: ec2Of(seen), seconds })
-  const result = await act({ ...parts, policy }, worker, decision, look)
   const name = `worker:${worker.id}`
+  let result: ReconciliationResult
+  try {
+    result = await act({ ...parts, policy }, worker, decision, look)
+  } catch (error) {
+    if (!isNotNow(error)) throw error
+    parts.decisions.note(name, look.epoch, { ...noteOf(worker, decision, look, error.message), action: 'wait' })
+    return requeue(error.message, error.retryAfterMs)
+  }
   // An outage is told once, by the write of its condition.
   if (decision.action.kind === 'retry') return result
   if (!isWritten(decision)) parts.decisions.note(name, look.epoch, noteOf(worker, decision, look, result.message))

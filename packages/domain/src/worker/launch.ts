@@ -238,8 +238,6 @@ interface Refusal {
   readonly errorClass: string
   readonly code: string
   readonly message: string
-  /** When it may be asked again, where nothing was sent. */
-  readonly retryAfterMs?: number | null
 }
 
 /** A refusal may end in a thousand characters for whoever has the right to decode them. */
@@ -274,7 +272,7 @@ export function judgeLaunch(
     case 'attempt_mismatch':
       return wait(at.policy.lookAgainMs, because)
     case 'throttled':
-      return wait(outcome.retryAfterMs ?? at.policy.lookAgainMs, because)
+      return wait(at.policy.lookAgainMs, because)
     case 'quota':
     case 'auth':
       return hold(
