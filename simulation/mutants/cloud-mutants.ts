@@ -13,6 +13,11 @@ const asRefusal = (error: unknown): unknown =>
         message: error.message,
       })
     : error
+/** What was not heard, told as if nothing was sent. */
+const asNotNow = (error: unknown): unknown =>
+  error instanceof CloudError && error.errorClass === 'transient'
+    ? new CloudError('throttled', { code: 'RateLimited', action: 'launch', message: 'not now', retryAfterMs: 60_000 })
+    : error
 const ONE = [at(0, 'create')]
 /** It is launched, its answer is lost, and for a while nobody can find it. */
 const LOST_LAUNCH = [at(0, 'lose the next launch', { forMinutes: 5 }), at(0.1, 'create')]
@@ -65,6 +70,18 @@ export const cloudMutants: readonly Mutant[] = [
       compute: compute => ({
         ...compute,
         launch: (...asked) => compute.launch(...asked).catch(error => Promise.reject(asRefusal(error))),
+      }),
+    }),
+  },
+  {
+    name: 'lost launch taken for unsent',
+    breaks: 'a launch whose answer was lost counts as one that waits for the rate limit and was not sent',
+    caughtBy: /without a record for too long/,
+    acts: [...LOST_LAUNCH, at(0.11, 'terminate')],
+    spoil: () => ({
+      compute: compute => ({
+        ...compute,
+        launch: (...asked) => compute.launch(...asked).catch(error => Promise.reject(asNotNow(error))),
       }),
     }),
   },

@@ -10,6 +10,7 @@ import { MUTANTS } from './mutants.ts'
 const QUICK = [
   'no client token',
   'forget the launch attempt',
+  'lost launch taken for unsent',
   'terminate before the licence is given back',
   'desired overwritten by a report',
   'secrets in events',
@@ -33,6 +34,7 @@ const QUICK = [
 /** Those in whose story something goes wrong that whoever is right must bear. */
 const HARD_STORIES = [
   'no client token',
+  'lost launch taken for unsent',
   'trust one NotFound',
   'no answer is an empty answer',
   'restart of a machine not noticed',
