@@ -261,7 +261,7 @@ it('never says that there is nothing to do while a wish is not fulfilled, and na
     aDecision({ at: at(7200), action: 'nothing', because: 'running, as wanted', seen: { ec2: 'running' } }),
   )
   const asked = await why()
-  expect(asked).toContain('  stop its instance; for 2m now: worker-controller has not looked at it since')
+  expect(asked).toContain('  stop its instance; for 2m now: worker-controller has not decided about it yet')
   expect(asked).toContain('  worker-controller left it as it is 2h ago: running, as wanted.')
   expect(asked.join()).not.toMatch(/nothing/i)
   api.decisions.unshift(

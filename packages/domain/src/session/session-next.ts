@@ -127,10 +127,10 @@ function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null
       return labWait(facts)
     case 'tear_down':
       if (session.status === 'STOPPING') return stepWait(facts)
-      return wait(NOT_DECIDED_YET, 'lablet-controller has not looked at it since', endOf(session, facts.nowMs))
+      return wait(NOT_DECIDED_YET, 'lablet-controller has not decided about it yet', endOf(session, facts.nowMs))
     case 'cancel':
     case 'close':
-      return wait(NOT_DECIDED_YET, 'lablet-controller has not looked at it since', endOf(session, facts.nowMs))
+      return wait(NOT_DECIDED_YET, 'lablet-controller has not decided about it yet', endOf(session, facts.nowMs))
     case 'expire':
       return wait(NOT_DECIDED_YET, 'its slot is over and it never got a lab', timeslot.end)
     case 'lost': {
@@ -153,7 +153,7 @@ function placementWait({ session, plan }: SessionNextFacts): Blockage {
   const lasting = unschedulableBecause(waiting_reason)
   if (lasting !== null) return { kind: 'block', code: 'Unschedulable', message: lasting, since }
   if (waiting_reason !== null) return { kind: 'block', code: 'NoPlacement', message: waiting_reason, since }
-  const message = plan?.because ?? 'resource-scheduler has not looked at it since'
+  const message = plan?.because ?? 'resource-scheduler has not decided about it yet'
   return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
 }
 
@@ -168,7 +168,7 @@ function scheduledWait(facts: SessionNextFacts): Blockage {
   if (isEarly) return { kind: 'wait', code: 'BeforeSlot', message: `its slot begins at ${timeslot.start}`, since }
   const held = workerWait(facts)
   if (held !== null) return held
-  const message = waiting_reason ?? plan?.because ?? 'lablet-controller has not looked at it since'
+  const message = waiting_reason ?? plan?.because ?? 'lablet-controller has not decided about it yet'
   return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
 }
 

@@ -287,7 +287,7 @@ function decisionWait(facts: WorkerNextFacts): Blockage {
   const { plan } = facts
   if (plan?.action === 'wait' || plan?.action === 'retry')
     return { kind: 'wait', code: 'Planned', message: plan.because, since }
-  return { kind: 'wait', code: NOT_DECIDED_YET, message: `${CONTROLLER} has not looked at it since`, since }
+  return { kind: 'wait', code: NOT_DECIDED_YET, message: `${CONTROLLER} has not decided about it yet`, since }
 }
 
 const TEXTS: Readonly<Record<WorkerNextCode, (params: Next['params']) => string>> = {
