@@ -5,7 +5,7 @@ import { answerOf } from '@lcm/service/controller-face'
 import { promMeter } from '@lcm/service/prom-meter'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { awaited, compose } from './controller-composition.ts'
+import { awaited, compose, healthOfAll } from './controller-composition.ts'
 
 const STANDBY = { isEnding: false, around: null, unheard: null, loop: { running: false, last_sweep: null } }
 
@@ -79,4 +79,19 @@ it('a controller whose API has not answered for 30 s is degraded, and alive all 
   ending.abort()
   await clock.advance(2_000)
   await Promise.all(running)
+})
+
+it('one process of all controllers is degraded with any of them, and shows which', () => {
+  const well = composed(loop => loop)
+  const degraded = composed(loop => ({ ...loop, health: () => ({ ...loop.health(), status: 'degraded' }) }))
+  expect(healthOfAll([well, degraded, degraded], [])).toMatchObject({
+    status: 'degraded',
+    problems: ['the watch is degraded; polling goes on'],
+    services: [{ status: 'healthy' }, { status: 'degraded' }, { status: 'degraded' }],
+  })
+  expect(healthOfAll([well], [])).toMatchObject({ status: 'healthy', problems: [] })
+  expect(healthOfAll([well], ['the disk is full'])).toMatchObject({
+    status: 'degraded',
+    services: [{ status: 'healthy' }],
+  })
 })

@@ -152,3 +152,14 @@ function healthOf(service: ServiceName, parts: ControllerParts, made: Made): Con
     problems,
   }
 }
+
+/** The health of a process that runs all of them; `own` are the problems of the process itself. */
+export function healthOfAll(controllers: readonly Pick<ComposedController, 'loop' | 'face'>[], own: readonly string[]) {
+  const services = controllers.map(({ loop, face }) => {
+    const { status, problems } = face.health()
+    return { ...loop.health(), status, problems }
+  })
+  // All controllers here ask the same API: what they say of it is said once.
+  const problems = [...new Set([...own, ...services.flatMap(service => service.problems)])]
+  return { status: problems.length === 0 ? 'healthy' : 'degraded', problems, services }
+}

@@ -23,7 +23,7 @@ import { awsCallMetrics } from './aws-call-metrics.ts'
 import { backupsOf } from './backup.ts'
 import { closingAfter, ENDING } from './closing.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
-import type { ComposedController, ControllerParts } from './controller-composition.ts'
+import { type ComposedController, type ControllerParts, healthOfAll } from './controller-composition.ts'
 import { type DataFolder, isNewFolder, openDataFolder } from './data-folder.ts'
 import {
   labletLoopsOf,
@@ -259,7 +259,7 @@ function openControlPlane(
     },
     process: {
       ...(cloud.control === null ? {} : { simulator: cloud.control.handle }),
-      health: () => healthOf(rest.controllers, silent.problems()),
+      health: () => healthOfAll(rest.controllers, silent.problems()),
       waitsFor: () => (io.signal.aborted ? ENDING : rest.controllers.length === 0 ? 'its controllers' : null),
       metrics: () => {
         for (const controller of rest.controllers) controller.measure()
@@ -271,15 +271,6 @@ function openControlPlane(
       },
     },
   })
-}
-
-function healthOf(controllers: readonly ComposedController[], own: readonly string[]) {
-  const services = controllers.map(({ loop }) => loop.health())
-  const told = controllers.flatMap(({ face }) => face.health().problems)
-  // All controllers here ask the same API: what they say of it is said once.
-  const problems = [...new Set([...own, ...told])]
-  const degraded = problems.length > 0 || services.some(service => service.status !== 'healthy')
-  return { status: degraded ? 'degraded' : 'healthy', problems, services }
 }
 
 const TO_TRY_ON_A_SIMULATED_CLOUD = ['book two-routers --wait', 'chaos stop metal-1', 'why worker metal-1']
