@@ -25,12 +25,13 @@ async function anOutage(seed: number) {
   // EC2 words the failure in one of two ways, call by call.
   world.cloud.faults.patch({ server_error_rate: 1, lost_request_rate: 0.5 })
   const callsPerMinute: number[] = []
+  const toldByMinute: number[] = []
   for (let minute = 0; minute < MINUTES; minute += 1) {
     const made = ec2Calls(world)
     await world.runFor(MINUTE_MS)
     callsPerMinute.push(ec2Calls(world) - made)
+    toldByMinute.push(unreachable(world))
   }
-  const told = unreachable(world)
   const during = { decisions: await decisionsOf(world), lines: lines.length }
   world.cloud.faults.patch({ server_error_rate: 0, lost_request_rate: 0 })
   const endedMs = world.time.clock.now()
@@ -42,7 +43,7 @@ async function anOutage(seed: number) {
   return {
     figures: {
       callsPerMinute,
-      told,
+      toldByMinute,
       decisionsDuring: during.decisions - before.decisions,
       decisionsAfter: after.decisions - during.decisions,
       warnings: outageLines.filter(line => line.startsWith('warn')).length,
@@ -59,7 +60,7 @@ it('EC2 down for 10 min with 100 workers: few calls, one condition and one decis
   timeout: 120_000,
 }, async () => {
   const { figures, outageLines, linesAfter, done } = await anOutage(701)
-  expect(figures.told).toBe(WORKERS)
+  expect(figures.toldByMinute, 'conditions, 30 s after the first failure').toEqual(Array(MINUTES).fill(WORKERS))
   expect(figures.callsPerMinute[0], 'backoff, beginning at 1 s').toBeLessThanOrEqual(10)
   expect(Math.max(...figures.callsPerMinute.slice(1)), 'one probe each 30 s').toBe(2)
   expect([figures.decisionsDuring, figures.decisionsAfter]).toEqual([WORKERS, WORKERS])

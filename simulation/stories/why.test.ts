@@ -24,7 +24,7 @@ it('why names what blocks a stop: an outage of EC2, then its refusal', async () 
   await ask.stop(id)
   await world.runFor(10 * MINUTE_MS)
   expect(await whyOf(story, id)).toMatch(
-    /^stop its instance; blocked for 10 min by Ec2Unreachable: EC2 in us-east-1 does not/,
+    /^stop its instance; blocked for 10 min by Ec2Unreachable: EC2 in us-east-1 has not/,
   )
   hand.keepRunning(machine, true)
   world.cloud.faults.patch({ server_error_rate: 0 })

@@ -7,6 +7,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { ec2Outages } from './ec2-outages.ts'
 import { never, OTHER_REGION, REGION, simulatedFleet } from './testing/simulated-fleet.ts'
 
+/** After this long the client gives a call up. */
+const CALL_MS = 60_000
 const IMAGE = { name_pattern: 'cml-2.9.1-*', owner: 'self' }
 
 /** Machines that can be taken away, with every call that reached EC2. */
@@ -17,10 +19,15 @@ function setUp() {
   const woken: string[] = []
   const calls: string[] = []
   let failing: CloudErrorClass | null = null
+  let isHanging = false
   let requests = 0
   const meet = async <Answer>(name: string, call: () => Promise<Answer>): Promise<Answer> => {
     calls.push(name)
     requests += 1
+    if (isHanging) {
+      await clock.sleep(CALL_MS)
+      throw new CloudError('transient', { code: 'TimeoutError', action: name, message: 'no answer' })
+    }
     if (failing === null) return call()
     throw new CloudError(failing, { code: 'RequestTimeout', action: name, message: `RequestId ${requests}` })
   }
@@ -42,6 +49,10 @@ function setUp() {
     ...{ clock, logger, tracker, woken, calls, reads, guarded, look, ending },
     fail: (errorClass: CloudErrorClass | null) => {
       failing = errorClass
+      isHanging = false
+    },
+    hang: () => {
+      isHanging = true
     },
   }
 }
@@ -79,7 +90,7 @@ describe('a region that does not answer', () => {
       seen.add(JSON.stringify(await look()))
       await clock.advance(1_000)
     }
-    const because = `EC2 in ${REGION} does not answer since ${toInstant(sinceMs)}`
+    const because = `EC2 in ${REGION} has not answered since ${toInstant(sinceMs)}`
     expect([...seen]).toEqual([JSON.stringify({ because, sinceMs })])
   })
 
@@ -88,11 +99,35 @@ describe('a region that does not answer', () => {
     fail('transient')
     await Promise.all([look('w-1'), look('w-2'), look('w-3', OTHER_REGION)])
     await clock.advance(600_000)
-    expect(woken).toEqual([])
+    woken.length = 0
     fail(null)
     await clock.advance(30_000)
     expect(woken.toSorted()).toEqual(['w-1', 'w-2', 'w-3'])
     expect(await look()).toBeNull()
+  })
+
+  it('wakes the workers that could not be seen once the outage has lasted 30 s, so that each says so', async () => {
+    const { clock, woken, fail, look } = world
+    fail('transient')
+    await Promise.all([look('w-1'), look('w-2')])
+    await clock.advance(29_000)
+    expect(woken).toEqual([])
+    await clock.advance(10_000)
+    expect(woken.toSorted()).toEqual(['w-1', 'w-2'])
+    await clock.advance(600_000)
+    expect(woken, 'once for each outage').toHaveLength(2)
+  })
+
+  it('has not answered since the calls were sent that it left hanging', async () => {
+    const { clock, tracker, hang, look } = world
+    hang()
+    const sinceMs = clock.now()
+    const looks = Promise.all([look('w-1'), look('w-2')])
+    await clock.advance(CALL_MS)
+    await looks
+    const since = toInstant(sinceMs)
+    expect(tracker.problems()).toEqual([expect.stringContaining(`EC2 in ${REGION} has not answered since ${since}`)])
+    expect(await look('w-1')).toEqual({ because: `EC2 in ${REGION} has not answered since ${since}`, sinceMs })
   })
 
   it('is a problem and a line in the log after 30 s, and none once it answers', async () => {
@@ -148,6 +183,22 @@ describe('what is no outage of a region', () => {
     expect([woken, tracker.problems()]).toEqual([[], []])
   })
 
+  it('calls that hang while others are answered', async () => {
+    const { clock, tracker, fail, hang, look } = world
+    hang()
+    const looks = Promise.all([look('w-1'), look('w-2')])
+    fail(null)
+    await clock.advance(CALL_MS - 1_000)
+    expect(await look('w-3')).toBeNull()
+    await clock.advance(1_000)
+    expect(await looks).toEqual([
+      expect.objectContaining({ sinceMs: null }),
+      expect.objectContaining({ sinceMs: null }),
+    ])
+    await clock.advance(0)
+    expect(tracker.problems()).toEqual([])
+  })
+
   it.each<CloudErrorClass>(['throttled', 'invalid', 'not_found'])('%s', async errorClass => {
     const { clock, calls, tracker, fail, look } = world
     fail(errorClass)
@@ -161,9 +212,11 @@ describe('what is no outage of a region', () => {
   it('a refusal of the account: it has a problem of its own, and the reason names it', async () => {
     const { clock, tracker, fail, look } = world
     fail('auth')
+    const sinceMs = clock.now()
     await look()
     await clock.advance(60_000)
-    expect(await look()).toMatchObject({ because: expect.stringContaining('AWS refuses'), sinceMs: expect.any(Number) })
+    const because = `AWS has refused look ${REGION} in ${REGION} (RequestTimeout) since ${toInstant(sinceMs)}`
+    expect(await look()).toEqual({ because: because.replace('look', 'list'), sinceMs })
     expect(tracker.problems()).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { Machines } from '@lcm/cloud/gathered'
 import { toInstant } from '@lcm/domain/instant'
+import { OUTAGE_MS } from '@lcm/domain/worker/ec2-outage'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Unreadable } from '@lcm/domain/worker/observation'
 import { aborted, exponentialBackoff, type HostedService } from '@lcm/runtime'
@@ -45,51 +46,103 @@ interface Lane {
   clear(): void
 }
 
-/** Lets one call at a time through while there is no answer; `term` is null while this instance does not lead. */
-function newLane(name: string, parts: Parts, term: () => AbortSignal | null): Lane {
-  const { clock, outages } = parts
-  const backoff = exponentialBackoff({ maxMs: PROBE_MS_MAX })
-  const unseen = new Set<string>()
-  let isProbed = false
-  let outage: { error: CloudError; readonly sinceMs: number } | null = null
+interface Outage {
+  readonly error: CloudError
+  readonly sinceMs: number
+}
 
-  /** What AWS refuses to the account is a problem of the account, not an outage. */
-  function note(error: CloudError): void {
-    if (error.errorClass !== 'auth') outages.failed(name, error)
+/** Whether a lane answers, and the workers that could not be seen while it does not. */
+interface Silence {
+  /** Null until a second failure confirms the first: one failed call is no outage. */
+  outage(): Outage | null
+  /** There was no answer since the call was sent, by the monotonic clock, or since the last answer to another call. */
+  failed(error: CloudError, sentMs: number): void
+  /** The failures are an outage: reads fail at once, and workers are woken when it has lasted long enough for their conditions. */
+  confirmed(error: CloudError): void
+  answeredCall(): void
+  /** Ends the outage and wakes the workers. */
+  ended(): void
+  unseen(workerId: string): void
+  forget(): void
+}
+
+function newSilence(name: string, { clock, outages, wake }: Parts): Silence {
+  const unseen = new Set<string>()
+  let answeredMs = Number.NEGATIVE_INFINITY
+  let sinceMs: number | null = null
+  let outage: Outage | null = null
+  let isTold = false
+
+  function confirmed(error: CloudError): void {
+    outage = { error, sinceMs: sinceMs ?? clock.now() }
+    if (isTold || clock.now() - outage.sinceMs < OUTAGE_MS) return
+    isTold = true
+    for (const worker of unseen) wake(worker)
   }
+
+  function forget(): void {
+    sinceMs = null
+    outage = null
+    isTold = false
+    unseen.clear()
+  }
+
+  return {
+    outage: () => outage,
+    failed(error, sentMs) {
+      const waitedMs = Math.round(clock.monotonic() - Math.max(sentMs, answeredMs))
+      sinceMs ??= clock.now() - waitedMs
+      // What AWS refuses to the account is a problem of the account, not an outage.
+      if (error.errorClass !== 'auth') outages.failed(name, error, waitedMs)
+      if (outages.problemSince(name) !== null) confirmed(error)
+    },
+    confirmed,
+    answeredCall() {
+      answeredMs = clock.monotonic()
+    },
+    ended() {
+      const woken = outage === null ? [] : [...unseen]
+      answeredMs = clock.monotonic()
+      forget()
+      outages.answered(name)
+      woken.forEach(wake)
+    },
+    unseen: workerId => void unseen.add(workerId),
+    forget() {
+      forget()
+      outages.forget(name)
+    },
+  }
+}
+
+/** Lets one call at a time through while there is no answer; `term` is null while this instance does not lead. */
+function newLane(read: Read, region: string, parts: Parts, term: () => AbortSignal | null): Lane {
+  const { clock } = parts
+  const backoff = exponentialBackoff({ maxMs: PROBE_MS_MAX })
+  const silence = newSilence(nameOf(read, region), parts)
+  let isProbed = false
 
   /** Confirms a failure by another call at once, then probes with backoff until one is answered. */
   async function probeUntilAnswered(probe: Probe, signal: AbortSignal): Promise<void> {
-    const sinceMs = clock.now()
     for (let failures = 0; !signal.aborted; failures += 1) {
+      const sentMs = clock.monotonic()
       try {
         await probe(signal)
-        return answered()
+        return silence.ended()
       } catch (error) {
         if (signal.aborted) return
-        if (!isNoAnswer(error) && !isThrottled(error)) return answered()
         if (isNoAnswer(error)) {
-          note(error)
-          outage = { error, sinceMs }
-        }
+          silence.failed(error, sentMs)
+          silence.confirmed(error)
+        } else if (!isThrottled(error)) return silence.ended()
       }
       await clock.sleep(backoff(failures), signal)
     }
   }
 
-  function answered(): void {
-    const woken = outage === null ? [] : [...unseen]
-    outage = null
-    unseen.clear()
-    outages.answered(name)
-    woken.forEach(parts.wake)
-  }
-
-  function startProbe(probe: Probe, error: CloudError): void {
-    const signal = term()
-    if (isProbed || signal === null) return
+  function startProbe(probe: Probe, signal: AbortSignal): void {
+    if (isProbed) return
     isProbed = true
-    note(error)
     void probeUntilAnswered(probe, signal).finally(() => {
       isProbed = false
     })
@@ -97,23 +150,28 @@ function newLane(name: string, parts: Parts, term: () => AbortSignal | null): La
 
   return {
     async read(call, probe, signal) {
+      const outage = silence.outage()
       if (outage !== null) throw outage.error
+      const sentMs = clock.monotonic()
       try {
-        return await call()
+        const answer = await call()
+        silence.answeredCall()
+        return answer
       } catch (error) {
-        if (isNoAnswer(error) && !signal.aborted) startProbe(probe, error)
+        const leading = term()
+        if (isNoAnswer(error) && !signal.aborted && leading !== null) {
+          silence.failed(error, sentMs)
+          startProbe(probe, leading)
+        }
         throw error
       }
     },
     unreadable(workerId, error) {
-      unseen.add(workerId)
-      return outage === null ? ofOneRead(error) : ofOutage(name, outage)
+      silence.unseen(workerId)
+      const outage = silence.outage()
+      return outage === null ? ofOneRead(error) : ofOutage(read, region, outage)
     },
-    clear() {
-      outage = null
-      unseen.clear()
-      outages.forget(name)
-    },
+    clear: silence.forget,
   }
 }
 
@@ -122,9 +180,9 @@ export function ec2Outages(parts: Parts): Ec2Outages {
   let term: AbortSignal | null = null
 
   function laneOf(read: Read, region: string): Lane {
-    const name = read === 'instances' ? `EC2 in ${region}` : `EC2 images in ${region}`
-    const lane = lanes.get(name) ?? newLane(name, parts, () => term)
-    lanes.set(name, lane)
+    const key = `${read} ${region}`
+    const lane = lanes.get(key) ?? newLane(read, region, parts, () => term)
+    lanes.set(key, lane)
     return lane
   }
 
@@ -160,7 +218,14 @@ const ofOneRead = ({ action, code }: CloudError): Unreadable => ({
   sinceMs: null,
 })
 
-function ofOutage(name: string, { error, sinceMs }: { error: CloudError; sinceMs: number }): Unreadable {
-  const what = error.errorClass === 'auth' ? `AWS refuses ${error.action} (${error.code})` : 'does not answer'
-  return { because: `${name} ${what} since ${toInstant(sinceMs)}`, sinceMs }
+const nameOf = (read: Read, region: string): string =>
+  read === 'instances' ? `EC2 in ${region}` : `EC2 images in ${region}`
+
+function ofOutage(read: Read, region: string, { error, sinceMs }: Outage): Unreadable {
+  const { errorClass, action, code } = error
+  const what =
+    errorClass === 'auth'
+      ? `AWS has refused ${action} in ${region} (${code})`
+      : `${nameOf(read, region)} has not answered`
+  return { because: `${what} since ${toInstant(sinceMs)}`, sinceMs }
 }

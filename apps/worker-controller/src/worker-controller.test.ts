@@ -129,6 +129,32 @@ describe('an account that AWS refuses', () => {
   })
 })
 
+describe('the CML of most workers', () => {
+  it('is a problem while it does not answer, but not after those workers were stopped and started again', async () => {
+    const { cml } = fleet
+    let isCut = false
+    const cut = () => new CloudError('transient', { code: 'TimeoutError', action: 'stats', message: 'no answer' })
+    const stats: typeof cml.stats = async (...asked) => (isCut ? Promise.reject(cut()) : cml.stats(...asked))
+    fleet = { ...fleet, cml: { ...cml, stats } }
+    await atRest()
+    isCut = true
+    await runFor(15 * MINUTE_MS)
+    expect(controller.problems?.()).toEqual([expect.stringContaining('CML of 1 of 1 running workers has not answered')])
+    change({ desired_status: 'STOPPED' })
+    await runFor(30 * MINUTE_MS)
+    expect(worker().status).toBe('STOPPED')
+    isCut = false
+    change({ desired_status: 'RUNNING' })
+    const problems = new Set<string>()
+    for (let second = 0; second < BOOTED_MS / 1000; second += 1) {
+      await runFor(1_000)
+      for (const problem of controller.problems?.() ?? []) problems.add(problem)
+    }
+    expect([worker().status, ...problems]).toEqual(['RUNNING'])
+    await ending()
+  })
+})
+
 describe('the life of a worker', () => {
   it('is counted once for each of its turns', async () => {
     fleet.api.templates.set('metal', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))

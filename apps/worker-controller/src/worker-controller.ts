@@ -56,7 +56,11 @@ export function workerController(parts: WorkerControllerParts): Controller {
     board: fleetBoard({ meter, clock, workerSeriesMax: config.workerSeriesMax }),
   }
   const surveying = surveys({ ...shared, wake: id => void loop.wake(id, 'survey') })
-  const looking = observer({ ...shared, surveys: surveying })
+  const forgetCml = (id: string) => {
+    access.forget(id)
+    cmlSilent.forget(id)
+  }
+  const looking = observer({ ...shared, access: { ...access, forget: forgetCml }, surveys: surveying })
   const measuring = metricsLoop({
     ...shared,
     intervalMs: config.metricsIntervalMs,
@@ -66,11 +70,7 @@ export function workerController(parts: WorkerControllerParts): Controller {
     },
     onMeasured: worker => looking.measured(worker.id),
   })
-  const forget = (id: string) => {
-    looking.forget(id)
-    cmlSilent.forget(id)
-  }
-  const observing = withFreshMetrics({ ...looking, forget }, measuring.measureNow)
+  const observing = withFreshMetrics(looking, measuring.measureNow)
   const loop = workerReconciler({ ...shared, observing, surveys: surveying })
   const discovery = discoveryLoop({ ...shared, wake: id => void loop.wake(id, 'discovery') })
   const { board } = shared

@@ -8,11 +8,13 @@ const ERROR_CHARS_MAX = 300
 
 /**
  * What this process depends on and how long it has not answered, by name, such as `EC2 in us-east-1` or `the API`. An outage begins
- * with the first failure and ends with the next answer. It is a problem after 30 s and a second failure, so one failed call is none.
+ * with the first call that fails and ends with the next answer. It is a problem after 30 s and a second failure, so one failed call
+ * is none.
  */
 export interface Outages {
   answered(what: string): void
-  failed(what: string, error: unknown): void
+  /** `waitedMs`: how long the failed call had waited for an answer. */
+  failed(what: string, error: unknown, waitedMs?: number): void
   /** When the present outage began, by the wall clock; null while it answers. */
   since(what: string): number | null
   /** The same, but null until the outage counts as a problem. */
@@ -50,10 +52,10 @@ export function outages({ clock, logger }: { clock: Clock; logger: Logger }): Ou
       const seconds = Math.round((clock.monotonic() - outage.beganMs) / 1000)
       if (outage.isLogged) logger.info({ seconds, since: toInstant(outage.sinceMs) }, `${what} answers again`)
     },
-    failed(what, error) {
+    failed(what, error, waitedMs = 0) {
       const outage = current.get(what) ?? {
-        sinceMs: clock.now(),
-        beganMs: clock.monotonic(),
+        sinceMs: clock.now() - waitedMs,
+        beganMs: clock.monotonic() - waitedMs,
         failures: 0,
         error,
         isLogged: false,
