@@ -1,9 +1,14 @@
+import { createHash } from 'node:crypto'
 import { cmlControl } from '@lcm/cloud-sim/cml-control'
 import { plant } from '@lcm/cloud-sim/conformance/place'
-import { CML_LOGIN } from './planted.ts'
+import { CML_LOGIN, PLANTED_TAG } from './planted.ts'
 import type { World } from './world.ts'
 
 const REGION = 'us-east-1'
+const OTHER_IMAGES = {
+  ...{ image_ids: [], owners: ['self'], max_results: null, next_token: null },
+  filters: [{ name: 'name', values: ['cml-2.8.1-*'] }],
+}
 
 /** What is done behind LCM's back, on EC2 and on CML servers. */
 export function hands({ cloud, worker, noteUse }: World) {
@@ -49,6 +54,15 @@ export function hands({ cloud, worker, noteUse }: World) {
     plant(tags: Readonly<Record<string, string>>): string {
       plant(cloud, 1, tags)
       return cloud.machines().at(-1)?.instance.instance_id ?? ''
+    },
+    /** A stranger launches a machine with a launch token of LCM, which is computed from what everybody sees of a worker. */
+    useToken(id: string, n: number, { zone, type }: { zone: string; type: string }): void {
+      const subnet_id = `subnet-use${zone.slice(-2)}`
+      const client_token = createHash('sha256').update(`${id}|${n}|${subnet_id}|${type}`).digest('hex')
+      const image_id = cloud.ec2.describeImages(REGION, OTHER_IMAGES).items[0]?.image_id ?? ''
+      const request = { image_id, instance_type: 'c5.metal', subnet_id, client_token, nested_virtualization: false }
+      const tags = { [PLANTED_TAG]: 'by a stranger' }
+      cloud.ec2.runInstances(REGION, { ...request, count: 1, tags, canonical: 'of a stranger' })
     },
     stateOf: (machine: string): string => cloud.machine(machine)?.state ?? 'gone',
     somebodyUses(machine: string): void {

@@ -51,6 +51,7 @@ export const HAND_ACTS = {
   'change a CML password': 0,
   'name a machine': 0,
   'tag a machine with a foreign endpoint': 0,
+  'use the next launch tokens': 0,
 } as const
 
 /** What happens to the processes of LCM and between them. */

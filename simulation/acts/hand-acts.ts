@@ -53,6 +53,10 @@ export const handActs: Readonly<Record<keyof typeof HAND_ACTS, Perform>> = {
       .find(({ endpoint, tags }) => endpoint !== null && tags[TAG.fleet] !== FLEET)
     stage.hand.tag(machineOf(stage, act), { [TAG.endpoint]: stranger?.endpoint ?? '' })
   },
+  'use the next launch tokens'({ hand, world }) {
+    for (const { id, status, launch } of world.workers())
+      if (status === 'PENDING') for (const offering of OFFERINGS) hand.useToken(id, (launch?.n ?? 0) + 1, offering)
+  },
   'use up a zone'({ hand, world }, { who, forMs }) {
     const { zone, type } = pick(OFFERINGS, who)
     hand.setRoom(zone, type, 0)

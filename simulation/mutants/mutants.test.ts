@@ -30,6 +30,7 @@ const QUICK = [
   'restart of a machine not noticed',
   'endpoint tag believed',
   'password of the fleet for a found machine',
+  'launch token alone is proof',
 ]
 /** Those in whose story something goes wrong that whoever is right must bear. */
 const HARD_STORIES = [
@@ -40,6 +41,7 @@ const HARD_STORIES = [
   'restart of a machine not noticed',
   'a refusal counts as silence',
   'endpoint tag believed',
+  'launch token alone is proof',
   'refused termination not told',
   'delay without backoff',
 ]

@@ -27,6 +27,25 @@ const believing = (compute: Compute): Compute => ({
   },
 })
 
+/** Its launch is refused in every zone, and a stranger uses the tokens of its next attempt. */
+const TOKENS_USED = [
+  ...[0, 0.25, 0.5, 0.75].map(who => at(0, 'use up a zone', { who, forMinutes: 60 })),
+  at(1, 'create'),
+  at(2, 'use the next launch tokens'),
+]
+
+const IMAGES = { name_pattern: 'cml-2.9.1-*', owner: 'self' }
+
+/** As if every machine ran the image of the fleet. */
+const blindToImages = (compute: Compute): Compute => ({
+  ...compute,
+  async list(region, filter, signal) {
+    const image = await compute.newestImage(region, IMAGES, signal)
+    const listed = await compute.list(region, filter, signal)
+    return listed.map(each => ({ ...each, image_id: image?.image_id ?? each.image_id }))
+  },
+})
+
 /** As if LCM had launched what it found. */
 const launched = (worker: Record<string, unknown>) =>
   worker.origin === 'DISCOVERY' ? { ...worker, launch: anAttempt() } : worker
@@ -50,5 +69,12 @@ export const trustMutants: readonly Mutant[] = [
         Array.isArray(body.items) ? { ...body, items: body.items.map(launched) } : launched(body),
       ),
     }),
+  },
+  {
+    name: 'launch token alone is proof',
+    breaks: 'a machine with a launch token counts as one that LCM launched, whatever image it runs',
+    caughtBy: CAUGHT,
+    acts: TOKENS_USED,
+    spoil: () => ({ compute: blindToImages }),
   },
 ]

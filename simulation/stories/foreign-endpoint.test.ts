@@ -69,3 +69,23 @@ it('a found machine runs without the password of the fleet, and with credentials
   await world.untilTrue('idle', () => world.workers()[0]?.desired_status === 'STOPPED', 4 * HOUR_MS)
   await done()
 })
+
+it('a machine that a stranger launched with a launch token of LCM gets no secret', async () => {
+  const { world, ask, hand, done } = await aStory(934)
+  const places = ['us-east-1a', 'us-east-1b'].flatMap(zone => ['m5zn.metal', 'm5.metal'].map(type => ({ zone, type })))
+  for (const { zone, type } of places) hand.setRoom(zone, type, 0)
+  const id = await ask.create('metal-1', { license: { product: 'CML_Enterprise', token: 'token-of-the-account' } })
+  await world.untilTrue('refused everywhere', () =>
+    world.workers().some(({ launch, conditions }) => launch?.state === 'refused' && conditions.length > 0),
+  )
+  const n = 1 + ((await world.worker(id)).launch?.n ?? 0)
+  for (const place of places) hand.useToken(id, n, place)
+  const adopted = await world.until(id, 'RUNNING', 30 * MINUTE_MS)
+  expect(adopted.launch).toMatchObject({ state: 'adopted' })
+  await world.runFor(30 * MINUTE_MS)
+  const { conditions, license } = await world.worker(id)
+  expect(conditions.find(({ type }) => type === CONDITION.cmlAccessRefused)).toMatchObject({ reason: 'NoCredentials' })
+  expect(license).toMatchObject({ pending_operation: null, last_error: expect.stringContaining('not sent a license') })
+  expect(hand.seats()).toEqual([])
+  await done()
+})

@@ -85,6 +85,7 @@ describe('the endpoint on record', () => {
     ['of its public address', { https_endpoint: 'https://203.0.113.7:8443' }, 'https://203.0.113.7:8443'],
     ['of its private address', { https_endpoint: 'https://10.0.0.7' }, 'https://10.0.0.7'],
     ['that an older version took from a foreign tag', { https_endpoint: 'https://127.0.0.1:19443' }, null],
+    ['that an older version took from a tag with a port of nodes', { https_endpoint: 'https://10.0.0.7:2222' }, null],
     ['of plain http', { https_endpoint: 'http://10.0.0.7' }, null],
     ['of a worker without one', { https_endpoint: null }, null],
   ])('%s is used only where it is its own', (_, more, endpoint) => {

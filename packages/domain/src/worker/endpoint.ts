@@ -37,9 +37,11 @@ function readTag(instance: Instance): { readonly url: string } | { readonly why:
   const number = Number(port)
   if (number < 1 || number > PORT_MAX) return { why: `${port} is not a port` }
   const { first, last } = NODE_PORTS
-  if (number >= first && number <= last) return { why: `nodes of labs answer on the ports ${first} to ${last}` }
+  if (isNodePort(number)) return { why: `nodes of labs answer on the ports ${first} to ${last}` }
   return { url: `https://${address}:${number}` }
 }
+
+const isNodePort = (port: number): boolean => port >= NODE_PORTS.first && port <= NODE_PORTS.last
 
 /** A name stands for the address that EC2 gives it, so that no resolver has to be trusted. */
 function addressNamed(instance: Instance, host: string): string | null {
@@ -48,8 +50,12 @@ function addressNamed(instance: Instance, host: string): string | null {
   return host === private_ip || host === private_dns?.toLowerCase() ? private_ip : null
 }
 
-/** The endpoint on record, unless it leads to another machine: a record of an older version may hold what a foreign tag said. */
+/**
+ * The endpoint on record, unless it leads to another machine or to a node of a lab: a record of an older version may hold what a
+ * foreign tag said.
+ */
 export function recordedEndpoint({ https_endpoint, public_ip, private_ip }: Worker): string | null {
-  const [, host] = URL_PARTS.exec(https_endpoint ?? '') ?? []
-  return host !== undefined && (host === public_ip || host === private_ip) ? https_endpoint : null
+  const [, host, port] = URL_PARTS.exec(https_endpoint ?? '') ?? []
+  const isOwn = host !== undefined && (host === public_ip || host === private_ip)
+  return isOwn && !isNodePort(Number(port)) ? https_endpoint : null
 }

@@ -103,6 +103,13 @@ describe('launching exactly once', () => {
     }
   })
 
+  it('does not trust a machine that carries its token and runs another image: the token can be computed', () => {
+    const open = aWorker({ launch: anAttempt({ state: 'open' }) })
+    const { action, because } = decide(open, aMachineSight({ image_id: 'ami-of-a-stranger' }))
+    expect(action).toMatchObject({ changes: { ec2_instance_id: 'i-1', launch: { n: 1, state: 'adopted' } } })
+    expect(because).toContain('runs ami-of-a-stranger, not ami-1')
+  })
+
   it('closes an attempt whose machine is dead and opens the next one, elsewhere', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
     const dead = decide(open, aMachineSight({ state: 'terminated' }))

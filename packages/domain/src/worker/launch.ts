@@ -25,17 +25,25 @@ export function decidePending(worker: Worker, seen: Observation, policy: WorkerP
 }
 
 /**
- * The machine of an earlier try is there: take it rather than launch another. One that only its tags name as this worker's may be
- * somebody else's, so it is not trusted with secrets.
+ * The machine of an earlier try is there: take it rather than launch another. One that may be somebody else's is not trusted with
+ * secrets.
  */
 function adopt(worker: Worker, attempt: LaunchAttempt, instance: Instance, by: CmlAddress): Decision {
   const { instance_id: id } = instance
   if (isDead(instance)) return spend(attempt, `${id} of attempt ${attempt.n} is ${instance.state}`)
   const changes = launchedChanges(worker, attempt, instance, by)
-  if (instance.client_token === attempt.client_token)
-    return announce(changes, `${id} carries the launch token of attempt ${attempt.n}`)
-  const because = `${id} is tagged as the machine of this worker, but does not carry the launch token of attempt ${attempt.n}`
-  return announce({ ...changes, launch: { ...attempt, state: 'adopted', error: because } }, because)
+  const doubt = whyNotLaunched(attempt, instance)
+  if (doubt === null) return announce(changes, `${id} carries the launch token of attempt ${attempt.n}`)
+  return announce({ ...changes, launch: { ...attempt, state: 'adopted', error: doubt } }, doubt)
+}
+
+/** Anyone who may tag can write its tags. Anyone who may launch can use its token, which is computed from what everybody sees. */
+function whyNotLaunched({ n, client_token, parameters }: LaunchAttempt, instance: Instance): string | null {
+  const { instance_id: id, image_id } = instance
+  if (instance.client_token !== client_token)
+    return `${id} is tagged as the machine of this worker, but does not carry the launch token of attempt ${n}`
+  if (image_id === parameters.image_id) return null
+  return `${id} carries the launch token of attempt ${n}, but runs ${image_id}, not ${parameters.image_id}: LCM did not launch it`
 }
 
 /** Closes an attempt whose machine is dead or never was. */
