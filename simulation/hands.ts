@@ -10,6 +10,21 @@ const OTHER_IMAGES = {
   filters: [{ name: 'name', values: ['cml-2.8.1-*'] }],
 }
 
+interface Offering {
+  readonly zone: string
+  readonly type: string
+}
+
+/** A stranger launches a machine with a launch token of LCM, which is computed from what everybody sees of a worker. */
+function useToken({ ec2 }: World['cloud'], attempt: string, { zone, type }: Offering): void {
+  const subnet_id = `subnet-use${zone.slice(-2)}`
+  const client_token = createHash('sha256').update(`${attempt}|${subnet_id}|${type}`).digest('hex')
+  const image_id = ec2.describeImages(REGION, OTHER_IMAGES).items[0]?.image_id ?? ''
+  const request = { image_id, instance_type: 'c5.metal', subnet_id, client_token, nested_virtualization: false }
+  const tags = { [PLANTED_TAG]: 'by a stranger' }
+  ec2.runInstances(REGION, { ...request, count: 1, tags, canonical: 'of a stranger' })
+}
+
 /** What is done behind LCM's back, on EC2 and on CML servers. */
 export function hands({ cloud, worker, noteUse }: World) {
   const named = (id: string) => ({ ids: [id] })
@@ -55,15 +70,7 @@ export function hands({ cloud, worker, noteUse }: World) {
       plant(cloud, 1, tags)
       return cloud.machines().at(-1)?.instance.instance_id ?? ''
     },
-    /** A stranger launches a machine with a launch token of LCM, which is computed from what everybody sees of a worker. */
-    useToken(id: string, n: number, { zone, type }: { zone: string; type: string }): void {
-      const subnet_id = `subnet-use${zone.slice(-2)}`
-      const client_token = createHash('sha256').update(`${id}|${n}|${subnet_id}|${type}`).digest('hex')
-      const image_id = cloud.ec2.describeImages(REGION, OTHER_IMAGES).items[0]?.image_id ?? ''
-      const request = { image_id, instance_type: 'c5.metal', subnet_id, client_token, nested_virtualization: false }
-      const tags = { [PLANTED_TAG]: 'by a stranger' }
-      cloud.ec2.runInstances(REGION, { ...request, count: 1, tags, canonical: 'of a stranger' })
-    },
+    useToken: (id: string, n: number, place: Offering) => useToken(cloud, `${id}|${n}`, place),
     stateOf: (machine: string): string => cloud.machine(machine)?.state ?? 'gone',
     somebodyUses(machine: string): void {
       onCml(machine, 'POST activity', { username: 'ada' })

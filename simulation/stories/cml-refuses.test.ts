@@ -32,9 +32,9 @@ describe('a CML that refuses LCM', () => {
     await world.runFor(5_000)
     expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()
     expect(one.problems()).toEqual([])
-    expect(log.filter(line => /CML (refuses|accepts)/.test(line))).toEqual([
+    expect(log.filter(line => /CML (no longer )?refuses/.test(line))).toEqual([
       "warn: CML refuses LCM's login",
-      'info: CML accepts what it refused before',
+      'info: CML no longer refuses what LCM needs',
     ])
     await world.until(id, 'STOPPED', 90 * MINUTE_MS)
     await done()
@@ -57,6 +57,37 @@ describe('a CML that refuses LCM', () => {
     hand.onCml(machine, 'DELETE faults')
     await world.runFor(11 * MINUTE_MS)
     expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()
+    await done()
+  })
+
+  it('is not named any more for telemetry that LCM does not need', async () => {
+    const { world, one, ask, hand, done } = await aStory(222)
+    const { id } = await ask.createAndRun('metal-1')
+    hand.onCml(await hand.machineOf(id), 'PATCH faults', { refused_paths: ['/telemetry'] })
+    await world.runFor(11 * MINUTE_MS)
+    expect(refusalOf((await world.worker(id)).conditions)).toMatchObject({ reason: 'TelemetryRefused' })
+    await ask.set({ idle_detection_enabled: false })
+    await world.runFor(11 * MINUTE_MS)
+    expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()
+    expect(one.problems()).toEqual([])
+    await done()
+  })
+
+  it('or does not collect telemetry is named without an alarm, and is not paused', async () => {
+    const { world, one, ask, hand, done } = await aStory(223)
+    await ask.set({ idle_timeout_seconds: 900, min_workers: 0 })
+    const { id } = await ask.createAndRun('metal-1')
+    const machine = await hand.machineOf(id)
+    hand.onCml(machine, 'POST telemetry', { opt_in: false })
+    await world.runFor(60 * MINUTE_MS)
+    const worker = await world.worker(id)
+    expect(worker).toMatchObject({ status: 'RUNNING', desired_status: 'RUNNING' })
+    expect(refusalOf(worker.conditions)).toMatchObject({ reason: 'TelemetryOff' })
+    expect(one.problems()).toEqual([])
+    hand.onCml(machine, 'POST telemetry', { opt_in: true })
+    await world.runFor(11 * MINUTE_MS)
+    expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()
+    await world.until(id, 'STOPPED', 90 * MINUTE_MS)
     await done()
   })
 })

@@ -151,10 +151,12 @@ it('says of a CML that refuses LCM what follows and what to do', () => {
   const worker = aRunningWorker({ conditions: [refused] })
   const lines = told(worker, { decisions: [decision({ action: 'skipped_cannot_judge', because })] })
   expect(part(lines, 'Why').join()).toContain("the idle policy can't judge this worker")
-  expect(part(lines, 'What stands out').join()).toContain(message)
+  expect(part(lines, 'Next').join()).toContain(message)
   expect(part(lines, 'What you can do')).toEqual([
     'lcm set credentials metal-1    set the CML account that LCM logs in with',
   ])
+  const off = { ...refused, reason: 'TelemetryOff', message: 'telemetry is turned off in its CML' }
+  expect(part(told(aRunningWorker({ conditions: [off] })), 'What you can do')).toEqual([])
 })
 
 describe('paused for idleness', () => {

@@ -2,7 +2,7 @@ import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import type { Next } from '@lcm/domain/next'
-import { holds } from '@lcm/domain/worker/boot'
+import { CML_REASONS } from '@lcm/domain/worker/cml-access'
 import { POLICY } from '@lcm/domain/worker/consequences'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { type WorkerNextCode, workerNextText } from '@lcm/domain/worker/worker-next'
@@ -131,7 +131,9 @@ function adviceFor(worker: Worker): string[] {
     ]
   const blocked = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.blocked && isSo)
   if (blocked !== undefined) return unblockingAdvice(worker, blocked.reason, giveUp)
-  if (holds(worker.conditions, CONDITION.cmlAccessRefused))
+  const refused = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.cmlAccessRefused && isSo)
+  // The condition itself says what to do in CML.
+  if (refused !== undefined && refused.reason !== CML_REASONS.telemetry_off)
     return aligned([[`lcm set credentials ${name}`, 'set the CML account that LCM logs in with']])
   const paused = worker.pause.reason !== null && desired_status === 'STOPPED'
   if (paused || (status === 'STOPPED' && desired_status === 'STOPPED'))

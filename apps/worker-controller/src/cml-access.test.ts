@@ -61,7 +61,7 @@ it('a refused login is one warning, one count and one wake, and so is its end', 
     return { status: 204, change: { server: { ...server, users } } }
   })
   await askAll()
-  expect(logger.messages('info')).toEqual(['CML accepts what it refused before'])
+  expect(logger.messages('info')).toEqual(['CML no longer refuses what LCM needs'])
   expect([woken, refused('login')]).toEqual([[worker.id, worker.id], 0])
 })
 

@@ -1,7 +1,7 @@
 import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import { type CmlAccessChange, type CmlRefusals, cmlRefusals } from '@lcm/cloud/cml-refusals'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import { refusalWords } from '@lcm/domain/worker/cml-access'
+import { NOT_REFUSED, refusalWords } from '@lcm/domain/worker/cml-access'
 import type { Logger, Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
@@ -15,7 +15,8 @@ export interface CmlAccessParts {
   onChange(workerId: string): void
 }
 
-export interface CmlAccessWatch extends Pick<CmlRefusals, 'accessTo' | 'isOutdated' | 'problems' | 'forget' | 'clear'> {
+export interface CmlAccessWatch
+  extends Pick<CmlRefusals, 'accessTo' | 'isOutdated' | 'unneeded' | 'problems' | 'forget' | 'clear'> {
   /** As given, but what CML refuses is remembered, logged once and counted. */
   readonly cml: CmlSystem
   readonly logins: CmlLogins
@@ -49,15 +50,19 @@ export function cmlAccess({ cml, logins, clock, logger, meter, onChange }: CmlAc
 
 function say(logger: Logger, { worker, part, refusal }: CmlAccessChange): void {
   const about = { worker: worker.id, name: worker.name, what: part }
-  if (refusal === null) logger.info(about, 'CML accepts what it refused before')
+  if (refusal === null) logger.info(about, NOT_REFUSED)
   else logger.warn({ ...about, said: refusal.message }, refusalWords(part))
 }
 
-const watchedSystem = (cml: CmlSystem, { watch }: CmlRefusals): CmlSystem => ({
+const watchedSystem = (cml: CmlSystem, { watch, showed }: CmlRefusals): CmlSystem => ({
   ...cml,
   stats: (login, signal) => watch(login, 'system_stats', () => cml.stats(login, signal)),
   health: (login, signal) => watch(login, 'system_health', () => cml.health(login, signal)),
   nodeDefinitions: (login, signal) => watch(login, 'node_definitions', () => cml.nodeDefinitions(login, signal)),
   licensing: (login, signal) => watch(login, 'licensing', () => cml.licensing(login, signal)),
-  activity: (login, signal) => watch(login, 'telemetry', () => cml.activity(login, signal)),
+  async activity(login, signal) {
+    const activity = await watch(login, 'telemetry', () => cml.activity(login, signal))
+    showed(login, 'telemetry_off', activity.is_collected ? null : refusalWords('telemetry_off'))
+    return activity
+  },
 })

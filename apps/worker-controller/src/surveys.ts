@@ -8,6 +8,7 @@ import type { LicenseSight } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { SettingsNow } from '@lcm/service/settings-now'
+import type { CmlAccessWatch } from './cml-access.ts'
 import type { Counters } from './counters.ts'
 import { checkIdle } from './idle-checks.ts'
 import { seeLicense } from './licenses.ts'
@@ -41,6 +42,7 @@ export interface SurveyParts {
   readonly settings: SettingsNow
   readonly counters: Counters
   readonly logger: Logger
+  readonly access: Pick<CmlAccessWatch, 'unneeded'>
   wake(workerId: string): void
 }
 
@@ -136,6 +138,7 @@ async function visitOne(
     const nodeDefinitions = await seeDefinitions(parts, worker, url, signal)
     if (underWay.get(worker.id) === visit) found.set(worker.id, { license, nodeDefinitions })
     if (isWatched(worker, await parts.settings.read(signal))) await judgeIdleness(parts, { worker, url, epoch }, signal)
+    else for (const part of OF_IDLENESS) parts.access.unneeded(worker, part)
     parts.wake(worker.id)
   } catch (err) {
     if (!signal.aborted) parts.logger.warn({ err, worker: worker.id }, 'a worker could not be surveyed')
@@ -144,6 +147,9 @@ async function visitOne(
     if (underWay.get(worker.id) === visit) underWay.delete(worker.id)
   }
 }
+
+/** Nothing else reads telemetry. */
+const OF_IDLENESS = ['telemetry', 'telemetry_off'] as const
 
 const isWatched = (worker: Worker, settings: SettingValues): boolean =>
   settings.idle_detection_enabled && worker.idle_detection_enabled

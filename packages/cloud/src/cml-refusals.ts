@@ -1,5 +1,12 @@
 import { toInstant } from '@lcm/domain/instant'
-import { CML_PARTS, type CmlAccess, type CmlPart, type CmlRefusal, refusalWords } from '@lcm/domain/worker/cml-access'
+import {
+  CML_PARTS,
+  type CmlAccess,
+  type CmlPart,
+  type CmlRefusal,
+  isFault,
+  refusalWords,
+} from '@lcm/domain/worker/cml-access'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { type CmlLogin, FIND_CREDENTIALS, LOGIN_ACTIONS } from './cml-access.ts'
@@ -23,7 +30,7 @@ export function refusedPart({ errorClass, action }: CloudError, asked: CmlPart):
 export interface CmlAccessChange {
   readonly worker: Worker
   readonly part: CmlPart
-  /** Null: CML accepts it again. */
+  /** Null: CML accepts it again, or LCM does not need it any more. */
   readonly refusal: CmlRefusal | null
 }
 
@@ -36,6 +43,10 @@ export interface CmlRefusals {
   watchLogins(logins: CmlLogins): CmlLogins
   /** Makes the call, and remembers whether CML accepted it. */
   watch<Answer>(login: CmlLogin, part: CmlPart, call: () => Promise<Answer>): Promise<Answer>
+  /** What an answer showed: in these words that the part is missing; null that it is there. */
+  showed(login: CmlLogin, part: CmlPart, missing: string | null): void
+  /** LCM does not ask for this part any more, so that it is refused says nothing. */
+  unneeded(worker: Worker, part: CmlPart): void
   accessTo(worker: Worker): CmlAccess
   /** Whether its credentials have changed since CML refused something: then it should be asked at once. */
   isOutdated(worker: Worker): boolean
@@ -60,32 +71,27 @@ export function cmlRefusals(clock: Pick<Clock, 'now'>, onChange: (change: CmlAcc
   const entries = new Map<string, Entry>()
   const holders = new WeakMap<CmlLogin, { readonly entry: Entry; readonly ref: string | null }>()
 
-  function entryOf(worker: Worker): Entry {
-    const entry = entries.get(worker.id) ?? { worker, ref: refOf(worker), parts: new Map() }
-    entries.set(worker.id, entry)
-    // A caller may still hold the worker as it was before its credentials changed.
-    if (worker.version < entry.worker.version) return entry
-    entry.worker = worker
-    entry.ref = refOf(worker)
-    return entry
-  }
-
-  function note(entry: Entry, part: CmlPart, error: CloudError | null): void {
+  const entryOf = (worker: Worker): Entry => entryIn(entries, worker)
+  function note(entry: Entry, part: CmlPart, words: string | null): void {
     const wasRefused = (entry.parts.get(part) ?? 'accepted') !== 'accepted'
-    if (error !== null && wasRefused) return
-    const refusal = error && { message: error.words.slice(0, WORDS_MAX), sinceMs: clock.now() }
+    if (words !== null && wasRefused) return
+    const refusal = words === null ? null : { message: words.slice(0, WORDS_MAX), sinceMs: clock.now() }
     entry.parts.set(part, refusal ?? 'accepted')
     if (refusal !== null || wasRefused) onChange({ worker: entry.worker, part, refusal })
   }
 
+  /** Null where the credentials have changed since, or the worker was forgotten. */
+  function entryFor(login: CmlLogin): Entry | null {
+    const { entry, ref } = holders.get(login) ?? {}
+    return entry !== undefined && ref === entry.ref && entries.get(entry.worker.id) === entry ? entry : null
+  }
+
   function heard(login: CmlLogin, asked: CmlPart, error: CloudError | null): void {
-    const holder = holders.get(login)
-    if (holder === undefined || holder.ref !== holder.entry.ref) return
-    if (entries.get(holder.entry.worker.id) !== holder.entry) return
-    if (error !== null && SAYS_NOTHING.includes(error.errorClass)) return
+    const entry = entryFor(login)
+    if (entry === null || (error !== null && SAYS_NOTHING.includes(error.errorClass))) return
     const refused = error && refusedPart(error, asked)
-    if (refused !== 'login') note(holder.entry, 'login', null)
-    note(holder.entry, refused ?? asked, refused && error)
+    if (refused !== 'login') note(entry, 'login', null)
+    note(entry, refused ?? asked, refused && (error?.words ?? null))
   }
 
   return {
@@ -98,7 +104,8 @@ export function cmlRefusals(clock: Pick<Clock, 'now'>, onChange: (change: CmlAcc
           note(entry, 'credentials', null)
           return login
         } catch (error) {
-          if (error instanceof CloudError && error.errorClass === 'auth') note(entryOf(worker), 'credentials', error)
+          if (error instanceof CloudError && error.errorClass === 'auth')
+            note(entryOf(worker), 'credentials', error.words)
           throw error
         }
       },
@@ -114,6 +121,11 @@ export function cmlRefusals(clock: Pick<Clock, 'now'>, onChange: (change: CmlAcc
         throw error
       }
     },
+    showed(login, part, missing) {
+      const entry = entryFor(login)
+      if (entry !== null) note(entry, part, missing)
+    },
+    unneeded: (worker, part) => note(entryOf(worker), part, null),
     accessTo: worker => Object.fromEntries(entries.get(worker.id)?.parts ?? []),
     isOutdated(worker) {
       const entry = entries.get(worker.id)
@@ -126,15 +138,25 @@ export function cmlRefusals(clock: Pick<Clock, 'now'>, onChange: (change: CmlAcc
   }
 }
 
+function entryIn(entries: Map<string, Entry>, worker: Worker): Entry {
+  const entry = entries.get(worker.id) ?? { worker, ref: refOf(worker), parts: new Map() }
+  entries.set(worker.id, entry)
+  // A caller may still hold the worker as it was before its credentials changed.
+  if (worker.version < entry.worker.version) return entry
+  entry.worker = worker
+  entry.ref = refOf(worker)
+  return entry
+}
+
 const refusedOf = ({ parts }: Entry): readonly CmlPart[] =>
   CML_PARTS.filter(part => (parts.get(part) ?? 'accepted') !== 'accepted')
 
 const refusing = (entries: Iterable<Entry>, part: CmlPart): readonly Entry[] =>
   [...entries].filter(entry => refusedOf(entry).includes(part))
 
-/** A worker without credentials is no fault of a service: that is said of the worker alone. */
+/** What a person has not set up is no fault of a service: that is said of the worker alone. */
 function problemsOf(entries: ReadonlyMap<string, Entry>): readonly string[] {
-  return CML_PARTS.filter(part => part !== 'credentials').flatMap(part => {
+  return CML_PARTS.filter(isFault).flatMap(part => {
     const all = refusing(entries.values(), part)
     const [first] = all
     if (first === undefined) return []

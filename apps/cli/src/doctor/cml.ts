@@ -1,4 +1,4 @@
-import { CML_REASONS } from '@lcm/domain/worker/cml-access'
+import { CML_REASONS, FAULT_REASONS } from '@lcm/domain/worker/cml-access'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { shellWord } from '../shell-word.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
@@ -43,9 +43,10 @@ function troubleOf(worker: Worker): Finding[] {
   return [failure('cml', sentence, next)]
 }
 
-/** Without credentials nothing is broken yet: LCM was only not told how to log in. */
 function refusedCml({ name }: Worker, { reason, message }: Condition): Finding {
-  const judge = reason === CML_REASONS.credentials ? warning : failure
+  const judge = FAULT_REASONS.includes(reason) ? failure : warning
+  if (reason === CML_REASONS.telemetry_off)
+    return judge('cml', `${name}: ${message}`, 'turn telemetry on in its CML; LCM sees it at its next visit')
   return judge('cml', `${name}: ${message}`, `\`lcm set credentials ${shellWord(name)}\`; LCM tries it at once`)
 }
 

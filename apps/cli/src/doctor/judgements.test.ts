@@ -173,6 +173,11 @@ it('names a CML that does not answer, with what was last seen of it', () => {
   })
   const unknown = { ...refused, reason: 'NoCredentials' }
   expect(judgeCml([running({ conditions: [unknown] })])[1]?.severity).toBe('warning')
+  const off = { ...refused, reason: 'TelemetryOff' }
+  expect(judgeCml([running({ conditions: [off] })])[1]).toMatchObject({
+    severity: 'warning',
+    next_step: 'turn telemetry on in its CML; LCM sees it at its next visit',
+  })
   expect(
     judgeCml(Array.from({ length: 12 }, () => cut))
       .map(({ sentence }) => sentence)

@@ -18,7 +18,7 @@ const UNREADABLE_WORDS: Readonly<Record<Unreadable, string>> = {
   no_credentials: refusalWords('credentials'),
   login_refused: refusalWords('login'),
   telemetry_refused: refusalWords('telemetry'),
-  telemetry_off: 'telemetry is turned off in its CML',
+  telemetry_off: refusalWords('telemetry_off'),
 }
 
 export interface FleetCounts {

@@ -43,6 +43,7 @@ describe('a CML that refuses what LCM needs', () => {
     ['credentials', 'NoCredentials'],
     ['login', 'LoginRefused'],
     ['telemetry', 'TelemetryRefused'],
+    ['telemetry_off', 'TelemetryOff'],
     ['system_stats', 'SystemStatsRefused'],
     ['system_health', 'SystemHealthRefused'],
     ['node_definitions', 'NodeDefinitionsRefused'],
@@ -51,7 +52,7 @@ describe('a CML that refuses what LCM needs', () => {
     const lesser = CML_PARTS.slice(CML_PARTS.indexOf(part))
     const { reason: told, message } = conditionIn(Object.fromEntries(lesser.map(each => [each, REFUSED])))
     expect(told).toBe(reason)
-    expect(message).toContain('`lcm set credentials')
+    expect(message).toContain(part === 'telemetry_off' ? 'Turn it on in CML' : '`lcm set credentials')
   })
 
   it('is told of once, in whatever words it refuses: the checks behind have their turn', () => {

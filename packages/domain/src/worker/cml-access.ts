@@ -7,12 +7,13 @@ import { CONDITION, type Condition, type Worker } from './worker.ts'
 
 /**
  * What LCM needs of a worker's CML; the part whose refusal hurts most comes first. `credentials`: LCM has none that it may send,
- * so CML is not asked at all.
+ * so CML is not asked at all. `telemetry_off`: CML answers, but collects nothing.
  */
 export const CML_PARTS = [
   'credentials',
   'login',
   'telemetry',
+  'telemetry_off',
   'system_stats',
   'system_health',
   'node_definitions',
@@ -35,29 +36,36 @@ export const CML_REASONS: Readonly<Record<CmlPart, string>> = {
   credentials: 'NoCredentials',
   login: 'LoginRefused',
   telemetry: 'TelemetryRefused',
+  telemetry_off: 'TelemetryOff',
   system_stats: 'SystemStatsRefused',
   system_health: 'SystemHealthRefused',
   node_definitions: 'NodeDefinitionsRefused',
   licensing: 'LicensingRefused',
 }
 
-const NOUNS: Readonly<Record<Exclude<CmlPart, 'credentials'>, string>> = {
-  login: "LCM's login",
-  telemetry: 'to show its telemetry',
-  system_stats: 'to show its load',
-  system_health: 'to show its health',
-  node_definitions: 'to list its node definitions',
-  licensing: 'to show its license',
+/** Whether something is broken. Otherwise a person has not set it up, or turned it off: worth a warning, since it costs money. */
+export const isFault = (part: CmlPart): boolean => part !== 'credentials' && part !== 'telemetry_off'
+export const FAULT_REASONS: readonly string[] = CML_PARTS.filter(isFault).map(part => CML_REASONS[part])
+
+const WORDS: Readonly<Record<CmlPart, string>> = {
+  credentials: 'LCM has no credentials for its CML',
+  login: "CML refuses LCM's login",
+  telemetry: 'CML refuses to show its telemetry',
+  telemetry_off: 'telemetry is turned off in its CML',
+  system_stats: 'CML refuses to show its load',
+  system_health: 'CML refuses to show its health',
+  node_definitions: 'CML refuses to list its node definitions',
+  licensing: 'CML refuses to show its license',
 }
 
 /** What CML refuses, such as `CML refuses LCM's login`. */
-export const refusalWords = (part: CmlPart): string =>
-  part === 'credentials' ? 'LCM has no credentials for its CML' : `CML refuses ${NOUNS[part]}`
+export const refusalWords = (part: CmlPart): string => WORDS[part]
 
 const CONSEQUENCES: Readonly<Record<CmlPart, string>> = {
   credentials: "LCM can't measure this worker, start labs on it, or judge whether it is idle",
   login: "LCM can't measure this worker, start labs on it, or judge whether it is idle",
   telemetry: "LCM can't judge whether this worker is idle",
+  telemetry_off: "LCM can't judge whether this worker is idle, and so does not stop it",
   system_stats: "LCM can't measure this worker",
   system_health: "LCM can't see the health of its CML",
   node_definitions: "LCM doesn't know which labs it can run",
@@ -67,15 +75,19 @@ const CONSEQUENCES: Readonly<Record<CmlPart, string>> = {
 function nextStep(part: CmlPart, { id }: Worker): string {
   const command = `\`lcm set credentials ${id}\``
   if (part === 'credentials') return `Set them with ${command}`
+  if (part === 'telemetry_off') return 'Turn it on in CML, or turn idle_detection_enabled of this worker off'
   if (part === 'login') return `Set the right credentials with ${command}, or correct CML_DEFAULT_PASSWORD`
   return `Check that the CML account of LCM has admin rights, or set another account with ${command}`
 }
 
 function messageOf(part: CmlPart, worker: Worker, { message }: CmlRefusal): string {
-  const said = part === 'credentials' ? (isTrusted(worker) ? '' : NOT_LAUNCHED) : message
+  const said = part === 'credentials' && !isTrusted(worker) ? NOT_LAUNCHED : isFault(part) ? message : ''
   const words = said === '' ? '' : ` (${said})`
   return `${refusalWords(part)}${words}: ${CONSEQUENCES[part]}. ${nextStep(part, worker)}`
 }
+
+/** CML accepts what it refused before, or LCM does not need it any more. */
+export const NOT_REFUSED = 'CML no longer refuses what LCM needs'
 
 /**
  * Says once that CML refuses what LCM needs, and takes it back only when CML has accepted that very part: silence proves
@@ -85,8 +97,7 @@ export function decideAccess({ worker, access }: Seen): Decision | null {
   const said = worker.conditions.find(({ type, status }) => type === CONDITION.cmlAccessRefused && status)
   const part = CML_PARTS.find(each => isRefused(each, access, said))
   const others = withoutCondition(worker.conditions, CONDITION.cmlAccessRefused)
-  if (part === undefined)
-    return said === undefined ? null : announce({ conditions: others }, 'CML accepts what it refused before')
+  if (part === undefined) return said === undefined ? null : announce({ conditions: others }, NOT_REFUSED)
   const refusal = access[part]
   // CML may word its refusal differently each time; the reason is what counts.
   if (said?.reason === CML_REASONS[part] || refusal === undefined || refusal === 'accepted') return null

@@ -53,10 +53,12 @@ describe('workers that need somebody', () => {
     const noLogin = { ...condition('CmlAccessRefused', 'LCM has no credentials'), reason: 'NoCredentials' }
     const workers = [
       aWorker({ id: 'a', status: 'RUNNING', conditions: [noLogin] }),
+      aWorker({ id: 'aa', status: 'RUNNING', conditions: [{ ...noLogin, reason: 'TelemetryOff', message: 'off' }] }),
       aWorker({ id: 'b', status: 'RUNNING', conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }),
     ]
     expect(found({ workers })).toEqual([
       ['watch', 'No CML login', 'LCM has no credentials'],
+      ['watch', 'CML telemetry is off', 'off'],
       ['watch', 'Endpoint tag ignored', 'the tag is ignored'],
     ])
   })

@@ -101,6 +101,12 @@ const STUCK: readonly (readonly [string, string])[] = [
   [CONDITION.cmlAccessRefused, 'CML refuses LCM'],
 ]
 
+/** Nothing is broken: a person has not set it up, or turned it off. */
+const NOT_SET_UP: Readonly<Record<string, string>> = {
+  [CML_REASONS.credentials]: 'No CML login',
+  [CML_REASONS.telemetry_off]: 'CML telemetry is off',
+}
+
 /** A machine that was lost is news for a day; afterwards it is history. */
 const LOST_MS = 24 * 3_600_000
 
@@ -124,8 +130,8 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
     const condition = holding(worker, type)
     if (condition === undefined) continue
     const told = { ...about, text: condition.message, since: condition.since }
-    // Nothing is broken: LCM was only not told how to log in.
-    if (condition.reason === CML_REASONS.credentials) return { ...told, urgency: 'watch', what: 'No CML login' }
+    const missing = NOT_SET_UP[condition.reason]
+    if (missing !== undefined) return { ...told, urgency: 'watch', what: missing }
     return { ...told, urgency: 'alarm', what }
   }
   if (status === 'UNKNOWN') return { ...about, urgency: 'alarm', what: 'Out of sight', text: because(), since }
