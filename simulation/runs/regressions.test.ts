@@ -67,6 +67,17 @@ const REGRESSIONS: readonly Regression[] = [
     ],
     size: { ...SHORT, workers: 3 },
   },
+  // A launch that waited for the rate limit was never believed absent. Other runs have too few workers to reach that limit.
+  ...(['terminate', 'stop'] as const).map(wish => ({
+    name: `people ${wish} workers whose launches wait for the rate limit, and one answer is lost`,
+    seed: 5,
+    acts: [
+      at(0, 'lose the next launch', { forMinutes: 5 }),
+      ...Array.from({ length: 16 }, (_, n) => at(0.001, 'create', { who: n / 100 })),
+      ...[0, 0.5, 0.7, 0.99].map(who => at(0.05, wish, { who })),
+    ],
+    size: { ...SHORT, workers: 16 },
+  })),
 ]
 
 describe('what once failed holds', () => {
