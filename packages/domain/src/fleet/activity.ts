@@ -137,7 +137,7 @@ export function newestEvents(events: readonly ActivityEvent[]): ActivityEvent[] 
 
 /**
  * The worker without a session that it had. The end of that session is use: idle time begins then, and not when its lab has been
- * removed. Without the session itself only its reservation goes.
+ * removed. Without the session itself only its reservation goes, and nodes of it may have run until now.
  */
 export function afterSession(worker: Worker, id: string, session: LabletSession | null, now: Instant): Worker {
   if (worker.reservations[id] === undefined) return worker
@@ -148,7 +148,9 @@ export function afterSession(worker: Worker, id: string, session: LabletSession 
     recent_events: newestEvents([...activity.recent_events, { at, category: 'session_end', detail: id }]),
     idle_since: null,
   }
-  return withoutReservation({ ...worker, activity: { ...activity, ...ended, sessions_until: now } }, id)
+  const hadNoLab = session !== null && at === null
+  const sessions_until = hadNoLab ? activity.sessions_until : now
+  return withoutReservation({ ...worker, activity: { ...activity, ...ended, sessions_until } }, id)
 }
 
 /** Null for a session that never had a lab. */

@@ -114,7 +114,7 @@ export const Activity = z.object({
   next_check_at: Instant.nullable(),
   recent_events: z.array(ActivityEvent).max(ACTIVITY_EVENTS_MAX),
   idle_since: Instant.nullable(),
-  /** When the last session on it was released: its nodes were started, stopped and wiped until then. */
+  /** When the last session that had a lab on it was released: its nodes were started, stopped and wiped until then. */
   sessions_until: Instant.nullable().default(null),
 })
 export const NO_ACTIVITY: z.infer<typeof Activity> = {
