@@ -1,7 +1,10 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml-node-life'
 import { toMs } from '@lcm/domain/instant'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { STOPPED_REASON } from '@lcm/domain/session/lab-restart'
+import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { CLOCK_MS_MAX } from '../controller-process.ts'
+import type { Following } from '../following.ts'
 import { MINUTE_MS } from '../passing.ts'
 import type { SessionInvariantParts } from './session-invariants.ts'
 
@@ -36,6 +39,22 @@ export function restartedLabs({ cloud, following, clock }: SessionInvariantParts
       .map(id => `the lab of ${id} stays stopped, though its machine was started again`)
   }
 }
+
+/**
+ * A lab that is stopped after a restart of its machine is not blamed on a person: no act stops a lab. A controller that believes
+ * so leaves the lab to people.
+ */
+export function blamedOnPerson({ id, worker_id, conditions }: LabletSession, workers: Following['workers']): string[] {
+  const stopped = conditions.find(({ type, status }) => type === LAB_STOPPED && status)
+  const history = workers.get(worker_id ?? '')?.state_history ?? []
+  const ranAt = history.findIndex(({ to }) => to === 'RUNNING')
+  const restart = history.slice(ranAt + 1).findLast(({ to }) => to === 'STARTING')
+  if (stopped === undefined || restart === undefined || OWN_REASONS.includes(stopped.reason)) return []
+  const isSeenBefore = toMs(stopped.since) <= toMs(restart.at) + CLOCK_MS_MAX
+  return isSeenBefore ? [] : [`the lab of ${id} is said to be stopped by a person, and its machine was started again`]
+}
+
+const OWN_REASONS: readonly string[] = Object.values(STOPPED_REASON)
 
 const isServing = ({ status, service_status }: Worker): boolean =>
   status === 'RUNNING' && service_status === 'AVAILABLE'

@@ -15,7 +15,7 @@ import { MINUTE_MS } from '../passing.ts'
 import { begunInTime } from './begun.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
 import { overbought } from './purchase-invariant.ts'
-import { restartedLabs } from './restarted-labs.ts'
+import { blamedOnPerson, restartedLabs } from './restarted-labs.ts'
 
 const STEP_MS = MINUTE_MS
 /** News of a write takes a moment, and so does an end that goes on under a new leader. */
@@ -87,6 +87,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
         const isNew = before?.status !== session.status
         // By its own history, since not every version is told.
         for (const rule of illegalMovesOfSession(session)) violated(rule)
+        for (const rule of blamedOnPerson(session, workers)) violated(rule)
         if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of sharedAccess(session, sessions)) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of notReady(session, parts)) violated(rule)

@@ -28,6 +28,7 @@ const QUICK = [
   'illegal move taken',
   'drain forgets sessions',
   'restart of a machine not noticed',
+  'restart blamed on a person',
   'endpoint tag believed',
   'password of the fleet for a found machine',
   'launch token alone is proof',

@@ -58,18 +58,36 @@ function leadingEdgeOnly(windowMs: number, nowMs: () => number): (key: string) =
   }
 }
 
+const REPORT = /^PATCH .*\/lablet-sessions\/[^/]+\/status$/
+const withoutConditions = asking(REPORT, body => {
+  const { changes } = body
+  const isOfConditions = typeof changes === 'object' && changes !== null && 'conditions' in changes
+  return isOfConditions ? { ...body, changes: { ...changes, conditions: [] } } : body
+})
+
 /** Defects of the controllers of sessions and between them and CML. */
 export const sessionMutants: readonly Mutant[] = [
   {
     name: 'restart of a machine not noticed',
-    breaks: 'a lab that stopped with its machine counts as stopped by a person, and is not started again',
+    breaks: 'a lab that stopped with its machine is not started again, and no condition says so',
     caughtBy: /stays stopped, though its machine was started again/,
     acts: [at(0, 'create'), at(15, 'book', { much: 0.45 }), at(20, 'stop a machine')],
     spoil: () => ({
       asking: (dispatch, service) =>
         service === 'lablet-controller'
-          ? answering(/^GET .*\/workers\/w-[^/]+$/, worker => ({ ...worker, state_history: [] }))(dispatch)
+          ? withoutConditions(
+              answering(/^GET .*\/workers\/w-[^/]+$/, worker => ({ ...worker, state_history: [] }))(dispatch),
+            )
           : dispatch,
+    }),
+  },
+  {
+    name: 'restart blamed on a person',
+    breaks: 'a lab that stopped with its machine is said to be stopped on CML, and the next restart leaves it stopped',
+    caughtBy: /said to be stopped by a person/,
+    acts: [at(0, 'create'), at(15, 'book', { much: 0.45 }), at(20, 'stop a machine')],
+    spoil: () => ({
+      asking: asking(REPORT, body => JSON.parse(JSON.stringify(body).replaceAll('"WorkerRestarted"', '"STOPPED"'))),
     }),
   },
   {

@@ -188,6 +188,8 @@ it('says what comes next of a session, what stands out and what can be done', as
   expect(labStopped).toContain(
     '  wait for a person to start its lab again; blocked for 0s by LabStopped: somebody stopped it',
   )
+  sessions.change('ls-1', { conditions: [{ ...stopped, reason: 'WorkerRestarted' }] })
+  expect(await why()).not.toContain('lcm retry session')
   expect(running).toContain('  lcm extend session ls-1 --minutes 30    let it last longer')
   sessions.change('ls-1', { status: 'TERMINATED', last_error: 'worker_lost: metal-1 is TERMINATED' })
   const ended = await why()

@@ -1,6 +1,7 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { Next } from '@lcm/domain/next'
+import { STOPPED_REASON } from '@lcm/domain/session/lab-restart'
 import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { placeIn } from '@lcm/domain/session/pipeline-place'
 import { type SessionNextCode, sessionNextText } from '@lcm/domain/session/session-next'
@@ -48,8 +49,9 @@ const obstaclesOf = (session: LabletSession, nowMs: number): string[] => [
     .map(({ type, message, since }) => `${type}, for ${ageOf(since, nowMs)}: ${message}`),
 ]
 
-const isLabStopped = ({ conditions }: LabletSession): boolean =>
-  conditions.some(({ type, status }) => type === LAB_STOPPED && status)
+/** Whether a person has to start its lab again: one that stopped with its machine is started by itself. */
+const isLeftStopped = ({ conditions }: LabletSession): boolean =>
+  conditions.some(({ type, status, reason }) => type === LAB_STOPPED && status && reason !== STOPPED_REASON.restart)
 
 /** As long as people mostly ask for, where so much is left. */
 const EXTENSION_MINUTES = 30
@@ -69,7 +71,7 @@ function adviceFor({ session, minutesLeft }: ExplainedSession): string[] {
     case 'READY':
     case 'RUNNING':
       return [
-        ...(isLabStopped(session) ? [`lcm retry session ${id}    start its lab again`] : []),
+        ...(isLeftStopped(session) ? [`lcm retry session ${id}    start its lab again`] : []),
         `lcm describe session ${id}    how to get in`,
         ...(minutesLeft < 1
           ? []

@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { SessionChanges } from '@lcm/domain/session/decide-session'
 import { labConditions } from '@lcm/domain/session/lab-restart'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import { beforeLeaving } from './leave-worker.ts'
 import { type Deciding, followedAccess, type Observed } from './observe.ts'
@@ -33,14 +33,14 @@ export async function act(parts: SessionParts, look: SessionLook, deciding: Deci
 
 /** What became of its lab and of its worker's address while it waits. */
 async function writeSights(look: SessionLook, { labState, isLabStopped, worker, nowMs }: Observed): Promise<void> {
-  const lab = { state: labState ?? '', isStopped: isLabStopped }
+  const lab = { state: labState ?? '', isStopped: isLabStopped, worker }
   const conditions = labState === null ? null : labConditions(look.session, lab, toInstant(nowMs))
   const access = followedAccess(look.session, worker)
   if (conditions === null && access === null) return
   const said =
     conditions === null
       ? { action: 'access', because: 'its worker has another address' }
-      : { action: 'condition', because: `CML says that its lab is ${labState}` }
+      : { action: 'condition', because: conditions.find(({ type }) => type === LAB_STOPPED)?.message ?? '' }
   await writeSession(look, { ...(conditions && { conditions }), ...(access && { access }) }, said)
 }
 

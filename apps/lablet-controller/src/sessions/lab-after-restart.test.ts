@@ -86,3 +86,59 @@ it('a lab that a person stopped before its machine was restarted stays stopped',
   expect(session().conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'STOPPED' }])
   expect(starts).toBe(1)
 })
+
+it('a lab whose start is refused once is never said to be stopped by a person', async () => {
+  isRefused = true
+  await machineRestarts()
+  const reasons = new Set<string | undefined>()
+  for (let second = 0; second < 60; second += 1) {
+    await world.clock.advance(1_000)
+    reasons.add(session().conditions[0]?.reason)
+  }
+  expect([...reasons]).toEqual(['WorkerRestarted', 'StartFailed'])
+})
+
+it('a lab that could not be started again is tried once more after the next restart', async () => {
+  isRefused = true
+  await machineRestarts()
+  await world.clock.advance(5 * MINUTE_MS)
+  expect(session().conditions).toMatchObject([{ status: true, reason: 'StartFailed' }])
+  isRefused = false
+  await machineRestarts()
+  await world.clock.advance(2 * MINUTE_MS)
+  expect(await world.labsThere()).toMatchObject([{ state: 'STARTED' }])
+  expect(session().conditions).toMatchObject([{ status: false, message: 'The lab runs again' }])
+})
+
+it('a lab that a person stopped, started and stopped again after a restart stays stopped', async () => {
+  const [lab] = await world.labsThere()
+  const id = lab?.lab_id ?? ''
+  await world.labs.stop(world.login(), id, never)
+  await world.clock.advance(5 * MINUTE_MS)
+  await machineRestarts()
+  await world.labs.start(world.login(), id, never)
+  await world.clock.advance(2 * MINUTE_MS)
+  expect(session().conditions).toMatchObject([{ status: false }])
+  await world.labs.stop(world.login(), id, never)
+  await world.clock.advance(2 * MINUTE_MS)
+  expect(session().conditions).toMatchObject([{ status: true, reason: 'STOPPED' }])
+  expect(starts).toBe(1)
+})
+
+it('a lab whose machine is restarted again before its nodes are up is started again', async () => {
+  await machineRestarts()
+  while (session().pipeline?.steps.converged?.status !== 'running') await world.clock.advance(100)
+  await machineRestarts()
+  await world.clock.advance(2 * MINUTE_MS)
+  expect(await world.labsThere()).toMatchObject([{ state: 'STARTED' }])
+  expect(session()).toMatchObject({ status: 'RUNNING', conditions: [{ type: 'LabStopped', status: false }] })
+})
+
+it('a session whose machine is restarted while its lab comes up gets its lab without a failed attempt', async () => {
+  world.book('ls-2')
+  const other = () => world.api.session('ls-2')
+  while (other().pipeline?.steps.converged?.status !== 'running') await world.clock.advance(100)
+  await machineRestarts()
+  await world.clock.advance(2 * MINUTE_MS)
+  expect(other()).toMatchObject({ status: 'RUNNING', last_error: null })
+})

@@ -1,7 +1,14 @@
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import type { BootCondition } from '../worker/boot.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
-import { restartThatStopped, startedAgain, stoppedByRestart, withLabStopped } from './lab-restart.ts'
+import {
+  restartThatStopped,
+  restartWhileStarting,
+  restartWords,
+  startedAgain,
+  stoppedByRestart,
+  withLabStopped,
+} from './lab-restart.ts'
 import type { LabletSession, Pipeline, SessionStatus } from './lablet-session.ts'
 import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
 
@@ -171,7 +178,16 @@ function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionS
     return write({ pipeline: newPipeline('instantiate', 1) }, 'its lab is started')
   const next = nextStep(pipeline, nowMs)
   if (next.kind === 'done') return write({ status: 'READY', last_error: null }, 'its lab is up')
+  const restarted = startOver(pipeline, worker)
+  if (restarted !== null) return restarted
   return next.kind === 'failed' ? tryAgain(session, pipeline, next, nowMs) : stepOf(next)
+}
+
+/** A lab that went down with its machine while it was coming up is started again at once: no node of it would ever boot. */
+function startOver(pipeline: Pipeline, worker: Worker | null): SessionDecision | null {
+  const restartedAt = worker === null ? null : restartWhileStarting(pipeline, worker)
+  if (worker === null || restartedAt === null) return null
+  return write({ pipeline: startedAgain(pipeline) }, restartWords(worker.name, restartedAt))
 }
 
 /** Its next step says for what it waits. */
@@ -224,9 +240,19 @@ function decideUp(session: LabletSession, sight: SessionSight): SessionDecision 
   const backInMs = canServeLabs(worker) ? Number.POSITIVE_INFINITY : LOOK_AGAIN_MS
   const untilMs = Math.min(isEarly ? startsInMs : endsInMs, lostInMs(worker, nowMs), backInMs)
   const restart = decideRestart(session, worker, nowMs) ?? restartAfterWorker(session, sight)
-  if (restart === null) return wait(untilMs, isEarly ? 'waits for its slot' : 'in use')
+  if (restart === null) return wait(untilMs, labDown(worker) ?? (isEarly ? 'waits for its slot' : 'in use'))
   const { action, because } = restart
   return action.kind === 'wait' ? wait(Math.min(untilMs, action.afterMs), because) : restart
+}
+
+/** Why its lab can't be used now; null while its worker serves. */
+function labDown(worker: Worker | null): string | null {
+  if (worker === null || canServeLabs(worker)) return null
+  const { name, status, desired_status } = worker
+  const isDown = status === 'STOPPING' || status === 'STOPPED' || status === 'STARTING'
+  if (!isDown) return `the lab can't be seen: CML on ${name} (${status}) does not answer`
+  const isBack = desired_status === 'RUNNING'
+  return `the lab is down because its worker ${name} ${isBack ? `is restarting (${status})` : `is ${status}`}`
 }
 
 /** Somebody asked for its lab to be started again. If that fails the session goes on, and he may ask once more. */
@@ -234,7 +260,9 @@ function decideRestart({ pipeline }: LabletSession, worker: Worker | null, nowMs
   if (pipeline === null || pipeline.name !== 'instantiate') return null
   const next = nextStep(pipeline, nowMs)
   if (next.kind === 'done' || next.kind === 'failed') return null
-  return canStartLabs(worker) ? stepOf(next) : heldUp(pipeline, notServing(worker), nowMs)
+  return canStartLabs(worker)
+    ? (startOver(pipeline, worker) ?? stepOf(next))
+    : heldUp(pipeline, notServing(worker), nowMs)
 }
 
 /** A lab that stopped with its machine is started again, once per restart of the machine, as if its owner had asked for it. */

@@ -14,8 +14,10 @@ const changes = (...moves: readonly [minute: number, from: WorkerStatus, to: Wor
   moves.map(([minute, from, to]) => ({ from, to, at: at(minute), because: '' }))
 const FIRST_BOOT = changes([-60, 'PROVISIONING', 'STARTING'], [-50, 'STARTING', 'RUNNING'])
 const STOPPED_AT_10 = changes([10, 'RUNNING', 'STOPPED'], [10.1, 'STOPPED', 'STARTING'], [15, 'STARTING', 'RUNNING'])
-const stopped = (minute: number, status = true) => ({
-  ...{ type: LAB_STOPPED, status, reason: 'STOPPED', message: 'CML reports it', since: at(minute) },
+const FOUND_AT_12 = changes([10, 'RUNNING', 'STOPPED'], [12, 'STOPPED', 'RUNNING'])
+const UNKNOWN_AT_11 = changes([10, 'RUNNING', 'STOPPED'], [11, 'STOPPED', 'UNKNOWN'], [15, 'UNKNOWN', 'RUNNING'])
+const stopped = (minute: number, status = true, reason = 'STOPPED') => ({
+  ...{ type: LAB_STOPPED, status, reason, message: 'CML reports it', since: at(minute) },
 })
 
 /** Its lab was started at this minute. */
@@ -50,8 +52,10 @@ describe('a lab that is stopped after its machine was started again', () => {
   it.each<[string, Case]>([
     ['during the slot', {}],
     ['before the slot', { session: { status: 'READY', timeslot: { start: at(30), end: at(60) } } }],
-    ['by a person on EC2', { worker: { state_history: [...FIRST_BOOT, ...changes([12, 'STOPPED', 'RUNNING'])] } }],
-    ['and was seen stopped then', { session: { conditions: [stopped(15.5)] } }],
+    ['by a person on EC2', { worker: { state_history: [...FIRST_BOOT, ...FOUND_AT_12] } }],
+    ['found by a controller that could not ask EC2', { worker: { state_history: [...FIRST_BOOT, ...UNKNOWN_AT_11] } }],
+    ['after a restart in which it had not come up', { session: { conditions: [stopped(5, true, 'WorkerRestarted')] } }],
+    ['after a start that failed', { session: { conditions: [stopped(5, true, 'StartFailed')] } }],
     ['and was seen stopped as the machine went down', { session: { conditions: [stopped(9)] } }],
     ['and ran again after an earlier stop', { session: { conditions: [stopped(5, false)] } }],
     ['and could not be started before', { session: { pipeline: upSince(-5, { status: 'failed', error: 'refused' }) } }],
@@ -72,7 +76,13 @@ describe('a lab that is stopped after its machine was started again', () => {
     ['runs', { isLabStopped: false }],
     ['was stopped while its machine ran', { worker: { state_history: FIRST_BOOT } }],
     ['was stopped before its machine went down', { session: { conditions: [stopped(7)] } }],
+    ['ran after that, and was stopped', { session: { conditions: [stopped(15.5, false)] } }],
+    ['ran after that, and is known to be stopped', { session: { conditions: [stopped(15.8)] } }],
     ['was started again since', { session: { pipeline: upSince(15.5) } }],
+    [
+      'was started again since, by a clock that is 30 s behind',
+      { session: { pipeline: upSince(11.6) }, worker: { state_history: [...FIRST_BOOT, ...FOUND_AT_12] } },
+    ],
     [
       'could not be started again since',
       { session: { pipeline: upSince(15.5, { status: 'failed', error: 'refused' }) } },
@@ -85,15 +95,44 @@ describe('a lab that is stopped after its machine was started again', () => {
     expect(decide(more).action.kind).toBe('wait')
   })
 
+  it.each(['RUNNING', 'INSTANTIATING'] as const)('is started again while it was coming up, %s', status => {
+    const pipeline = upSince(-5)
+    const converged: Step = { ...UNTOUCHED, status: 'blocked', error: 'metal-1 does not serve' }
+    const steps = { ...pipeline.steps, converged, mark_ready: UNTOUCHED }
+    const { action, because } = decide({ session: { status, pipeline: { ...pipeline, steps } } })
+    expect(because).toMatch(/^metal-1 was started again at .*; the lab is started again$/)
+    const written = action.kind === 'write' ? action.changes : {}
+    expect(written.pipeline).toMatchObject({ attempt: 2, steps: { tags: { status: 'completed' } } })
+    expect(written.pipeline?.steps).toMatchObject({ lab_start: UNTOUCHED, converged: UNTOUCHED })
+  })
+
   it('is not started twice while that is under way', () => {
     const pipeline = upSince(15.5, { status: 'running', ended_at: null })
     expect(decide({ session: { pipeline } }).action).toMatchObject({ kind: 'step' })
   })
 })
 
+it.each<[string, Partial<Worker>, string]>([
+  ['stops', { status: 'STOPPING' }, 'the lab is down because its worker metal-1 is restarting (STOPPING)'],
+  ['starts', { status: 'STARTING' }, 'the lab is down because its worker metal-1 is restarting (STARTING)'],
+  [
+    'is to be stopped',
+    { status: 'STOPPED', desired_status: 'STOPPED' },
+    'the lab is down because its worker metal-1 is STOPPED',
+  ],
+  ['is silent', { status: 'RUNNING' }, "the lab can't be seen: CML on metal-1 (RUNNING) does not answer"],
+])('a session whose worker %s is not said to be in use', (_, worker, because) => {
+  const found = decide({ worker: { service_status: 'UNAVAILABLE', entered_status_at: at(15), ...worker } })
+  expect(found).toMatchObject({ action: { kind: 'wait' }, because })
+})
+
 describe('the condition of a lab', () => {
-  const of = (more: Partial<LabletSession>, state: string) =>
-    labConditions(aSession({ pipeline: upSince(0), ...more }), { state, isStopped: state === 'STOPPED' }, at(20))
+  const of = (more: Partial<LabletSession>, state: string, worker = aServingWorker()) =>
+    labConditions(
+      aSession({ pipeline: upSince(0), ...more }),
+      { state, isStopped: state === 'STOPPED', worker },
+      at(20),
+    )
   const failed = upSince(15, { status: 'failed', error: 'no license' })
 
   it.each<[string, Partial<LabletSession>, string, object | null]>([
@@ -121,6 +160,17 @@ describe('the condition of a lab', () => {
     const conditions = of(more, state)
     if (expected === null) expect(conditions).toBeNull()
     else expect(conditions).toEqual([expect.objectContaining({ type: LAB_STOPPED, ...expected })])
+  })
+
+  it('does not blame a person for a lab that LCM stops on a worker that goes', () => {
+    expect(of({}, 'STOPPED', aServingWorker({ status: 'TERMINATING' }))).toMatchObject([
+      { status: true, reason: 'WorkerTerminating', message: 'The lab is stopped because metal-1 is TERMINATING' },
+    ])
+  })
+
+  it('is left as it is while the lab is started again', () => {
+    const resting = upSince(15, { status: 'pending', error: 'busy' })
+    expect(of({ conditions: [stopped(15, true, 'WorkerRestarted')], pipeline: resting }, 'STOPPED')).toBeNull()
   })
 
   it('is written once', () => {

@@ -1,12 +1,16 @@
 import { type Instant, toMs } from '../instant.ts'
-import type { StateChange, Worker } from '../worker/worker.ts'
+import type { Worker } from '../worker/worker.ts'
 import { LAB_STOPPED, type LabletSession, type Pipeline } from './lablet-session.ts'
-import { nextStep, startedOver } from './pipeline.ts'
+import { type NextStep, nextStep, startedOver } from './pipeline.ts'
 
 type Condition = LabletSession['conditions'][number]
 
 /** Why a lab is stopped while its session is up, where CML's own word for its state does not say it. */
-export const STOPPED_REASON = { restart: 'WorkerRestarted', failed: 'StartFailed' } as const
+export const STOPPED_REASON = {
+  restart: 'WorkerRestarted',
+  failed: 'StartFailed',
+  leaving: 'WorkerTerminating',
+} as const
 
 /** A machine goes down before its worker's record says so. */
 const NOTICED_MS_MAX = 2 * 60_000
@@ -14,43 +18,76 @@ const NOTICED_MS_MAX = 2 * 60_000
 /** The pipeline that starts a stopped lab again and keeps its disks, its id and its ports. */
 export const startedAgain = (pipeline: Pipeline): Pipeline => startedOver(pipeline, 'lab_start')
 
-/**
- * When the machine was started again after the lab was last started; null when it was not, or when the lab had been stopped
- * before. A lab starts once per restart of its machine: from then on the lab was started later than the machine.
- */
-export function restartThatStopped({ pipeline, conditions }: LabletSession, worker: Worker): Instant | null {
-  const labStartedAt = pipeline?.name === 'instantiate' ? (pipeline.steps.lab_start?.started_at ?? null) : null
-  const { state_history: history } = worker
-  const index = history.findLastIndex(isRestart)
-  const restartedAt = history[index]?.at ?? null
-  if (labStartedAt === null || restartedAt === null || restartedAt <= labStartedAt) return null
-  const downAt = history.slice(0, index + 1).findLast(({ from }) => from === 'RUNNING' || from === 'DRAINING')?.at
-  const stopped = conditions.find(({ type, status }) => type === LAB_STOPPED && status)
-  const wasStoppedBefore = stopped !== undefined && toMs(stopped.since) < toMs(downAt ?? restartedAt) - NOTICED_MS_MAX
-  return wasStoppedBefore ? null : restartedAt
+interface Restart {
+  /** When its worker's record last said that the machine ran. */
+  readonly downAt: Instant
+  readonly at: Instant
 }
 
-/** A person may start a stopped machine on EC2, which is found running. */
-const isRestart = ({ from, to }: StateChange): boolean => to === 'STARTING' || (from === 'STOPPED' && to === 'RUNNING')
+/** The last restart of the machine, if the lab was started before it; null when it was not. */
+function restartAfterStart(pipeline: Pipeline | null, { state_history: history }: Worker): Restart | null {
+  const labStartedAt = pipeline?.name === 'instantiate' ? (pipeline.steps.lab_start?.started_at ?? null) : null
+  const index = history.findLastIndex(({ to }) => to === 'STARTING' || to === 'STOPPED')
+  // A person may start a stopped machine on EC2, which is found running.
+  const at = history.slice(index).find(({ to }) => to === 'STARTING' || to === 'RUNNING')?.at
+  const seenDownAt = history[index]?.at
+  // Compared with when the machine was seen down, since the clocks of two services differ by less than a boot takes.
+  if (labStartedAt === null || seenDownAt === undefined || at === undefined || seenDownAt <= labStartedAt) return null
+  const downAt = history.slice(0, index + 1).findLast(({ from }) => from === 'RUNNING' || from === 'DRAINING')?.at
+  return { downAt: downAt ?? at, at }
+}
+
+/**
+ * When the machine was started again after the lab was last started; null when it was not, or when a person stopped the lab
+ * before or after that. A lab starts once per restart of its machine: from then on the lab was started later than the machine.
+ */
+export function restartThatStopped({ pipeline, conditions }: LabletSession, worker: Worker): Instant | null {
+  const restart = restartAfterStart(pipeline, worker)
+  const known = conditions.find(({ type }) => type === LAB_STOPPED)
+  if (restart === null || known === undefined) return restart?.at ?? null
+  if (!known.status) return known.since > restart.at ? null : restart.at
+  if (known.reason === STOPPED_REASON.restart || known.reason === STOPPED_REASON.failed) return restart.at
+  const isOfRestart = known.since <= restart.at && toMs(known.since) >= toMs(restart.downAt) - NOTICED_MS_MAX
+  return isOfRestart ? restart.at : null
+}
+
+/** When the machine was started again while the lab was coming up; null when it was not. */
+export function restartWhileStarting(pipeline: Pipeline, worker: Worker): Instant | null {
+  if (pipeline.name !== 'instantiate' || pipeline.steps.lab_start?.status !== 'completed') return null
+  return restartAfterStart(pipeline, worker)?.at ?? null
+}
+
+export const restartWords = (worker: string, restartedAt: Instant): string =>
+  `${worker} was started again at ${restartedAt}; the lab is started again`
 
 /** The condition of a lab that is stopped because its machine was, and is started again. */
 export const stoppedByRestart = ({ name }: Worker, restartedAt: Instant, now: Instant): Condition => ({
   type: LAB_STOPPED,
   status: true,
   reason: STOPPED_REASON.restart,
-  message: `${name} was started again at ${restartedAt}; the lab is started again`,
+  message: restartWords(name, restartedAt),
   since: now,
 })
 
-/** The conditions as they should be for what CML says of the lab; null when they are. */
+interface LabSeen {
+  readonly state: string
+  readonly isStopped: boolean
+  readonly worker: Worker | null
+}
+
+/** The conditions as they should be for what CML says of the lab; null when they are, or while the lab is being started. */
 export function labConditions(
   { conditions, pipeline }: LabletSession,
-  { state, isStopped }: { readonly state: string; readonly isStopped: boolean },
+  { state, isStopped, worker }: LabSeen,
   now: Instant,
 ): Condition[] | null {
   const before = conditions.find(({ type }) => type === LAB_STOPPED)
-  if (before === undefined && !isStopped) return null
-  const { reason, message } = isStopped ? whyStopped(pipeline, state, now) : { reason: state, message: 'it runs again' }
+  const next = pipeline?.name === 'instantiate' ? nextStep(pipeline, toMs(now)) : null
+  const isStarting = next !== null && next.kind !== 'done' && next.kind !== 'failed'
+  if (isStarting || (before === undefined && !isStopped)) return null
+  const { reason, message } = isStopped
+    ? whyStopped(next, state, worker)
+    : { reason: state, message: 'The lab runs again' }
   const isSame = before?.status === isStopped
   if (isSame && (!isStopped || before.message === message)) return null
   const since = isSame ? before.since : now
@@ -62,8 +99,14 @@ export const withLabStopped = (conditions: readonly Condition[], stopped: Condit
   stopped,
 ]
 
-function whyStopped(pipeline: Pipeline | null, state: string, now: Instant): Pick<Condition, 'reason' | 'message'> {
-  const next = pipeline?.name === 'instantiate' ? nextStep(pipeline, toMs(now)) : null
+function whyStopped(
+  next: NextStep | null,
+  state: string,
+  worker: Worker | null,
+): Pick<Condition, 'reason' | 'message'> {
+  // LCM stops the labs on a worker that goes, to return its license.
+  if (worker?.status === 'TERMINATING')
+    return { reason: STOPPED_REASON.leaving, message: `The lab is stopped because ${worker.name} is TERMINATING` }
   return next?.kind === 'failed'
     ? { reason: STOPPED_REASON.failed, message: `The lab could not be started again: ${next.step.name}: ${next.error}` }
     : { reason: state, message: `CML reports the lab as ${state}: it was stopped on CML while its worker ran` }

@@ -22,6 +22,21 @@ it('says how far a lab is and at which attempt', () => {
   expect(doingText({ ...session, pipeline: failed })).toBe('1/7 Find or import the lab, attempt 2, CML said 500')
 })
 
+it('says of a stopped lab why it is stopped, not that it is in use', () => {
+  const stopped = {
+    type: 'LabStopped',
+    status: true,
+    reason: 'STOPPED',
+    message: 'it was stopped on CML',
+    since: START,
+  }
+  for (const status of ['READY', 'RUNNING'] as const)
+    expect(doingText(aSession({ status, conditions: [stopped] }))).toBe('it was stopped on CML')
+  expect(doingText(aSession({ status: 'RUNNING', conditions: [{ ...stopped, status: false }] }))).toBe(
+    'its lab is in use',
+  )
+})
+
 it('says why it ended', () => {
   expect(doingText(aSession({ status: 'TERMINATED', last_error: 'no image' }))).toBe('no image')
   const history = [{ from: null, to: 'TERMINATED' as const, at: START, because: 'ann cancelled it' }]

@@ -1,5 +1,11 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
-import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
+import {
+  isFinal,
+  LAB_STOPPED,
+  type LabletSession,
+  type SessionStatus,
+  type Step,
+} from '@lcm/domain/session/lablet-session'
 import { type NamedStep, placeIn } from '@lcm/domain/session/pipeline-place'
 import type { Info } from '../../live-state.ts'
 import { spanText } from '../../moments.ts'
@@ -99,9 +105,9 @@ export function doingText(session: LabletSession): string {
     case 'INSTANTIATING':
       return stepText(session) ?? 'its lab is about to be started'
     case 'READY':
-      return stepText(session) ?? 'its lab is up and waits for its slot'
+      return stepText(session) ?? stoppedText(session) ?? 'its lab is up and waits for its slot'
     case 'RUNNING':
-      return stepText(session) ?? 'its lab is in use'
+      return stepText(session) ?? stoppedText(session) ?? 'its lab is in use'
     case 'STOPPING':
     case 'STOPPED':
       return stepText(session) ?? 'its lab is taken down'
@@ -112,6 +118,9 @@ export function doingText(session: LabletSession): string {
       return last_error ?? session.state_history.at(-1)?.because ?? ''
   }
 }
+
+const stoppedText = ({ conditions }: LabletSession): string | null =>
+  conditions.find(({ type, status }) => type === LAB_STOPPED && status)?.message ?? null
 
 export const isWaiting = ({ status }: { status: SessionStatus }): boolean => status === 'PENDING'
 
