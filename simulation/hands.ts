@@ -15,7 +15,7 @@ interface Offering {
   readonly type: string
 }
 
-/** A stranger launches a machine with a launch token of LCM, which is computed from what everybody sees of a worker. */
+/** A stranger launches a machine with a launch token of LCM, as only people can who read it from an open attempt. */
 function useToken({ ec2 }: World['cloud'], attempt: string, { zone, type }: Offering): void {
   const subnet_id = `subnet-use${zone.slice(-2)}`
   const client_token = createHash('sha256').update(`${attempt}|${subnet_id}|${type}`).digest('hex')

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { awsCompute } from '@lcm/cloud-aws/aws-compute'
 import { awsMetrics } from '@lcm/cloud-aws/aws-metrics'
 import { cmlSystemClient } from '@lcm/cloud-aws/cml-system'
@@ -26,6 +27,7 @@ export const serveWorkerController = (env: WorkerControllerEnvironment, at: At, 
 
 export const workerControllerConfig = (env: WorkerControllerEnvironment): WorkerControllerConfig => ({
   ...WORKER_CONTROLLER_DEFAULTS,
+  launchSecret: randomBytes(32).toString('hex'),
   fleet: env.LCM_FLEET,
   regions: readRegionFile(env.AWS_REGIONS_CONFIG_PATH),
   policy: {

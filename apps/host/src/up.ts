@@ -202,6 +202,7 @@ function controllerConfig(env: UpEnvironment, fleet: string, cloud: Cloud): Work
   const { cmlDefaults, ...set } = loopsOf(env)
   return {
     ...WORKER_CONTROLLER_DEFAULTS,
+    launchSecret: randomBytes(32).toString('hex'),
     fleet,
     regions: cloud.regions,
     policy: { ...cloud.policy, discoveryTag: env.WORKER_DISCOVERY_TAG_FILTER, cmlAddress: env.CML_ADDRESS },

@@ -69,6 +69,7 @@ beforeEach(async () => {
     clock,
     observing,
     surveys: { request: (worker, epoch) => void requested.push([worker.id, epoch]) },
+    config,
     policy: POLICY,
   }
   machine = await fleet.launch()

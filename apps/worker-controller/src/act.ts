@@ -13,6 +13,7 @@ import { judgePower } from '@lcm/domain/worker/power-refusal'
 import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import { type ReconciliationResult, requeue, retry, success } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import type { WorkerControllerConfig } from './config.ts'
 import { changeLicense } from './licenses.ts'
 import type { Observer } from './observe.ts'
 import { changeMachine, launch, type MachineAction, openAttempt } from './perform.ts'
@@ -26,6 +27,7 @@ export interface ActParts extends ReportParts {
   readonly clock: Clock
   readonly observing: Observer
   readonly surveys: Pick<Surveys, 'request'>
+  readonly config: Pick<WorkerControllerConfig, 'launchSecret'>
   /** The rules that the decision was made by. */
   readonly policy: WorkerPolicy
 }
@@ -51,7 +53,7 @@ export async function act(
     case 'write':
       return report(parts, worker, { changes: action.changes, afterMs: action.afterMs, decision }, look)
     case 'open_attempt': {
-      const attempt = openAttempt(worker, action.n, action.parameters, parts.clock.now())
+      const attempt = openAttempt(worker, action, { nowMs: parts.clock.now(), ...parts.config })
       const result = await announceAttempt(parts, worker, { attempt, decision }, look)
       parts.observing.launchUnsent(worker.id, attempt.client_token)
       return result

@@ -5,6 +5,8 @@ import type { WorkerPolicy } from '@lcm/domain/worker/observation'
 export interface WorkerControllerConfig {
   /** The value of `lcm:fleet`: machines of another fleet are never touched. */
   readonly fleet: string
+  /** Makes launch tokens that nobody outside can compute. Each is stored before it is used, so the secret may change at any time. */
+  readonly launchSecret: string
   readonly regions: Readonly<Record<string, RegionConfig>>
   readonly policy: WorkerPolicy
   readonly reconcileIntervalMs: number
@@ -26,6 +28,7 @@ export interface WorkerControllerConfig {
 }
 
 export const WORKER_CONTROLLER_DEFAULTS = {
+  launchSecret: '',
   reconcileIntervalMs: 30_000,
   pollingEnabled: true,
   maxConcurrent: 5,

@@ -24,17 +24,18 @@ beforeEach(async () => {
 
 const openWorker = (more: object = {}) => {
   const parameters = someLaunchParameters({ image_id: image, subnet_id: 'subnet-use1a', ...more })
-  return aWorker({ launch: openAttempt(aWorker(), 1, parameters, clock.now()) })
+  return aWorker({ launch: openAttempt(aWorker(), { n: 1, parameters }, { nowMs: clock.now(), launchSecret: '' }) })
 }
 
 describe('a launch attempt', () => {
-  it('has a token that follows from what it is for', () => {
-    const token = (n: number, more: object = {}) =>
-      openAttempt(aWorker(), n, someLaunchParameters(more), 0).client_token
+  it('has a token that follows from what it is for and from a secret', () => {
+    const token = (n: number, more: object = {}, launchSecret = 'secret') =>
+      openAttempt(aWorker(), { n, parameters: someLaunchParameters(more) }, { nowMs: 0, launchSecret }).client_token
     expect(token(1)).toMatch(/^[0-9a-f]{64}$/)
     expect(token(1)).toBe(token(1, { tags: { other: 'tags' } }))
     const others = [token(2), token(1, { subnet_id: 'subnet-b' }), token(1, { instance_type: 'c5.metal' })]
     expect(new Set([token(1), ...others]).size).toBe(4)
+    expect(token(1, {}, 'another secret')).not.toBe(token(1))
   })
 
   it('makes one machine however often it is repeated', async () => {

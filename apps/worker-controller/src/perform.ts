@@ -9,10 +9,15 @@ import type { LaunchParameters } from '@lcm/domain/worker/instance'
 import type { LaunchOutcome } from '@lcm/domain/worker/launch'
 import type { LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
 
-/** The attempt as it is stored before the cloud is asked. Its token is a function of what it is for, so it can't be lost. */
-export function openAttempt(worker: Worker, n: number, parameters: LaunchParameters, nowMs: number): LaunchAttempt {
+/** The attempt as it is stored before the cloud is asked, with its token, which people who may launch machines can't compute. */
+export function openAttempt(
+  worker: Worker,
+  { n, parameters }: { n: number; parameters: LaunchParameters },
+  { nowMs, launchSecret }: { nowMs: number; launchSecret: string },
+): LaunchAttempt {
   const { subnet_id, instance_type } = parameters
-  const client_token = createHash('sha256').update(`${worker.id}|${n}|${subnet_id}|${instance_type}`).digest('hex')
+  const what = `${worker.id}|${n}|${subnet_id}|${instance_type}`
+  const client_token = createHash('sha256').update(`${launchSecret}${what}`).digest('hex')
   return { n, client_token, parameters, requested_at: toInstant(nowMs), state: 'open', error: null }
 }
 

@@ -37,7 +37,7 @@ function adopt(worker: Worker, attempt: LaunchAttempt, instance: Instance, by: C
   return announce({ ...changes, launch: { ...attempt, state: 'adopted', error: doubt } }, doubt)
 }
 
-/** Anyone who may tag can write its tags. Anyone who may launch can use its token, which is computed from what everybody sees. */
+/** Anyone who may tag can write its tags. Anyone who may launch and who reads the open attempt can use its token. */
 function whyNotLaunched({ n, client_token, parameters }: LaunchAttempt, instance: Instance): string | null {
   const { instance_id: id, image_id } = instance
   if (instance.client_token !== client_token)
