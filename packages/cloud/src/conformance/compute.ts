@@ -16,6 +16,8 @@ export interface ComputeFeatures {
   readonly offerings: boolean
   /** Tells an escaped backslash in a filter from two of them. */
   readonly backslashes: boolean
+  /** Refuses to tag a machine that is not there. */
+  readonly checked_tags: boolean
 }
 
 const ALL_FEATURES: ComputeFeatures = {
@@ -24,6 +26,7 @@ const ALL_FEATURES: ComputeFeatures = {
   exact_power: true,
   offerings: true,
   backslashes: true,
+  checked_tags: true,
 }
 
 /** More than two pages of any adapter. */
@@ -44,6 +47,7 @@ export function computeConformance(
     images(world)
     power(world)
     tagging(world)
+    describe.runIf(features.checked_tags)('tags of an unknown machine', () => checkedTags(world))
     describe.runIf(features.exact_power)('power of a machine in any state', () => exactPower(world))
     describe.runIf(features.slow_states)('states that take their time', () => slowStates(world))
     describe.runIf(features.offerings)('offerings', () => offerings(world))
@@ -235,8 +239,10 @@ function tagging({ cloud, launchRunning, look }: World): void {
     expect((await look(instance_id)).tags).toEqual({ ...tags, ...renamed })
     expect((await look(other.instance_id)).tags).toEqual(other.tags)
   })
+}
 
-  it('refuses to tag a machine that is not there', async () => {
+function checkedTags({ cloud }: World): void {
+  it('are refused', async () => {
     const { compute, place } = cloud()
     await expect(compute.tag(place.region, UNKNOWN_ID, { Name: 'x' }, signal())).rejects.toEqual(failsAs('not_found'))
   })
