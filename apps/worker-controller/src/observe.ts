@@ -169,7 +169,7 @@ async function seeEc2(parts: Parts, worker: Worker, signal: AbortSignal): Promis
     return { kind: 'absent', confirmed: true, because: 'nothing was launched' }
   }
   if (worker.launch?.state === 'open' && parts.unsent.get(worker.id) === worker.launch.client_token) {
-    // A wanted one is about to be sent. One that nobody wants any more has no machine to wait for.
+    // A wanted attempt is about to be sent. An unwanted one has no machine to wait for.
     const confirmed = worker.desired_status !== 'RUNNING'
     return { kind: 'absent', confirmed, because: `attempt ${worker.launch.n} was not sent yet` }
   }

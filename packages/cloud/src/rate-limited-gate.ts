@@ -7,7 +7,7 @@ import { type Bucket, type BucketLimit, fullBucket, msUntil, spent } from './tok
 export interface Gate<Action extends string> {
   /**
    * Runs `call` if the limits of its action allow it now. Otherwise it throws `throttled` with `retryAfterMs`: nothing was sent,
-   * and the ticket keeps its turn for whoever comes back with it then. A `throttled` of the cloud itself pauses the action.
+   * and the ticket keeps its turn for the caller that comes back with it. A `throttled` of the cloud itself pauses the action.
    */
   pass<Answer>(request: Passing<Action>, call: () => Promise<Answer>): Promise<Answer>
   /** Gives the turn of a ticket up: its caller does not come back. */
@@ -31,7 +31,7 @@ export interface GateOptions<Action extends string> {
 const PAUSE_MS = { first: 1_000, max: 30_000 } as const
 /** How long after its time a ticket keeps its turn. Its caller may be busy, or may want something else by then. */
 const TICKET_KEPT_MS = 5_000
-/** When to ask again while too many calls are under way: nobody knows when they end. */
+/** When to ask again while too many calls are under way: their end can't be foreseen. */
 const IN_FLIGHT_RETRY_MS = 250
 
 interface Ticket {

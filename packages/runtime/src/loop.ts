@@ -28,7 +28,7 @@ export interface Term {
   readonly states: ResourceStates
   /** Keys in hand. */
   active: number
-  /** Those of them that hold a slot; the others wait for something slow. */
+  /** How many of these keys hold a slot; the others wait for something slow. */
   slotsTaken: number
   /** Reconciles whose slow call has ended, in the order in which they get a slot again. */
   readonly resuming: (() => void)[]

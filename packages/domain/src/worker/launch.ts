@@ -25,8 +25,8 @@ export function decidePending(worker: Worker, seen: Observation, policy: WorkerP
 }
 
 /**
- * The machine of an earlier try is there: take it rather than launch another. One that may be somebody else's is not trusted with
- * secrets.
+ * The machine of an earlier try is there: take it rather than launch another. A machine that LCM may not have launched is not
+ * trusted with secrets.
  */
 function adopt(worker: Worker, attempt: LaunchAttempt, instance: Instance, by: CmlAddress): Decision {
   const { instance_id: id } = instance
