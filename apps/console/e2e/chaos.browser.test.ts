@@ -49,7 +49,7 @@ it('marks what LCM has not seen yet, and lets it look', async () => {
   const { page } = await open({ at: '#/chaos' })
   // By the time that one could press, LCM has usually seen it.
   await page.route('**/sim/v1/instances', async route => {
-    const response = await route.fetch()
+    const response = await route.fetch({ maxRetries: 3 })
     const { items }: { items: { tags: { Name?: string } }[] } = await response.json()
     // The others run, and have all of their buttons beside it.
     const lying = items.map(each => (each.tags.Name?.includes('nested-1') ? { ...each, state: 'pending' } : each))

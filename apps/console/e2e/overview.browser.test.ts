@@ -92,7 +92,7 @@ describe('the overview', () => {
   it('shows the fleet, its room, its money and the day', async () => {
     const { page } = await open({ at: '#/settings' })
     await page.route('**/api/v1/fleet/summary?**', async route => {
-      const answer = await route.fetch()
+      const answer = await route.fetch({ maxRetries: 3 })
       const summary = await answer.json()
       const by_day = summary.cost.by_day.map((day: object, n: number) => ({ ...day, ...WEEK[n] }))
       await route.fulfill({ json: { ...summary, cost: { ...summary.cost, spent_usd: 301, saved_usd: 118, by_day } } })

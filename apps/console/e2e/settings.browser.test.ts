@@ -108,7 +108,7 @@ describe('tokens', () => {
   it('and editing are for administrators only', async () => {
     const { page } = await open({ at: '#/overview' })
     await page.route('**/api/v1/info', async route => {
-      const answer = await route.fetch()
+      const answer = await route.fetch({ maxRetries: 3 })
       const info = await answer.json()
       await route.fulfill({ json: { ...info, actor: { ...info.actor, role: 'operator' } } })
     })
