@@ -5,7 +5,7 @@ import type { WorkerPolicy } from '@lcm/domain/worker/observation'
 export interface WorkerControllerConfig {
   /** The value of `lcm:fleet`: machines of another fleet are never touched. */
   readonly fleet: string
-  /** Makes launch tokens that can't be computed outside this process. Each is stored before it is used, so the secret may change at any time. */
+  /** Makes launch tokens unpredictable. Each token is stored before it is used, so the secret may change at any time. */
   readonly launchSecret: string
   readonly regions: Readonly<Record<string, RegionConfig>>
   readonly policy: WorkerPolicy
