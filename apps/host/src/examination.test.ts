@@ -69,7 +69,7 @@ it('looks at the etcd that the environment names', async () => {
   ])
 })
 
-it.each(['http://', 'etcd:2379/v3'])('refuses an etcd that nobody could reach: %s', async ETCD_ENDPOINTS => {
+it.each(['http://', 'etcd:2379/v3'])('refuses an etcd address that no one can reach: %s', async ETCD_ENDPOINTS => {
   const examined = (async () => examineCoordination(read({ ETCD_ENDPOINTS }), patience()))()
   await expect(examined).rejects.toThrow(StartupError)
   await expect(examined).rejects.toThrow(/^ETCD_ENDPOINTS: /)

@@ -114,7 +114,7 @@ async function tag(simulator: string, id: string, endpoint: string): Promise<voi
 it('a hostile CML server that a tag names receives no password and no license token', { timeout: 60_000 }, async () => {
   const hostile = await hostileCml('localhost')
   const { client, simulator } = await startLcm()
-  // One machine that somebody else launched, and one of LCM that is tagged before LCM first speaks to its CML.
+  // One machine that LCM did not launch, and one of LCM that is tagged before LCM first connects to its CML.
   const found = await foundMachine(simulator)
   await tag(simulator, found.id, hostile.url)
   const license = { product: 'CML_Enterprise', token: TOKEN }
@@ -134,7 +134,7 @@ it('a found machine gets its own credentials from both controllers, and never th
 }, async () => {
   const { client, simulator } = await startLcm()
   const found = await foundMachine(simulator)
-  // Its own address, so the tag counts: whoever launched it decides what answers there.
+  // Its own address, so the tag counts: the person who launched it decides what answers there.
   const hostile = await hostileCml(found.address)
   await tag(simulator, found.id, hostile.url)
   const isFound = (worker: WorkerView) => worker.ec2_instance_id === found.id

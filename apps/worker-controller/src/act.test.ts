@@ -141,7 +141,7 @@ describe('the rate limit of the account', () => {
     return { ...parts, machines: { ...parts.machines, launch: notNow, power: notNow } }
   }
 
-  it('has the launch come back when it may be sent, and nobody looks for its machine meanwhile', async () => {
+  it('has the launch come back when it may be sent, without looking for its machine meanwhile', async () => {
     const worker = aWorker({ launch: anAttempt({ state: 'open' }) })
     const looked = () => observing.observe(worker, POLICY, never)
     expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
@@ -153,7 +153,7 @@ describe('the rate limit of the account', () => {
     expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
   })
 
-  it('ends a launch that nobody wants any more, unless it was sent before', async () => {
+  it('ends a launch that is no longer wanted, unless it was sent before', async () => {
     const worker = aWorker({ launch: anAttempt({ state: 'open' }), desired_status: 'TERMINATED' })
     const isConfirmed = async () => {
       const { ec2 } = await observing.observe(worker, POLICY, never)

@@ -37,7 +37,7 @@ beforeEach(async () => {
   access = cmlAccess({ ...fleet, logger, meter, onChange: id => void woken.push(id) })
 })
 
-it('counts nothing, says nothing and wakes nobody while CML accepts everything', async () => {
+it('counts nothing, logs nothing and wakes no worker while CML accepts everything', async () => {
   await askAll()
   expect([logger.lines, woken, access.problems()]).toEqual([[], [], []])
   expect(refused('login')).toBe(0)

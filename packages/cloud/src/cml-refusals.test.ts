@@ -98,7 +98,7 @@ describe('credentials', () => {
     expect(changes).toEqual(['login refused', 'login accepted'])
   })
 
-  it('that nobody gave are told of, and make no problem of the service', async () => {
+  it('that were never set are reported, and are no problem of the service', async () => {
     logins = refusals.watchLogins(cmlLoginsBy(async () => ({ cml_username: null, cml_password: null }), null))
     await expect(loggedIn()).rejects.toThrow(CloudError)
     await expect(loggedIn()).rejects.toThrow(CloudError)

@@ -68,7 +68,7 @@ interface Caller<Answer> {
   readonly fail: (error: unknown) => void
 }
 
-/** Whoever asks for the same id at the same time shares a call. */
+/** Callers that ask for the same id at the same time share a call. */
 export function newLine<Answer>(idsMax: number, asking: Asking<Answer>): Line<Answer> {
   const waiting = new Set<Caller<Answer>>()
   let isBusy = false

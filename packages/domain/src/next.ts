@@ -3,7 +3,7 @@ import { type Instant, toMs } from './instant.ts'
 
 /**
  * What keeps a wish from being fulfilled. `wait`: it ends by itself in the ordinary course of things, such as a boot.
- * `block`: it does not, or nobody can tell when.
+ * `block`: it does not, or its end can't be foreseen.
  */
 export interface Blockage {
   readonly kind: 'wait' | 'block'
@@ -32,7 +32,7 @@ export interface Next<Code extends string = string> {
 export interface ServiceState {
   readonly service: string
   readonly leader: { readonly instance_id: string } | null
-  /** Those that were heard of lately. */
+  /** Replicas with a recent heartbeat. */
   readonly instances: readonly { readonly instance_id: string; readonly seen_at: Instant }[]
   /** The newest leadership. */
   readonly term: { readonly updated_at: Instant } | null

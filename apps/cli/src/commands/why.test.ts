@@ -181,12 +181,12 @@ it('says what comes next of a session, what stands out and what can be done', as
   const running = await why()
   expect(running).toContain('  keep its lab up until its slot ends; in 1h')
   const since = toInstant(START_MS)
-  const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: 'somebody stopped it', since }
+  const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: 'a person stopped it', since }
   sessions.change('ls-1', { conditions: [stopped] })
   const labStopped = await why()
   expect(labStopped).toContain('  lcm retry session ls-1    start its lab again')
   expect(labStopped).toContain(
-    '  wait for a person to start its lab again; blocked for 0s by LabStopped: somebody stopped it',
+    '  wait for a person to start its lab again; blocked for 0s by LabStopped: a person stopped it',
   )
   sessions.change('ls-1', { conditions: [{ ...stopped, reason: 'WorkerRestarted' }] })
   expect(await why()).not.toContain('lcm retry session')

@@ -21,7 +21,7 @@ function becomes(status: Worker['status'], service_status: Worker['service_statu
   world.changeWorker({ status, service_status, entered_status_at: at, state_history: history })
 }
 
-/** Somebody stops the machine, and its worker is healed. */
+/** A person stops the machine, and LCM starts it again. */
 async function machineRestarts(): Promise<void> {
   const ids = [world.instanceId]
   world.model.ec2.stopInstances(REGION, { ids, force: true })

@@ -27,7 +27,7 @@ it('sessions hear at once that their worker does not run any more, and soon that
   expect(new Set(session().access.map(({ host }) => host))).toEqual(new Set(['192.0.2.9']))
 })
 
-it('a worker that nobody can read is left to the poll', async () => {
+it('a worker that is unreadable is left to the poll', async () => {
   const world = await labWorld()
   aController(world, 'one')
   world.book('ls-1')
