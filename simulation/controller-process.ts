@@ -152,8 +152,17 @@ export function traced(dispatch: Dispatch, time: VirtualTime): Dispatch {
     const text = typeof response.body === 'string' ? response.body : ''
     const digest = createHash('sha256').update(text).digest('hex').slice(0, 8)
     time.trace(`${request.method} ${request.url} ${response.status} ${digest}${spoken(request.body)}`)
+    time.behavior(`${request.method} ${pathOf(request.url)} ${response.status} ${statusesIn(request.body)}`)
     return response
   }
+}
+
+const pathOf = (url: string): string => url.split('?')[0] ?? ''
+
+/** The status and the worker that a write asks for, without its texts. */
+function statusesIn(body: string | null): string {
+  const { changes, worker_id } = JSON.parse(body ?? '{}')
+  return [changes?.status, changes?.worker_id, worker_id].map(each => each ?? '-').join(' ')
 }
 
 /** What a write says of its reason, so that a trace can be read. */

@@ -3,6 +3,7 @@ import type { LabRecord } from '@lcm/domain/lablet/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService } from '@lcm/runtime'
+import type { VirtualTime } from '@lcm/testkit/virtual-time'
 
 /** Everything as last told by events. */
 export interface Following {
@@ -19,6 +20,20 @@ export interface Told {
   worker?(worker: Worker, before: Worker | undefined): void
   session?(session: LabletSession, before: LabletSession | undefined): void
 }
+
+/** Puts every status that is told into the run's behavior fingerprint. */
+export const statusesTold = ({ behavior }: Pick<VirtualTime, 'behavior'>): Required<Told> => ({
+  worker: (worker, before) => {
+    if (before === undefined || workerLine(worker) !== workerLine(before)) behavior(workerLine(worker))
+  },
+  session: (session, before) => {
+    if (before === undefined || sessionLine(session) !== sessionLine(before)) behavior(sessionLine(session))
+  },
+})
+const workerLine = ({ id, status, desired_status, license }: Worker): string =>
+  `${id} ${status} ${desired_status} ${license.status}`
+const sessionLine = ({ id, status, desired_status, worker_id }: LabletSession): string =>
+  `${id} ${status} ${desired_status} ${worker_id}`
 
 export function openFollowing(): Following {
   let told = 0

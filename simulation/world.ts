@@ -24,7 +24,7 @@ import type { Mortality } from './faults/mortal-store.ts'
 import { repeating } from './faults/repeating.ts'
 import { type RestartingApi, restartingApi } from './faults/restarting-api.ts'
 import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from './faults/trouble.ts'
-import { type Following, followAll, openFollowing } from './following.ts'
+import { type Following, followAll, openFollowing, statusesTold } from './following.ts'
 import { decided } from './invariants/decided.ts'
 import { labWitness } from './invariants/lab-witness.ts'
 import { outageBackoff } from './invariants/outage-backoff.ts'
@@ -166,7 +166,9 @@ function openWatch(ground: Ground, labsCountedMs: number) {
   const saw = (mutation: Mutation) => {
     mutations.push(mutation)
     watched.mutated(mutation)
-    time.trace(`${mutation.by} asks to ${mutation.act} ${mutation.machine} of ${mutation.worker}`)
+    const effect = `${mutation.by} asks to ${mutation.act} ${mutation.machine} of ${mutation.worker}`
+    time.trace(effect)
+    time.behavior(effect)
   }
   const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs })
   const parts = { cloud, fleet: FLEET, workers: latest, sessions: following.sessions, wishes: heard, now, violated }
@@ -208,7 +210,9 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const coordination = { ...local, changeKeys: (spoilt.changeKeys ?? same)(local.changeKeys) }
   const byPeople = repeating(heard.heard(unreliable(dispatch, troubles)), clock)
   const client = apiClient(byPeople, { token: TOKENS.admin })
-  processes.run(followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules]))
+  processes.run(
+    followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules, statusesTold(time)]),
+  )
   const asked = (by: string, service: string) =>
     watched.fenced(by, (spoilt.asking ?? same)(unreliable(dispatch, troubles), service), service)
   const shared = { time, coordination, settings, logger, run: processes.run, clockOf: spoilt.clock ?? same }

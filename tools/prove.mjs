@@ -85,13 +85,15 @@ async function manyCrashes(count) {
 async function manyRuns(count, ...size) {
   const parts = await inShares(count, (share, from) => simulated('--runs', share, '--from', from, ...size))
   const whole = summed(parts)
-  const folded = parts.reduce((fold, { fingerprint }) => fold ^ BigInt(`0x${fingerprint}`), 0n)
+  const folded = name => parts.reduce((fold, part) => fold ^ BigInt(`0x${part[name]}`), 0n)
+  const fingerprint = name => folded(name).toString(16).padStart(16, '0')
   return {
     ...whole,
     worker_hours_per_second: Math.round(whole.worker_hours / whole.seconds),
     longest_rest_minutes: Math.max(...parts.map(part => part.longest_rest_minutes)),
     rest_minutes_max: parts[0].rest_minutes_max,
-    fingerprint: folded.toString(16).padStart(16, '0'),
+    fingerprint: fingerprint('fingerprint'),
+    behavior_fingerprint: fingerprint('behavior_fingerprint'),
   }
 }
 

@@ -1,3 +1,4 @@
+import { ApiError } from '@lcm/client/api-error'
 import type { Act, ActName } from './act.ts'
 import { faultActs } from './fault-acts.ts'
 import { fleetActs } from './fleet-acts.ts'
@@ -13,7 +14,9 @@ export async function perform(stage: Stage, act: Act): Promise<void> {
   time.trace(`somebody: ${act.act}`)
   try {
     await PERFORMED[act.act](stage, act)
+    time.behavior(`${act.act} done`)
   } catch (error) {
+    time.behavior(`${act.act} refused ${error instanceof ApiError ? error.problem.status : ''}`)
     time.trace(`refused: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
   }
 }

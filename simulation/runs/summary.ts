@@ -19,6 +19,8 @@ export interface Summary {
   seconds: number
   /** The hashes of all runs folded into one, whatever their order: the same code gives the same. */
   fingerprint: string
+  /** The same of the runs' behavior, without texts. */
+  behavior_fingerprint: string
 }
 
 export interface Counting {
@@ -50,6 +52,7 @@ export function counting(): Counting {
       rest_minutes_max: CONVERGED_MS_MAX / MINUTE_MS,
       seconds: Math.round(seconds),
       fingerprint: folded(outcomes.map(({ hash }) => hash)),
+      behavior_fingerprint: folded(outcomes.map(({ behavior }) => behavior)),
     }),
   }
 }
@@ -67,4 +70,4 @@ export const wordsOf = (summary: Summary): string =>
   `${counted(summary.runs, 'run')}, ${counted(summary.failures, 'violation')}, ${summary.virtual_hours} virtual hours, ` +
   `${summary.worker_hours} worker-hours (${summary.worker_hours_per_second} per CPU second), ` +
   `${summary.launches} launches, ${summary.sessions} sessions, ${summary.kills} crashes, ${summary.faults} faults, ` +
-  `fingerprint ${summary.fingerprint}`
+  `fingerprint ${summary.fingerprint}, of behavior ${summary.behavior_fingerprint}`

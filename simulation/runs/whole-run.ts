@@ -14,6 +14,8 @@ import { calm, comeToRest } from './rest.ts'
 export interface Outcome {
   /** The run's identity: the same plan gives the same. */
   readonly hash: string
+  /** Its identity without texts: the same after a change of wording or layout. */
+  readonly behavior: string
   readonly virtualHours: number
   /** Hours of workers that were there, from the first act to the last. */
   readonly workerHours: number
@@ -76,6 +78,7 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
   await world.close()
   return {
     hash: world.time.traceHash(),
+    behavior: world.time.behaviorHash(),
     virtualHours: world.time.clock.monotonic() / HOUR_MS,
     workerHours: passed.workerHours(),
     restMinutes,

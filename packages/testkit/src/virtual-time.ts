@@ -13,6 +13,10 @@ export interface VirtualTime {
   /** Notes what happened, with the virtual time. Two runs are the same when their hashes are. */
   trace(line: string): void
   traceHash(): string
+  /** Notes one observable effect: a call with its status, a status of a resource, a change of the cloud. Holds no wording. */
+  behavior(line: string): void
+  /** Stays the same when only texts change. Effects of the same millisecond count in any order. */
+  behaviorHash(): string
   /** The newest lines, oldest first. */
   recentTrace(): readonly string[]
 }
@@ -25,6 +29,7 @@ export function virtualTime(seed: number, wallClockStartMs?: number): VirtualTim
   const ties = seededRandom(seed + 0.5 * 2 ** 52)
   const { clock, move } = timeMachine(() => ties.float(), wallClockStartMs)
   const hash = createHash('sha256')
+  const behavior = behaviorFingerprint()
   const lines: string[] = []
   return {
     seed,
@@ -42,6 +47,26 @@ export function virtualTime(seed: number, wallClockStartMs?: number): VirtualTim
       if (lines.length > 2 * TRACE_LINES_KEPT_MAX) lines.splice(0, TRACE_LINES_KEPT_MAX)
     },
     traceHash: () => hash.copy().digest('hex').slice(0, 16),
+    behavior: line => behavior.note(clock.monotonic(), line),
+    behaviorHash: behavior.hash,
     recentTrace: () => lines.slice(-TRACE_LINES_KEPT_MAX),
+  }
+}
+
+function behaviorFingerprint() {
+  const hash = createHash('sha256')
+  let atMs = 0
+  let pending: string[] = []
+  const flushed = (into: ReturnType<typeof createHash>) => into.update(`${atMs}\n${pending.toSorted().join('\n')}\n`)
+  return {
+    note(ms: number, line: string) {
+      if (ms !== atMs) {
+        flushed(hash)
+        pending = []
+        atMs = ms
+      }
+      pending.push(line)
+    },
+    hash: (): string => flushed(hash.copy()).digest('hex').slice(0, 16),
   }
 }
