@@ -1,4 +1,4 @@
-import { etcdCoordination } from '@lcm/coordination/etcd'
+import { etcdCoordination } from '@lcm/coordination/etcd/coordination'
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { reconciliation, silentLogger, success, watch } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'

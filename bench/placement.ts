@@ -1,7 +1,8 @@
 /** Figure 5.5: one cycle over 1,000 sessions and 200 workers, and one placement over 1,000 workers. */
+
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { toInstant, toMs } from '@lcm/domain/instant'
-import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
 import { demandOf, place, withReservation } from '@lcm/domain/session/placement'
 import { type SchedulingInput, schedule } from '@lcm/domain/session/scheduling'
 import type { Worker } from '@lcm/domain/worker/worker'

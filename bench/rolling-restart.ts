@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { onMongo, onSqlite } from '@lcm/host/testing/rolling-places'
-import { type RollingVerdict, rollingRestart } from '@lcm/host/testing/rolling-restart'
+import { onMongo, onSqlite } from '../simulation/cluster/rolling-places.ts'
+import { type RollingVerdict, rollingRestart } from '../simulation/cluster/rolling-restart.ts'
 import { conclude, never, shown, told } from './report/figures.ts'
 
 /**

@@ -8,7 +8,7 @@ import { isInstalled } from './installed.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const out = resolve(process.argv[2])
-const entry = join(root, 'apps/cli/src/main.ts')
+const entry = join(root, 'apps/lcm/src/main.ts')
 
 try {
   await bundleCommand()

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { ensureReady, root, run } from './setup.mjs'
 
-const ENTRY_WORKSPACE = '@lcm/cli'
+const ENTRY_WORKSPACE = '@lcm/lcm'
 /** Beside the bundle: what the running product looks for, under the same paths as in a checkout. */
 const SHIPPED = ['deploy/templates', 'examples/labs', 'LICENSE']
 /** Maps hold the sources; the stamp and earlier packages are the tools' own. */

@@ -1,4 +1,4 @@
-// `npm run sim -- --seed N --hours H --workers W`: one run of the whole system on virtual time; simulation/main.ts says what else
+// `npm run sim -- --seed N --hours H --workers W`: one run of the whole system on virtual time; simulation/virtual/main.ts says what else
 // can be asked for. The last line is the count as JSON.
 import { spawnSync } from 'node:child_process'
 import { ensureReady, root } from './setup.mjs'

@@ -10,7 +10,12 @@ const FLAGS = ['--max-semi-space-size=64', '--enable-source-maps']
 /** Answers the arguments for Node.js that run it. */
 export async function simulationCommand(...args) {
   const dir = join(cache, 'simulation')
-  const bundle = await rolldown({ cwd: root, input: 'simulation/main.ts', platform: 'node', external: isInstalled })
+  const bundle = await rolldown({
+    cwd: root,
+    input: 'simulation/virtual/main.ts',
+    platform: 'node',
+    external: isInstalled,
+  })
   await bundle.write({ dir, format: 'esm', entryFileNames: 'main.mjs', chunkFileNames: '[name].mjs', sourcemap: true })
   await bundle.close()
   return [...FLAGS, join(dir, 'main.mjs'), ...args]

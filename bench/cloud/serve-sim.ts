@@ -1,6 +1,6 @@
 import { plant, SIM_PLACE } from '@lcm/cloud-sim/conformance/place'
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { startSimServer } from '@lcm/cloud-sim/server'
+import { startSimServer } from '@lcm/cloud-sim/wire/server'
 import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { type OneCml, serveOneCml } from './one-cml.ts'

@@ -1,4 +1,4 @@
-import { WORKERS } from '@lcm/control-plane-api/kinds'
+import { WORKERS } from '@lcm/control-plane/resources'
 import { toInstant } from '@lcm/domain/instant'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
 import type { Instance } from '@lcm/domain/worker/instance'

@@ -1,4 +1,4 @@
-import { localCoordination } from '@lcm/coordination/local'
+import { localCoordination } from '@lcm/coordination/local/coordination'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { doorController, doorStore } from './doors.ts'

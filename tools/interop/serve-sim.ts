@@ -2,7 +2,7 @@
 // standard input does.
 import { plant } from '@lcm/cloud-sim/conformance/place'
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { startSimServer } from '@lcm/cloud-sim/server'
+import { startSimServer } from '@lcm/cloud-sim/wire/server'
 import { systemClock } from '@lcm/runtime/clock'
 
 const SILENT = { info: () => undefined, warn: () => undefined }

@@ -14,7 +14,7 @@ interface Ban {
 }
 
 /** Ours, the browser's, and the tools that run before anything of ours is installed. */
-const CLOCKS = /^packages\/runtime\/src\/clock\.ts$|^apps\/console\/src\/browser-clock\.ts$|^tools\/[^/]+\.mjs$/
+const CLOCKS = /^packages\/runtime\/src\/clock\.ts$|^apps\/console\/src\/state\/browser-clock\.ts$|^tools\/[^/]+\.mjs$/
 const MAIN = /^apps\/[^/]+\/src\/main\.tsx?$/
 const inDomain = (path: string) => path.startsWith('packages/domain/src/') && !isTest(path)
 
@@ -36,8 +36,8 @@ const BANS: readonly Ban[] = [
   {
     text: 'crypto randomness',
     pattern: /\bcrypto\.(random|getRandom)|\bimport\b.*\brandom(UUID|Bytes|Int)\b.*\bcrypto\b/,
-    use: 'the random port; the wiring in apps/host or main.ts provides it',
-    except: /^apps\/(host\/src\/|[^/]+\/src\/main\.ts$)/,
+    use: 'the random port; the wiring in apps/lcm/src/serve or main.ts provides it',
+    except: /^apps\/(lcm\/src\/serve\/|[^/]+\/src\/main\.ts$)|^simulation\/cluster\//,
   },
   {
     text: 'process.env',
@@ -49,7 +49,7 @@ const BANS: readonly Ban[] = [
     text: 'console.',
     pattern: /\bconsole\.\w/,
     use: 'the Logger; in the cli, output.ts',
-    except: /^(tools|bench|examples)\/|^apps\/cli\/src\/output\.ts$/,
+    except: /^(tools|bench|examples)\/|^apps\/lcm\/src\/cli\/output\.ts$/,
   },
   {
     text: 'mocking by vi',

@@ -21,23 +21,22 @@ export interface ImportRow {
 export type ImportTable = ReadonlyMap<string, ImportRow>
 
 export interface Names {
+  /** Workspaces, and the folders of workspaces that have a row of their own, such as `controllers/worker`. */
   readonly packages: readonly string[]
-  /** The packages that are in `apps`. */
-  readonly apps: readonly string[]
 }
 
 /** Words that rules in bans.ts hold, beside what is imported. */
 export const BANNED_WORDS: ReadonlySet<string> = new Set(['async', 'Promise', 'Date', 'Math.random', 'node:*'])
 
 const HEADING = /^#+ .*who may import whom/i
-const CONTROLLER = /-(controller|scheduler)$/
 const BE_IMPORTED = /^be imported(?: by anything but (.+))?$/
 
 /** Reads the table `| package | may import | never |` under its heading. Empty when there is none. */
-export function readImportTable(markdown: string, names: Names): ImportTable {
+export function readImportTable(markdown: string, workspaces: readonly string[]): ImportTable {
+  const names = namesOf(markdown, workspaces)
   const table = new Map<string, ImportRow>()
   for (const cells of rowsOf(markdown)) {
-    const subjects = namesIn(cells[0], names)
+    const subjects = listed(cells[0])
     for (const subject of subjects) table.set(subject, merged(table.get(subject), readRow(cells, subject, names)))
   }
   return table
@@ -59,10 +58,10 @@ export function rowsOf(markdown: string): readonly Cells[] {
 /** Without bold, code and escapes; the `*` of `cloud*` stays. */
 const plain = (cell: string): string => cell.replace(/\*\*|[`\\]/g, '').trim()
 
-/** A row speaks for one package, for several, or for all controllers. */
-export function namesIn(cell: string, { packages }: Names): readonly string[] {
-  const names = listed(cell)
-  return names.flatMap(name => (name === 'controllers' ? packages.filter(known => CONTROLLER.test(known)) : [name]))
+/** A name with a slash in the first column is a folder in the `src` of a workspace. */
+export function namesOf(markdown: string, workspaces: readonly string[]): Names {
+  const folders = rowsOf(markdown).flatMap(([cell]) => listed(cell).filter(name => name.includes('/')))
+  return { packages: [...workspaces, ...folders] }
 }
 
 /** What the last column forbids, word by word. */
@@ -70,29 +69,29 @@ export function neverWordsOf(cell: string): readonly string[] {
   return BE_IMPORTED.test(cell) ? [cell] : listed(cell)
 }
 
-const listed = (cell: string): readonly string[] =>
+export const listed = (cell: string): readonly string[] =>
   cell
     .replace(/\([^)]*\)/g, '')
     .split(/[,;]/)
     .map(word => word.trim())
     .filter(Boolean)
 
-/** The packages that one word of the last column names: `store`, `cloud*`, `another app`, `each other`. */
+/** The packages that one word of the last column names: `store`, `cloud*`, `each other`. */
 export function packagesOf(word: string, of: { subject: string; row: readonly string[] }, names: Names) {
   const others = (all: readonly string[]) => all.filter(name => name !== of.subject)
-  if (word === 'another app') return others(names.apps)
   if (word === 'each other') return others(of.row)
   if (word.endsWith('*')) return names.packages.filter(name => name.startsWith(word.slice(0, -1)))
   return names.packages.filter(name => name === word)
 }
 
 function readRow([row, may, never]: Cells, subject: string, names: Names): ImportRow {
-  const words: readonly string[] = may.replace(/\([^)]*\)/g, '').match(/[a-z][a-z-]*/g) ?? []
+  const words: readonly string[] = may.replace(/\([^)]*\)/g, '').match(/[a-z][a-z-]*(?:\/[a-z-]+)*/g) ?? []
   const named = names.packages.filter(known => words.includes(known))
-  const dynamic = [...may.matchAll(/\(([a-z-]+): ([a-z-]+) by dynamic import\)/g)]
+  const dynamic = [...may.matchAll(/\(([a-z/-]+) by dynamic import\)/g)]
   const neverWords = neverWordsOf(never)
-  const of = { subject, row: namesIn(row, names) }
-  const isModule = (word: string) => word.includes('/') && names.packages.includes(word.split('/')[0] ?? '')
+  const of = { subject, row: listed(row) }
+  const isModule = (word: string) =>
+    word.includes('/') && !names.packages.includes(word) && names.packages.includes(word.split('/')[0] ?? '')
   const isClosed = neverWords.includes('anything else')
   const only = BE_IMPORTED.exec(never)
   const isKnown = (word: string) =>
@@ -103,7 +102,7 @@ function readRow([row, may, never]: Cells, subject: string, names: Names): Impor
     packagesOf(word, of, names).length > 0
   return {
     may: new Set(/^anything\b/.test(may) ? names.packages.filter(known => !named.includes(known)) : named),
-    mayDynamically: new Set(dynamic.flatMap(([, who, what]) => (who === subject && what ? [what] : []))),
+    mayDynamically: new Set(dynamic.flatMap(([, what]) => what ?? [])),
     never: new Set(neverWords.flatMap(word => packagesOf(word, of, names))),
     neverModules: new Set(neverWords.filter(isModule)),
     installed: isClosed || neverWords.includes('anything installed') ? new Set(words) : null,

@@ -14,32 +14,26 @@ const TABLE = `# Architecture
 | cloud | domain | anything installed |
 | cloud-aws, cloud-sim | cloud, domain (cloud-sim also the SQLite driver) | each other |
 | store | its drivers | domain |
-| **controllers** | domain, runtime, cloud | **store**, another app |
-| worker-controller | nothing more | **cloud/cml-labs** |
-| lablet-controller | nothing more | **cloud/cml-system** |
-| cli, console | domain (cli: host by dynamic import) | runtime, store, cloud\\* |
-| host | anything but cli and console | be imported by anything but cli |
+| controllers/worker | domain, runtime, cloud, controllers/kit | **store**, **cloud/cml-labs** |
+| controllers/lablet | domain, runtime, cloud | **store**, **cloud/cml-system** |
+| controllers/kit | domain | store |
+| console | domain | runtime, store, cloud\\* |
+| lcm, lcm/cli | domain (lcm/serve by dynamic import) | runtime, store, cloud\\* |
+| lcm/serve | anything but lcm/cli and console | be imported by anything but lcm, lcm/cli |
 | testkit | domain, runtime | be imported by anything but tests |
 
 ## Follow one write
 `
-const PACKAGES = ['domain', 'runtime', 'cloud', 'cloud-aws', 'cloud-sim', 'store', 'testkit'].map(
+const PACKAGES = ['domain', 'runtime', 'cloud', 'cloud-aws', 'cloud-sim', 'store', 'testkit', 'controllers'].map(
   name => `packages/${name}`,
 )
-const APPS = ['worker-controller', 'lablet-controller', 'cli', 'console', 'host'].map(name => `apps/${name}`)
-const EXPORTS = {
-  './cml-labs': './src/cml-labs.ts',
-  './cml-system': './src/cml-system.ts',
-  './errors': './src/errors.ts',
-}
-const manifests = [...PACKAGES, ...APPS].map(
-  folder =>
-    [`${folder}/package.json`, folder === 'packages/cloud' ? JSON.stringify({ exports: EXPORTS }) : '{}'] as const,
-)
+const MANIFEST = JSON.stringify({ exports: { './*': './src/*.ts' } })
+const manifests = [...PACKAGES, 'apps/lcm', 'apps/console'].map(folder => [`${folder}/package.json`, MANIFEST] as const)
+const PORTS = ['cml-labs', 'cml-system'].map(name => [`packages/cloud/src/${name}.ts`, ''] as const)
 
 /** What the rule says of one file in a repository that is otherwise clean. */
 function saidOf(path: string, text: string): string[] {
-  return checkImports(treeOf([['ARCHITECTURE.md', TABLE], ...manifests, [path, text]])).map(printed)
+  return checkImports(treeOf([['ARCHITECTURE.md', TABLE], ...manifests, ...PORTS, [path, text]])).map(printed)
 }
 
 describe('who may import whom', () => {
@@ -56,13 +50,14 @@ describe('who may import whom', () => {
       'packages/cloud/src/conformance/compute.ts',
       "import { it } from 'vitest'\nimport { sim } from '@lcm/cloud-sim/model'",
     ],
-    ['apps/worker-controller/src/observe.ts', "import type { CmlSystem } from '@lcm/cloud/cml-system'"],
-    ['apps/cli/src/main.ts', "const { up } = await import('@lcm/host/up')"],
-    ['apps/cli/src/shell.ts', "type Up = typeof import('@lcm/host/up').up"],
-    ['apps/cli/src/testing/a-shell.ts', "import { manualClock } from '@lcm/testkit/clock'"],
+    ['packages/controllers/src/worker/observe.ts', "import type { CmlSystem } from '@lcm/cloud/cml-system'"],
+    ['apps/lcm/src/main.ts', "const { up } = await import('@lcm/lcm/serve/up')"],
+    ['apps/lcm/src/cli/shell.ts', "type Up = typeof import('@lcm/lcm/serve/up').up"],
+    ['packages/controllers/src/worker/observe.ts', "import { heartbeat } from '../kit/heartbeat.ts'"],
+    ['apps/lcm/src/cli/testing/a-shell.ts', "import { manualClock } from '@lcm/testkit/clock'"],
     [
-      'apps/host/src/up.ts',
-      "import { sim } from '@lcm/cloud-sim/model'\nimport { x } from '@lcm/worker-controller/factory'",
+      'apps/lcm/src/serve/up.ts',
+      "import { sim } from '@lcm/cloud-sim/model'\nimport { x } from '@lcm/controllers/worker/factory'",
     ],
     ['tools/tidy.test.ts', "import { aWorker } from '@lcm/testkit/workers'\nimport { x } from './tidy/rules.ts'"],
   ])('lets %s write %s', (path, text) => {
@@ -78,15 +73,17 @@ describe('who may import whom', () => {
     ['packages/store/src/sqlite.ts', "export { loop } from '@lcm/runtime'"],
     ['packages/cloud-aws/src/compute.ts', "import { sim } from '@lcm/cloud-sim/model'"],
     ['packages/cloud/src/compute.ts', "import { aWorker } from '@lcm/testkit/workers'"],
-    ['apps/worker-controller/src/observe.ts', "import { awsCompute } from '@lcm/cloud-aws/compute'"],
-    ['apps/worker-controller/src/observe.ts', "import type { CmlLabs } from '@lcm/cloud/cml-labs'"],
-    ['apps/lablet-controller/src/observe.ts', "import type { CmlSystem } from '@lcm/cloud/cml-system'"],
-    ['apps/lablet-controller/src/observe.ts', "import { store } from '@lcm/store/sqlite'"],
-    ['apps/cli/src/main.ts', "import { up } from '@lcm/host/up'"],
-    ['apps/console/src/page.tsx', "const host = await import('@lcm/host/up')"],
-    ['apps/host/src/up.ts', "import { aWorker } from '@lcm/testkit/workers'"],
-    ['apps/host/src/up.ts', "import { program } from '@lcm/cli/program'"],
-    ['apps/host/src/up.ts', "import { aHost } from './testing/a-host.ts'"],
+    ['packages/controllers/src/worker/observe.ts', "import { awsCompute } from '@lcm/cloud-aws/compute'"],
+    ['packages/controllers/src/worker/observe.ts', "import type { CmlLabs } from '@lcm/cloud/cml-labs'"],
+    ['packages/controllers/src/lablet/observe.ts', "import type { CmlSystem } from '@lcm/cloud/cml-system'"],
+    ['packages/controllers/src/lablet/observe.ts', "import { store } from '@lcm/store/sqlite'"],
+    ['apps/lcm/src/main.ts', "import { up } from '@lcm/lcm/serve/up'"],
+    ['apps/console/src/page.tsx', "const host = await import('@lcm/lcm/serve/up')"],
+    ['apps/lcm/src/serve/up.ts', "import { aWorker } from '@lcm/testkit/workers'"],
+    ['apps/lcm/src/serve/up.ts', "import { program } from '../cli/program.ts'"],
+    ['apps/lcm/src/cli/shell.ts', "import { up } from '../serve/up.ts'"],
+    ['packages/controllers/src/lablet/observe.ts', "import { probe } from '../worker/cml-probes.ts'"],
+    ['apps/lcm/src/serve/up.ts', "import { aHost } from './testing/a-host.ts'"],
     ['packages/cloud/src/compute.ts', "import { Worker } from '../../domain/src/worker.ts'"],
     ['packages/cloud/src/compute.ts', "import { readTree } from '../../../tools/tidy/tree.ts'"],
   ])('stops %s from writing %s', (path, text) => {
@@ -101,7 +98,7 @@ describe('who may import whom', () => {
 
   it('wants a row for every package', () => {
     const billing = ['packages/billing/package.json', '{}'] as const
-    const tree = treeOf([['ARCHITECTURE.md', TABLE], ...manifests, billing])
+    const tree = treeOf([['ARCHITECTURE.md', TABLE], ...manifests, ...PORTS, billing])
     expect(checkImports(tree).map(printed)).toEqual([expect.stringContaining('for billing')])
     expect(checkImports(treeOf([billing]))).toHaveLength(1)
   })
@@ -112,16 +109,21 @@ describe('who may import whom', () => {
     ['| store | its drivers | **cloud/cml-lab** |', 'no package exports "cloud/cml-lab"'],
   ])('refuses a row that protects nothing: %s', (row, said) => {
     const page = TABLE.replace('| store | its drivers | domain |', row)
-    const tree = treeOf([['ARCHITECTURE.md', page], ...manifests])
+    const tree = treeOf([['ARCHITECTURE.md', page], ...manifests, ...PORTS])
     expect(checkImports(tree).map(printed)).toEqual([expect.stringContaining(said)])
   })
 
-  it('wants every export by its own name', () => {
-    const manifest = JSON.stringify({ exports: { './*': './src/*.ts', './a': { import: './src/a.ts' } } })
-    const tree = treeOf([['ARCHITECTURE.md', TABLE], ...manifests, ['packages/domain/package.json', manifest]])
+  it('wants import paths to be the paths of files', () => {
+    const manifest = JSON.stringify({ exports: { './*': './src/*.ts', './a': './src/b.ts', './c': { import: './c' } } })
+    const tree = treeOf([
+      ['ARCHITECTURE.md', TABLE],
+      ...manifests,
+      ...PORTS,
+      ['packages/domain/package.json', manifest],
+    ])
     expect(checkImports(tree).map(printed)).toEqual([
-      expect.stringContaining('exports ./*'),
       expect.stringContaining('exports ./a'),
+      expect.stringContaining('exports ./c'),
     ])
   })
 })

@@ -1,5 +1,5 @@
 import { type ImportRow, type ImportTable, readImportTable } from './import-table.ts'
-import { loadedFile, type Target, targetOf } from './modules.ts'
+import { EVERY_MODULE, loadedFile, type Target, targetOf } from './modules.ts'
 import { type Import, SCOPE, type Source } from './source.ts'
 import { fileAt, isTest, type Tree, type Violation, type Workspace, workspaceOf } from './tree.ts'
 
@@ -9,13 +9,13 @@ const TEST_TOOLS = new Set(['vitest', 'fast-check'])
 /** Folders beside the packages: they see everything and nothing sees them. */
 const OUTSIDE = /^(simulation|bench|examples|tools)\//
 /** The command of a checkout loads the bundle, if there is one. */
-const COMPUTED = /^apps\/cli\/bin\/lcm\.mjs$/
+const COMPUTED = /^apps\/lcm\/bin\/lcm\.mjs$/
 
 /** Every import obeys the table in ARCHITECTURE.md, so that page and code can't drift apart. */
 export function checkImports(tree: Tree): Violation[] {
-  const names = namesOf(tree)
-  const table = readImportTable(fileAt(tree, PAGE)?.text ?? '', names)
-  const missing = names.packages.filter(name => !table.has(name))
+  const workspaces = tree.workspaces.map(({ name }) => name)
+  const table = readImportTable(fileAt(tree, PAGE)?.text ?? '', workspaces)
+  const missing = workspaces.filter(name => !table.has(name) && !hasRowsForFolders(table, name))
   const rule = `no row "who may import whom" for ${missing.join(', ')}`
   return [
     ...(missing.length > 0 ? [{ path: PAGE, line: 1, rule, use: 'a row | package | may import | never |' }] : []),
@@ -31,10 +31,19 @@ export function importCheckOf(tree: Tree, table: ImportTable): (source: Source) 
   return source => source.imports.flatMap(found => checkImport(rules, source, found))
 }
 
-export const namesOf = ({ workspaces }: Tree) => ({
-  packages: workspaces.map(({ name }) => name),
-  apps: workspaces.filter(({ folder }) => folder.startsWith('apps/')).map(({ name }) => name),
-})
+const hasRowsForFolders = (table: ImportTable, name: string): boolean =>
+  [...table.keys()].some(known => known.startsWith(`${name}/`))
+
+/** The row that holds for a file: the one of its folder in `src`, or else the one of its workspace. */
+function rowNameOf(tree: Tree, table: ImportTable, path: string): string | undefined {
+  const workspace = workspaceOf(tree, path)
+  if (workspace === undefined || !path.startsWith(`${workspace.folder}/src/`)) return workspace?.name
+  const [first = ''] = path.slice(`${workspace.folder}/src/`.length).split('/')
+  return folderName(table, workspace.name, first)
+}
+
+const folderName = (table: ImportTable, workspace: string, first: string): string =>
+  table.has(`${workspace}/${first}`) ? `${workspace}/${first}` : workspace
 
 /** A row that says what can't be checked, or two things at once, protects nothing. */
 function checkRow(tree: Tree, name: string, row: ImportRow): Violation[] {
@@ -53,15 +62,17 @@ function checkRow(tree: Tree, name: string, row: ImportRow): Violation[] {
   }))
 }
 
-const moduleFile = (tree: Tree, module: string) => loadedFile(tree, PAGE, `${SCOPE}${module}`)
+function moduleFile(tree: Tree, module: string): string | undefined {
+  const file = loadedFile(tree, PAGE, `${SCOPE}${module}`)
+  return file !== undefined && fileAt(tree, file) ? file : undefined
+}
 
-/** Exports are listed one by one: behind a pattern or a condition no rule finds the file. */
+/** An import path is a path in `src`: behind any other export no rule finds the file. */
 function checkExports({ folder, manifest }: Workspace): Violation[] {
-  const odd = Object.entries(manifest.exports ?? {}).filter(
-    ([key, file]) => key.includes('*') || typeof file !== 'string',
-  )
+  const allowed: Readonly<Record<string, string>> = { '.': './src/index.ts', [EVERY_MODULE]: './src/*.ts' }
+  const odd = Object.entries(manifest.exports ?? {}).filter(([key, file]) => allowed[key] !== file)
   const path = `${folder}/package.json`
-  return odd.map(([key]) => ({ path, line: 1, rule: `exports ${key}`, use: 'one entry for each module' }))
+  return odd.map(([key]) => ({ path, line: 1, rule: `exports ${key}`, use: '"./*": "./src/*.ts"' }))
 }
 
 interface Rules {
@@ -72,7 +83,7 @@ interface Rules {
 
 function checkImport(rules: Rules, source: Source, found: Import): Violation[] {
   const target = targetOf(source.path, found.specifier)
-  const name = workspaceOf(rules.tree, source.path)?.name
+  const name = rowNameOf(rules.tree, rules.table, source.path)
   const row = name === undefined ? undefined : rules.table.get(name)
   const use =
     leavesItsFolder(rules.tree, source.path, target) ??
@@ -84,7 +95,8 @@ function leavesItsFolder(tree: Tree, from: string, target: Target): string | und
   if (target.kind !== 'file') return undefined
   const folder = workspaceOf(tree, from)?.folder ?? OUTSIDE.exec(from)?.[1]
   if (folder === undefined || target.path.startsWith(`${folder}/`)) return undefined
-  return 'the @lcm/ name of a package; nothing imports simulation, bench, examples or tools'
+  if (folder === 'bench' && target.path.startsWith('simulation/cluster/')) return undefined
+  return 'the @lcm/ name of a package; only bench imports simulation/cluster, nothing imports the rest'
 }
 
 interface Question extends Rules {
@@ -101,7 +113,7 @@ function refusal(question: Question): string | undefined {
   const inTest = isTest(source.path)
   switch (target.kind) {
     case 'file':
-      return isTest(target.path) && !inTest ? 'nothing of the tests' : undefined
+      return isTest(target.path) && !inTest ? 'nothing of the tests' : refusalOfFolder(question, target.path)
     case 'computed':
       return inTest || COMPUTED.test(source.path) ? undefined : 'a name in quotes, which rules can read'
     case 'built-in':
@@ -114,12 +126,22 @@ function refusal(question: Question): string | undefined {
   }
 }
 
+/** Another folder of the same workspace counts as a package when it has a row of its own. */
+function refusalOfFolder(question: Question, path: string): string | undefined {
+  const { tree, table, name } = question
+  const other = rowNameOf(tree, table, path)
+  if (other === undefined || other === name || path.endsWith('.json') || mayImport(question, other)) return undefined
+  return `what the table in ${PAGE} allows ${name}`
+}
+
 type Ours = Extract<Target, { kind: 'ours' }>
 
 function refusalOfOurs(question: Question, target: Ours): string | undefined {
-  const { tree, graph, name, row, source, found } = question
+  const { tree, table, graph, name, row, source, found } = question
   const inTest = isTest(source.path)
-  if (!mayImport(question, target)) return `what the table in ${PAGE} allows ${name}`
+  const imported = folderName(table, target.name, target.subpath.split('/')[0] ?? '')
+  const isClock = target.name === 'runtime' && target.subpath === 'clock' && !row.isClosed
+  if (!isClock && !mayImport(question, imported)) return `what the table in ${PAGE} allows ${name}`
   const file = loadedFile(tree, source.path, found.specifier)
   if (!inTest && isTest(file ?? `/${target.subpath}/`)) return 'nothing of the tests'
   if (inTest && OPEN_TO_TESTS.has(target.name)) return undefined
@@ -127,14 +149,13 @@ function refusalOfOurs(question: Question, target: Ours): string | undefined {
   return module && `nothing that loads ${module}, which the table in ${PAGE} forbids ${name}`
 }
 
-function mayImport({ table, name, row, source, found }: Question, target: Ours): boolean {
-  if (target.name === name) return true
-  if (isTest(source.path) && OPEN_TO_TESTS.has(target.name)) return true
-  if (table.get(target.name)?.onlyBy?.has(name) === false) return false
-  if (row.may.has(target.name)) return true
-  if (target.name === 'runtime' && target.subpath === 'clock') return !row.isClosed
+function mayImport({ table, name, row, source, found }: Question, imported: string): boolean {
+  if (imported === name) return true
+  if (isTest(source.path) && OPEN_TO_TESTS.has(imported)) return true
+  if (table.get(imported)?.onlyBy?.has(name) === false) return false
+  if (row.may.has(imported)) return true
   const isLazy = found.kind === 'dynamic' || found.kind === 'type'
-  return isLazy && row.mayDynamically.has(target.name)
+  return isLazy && row.mayDynamically.has(imported)
 }
 
 /** Every file that a file loads, directly or not, types included; itself too. */

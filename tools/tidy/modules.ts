@@ -12,6 +12,9 @@ export type Target =
   /** By a name that is made at run time. */
   | { readonly kind: 'computed' }
 
+/** The one pattern that a package exports: an import path is the path of the file in `src`. */
+export const EVERY_MODULE = './*'
+
 const ABSOLUTE = /^(\/|file:)/
 
 export function targetOf(from: string, named: string | null): Target {
@@ -32,6 +35,7 @@ export function loadedFile(tree: Tree, from: string, specifier: string | null): 
     return [target.path, `${target.path}.ts`, `${target.path}.tsx`].find(path => fileAt(tree, path))
   if (target.kind !== 'ours') return undefined
   const workspace = tree.workspaces.find(({ name }) => name === target.name)
-  const exported = workspace?.manifest.exports?.[target.subpath ? `./${target.subpath}` : '.']
+  const exports = workspace?.manifest.exports ?? {}
+  const exported = target.subpath === '' ? exports['.'] : exports[EVERY_MODULE]?.replace('*', target.subpath)
   return workspace && exported && posix.join(workspace.folder, exported)
 }

@@ -87,11 +87,11 @@ describe('bans', () => {
   it('know the one allowed place', () => {
     const files = {
       'packages/runtime/src/clock.ts': 'const now = () => Date.now()',
-      'apps/console/src/browser-clock.ts': 'const now = () => setTimeout(run, 1)',
+      'apps/console/src/state/browser-clock.ts': 'const now = () => setTimeout(run, 1)',
       'packages/testkit/src/turns.ts': 'setImmediate(run)',
-      'apps/host/src/random.ts': "import { randomUUID } from 'node:crypto'",
-      'apps/cli/src/main.ts': 'run(process.env)',
-      'apps/cli/src/output.ts': 'console.log(1)',
+      'apps/lcm/src/serve/random.ts': "import { randomUUID } from 'node:crypto'",
+      'apps/lcm/src/main.ts': 'run(process.env)',
+      'apps/lcm/src/cli/output.ts': 'console.log(1)',
       'vitest.config.ts': 'export default {}',
     }
     expect(said(checkBans, files)).toEqual([])
@@ -133,8 +133,8 @@ describe('shapes', () => {
 
 describe('tests', () => {
   const files = {
-    'packages/a/package.json': '{ "exports": { "./root": "./src/root.ts" } }',
-    'packages/b/package.json': '{ "exports": { "./far": "./src/far.ts" } }',
+    'packages/a/package.json': '{ "exports": { "./*": "./src/*.ts" } }',
+    'packages/b/package.json': '{ "exports": { "./*": "./src/*.ts" } }',
     'packages/a/src/beside.ts': 'export const f = () => 1',
     'packages/a/src/beside.test.ts': "import { named } from '@lcm/a/root'",
     'packages/a/src/root.ts': "export { named } from './named.ts'",

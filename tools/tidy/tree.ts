@@ -82,9 +82,9 @@ export function workspaceOf(tree: Tree, path: string): Workspace | undefined {
   return tree.workspaces.find(workspace => path.startsWith(`${workspace.folder}/`))
 }
 
-/** Tests, what they share in a folder `testing`, and the suites of a port: they may use what the product may not. */
+/** Tests, the code they share, and the conformance suites of ports: they may use what the product may not. */
 export function isTest(path: string): boolean {
-  return /\.test\.tsx?$|\/testing\/|[/.-]conformance[/.]/.test(path)
+  return /\.test\.tsx?$|\/testing\/|[/.-]conformance[/.]|^simulation\/cluster\//.test(path)
 }
 
 function workspacesOf(files: readonly RepositoryFile[]): Workspace[] {

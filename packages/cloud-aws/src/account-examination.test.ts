@@ -1,6 +1,6 @@
 import { plant } from '@lcm/cloud-sim/conformance/place'
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { startSimServer } from '@lcm/cloud-sim/server'
+import { startSimServer } from '@lcm/cloud-sim/wire/server'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterEach, expect, it } from 'vitest'
 import { type ExaminationOptions, examineAccount } from './account-examination.ts'

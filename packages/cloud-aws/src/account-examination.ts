@@ -3,13 +3,13 @@ import type { Image, ImageQuery } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { AwsCredentials, AwsOptions } from './aws-clients.ts'
-import { runInput } from './aws-instance.ts'
 import { type Caller, callerIdentity } from './caller-identity.ts'
 import { cloudCall } from './cloud-call.ts'
-import { cloudWatchClients, cloudWatchSdk } from './cloudwatch-clients.ts'
-import { type Ec2Call, ec2Clients, ec2Sdk } from './ec2-clients.ts'
+import { cloudWatchClients, cloudWatchSdk } from './cloudwatch/clients.ts'
+import { type Ec2Call, ec2Clients, ec2Sdk } from './ec2/clients.ts'
+import { newestImage } from './ec2/images.ts'
+import { runInput } from './ec2/instance.ts'
 import type { IamActionName } from './iam-actions.ts'
-import { newestImage } from './images.ts'
 
 /** A region, and what a launch there would name. */
 export interface ExaminedRegion {

@@ -4,9 +4,9 @@ import { CloudError } from '@lcm/cloud/errors'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { awsCompute } from './aws-compute.ts'
-import { awsMetrics } from './aws-metrics.ts'
-import { MEASURES } from './metric-queries.ts'
+import { MEASURES } from './cloudwatch/metric-queries.ts'
+import { awsMetrics } from './cloudwatch/metrics.ts'
+import { awsCompute } from './ec2/compute.ts'
 import {
   IMAGES_XML,
   LAUNCHED_XML,

@@ -2,7 +2,7 @@ import type { Compute } from '@lcm/cloud/compute'
 import type { CloudErrorClass } from '@lcm/cloud/errors'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
-import { awsCompute } from './aws-compute.ts'
+import { awsCompute } from './ec2/compute.ts'
 import { askedFor, errorXml, instanceXml, pageXml } from './testing/ec2-answers.ts'
 import { type Script, scriptedEndpoint } from './testing/scripted-endpoint.ts'
 

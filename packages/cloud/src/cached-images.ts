@@ -1,7 +1,7 @@
 import type { Clock } from '@lcm/runtime/clock'
+import { entryOf, type Line, newLine } from './batched-compute.ts'
 import type { Compute, Image, ImageQuery } from './compute.ts'
 import { CloudError } from './errors.ts'
-import { entryOf, type Line, newLine } from './gathered.ts'
 
 /** How old an answer may be. */
 export const IMAGE_TTL_MS = 5 * 60_000

@@ -1,8 +1,8 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
+import { gathered } from './batched-compute.ts'
 import type { Compute, PowerAct } from './compute.ts'
 import { CloudError, type CloudErrorClass } from './errors.ts'
-import { gathered } from './gathered.ts'
 import { rateLimited } from './rate-limited.ts'
 
 const REGION = 'us-east-1'

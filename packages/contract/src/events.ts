@@ -1,6 +1,6 @@
 import { DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
-import { LabRecord } from '@lcm/domain/lablet/lab-record'
+import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { z } from 'zod'

@@ -1,13 +1,13 @@
 import { DecisionNote } from '@lcm/domain/decision'
-import { Instant } from '@lcm/domain/instant'
-import { LabRecord, LabStatus } from '@lcm/domain/lablet/lab-record'
 import {
   DefinitionName,
   DefinitionSpec,
   DefinitionStatus,
   LabletDefinition,
   TOPOLOGY_CHARS_MAX,
-} from '@lcm/domain/lablet/lablet-definition'
+} from '@lcm/domain/definition/lablet-definition'
+import { Instant } from '@lcm/domain/instant'
+import { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
 import { LabletSession, Pipeline, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { REFUSALS } from '@lcm/domain/session/placement'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
-import { LabRecord } from '@lcm/domain/lablet/lab-record'
-import { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
+import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { z } from 'zod'
 import type { Access } from './access.ts'

@@ -1,6 +1,6 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
-import { exactText } from '../moments.ts'
-import { durationText } from '../wording.ts'
+import { exactText } from '../state/time-format.ts'
+import { durationText } from '../state/wording.ts'
 import { useConsole } from './wiring.ts'
 
 /** How long ago, ticking; the exact moment when pointed at. */

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { dayText, minuteText, momentText } from '../moments.ts'
+import { dayText, minuteText, momentText } from '../state/time-format.ts'
 import { lonePoints } from './lone-points.ts'
 import { useConsole } from './wiring.ts'
 

@@ -1,7 +1,7 @@
-import type { Connection } from '../live-state.ts'
-import { timeText } from '../moments.ts'
-import type { Tone } from '../status-look.ts'
-import { durationText } from '../wording.ts'
+import type { Connection } from '../state/live-state.ts'
+import type { Tone } from '../state/status-look.ts'
+import { timeText } from '../state/time-format.ts'
+import { durationText } from '../state/wording.ts'
 import { type IconName, NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
 

@@ -1,5 +1,5 @@
-import { copyText } from '../copy-text.ts'
-import { failureText } from '../wording.ts'
+import { copyText } from '../state/copy-text.ts'
+import { failureText } from '../state/wording.ts'
 import { NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
 

@@ -2,7 +2,7 @@ import { ApiError } from '@lcm/client/api-error'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
-import { failureText } from '../wording.ts'
+import { failureText } from '../state/wording.ts'
 import { Modal, Refusal } from './modal.tsx'
 import { useConsole } from './wiring.ts'
 

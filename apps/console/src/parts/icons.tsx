@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { lookOf, type Status, type StatusShape } from '../status-look.ts'
+import { lookOf, type Status, type StatusShape } from '../state/status-look.ts'
 
 /** Icons only accompany words, so none has a name of its own. */
 function Icon({ motion = '', children }: { motion?: string; children: ComponentChildren }) {

@@ -1,7 +1,7 @@
 import type { RouteName } from '@lcm/contract/routes'
 import type { ComponentChildren, JSX } from 'preact'
-import type { LiveKind } from '../live-state.ts'
-import { isAllowed } from '../permission.ts'
+import type { LiveKind } from '../state/live-state.ts'
+import { isAllowed } from '../state/permission.ts'
 import { NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
 

@@ -1,5 +1,5 @@
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
-import { exactText, momentText } from '../moments.ts'
+import { exactText, momentText } from '../state/time-format.ts'
 
 interface MomentProps {
   readonly at: Instant | number

@@ -1,4 +1,4 @@
-import type { Notice } from '../notices.ts'
+import type { Notice } from '../state/notices.ts'
 import { NamedIcon, StatusIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { pageHash } from '../router.ts'
+import { pageHash } from '../state/router.ts'
 import { RetryCountdown } from './connection-badge.tsx'
 import { type IconName, NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
-import { copyText } from '../copy-text.ts'
-import { failureText } from '../wording.ts'
+import { copyText } from '../state/copy-text.ts'
+import { failureText } from '../state/wording.ts'
 import { NamedIcon } from './icons.tsx'
 import { useConsole } from './wiring.ts'
 

@@ -1,6 +1,6 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import { usdText } from '../wording.ts'
-import { spentUsd } from '../worker-view.ts'
+import { usdText } from '../state/wording.ts'
+import { spentUsd } from '../state/worker-view.ts'
 import { useConsole } from './wiring.ts'
 
 /** What a worker has cost, growing while it does. */

@@ -1,6 +1,6 @@
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
-import { type Status, toneOf } from '../status-look.ts'
-import { differsFromDesired, wantedOf } from '../worker-view.ts'
+import { type Status, toneOf } from '../state/status-look.ts'
+import { differsFromDesired, wantedOf } from '../state/worker-view.ts'
 import { NamedIcon, StatusIcon } from './icons.tsx'
 
 export const StatusBadge = ({ status }: { status: Status }) => (

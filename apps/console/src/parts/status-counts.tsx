@@ -1,5 +1,5 @@
-import { type ListPage, pageHash } from '../router.ts'
-import { type Status, toneOf } from '../status-look.ts'
+import { type ListPage, pageHash } from '../state/router.ts'
+import { type Status, toneOf } from '../state/status-look.ts'
 import { StatusIcon } from './icons.tsx'
 
 interface StatusCountsProps {

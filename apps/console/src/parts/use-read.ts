@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { readFailureText } from '../wording.ts'
+import { readFailureText } from '../state/wording.ts'
 import { useConsole } from './wiring.ts'
 
 /** What was read on demand: the newest answer stays while the next one is awaited, or fails. */

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { type RowWindow, rowWindow, steppedPx } from '../row-window.ts'
+import { type RowWindow, rowWindow, steppedPx } from '../state/row-window.ts'
 
 const ROW_PX_GUESS = 52
 

@@ -4,12 +4,12 @@ import { assert } from '@lcm/domain/assert'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import { createContext, type VNode } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { Asks } from '../asks.ts'
-import type { LiveState } from '../live-state.ts'
-import type { Notices } from '../notices.ts'
-import type { Router } from '../router.ts'
-import type { LiveStream } from '../stream.ts'
-import type { ThemeChoice } from '../theme.ts'
+import type { LiveState } from '../state/live-state.ts'
+import type { Notices } from '../state/notices.ts'
+import type { Asks } from '../state/requests.ts'
+import type { Router } from '../state/router.ts'
+import type { LiveStream } from '../state/stream.ts'
+import type { ThemeChoice } from '../state/theme.ts'
 
 /** What main.tsx puts together and every page and part may use. */
 export interface ConsoleParts {

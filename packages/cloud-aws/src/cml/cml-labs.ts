@@ -2,6 +2,7 @@ import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
 import { withinDeadline } from '../deadline.ts'
+import { eachWithin } from './admission-gate.ts'
 import { jsonIn, listOf, numberIn, textIn } from './answer-readers.ts'
 import { toCmlError } from './api-errors.ts'
 import {
@@ -17,7 +18,6 @@ import {
 } from './cml-api.ts'
 import type { HttpAnswer } from './http-exchange.ts'
 import { labIn, nodeIn } from './lab-readers.ts'
-import { eachWithin } from './turnstile.ts'
 
 const AT_ONCE_MAX = 8
 const TITLE_CHARS_MAX = 64

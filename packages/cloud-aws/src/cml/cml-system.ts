@@ -1,5 +1,6 @@
 import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlActivity, CmlProbe, CmlSystem } from '@lcm/cloud/cml-system'
+import { turnstile } from './admission-gate.ts'
 import { flagIn, recordIn, textIn } from './answer-readers.ts'
 import {
   type CmlApi,
@@ -11,10 +12,9 @@ import {
   refuseShape,
   trustOf,
 } from './cml-api.ts'
-import { cmlLicence } from './licence.ts'
+import { cmlLicence } from './license.ts'
 import { PROBE_DEADLINE_MS, PROBE_PATH, PROBES_MAX, probeNotMade, probeOnce } from './probe.ts'
 import { eventIn, healthIn, statsIn } from './system-readers.ts'
-import { turnstile } from './turnstile.ts'
 
 const STATS: CmlRequest = { method: 'GET', path: '/system_stats' }
 const HEALTH: CmlRequest = { method: 'GET', path: '/system_health' }

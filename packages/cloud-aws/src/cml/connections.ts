@@ -1,9 +1,9 @@
 import type { CmlEndpoint } from '@lcm/cloud/cml-access'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Client } from 'undici'
+import { type Turnstile, turnstile } from './admission-gate.ts'
 import { exchangeOn, type HttpAnswer, type HttpRequest, loadHttpClient, type NewHttpClient } from './http-exchange.ts'
 import { type StagedConnection, stagedConnection, type Trust } from './staged-connector.ts'
-import { type Turnstile, turnstile } from './turnstile.ts'
 
 /** Below what servers keep (nginx 75 s, Node 5 s), so that we never write into a connection that is being closed. */
 const IDLE_MS = 4_000

@@ -10,7 +10,7 @@ import { flag, jsonBody, object, text } from './input.ts'
 import { relaunched } from './labs/capacity.ts'
 import { licensedUp, quotaOf, startNodes } from './labs/lab-power.ts'
 import { labStateAt } from './labs/node-life.ts'
-import { licensingStatus } from './licence/status.ts'
+import { licensingStatus } from './license/status.ts'
 import type { CmlChange, Outcome, Scene } from './scene.ts'
 import { type CmlUser, DEFAULT_CML_LOGIN, withPassword } from './server.ts'
 

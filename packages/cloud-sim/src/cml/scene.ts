@@ -3,7 +3,7 @@ import type { CmlAnswer, CmlRequest } from './exchange.ts'
 import type { CmlFaults } from './faults.ts'
 import type { CmlHost } from './hosts.ts'
 import type { CmlLab } from './labs/lab.ts'
-import type { Seat } from './licence/smart-account.ts'
+import type { Seat } from './license/smart-account.ts'
 import type { CmlServer, CmlUser } from './server.ts'
 import type { TelemetryEvent } from './telemetry.ts'
 

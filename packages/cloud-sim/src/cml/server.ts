@@ -1,5 +1,5 @@
 import type { CmlFaults } from './faults.ts'
-import { type LicensingRecord, UNLICENSED } from './licence/licensing.ts'
+import { type LicensingRecord, UNLICENSED } from './license/licensing.ts'
 
 /** Who can log in to a machine that nobody has changed. */
 export const DEFAULT_CML_LOGIN = { username: 'admin', password: 'lablet' } as const

@@ -1,7 +1,7 @@
 import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { withoutTokens } from '@lcm/cloud/license-words'
-import { NODES_FEATURE } from '../cml/licence/status.ts'
+import { NODES_FEATURE } from '../cml/license/status.ts'
 import type { SimModel } from '../model.ts'
 import { probed } from './cml-probe.ts'
 import { flagIn, instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'

@@ -1,6 +1,6 @@
 import { type Leadership, type Logger, silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
-import { etcdCoordination } from '../etcd.ts'
+import { etcdCoordination } from '../etcd/coordination.ts'
 
 // A process that wants the seat and, while it believes to have it, acts on it: one line of JSON for each thing it does.
 const ACT_EVERY_MS = 5

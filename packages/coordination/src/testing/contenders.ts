@@ -1,7 +1,7 @@
 import type { Election, Leadership } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
-import { type EtcdCoordination, type EtcdCoordinationOptions, etcdCoordination } from '../etcd.ts'
+import { type EtcdCoordination, type EtcdCoordinationOptions, etcdCoordination } from '../etcd/coordination.ts'
 import { eventually } from './eventually.ts'
 
 /** One process's client of etcd, as far as tests look into it. */

@@ -1,6 +1,6 @@
 import { systemClock } from '@lcm/runtime/clock'
-import { type CallOptions, type EtcdTls, openConnection } from '../etcd/connection.ts'
-import { parseEndpoint } from '../etcd/endpoint.ts'
+import { type CallOptions, type EtcdTls, openConnection } from '../etcd/client/connection.ts'
+import { parseEndpoint } from '../etcd/client/endpoint.ts'
 import { Auth, KV, Lease, Maintenance } from './generated/etcd-admin_pb.ts'
 
 const NO_SPACE = 1

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { systemClock } from '@lcm/runtime/clock'
-import type { EtcdTls } from '../etcd/connection.ts'
+import type { EtcdTls } from '../etcd/client/connection.ts'
 import { etcdAdmin } from './etcd-admin.ts'
 
 export interface EtcdServerOptions {

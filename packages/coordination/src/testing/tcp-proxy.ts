@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net'
-import { parseAddress } from '../etcd/endpoint.ts'
+import { parseAddress } from '../etcd/client/endpoint.ts'
 
 /** A wire that can be cut, or swallow everything without a word. */
 export interface TcpProxy {

@@ -1,6 +1,6 @@
 import { aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import type { LabRecord } from '../lablet/lab-record.ts'
+import type { LabRecord } from '../lab/lab-record.ts'
 import { withReservation } from '../session/placement.ts'
 import type { Worker } from '../worker/worker.ts'
 import { afterSession, evidenceOf, withPeoplesLabs } from './activity.ts'

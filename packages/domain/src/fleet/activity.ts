@@ -1,5 +1,5 @@
 import { type Instant, readInstant } from '../instant.ts'
-import { isQuiet, type LabRecord } from '../lablet/lab-record.ts'
+import { isQuiet, type LabRecord } from '../lab/lab-record.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
 import { withoutReservation } from '../session/placement.ts'
 import { ACTIVITY_EVENTS_MAX } from '../worker/parts.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
-import { LabNeeds } from '../lablet/topology.ts'
+import { LabNeeds } from '../lab/topology.ts'
 import { Condition } from '../worker/worker.ts'
 
 export const SESSION_STATUSES = [

@@ -1,5 +1,5 @@
-import type { LabletDefinition } from '../lablet/lablet-definition.ts'
-import type { LabNeeds } from '../lablet/topology.ts'
+import type { LabletDefinition } from '../definition/lablet-definition.ts'
+import type { LabNeeds } from '../lab/topology.ts'
 import type { Worker } from '../worker/worker.ts'
 import { freeOn, type Room, roomOf, rounded, scoreOf, whyFewNodes } from './room.ts'
 

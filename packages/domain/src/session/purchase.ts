@@ -1,11 +1,11 @@
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import { workerOfTemplate } from '../worker/new-worker.ts'
 import type { Worker } from '../worker/worker.ts'
+import { isResumable } from './capacity-shortage.ts'
 import { type Demand, emptied, filled, placeIn, refusalOf } from './placement.ts'
 import { expectedRoom, type Room } from './room.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling.ts'
 import { countedSessions, type Rooms, roomsFor, type Waiting } from './waiting.ts'
-import { isResumable } from './without-room.ts'
 
 const NEVER = '1970-01-01T00:00:00.000Z'
 

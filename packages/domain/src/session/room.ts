@@ -1,4 +1,4 @@
-import { PORT_POOL } from '../lablet/ports.ts'
+import { PORT_POOL } from '../lab/ports.ts'
 import { lacksLogin } from '../worker/trust.ts'
 import type { Worker } from '../worker/worker.ts'
 

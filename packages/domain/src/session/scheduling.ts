@@ -1,14 +1,14 @@
+import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { toMs } from '../instant.ts'
-import type { LabletDefinition } from '../lablet/lablet-definition.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import type { Worker } from '../worker/worker.ts'
+import { withoutRoom } from './capacity-shortage.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { bestOf, demandOf } from './placement.ts'
 import { purchases } from './purchase.ts'
 import { type Room, roomOf } from './room.ts'
 import { type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
-import { withoutRoom } from './without-room.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,4 +1,4 @@
-import type { LabletDefinition } from '../lablet/lablet-definition.ts'
+import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { type Demand, filled } from './placement.ts'
 import type { Room } from './room.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { momentText } from '../../moments.ts'
+import { momentText } from '../../state/time-format.ts'
 import { changesOf } from './audit-changes.ts'
 
 const changes = (before: object, after: object) => changesOf({ before: { ...before }, after: { ...after } })

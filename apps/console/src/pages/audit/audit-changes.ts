@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import { momentText } from '../../moments.ts'
+import { momentText } from '../../state/time-format.ts'
 
 export interface FieldChange {
   readonly name: string

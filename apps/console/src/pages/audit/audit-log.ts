@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { SERVICES } from '@lcm/domain/actor'
-import { pageHash, type Query } from '../../router.ts'
+import { pageHash, type Query } from '../../state/router.ts'
 import { changesOf } from './audit-changes.ts'
 
 type Page = AnswerOf<'listAudit'>

@@ -1,6 +1,6 @@
 import { asView, aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { liveState } from '../../live-state.ts'
+import { liveState } from '../../state/live-state.ts'
 import { thingOf } from './audited-thing.ts'
 
 it('has the name that people know and the page that shows it', () => {

@@ -1,5 +1,5 @@
-import type { Collections } from '../../live-state.ts'
-import { definitionHash, pageHash, sessionHash, workerHash } from '../../router.ts'
+import type { Collections } from '../../state/live-state.ts'
+import { definitionHash, pageHash, sessionHash, workerHash } from '../../state/router.ts'
 
 /** What an entry is about, as far as it is still known. */
 export interface Thing {

@@ -1,10 +1,10 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
-import { actionWords } from '@lcm/domain/decision-words'
-import { timeText } from '../../moments.ts'
+import { actionWords } from '@lcm/domain/text/decision-words'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { Moment } from '../../parts/moment.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useConsole } from '../../parts/wiring.ts'
+import { timeText } from '../../state/time-format.ts'
 import { thingOf } from '../audit/audited-thing.ts'
 import { type Deed, feedOf } from './machine-view.ts'
 

@@ -1,10 +1,10 @@
 import type { JournalEntry } from '@lcm/client/sim-client'
 import { useSignal } from '@preact/signals'
-import { timeText } from '../../moments.ts'
 import { Moment } from '../../parts/moment.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
 import { useRead } from '../../parts/use-read.ts'
+import { timeText } from '../../state/time-format.ts'
 import { isFailed } from './machine-view.ts'
 import type { Sim } from './use-sim.ts'
 

@@ -2,7 +2,7 @@ import { type SimClient, simClient } from '@lcm/client/sim-client'
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { useConsole } from '../../parts/wiring.ts'
-import { failureText } from '../../wording.ts'
+import { failureText } from '../../state/wording.ts'
 import type { Deed } from './machine-view.ts'
 
 export interface Sim {

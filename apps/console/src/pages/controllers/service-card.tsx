@@ -4,8 +4,8 @@ import { NamedIcon, ShapeIcon } from '../../parts/icons.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { isAllowed } from '../../permission.ts'
-import { durationText } from '../../wording.ts'
+import { isAllowed } from '../../state/permission.ts'
+import { durationText } from '../../state/wording.ts'
 import {
   type Replica,
   type ReplicaRole,

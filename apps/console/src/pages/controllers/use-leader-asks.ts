@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/wiring.ts'
-import { failureText } from '../../wording.ts'
+import { failureText } from '../../state/wording.ts'
 import { isAnswered, type LeaderAsk, type Service } from './service-view.ts'
 
 /** The clock on the page is renewed once a second. */

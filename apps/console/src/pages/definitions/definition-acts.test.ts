@@ -1,8 +1,8 @@
 import { apiClient } from '@lcm/client/client'
 import { aDefinition } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import type { Asks } from '../../asks.ts'
-import type { Info } from '../../live-state.ts'
+import type { Info } from '../../state/live-state.ts'
+import type { Asks } from '../../state/requests.ts'
 import { actsOf, askDefinition } from './definition-acts.ts'
 
 const as = (role: Info['actor']['role']): Info => ({

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
-import type { Asks } from '../../asks.ts'
-import type { Info } from '../../live-state.ts'
-import { isAllowed } from '../../permission.ts'
+import type { Info } from '../../state/live-state.ts'
+import { isAllowed } from '../../state/permission.ts'
+import type { Asks } from '../../state/requests.ts'
 import type { Definition } from './definition-groups.ts'
 
 export const DEFINITION_ACTS = ['preview', 'edit', 'sync', 'deprecate', 'delete'] as const

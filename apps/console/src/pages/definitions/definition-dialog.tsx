@@ -1,11 +1,11 @@
-import { DefinitionName } from '@lcm/domain/lablet/lablet-definition'
+import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
 import { type Signal, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
-import { definitionHash } from '../../router.ts'
+import { definitionHash } from '../../state/router.ts'
 import {
   bodyOf,
   type DefinitionDraft,

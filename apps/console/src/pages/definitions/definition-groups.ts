@@ -1,6 +1,6 @@
-import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { compareVersions } from '@lcm/domain/session/placement'
-import { pageHash, type Query } from '../../router.ts'
+import { pageHash, type Query } from '../../state/router.ts'
 
 /** As lists have it: without its topology. */
 export type Definition = Omit<LabletDefinition, 'topology'>

@@ -2,8 +2,8 @@ import { SearchField, StatusChips } from '../../parts/filters.tsx'
 import { Creations, Headline, NewButton, NoMatch } from '../../parts/listing.tsx'
 import { PageState } from '../../parts/page-states.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import type { Query } from '../../router.ts'
-import { countText } from '../../wording.ts'
+import type { Query } from '../../state/router.ts'
+import { countText } from '../../state/wording.ts'
 import { CreateDialog } from './definition-dialog.tsx'
 import {
   DEFINITION_STATES,

@@ -6,7 +6,7 @@ import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
-import { workerHash } from '../../router.ts'
+import { workerHash } from '../../state/router.ts'
 import { fullName } from './definition-acts.ts'
 import { byCategory, CATEGORY_WORDS } from './refusals.ts'
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../parts/wiring.ts'
-import { failureText } from '../../wording.ts'
+import { failureText } from '../../state/wording.ts'
 import { gutterOf, rangeOfLine } from './definition-draft.ts'
 
 interface YamlProps {

@@ -1,4 +1,4 @@
-import type { LabRecord } from '@lcm/domain/lablet/lab-record'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { aLabRecord } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'

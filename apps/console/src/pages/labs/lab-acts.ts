@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
-import type { LabAction, LabRecord, LabStatus } from '@lcm/domain/lablet/lab-record'
+import type { LabAction, LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import type { Asks } from '../../asks.ts'
+import type { Asks } from '../../state/requests.ts'
 
 export const ACT_WORDS: Readonly<Record<LabAction, { readonly label: string; readonly help: string }>> = {
   start: { label: 'Start', help: 'Starts all of its nodes' },

@@ -1,5 +1,5 @@
-import { LAB_STATUSES, type LabRecord, type LabStatus } from '@lcm/domain/lablet/lab-record'
-import { pageHash, type Query } from '../../router.ts'
+import { LAB_STATUSES, type LabRecord, type LabStatus } from '@lcm/domain/lab/lab-record'
+import { pageHash, type Query } from '../../state/router.ts'
 
 export interface LabFilter {
   readonly text: string

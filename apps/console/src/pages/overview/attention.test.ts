@@ -1,7 +1,7 @@
 import { CONDITION } from '@lcm/domain/worker/worker'
 import { aDefinition, aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { parseHash } from '../../router.ts'
+import { parseHash } from '../../state/router.ts'
 import { attentionOf, groupsOf, type Watched } from './attention.ts'
 
 const THEN = '2026-01-02T03:04:05.000Z'

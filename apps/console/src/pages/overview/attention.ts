@@ -1,11 +1,11 @@
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { type Instant, toMs } from '@lcm/domain/instant'
-import type { LabRecord } from '@lcm/domain/lablet/lab-record'
-import type { LabletDefinition } from '@lcm/domain/lablet/lablet-definition'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, isLive, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { CML_REASONS } from '@lcm/domain/worker/cml-access'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
-import { definitionHash, type ListPage, pageHash, sessionHash, workerHash } from '../../router.ts'
+import { definitionHash, type ListPage, pageHash, sessionHash, workerHash } from '../../state/router.ts'
 
 /** `alarm`: somebody has to do something. `watch`: it may go by itself. */
 export type Urgency = 'alarm' | 'watch'

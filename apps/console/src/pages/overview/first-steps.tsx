@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { isAllowed } from '../../permission.ts'
-import { pageHash } from '../../router.ts'
+import { isAllowed } from '../../state/permission.ts'
+import { pageHash } from '../../state/router.ts'
 import { CreateDialog } from '../workers/create-dialog.tsx'
 
 interface FirstStepsProps {

@@ -1,7 +1,7 @@
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
 import { StatusCounts } from '../../parts/status-counts.tsx'
-import { toneOf } from '../../status-look.ts'
-import type { FleetSummary } from '../../worker-view.ts'
+import { toneOf } from '../../state/status-look.ts'
+import type { FleetSummary } from '../../state/worker-view.ts'
 
 /** Those that are gone are no part of the fleet. */
 const SHOWN = WORKER_STATUSES.filter(status => status !== 'TERMINATED')

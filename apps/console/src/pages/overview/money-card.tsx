@@ -1,5 +1,5 @@
 import { useRead } from '../../parts/use-read.ts'
-import { usdText } from '../../wording.ts'
+import { usdText } from '../../state/wording.ts'
 import { type DayBar, dayBars, highestUsd, weekStart } from './money.ts'
 
 const READ_EVERY_MS = 30_000

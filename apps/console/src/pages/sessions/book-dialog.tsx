@@ -1,10 +1,10 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Signal, useSignal } from '@preact/signals'
-import { zoneText } from '../../moments.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { PlacementPreview } from '../../parts/placement-preview.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { pageHash } from '../../router.ts'
+import { pageHash } from '../../state/router.ts'
+import { zoneText } from '../../state/time-format.ts'
 import { bookingBody, bookingFault, localMinute } from './booking.ts'
 import { MinutesField } from './minutes-field.tsx'
 

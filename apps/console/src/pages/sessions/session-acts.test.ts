@@ -2,7 +2,7 @@ import type { Role } from '@lcm/domain/actor'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import type { Info } from '../../live-state.ts'
+import type { Info } from '../../state/live-state.ts'
 import { barOf, mayAct, minutesLeft, verbsOf } from './session-acts.ts'
 
 const NOW_MS = Date.parse('2026-01-02T03:34:05.000Z')

@@ -2,8 +2,8 @@ import { mayTouch } from '@lcm/contract/access'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { retryOf } from '@lcm/domain/session/retry'
-import type { Info } from '../../live-state.ts'
-import { isAllowed } from '../../permission.ts'
+import type { Info } from '../../state/live-state.ts'
+import { isAllowed } from '../../state/permission.ts'
 
 export const SESSION_VERBS = ['retry', 'requeue', 'extend', 'cancel'] as const
 export type SessionVerb = (typeof SESSION_VERBS)[number]

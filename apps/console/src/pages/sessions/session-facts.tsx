@@ -4,7 +4,7 @@ import { Fact } from '../../parts/fact.tsx'
 import { Moment } from '../../parts/moment.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { countText, durationText } from '../../wording.ts'
+import { countText, durationText } from '../../state/wording.ts'
 import { Owner } from './owner.tsx'
 
 export function SessionFacts({ session }: { session: LabletSession }) {

@@ -1,6 +1,6 @@
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { parseHash } from '../../router.ts'
+import { parseHash } from '../../state/router.ts'
 import { filterOf, isDrawn, isFiltering, isListed, matches, NO_FILTER, sessionsHash } from './session-filter.ts'
 
 const readBack = (hash: string) => {

@@ -1,5 +1,5 @@
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
-import { pageHash, type Query } from '../../router.ts'
+import { pageHash, type Query } from '../../state/router.ts'
 import { isRange, type Range } from './timeline.ts'
 
 export interface SessionFilter {

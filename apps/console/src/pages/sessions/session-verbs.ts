@@ -1,5 +1,5 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { type Asks, askOrReject } from '../../asks.ts'
+import { type Asks, askOrReject } from '../../state/requests.ts'
 
 const subjectOf = ({ id, definition }: LabletSession) =>
   ({ kind: 'session', id, name: `the session of ${definition.name}` }) as const

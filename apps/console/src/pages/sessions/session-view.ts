@@ -7,9 +7,9 @@ import {
   type Step,
 } from '@lcm/domain/session/lablet-session'
 import { type NamedStep, placeIn } from '@lcm/domain/session/pipeline-place'
-import type { Info } from '../../live-state.ts'
-import { spanText } from '../../moments.ts'
-import { durationText } from '../../wording.ts'
+import type { Info } from '../../state/live-state.ts'
+import { spanText } from '../../state/time-format.ts'
+import { durationText } from '../../state/wording.ts'
 
 /** `in 12m 03s`, or `3m 10s ago`. */
 export function distanceText(instant: Instant, nowMs: number): string {

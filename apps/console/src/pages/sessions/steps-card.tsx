@@ -3,7 +3,7 @@ import { type NamedStep, stepsOf } from '@lcm/domain/session/pipeline-place'
 import type { ComponentChildren } from 'preact'
 import { NamedIcon, StatusIcon } from '../../parts/icons.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { durationText } from '../../wording.ts'
+import { durationText } from '../../state/wording.ts'
 import { notesOf, stepMs, stepTitle } from './session-view.ts'
 
 const TITLES = { instantiate: 'Starting the lab', teardown: 'Taking the lab down' } as const

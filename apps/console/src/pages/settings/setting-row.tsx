@@ -5,8 +5,8 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { Refusal } from '../../parts/modal.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { isAllowed } from '../../permission.ts'
-import { failureText } from '../../wording.ts'
+import { isAllowed } from '../../state/permission.ts'
+import { failureText } from '../../state/wording.ts'
 import { choicesOf, SETTING_NOTES } from './setting-notes.ts'
 import {
   changedText,

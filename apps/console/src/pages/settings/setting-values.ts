@@ -1,6 +1,6 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { SettingName, SettingSource } from '@lcm/domain/fleet/settings'
-import { durationText } from '../../wording.ts'
+import { durationText } from '../../state/wording.ts'
 import { choicesOf, SETTING_NOTES, type Unit } from './setting-notes.ts'
 
 export type SettingValue = boolean | number | string

@@ -1,11 +1,11 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { type Instant, toMs } from '@lcm/domain/instant'
-import { exactText } from '../../moments.ts'
 import { Age } from '../../parts/age.tsx'
 import { Fact } from '../../parts/fact.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
-import { durationText } from '../../wording.ts'
+import { exactText } from '../../state/time-format.ts'
+import { durationText } from '../../state/wording.ts'
 
 /** When somebody last used it, and what idleness leads to. */
 export function ActivityCard({ worker }: { worker: WorkerView }) {

@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { useConsole } from '../../parts/wiring.ts'
-import { workerHash } from '../../router.ts'
+import { workerHash } from '../../state/router.ts'
 import { type MetricLines, metricLines, RANGE_MS, RANGES, type Range, REREAD_MS, rangeOf } from './metric-lines.ts'
 
 const shareText = (share: number): string => `${Math.round(share)} %`

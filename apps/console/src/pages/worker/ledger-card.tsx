@@ -2,9 +2,9 @@ import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { Moment } from '../../parts/moment.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { seesSessionsOfOthers } from '../../permission.ts'
-import { sessionHash } from '../../router.ts'
-import { countText } from '../../wording.ts'
+import { seesSessionsOfOthers } from '../../state/permission.ts'
+import { sessionHash } from '../../state/router.ts'
+import { countText } from '../../state/wording.ts'
 import { Owner } from '../sessions/owner.tsx'
 
 /** What the worker holds for whom. */

@@ -5,9 +5,9 @@ import { StatusIcon } from '../../parts/icons.tsx'
 import { Moment } from '../../parts/moment.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { toneOf } from '../../status-look.ts'
-import { durationText } from '../../wording.ts'
-import { historyOf } from '../../worker-view.ts'
+import { toneOf } from '../../state/status-look.ts'
+import { durationText } from '../../state/wording.ts'
+import { historyOf } from '../../state/worker-view.ts'
 import { BOX, type DrawnMove, type DrawnStatus, lifecycleOf, lifecycleText, PICTURE, stepsText } from './lifecycle.ts'
 
 /** Where the worker is, and how it got there: as a picture, and as a list with the reasons. Their numbers are the same. */

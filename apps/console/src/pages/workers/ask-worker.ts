@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { type Asks, askOrReject } from '../../asks.ts'
+import { type Asks, askOrReject } from '../../state/requests.ts'
 import { ACT_WORDS, type ActOptions, type PlainAct, sendAct } from './worker-acts.ts'
 
 export interface AskOptions extends ActOptions {

@@ -1,6 +1,6 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../parts/age.tsx'
-import { bootStages, bootText } from '../../worker-view.ts'
+import { bootStages, bootText } from '../../state/worker-view.ts'
 
 /** The boot in one line: a bar of stages and what it waits for. */
 export function BootProgress({ worker }: { worker: Worker }) {

@@ -1,7 +1,7 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Signal } from '@preact/signals'
 import { useConsole } from '../../parts/wiring.ts'
-import { countText } from '../../wording.ts'
+import { countText } from '../../state/wording.ts'
 import { BULK_ACTS } from './bulk.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
 import type { Selection } from './selection.ts'

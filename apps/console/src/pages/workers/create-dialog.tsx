@@ -4,7 +4,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { SelectField, TextField } from '../../parts/fields.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { usdText } from '../../wording.ts'
+import { usdText } from '../../state/wording.ts'
 
 interface Draft {
   readonly template: Signal<string>

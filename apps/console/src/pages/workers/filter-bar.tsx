@@ -1,7 +1,7 @@
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
 import { optionOf, Pick, SearchField, StatusChips } from '../../parts/filters.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import type { FleetSummary } from '../../worker-view.ts'
+import type { FleetSummary } from '../../state/worker-view.ts'
 import { choicesOf, type WorkerFilter, workersHash } from './worker-filter.ts'
 
 interface FilterBarProps {

@@ -1,8 +1,8 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { untracked, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { browserClock } from '../../browser-clock.ts'
 import { useConsole } from '../../parts/wiring.ts'
+import { browserClock } from '../../state/browser-clock.ts'
 
 /** Up to so many a list is put in order again with every change. */
 const SMALL_FLEET = 500

@@ -2,7 +2,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { useConsole } from '../../parts/wiring.ts'
-import { isAllowed } from '../../permission.ts'
+import { isAllowed } from '../../state/permission.ts'
 import { useWorkerActs } from './use-worker-acts.tsx'
 import { ACT_WORDS, type Offer, offersOf, type WorkerAct } from './worker-acts.ts'
 

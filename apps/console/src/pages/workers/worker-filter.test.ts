@@ -1,6 +1,6 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { parseHash } from '../../router.ts'
+import { parseHash } from '../../state/router.ts'
 import {
   choicesOf,
   filterOf,

@@ -1,5 +1,5 @@
 import { WORKER_STATUSES, type Worker, type WorkerStatus } from '@lcm/domain/worker/worker'
-import { pageHash, type Query } from '../../router.ts'
+import { pageHash, type Query } from '../../state/router.ts'
 import { NAME_FIRST, type Sort, sortOf, sortText } from './worker-order.ts'
 
 /** What the list shows and in which order: all of it is in the address. */

@@ -1,8 +1,8 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { toMs } from '@lcm/domain/instant'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
-import type { Usage } from '../../samples.ts'
-import { isSpending } from '../../worker-view.ts'
+import type { Usage } from '../../state/samples.ts'
+import { isSpending } from '../../state/worker-view.ts'
 
 export const SORT_COLUMNS = [
   'name',

@@ -7,8 +7,8 @@ import {
   type Registration,
   registrationAt,
   type Transport,
-} from '../licence/licensing.ts'
-import type { Seat } from '../licence/smart-account.ts'
+} from '../license/licensing.ts'
+import type { Seat } from '../license/smart-account.ts'
 import {
   BASE_FEATURE,
   EXTRA_NODES_MAX,
@@ -16,7 +16,7 @@ import {
   licensingStatus,
   NODES_FEATURE,
   productUuid,
-} from '../licence/status.ts'
+} from '../license/status.ts'
 import { hostnameOf, isModern, type Outcome, type Scene, scaledMs, type UserCall } from '../scene.ts'
 import { admin, type Route } from './router.ts'
 

@@ -1,5 +1,5 @@
 import { CmlRefusal } from '../exchange.ts'
-import { quotaAt } from '../licence/licensing.ts'
+import { quotaAt } from '../license/licensing.ts'
 import { isReady, type Scene, scaledMs } from '../scene.ts'
 import { relaunched, withNodes } from './capacity.ts'
 import { needsLicence } from './definitions.ts'

@@ -1,0 +1,288 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { UnreachableError } from '@lcm/client/api-error'
+import type { Dispatch } from '@lcm/contract/wire'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aDefinition, aTemplate, aWorker } from '../testing/samples.ts'
+
+const LAB = readFileSync(new URL('../../../../../examples/labs/two-routers.yaml', import.meta.url), 'utf8')
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lcm-apply-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+async function applying(text: string, ...args: string[]) {
+  const captured = capturedShell()
+  const file = join(folder, 'fleet.yaml')
+  await writeFile(file, text)
+  const lcm = (...more: string[]) => run(['apply', '-f', file, ...args, ...more], captured.shell)
+  const written = () => captured.api.requests.filter(request => !request.startsWith('GET'))
+  return { ...captured, lcm, written }
+}
+
+const TEMPLATE = `
+kind: Template
+name: big
+instance_types: [m5.metal]
+ami_name_pattern: cml-*
+ami_owner: self
+capacity: { cpu_cores: 96, memory_gb: 300, storage_gb: 100, max_nodes: 100 }
+cost_per_hour_usd: 5
+`
+const ALL = `
+kind: Worker
+name: one
+template_name: big
+labels: { team: blue }
+---${TEMPLATE}---
+kind: Definition
+name: bgp
+topology: ${JSON.stringify(LAB)}
+`
+
+it('makes what is not there, templates first, and says so', async () => {
+  const { lcm, out, written } = await applying(ALL)
+  expect(await lcm()).toBe(0)
+  expect(out()).toBe('template big created\ndefinition bgp created\nworker one created\n')
+  expect(written()).toEqual(['POST /worker-templates', 'POST /lablet-definitions', 'POST /workers'])
+})
+
+it('does nothing the second time', async () => {
+  const { lcm, out, written, api } = await applying(ALL)
+  await lcm()
+  for (const worker of [
+    aWorker({ id: 'w-0abcdefgh0009', name: 'one', template_name: 'big', labels: { team: 'blue' } }),
+  ])
+    api.put(worker)
+  const before = written().length
+  expect(await lcm()).toBe(0)
+  expect(out().split('\n').slice(3, 6)).toEqual([
+    'template big unchanged',
+    'definition bgp unchanged',
+    'worker one unchanged',
+  ])
+  expect(written()).toHaveLength(before)
+})
+
+it('says field by field what would change, and changes nothing', async () => {
+  const text =
+    'kind: Template\nname: metal\ncost_per_hour_usd: 9\ncapacity: { cpu_cores: 8, memory_gb: 300, storage_gb: 100, max_nodes: 100 }\n'
+  const { lcm, out, api, written } = await applying(
+    `${text}instance_types: [m5.metal]\nami_name_pattern: cml-*\nami_owner: self\n`,
+  )
+  const template = aTemplate({
+    name: 'metal',
+    cost_per_hour_usd: 4,
+    enabled: false,
+    ami_name_pattern: 'cml-*',
+    ami_owner: 'self',
+  })
+  api.putTemplate({
+    ...template,
+    instance_types: ['m5.metal'],
+    capacity: { cpu_cores: 48, memory_gb: 300, storage_gb: 100, max_nodes: 100 },
+  })
+  expect(await lcm('--dry-run')).toBe(0)
+  expect(out()).toBe('template metal would be changed\n  capacity.cpu_cores: 48 → 8\n  cost_per_hour_usd: 4 → 9\n')
+  expect(written()).toEqual([])
+  expect(await lcm('-o', 'json', '--dry-run')).toBe(0)
+  expect(await lcm()).toBe(0)
+  expect(out()).toMatch(/template metal changed\n$/)
+  // What the file leaves out stays.
+  expect(api.bodies.at(-1)).toMatchObject({ cost_per_hour_usd: 9, enabled: false })
+})
+
+it('takes the files of deploy/templates as they are', async () => {
+  const { shell, out } = capturedShell()
+  const place = fileURLToPath(new URL('../../../../../deploy/templates', import.meta.url))
+  expect(await run(['apply', '-f', place, '--dry-run'], shell)).toBe(0)
+  expect(out()).toBe('template metal would be created\ntemplate nested would be created\n')
+})
+
+it('reads standard input, and JSON', async () => {
+  const worker = { kind: 'Worker', name: 'x', template_name: 'metal' }
+  const { shell, api, out } = capturedShell({ input: JSON.stringify(worker) })
+  api.putTemplate(aTemplate({ name: 'metal' }))
+  expect(await run(['apply', '-f', '-', '-o', 'json'], shell)).toBe(0)
+  expect(JSON.parse(out())).toEqual({
+    dry_run: false,
+    items: [{ kind: 'Worker', name: 'x', outcome: 'created', changes: [] }],
+  })
+})
+
+it('makes the next version of a definition that differs', async () => {
+  const { lcm, out, api, written } = await applying('kind: Definition\nname: two-routers\ntitle: New\n')
+  api.lablets.definitions.put(aDefinition({ title: 'Old' }))
+  expect(await lcm('--dry-run')).toBe(0)
+  expect(await lcm()).toBe(0)
+  expect(out()).toBe(
+    'definition two-routers would be changed\n  title: "Old" → "New"\ndefinition two-routers changed\n',
+  )
+  expect(written()).toEqual(['PUT /lablet-definitions/ld-1'])
+  expect(api.bodies.at(-1)).toEqual({ title: 'New' })
+})
+
+it('takes a topology from a file beside it', async () => {
+  await writeFile(join(folder, 'lab.txt'), LAB)
+  const { lcm, api } = await applying('kind: Definition\nname: bgp\ntopology_file: lab.txt\n')
+  expect(await lcm()).toBe(0)
+  expect(api.bodies.at(-1)).toMatchObject({ name: 'bgp', topology: LAB })
+})
+
+it('takes a folder in which topologies lie beside the definitions that name them', async () => {
+  const { shell, api, out } = capturedShell()
+  await writeFile(join(folder, 'a-lab.yaml'), LAB)
+  await writeFile(join(folder, 'bgp.yaml'), 'kind: Definition\nname: bgp\ntopology_file: ./a-lab.yaml\n')
+  expect(await run(['apply', '-f', folder], shell)).toBe(0)
+  expect(out()).toBe('definition bgp created\n')
+  expect(api.bodies.at(-1)).toMatchObject({ name: 'bgp', topology: LAB })
+})
+
+it('says what to do with a topology that no definition names, and with one that is not there', async () => {
+  const { shell, err } = capturedShell()
+  const [lab, definition] = [join(folder, 'lab.yaml'), join(folder, 'bgp.yaml')]
+  await writeFile(lab, LAB)
+  await writeFile(definition, 'kind: Definition\nname: bgp\ntopology_file: nowhere.yaml\n')
+  expect(await run(['apply', '-f', folder], shell)).toBe(1)
+  expect(err().trimEnd().split('\n').slice(1)).toEqual([
+    `  ${definition}: topology_file: ${join(folder, 'nowhere.yaml')} can't be read (ENOENT): paths begin at the folder of this file`,
+    `  ${lab}: it is a lab of CML: name it as topology_file in a document of kind Definition, or use \`lcm create definition -f\``,
+  ])
+})
+
+it('changes of a living worker what can be changed, and refuses the rest with 4 before anything is done', async () => {
+  const { lcm, api, out, err, written } = await applying(
+    'kind: Worker\nname: one\ntemplate_name: metal\nprotected: true\nlabels: { a: b }\n',
+  )
+  api.put(aWorker({ name: 'one', template_name: 'metal', protected: false, labels: {} }))
+  expect(await lcm()).toBe(0)
+  expect(out()).toBe('worker one changed\n')
+  expect(api.bodies).toEqual([{ protected: true, labels: { a: 'b' } }])
+  await writeFile(join(folder, 'fleet.yaml'), `kind: Worker\nname: one\ntemplate_name: other\n---${TEMPLATE}`)
+  expect(await lcm()).toBe(4)
+  expect(err()).toBe(
+    "error: worker one: its template_name is metal and can't become other: terminate it first, or give the new one another name\n",
+  )
+  expect(written()).toHaveLength(1)
+})
+
+it('leaves what a file does not name as it is, and needs all of it for what is new', async () => {
+  const { lcm, api, out, err, written } = await applying(
+    'kind: Template\nname: metal\ncost_per_hour_usd: 9\n---\nkind: Worker\nname: one\nprotected: true\n',
+  )
+  expect(await lcm()).toBe(1)
+  expect(err()).toContain(
+    'there is no template metal yet, and a new one needs instance_types, ami_name_pattern, ami_owner, capacity too',
+  )
+  expect(err()).toContain('there is no worker one yet, and a new one needs template_name too: say them and repeat')
+  expect(written()).toEqual([])
+  api.putTemplate(aTemplate({ name: 'metal', enabled: false }))
+  api.put(aWorker({ name: 'one', protected: false }))
+  expect(await lcm()).toBe(0)
+  expect(out()).toBe('template metal changed\nworker one changed\n')
+  const { instance_types, capacity, root_volume_gb } = aTemplate()
+  const kept = { instance_types, capacity, root_volume_gb, enabled: false }
+  expect(api.bodies).toMatchObject([{ ...kept, cost_per_hour_usd: 9 }, { protected: true }])
+})
+
+it('exits with 4 for a definition out of use, with 3 for a worker of no template', async () => {
+  const { lcm, api } = await applying('kind: Definition\nname: two-routers\ntitle: New\n')
+  api.lablets.definitions.put(aDefinition({ status: 'DEPRECATED' }))
+  expect(await lcm()).toBe(4)
+  expect(await (await applying('kind: Worker\nname: one\ntemplate_name: none\n')).lcm()).toBe(3)
+})
+
+it('refuses a worker of a disabled template before anything is done, unless the file enables it', async () => {
+  const worker = 'kind: Worker\nname: one\ntemplate_name: big\n'
+  const isNew = await applying(`${TEMPLATE}enabled: false\n---\n${worker}`)
+  expect(await isNew.lcm()).toBe(1)
+  expect(isNew.err()).toBe('error: template big is disabled, and no worker is made from such a one: enable it first\n')
+  expect(isNew.written()).toEqual([])
+  const isThere = await applying(`${TEMPLATE}---\n${worker}`)
+  isThere.api.putTemplate(aTemplate({ name: 'big', enabled: false }))
+  expect(await isThere.lcm('--dry-run')).toBe(1)
+  await writeFile(join(folder, 'fleet.yaml'), worker)
+  expect(await isThere.lcm()).toBe(1)
+  expect(isThere.written()).toEqual([])
+  await writeFile(join(folder, 'fleet.yaml'), `${TEMPLATE}enabled: true\n---\n${worker}`)
+  expect(await isThere.lcm()).toBe(0)
+})
+
+it.each([
+  ['kind: Lamp\nname: x\n', 'kind: it must be one of Template, Definition, Worker'],
+  ['kind: Worker\ntemplate_name: metal\n', 'name: a worker needs one here'],
+  ['kind: Worker\nname: x\ntemplate_name: metal\ncolour: red\n', 'colour: LCM knows nothing of this name here'],
+  ['kind: Template\nname: x\ncapacity: { cpu_cores: 8 }\n', 'capacity.memory_gb: it is missing, a number'],
+  ['kind: Template\nenabled: false\n', 'name: it is missing, text'],
+  ['kind: Definition\nname: x\ntopology: "nodes: 3"\n', 'topology: '],
+  [
+    'kind: Worker\nname: x\ntemplate_name: a\n---\nkind: Worker\nname: x\ntemplate_name: a\n',
+    'Worker x: it is said twice',
+  ],
+  ['- 1\n', 'it is no list of fields'],
+  ['a: [', 'fleet.yaml: '],
+])('refuses %j before it asks anybody', async (text, words) => {
+  const { lcm, err, api } = await applying(text)
+  expect(await lcm()).toBe(1)
+  expect(err()).toContain('nothing was done: mend these and repeat')
+  expect(err()).toContain(words)
+  expect(api.requests).toEqual([])
+})
+
+it('needs something to read', async () => {
+  const { lcm, err } = await applying('# nothing\n')
+  expect(await lcm()).toBe(1)
+  expect(err()).toContain('there is nothing in')
+  expect(await run(['apply', '-f', '/nowhere'], capturedShell().shell)).toBe(1)
+  expect(await run(['apply', '-f', '-'], capturedShell({ isTty: true }).shell)).toBe(2)
+  expect(await run(['apply'], capturedShell().shell)).toBe(2)
+  await rm(join(folder, 'fleet.yaml'))
+  expect(await run(['apply', '-f', folder], capturedShell().shell)).toBe(1)
+})
+
+it('tells all refusals at once, and has done nothing by then', async () => {
+  const { lcm, err, out } = await applying(
+    'kind: Template\nname: metal\ncost_per_hour_usd: 9\ninstance_types: [x]\nami_name_pattern: y\nami_owner: self\n' +
+      'capacity: { cpu_cores: 8, memory_gb: 300, storage_gb: 100, max_nodes: 100 }\n' +
+      '---\nkind: Worker\nname: one\ntemplate_name: metal\naws_region: us-east-1\n' +
+      '---\nkind: Worker\nname: two\ntemplate_name: metal\n',
+    '--token',
+    'wrong',
+  )
+  expect(await lcm()).toBe(5)
+  expect(err()).toContain('Worker two: LCM does not know who you are')
+  expect(out()).toBe('')
+})
+
+it.each([
+  [[], 'template big created\n'],
+  [['-o', 'name'], 'big\n'],
+  [
+    ['-o', 'yaml'],
+    'dry_run: false\nitems:\n  - kind: Template\n    name: big\n    outcome: created\n    changes: []\n',
+  ],
+])('says what was done and what was not when it fails in the middle, with %j', async (args, said) => {
+  const workers = ['one', 'two'].map(name => `---\nkind: Worker\nname: ${name}\ntemplate_name: big\n`).join('')
+  const { shell, api, out, err, clock } = await applying(`${TEMPLATE}${workers}`)
+  const transport = async (): Promise<Dispatch> => async request => {
+    if (request.method === 'POST' && request.url.endsWith('/workers')) throw new UnreachableError('it broke')
+    return api.dispatch(request)
+  }
+  let exitCode: number | null = null
+  const running = run(['apply', '-f', join(folder, 'fleet.yaml'), ...args], { ...shell, transport }).then(code => {
+    exitCode = code
+  })
+  // It asks again for a while.
+  while (exitCode === null) await clock.advance(1_000)
+  await running
+  expect(exitCode).toBe(6)
+  expect(out()).toBe(said)
+  expect(err()).toMatch(/^error: Worker one: LCM does not answer .*\n {2}Worker two: not done\n$/)
+})

@@ -1,0 +1,135 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { UnreachableError } from '@lcm/client/api-error'
+import { apiClient, type Client } from '@lcm/client/client'
+import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
+import { CliError, EXIT } from './exit-code.ts'
+import { askedOnce, wasNeverSent } from './idempotent-request.ts'
+import type { Shell } from './shell.ts'
+
+export const DATA_DIR_DEFAULT = '.lcm'
+
+export interface ConnectionOptions {
+  readonly url?: string
+  readonly token?: string
+  readonly data?: string
+}
+
+export interface Target {
+  readonly url: string
+  readonly token: string | null
+  /** What to do when nobody answers there. */
+  readonly nextStep: string
+}
+
+export interface Connection {
+  readonly client: Client
+  /** For what is no part of the contract; says who asks. */
+  readonly dispatch: Dispatch
+  readonly url: string
+}
+
+type Env = Shell['env']
+
+export const dataDirOf = (options: ConnectionOptions, env: Env): string =>
+  options.data || env.LCM_DATA || DATA_DIR_DEFAULT
+
+/** Finds an API: by option, then by environment, then in the data folder of the LCM on this machine. */
+export async function findTarget(options: ConnectionOptions, env: Env): Promise<Target> {
+  if (options.token === '') throw new CliError(EXIT.usage, '--token is empty: give a token, or leave the option out')
+  const dataDir = dataDirOf(options, env)
+  const named = options.url || env.LCM_URL
+  const token = options.token || env.LCM_TOKEN
+  if (named) return namedTarget(checkedUrl(named), token, dataDir)
+  const api = await readEndpoint(dataDir)
+  if (api === null) {
+    const message = `no LCM is running on ${dataDir}: start it with \`npm start\`, or name one with --url`
+    throw new CliError(EXIT.unreachable, message)
+  }
+  const nextStep = 'if it was stopped start it with `npm start`, or name another with --url'
+  return { url: api, token: token || (await readToken(dataDir)), nextStep }
+}
+
+async function namedTarget(url: string, token: string | undefined, dataDir: string): Promise<Target> {
+  const nextStep = 'check the address given by --url or LCM_URL'
+  if (token) return { url, token, nextStep }
+  // The folder's token opens the LCM of this folder: another address must never get to see it.
+  const own = await readEndpoint(dataDir).catch(() => null)
+  const isOwn = own !== null && placeOf(own) === placeOf(url)
+  return { url, token: isOwn ? await readToken(dataDir) : null, nextStep }
+}
+
+function checkedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.origin
+  throw new CliError(EXIT.usage, `"${text}" is no address: give one such as --url http://127.0.0.1:8080`)
+}
+
+/** Scheme, host and port, with all names of this very machine as one. */
+const placeOf = (text: string): string =>
+  new URL(text).origin.replace(/\/\/(localhost|127\.0\.0\.1|\[::1\])(?=:|$)/, '//loopback')
+
+async function readEndpoint(dataDir: string): Promise<string | null> {
+  const text = await readIfThere(join(dataDir, 'endpoints.json'))
+  if (text === null) return null
+  const api = apiIn(text)
+  if (api !== null) return api
+  const message = `${join(dataDir, 'endpoints.json')} is damaged: start LCM again with \`npm start\`, or name one with --url`
+  throw new CliError(EXIT.unreachable, message)
+}
+
+function apiIn(text: string): string | null {
+  try {
+    const endpoints: unknown = JSON.parse(text)
+    if (typeof endpoints !== 'object' || endpoints === null || !('api' in endpoints)) return null
+    return typeof endpoints.api === 'string' && URL.canParse(endpoints.api) ? endpoints.api : null
+  } catch {
+    return null
+  }
+}
+
+const readToken = async (dataDir: string): Promise<string | null> =>
+  (await readIfThere(join(dataDir, 'admin-token')))?.trim() || null
+
+async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    const message = `${path} can't be read (${code}): ask its owner, or use --url and --token`
+    throw new CliError(code === 'EACCES' ? EXIT.notAllowed : EXIT.failed, message)
+  }
+}
+
+export async function connect(options: ConnectionOptions, shell: Shell): Promise<Connection> {
+  const target = await findTarget(options, shell.env)
+  const transport = explained(askedOnce(await shell.transport(target.url), shell), target)
+  const { url, token } = target
+  const named = token === null ? {} : { authorization: `Bearer ${token}` }
+  return {
+    client: apiClient(transport, token === null ? {} : { token }),
+    dispatch: request => transport({ ...request, headers: { ...named, ...request.headers } }),
+    url,
+  }
+}
+
+/** The same transport, whose failures say what to do next. */
+function explained(transport: Dispatch, target: Target): Dispatch {
+  return async request => {
+    const response = await transport(request).catch((error: unknown) => {
+      throw error instanceof UnreachableError ? unanswered(error, request, target) : error
+    })
+    if (isOurs(response)) return response
+    throw new UnreachableError(`something answers at ${target.url}, but it is no LCM: ${target.nextStep}`)
+  }
+}
+
+function unanswered(error: UnreachableError, request: ApiRequest, target: Target): UnreachableError {
+  const doubt =
+    request.method === 'GET' || wasNeverSent(error) ? '' : ' (it may have been done: look before you repeat it)'
+  return new UnreachableError(`LCM does not answer at ${target.url}${doubt}: ${target.nextStep}`, { cause: error })
+}
+
+const isOurs = ({ status, headers, body }: ApiResponse): boolean =>
+  status >= 400 || !body || /^(application\/json|text\/event-stream)\b/.test(headers['content-type'] ?? '')

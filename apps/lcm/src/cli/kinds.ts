@@ -1,0 +1,162 @@
+import type { Client } from '@lcm/client/client'
+import { readList } from '@lcm/client/lists'
+import type { EventEnvelope } from '@lcm/contract/events'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import { isGone, type LabRecord } from '@lcm/domain/lab/lab-record'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { findTemplate, findWorker, notThere } from './find.ts'
+import type { DefinitionSummary } from './lablets/definition-view.ts'
+import { findDefinition, findLab, findSession } from './lablets/find.ts'
+import { labColumns } from './lablets/lab-view.ts'
+import { sessionColumns } from './lablets/session-view.ts'
+import type { WorkerNames } from './lablets/worker-names.ts'
+import { isLost, readLivingAndLost } from './lost-workers.ts'
+import {
+  DEFINITION_VIEW,
+  LAB_VIEW,
+  LEAK_VIEW,
+  type Resource,
+  type ResourceView,
+  SERVICE_VIEW,
+  SESSION_VIEW,
+  TEMPLATE_VIEW,
+  WORKER_VIEW,
+} from './resource-view.ts'
+import { isOtherService, readServices, type ServiceRecord } from './services/service-view.ts'
+import type { Listing } from './watch-list.ts'
+
+/** A kind of things, as commands find, list and follow them. */
+export interface Kind<T extends Resource> {
+  readonly plural: string
+  readonly singular: string
+  readonly view: ResourceView<T>
+  /** The same, for kinds whose tables name workers. */
+  readonly named?: (names: WorkerNames) => ResourceView<T>
+  /** Which ones only `--all` shows; null when there are none. */
+  readonly hidden: string | null
+  isHidden(item: T): boolean
+  find(client: Client, idOrName: string, signal: AbortSignal): Promise<T>
+  list(client: Client, all: boolean, signal: AbortSignal): Promise<Listing<T>>
+  /** Where no event tells of changes: how often the list is read again, and whether a change is worth telling. */
+  readonly everyMs?: number
+  differs?(before: T, after: T): boolean
+  /** The thing in an event, if it is one of these. */
+  changed(event: EventEnvelope): T | null
+  /** The id in an event, if it says that one of these is gone. */
+  deleted(event: EventEnvelope): string | null
+}
+
+export const WORKERS: Kind<Worker> = {
+  plural: 'workers',
+  singular: 'worker',
+  view: WORKER_VIEW,
+  hidden: 'TERMINATED',
+  isHidden: worker => worker.status === 'TERMINATED' && !isLost(worker),
+  find: findWorker,
+  list: (client, all, signal) =>
+    all
+      ? readList(page => client.call('listWorkers', { query: { ...page, include_terminated: true }, signal }))
+      : readLivingAndLost(client, signal),
+  changed: event => (event.type === 'worker.created' || event.type === 'worker.updated' ? event.data : null),
+  deleted: event => (event.type === 'worker.deleted' ? event.id : null),
+}
+
+export const TEMPLATES: Kind<WorkerTemplate> = {
+  plural: 'templates',
+  singular: 'template',
+  view: TEMPLATE_VIEW,
+  hidden: null,
+  isHidden: () => false,
+  find: findTemplate,
+  list: (client, _, signal) => readList(query => client.call('listTemplates', { query, signal })),
+  changed: event => (event.type === 'template.created' || event.type === 'template.updated' ? event.data : null),
+  deleted: event => (event.type === 'template.deleted' ? event.id : null),
+}
+
+export const DEFINITIONS: Kind<DefinitionSummary> = {
+  plural: 'definitions',
+  singular: 'definition',
+  view: DEFINITION_VIEW,
+  hidden: 'DEPRECATED',
+  isHidden: definition => definition.status === 'DEPRECATED',
+  find: findDefinition,
+  async list(client, all, signal) {
+    const { items, revision } = await readList(query => client.call('listDefinitions', { query, signal }))
+    return { items: items.filter(item => all || !DEFINITIONS.isHidden(item)), revision }
+  },
+  changed: event => (event.type === 'definition.created' || event.type === 'definition.updated' ? event.data : null),
+  deleted: event => (event.type === 'definition.deleted' ? event.id : null),
+}
+
+export const SESSIONS: Kind<LabletSession> = {
+  plural: 'sessions',
+  singular: 'session',
+  view: SESSION_VIEW,
+  named: names => ({ ...SESSION_VIEW, columns: (nowMs, colors) => sessionColumns(nowMs, colors, names) }),
+  hidden: 'over',
+  isHidden: session => isFinal(session.status),
+  find: findSession,
+  list: (client, all, signal) =>
+    readList(page => client.call('listSessions', { query: { ...page, include_finished: all }, signal })),
+  changed: event => (event.type === 'session.created' || event.type === 'session.updated' ? event.data : null),
+  deleted: event => (event.type === 'session.deleted' ? event.id : null),
+}
+
+export const LABS: Kind<LabRecord> = {
+  plural: 'labs',
+  singular: 'lab',
+  view: LAB_VIEW,
+  named: names => ({ ...LAB_VIEW, columns: (nowMs, colors) => labColumns(nowMs, colors, names) }),
+  hidden: 'DELETED',
+  isHidden: lab => isGone(lab.status),
+  find: findLab,
+  list: (client, all, signal) =>
+    readList(page => client.call('listLabs', { query: { ...page, include_deleted: all }, signal })),
+  changed: event => (event.type === 'lab.created' || event.type === 'lab.updated' ? event.data : null),
+  deleted: event => (event.type === 'lab.deleted' ? event.id : null),
+}
+
+/** As often as services say how they are. */
+const HEARD_EVERY_MS = 5_000
+const LEAKS_EVERY_MS = 15_000
+
+export const SERVICES: Kind<ServiceRecord> = {
+  plural: 'services',
+  singular: 'service',
+  view: SERVICE_VIEW,
+  hidden: null,
+  isHidden: () => false,
+  async find(client, name, signal) {
+    const found = (await readServices(client, signal)).find(({ service }) => service === name)
+    if (found === undefined) throw notThere('service', name, 'lcm get services')
+    return found
+  },
+  list: async (client, _, signal) => ({ items: await readServices(client, signal), revision: '' }),
+  everyMs: HEARD_EVERY_MS,
+  differs: isOtherService,
+  changed: () => null,
+  deleted: () => null,
+}
+
+export const LEAKS: Kind<LicenseLeak> = {
+  plural: 'leaks',
+  singular: 'leak',
+  view: LEAK_VIEW,
+  hidden: 'resolved',
+  isHidden: leak => leak.resolved_at !== null,
+  async find(client, id, signal) {
+    const { items } = await LEAKS.list(client, true, signal)
+    const found = items.find(leak => leak.id === id)
+    if (found === undefined) throw notThere('leak', id, 'lcm get leaks --all')
+    return found
+  },
+  async list(client, all, signal) {
+    const { items, revision } = await readList(query => client.call('listLicenseLeaks', { query, signal }))
+    return { items: items.filter(leak => all || !LEAKS.isHidden(leak)), revision }
+  },
+  everyMs: LEAKS_EVERY_MS,
+  changed: () => null,
+  deleted: () => null,
+}

@@ -1,0 +1,121 @@
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Format } from './invocation.ts'
+import { type DefinitionSummary, definitionColumns } from './lablets/definition-view.ts'
+import { labColumns } from './lablets/lab-view.ts'
+import { sessionColumns } from './lablets/session-view.ts'
+import type { Colors, Output } from './output.ts'
+import { leakColumns } from './services/leak-view.ts'
+import { type ServiceRecord, serviceColumns } from './services/service-view.ts'
+import { type Column, printable, tableLines } from './table.ts'
+import { templateColumns } from './template-view.ts'
+import { workerColumns } from './worker-view.ts'
+
+/** What all resources have in common. */
+export interface Resource {
+  readonly id: string
+  readonly version: number
+}
+
+export interface ResourceView<T extends Resource> {
+  /** What commands take for it, where it is unique. */
+  readonly nameOf: (item: T) => string
+  readonly columns: (nowMs: number, colors: Colors) => readonly Column<T>[]
+  /** What to say instead of an empty table. */
+  readonly whenEmpty: string
+}
+
+export const WORKER_VIEW: ResourceView<Worker> = {
+  nameOf: worker => worker.name,
+  columns: workerColumns,
+  whenEmpty: 'there are no workers: create one with `lcm create worker --template NAME`',
+}
+
+export const TEMPLATE_VIEW: ResourceView<WorkerTemplate> = {
+  nameOf: template => template.name,
+  columns: templateColumns,
+  whenEmpty: 'there are no templates: create one with `lcm create template -f FILE`',
+}
+
+export const DEFINITION_VIEW: ResourceView<DefinitionSummary> = {
+  nameOf: definition => definition.name,
+  columns: definitionColumns,
+  whenEmpty: 'there are no definitions: create one with `lcm create definition --file lab.yaml`',
+}
+
+export const SESSION_VIEW: ResourceView<LabletSession> = {
+  nameOf: session => session.id,
+  columns: (nowMs, colors) => sessionColumns(nowMs, colors),
+  whenEmpty: 'there are no sessions: book one with `lcm book DEFINITION`',
+}
+
+export const LAB_VIEW: ResourceView<LabRecord> = {
+  nameOf: lab => lab.id,
+  columns: (nowMs, colors) => labColumns(nowMs, colors),
+  whenEmpty: 'there are no labs: sessions make them, and those of others are found within half an hour',
+}
+
+export const SERVICE_VIEW: ResourceView<ServiceRecord> = {
+  nameOf: ({ service }) => service,
+  columns: serviceColumns,
+  whenEmpty: 'there are no services: this LCM knows of no controllers',
+}
+
+export const LEAK_VIEW: ResourceView<LicenseLeak> = {
+  nameOf: leak => leak.id,
+  columns: leakColumns,
+  whenEmpty: 'there are no leaks: every licence was given back before its machine went',
+}
+
+export interface Printing {
+  readonly output: Output
+  readonly format: Format
+  readonly nowMs: number
+}
+
+export async function printList<T extends Resource>(view: ResourceView<T>, items: readonly T[], printing: Printing) {
+  const { output, format, nowMs } = printing
+  switch (format) {
+    case 'json':
+      return output.out(JSON.stringify({ items }, null, 2))
+    case 'yaml':
+      return output.out(await toYaml({ items }))
+    case 'name':
+      return handlesOf(view, items).forEach(output.out)
+    case 'table':
+      if (items.length === 0) return output.note(view.whenEmpty)
+      return tableLines(view.columns(nowMs, output.colors), items).forEach(output.out)
+  }
+}
+
+export async function printOne<T extends Resource>(view: ResourceView<T>, item: T, printing: Printing) {
+  const { output, format } = printing
+  if (format === 'json') return output.out(JSON.stringify(item, null, 2))
+  if (format === 'yaml') return output.out(await toYaml(item))
+  return printList(view, [item], printing)
+}
+
+export async function toYaml(value: unknown): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(value).trimEnd()
+}
+
+/** What any command takes as ID: the name where it is unique, else the id. */
+export function handlesOf<T extends Resource>({ nameOf }: ResourceView<T>, items: readonly T[]): string[] {
+  const counts = new Map<string, number>()
+  for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1)
+  return items.map(item => (counts.get(nameOf(item)) === 1 ? printable(nameOf(item)) : item.id))
+}
+
+/** One change as text that a reader can take line by line, or document by document. */
+export async function changeText<T extends Resource>(
+  { nameOf }: ResourceView<T>,
+  item: T,
+  format: Exclude<Format, 'table'>,
+): Promise<string> {
+  if (format === 'json') return JSON.stringify(item)
+  return format === 'yaml' ? `---\n${await toYaml(item)}` : printable(nameOf(item))
+}

@@ -1,0 +1,59 @@
+import { apiClient } from '@lcm/client/client'
+import { withCondition } from '@lcm/domain/worker/boot'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { expect, it } from 'vitest'
+import { outputFor } from './global-options.ts'
+import type { Format } from './invocation.ts'
+import { capturedShell } from './testing/captured-shell.ts'
+import { aRunningWorker, aWorker, START_MS } from './testing/samples.ts'
+import { settle } from './wait-until-settled.ts'
+import { WORKER_SETTLING } from './worker-wait.ts'
+
+interface Case {
+  readonly worker: Worker
+  readonly wait?: boolean
+  readonly quiet?: boolean
+  readonly format?: Format
+}
+
+async function settled({ worker, wait = false, quiet = false, format }: Case) {
+  const { shell, api, out, err } = capturedShell()
+  const globals = { color: false, quiet }
+  const client = apiClient(api.dispatch, { token: 'secret' })
+  const connect = () => Promise.reject(new Error('it is connected already'))
+  const options = { wait, timeout: 1_000, ...(format === undefined ? {} : { output: format }) }
+  await settle({ client, item: worker, settling: WORKER_SETTLING, said: 'asked' }, options, {
+    shell,
+    globals,
+    connect,
+    output: outputFor(globals, shell),
+  })
+  return [out(), err()]
+}
+
+it('says what was asked, and where it came to if it waited', async () => {
+  expect(await settled({ worker: aWorker() })).toEqual(['asked\n', ''])
+  expect(await settled({ worker: aRunningWorker(), wait: true })).toEqual([
+    'metal-1 is RUNNING after 0s: https://203.0.113.7\n',
+    'asked\n',
+  ])
+})
+
+it('says why a stop left it PENDING', async () => {
+  const held = { type: 'HeldByIntent', status: true, reason: 'Stopped', message: 'start it to launch it' }
+  const worker = aWorker({ desired_status: 'STOPPED', conditions: withCondition([], held, START_MS) })
+  expect(await settled({ worker, wait: true })).toEqual([
+    'metal-1 is PENDING after 0s: start it to launch it\n',
+    'asked\n',
+  ])
+})
+
+it('prints the worker alone when a format is given', async () => {
+  expect(await settled({ worker: aWorker(), format: 'name' })).toEqual(['metal-1\n', ''])
+  expect(await settled({ worker: aRunningWorker(), wait: true, format: 'name' })).toEqual(['metal-1\n', 'asked\n'])
+})
+
+it('says nothing when quiet, but prints what a format asks for', async () => {
+  expect(await settled({ worker: aRunningWorker(), wait: true, quiet: true })).toEqual(['', ''])
+  expect(await settled({ worker: aWorker(), quiet: true, format: 'name' })).toEqual(['metal-1\n', ''])
+})

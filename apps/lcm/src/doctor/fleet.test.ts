@@ -1,0 +1,87 @@
+import { apiClient } from '@lcm/client/client'
+import { toInstant } from '@lcm/domain/instant'
+import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { expect, it } from 'vitest'
+import { readLivingAndLost } from '../cli/lost-workers.ts'
+import { fakeApi } from '../cli/testing/fake-api.ts'
+import { aLeak } from '../cli/testing/fake-fleet.ts'
+import { aDefinition, aReadySession, aRunningWorker, aSession, aWorker, START_MS } from '../cli/testing/samples.ts'
+import { type FleetFacts, judgeFleet, readFleet } from './fleet.ts'
+
+const CALM: FleetFacts = { workers: [], sessions: [], definitions: [], leaks: [] }
+const since = toInstant(START_MS)
+const condition = (type: string, message: string) => ({ type, status: true, reason: type, message, since })
+const lost = aWorker({
+  status: 'TERMINATED',
+  state_history: [{ from: 'RUNNING', to: 'TERMINATED', at: since, because: 'its machine is gone.' }],
+})
+const failedSync = { ...aDefinition().sync, status: 'failed' as const, error: 'no such bucket' }
+const brief = (facts: Partial<FleetFacts>) =>
+  judgeFleet({ ...CALM, ...facts }).map(({ severity, sentence }) => `${severity}: ${sentence}`)
+
+const CALM_SAID = ['ok: no worker, session, definition or licence waits for a person']
+
+it('says that nothing waits for a person', () => {
+  const ended = aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' })
+  expect(
+    brief({
+      workers: [aRunningWorker(), aWorker(), ended],
+      sessions: [aReadySession(), aSession(), aSession({ status: 'ARCHIVED', waiting_reason: 'no room' })],
+      definitions: [aDefinition(), aDefinition({ status: 'DEPRECATED', sync: failedSync })],
+      leaks: [aLeak({ resolved_at: since })],
+    }),
+  ).toEqual(CALM_SAID)
+})
+
+it.each<[Partial<Worker>, string]>([
+  [lost, 'metal-1 is lost: its machine is gone'],
+  [{ conditions: [condition('LaunchBlocked', 'no quota')] }, 'metal-1 is PENDING and does not go on: no quota'],
+  [{ conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }, 'metal-1: the tag is ignored'],
+  [{ status: 'UNKNOWN' }, 'metal-1 is out of sight: admin asked for it'],
+  [{ license: { ...lost.license, status: 'FAILED', last_error: 'no seat' } }, 'metal-1 has no licence: no seat'],
+])('warns of a worker %#', (changes, sentence) => {
+  expect(brief({ workers: [aWorker(changes)] })).toEqual([`warning: ${sentence}`])
+})
+
+it('warns of sessions, definitions and licences, each with what tells more', () => {
+  const found = judgeFleet({
+    ...CALM,
+    sessions: [
+      aSession({ waiting_reason: 'nobody has room' }),
+      aReadySession({ id: 'ls-2', conditions: [condition(LAB_STOPPED, 'ann stopped it')] }),
+    ],
+    definitions: [aDefinition({ sync: failedSync })],
+    leaks: [aLeak()],
+  })
+  expect(found.map(({ sentence }) => sentence)).toEqual([
+    'session ls-1 of two-routers has no place: nobody has room',
+    'the lab of session ls-2 of two-routers is stopped: ann stopped it',
+    'definition two-routers could not be fetched: no such bucket',
+    'the licence of metal-9 (cml-9) went down with it: its machine was terminated by somebody else',
+  ])
+  expect(found.map(({ next_step }) => next_step)).toEqual([
+    expect.stringContaining('`lcm why session ls-1`'),
+    expect.stringContaining('`lcm why session ls-2`'),
+    expect.stringContaining('`lcm describe definition two-routers`'),
+    expect.stringContaining('`lcm resolve leak ll-1`'),
+  ])
+})
+
+it('counts what would be too many to read, as warnings', () => {
+  const found = brief({ workers: Array.from({ length: 12 }, () => lost) })
+  expect(found).toHaveLength(11)
+  expect(found.at(-1)).toBe('warning: and 2 more')
+})
+
+it('reads all of that from the API', async () => {
+  const api = fakeApi()
+  const client = apiClient(api.dispatch, { token: 'secret' })
+  const { signal } = new AbortController()
+  api.put(lost)
+  api.lablets.sessions.put(aSession({ waiting_reason: 'nobody has room' }))
+  api.lablets.definitions.put(aDefinition({ sync: failedSync }))
+  api.fleet.leaks.push(aLeak())
+  const { items } = await readLivingAndLost(client, signal)
+  expect(judgeFleet(await readFleet(client, items, signal))).toHaveLength(4)
+})

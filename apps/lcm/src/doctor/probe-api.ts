@@ -1,0 +1,98 @@
+import { UnreachableError } from '@lcm/client/api-error'
+import { Info } from '@lcm/contract/bodies'
+import { API_PREFIX } from '@lcm/contract/routes'
+import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
+import type { Clock } from '@lcm/runtime/clock'
+import type { Target } from '../cli/connection.ts'
+import type { ApiFacts, Skew } from './api.ts'
+
+interface Asked {
+  readonly target: Target
+  readonly dispatch: Dispatch
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/** Asks who it is and whether it is ready. Never rejects for what an API or its absence does. */
+export async function probeApi({ target, dispatch, clock, signal }: Asked): Promise<ApiFacts> {
+  const { url, token, nextStep } = target
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` }
+  const get = (path: string) => dispatch({ method: 'GET', url: path, headers, body: null, signal })
+  const known = { url, hasToken: token !== null }
+  try {
+    const askedMs = clock.now()
+    const answer = await get(`${API_PREFIX}/info`)
+    const skew = skewOf(answer, askedMs, clock.now())
+    const [ready, health] = await Promise.all([get('/ready').catch(() => null), get('/health').catch(() => null)])
+    return {
+      ...known,
+      answer: answerOf(answer, target),
+      skew,
+      waitsFor: waitsForIn(ready),
+      problems: problemsIn(health),
+    }
+  } catch (error) {
+    if (!(error instanceof UnreachableError)) throw error
+    const message = `LCM does not answer at ${url} (${causeOf(error)}): ${nextStep}`
+    return { ...known, answer: { kind: 'unreachable', message }, skew: null, waitsFor: null, problems: [] }
+  }
+}
+
+function causeOf(error: Error): string {
+  let cause: unknown = error
+  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause
+  if (!(cause instanceof Error)) return String(cause)
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message
+}
+
+function answerOf({ status, body }: ApiResponse, { url, nextStep }: Target): ApiFacts['answer'] {
+  const said = parsed(body)
+  if (status === 200) {
+    const info = Info.safeParse(said)
+    if (info.success) return { kind: 'known', info: info.data }
+  }
+  const detail = wordIn(said, 'detail')
+  if (status >= 400 && wordIn(said, 'code') !== null) return { kind: 'refused', status, detail: detail ?? '' }
+  return { kind: 'unreachable', message: `something answers at ${url}, but it is no LCM: ${nextStep}` }
+}
+
+function parsed(body: ApiResponse['body']): unknown {
+  try {
+    return typeof body === 'string' ? JSON.parse(body) : null
+  } catch {
+    return null
+  }
+}
+
+const fieldIn = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : null
+
+function wordIn(value: unknown, name: string): string | null {
+  const found = fieldIn(value, name)
+  return typeof found === 'string' ? found : null
+}
+
+/** A health that is not healthy has at least one problem, named or not. */
+function problemsIn(health: ApiResponse | null): readonly string[] {
+  const said = health === null ? null : parsed(health.body)
+  const status = wordIn(said, 'status')
+  if (status === null || status === 'healthy') return []
+  const named = fieldIn(said, 'problems')
+  const problems = Array.isArray(named) ? named.filter(each => typeof each === 'string') : []
+  return problems.length > 0 ? problems : [`the health of the API is ${status}`]
+}
+
+const HALF_SECOND_MS = 500
+
+/** The header counts whole seconds, and when in between it was written nobody knows. */
+function skewOf({ headers }: ApiResponse, askedMs: number, heardMs: number): Skew | null {
+  const thereMs = Date.parse(headers.date ?? '')
+  if (Number.isNaN(thereMs)) return null
+  const ms = thereMs + HALF_SECOND_MS - (askedMs + heardMs) / 2
+  return { ms, uncertaintyMs: HALF_SECOND_MS + (heardMs - askedMs) / 2 }
+}
+
+const waitsForIn = (ready: ApiResponse | null): string | null =>
+  ready === null || ready.status !== 503
+    ? null
+    : (wordIn(parsed(ready.body), 'waits_for') ?? 'something that it does not name')

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
+import { type WaitingRoom, waitingRoom } from '@lcm/control-plane/http/not-ready-api'
+import { outages } from '@lcm/controllers/kit/outages'
+import { pinoLogger } from '@lcm/controllers/kit/pino-logger'
+import { promMeter } from '@lcm/controllers/kit/prom-meter'
+import type { EtcdCoordination } from '@lcm/coordination/etcd/coordination'
+import type { GivenSettings } from '@lcm/domain/fleet/settings'
+import { exponentialBackoff, type Logger } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import { type Store, StoreError } from '@lcm/store/store'
+import { assetFolder } from './assets.ts'
+import { backupsOf } from './backup.ts'
+import { closingAfter, ENDING } from './closing.ts'
+import { type ApiEnvironment, bootstrapToken, oidcOf, webhookOf } from './environment.ts'
+import { listen, openSharedStore, openStore, served } from './listening.ts'
+import { holdLock } from './lock.ts'
+import { readRegionFile, regionsFrom } from './region-file.ts'
+import { holdRestoredFleet, refuseUnfinishedRestore } from './restored.ts'
+import { etcdProblems, openEtcd } from './serving.ts'
+import { hostInStages } from './stages.ts'
+import { StartupError } from './startup-error.ts'
+import { readTemplateFiles } from './template-files.ts'
+import type { Io } from './up.ts'
+import { VERSION } from './version.ts'
+import { watchedStore } from './watched-store.ts'
+
+/** The control plane as a process of its own, with etcd: one on SQLite, or several on MongoDB. */
+export function serveApi(
+  env: ApiEnvironment,
+  settings: GivenSettings,
+  at: { host: string; port: number },
+  io: Io,
+): Promise<void> {
+  const log = pinoLogger({ level: env.LCM_LOG_LEVEL, to: 'stdout' })
+  const { signal: ending, hurry } = io
+  const given = { env, settings, log, ending, ...readFiles(env, log) }
+  return closingAfter(async onClose => {
+    const file = sqliteFile(env.LCM_STORE)
+    if (file !== null) claim(file, onClose)
+    const coordination = openEtcd(env, log)
+    onClose(() => coordination.close())
+    const room = waitingRoom()
+    const server = await listen(room.dispatch, {
+      ...at,
+      publicHosts: [...env.LCM_PUBLIC_HOSTS, ...hostOf(env)],
+      ending,
+    })
+    onClose(() => server.close(hurry))
+    const waiting = {
+      room,
+      log,
+      ending,
+      onWait: () => io.out(`control-plane-api waits for the store at ${server.url}`),
+    }
+    const store = await onceThere(
+      async () => (file === null ? openSharedStore(env.LCM_STORE) : openStore(file)),
+      waiting,
+    )
+    if (store === null) return
+    onClose(() => store.close())
+    const plane = await onceThere(async () => openPlane({ ...given, store, coordination }), waiting)
+    if (plane === null) return
+    const isPrepared = await onceThere(() => prepare(plane, given), waiting)
+    if (isPrepared === null) return
+    room.open(plane.dispatch)
+    io.out(`control-plane-api listens on ${server.url}`)
+    const door = served(server, { delayMs: env.LCM_STOP_DELAY, hurry })
+    await hostInStages([[door], plane.services], ending, { logger: log })
+  })
+}
+
+/** One process may use an SQLite file; any number may share a MongoDB. */
+function claim(file: string, onClose: (close: () => unknown) => void): void {
+  const folder = dirname(file)
+  if (!existsSync(folder))
+    throw new StartupError(`LCM_STORE: there is no folder ${folder}. Make it first`, { exitCode: 2 })
+  refuseUnfinishedRestore(folder)
+  onClose(holdLock(`${file}.lock`, file))
+}
+
+interface Waiting {
+  readonly room: WaitingRoom
+  readonly log: Logger
+  readonly ending: AbortSignal
+  /** Called when it begins to wait. */
+  readonly onWait: () => void
+}
+
+const backoffMs = exponentialBackoff({ baseMs: 500, maxMs: 5_000 })
+
+/** Tries again while the store is not there, and tells whoever asks; null when the process is to end before. */
+async function onceThere<T>(work: () => Promise<T>, { room, log, ending, onWait }: Waiting): Promise<T | null> {
+  for (let failures = 0; !ending.aborted; failures += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      room.waitFor(`the store: ${error.message}`)
+      if (failures === 0) onWait()
+      log.warn({ failures: failures + 1 }, `waits for the store: ${error.message}`)
+      await systemClock.sleep(backoffMs(failures), ending)
+    }
+  }
+  return null
+}
+
+/** What is named in the environment and must be right before anything is waited for. */
+const readFiles = (env: ApiEnvironment, log: Logger) => ({
+  regions: regionsFrom(env.AWS_REGION, readRegionFile(env.AWS_REGIONS_CONFIG_PATH)),
+  adminToken: bootstrapToken(env),
+  webhook: webhookOf(env, ['/lcm', ...hostOf(env)].join('/')),
+  templates: readTemplateFiles(assetFolder('deploy', 'templates'), log),
+})
+type Files = ReturnType<typeof readFiles>
+
+async function prepare(
+  plane: ControlPlane,
+  { env, adminToken, templates }: Files & { readonly env: ApiEnvironment },
+): Promise<true> {
+  const file = sqliteFile(env.LCM_STORE)
+  if (file !== null) await holdRestoredFleet(dirname(file), plane)
+  if (adminToken !== null) plane.access.grant(adminToken, { id: 'admin', name: 'admin', role: 'admin', service: null })
+  await plane.seed(templates)
+  return true
+}
+
+const sqliteFile = (given: string): string | null => /^sqlite:(.+)$/.exec(given)?.[1] ?? null
+
+const hostOf = ({ LCM_PUBLIC_URL: url }: ApiEnvironment): string[] => (url === undefined ? [] : [new URL(url).hostname])
+
+interface PlaneParts extends Files {
+  readonly env: ApiEnvironment
+  readonly settings: GivenSettings
+  readonly log: Logger
+  readonly store: Store
+  readonly coordination: EtcdCoordination
+  /** Aborts when the process was asked to end. */
+  readonly ending: AbortSignal
+}
+
+function openPlane(parts: PlaneParts): ControlPlane {
+  const { env, settings, log, store, coordination, ending, regions } = parts
+  const meter = promMeter()
+  const silent = outages({ clock: systemClock, logger: log })
+  const secretKey = Buffer.from(env.LCM_SECRET_KEY, 'hex')
+  return controlPlane({
+    ...backupOf({ env, log, store, secretKey }),
+    ...parts.webhook,
+    store: watchedStore(store, silent),
+    log,
+    clock: systemClock,
+    randomBytes,
+    secretKey,
+    changeKeys: coordination.changeKeys,
+    oidc: oidcOf(env),
+    publicUrl: env.LCM_PUBLIC_URL ?? null,
+    metricsPublic: env.LCM_METRICS_PUBLIC,
+    config: { version: VERSION, profile: 'cluster', cloud: env.LCM_CLOUD, regions, settings },
+    process: {
+      health() {
+        const problems = [...etcdProblems(coordination), ...silent.problems()]
+        return { status: problems.length === 0 ? 'healthy' : 'degraded', problems }
+      },
+      waitsFor: () => (ending.aborted ? ENDING : null),
+      metrics: () => meter.text(),
+    },
+  })
+}
+
+/** The fleet is named by its worker-controllers; they and the cloud stay where they are. */
+function backupOf({ env, log, store, secretKey }: Pick<PlaneParts, 'env' | 'log' | 'store'> & { secretKey: Buffer }) {
+  const storeFile = sqliteFile(env.LCM_STORE)
+  if (storeFile === null) return {}
+  const cloud = env.LCM_CLOUD
+  const backup = backupsOf({
+    store,
+    storeFile,
+    secretKey,
+    fleetId: null,
+    cloud,
+    copyCloud: null,
+    clock: systemClock,
+    log,
+  })
+  return backup === null ? {} : { backup }
+}

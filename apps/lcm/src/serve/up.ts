@@ -1,0 +1,299 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import { apiClient } from '@lcm/client/client'
+import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
+import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
+import { answerOf } from '@lcm/controllers/kit/controller-face'
+import { lineForPeople } from '@lcm/controllers/kit/log-line'
+import { outages } from '@lcm/controllers/kit/outages'
+import { pinoLogger } from '@lcm/controllers/kit/pino-logger'
+import { type PromMeter, promMeter } from '@lcm/controllers/kit/prom-meter'
+import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
+import { contentSources } from '@lcm/controllers/lablet/content/content-sources'
+import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/controllers/scheduler/config'
+import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/controllers/worker/config'
+import { type LocalCoordination, localCoordination } from '@lcm/coordination/local/coordination'
+import type { Actor, ServiceName } from '@lcm/domain/actor'
+import type { Logger } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import type { Store } from '@lcm/store/store'
+import { assetFolder } from './assets.ts'
+import { awsCallMetrics } from './aws-call-metrics.ts'
+import { backupsOf } from './backup.ts'
+import { closingAfter, ENDING } from './closing.ts'
+import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
+import { type ComposedController, type ControllerParts, healthOfAll } from './controller-composition.ts'
+import { type DataFolder, isNewFolder, openDataFolder } from './data-folder.ts'
+import {
+  labletLoopsOf,
+  loopsOf,
+  readBoth,
+  schedulerLoopsOf,
+  settingsEnvironment,
+  type UpEnvironment,
+  upEnvironment,
+  webhookOf,
+} from './environment.ts'
+import { createFirstFleet } from './first-fleet.ts'
+import { listen, openStore, prepared, refuseTakenPort, served } from './listening.ts'
+import { regionsFrom } from './region-file.ts'
+import { holdRestoredFleet } from './restored.ts'
+import {
+  composeLabletController,
+  composeResourceScheduler,
+  LABLET_CONTROLLER,
+  RESOURCE_SCHEDULER,
+} from './session-controllers.ts'
+import { hostInStages } from './stages.ts'
+import { readTemplateFiles } from './template-files.ts'
+import { unknownVariables } from './unknown-variables.ts'
+import { VERSION } from './version.ts'
+import { watchedStore } from './watched-store.ts'
+import { composeWorkerController, WORKER_CONTROLLER } from './worker-controller.ts'
+
+export interface UpOptions {
+  readonly cloud: 'sim' | 'aws'
+  readonly dataDir: string
+  /** Null takes the default. */
+  readonly port: number | null
+  readonly simPort: number | null
+  readonly speed: number | null
+  /** Null leaves the simulated cloud's faults as they were. */
+  readonly simPreset: PresetName | null
+  /** How many machines the simulated cloud has before the first start. */
+  readonly simFleet: number
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export interface Io {
+  readonly out: (line: string) => void
+  readonly err: (line: string) => void
+  /** Aborts when it is asked to end: what is under way is finished first. */
+  readonly signal: AbortSignal
+  /** Aborts when it is asked again: what is under way is cut off. */
+  readonly hurry?: AbortSignal
+  /** Whether somebody reads what is said as it is said. */
+  readonly isTerminal?: boolean
+}
+
+const ADMIN: Actor = { id: 'admin', name: 'admin', role: 'admin', service: null }
+const PORT = 8080
+/** Where the command line looks by itself. */
+const DEFAULT_DATA = '.lcm'
+const SPEED = 60
+
+/** The embedded profile: every service in one process, until the signal aborts. Rejects with a StartupError when it can't. */
+export function up(options: UpOptions, io: Io): Promise<void> {
+  return closingAfter(async onClose => {
+    const [env] = readBoth(
+      () => upEnvironment(options.env),
+      () => settingsEnvironment(options.env),
+    )
+    const toPeople = { write: (json: string) => io.err(lineForPeople(json)) }
+    const log = pinoLogger({ level: env.LCM_LOG_LEVEL, to: io.isTerminal ? toPeople : 'stderr' })
+    for (const line of unknownVariables(options.env)) io.err(line)
+    if (isNewFolder(options.dataDir)) await refuseTakenPort(options.port ?? PORT)
+    const folder = openDataFolder(options.dataDir, options.cloud)
+    onClose(() => folder.release())
+    const store = openStore(folder.file('lcm.sqlite'))
+    onClose(() => store.close())
+    const meter = promMeter()
+    const cloud = await openCloud({ options, env, folder, log, meter })
+    onClose(() => cloud.close())
+    const region = homeRegion(options.cloud, env, cloud)
+    if (region !== env.AWS_REGION) io.err(otherRegion(env.AWS_REGION, region))
+    const regions = regionsFrom(region, cloud.regions)
+    folder.bind()
+    await serve({ options, env, io, log, meter, folder, store, cloud, regions }, onClose)
+  })
+}
+
+interface Opened {
+  readonly options: UpOptions
+  readonly env: UpEnvironment
+  readonly io: Io
+  readonly log: Logger
+  readonly meter: PromMeter
+  readonly folder: DataFolder
+  readonly store: Store
+  readonly cloud: Cloud
+  /** The first is given to a worker that names none. */
+  readonly regions: readonly [string, ...string[]]
+}
+
+/** Many have the variable set for other tools, and the simulated cloud has few regions: it must start all the same. */
+const homeRegion = (kind: UpOptions['cloud'], { AWS_REGION }: UpEnvironment, { regions }: Cloud): string =>
+  kind === 'aws' || Object.hasOwn(regions, AWS_REGION) ? AWS_REGION : 'us-east-1'
+
+const otherRegion = (asked: string, given: string): string =>
+  `The simulated cloud has no region ${asked} (AWS_REGION): workers that name no region are created in ${given}`
+
+async function serve(opened: Opened, onClose: (close: () => unknown) => void): Promise<void> {
+  const { options, io, log, folder, cloud } = opened
+  const coordination = localCoordination({ clock: systemClock, firstEpoch: service => plane.nextEpoch(service) })
+  const controllers: ComposedController[] = []
+  const plane = await prepared(async () => {
+    const made = openControlPlane(opened, { changeKeys: coordination.changeKeys, controllers })
+    await holdRestoredFleet(folder.path, made)
+    await made.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
+    return made
+  })
+  plane.access.grant(folder.adminToken, ADMIN)
+  if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
+  controllers.push(...composeAll(opened, { plane, coordination }))
+  const { signal, hurry } = io
+  const server = await listen(plane.dispatch, { host: 'localhost', port: options.port ?? PORT, ending: signal })
+  onClose(() => server.close(hurry))
+  folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
+  const loginUrl = `${server.url}/login?code=${await plane.access.createLoginCode(ADMIN)}`
+  for (const line of welcome(server.url, loginUrl, opened)) io.out(line)
+  hurry?.addEventListener('abort', () => controllers.map(({ abandon }) => abandon()))
+  const work = controllers.map(({ work }) => work)
+  const reports = controllers.flatMap(({ reports }) => reports)
+  const stages = [[served(server, { delayMs: 0, hurry }), ...work], reports, plane.services]
+  await hostInStages(stages, signal, { logger: log })
+}
+
+/** Every controller of the product, in one process. Each has a name and a token of its own, as it would alone. */
+function composeAll(
+  { env, io, log, meter, folder, cloud, regions: [region] }: Opened,
+  { plane, coordination }: { plane: ControlPlane; coordination: LocalCoordination },
+): ComposedController[] {
+  const instanceId = `${hostname()}-${randomBytes(4).toString('hex')}`
+  const partsOf = (service: ServiceName): ControllerParts => {
+    const token = randomBytes(32).toString('base64url')
+    plane.access.grant(token, { id: service, name: service, role: 'controller', service })
+    return {
+      client: apiClient(plane.dispatch, { token }),
+      changeKeys: coordination.changeKeys,
+      election: coordination.election(service, instanceId),
+      logger: log,
+      meter,
+      ending: io.signal,
+      waitsFor: () => null,
+      problems: () => [],
+    }
+  }
+  const config = controllerConfig(env, folder.fleetId, cloud)
+  const { compute, metrics, cml, labs, objects } = cloud
+  const sources = contentSources({
+    clock: systemClock,
+    folder: folder.file('content'),
+    fetch: globalThis.fetch,
+    objects,
+  })
+  return [
+    composeWorkerController({ ...partsOf(WORKER_CONTROLLER), compute, metrics, cml, config }),
+    composeResourceScheduler({
+      ...partsOf(RESOURCE_SCHEDULER),
+      config: { ...RESOURCE_SCHEDULER_DEFAULTS, region, ...schedulerLoopsOf(env) },
+    }),
+    composeLabletController({
+      ...partsOf(LABLET_CONTROLLER),
+      labs,
+      sources,
+      config: { ...LABLET_CONTROLLER_DEFAULTS, ...labletLoopsOf(env), cmlDefaults: config.cmlDefaults },
+    }),
+  ]
+}
+
+function controllerConfig(env: UpEnvironment, fleet: string, cloud: Cloud): WorkerControllerConfig {
+  const { cmlDefaults, ...set } = loopsOf(env)
+  return {
+    ...WORKER_CONTROLLER_DEFAULTS,
+    launchSecret: randomBytes(32).toString('hex'),
+    fleet,
+    regions: cloud.regions,
+    policy: { ...cloud.policy, discoveryTag: env.WORKER_DISCOVERY_TAG_FILTER, cmlAddress: env.CML_ADDRESS },
+    ...set,
+    cmlDefaults: cmlDefaults ?? cloud.cmlDefaults,
+  }
+}
+
+async function openCloud(given: Pick<Opened, 'options' | 'env' | 'folder' | 'log' | 'meter'>): Promise<Cloud> {
+  const { options, env, folder, log } = given
+  const shared = { clock: systemClock, onCall: awsCallMetrics(given.meter) }
+  if (options.cloud === 'aws')
+    return realCloud({ ...shared, regionsFile: options.env.AWS_REGIONS_CONFIG_PATH, buckets: env })
+  const seed = createHash('sha256').update(folder.fleetId).digest().readUInt32BE(0)
+  const storeFile = folder.file('sim.sqlite')
+  const speed = options.speed ?? SPEED
+  const { simPort: port, simPreset: preset, simFleet: fleet } = options
+  return simulatedCloud({ ...shared, log, storeFile, seed, speed, port, preset, fleet })
+}
+
+function openControlPlane(
+  { options, env, io, log, meter, folder, store, cloud, regions }: Opened,
+  rest: {
+    changeKeys: Parameters<typeof controlPlane>[0]['changeKeys']
+    controllers: readonly ComposedController[]
+  },
+): ControlPlane {
+  const backup = backupsOf({
+    store,
+    storeFile: folder.file('lcm.sqlite'),
+    secretKey: folder.secretKey,
+    fleetId: folder.fleetId,
+    cloud: options.cloud,
+    copyCloud: cloud.backup,
+    clock: systemClock,
+    log,
+  })
+  const silent = outages({ clock: systemClock, logger: log })
+  return controlPlane({
+    ...(backup === null ? {} : { backup }),
+    ...webhookOf(env, `/lcm/${folder.fleetId}`),
+    store: watchedStore(store, silent),
+    log,
+    clock: systemClock,
+    randomBytes,
+    secretKey: folder.secretKey,
+    changeKeys: rest.changeKeys,
+    metricsPublic: env.LCM_METRICS_PUBLIC,
+    config: {
+      version: VERSION,
+      profile: 'embedded',
+      cloud: options.cloud,
+      regions,
+      settings: settingsEnvironment(options.env),
+    },
+    process: {
+      ...(cloud.control === null ? {} : { simulator: cloud.control.handle }),
+      health: () => healthOfAll(rest.controllers, silent.problems()),
+      waitsFor: () => (io.signal.aborted ? ENDING : rest.controllers.length === 0 ? 'its controllers' : null),
+      metrics: () => {
+        for (const controller of rest.controllers) controller.measure()
+        return meter.text()
+      },
+      controller(service, { roleOf, ...request }) {
+        const face = rest.controllers.find(each => each.face.service === service)?.face
+        return face === undefined ? null : answerOf(face, request, roleOf)
+      },
+    },
+  })
+}
+
+const TO_TRY_ON_A_SIMULATED_CLOUD = ['book two-routers --wait', 'chaos stop metal-1', 'why worker metal-1']
+
+function welcome(url: string, loginUrl: string, { options, folder, cloud }: Opened): string[] {
+  const at = resolve(options.dataDir) === resolve(DEFAULT_DATA) ? '' : ` --data ${options.dataDir}`
+  const where = options.cloud === 'sim' ? `a simulated cloud at ${cloud.endpoints.aws}` : 'AWS'
+  return [
+    '',
+    `  Lablet Cloud Manager ${VERSION} runs on ${where}`,
+    '',
+    `  Console      ${url}`,
+    `  Log in once  ${loginUrl}`,
+    `  Admin token  ${folder.file('admin-token')}`,
+    '',
+    '  Try',
+    `    npx lcm${at} top`,
+    `    npx lcm${at} create worker --template metal --name mine --wait`,
+    ...(options.cloud === 'sim' ? TO_TRY_ON_A_SIMULATED_CLOUD.map(words => `    npx lcm${at} ${words}`) : []),
+    `    ${url}/api/docs explains the API`,
+    '',
+    '  Ctrl-C stops it; the next start goes on where it was.',
+    '',
+  ]
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { eachWithin, turnstile } from './admission-gate.ts'
+
+const never = () => new AbortController().signal
+
+describe('a turnstile', () => {
+  it('lets in as many as may, then in the order of coming', async () => {
+    const { enter, isEmpty } = turnstile(2)
+    const leaveFirst = await enter(never())
+    const leaveSecond = await enter(never())
+    const order: string[] = []
+    const entered = async (name: string) => {
+      const leave = await enter(never())
+      order.push(name)
+      return leave
+    }
+    const third = entered('third')
+    const fourth = entered('fourth')
+    leaveFirst()
+    const leaveThird = await third
+    expect(order).toEqual(['third'])
+    leaveSecond()
+    const leaveFourth = await fourth
+    expect(order).toEqual(['third', 'fourth'])
+    expect(isEmpty()).toBe(false)
+    leaveThird()
+    leaveFourth()
+    expect(isEmpty()).toBe(true)
+  })
+
+  it('lets go those who give up, and lets nobody in for them', async () => {
+    const { enter, isEmpty } = turnstile(1)
+    const leave = await enter(never())
+    const abort = new AbortController()
+    const waiting = enter(never(), abort.signal)
+    abort.abort(new Error('enough'))
+    await expect(waiting).rejects.toThrow('enough')
+    await expect(enter(abort.signal)).rejects.toThrow('enough')
+    leave()
+    expect(isEmpty()).toBe(true)
+  })
+})
+
+describe('each within a bound', () => {
+  it('answers in order and runs no more than may at once', async () => {
+    let running = 0
+    let most = 0
+    const answers = await eachWithin([1, 2, 3, 4, 5, 6, 7], 3, async item => {
+      running += 1
+      most = Math.max(most, running)
+      await Promise.resolve()
+      running -= 1
+      return item * 10
+    })
+    expect(answers).toEqual([10, 20, 30, 40, 50, 60, 70])
+    expect(most).toBe(3)
+  })
+
+  it('begins nothing more after a failure', async () => {
+    const begun: number[] = []
+    const work = async (item: number) => {
+      begun.push(item)
+      if (item === 1) throw new Error('no')
+      await Promise.resolve()
+    }
+    await expect(eachWithin([1, 2, 3, 4, 5], 2, work)).rejects.toThrow('no')
+    await Promise.resolve()
+    expect(begun).toEqual([1, 2])
+  })
+})

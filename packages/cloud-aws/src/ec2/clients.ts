@@ -1,0 +1,49 @@
+import { createRequire } from 'node:module'
+import type { EC2Client } from '@aws-sdk/client-ec2'
+import {
+  ATTEMPTS,
+  type AwsOptions,
+  clientConfig,
+  LOGGER,
+  MUTATE,
+  observingAttempts,
+  READ,
+  type RegionalClients,
+  regionalClients,
+} from '../aws-clients.ts'
+import { ANSWERS, boundingAnswers } from '../bounded-answers.ts'
+
+export type Ec2Sdk = typeof import('@aws-sdk/client-ec2')
+
+/** Two clients, because the SDK's limiter and retry quota are one per client: throttled launches must not slow reads. */
+export interface Ec2Clients {
+  readonly read: EC2Client
+  readonly mutate: EC2Client
+}
+
+/** `require` loads the package in half the time of `import`, and only once somebody needs it. */
+export const ec2Sdk = (): Ec2Sdk => createRequire(import.meta.url)('@aws-sdk/client-ec2')
+
+export function ec2Clients(options: AwsOptions): RegionalClients<Ec2Clients> {
+  const newClient = (region: string, retries: typeof READ | typeof MUTATE): EC2Client => {
+    const client = new (ec2Sdk().EC2Client)({ region, ...retries, ...clientConfig(options) })
+    client.middlewareStack.add(observingAttempts(region, options), ATTEMPTS)
+    client.middlewareStack.add(boundingAnswers, ANSWERS)
+    client.middlewareStack.remove(LOGGER)
+    return client
+  }
+  return regionalClients(
+    region => ({ read: newClient(region, READ), mutate: newClient(region, MUTATE) }),
+    ({ read, mutate }) => {
+      read.destroy()
+      mutate.destroy()
+    },
+  )
+}
+
+/** What a call needs: the client of its region, the SDK's commands, and when to stop. */
+export interface Ec2Call {
+  readonly client: EC2Client
+  readonly sdk: Ec2Sdk
+  readonly signal: AbortSignal
+}

@@ -1,0 +1,34 @@
+import type { ObjectPlace } from '@lcm/cloud/objects'
+import { awsHost } from '../aws-host.ts'
+
+/** Where one object is asked for. */
+export interface S3Address {
+  readonly origin: string
+  readonly protocol: string
+  readonly hostname: string
+  readonly port: number | null
+  /** As it stands in the `host` header. */
+  readonly host: string
+  /** Escaped, as it is sent and signed. */
+  readonly path: string
+}
+
+/** By name of the bucket at AWS; by path elsewhere, and for names with dots, which no certificate covers. */
+export function s3Address({ bucket, key }: ObjectPlace, region: string, endpoint?: string): S3Address {
+  const isInPath = endpoint !== undefined || bucket.includes('.')
+  const aws = awsHost('s3', region)
+  const url = new URL(endpoint ?? `https://${isInPath ? aws : `${bucket}.${aws}`}`)
+  const base = url.pathname.replace(/\/+$/, '')
+  return {
+    origin: url.origin,
+    protocol: url.protocol,
+    hostname: url.hostname,
+    port: url.port === '' ? null : Number(url.port),
+    host: url.host,
+    path: `${base}/${isInPath ? `${bucket}/` : ''}${key.split('/').map(escaped).join('/')}`,
+  }
+}
+
+/** All but what RFC 3986 leaves alone. */
+const escaped = (segment: string): string =>
+  encodeURIComponent(segment).replaceAll(/[!'()*]/g, sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -1,0 +1,145 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { ApiRequest } from '@lcm/contract/wire'
+import type { Actor } from '@lcm/domain/actor'
+import type { Token } from '@lcm/domain/token'
+import type { Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { Store } from '@lcm/store/store'
+import { sealing } from '../resources/secret/sealing.ts'
+import { boundedMap } from './bounded-map.ts'
+import { type BrowserLogin, browserLogin } from './browser-login.ts'
+import { type BrowserSessions, browserSessions } from './browser-sessions.ts'
+import { failedAttempts } from './failed-attempts.ts'
+import type { Fetch } from './fetch-json.ts'
+import { type IdentityProvider, identityProvider, type OidcConfig } from './identity-provider.ts'
+import { type KnownTokens, knownTokens } from './known-tokens.ts'
+import { ACCESS_LIMITS, type AccessLimits } from './limits.ts'
+import { LOGIN_CODES, loginCodes } from './login-codes.ts'
+import { refuseForeignOrigin } from './origin.ts'
+import { requestRate } from './request-rate.ts'
+import { sha256 } from './secret-text.ts'
+import { signInCookie } from './sign-in-cookie.ts'
+
+const SIGN_IN = '/login'
+const WELCOMED_MAX = 1_000
+const BEARER = /^Bearer ([\x21-\x7e]{1,8192})$/i
+/** Three parts in base64url, the first of which is JSON. */
+const JWT = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/
+
+export interface AccessControl {
+  /** Makes a token known. Only its hash is kept. */
+  grant(token: string, actor: Actor): void
+  /** Who is asking; refuses strangers, browsers that were sent by another site, and callers that ask too often. */
+  identify(request: ApiRequest): Promise<Actor>
+  /** The same about a request that was let in before and is still being answered. It counts against no limit. */
+  recheck(request: ApiRequest): Promise<Actor>
+  /** A code that logs one browser in once, as this actor. */
+  createLoginCode(actor: Actor): Promise<string>
+  /** A token was deleted: what is remembered of tokens is not to be trusted any more. */
+  forgetTokens(): void
+  readonly browser: BrowserLogin
+}
+
+export interface AccessSetting {
+  /** For people of an identity provider. */
+  readonly oidc?: OidcConfig | null
+  /** Where browsers reach the console, when that is not where the server listens. */
+  readonly publicUrl?: string | null
+  readonly limits?: Partial<AccessLimits>
+  readonly fetch?: Fetch
+}
+
+export interface AccessParts extends AccessSetting {
+  readonly clock: Clock
+  readonly store: Store
+  readonly log: Logger
+  readonly randomBytes: (size: number) => Uint8Array
+  /** Seals browser sessions, so that they outlive a restart but not a new key. */
+  readonly secretKey: Uint8Array
+  findToken(secret: string): Promise<Token | null>
+  getToken(id: string): Promise<Token | null>
+}
+
+export function accessControl(parts: AccessParts): AccessControl {
+  const { clock, oidc = null, publicUrl = null } = parts
+  const limits = { ...ACCESS_LIMITS, ...parts.limits }
+  const seals = sealing(parts.secretKey, parts.randomBytes)
+  const attempts = failedAttempts(clock, limits)
+  const rate = requestRate(clock, limits)
+  const codes = loginCodes({ ...parts, codes: parts.store.collection(LOGIN_CODES) })
+  const tokens = knownTokens(parts)
+  const provider = oidc && identityProvider(oidc, { ...parts, fetch: parts.fetch ?? fetch })
+  const keyOf = async (actorId: string) =>
+    actorId.startsWith('oidc:') ? (oidc?.issuer ?? null) : tokens.keyOf(actorId)
+  const sessions = browserSessions({ clock, sealing: seals, publicUrl, keyOf })
+  const who = { tokens, provider, sessions, publicUrl }
+  const welcome = welcomed()
+
+  return {
+    grant: tokens.grant,
+    forgetTokens: tokens.forget,
+    createLoginCode: codes.create,
+    recheck: request => identified(who, request),
+    async identify(request) {
+      const identify = () => identified(who, request)
+      const { authorization } = request.headers
+      // Nobody guesses a sealed cookie, and an open page of a session that is over asks again and again.
+      const isGuess = authorization !== undefined && !welcome.has(authorization)
+      const actor = await (isGuess ? attempts.guard(request.remote, identify) : identify())
+      if (authorization !== undefined) welcome.add(authorization)
+      if (request.remote !== undefined) rate.take(actor)
+      return actor
+    },
+    browser: browserLogin({
+      log: parts.log,
+      publicUrl,
+      sessions,
+      signIns: signInCookie({ ...parts, sealing: seals, publicUrl }),
+      provider,
+      codes,
+      attempts,
+      keyOf,
+    }),
+  }
+}
+
+/** Whose secret was good a while ago does not guess: a stranger at the same address must not lock them out. */
+function welcomed() {
+  const until = boundedMap<true>(WELCOMED_MAX)
+  return {
+    has: (authorization: string): boolean => until.get(sha256(authorization)) === true,
+    add: (authorization: string): void => void until.set(sha256(authorization), true),
+  }
+}
+
+interface Who {
+  readonly tokens: KnownTokens
+  readonly provider: IdentityProvider | null
+  readonly sessions: BrowserSessions
+  readonly publicUrl: string | null
+}
+
+async function identified(who: Who, request: ApiRequest): Promise<Actor> {
+  const { authorization } = request.headers
+  if (authorization !== undefined) return bearer(who, authorization)
+  const actor = await who.sessions.read(request)
+  if (actor === null) {
+    const [how, advice] = who.provider
+      ? [`sign in at ${SIGN_IN}`, { signIn: SIGN_IN }]
+      : ['open a login link: lcm open', {}]
+    throw new ProblemError('unauthenticated', `send a bearer token, or ${how}`, undefined, advice)
+  }
+  if (request.method !== 'GET') refuseForeignOrigin(request, who.publicUrl)
+  return actor
+}
+
+async function bearer({ tokens, provider }: Who, authorization: string): Promise<Actor> {
+  const token = BEARER.exec(authorization)?.[1] ?? ''
+  const granted = tokens.granted(token)
+  if (granted) return granted
+  if (provider && JWT.test(token)) return provider.personOf(token)
+  const actor = await tokens.stored(token)
+  if (actor) return actor
+  const detail = 'the token is not known here; see --token, LCM_TOKEN or the data folder'
+  throw new ProblemError('unauthenticated', detail)
+}

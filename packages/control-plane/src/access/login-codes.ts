@@ -1,0 +1,92 @@
+import { ProblemError } from '@lcm/contract/problems'
+import { type Actor, ROLES } from '@lcm/domain/actor'
+import { Instant, toInstant, toMs } from '@lcm/domain/instant'
+import type { Clock } from '@lcm/runtime/clock'
+import type { Collection, Kind } from '@lcm/store/store'
+import { z } from 'zod'
+import { everyPage } from '../resources/every-page.ts'
+import { randomText, sha256 } from './secret-text.ts'
+
+export const LOGIN_CODE_MS = 10 * 60_000
+/** Of one actor. */
+const LOGIN_CODES_MAX = 100
+const CODE_BYTES = 24
+const CODE = /^[\w-]{32}$/
+
+/** What is kept of a login link: enough to recognise its code, and whom it logs in. */
+export const LoginCode = z.object({
+  /** A digest of the code. */
+  id: z.string(),
+  version: z.int().positive(),
+  expires_at: Instant,
+  actor_id: z.string(),
+  actor_name: z.string(),
+  actor_role: z.enum(ROLES),
+})
+export type LoginCode = z.infer<typeof LoginCode>
+
+export const LOGIN_CODES: Kind<LoginCode> = {
+  name: 'login_code',
+  parse: body => LoginCode.parse(body),
+  announced: false,
+}
+
+export interface LoginCodes {
+  create(actor: Actor): Promise<string>
+  /** Whom the code logs in. Of any number of callers on any replica, one gets the answer; the others are refused. */
+  spend(code: string): Promise<Actor>
+}
+
+export function loginCodes(options: {
+  clock: Clock
+  randomBytes: (size: number) => Uint8Array
+  codes: Collection<LoginCode>
+}): LoginCodes {
+  const { clock, codes } = options
+
+  /** Expired ones go, and the oldest ones of an actor who has too many: links of others are not theirs to push out. */
+  async function makeRoom(actorId: string): Promise<void> {
+    const oldestFirst = (await everyPage(codes)).toSorted((a, b) => a.expires_at.localeCompare(b.expires_at))
+    const own = oldestFirst.filter(code => code.actor_id === actorId)
+    const tooMany = new Set(own.slice(0, Math.max(0, own.length - (LOGIN_CODES_MAX - 1))))
+    const now = clock.now()
+    await Promise.all(
+      oldestFirst.filter(code => tooMany.has(code) || isOver(code, now)).map(code => codes.remove(code)),
+    )
+  }
+
+  return {
+    async create(actor) {
+      if (actor.role === 'controller') throw new ProblemError('forbidden', 'a controller has no use for a browser')
+      // One link after another would keep a role for good that the provider has long taken back.
+      if (actor.id.startsWith('oidc:'))
+        throw new ProblemError(
+          'forbidden',
+          `${actor.name} is known by the identity provider; sign in at /login instead`,
+        )
+      await makeRoom(actor.id)
+      const code = randomText(options.randomBytes, CODE_BYTES)
+      const result = await codes.insert({
+        id: sha256(code),
+        version: 1,
+        expires_at: toInstant(clock.now() + LOGIN_CODE_MS),
+        actor_id: actor.id,
+        actor_name: actor.name,
+        actor_role: actor.role,
+      })
+      if (!result.ok) throw new ProblemError('store_unavailable', 'the new code was taken; try again')
+      return code
+    },
+    async spend(code) {
+      const known = CODE.test(code) ? await codes.get(sha256(code)) : null
+      const isMine = known !== null && (await codes.remove(known)).ok
+      if (known === null || !isMine || isOver(known, clock.now())) throw invalidCode()
+      return { id: known.actor_id, name: known.actor_name, role: known.actor_role, service: null }
+    },
+  }
+}
+
+const isOver = ({ expires_at }: LoginCode, nowMs: number): boolean => toMs(expires_at) < nowMs
+
+const invalidCode = () =>
+  new ProblemError('login_code_invalid', 'each link works once and for ten minutes; make a new one with: lcm open')

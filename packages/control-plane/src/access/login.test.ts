@@ -1,0 +1,224 @@
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aPlane } from '../testing/a-plane.ts'
+import { LOGIN_CODES } from './login-codes.ts'
+
+type Plane = ReturnType<typeof aPlane>
+
+let plane: Plane
+beforeEach(() => {
+  plane = aPlane()
+})
+
+const HOST = 'localhost:8080'
+const ORIGIN = { origin: `http://${HOST}` }
+
+/** As a browser would: without a token, with whatever cookie and origin it has. */
+const browse = (method: string, url: string, headers: Record<string, string> = {}, on = plane) =>
+  on.dispatch({ method, url, headers: { host: HOST, ...headers }, body: null, signal: new AbortController().signal })
+
+const linkFor = async (headers: Record<string, string> = {}): Promise<string> =>
+  (await plane.send('POST', 'login-links', { headers })).json.url
+
+const cookieOf = (answer: { headers: Readonly<Record<string, string>> }) =>
+  answer.headers['set-cookie']?.split(';')[0] ?? ''
+
+const cookie = async (headers: Record<string, string> = {}) => cookieOf(await browse('GET', await linkFor(), headers))
+
+const whoIs = async (session: string, on = plane) => {
+  const { status, body } = await browse('GET', '/api/v1/info', { cookie: session }, on)
+  return status === 200 ? JSON.parse(String(body)).actor : status
+}
+
+describe('a login link', () => {
+  it('becomes a session that scripts can not read and other sites can not use', async () => {
+    const answer = await browse('GET', await linkFor())
+    expect(answer).toMatchObject({ status: 303, headers: { location: '/' } })
+    expect(answer.headers['set-cookie']).toMatch(
+      /^lcm_session_8080=[\w-]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+    )
+    expect(await whoIs(cookieOf(answer))).toMatchObject({ name: 'admin', role: 'admin' })
+  })
+
+  it('works once', async () => {
+    const link = await linkFor()
+    await browse('GET', link)
+    const again = await browse('GET', link)
+    expect(again).toMatchObject({ status: 303, headers: { location: '/#/login-failed' } })
+    expect(again.headers['set-cookie']).toBeUndefined()
+  })
+
+  it('works for ten minutes', async () => {
+    const link = await linkFor()
+    await plane.clock.advance(10 * 60_000 + 1)
+    expect((await browse('GET', link)).headers['set-cookie']).toBeUndefined()
+  })
+
+  it('does not work when it is made up', async () => {
+    for (const url of ['/login', '/login?code=', '/login?code=guess', `/login?code=${'a'.repeat(32)}`]) {
+      const answer = await browse('GET', url)
+      expect(answer).toMatchObject({ status: 303, headers: { location: '/#/login-failed' } })
+      expect(answer.headers['set-cookie']).toBeUndefined()
+    }
+  })
+
+  it('logs in as whoever asked for it', async () => {
+    const url = `/login?code=${await plane.access.createLoginCode(actor('operator'))}`
+    expect(await whoIs(cookieOf(await browse('GET', url)))).toMatchObject({ name: 'operator', role: 'operator' })
+  })
+
+  it('is not made for a controller', async () => {
+    await expect(plane.access.createLoginCode(actor('controller'))).rejects.toMatchObject({ code: 'forbidden' })
+  })
+
+  it('works on another replica, and still only once', async () => {
+    const secretKey = new Uint8Array(32).fill(7)
+    const store = openSqliteStore(':memory:')
+    const [one, two] = [aPlane({ store, secretKey }), aPlane({ store, secretKey })]
+    const url = `/login?code=${await one.access.createLoginCode(actor('admin'))}`
+    const answers = await Promise.all([one, two, one, two].map(on => browse('GET', url, {}, on)))
+    const cookies = answers.map(cookieOf).filter(each => each !== '')
+    expect(cookies).toHaveLength(1)
+    for (const on of [one, two])
+      expect(await whoIs(cookies[0] ?? '', on)).toMatchObject({ name: 'admin', role: 'admin' })
+  })
+
+  it('leaves the code nowhere, and goes when it is over or one of too many', async () => {
+    const codes = plane.store.collection(LOGIN_CODES)
+    const kept = () => codes.list({ limit: 1000 })
+    const first = await plane.access.createLoginCode(actor('admin'))
+    expect(JSON.stringify(await kept())).not.toContain(first)
+    await plane.clock.advance(1)
+    for (let i = 0; i < 100; i++) await plane.access.createLoginCode(actor('admin'))
+    expect(await kept()).toHaveLength(100)
+    expect((await browse('GET', `/login?code=${first}`)).headers.location).toBe('/#/login-failed')
+    await plane.clock.advance(10 * 60_000 + 1)
+    await plane.access.createLoginCode(actor('admin'))
+    expect(await kept()).toHaveLength(1)
+  })
+})
+
+it('too many links of one are at the cost of nobody else', async () => {
+  const mine = await plane.access.createLoginCode(actor('admin'))
+  await plane.clock.advance(1)
+  for (let i = 0; i < 101; i++) await plane.access.createLoginCode(actor('operator'))
+  expect(await whoIs(cookieOf(await browse('GET', `/login?code=${mine}`)))).toMatchObject({ name: 'admin' })
+})
+
+const actor = (role: 'admin' | 'operator' | 'controller') => ({ id: role, name: role, role, service: null })
+
+describe('a browser session', () => {
+  it('ends after twelve hours', async () => {
+    const session = await cookie()
+    await plane.clock.advance(12 * 60 * 60_000 - 1)
+    expect(await whoIs(session)).toMatchObject({ name: 'admin' })
+    await plane.clock.advance(1)
+    expect(await whoIs(session)).toBe(401)
+  })
+
+  it('is refused when it was tampered with', async () => {
+    const [name, sealed = ''] = (await cookie()).split('=')
+    const swapped = sealed.startsWith('A') ? `B${sealed.slice(1)}` : `A${sealed.slice(1)}`
+    expect(await whoIs(`${name}=${sealed}`)).toMatchObject({ name: 'admin' })
+    for (const forged of [swapped, sealed.slice(0, -4), `${sealed}AAAA`, '', 'x.y', 'A'.repeat(200)]) {
+      expect(await whoIs(`${name}=${forged}`), forged).toBe(401)
+    }
+  })
+
+  it('is of this installation', async () => {
+    expect(await whoIs(await cookie(), aPlane({ secretKey: new Uint8Array(32) }))).toBe(401)
+  })
+
+  it('stays apart from that of another LCM on the same machine', async () => {
+    const other = await cookie({ host: 'localhost:9000' })
+    expect(other).toMatch(/^lcm_session_9000=/)
+    expect(await whoIs(other)).toBe(401)
+    expect(await whoIs(`${other}; ${await cookie()}`)).toMatchObject({ name: 'admin' })
+    expect(await cookie({ host: 'lcm.example' })).toMatch(/^lcm_session=/)
+  })
+
+  it('changes something only from the console itself', async () => {
+    const session = await cookie()
+    const act = (headers: Record<string, string>) =>
+      browse('POST', '/api/v1/login-links', { cookie: session, ...headers })
+    for (const origin of ['https://evil.example', 'http://localhost:9999', 'null', '']) {
+      expect(await act({ origin }), origin).toMatchObject({ status: 403 })
+    }
+    expect(await act({})).toMatchObject({ status: 403 })
+    expect((await act(ORIGIN)).status).toBe(201)
+  })
+
+  it('gives way to a token, so that a command line is never stopped by a cookie', async () => {
+    const headers = { cookie: await cookie(), authorization: 'Bearer admin' }
+    expect((await browse('POST', '/api/v1/login-links', headers)).status).toBe(201)
+  })
+
+  it('ends with the token that it came from', async () => {
+    const token = (await plane.send('POST', 'tokens', { json: { name: 'tmp', role: 'admin' } })).json
+    const link = await linkFor({ authorization: `Bearer ${token.secret}` })
+    const unused = await linkFor({ authorization: `Bearer ${token.secret}` })
+    const session = cookieOf(await browse('GET', link))
+    expect(await whoIs(session)).toMatchObject({ name: 'tmp', role: 'admin' })
+    await plane.send('DELETE', `tokens/${token.id}`)
+    expect(await whoIs(session)).toBe(401)
+    expect((await browse('GET', unused)).headers.location).toBe('/#/login-failed')
+  })
+
+  it('ends when the process is given another token for its actor', async () => {
+    const session = await cookie()
+    plane.access.grant('a new one', actor('admin'))
+    expect(await whoIs(session)).toBe(401)
+    plane.access.grant('admin', actor('admin'))
+    expect(await whoIs(session)).toMatchObject({ name: 'admin' })
+  })
+
+  it.each([
+    ['https://lcm.example', 'https', true],
+    ['https://lcm.example', 'https, http', true],
+    ['https://lcm.example', 'http', false],
+    ['http://lcm.example', 'https', false],
+    [null, 'https', false],
+  ])('is for https alone when it came that way: public %s, forwarded %s', async (publicUrl, proto, secure) => {
+    plane = aPlane({ publicUrl })
+    const answer = await browse('GET', await linkFor(), { 'x-forwarded-proto': proto })
+    expect(answer.headers['set-cookie']?.endsWith('; Secure')).toBe(secure)
+  })
+
+  it('acts from the public address when a proxy asks under another name', async () => {
+    plane = aPlane({ publicUrl: 'https://lcm.example' })
+    const headers = { cookie: await cookie(), host: HOST }
+    const act = (origin: string) => browse('POST', '/api/v1/login-links', { ...headers, origin })
+    expect((await act('https://lcm.example')).status).toBe(201)
+    expect((await act('http://lcm.example')).status).toBe(403)
+  })
+})
+
+describe('logging out', () => {
+  it('takes the cookie away', async () => {
+    const answer = await browse('POST', '/logout', { cookie: await cookie(), ...ORIGIN })
+    expect(answer).toMatchObject({ status: 204, body: null })
+    expect(answer.headers['set-cookie']).toBe('lcm_session_8080=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0')
+  })
+
+  it('is nothing that another site can do', async () => {
+    const session = await cookie()
+    for (const headers of [{}, { origin: 'https://evil.example' }]) {
+      const answer = await browse('POST', '/logout', { cookie: session, ...headers })
+      expect(answer.status).toBe(403)
+      expect(answer.headers['set-cookie']).toBeUndefined()
+    }
+    expect((await browse('GET', '/logout', ORIGIN)).status).toBe(405)
+  })
+})
+
+describe('the metrics', () => {
+  it('are for those with a token or a session', async () => {
+    expect((await browse('GET', '/metrics')).status).toBe(401)
+    expect((await browse('GET', '/metrics', { cookie: await cookie() })).status).toBe(200)
+  })
+
+  it('are for everybody when that is wanted', async () => {
+    plane = aPlane({ metricsPublic: true })
+    expect(await browse('GET', '/metrics')).toMatchObject({ status: 200, body: expect.stringContaining('# metrics\n') })
+  })
+})

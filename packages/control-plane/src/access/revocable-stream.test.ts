@@ -1,0 +1,151 @@
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aPlane } from '../testing/a-plane.ts'
+import { whileAllowed } from './revocable-stream.ts'
+
+let clock: ReturnType<typeof manualClock>
+let caller: AbortController
+beforeEach(() => {
+  clock = manualClock()
+  caller = new AbortController()
+})
+
+/** One part a second until the signal aborts. */
+const ticking = async (signal: AbortSignal) => ticks(signal)
+
+async function* ticks(signal: AbortSignal) {
+  for (let second = 0; !signal.aborted; second++) {
+    yield String(second)
+    await clock.sleep(1_000, signal)
+  }
+}
+
+function follow(stream: AsyncIterable<string>) {
+  const parts: string[] = []
+  const ended = (async () => {
+    for await (const part of stream) parts.push(part)
+    return 'ended'
+  })()
+  return { parts, ended }
+}
+
+describe('a stream', () => {
+  it('goes on while its caller may have it, and ends within five seconds after', async () => {
+    let isAllowed = true
+    let checks = 0
+    const check = async () => {
+      checks += 1
+      if (!isAllowed) throw new Error('revoked')
+    }
+    const { parts, ended } = follow(await whileAllowed(ticking, { clock, signal: caller.signal, check }))
+    await clock.advance(10_500)
+    expect([parts.length, checks]).toEqual([11, 2])
+    isAllowed = false
+    await clock.advance(4_500)
+    expect(await ended).toBe('ended')
+    await clock.advance(60_000)
+    expect([parts.length, checks]).toEqual([15, 3])
+  })
+
+  it('ends with its caller, and is looked after no longer', async () => {
+    let checks = 0
+    const check = async () => {
+      checks += 1
+    }
+    const { ended } = follow(await whileAllowed(ticking, { clock, signal: caller.signal, check }))
+    await clock.advance(0)
+    caller.abort()
+    expect(await ended).toBe('ended')
+    await clock.advance(60_000)
+    expect(checks).toBe(0)
+  })
+
+  it('is looked after no longer when nobody reads on', async () => {
+    let checks = 0
+    const check = async () => {
+      checks += 1
+    }
+    let signal = caller.signal
+    const open = (given: AbortSignal) => {
+      signal = given
+      return ticking(given)
+    }
+    for await (const _ of await whileAllowed(open, { clock, signal: caller.signal, check })) break
+    await clock.advance(60_000)
+    expect([checks, signal.aborted, caller.signal.aborted]).toEqual([0, true, false])
+  })
+
+  it('that can not be opened is refused as any other request is', async () => {
+    const open = async () => {
+      throw new Error('no such position')
+    }
+    const opened = whileAllowed(open, { clock, signal: caller.signal, check: async () => undefined })
+    await expect(opened).rejects.toThrow('no such position')
+  })
+})
+
+describe('the event stream', () => {
+  const HOST = 'localhost:8080'
+
+  async function events(plane: ReturnType<typeof aPlane>, headers: Record<string, string>, remote?: string) {
+    const { signal } = new AbortController()
+    const answer = await plane.dispatch({
+      method: 'GET',
+      url: '/api/v1/events',
+      headers: { host: HOST, ...headers },
+      body: null,
+      ...(remote === undefined ? {} : { remote }),
+      signal,
+    })
+    expect(answer.status).toBe(200)
+    if (answer.body === null || typeof answer.body === 'string') throw new Error('no stream')
+    const stream = follow(answer.body)
+    let hasEnded = false
+    stream.ended.then(() => {
+      hasEnded = true
+    })
+    return { hasEnded: () => hasEnded, parts: stream.parts }
+  }
+
+  it('ends when its token is revoked', async () => {
+    const plane = aPlane()
+    const token = (await plane.send('POST', 'tokens', { json: { name: 'x', role: 'user' } })).json
+    const stream = await events(plane, { authorization: `Bearer ${token.secret}` })
+    await plane.clock.advance(60_000)
+    expect([stream.hasEnded(), stream.parts.length]).toEqual([false, 5])
+    await plane.send('DELETE', `tokens/${token.id}`)
+    await plane.clock.advance(5_000)
+    expect(stream.hasEnded()).toBe(true)
+  })
+
+  it('is one request, however long it is open', async () => {
+    const plane = aPlane({ limits: { requestsPerSecond: 0.001, burst: 1 } })
+    const stream = await events(plane, { authorization: 'Bearer user' }, '10.0.0.1')
+    await plane.clock.advance(60_000)
+    expect(stream.hasEnded()).toBe(false)
+  })
+
+  it('ends when its token is over', async () => {
+    const plane = aPlane()
+    const expires_at = new Date(plane.clock.now() + 7_000).toISOString()
+    const token = (await plane.send('POST', 'tokens', { json: { name: 'x', role: 'user', expires_at } })).json
+    const stream = await events(plane, { authorization: `Bearer ${token.secret}` })
+    await plane.clock.advance(9_999)
+    expect(stream.hasEnded()).toBe(false)
+    await plane.clock.advance(1)
+    expect(stream.hasEnded()).toBe(true)
+  })
+
+  it('ends with the session of the browser', async () => {
+    const plane = aPlane()
+    const { url } = (await plane.send('POST', 'login-links')).json
+    const login = await plane.send('GET', url, { headers: { host: HOST } })
+    const cookie = login.headers['set-cookie']?.split(';')[0] ?? ''
+    await plane.clock.advance(12 * 60 * 60_000 - 12_000)
+    const stream = await events(plane, { cookie })
+    await plane.clock.advance(11_000)
+    expect(stream.hasEnded()).toBe(false)
+    await plane.clock.advance(4_000)
+    expect(stream.hasEnded()).toBe(true)
+  })
+})

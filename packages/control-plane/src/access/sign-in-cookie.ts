@@ -1,0 +1,61 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { ApiRequest } from '@lcm/contract/wire'
+import type { Clock } from '@lcm/runtime/clock'
+import { z } from 'zod'
+import type { Sealing } from '../resources/secret/sealing.ts'
+import { cookieIn, cookieName, setCookie } from './cookies.ts'
+import { cameByHttps } from './origin.ts'
+import { randomText, sameSecret } from './secret-text.ts'
+
+const SIGN_IN_MS = 10 * 60_000
+const PURPOSE = 'oidc'
+const COOKIE = 'lcm_sign_in'
+const SECRET_BYTES = 32
+
+/** What a browser carries to the provider and back. */
+const SignIn = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), exp: z.number() })
+export type SignIn = z.infer<typeof SignIn>
+
+export interface SignInCookie {
+  /** A new login and the cookie that remembers it. */
+  begin(request: ApiRequest): { signIn: SignIn; cookie: string }
+  /** The login that this browser began and the provider now answers. */
+  resume(request: ApiRequest, state: string): SignIn
+  /** The cookie that forgets it. */
+  end(request: ApiRequest): string
+}
+
+/** The secrets of a login are in the browser alone, sealed, so that any replica can go on with it. */
+export function signInCookie(parts: {
+  clock: Clock
+  randomBytes: (size: number) => Uint8Array
+  sealing: Sealing
+  publicUrl: string | null
+}): SignInCookie {
+  const { clock, sealing } = parts
+  const cookie = (request: ApiRequest, value: string, maxAgeMs: number) =>
+    setCookie({
+      name: cookieName(COOKIE, request),
+      value,
+      path: '/login',
+      // It must come along when the provider sends the browser back.
+      sameSite: 'Lax',
+      maxAgeMs,
+      secure: cameByHttps(request, parts.publicUrl),
+    })
+  const secret = () => randomText(parts.randomBytes, SECRET_BYTES)
+  return {
+    begin(request) {
+      const signIn = { state: secret(), nonce: secret(), verifier: secret(), exp: clock.now() + SIGN_IN_MS }
+      return { signIn, cookie: cookie(request, sealing.seal(JSON.stringify(signIn), PURPOSE), SIGN_IN_MS) }
+    },
+    resume(request, state) {
+      const value = cookieIn(request, cookieName(COOKIE, request))
+      const opened = value === null ? null : sealing.open(value, PURPOSE)
+      const signIn = opened === null ? null : SignIn.safeParse(JSON.parse(opened)).data
+      if (signIn && signIn.exp > clock.now() && sameSecret(state, signIn.state)) return signIn
+      throw new ProblemError('unauthenticated', 'this browser did not begin this login, or too long ago')
+    },
+    end: request => cookie(request, '', 0),
+  }
+}

@@ -1,0 +1,76 @@
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type KeptFresh, keptFresh } from './stale-while-revalidate.ts'
+
+let clock: ReturnType<typeof manualClock>
+let loads: number
+let isDown: boolean
+let kept: KeptFresh<number>
+beforeEach(() => {
+  clock = manualClock()
+  loads = 0
+  isDown = false
+  const load = async () => {
+    loads += 1
+    if (isDown) throw new Error('down')
+    return loads
+  }
+  kept = keptFresh(clock, load, { freshMs: 100, staleMs: 1_000, renewMs: 30, retryMs: 10 })
+})
+
+describe('a value that is kept fresh', () => {
+  it('is loaded once, also when many ask at once', async () => {
+    expect(await Promise.all([kept.get(), kept.get(), kept.renew()])).toEqual([1, 1, 1])
+    await clock.advance(99)
+    expect(await kept.get()).toBe(1)
+    await clock.advance(1)
+    expect(await kept.get()).toBe(2)
+  })
+
+  it('is renewed when asked, but not again and again', async () => {
+    await kept.get()
+    await clock.advance(29)
+    expect(await kept.renew()).toBe(1)
+    await clock.advance(1)
+    expect(await kept.renew()).toBe(2)
+    expect(await kept.renew()).toBe(2)
+  })
+
+  it('is used a while longer when it can not be loaded again', async () => {
+    await kept.get()
+    isDown = true
+    await clock.advance(999)
+    expect(await kept.get()).toBe(1)
+    await clock.advance(1)
+    await expect(kept.get()).rejects.toThrow('down')
+  })
+
+  it('keeps nobody waiting for what is out of reach', async () => {
+    let answer = Promise.resolve(1)
+    kept = keptFresh(clock, () => answer, { freshMs: 100, staleMs: 1_000, renewMs: 30, retryMs: 10 })
+    await kept.get()
+    await clock.advance(100)
+    answer = Promise.reject(new Error('down'))
+    expect(await kept.get()).toBe(1)
+    await clock.advance(10)
+    let arrive: (value: number) => void = () => undefined
+    answer = new Promise(resolve => {
+      arrive = resolve
+    })
+    expect(await kept.get()).toBe(1)
+    arrive(2)
+    await clock.advance(0)
+    expect(await kept.get()).toBe(2)
+  })
+
+  it('is not asked for again right after a failure', async () => {
+    isDown = true
+    await expect(kept.get()).rejects.toThrow('down')
+    isDown = false
+    await clock.advance(9)
+    await expect(kept.get()).rejects.toThrow('down')
+    expect(loads).toBe(1)
+    await clock.advance(1)
+    expect(await kept.get()).toBe(2)
+  })
+})

@@ -1,0 +1,18 @@
+import { toInstant } from '@lcm/domain/instant'
+import type { Api, Request } from './http/api.ts'
+import { auditEntry } from './resources/journal/entries.ts'
+
+export type MakeBackup = (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
+
+/** Whoever gets it has every secret of this installation, so that is written down before the first byte leaves. */
+export async function createBackup(
+  api: Api,
+  { actor, signal }: Request<unknown, unknown, unknown>,
+  make: MakeBackup,
+): Promise<AsyncIterable<Uint8Array>> {
+  const backup = await make(signal)
+  const id = `store:backup:${Buffer.from(api.randomBytes(8)).toString('hex')}`
+  const entry = auditEntry(actor, 'backup', toInstant(api.clock.now()))
+  await api.store.journal.append([{ ...entry, id, subject: 'store:backup' }])
+  return backup
+}

@@ -1,0 +1,79 @@
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import { localCoordination } from '@lcm/coordination/local/coordination'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { expect, it } from 'vitest'
+import { aPlane } from '../testing/a-plane.ts'
+
+/** Keys that write down what is published, and take their time for it where a clock is given. */
+function recorded(keys: ChangeKeys, wait: () => Promise<void> = async () => undefined) {
+  const published: string[] = []
+  const recording: ChangeKeys = {
+    ...keys,
+    async publish(key, hint) {
+      await wait()
+      published.push(key)
+      return keys.publish(key, hint)
+    },
+  }
+  return { keys: recording, published }
+}
+
+const someKeys = () => localCoordination({ clock: manualClock(), firstEpoch: () => 1 }).changeKeys
+
+/** Runs what stands beside the requests while `work` goes on. */
+async function running(plane: ReturnType<typeof aPlane>, work: () => Promise<void>): Promise<void> {
+  const stop = new AbortController()
+  const ended = Promise.all(plane.services.map(service => service.run(stop.signal)))
+  await work()
+  stop.abort()
+  await plane.clock.advance(0)
+  await ended
+}
+
+it('sets at its start what the keys lack or hold in an older version, and nothing else', async () => {
+  const store = openSqliteStore(':memory:')
+  const { keys, published } = recorded(someKeys())
+  const first = aPlane({ store, changeKeys: keys })
+  const ids: string[] = []
+  await running(first, async () => {
+    for (let n = 0; n < 100; n += 1) ids.push((await first.create()).id)
+    await first.clock.advance(0)
+  })
+  expect(new Set(published).size).toBeGreaterThanOrEqual(ids.length)
+
+  published.length = 0
+  const again = aPlane({ store, changeKeys: keys })
+  await running(again, () => again.clock.advance(0))
+  expect(published).toEqual([])
+
+  const anew = recorded(someKeys())
+  const rebuilt = aPlane({ store, changeKeys: anew.keys })
+  await running(rebuilt, () => rebuilt.clock.advance(0))
+  expect(anew.published.filter(key => key.startsWith('/lcm/workers/')).toSorted()).toEqual(
+    ids.map(id => `/lcm/workers/${id}`).toSorted(),
+  )
+})
+
+it('lets no commit wait until everything from before the start is told', async () => {
+  const store = openSqliteStore(':memory:')
+  const before = aPlane({ store, changeKeys: someKeys() })
+  await running(before, async () => {
+    for (let n = 0; n < 300; n += 1) await before.create()
+    await before.clock.advance(0)
+  })
+  const clock = manualClock()
+  const { keys, published } = recorded(someKeys(), () => clock.sleep(10))
+  const plane = aPlane({ store, changeKeys: keys })
+  await running(plane, async () => {
+    await plane.clock.advance(0)
+    const { id } = await plane.create()
+    for (let turn = 0; turn < 100; turn += 1) {
+      await clock.advance(10)
+      await plane.clock.advance(0)
+    }
+    const workers = published.filter(key => key.startsWith('/lcm/workers/'))
+    expect(workers.length).toBeGreaterThanOrEqual(301)
+    expect(workers.indexOf(`/lcm/workers/${id}`)).toBeLessThan(150)
+  })
+})

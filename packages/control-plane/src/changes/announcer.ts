@@ -1,0 +1,86 @@
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import type { HostedService, Logger } from '@lcm/runtime'
+import type { Change } from '@lcm/store/store'
+import type { Api } from '../http/api.ts'
+import { type Announced, announcedKinds } from './announced.ts'
+import { bell } from './feed/commit-signal.ts'
+
+/** How soon one process makes good what another one left untold. */
+const SWEEP_MS = 2_000
+const BATCH = 64
+const RETRY_MS = 1_000
+
+/**
+ * Tells the controllers and the other replicas of every commit by a change key. What is still to be told is flagged in the
+ * store, by the commit itself, and any process may tell it: telling twice changes nothing.
+ */
+export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedService {
+  const kinds = new Map(announcedKinds(api).map(each => [each.kind, each]))
+
+  async function announcePending(): Promise<void> {
+    for (;;) {
+      const pending = await api.store.announcements.pending(BATCH)
+      const told = await Promise.all(pending.map(change => tell(kinds.get(change.kind), keys, change)))
+      await api.store.announcements.done(told.filter(change => change !== null))
+      if (pending.length < BATCH) return
+    }
+  }
+
+  /** For an etcd that was rebuilt, and for keys that live in this process only. What is committed meanwhile does not wait. */
+  async function announceAll(kind: Announced, signal: AbortSignal): Promise<void> {
+    const { entries } = await keys.source(kind.prefix).list(signal)
+    const told = new Map(entries.map(({ key, hint }) => [key, hint.version]))
+    for (let after = ''; !signal.aborted; ) {
+      const page = await kind.list(after, BATCH)
+      const untold = page.filter(({ id, version }) => version > (told.get(kind.prefix + id) ?? 0))
+      await Promise.all(untold.map(hint => keys.publish(kind.prefix + hint.id, hint)))
+      await announcePending()
+      const last = page.at(-1)
+      if (last === undefined || page.length < BATCH) return
+      after = last.id
+    }
+  }
+
+  async function follow(signal: AbortSignal): Promise<void> {
+    const commits = bell(api.store.announcements.onCommit, { clock: api.clock, signal })
+    try {
+      await announcePending()
+      for (const kind of kinds.values()) await announceAll(kind, signal)
+      while (!signal.aborted) {
+        await announcePending()
+        await commits.ring(SWEEP_MS)
+      }
+    } finally {
+      commits.close()
+    }
+  }
+
+  return {
+    name: 'announcer',
+    async run(signal) {
+      while (!signal.aborted) {
+        try {
+          await follow(signal)
+        } catch (err) {
+          log.error({ err }, 'changes could not be announced; trying again')
+          await api.clock.sleep(RETRY_MS, signal)
+        }
+      }
+    },
+  }
+}
+
+/** Answers what was told; null when a later change will tell. */
+async function tell(kind: Announced | undefined, keys: ChangeKeys, change: Change): Promise<Change | null> {
+  if (kind === undefined) return change
+  const key = kind.prefix + change.id
+  if (change.deleted) {
+    await keys.remove(key, change.version)
+    return change
+  }
+  const hint = await kind.get(change.id)
+  if (hint === null) return null
+  // The newest version is told, which may be newer than the one that was flagged.
+  await keys.publish(key, hint)
+  return { ...change, version: hint.version }
+}

@@ -1,0 +1,185 @@
+import { maySee } from '@lcm/contract/access'
+import { type EventEnvelope, HEARTBEAT_MS, writeSse } from '@lcm/contract/events'
+import type { QueryOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
+import { toInstant } from '@lcm/domain/instant'
+import { type Change, type PositionedChange, StoreError } from '@lcm/store/store'
+import type { Api } from '../http/api.ts'
+import { oncePer } from '../http/json-bytes.ts'
+import { summaryOf } from '../resources/definition/queries.ts'
+import { settingsView } from '../resources/settings/queries.ts'
+import { viewOf } from '../resources/worker/queries.ts'
+import { type Told, toldOf } from './event-visibility.ts'
+import { type Followed, followChanges } from './feed/follow-changes.ts'
+import type { LiveNews } from './live-news.ts'
+import { seesAll, textFor } from './redaction.ts'
+import { concernOf } from './visibility.ts'
+
+/** Every stream is told the same text of a change, which is made once. */
+const TEXTS_MAX = 512
+
+export interface EventStreams {
+  /** All changes after a position, or from now on. It begins with a heartbeat, so that clients know it is open. */
+  open(follow: Follow): AsyncGenerator<string>
+}
+
+export interface Follow {
+  readonly after: string | null
+  readonly query: QueryOf<'events'>
+  /** Whoever listens hears of others' sessions only what they may see. */
+  readonly actor: Actor
+  readonly signal: AbortSignal
+}
+
+type DecisionEvent = Extract<EventEnvelope, { type: 'decision' }>
+
+export function eventStreams(api: Api, news: LiveNews): EventStreams {
+  const texts = new Map<string, Promise<Told | null>>()
+
+  function textOf(change: PositionedChange): Promise<Told | null> {
+    const key = `${change.position} ${change.kind} ${change.id} ${change.version}`
+    const known = texts.get(key)
+    if (known) return known
+    const made = tellingOf(api, change)
+    texts.set(key, made)
+    made.catch(() => texts.delete(key))
+    const [oldest] = texts.keys()
+    if (texts.size > TEXTS_MAX && oldest !== undefined) texts.delete(oldest)
+    return made
+  }
+
+  /** Every stream is given the same decision, so that whom it concerns is asked once for all of them. */
+  const concern = oncePer((event: DecisionEvent) => concernOf(api, event.data.resource))
+
+  async function newsFor(event: EventEnvelope, actor: Actor): Promise<string | null> {
+    if (event.type !== 'decision' || seesAll(actor)) return textOfNews(event)
+    const { owner, own } = await concern(event)
+    if (owner !== null && !maySee(actor, owner)) return null
+    return textOfNews({ ...event, data: textFor(event.data, own) })
+  }
+
+  async function saidOf(
+    followed: Followed,
+    events: readonly EventEnvelope[],
+    { actor, isWanted }: { actor: Actor; isWanted: (event: Filtered) => boolean },
+  ): Promise<string[]> {
+    const said: (string | null)[] = []
+    for (const event of events) if (isWanted(event)) said.push(await newsFor(event, actor))
+    if (followed.kind === 'reset') said.push(signalText(api, 'reset'))
+    const told = followed.kind === 'change' ? await textOf(followed.change) : null
+    if (told && isWanted(told)) said.push(await told.textFor(actor))
+    return said.filter(text => text !== null)
+  }
+
+  return {
+    async *open({ after, query, actor, signal }) {
+      const isWanted = filterOf(query)
+      const subscription = news.subscribe()
+      try {
+        const from = after ?? (await api.feed.position())
+        yield signalText(api, 'heartbeat')
+        let spokeAt = api.clock.monotonic()
+        const silentMs = () => api.clock.monotonic() - spokeAt
+        const options = {
+          clock: api.clock,
+          signal,
+          alsoWakes: subscription.onNews,
+          /** What is left, so that events which nobody here wants do not put off the sign of life. */
+          get idleMs() {
+            return HEARTBEAT_MS - silentMs()
+          },
+        }
+        for await (const followed of followChanges(api.feed, from, options)) {
+          const said = await saidOf(followed, subscription.take(), { actor, isWanted })
+          const isQuiet = said.length === 0 && silentMs() >= HEARTBEAT_MS
+          for (const text of isQuiet ? [signalText(api, 'heartbeat')] : said) yield text
+          if (said.length > 0 || isQuiet) spokeAt = api.clock.monotonic()
+        }
+      } finally {
+        subscription.close()
+      }
+    },
+  }
+}
+
+/** A filter names types or kinds. Signals always come: without them nobody could tell silence from death. */
+type Filtered = EventEnvelope | Told
+
+function filterOf({ types, id }: QueryOf<'events'>): (event: Filtered) => boolean {
+  const wanted = types?.split(',')
+  const isType = (type: string) => wanted?.some(each => type === each || type.startsWith(`${each}.`)) ?? true
+  return event => isType(event.type) && (id === undefined || isAbout(event, id))
+}
+
+const isAbout = (event: Filtered, id: string): boolean =>
+  'data' in event && event.type === 'decision'
+    ? event.data.resource.endsWith(`:${id}`)
+    : 'id' in event && event.id === id
+
+const textOfNews = (event: EventEnvelope): string => writeSse({ id: null, data: JSON.stringify(event) })
+
+function signalText(api: Api, type: 'heartbeat' | 'reset'): string {
+  const event: EventEnvelope = { type, at: toInstant(api.clock.now()) }
+  return writeSse({ id: null, data: JSON.stringify(event) })
+}
+
+async function tellingOf(api: Api, change: PositionedChange): Promise<Told | null> {
+  const event = await eventOf(api, change)
+  return event && toldOf(api, event, change)
+}
+
+/**
+ * What happened is told by the change alone, so that every replica tells the same at the same position. The document comes
+ * with it as it is now: it may be newer than the change, never older. Null when a later change will tell.
+ */
+export async function eventOf(api: Api, change: Change): Promise<EventEnvelope | null> {
+  switch (change.kind) {
+    case 'worker': {
+      if (change.deleted) return { type: 'worker.deleted', ...deleted(api, change) }
+      const data = notOlder(await api.workers.get(change.id), change)
+      const type = change.version === 1 ? 'worker.created' : 'worker.updated'
+      return data && { type, ...about(change, data), data: await viewOf(api, data) }
+    }
+    case 'template': {
+      if (change.deleted) return { type: 'template.deleted', ...deleted(api, change) }
+      const data = notOlder(await api.templates.get(change.id), change)
+      const type = change.version === 1 ? 'template.created' : 'template.updated'
+      return data && { type, ...about(change, data), data }
+    }
+    case 'settings': {
+      const data = notOlder(await api.settings.get(change.id), change)
+      const type = change.version === 1 ? 'settings.created' : 'settings.updated'
+      return data && { type, ...about(change, data), data: settingsView(api, data) }
+    }
+    case 'definition': {
+      if (change.deleted) return { type: 'definition.deleted', ...deleted(api, change) }
+      const data = notOlder(await api.definitions.get(change.id), change)
+      const type = change.version === 1 ? 'definition.created' : 'definition.updated'
+      return data && { type, ...about(change, data), data: summaryOf(data) }
+    }
+    case 'session': {
+      if (change.deleted) return { type: 'session.deleted', ...deleted(api, change) }
+      const data = notOlder(await api.sessions.get(change.id), change)
+      const type = change.version === 1 ? 'session.created' : 'session.updated'
+      return data && { type, ...about(change, data), data }
+    }
+    case 'lab_record': {
+      if (change.deleted) return { type: 'lab.deleted', ...deleted(api, change) }
+      const data = notOlder(await api.labs.get(change.id), change)
+      const type = change.version === 1 ? 'lab.created' : 'lab.updated'
+      return data && { type, ...about(change, data), data }
+    }
+    default:
+      return null
+  }
+}
+
+/** A reader that lags behind the writer must not tell an old version as news: the stream ends, and is resumed. */
+function notOlder<T extends { version: number }>(document: T | null, change: Change): T | null {
+  if (document !== null && document.version < change.version)
+    throw new StoreError(`${change.kind} ${change.id} is not yet at version ${change.version} here`)
+  return document
+}
+
+const about = ({ id, version }: Change, { updated_at: at }: { updated_at: string }) => ({ id, version, at })
+const deleted = (api: Api, { id, version }: Change) => ({ id, version, at: toInstant(api.clock.now()), data: null })

@@ -1,0 +1,63 @@
+import type { Clock } from '@lcm/runtime/clock'
+import type { ChangeFeed, PositionedChange } from '@lcm/store/store'
+import { bell } from './commit-signal.ts'
+
+const BATCH = 100
+
+export type Followed =
+  | { readonly kind: 'change'; readonly change: PositionedChange }
+  /** The position was too old or unknown: whoever follows must read everything again. Changes go on from now. */
+  | { readonly kind: 'reset' }
+  /** Something else than a change rang. */
+  | { readonly kind: 'woken' }
+  /** Nothing happened for the given time. */
+  | { readonly kind: 'idle' }
+
+export interface Following {
+  readonly clock: Clock
+  readonly idleMs: number
+  readonly signal: AbortSignal
+  /** Further reasons to wake up. */
+  readonly alsoWakes?: (wake: () => void) => () => void
+}
+
+/** Reads the feed at the reader's own pace until `signal` aborts. Nothing is queued, so a slow reader costs nothing. */
+export async function* followChanges(feed: ChangeFeed, from: string, options: Following): AsyncGenerator<Followed> {
+  const news = bell(wake => both(feed.onCommit(wake), options.alsoWakes?.(wake)), options)
+  let position = from
+  try {
+    while (!options.signal.aborted) {
+      const answer = await unlessAborted(options.signal, feed.since(position, BATCH))
+      if (answer === null) return
+      if (!answer.known) {
+        position = await feed.position()
+        yield { kind: 'reset' }
+        continue
+      }
+      for (const change of answer.changes) {
+        yield { kind: 'change', change }
+        position = change.position
+      }
+      if (answer.changes.length === BATCH) continue
+      const rang = await news.ring(options.idleMs)
+      if (!options.signal.aborted && !(rang && options.alsoWakes === undefined)) yield { kind: rang ? 'woken' : 'idle' }
+    }
+  } finally {
+    news.close()
+  }
+}
+
+const both = (first: () => void, second: (() => void) | undefined) => () => {
+  first()
+  second?.()
+}
+
+/** A feed may take seconds to answer; whoever stops does not wait for it, and gets null. */
+function unlessAborted<T>(signal: AbortSignal, answer: Promise<T>): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const stop = () => resolve(null)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop)
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

@@ -1,0 +1,113 @@
+import type { EventEnvelope } from '@lcm/contract/events'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import type { HostedService, Logger } from '@lcm/runtime'
+import type { JournalEntry, Sample } from '@lcm/store/store'
+import type { Api } from '../http/api.ts'
+import { STREAMS } from '../resources/journal/entries.ts'
+import { decisionOf } from '../resources/journal/queries.ts'
+import { sampleOf } from '../resources/worker/telemetry-queries.ts'
+
+const INTERVAL_MS = 1_000
+/** Entries may be written a little later than they say. */
+const LATE_MS = 5_000
+const BATCH = 1000
+/** As many workers may report at once. */
+const SAMPLES_MAX = 10_000
+/** What a slow reader may miss is not told again: it is not part of any resource's state. */
+const QUEUE_MAX = 200
+
+export interface Subscription {
+  /** What came since it was last asked. */
+  take(): readonly EventEnvelope[]
+  readonly onNews: (wake: () => void) => () => void
+  close(): void
+}
+
+/** Decisions and samples as they come, whichever replica took them: read from the store once a second while somebody listens. */
+export interface LiveNews {
+  readonly service: HostedService
+  subscribe(): Subscription
+}
+
+interface Reader {
+  queue: EventEnvelope[]
+  wake: () => void
+}
+
+export function liveNews(api: Api, log: Logger): LiveNews {
+  const readers = new Set<Reader>()
+  const decisions = newOnes<JournalEntry>(api, entry => entry.id)
+  const samples = newOnes<Sample>(api, sample => `${sample.series} ${sample.at}`)
+
+  async function poll(): Promise<void> {
+    const streams = [STREAMS.decision]
+    const [decided, measured] = await Promise.all([
+      decisions(from => api.store.journal.query({ streams, from, limit: BATCH })),
+      samples(async from => (await api.store.series.recent(from, SAMPLES_MAX)).filter(isOfWorker)),
+    ])
+    const events = [...[...decided].reverse().map(decisionEvent), ...batchOf(measured)]
+    if (events.length > 0) for (const reader of readers) tell(reader, events)
+  }
+
+  /** Newest sample of each worker, in one event. */
+  function batchOf(found: readonly Sample[]): EventEnvelope[] {
+    if (found.length === 0) return []
+    const newest = new Map(found.map(sample => [sample.series.replace(/^worker:/, ''), sampleOf(sample)]))
+    const data = [...newest].map(([worker_id, sample]) => ({ worker_id, sample }))
+    return [{ type: 'metrics.batch', at: toInstant(api.clock.now()), data }]
+  }
+
+  return {
+    service: {
+      name: 'live-news',
+      async run(signal) {
+        while (!signal.aborted) {
+          await api.clock.sleep(INTERVAL_MS, signal)
+          if (readers.size === 0 || signal.aborted) continue
+          await poll().catch(err => log.warn({ err }, 'decisions and samples could not be read for the event streams'))
+        }
+      },
+    },
+    subscribe() {
+      const reader: Reader = { queue: [], wake: () => undefined }
+      readers.add(reader)
+      return {
+        take: () => reader.queue.splice(0),
+        onNews(wake) {
+          reader.wake = wake
+          return () => readers.delete(reader)
+        },
+        close: () => readers.delete(reader),
+      }
+    },
+  }
+}
+
+/** Other numbers are kept beside them. */
+const isOfWorker = ({ series }: Sample): boolean => series.startsWith('worker:')
+
+const decisionEvent = (entry: JournalEntry): EventEnvelope => {
+  const data = decisionOf(entry)
+  return { type: 'decision', id: data.id, at: data.at, data }
+}
+
+function tell(reader: Reader, events: readonly EventEnvelope[]): void {
+  reader.queue = [...reader.queue, ...events].slice(-QUEUE_MAX)
+  reader.wake()
+}
+
+/** Asks again for the recent past each time, and passes on what it has not seen there yet. */
+function newOnes<T extends { at: Instant }>(api: Api, idOf: (item: T) => string) {
+  let seen = new Map<string, Instant>()
+  let since = toInstant(api.clock.now())
+  return async (read: (from: Instant) => Promise<readonly T[]>): Promise<readonly T[]> => {
+    const now = api.clock.now()
+    // A clock that was set back is believed: otherwise nothing would be new until it has caught up.
+    const from = toInstant(Math.max(Math.min(toMs(since), now), now - LATE_MS))
+    const found = await read(from)
+    const fresh = found.filter(item => !seen.has(idOf(item)))
+    seen = new Map(found.map(item => [idOf(item), item.at]))
+    since = from
+    return fresh
+  }
+}

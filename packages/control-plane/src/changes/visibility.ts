@@ -1,0 +1,28 @@
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Api } from '../http/api.ts'
+import { OWNS_NOTHING, type Own, ownIn } from './redaction.ts'
+
+/** Whom it concerns that something was decided or planned. */
+export interface Concern {
+  /** Whose session it is about; null for what everybody may hear. */
+  readonly owner: string | null
+  /** What of it is the owner's own. */
+  readonly own: Own
+}
+
+const EVERYBODY: Concern = { owner: null, own: OWNS_NOTHING }
+/** Of what is gone nobody can tell whose it was, so that only those hear of it who see all. */
+const UNKNOWN: Concern = { owner: '', own: OWNS_NOTHING }
+
+/** For a resource such as `session:ls-1`. A lab is as private as the session that it is for. */
+export async function concernOf(api: Api, resource: string): Promise<Concern> {
+  const [kind, id = ''] = resource.split(':')
+  if (kind === 'session') return concernOfSession(await api.sessions.get(id))
+  if (kind !== 'lab_record') return EVERYBODY
+  const lab = await api.labs.get(id)
+  if (lab === null) return UNKNOWN
+  return lab.session_id === null ? EVERYBODY : concernOfSession(await api.sessions.get(lab.session_id))
+}
+
+const concernOfSession = (session: LabletSession | null): Concern =>
+  session === null ? UNKNOWN : { owner: session.owner, own: ownIn([session]) }

@@ -1,0 +1,129 @@
+import { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
+import { CHANGE_KEY_ROOT } from '@lcm/contract/change-keys'
+import { ProblemError } from '@lcm/contract/problems'
+import type { Dispatch } from '@lcm/contract/wire'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import { SETTINGS_ID } from '@lcm/domain/fleet/settings'
+import type { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
+import type { HostedService, Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { ChangeFeed, Store } from '@lcm/store/store'
+import { type AccessControl, type AccessSetting, accessControl } from './access/access-control.ts'
+import { kindOfKey } from './changes/announced.ts'
+import { announcer } from './changes/announcer.ts'
+import { countedStreams } from './changes/counted-streams.ts'
+import { eventStreams } from './changes/events.ts'
+import { changeKeyFeed } from './changes/feed/change-key-feed.ts'
+import { liveNews } from './changes/live-news.ts'
+import { housekeeping } from './housekeeping.ts'
+import { type Api, type ApiConfig, openApi } from './http/api.ts'
+import { withDeadline } from './http/deadline.ts'
+import { dispatcher } from './http/dispatch.ts'
+import { extraRoutes, type ProcessFace } from './http/extra-routes.ts'
+import { handlers } from './http/handlers.ts'
+import { onlyOnce } from './http/idempotency.ts'
+import { fleetMetrics } from './resources/fleet/fleet-metrics.ts'
+import { holdFleet } from './resources/fleet/fleet-scaling.ts'
+import { sealing } from './resources/secret/sealing.ts'
+import { fenceOf, nextEpoch } from './resources/service/terms.ts'
+import { seedTemplates } from './resources/template/commands.ts'
+import { findToken, getToken } from './resources/token/queries.ts'
+import { webhook } from './webhook/webhook.ts'
+import type { WebhookSetting } from './webhook/webhook-post.ts'
+
+export interface ControlPlaneParts extends AccessSetting {
+  readonly store: Store
+  readonly changeKeys: ChangeKeys
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Uint8Array
+  readonly secretKey: Uint8Array
+  readonly config: ApiConfig
+  readonly log: Logger
+  readonly process: ProcessFace
+  /** Reads a consistent copy of everything; absent where the store has its own tools for that. */
+  readonly backup?: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
+  /** Whom else to tell of every change. */
+  readonly webhook?: WebhookSetting
+  /** Whether `/metrics` answers strangers. */
+  readonly metricsPublic?: boolean
+}
+
+export interface ControlPlane {
+  readonly dispatch: Dispatch
+  readonly access: AccessControl
+  /** What has to run beside the requests: telling others of commits, following them, tidying up. */
+  readonly services: readonly HostedService[]
+  seed(templates: readonly WorkerTemplateSpec[]): Promise<void>
+  /** What the next term of a service without etcd must be. */
+  nextEpoch(service: string): Promise<number>
+  /** Nothing automatic is done until every worker has been looked at: for a store that was restored. */
+  holdFleet(): Promise<void>
+}
+
+/** The API without its sockets: the same in a server, in a test and in the simulation. */
+export function controlPlane(parts: ControlPlaneParts): ControlPlane {
+  const { log, changeKeys } = parts
+  const ordered = orderedChanges(parts)
+  const api = openApi({ ...parts, feed: ordered.feed, sealing: sealing(parts.secretKey, parts.randomBytes) })
+  const access = accessControl({
+    ...parts,
+    findToken: secret => findToken(api, secret),
+    getToken: id => getToken(api, id),
+  })
+  const news = liveNews(api, log)
+  const events = countedStreams(eventStreams(api, news))
+  const backup = parts.backup ?? refuseBackup
+  const simControl = parts.process.simulator === undefined ? null : SIM_CONTROL_PATH
+  return {
+    dispatch: dispatcher({
+      handlers: handlers({ api, access, events, backup, simControl }),
+      access,
+      clock: parts.clock,
+      log,
+      extra: extraRoutes({
+        ...parts,
+        access,
+        version: parts.config.version,
+        storeAnswers: () => isAnswered(api, api.settings.get(SETTINGS_ID)),
+        changesAreListed: () => isAnswered(api, api.feed.position()),
+        fleetMetrics: () => fleetMetrics(api, events.openNow()),
+      }),
+      fenceOf: (service, epoch) => fenceOf(api, service, epoch),
+      once: (which, carryOut) => onlyOnce(api, which, carryOut),
+    }),
+    access,
+    services: [
+      ...ordered.services,
+      announcer(api, changeKeys, log),
+      news.service,
+      housekeeping(api, log),
+      ...(parts.webhook === undefined ? [] : [webhook(api, parts.webhook, log)]),
+    ],
+    seed: templates => seedTemplates(api, templates),
+    nextEpoch: service => nextEpoch(api, service),
+    holdFleet: async () => void (await holdFleet(api)),
+  }
+}
+
+/** The store's own order where it has one, so that one process needs nobody else; else that of the change keys. */
+function orderedChanges({ store, changeKeys, clock, log }: ControlPlaneParts): {
+  feed: ChangeFeed
+  services: readonly HostedService[]
+} {
+  if (store.changes !== null) return { feed: store.changes, services: [] }
+  const { feed, service } = changeKeyFeed({ source: changeKeys.source(CHANGE_KEY_ROOT), kindOfKey, clock, log })
+  return { feed, services: [service] }
+}
+
+/** Soon enough for whoever asks whether requests can be sent here. */
+const ANSWER_MS_MAX = 2_000
+
+const isAnswered = (api: Api, asked: Promise<unknown>): Promise<boolean> =>
+  withDeadline(api.clock, ANSWER_MS_MAX, asked).then(
+    () => true,
+    () => false,
+  )
+
+async function refuseBackup(): Promise<never> {
+  throw new ProblemError('backup_unavailable', 'use the tools of the database server, such as mongodump')
+}

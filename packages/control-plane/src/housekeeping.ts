@@ -1,0 +1,63 @@
+import { toInstant } from '@lcm/domain/instant'
+import type { HostedService, Logger } from '@lcm/runtime'
+import type { Api } from './http/api.ts'
+import { forgetOldRequests } from './http/idempotency.ts'
+import { STREAMS } from './resources/journal/entries.ts'
+import { forgetSilentInstances } from './resources/service/commands.ts'
+import { forgetFinished, tendSessions } from './resources/session/session-keeping.ts'
+import { settingsNow } from './resources/settings/queries.ts'
+
+/** Queries look into the outboxes too, so nobody waits for this. */
+const SETTLE_MS = 10_000
+const TEND_MS = 60_000
+const PRUNE_MS = 10 * 60_000
+const BATCH = 1000
+const DAY_MS = 86_400_000
+/** What people and money did is kept longer than why controllers acted. */
+const HISTORY_DAYS = 400
+const SAMPLE_DAYS = 7
+
+/** Finishes what commits left behind, and forgets what is too old. Any number of replicas may do so at once. */
+export function housekeeping(api: Api, log: Logger): HostedService {
+  const daysAgo = (days: number) => toInstant(api.clock.now() - days * DAY_MS)
+
+  async function untilDone(step: () => Promise<number>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await step()) >= BATCH) await api.clock.sleep(0, signal)
+  }
+
+  async function prune(signal: AbortSignal): Promise<void> {
+    const { journal, series } = api.store
+    const { journal_retention_days } = await settingsNow(api)
+    await untilDone(() => journal.prune(STREAMS.decision, daysAgo(journal_retention_days), BATCH), signal)
+    for (const stream of [STREAMS.audit, STREAMS.transition, STREAMS.scaling, STREAMS.cost])
+      await untilDone(() => journal.prune(stream, daysAgo(HISTORY_DAYS), BATCH), signal)
+    await untilDone(() => series.prune(daysAgo(SAMPLE_DAYS), BATCH), signal)
+    await forgetOldRequests(api, BATCH)
+    await forgetSilentInstances(api)
+    await forgetFinished(api, journal_retention_days)
+  }
+
+  return {
+    name: 'housekeeping',
+    async run(signal) {
+      let prunedAt = Number.NEGATIVE_INFINITY
+      let tendedAt = Number.NEGATIVE_INFINITY
+      while (!signal.aborted) {
+        try {
+          await untilDone(() => api.store.settle(BATCH), signal)
+          if (api.clock.monotonic() - tendedAt >= TEND_MS) {
+            tendedAt = api.clock.monotonic()
+            await tendSessions(api, signal)
+          }
+          if (api.clock.monotonic() - prunedAt >= PRUNE_MS) {
+            prunedAt = api.clock.monotonic()
+            await prune(signal)
+          }
+        } catch (err) {
+          log.error({ err }, 'housekeeping failed; trying again')
+        }
+        await api.clock.sleep(SETTLE_MS, signal)
+      }
+    },
+  }
+}

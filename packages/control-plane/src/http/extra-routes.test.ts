@@ -1,0 +1,167 @@
+import { ROLES } from '@lcm/domain/actor'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aPlane } from '../testing/a-plane.ts'
+import type { ControllerRequest, SimulatorRequest } from './extra-routes.ts'
+
+let asked: { service: string; method: string; path: string; role: string | null }[]
+let plane: ReturnType<typeof aPlane>
+
+/** One controller beside the API, which answers with what it was asked. */
+async function answer(service: string, { method, path, roleOf }: ControllerRequest) {
+  asked.push({ service, method, path, role: await roleOf() })
+  if (path === '/metrics') return { status: 200, body: 'a_metric 1\n' }
+  return path === '/health' ? { status: 200, body: { fine: true } } : { status: 404, body: { code: 'not_found' } }
+}
+
+beforeEach(() => {
+  asked = []
+  plane = aPlane({
+    process: {
+      health: () => ({ status: 'healthy' }),
+      waitsFor: () => null,
+      metrics: async () => '',
+      controller: (service, request) => (service === 'worker-controller' ? answer(service, request) : null),
+    },
+  })
+})
+
+describe('a controller beside the API', () => {
+  it('answers below its own name, and is told who asks', async () => {
+    const health = await plane.send('GET', '/services/worker-controller/health', { as: 'user' })
+    expect(health).toMatchObject({ status: 200, json: { fine: true } })
+    const path = '/services/worker-controller/admin/trigger-reconcile'
+    await plane.send('POST', path, { headers: { authorization: 'Bearer nobody' } })
+    expect(asked).toEqual([
+      { service: 'worker-controller', method: 'GET', path: '/health', role: 'user' },
+      { service: 'worker-controller', method: 'POST', path: '/admin/trigger-reconcile', role: null },
+    ])
+  })
+
+  it('speaks text where it has text, and problems where it refuses', async () => {
+    const metrics = await plane.send('GET', '/services/worker-controller/metrics')
+    expect([metrics.headers['content-type'], metrics.body]).toEqual(['text/plain; version=0.0.4', 'a_metric 1\n'])
+    const missing = await plane.send('GET', '/services/worker-controller/nothing')
+    expect(missing.headers['content-type']).toBe('application/problem+json')
+  })
+
+  it('is not found where there is none', async () => {
+    for (const path of ['/services/lablet-controller/health', '/services/', '/services/worker-controller'])
+      expect((await plane.send('GET', path)).status).toBe(404)
+    expect(asked).toEqual([])
+  })
+})
+
+it('is not ready without its store', async () => {
+  const store = interruptedGets(openSqliteStore(':memory:'))
+  const alone = aPlane({ store })
+  expect((await alone.send('GET', '/ready')).status).toBe(200)
+  store.isGone = true
+  expect(await alone.send('GET', '/ready')).toMatchObject({
+    status: 503,
+    json: { ready: false, waits_for: 'the store, which does not answer' },
+  })
+})
+
+it('is not ready before it can tell what changes', async () => {
+  const clock = manualClock()
+  const changes = {
+    position: () => new Promise<string>(() => undefined),
+    since: never,
+    onCommit: () => () => undefined,
+  }
+  const alone = aPlane({ clock, store: { ...openSqliteStore(':memory:'), changes } })
+  const asked = alone.send('GET', '/ready')
+  await clock.advance(2_000)
+  expect(await asked).toMatchObject({ status: 503, json: { waits_for: 'the first listing of changes from etcd' } })
+})
+
+it('says what else it waits for', async () => {
+  const process = { health: () => ({ status: 'healthy' }), waitsFor: () => 'its turn', metrics: async () => '' }
+  const { status, json } = await aPlane({ process }).send('GET', '/ready')
+  expect([status, json]).toEqual([503, { ready: false, waits_for: 'its turn' }])
+})
+
+const never = (): never => {
+  throw new Error('nobody asks')
+}
+
+/** A store that can be taken away. */
+function interruptedGets(store: Store): Store & { isGone: boolean } {
+  const gone = {
+    ...store,
+    isGone: false,
+    collection<T extends Document>(kind: Kind<T>) {
+      const inner = store.collection(kind)
+      const get = async (id: string) => {
+        if (gone.isGone) throw new StoreError('gone')
+        return inner.get(id)
+      }
+      return { ...inner, get }
+    },
+  }
+  return gone
+}
+
+it('serves a page that explains the API, without anything from elsewhere', async () => {
+  const page = await plane.send('GET', '/api/docs')
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(page.body).toContain('id="worker_protected"')
+  expect(page.body).not.toMatch(/(src|href)="https?:/)
+  expect((await plane.send('GET', '/api/docs/style.css')).headers['content-type']).toBe('text/css; charset=utf-8')
+  expect((await plane.send('POST', '/api/docs')).json).toMatchObject({ code: 'method_not_allowed' })
+})
+
+describe('the simulated cloud beside the API', () => {
+  const acts: SimulatorRequest[] = []
+  const simulated = () =>
+    aPlane({
+      process: {
+        health: () => ({ status: 'healthy' }),
+        waitsFor: () => null,
+        metrics: async () => '',
+        simulator(request) {
+          acts.push(request)
+          return { status: 409, body: { code: 'IncorrectInstanceState', message: 'no' } }
+        },
+      },
+    })
+  beforeEach(() => acts.splice(0))
+
+  it('is acted on by admins alone, who learn of it from the API', async () => {
+    const plane = simulated()
+    expect((await plane.send('GET', 'info', { as: 'user' })).json).toMatchObject({ sim_control: '/sim/v1' })
+    const path = '/sim/v1/instances/i-1/stop?now=yes'
+    const answer = await plane.send('POST', path, { json: { force: true } })
+    expect(answer).toMatchObject({ status: 409, json: { code: 'IncorrectInstanceState', message: 'no' } })
+    expect(acts).toEqual([{ method: 'POST', url: path, body: '{"force":true}' }])
+    for (const role of ROLES.filter(each => each !== 'admin'))
+      expect((await plane.send('GET', path, { as: role })).status).toBe(403)
+    expect((await plane.send('GET', path, { headers: { authorization: 'Bearer nobody' } })).status).toBe(401)
+    expect(acts).toHaveLength(1)
+  })
+
+  it('takes acts of a browser only from the page itself', async () => {
+    const plane = simulated()
+    const host = 'localhost:8080'
+    const code = await plane.access.createLoginCode({ id: 'admin', name: 'admin', role: 'admin', service: null })
+    const [cookie = ''] =
+      (await plane.send('GET', `/login?code=${code}`, { headers: { host } })).headers['set-cookie']?.split(';') ?? []
+    const browser = async (method: string, origin: string) => {
+      const headers = { cookie, host, origin }
+      const signal = new AbortController().signal
+      return (await plane.dispatch({ method, url: '/sim/v1/faults', headers, body: null, signal })).status
+    }
+    expect(await browser('GET', `http://${host}`)).toBe(409)
+    expect(await browser('PATCH', `http://${host}`)).toBe(409)
+    expect(await browser('PATCH', 'http://evil.example')).toBe(403)
+    expect(acts.map(({ method }) => method)).toEqual(['GET', 'PATCH'])
+  })
+
+  it('is not there where the cloud is real', async () => {
+    expect((await plane.send('GET', 'info')).json).toMatchObject({ sim_control: null })
+    expect((await plane.send('GET', '/sim/v1/instances')).status).toBe(404)
+  })
+})

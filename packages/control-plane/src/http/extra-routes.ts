@@ -1,0 +1,160 @@
+import { apiDocsPage } from '@lcm/contract/api-docs/page'
+import { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
+import { openApi } from '@lcm/contract/openapi'
+import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import type { AccessControl } from '../access/access-control.ts'
+import type { Extra } from './dispatch.ts'
+import { methodNotAllowed } from './router.ts'
+
+/** What the host knows and the API serves for it. */
+export interface ProcessFace {
+  /** Answers with `status: healthy | degraded | unhealthy` and whatever explains it. */
+  health(): { readonly status: string }
+  /** What keeps it from being sent anybody, in a few words; null when nothing does. */
+  waitsFor(): string | null
+  /** The metrics of the process in Prometheus' text format. */
+  metrics(): Promise<string>
+  /** What the controllers beside the API answer for themselves; null for a service that is not here. */
+  controller?(service: string, ask: ControllerRequest): Promise<{ status: number; body: object | string }> | null
+  /** The simulated cloud's own control API; absent where the cloud is real, or another process simulates it. */
+  simulator?(request: SimulatorRequest): { readonly status: number; readonly body: object }
+}
+
+export interface SimulatorRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  readonly body: string
+}
+
+export interface ControllerRequest {
+  readonly method: string
+  /** Below `/services/<service>`. */
+  readonly path: string
+  /** The caller's role; null for a stranger. */
+  roleOf(): Promise<string | null>
+}
+
+interface ExtraParts {
+  /** Whether the store answers now. */
+  readonly storeAnswers: () => Promise<boolean>
+  /** Whether changes can be followed from here. */
+  readonly changesAreListed: () => Promise<boolean>
+  /** What the store knows of the fleet, in Prometheus' text format. */
+  readonly fleetMetrics: () => Promise<string>
+  readonly access: AccessControl
+  readonly process: ProcessFace
+  readonly version: string
+  /** Whether `/metrics` answers strangers. */
+  readonly metricsPublic?: boolean
+}
+
+interface ExtraRoute {
+  readonly methods: readonly string[]
+  answer(request: ApiRequest, url: URL): Promise<ApiResponse> | ApiResponse
+}
+
+/** Paths outside the contract's table: logging in and out, the document that describes the rest, and what machines ask a process. */
+export function extraRoutes(parts: ExtraParts): Extra {
+  const { browser } = parts.access
+  const documents = documentsOf(parts.version)
+  const routes = new Map<string, ExtraRoute>([
+    ['/health', probe(() => json(200, JSON.stringify(parts.process.health())))],
+    ['/ready', probe(() => ready(parts))],
+    ['/metrics', get(request => metrics(parts, request))],
+    ...documents,
+    ['/login', get(browser.login)],
+    ['/login/callback', get(browser.callback)],
+    ['/logout', { methods: ['POST'], answer: browser.logout }],
+  ])
+  return async (request, url) => {
+    const route = routes.get(url.pathname)
+    if (url.pathname.startsWith(`${SIM_CONTROL_PATH}/`)) return simulatorAnswer(parts, request, url)
+    if (!route) return controllerAnswer(parts, request, url)
+    if (!route.methods.includes(request.method)) throw methodNotAllowed(url.pathname, request.method, route.methods)
+    return route.answer(request, url)
+  }
+}
+
+/** Whoever breaks the cloud must be allowed to; the simulator itself asks nobody. */
+async function simulatorAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
+  if (process.simulator === undefined) return null
+  const { name, role } = await access.identify(request)
+  if (role !== 'admin') throw new ProblemError('forbidden', `${name} is ${role}, which may not do this`)
+  const { method, body } = request
+  const answer = process.simulator({ method, url: `${url.pathname}${url.search}`, body: body ?? '' })
+  return json(answer.status, JSON.stringify(answer.body))
+}
+
+/** `/services/<service>/health` and the like: on the product port, what a controller alone would serve on its own. */
+async function controllerAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
+  const [, service = '', path = ''] = /^\/services\/([\w-]+)(\/.+)$/.exec(url.pathname) ?? []
+  const roleOf = async () => {
+    try {
+      return (await access.identify(request)).role
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === 'unauthenticated') return null
+      throw error
+    }
+  }
+  const answer = await process.controller?.(service, { method: request.method, path, roleOf })
+  if (!answer) return null
+  const { status, body } = answer
+  if (typeof body === 'string') return { status, headers: { 'content-type': 'text/plain; version=0.0.4' }, body }
+  const type = status < 400 ? 'application/json' : PROBLEM_MEDIA_TYPE
+  return { status, headers: { 'content-type': type }, body: JSON.stringify(body) }
+}
+
+/** What whoever asks whether requests can be sent here is answered. */
+export const readiness = (waitsFor: string | null): ApiResponse =>
+  waitsFor === null
+    ? json(200, JSON.stringify({ ready: true }))
+    : json(503, JSON.stringify({ ready: false, waits_for: waitsFor }))
+
+/** A replica that can not reach its store is sent nobody, nor one that could not tell what changes. */
+async function ready({ process, storeAnswers, changesAreListed }: ExtraParts): Promise<ApiResponse> {
+  const own = process.waitsFor()
+  if (own !== null) return readiness(own)
+  if (!(await storeAnswers())) return readiness('the store, which does not answer')
+  if (!(await changesAreListed())) return readiness('the first listing of changes from etcd')
+  return readiness(null)
+}
+
+/** Made when somebody first asks, since most processes are never asked. */
+function documentsOf(version: string): [string, ExtraRoute][] {
+  const page = lazy(() => apiDocsPage(version))
+  const document = lazy(() => JSON.stringify(openApi(version)))
+  const served = (type: string, body: () => string | null) =>
+    get(() => ({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body: body() }))
+  return [
+    ['/api/v1/openapi.json', get(() => json(200, document()))],
+    ['/api/docs', served('text/html', () => page().html)],
+    ['/api/docs/style.css', served('text/css', () => page().css)],
+    ['/api/docs/script.js', served('text/javascript', () => page().script)],
+  ]
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { value: T } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+const get = (answer: ExtraRoute['answer']): ExtraRoute => ({ methods: ['GET'], answer })
+/** Some balancers ask for the head alone. Nothing else does: a login is used up by being asked for. */
+const probe = (answer: ExtraRoute['answer']): ExtraRoute => ({ methods: ['GET', 'HEAD'], answer })
+
+const json = (status: number, body: string): ApiResponse => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body,
+})
+
+async function metrics({ access, process, fleetMetrics, metricsPublic = false }: ExtraParts, request: ApiRequest) {
+  if (!metricsPublic) await access.identify(request)
+  const body = `${await process.metrics()}${await fleetMetrics()}`
+  return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4' }, body }
+}

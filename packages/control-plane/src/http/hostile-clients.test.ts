@@ -1,0 +1,152 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { systemClock } from '@lcm/runtime/clock'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { aPlane } from '../testing/a-plane.ts'
+import { startServer } from './server.ts'
+
+let plane: ReturnType<typeof aPlane>
+let server: Awaited<ReturnType<typeof startServer>>
+const sockets: Socket[] = []
+
+beforeEach(async () => {
+  plane = aPlane()
+  server = await startServer({
+    dispatch: plane.dispatch,
+    clock: systemClock,
+    host: 'localhost',
+    port: 0,
+    hostnames: ['localhost'],
+    consoleDir: null,
+  })
+})
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+  await server.close()
+})
+
+async function dial(): Promise<Socket> {
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  // Whoever is cut off in the middle of its words is told by a reset.
+  socket.on('error', () => undefined)
+  sockets.push(socket)
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Sends raw bytes and answers all that comes back until the server closes or nothing more is to come. */
+async function say(...parts: readonly (string | Buffer)[]): Promise<string> {
+  const socket = await dial()
+  let heard = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    heard += text
+  })
+  for (const part of parts) socket.write(part)
+  socket.end()
+  await once(socket, 'close')
+  return heard
+}
+
+const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? 0)
+const head = (method: string, path: string, more: readonly string[] = []) =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    'Host: localhost',
+    'Authorization: Bearer admin',
+    'Connection: close',
+    ...more,
+    '',
+    '',
+  ].join('\r\n')
+const json = (body: Buffer | string) =>
+  head('POST', '/api/v1/workers', ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`])
+
+const isWell = async () => expect((await fetch(`${server.url}/health`)).status).toBe(200)
+
+describe('a client that means no good', () => {
+  it('is refused a body of 100 MB without its being read', async () => {
+    const socket = await dial()
+    const before = process.memoryUsage().rss
+    socket.write(head('POST', '/api/v1/workers', ['Content-Type: application/json', 'Transfer-Encoding: chunked']))
+    const chunk = Buffer.alloc(64 * 1024, 32)
+    const framed = Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')])
+    const [first] = await Promise.all([once(socket, 'data'), pour(socket, framed, 1_600)])
+    expect(statusOf(String(first))).toBe(413)
+    expect(process.memoryUsage().rss - before).toBeLessThan(80 * 1024 * 1024)
+    await isWell()
+  })
+
+  it('keeps nobody else waiting with two hundred requests that it never ends', async () => {
+    const slow = await Promise.all(Array.from({ length: 200 }, dial))
+    for (const [n, socket] of slow.entries()) socket.write(n % 2 === 0 ? 'GET /heal' : json('x'.repeat(1_000)))
+    await isWell()
+    expect((await plane.send('GET', 'workers')).status).toBe(200)
+  })
+
+  it.each([
+    ['one header of 100 KB', [`X-Long: ${'x'.repeat(100_000)}`]],
+    ['ten thousand headers', Array.from({ length: 10_000 }, (_, n) => `X-${n}: ${n}`)],
+  ])('is refused %s', async (_name, headers) => {
+    expect(statusOf(await say(head('GET', '/api/v1/workers', headers)))).toBe(431)
+    await isWell()
+  })
+
+  it.each([
+    ['two lengths', ['Content-Length: 5', 'Content-Length: 6']],
+    ['a length and chunks', ['Content-Length: 5', 'Transfer-Encoding: chunked']],
+    ['a line that is folded', ['X-A: b', ' c']],
+    ['a name with a space', ['Content-Length : 5']],
+  ])('does not get another request past us behind one with %s', async (_name, headers) => {
+    const hidden = `0\r\n\r\n${head('POST', '/api/v1/workers')}`
+    const answer = await say(head('POST', '/api/v1/workers', headers) + hidden)
+    expect(statusOf(answer)).toBe(400)
+    expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1)
+    await isWell()
+  })
+
+  it.each([
+    ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
+    ['half a character', '{"template_name": "metal", "name": "\\ud800"}'],
+    ['NUL', '{"template_name": "metal", "name": "a\\u0000b"}'],
+    ['a hundred thousand brackets', '['.repeat(100_000)],
+    ['a deep value', `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`],
+    ['a prototype', '{"template_name": "metal", "__proto__": {"role": "admin"}}'],
+    ['a number beyond all numbers', `{"template_name": ${'9'.repeat(10_000)}}`],
+  ])('is told that its body is bad when it holds %s', async (_name, body) => {
+    const answer = await say(json(body), body)
+    expect(statusOf(answer)).toBe(400)
+    expect(answer.length).toBeLessThan(5_000)
+    await isWell()
+  })
+
+  it.each([
+    ['a cursor of 8,000 characters', `/api/v1/workers?cursor=${'A'.repeat(8_000)}`],
+    ['a limit beyond all limits', `/api/v1/workers?limit=${'9'.repeat(400)}`],
+    ['an address that can not be decoded', '/api/v1/workers/%E0%A4%A'],
+    ['a path out of here', '/api/v1/../../../../etc/passwd'],
+    ['a query of a thousand names', `/api/v1/workers?${Array.from({ length: 1_000 }, (_, n) => `a${n}=1`).join('&')}`],
+  ])('gets a plain no for %s', async (_name, path) => {
+    const status = statusOf(await say(head('GET', path)))
+    expect([400, 404, 414, 431]).toContain(status)
+    await isWell()
+  })
+
+  it('gets a plain no for what is not HTTP at all', async () => {
+    for (const rubbish of [
+      '\x16\x03\x01\x02\x00\x01\x00\x01',
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      '\r\n\r\n\r\n',
+      'GET\r\n\r\n',
+    ])
+      expect([0, 400]).toContain(statusOf(await say(rubbish)))
+    await isWell()
+  })
+})
+
+/** Writes until all is out or nobody takes it any more. */
+async function pour(socket: Socket, chunk: Buffer, times: number): Promise<void> {
+  for (let n = 0; n < times && !socket.destroyed; n += 1) {
+    if (socket.write(chunk)) continue
+    await new Promise<void>(resolve => socket.once('drain', resolve).once('close', () => resolve()))
+  }
+}

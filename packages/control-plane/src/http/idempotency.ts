@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import { ProblemError } from '@lcm/contract/problems'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import type { Actor } from '@lcm/domain/actor'
+import { ID_RANDOM_BYTES, type IdPrefix, makeId } from '@lcm/domain/id'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import type { IdempotentRequest } from '../resources.ts'
+import type { Api, Request } from './api.ts'
+
+export const IDEMPOTENCY_HEADER = 'idempotency-key'
+export const IDEMPOTENCY_MS = 24 * 3_600_000
+/** A request that has no answer after this long died with its process. */
+const STARTED_MS_MAX = 30_000
+
+export type Once = NonNullable<Request<unknown, unknown, unknown>['once']>
+
+/**
+ * Carries a request with a key out once. The id of what it creates is chosen and stored first, so that a repetition after a
+ * crash creates the same thing; its answer is kept for a day and given again.
+ */
+export async function onlyOnce(
+  api: Api,
+  { request, actor, path }: { request: ApiRequest; actor: Actor; path: string },
+  carryOut: (once: Once | null) => Promise<ApiResponse>,
+): Promise<ApiResponse> {
+  const key = request.headers[IDEMPOTENCY_HEADER]
+  if (key === undefined) return carryOut(null)
+  refuseKey(key)
+  const id = sha256(JSON.stringify([actor.id, request.method, path, key]))
+  const begun = await begin(api, id, { body_sha256: sha256(request.body ?? ''), resource_id: resourceIdFor(api, path) })
+  if (begun.answer !== null) return replayed(api, begun)
+  const response = await carryOut({ resourceId: begun.resource_id, key: id })
+  if (response.status < 500) await finish(api, begun, response)
+  return response
+}
+
+function refuseKey(key: string): void {
+  if (/^[\x20-\x7e]{1,128}$/.test(key)) return
+  const message = '1 to 128 printable characters'
+  throw new ProblemError('validation_failed', `Idempotency-Key: ${message}`, [
+    { path: 'headers.idempotency-key', message },
+  ])
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const PREFIXES: Readonly<Record<string, IdPrefix>> = {
+  workers: 'w',
+  'worker-templates': 'wt',
+  tokens: 'tk',
+  'lablet-definitions': 'ld',
+  'lablet-sessions': 'ls',
+}
+
+function resourceIdFor(api: Api, path: string): string {
+  const [, area = ''] = path.split('/')
+  return makeId(PREFIXES[area] ?? 'w', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+}
+
+/** The stored request: new, taken over from a process that died, or finished. Others are refused. */
+async function begin(
+  api: Api,
+  id: string,
+  { body_sha256, resource_id }: Pick<IdempotentRequest, 'body_sha256' | 'resource_id'>,
+): Promise<IdempotentRequest> {
+  const started_at = toInstant(api.clock.now())
+  const first: IdempotentRequest = { id, version: 1, body_sha256, resource_id, started_at, answer: null }
+  if ((await api.idempotentRequests.insert(first)).ok) return first
+  const known = await api.idempotentRequests.get(id)
+  if (known === null) throw inProgress()
+  if (isOver(api, known)) {
+    const anew = { ...first, version: known.version + 1 }
+    if ((await api.idempotentRequests.replace(anew)).ok) return anew
+    throw inProgress()
+  }
+  if (known.body_sha256 !== body_sha256)
+    throw new ProblemError('idempotency_key_reused', 'this key came with another body before; use a new one')
+  if (known.answer !== null) return known
+  // By as much in the future it is over as well: the clock was set back since.
+  if (Math.abs(api.clock.now() - toMs(known.started_at)) < STARTED_MS_MAX) throw inProgress()
+  const taken = { ...known, version: known.version + 1, started_at }
+  if ((await api.idempotentRequests.replace(taken)).ok) return taken
+  throw inProgress()
+}
+
+const inProgress = (): ProblemError =>
+  new ProblemError(
+    'idempotency_in_progress',
+    'the same request is being carried out; ask again in a moment',
+    undefined,
+    { retryAfterSeconds: STARTED_MS_MAX / 1000 },
+  )
+
+const isOver = (api: Api, { started_at }: IdempotentRequest): boolean =>
+  api.clock.now() - toMs(started_at) > IDEMPOTENCY_MS
+
+async function finish(api: Api, begun: IdempotentRequest, response: ApiResponse): Promise<void> {
+  if (response.body !== null && typeof response.body !== 'string') return
+  const sealed_body = response.body === null ? null : api.sealing.seal(response.body, begun.id)
+  const answer = { status: response.status, headers: { ...response.headers }, sealed_body }
+  await api.idempotentRequests.replace({ ...begun, version: begun.version + 1, answer })
+}
+
+function replayed(api: Api, { id, answer }: IdempotentRequest): ApiResponse {
+  if (answer === null) throw inProgress()
+  const body = answer.sealed_body === null ? null : api.sealing.open(answer.sealed_body, id)
+  return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body }
+}
+
+/** Forgets answers that are older than a day. They are in no order of age, so every page is looked at. */
+export async function forgetOldRequests(api: Api, pageSize: number): Promise<void> {
+  let after = ''
+  for (;;) {
+    const page = await api.idempotentRequests.list({ after, limit: pageSize })
+    for (const request of page) if (isOver(api, request)) await api.idempotentRequests.remove(request)
+    const last = page.at(-1)
+    if (last === undefined || page.length < pageSize) return
+    after = last.id
+  }
+}

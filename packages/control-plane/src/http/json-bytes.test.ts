@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { describe, expect, it } from 'vitest'
+import { aPlane } from '../testing/a-plane.ts'
+import { jsonPage, oncePer } from './json-bytes.ts'
+import { startServer } from './server.ts'
+
+const text = (bytes: { data: Uint8Array }) => Buffer.from(bytes.data).toString()
+
+describe('a page made of JSON', () => {
+  it('is what its parts say', () => {
+    const items = ['Grüße', '日本', 'plain'].map(
+      name => [Buffer.from(`{"name":"${name}"`), `,"again":"${name}"}`] as const,
+    )
+    expect(JSON.parse(text(jsonPage(items, { next_cursor: 'ü', revision: '7' })))).toEqual({
+      items: ['Grüße', '日本', 'plain'].map(name => ({ name, again: name })),
+      next_cursor: 'ü',
+      revision: '7',
+    })
+    expect(text(jsonPage([], { next_cursor: null }))).toBe('{"items":[],"next_cursor":null}')
+  })
+
+  it('shares no memory with another one that is still needed', () => {
+    const first = jsonPage([[Buffer.from('1'), '']], { n: 1 })
+    const second = jsonPage([[Buffer.from('2'), '']], { n: 2 })
+    expect([text(first), text(second)]).toEqual(['{"items":[1],"n":1}', '{"items":[2],"n":2}'])
+    first.done()
+    expect([text(jsonPage([], { n: 3 })), text(second)]).toEqual(['{"items":[],"n":3}', '{"items":[2],"n":2}'])
+  })
+})
+
+it('makes one thing of each object, as long as it is the same one', () => {
+  let made = 0
+  const numbered = oncePer((_: object) => ++made)
+  const [one, other] = [{}, {}]
+  expect([numbered(one), numbered(other), numbered(one)]).toEqual([1, 2, 1])
+})
+
+describe('the list of workers', () => {
+  it('shows each as it is shown alone', async () => {
+    const plane = aPlane()
+    const { id } = await plane.create({ name: 'Zürich – 東京', labels: { environment: 'prod' } })
+    await plane.create()
+    const one = async () => (await plane.send('GET', `workers/${id}`)).json
+    const listed = async () => (await plane.send('GET', 'workers')).json
+    expect((await listed()).items[0]).toEqual(await one())
+    await plane.send('PATCH', `workers/${id}`, { json: { name: 'another' } })
+    await plane.store.series.append([{ series: `worker:${id}`, at: '2026-01-01T00:00:00.000Z', body: SAMPLE }])
+    await plane.clock.advance(60_000)
+    const [first, second] = (await listed()).items
+    expect(first).toEqual(await one())
+    expect([first.name, first.nodes_count, second.nodes_count]).toEqual(['another', 3, null])
+  })
+
+  const SAMPLE = {
+    collected_at: '2026-01-01T00:00:00.000Z',
+    cpu_utilization: 0.5,
+    nodes_count: 3,
+    system_health: { ok: true },
+  }
+})
+
+describe('over HTTP', () => {
+  const LENGTH = 64 * 1024 * 1024
+
+  async function asked(done: () => void) {
+    const bytes = { data: Buffer.alloc(LENGTH, 'x'), done }
+    const server = await startServer({
+      dispatch: async () => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '', bytes }),
+      clock: manualClock(),
+      host: '127.0.0.1',
+      port: 0,
+      hostnames: ['127.0.0.1'],
+      consoleDir: null,
+    })
+    const request = get(`${server.url}/api/v1/workers`)
+    const [response]: IncomingMessage[] = await once(request, 'response')
+    if (response === undefined) throw new Error('no answer')
+    return { server, request, response }
+  }
+
+  it('is done with the memory when everything is sent, and not before', async () => {
+    const events: string[] = []
+    let finish: () => void = () => undefined
+    const done = new Promise<void>(resolve => {
+      finish = resolve
+    })
+    const { server, response } = await asked(() => {
+      events.push('done')
+      finish()
+    })
+    expect([response.headers['content-length'], response.headers['content-type'], events]).toEqual([
+      String(LENGTH),
+      'application/json',
+      [],
+    ])
+    let length = 0
+    for await (const chunk of response) length += chunk.length
+    await done
+    expect([length, events]).toEqual([LENGTH, ['done']])
+    await server.close()
+  })
+
+  it('is done with it when the client goes away', async () => {
+    let finish: () => void = () => undefined
+    const done = new Promise<void>(resolve => {
+      finish = resolve
+    })
+    const { server, request } = await asked(() => finish())
+    request.destroy()
+    await done
+    await server.close()
+  })
+})

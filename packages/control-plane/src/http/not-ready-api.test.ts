@@ -1,0 +1,29 @@
+import type { ApiRequest } from '@lcm/contract/wire'
+import { expect, it } from 'vitest'
+import { waitingRoom } from './not-ready-api.ts'
+
+const request = (url: string): ApiRequest => ({
+  method: 'GET',
+  url,
+  headers: {},
+  body: null,
+  signal: new AbortController().signal,
+})
+
+it('lives, is not ready, and asks everybody to come again until it opens', async () => {
+  const room = waitingRoom()
+  room.waitFor('the store')
+  const ask = async (url: string) => {
+    const { status, headers, body } = await room.dispatch(request(url))
+    return { status, headers, json: JSON.parse(String(body)) }
+  }
+  expect(await ask('/health')).toMatchObject({ status: 200, json: { problems: ['it waits for the store'] } })
+  expect(await ask('/ready')).toMatchObject({ status: 503, json: { ready: false, waits_for: 'the store' } })
+  expect(await ask('/api/v1/workers?limit=1')).toMatchObject({
+    status: 503,
+    headers: { 'content-type': 'application/problem+json', 'retry-after': '2' },
+    json: { code: 'store_unavailable', detail: 'LCM waits for the store', instance: '/api/v1/workers' },
+  })
+  room.open(async ({ url }) => ({ status: 200, headers: {}, body: JSON.stringify({ url }) }))
+  expect(await ask('/ready')).toMatchObject({ status: 200, json: { url: '/ready' } })
+})

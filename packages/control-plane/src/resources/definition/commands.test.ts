@@ -1,0 +1,288 @@
+import { aDefinition } from '@lcm/testkit/builders'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { DEFINITIONS } from '../../resources.ts'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
+import { crash } from '../../testing/interrupted-store.ts'
+import { givenOf } from './definition-content.ts'
+
+let course: Course
+beforeEach(() => {
+  course = aCourse()
+})
+
+const put = (id: string, json: object) => course.send('PUT', `lablet-definitions/${id}`, { json })
+const get = async (id: string) => (await course.send('GET', `lablet-definitions/${id}`)).json
+const all = async () => (await course.send('GET', 'lablet-definitions')).json.items
+const act = (id: string, verb: string) => course.send('POST', `lablet-definitions/${id}/${verb}`)
+const versions = async () =>
+  (await all()).map((each: Record<string, string>) => `${each.definition_version} ${each.status}`).sort()
+
+describe('a definition with an inline topology', () => {
+  it('can be booked at once, with what its topology says', async () => {
+    const definition = await course.define()
+    expect(definition).toMatchObject({
+      name: 'bgp',
+      definition_version: '1.0.0',
+      status: 'ACTIVE',
+      topology: TOPOLOGY,
+      needs: { cpu_cores: 2, memory_gb: 2, storage_gb: 2, node_count: 2 },
+      node_definitions_required: ['iol-xe'],
+      port_template: [{ name: 'r1_serial', node: 'r1', protocol: 'serial', inside: 0 }],
+      created_by: 'admin',
+    })
+    expect(definition).not.toHaveProperty('given')
+    expect(definition).not.toHaveProperty('fence')
+    const [listed] = await all()
+    expect(listed).not.toHaveProperty('topology')
+    expect(listed.id).toBe(definition.id)
+  })
+
+  it('keeps what its author says of needs and ports', async () => {
+    const needs = { cpu_cores: 9, memory_gb: 9, storage_gb: 9, node_count: 9 }
+    expect(await course.define({ needs, port_template: [] })).toMatchObject({ needs, port_template: [] })
+  })
+
+  it('is refused with the line that is wrong', async () => {
+    const topology = TOPOLOGY.replace('label: r2', 'label: r1')
+    const answer = await course.send('POST', 'lablet-definitions', { json: { name: 'bgp', topology } })
+    expect(answer).toMatchObject({
+      status: 422,
+      json: {
+        code: 'topology_invalid',
+        detail: 'line 12: nodes.1: label r1 is that of node 0 too',
+        errors: [{ path: 'body.topology.nodes.1', line: 12 }],
+      },
+    })
+    expect(await all()).toEqual([])
+  })
+
+  it.each([
+    [{ name: 'bgp' }, 'topology_invalid'],
+    [{ name: 'bgp', topology: TOPOLOGY, source: 'https://example.org/x' }, 'validation_failed'],
+    [{ name: 'bgp', source: 'https://u:p@example.org/x' }, 'validation_failed'],
+    [{ name: 'Not A Name', topology: TOPOLOGY }, 'validation_failed'],
+    [{ name: 'bgp', topology: `a${'\u0000'}b` }, 'validation_failed'],
+  ])('%j is refused: %s', async (json, code) => {
+    expect((await course.send('POST', 'lablet-definitions', { json })).json.code).toBe(code)
+  })
+
+  it('has ports of nodes that it has', async () => {
+    const port = { name: 'c', node: 'r1', protocol: 'serial' }
+    const refused = await course.define({ port_template: [port, { ...port, name: 'd', node: 'nobody' }] })
+    expect(refused).toMatchObject({
+      status: 422,
+      code: 'port_node_unknown',
+      detail: 'port_template: the lab has no node nobody; it has r1, r2',
+      errors: [{ path: 'body.port_template.1.node', message: 'the lab has no node nobody; it has r1, r2' }],
+    })
+    const { id } = await course.define({ port_template: [port] })
+    const renamed = await put(id, { topology: TOPOLOGY.replace('label: r1', 'label: core') })
+    expect(renamed.json.detail).toContain('no node r1; it has core, r2')
+  })
+
+  it('has a name of its own', async () => {
+    await course.define()
+    expect(await course.define()).toMatchObject({ code: 'already_exists' })
+  })
+
+  it('may be as long as a million characters', async () => {
+    const topology = `${TOPOLOGY}# ${'x'.repeat(1024 * 1024 - TOPOLOGY.length - 2)}`
+    expect(await course.define({ topology })).toMatchObject({ status: 'ACTIVE' })
+    expect(await course.define({ name: 'long', topology: `${topology}x` })).toMatchObject({ code: 'validation_failed' })
+  })
+
+  it('is made once, however often the request comes', async () => {
+    const request = { headers: { 'idempotency-key': 'k' }, json: { name: 'bgp', topology: TOPOLOGY } }
+    course.store.interrupt({ kind: 'definition', write: 'insert', when: 'after', run: crash })
+    expect((await course.send('POST', 'lablet-definitions', request)).status).toBe(503)
+    await course.clock.advance(31_000)
+    expect((await course.send('POST', 'lablet-definitions', request)).status).toBe(201)
+    expect(await all()).toHaveLength(1)
+  })
+})
+
+describe('an ACTIVE definition', () => {
+  it('stays as it is when it is put anew, and the next version takes its place', async () => {
+    const first = await course.define({ lab_reuse: true, license_affinity: ['CML_Enterprise'] })
+    const { json: second } = await put(first.id, { topology: TOPOLOGY, title: 'BGP', max_duration_minutes: 30 })
+    expect(second).toMatchObject({ definition_version: '1.0.1', status: 'ACTIVE', replaces: first.id, title: 'BGP' })
+    expect(await get(first.id)).toMatchObject({
+      ...first,
+      status: 'DEPRECATED',
+      version: 2,
+      updated_at: expect.any(String),
+    })
+    expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE'])
+  })
+
+  it('keeps in its next version what was not said anew', async () => {
+    const cml_version = { min: '2.8', max: '2.10' }
+    const needs = { cpu_cores: 9, memory_gb: 9, storage_gb: 9, node_count: 2 }
+    const all = { lab_reuse: true, boot_lead_minutes: 7, max_duration_minutes: 30, description: 'long', title: 'BGP' }
+    const first = await course.define({ ...all, cml_version, needs, license_affinity: ['CML_Enterprise'] })
+    const { json } = await put(first.id, { max_duration_minutes: 45 })
+    const { topology, port_template } = first
+    expect(json).toMatchObject({ ...all, cml_version, needs, topology, port_template, max_duration_minutes: 45 })
+    expect(json).toMatchObject({ definition_version: '1.0.1', status: 'ACTIVE', source: 'inline' })
+  })
+
+  it('has needs that follow from its next topology, unless somebody said them', async () => {
+    const { id } = await course.define()
+    const { json } = await put(id, { topology: TOPOLOGY.replaceAll('ram: 1024', 'ram: 4096') })
+    expect(json.needs.memory_gb).toBe(8)
+  })
+
+  it('is called as its lab is, unless somebody said a title', async () => {
+    expect((await course.define()).title).toBe('two routers')
+    expect((await course.define({ name: 'other', title: 'Mine' })).title).toBe('Mine')
+  })
+
+  it('is called as its next lab is, unless somebody said a title', async () => {
+    const topology = TOPOLOGY.replace('two routers', 'quite another')
+    const first = await course.define()
+    const { json: longer } = await put(first.id, { max_duration_minutes: 30 })
+    expect(longer.title).toBe('two routers')
+    expect((await put(longer.id, { topology })).json.title).toBe('quite another')
+    const said = await course.define({ name: 'other', title: 'Mine' })
+    const { json: next } = await put(said.id, { topology })
+    expect(next.title).toBe('Mine')
+    expect((await put(next.id, { title: '' })).json.title).toBe('quite another')
+  })
+
+  it('is for servers that know all that its lab has', async () => {
+    const topology = TOPOLOGY.replace('0.3.0', '0.3.1')
+    expect((await course.define({ topology })).cml_version).toEqual({ min: '2.10', max: null })
+  })
+
+  it('is for older servers again once its lab has nothing of the newer, unless its author said which', async () => {
+    const topology = TOPOLOGY.replace('0.3.0', '0.3.1')
+    const first = await course.define({ topology })
+    const { json: kept } = await put(first.id, { title: 'BGP' })
+    expect(kept.cml_version).toEqual({ min: '2.10', max: null })
+    const { json } = await put(kept.id, { topology: TOPOLOGY })
+    expect(json.cml_version).toEqual({ min: null, max: null })
+    const said = await course.define({ name: 'other', topology, cml_version: { min: '2.9', max: null } })
+    const { json: next } = await put(said.id, { topology: TOPOLOGY })
+    expect(next.cml_version).toEqual({ min: '2.9', max: null })
+    expect((await get(next.id)).given.cml_min).toBe(true)
+  })
+
+  it('that was stored before anybody wrote down who said it keeps its title and its oldest release', () => {
+    const read = (title: string, min: string | null) => {
+      const given = { needs: false, port_template: false }
+      const definition = aDefinition({ title, cml_version: { min, max: null } })
+      return givenOf(DEFINITIONS.parse({ ...definition, given, fence: {} }))
+    }
+    expect(read('BGP', '2.8')).toMatchObject({ title: true, cml_min: true })
+    expect(read('', null)).toMatchObject({ title: false, cml_min: false })
+  })
+
+  it('that is put as it was stays alone', async () => {
+    const { id } = await course.define()
+    expect((await put(id, { topology: TOPOLOGY })).json).toMatchObject({ id, version: 1 })
+    expect(await versions()).toEqual(['1.0.0 ACTIVE'])
+  })
+
+  it('is followed by one version, however often the request comes', async () => {
+    const { id } = await course.define()
+    const { json: second } = await put(id, { topology: TOPOLOGY, title: 'BGP' })
+    expect((await put(id, { topology: TOPOLOGY, title: 'BGP' })).json.id).toBe(second.id)
+    expect((await put(id, { topology: TOPOLOGY, title: 'other' })).json.code).toBe('definition_deprecated')
+  })
+
+  it('that two put at once is followed by one version, and the other is told', async () => {
+    const { id } = await course.define()
+    const answers = await Promise.all([1, 2, 3].map(n => put(id, { topology: TOPOLOGY, title: `BGP ${n}` })))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE'])
+  })
+
+  it.each(['reading it', 'booking', 'time'])('is deprecated after a crash between the two writes, by %s', async how => {
+    const { id } = await course.define()
+    course.store.interrupt({ kind: 'definition', write: 'insert', when: 'after', run: crash })
+    expect((await put(id, { topology: TOPOLOGY, title: 'BGP' })).status).toBe(503)
+    expect(await versions()).toEqual(['1.0.0 ACTIVE', '1.0.1 ACTIVE'])
+    if (how === 'reading it') await get(id)
+    if (how === 'booking') expect((await course.book()).definition.version).toBe('1.0.1')
+    if (how === 'time') await course.tend()
+    expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE'])
+  })
+
+  it('stays in use until the next version has its topology', async () => {
+    const { id } = await course.define()
+    const { json: second } = await put(id, { source: 'https://example.org/bgp.yaml' })
+    expect(await versions()).toEqual(['1.0.0 ACTIVE', '1.0.1 PENDING_SYNC'])
+    expect((await course.book()).definition.version).toBe('1.0.0')
+    // Anew: the one that waits is changed in place.
+    expect((await put(id, { source: 'https://example.org/other.yaml' })).json.id).toBe(second.id)
+    await put(second.id, { topology: TOPOLOGY, title: 'BGP' })
+    expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE'])
+  })
+
+  it('refuses who has read an older version', async () => {
+    const { id } = await course.define()
+    const headers = { 'if-match': '"7"' }
+    const answer = await course.send('PUT', `lablet-definitions/${id}`, {
+      headers,
+      json: { topology: TOPOLOGY, title: 'x' },
+    })
+    expect(answer.json.code).toBe('version_mismatch')
+  })
+})
+
+describe('deleting', () => {
+  it('removes what no session needs', async () => {
+    const { id } = await course.define()
+    expect((await course.send('DELETE', `lablet-definitions/${id}`)).status).toBe(204)
+    expect((await course.send('GET', `lablet-definitions/${id}`)).status).toBe(404)
+  })
+
+  it('is refused while a session that is not over needs it', async () => {
+    const session = await course.book()
+    const { id } = session.definition
+    expect((await course.send('DELETE', `lablet-definitions/${id}`)).json.code).toBe('definition_in_use')
+    expect((await get(id)).status).toBe('ACTIVE')
+    await course.send('DELETE', `lablet-sessions/${session.id}`)
+    expect((await course.send('DELETE', `lablet-definitions/${id}`)).status).toBe(204)
+  })
+
+  it('does not name a session to an author who may not see it', async () => {
+    const { id, definition } = await course.book({}, 'user')
+    const detailFor = async (as: 'author' | 'admin') =>
+      (await course.send('DELETE', `lablet-definitions/${definition.id}`, { as })).json.detail
+    expect(await detailFor('admin')).toContain(id)
+    expect(await detailFor('author')).not.toContain(id)
+  })
+
+  it.each(['before', 'after'] as const)(
+    'never leaves a session without, also of one who books %s it closes',
+    async when => {
+      const { id } = await course.define()
+      const booked: number[] = []
+      const run = async () => {
+        booked.push((await course.send('POST', 'lablet-sessions', { json: { definition: id } })).status)
+      }
+      course.store.interrupt({ kind: 'definition', write: 'replace', when, run })
+      const deleted = await course.send('DELETE', `lablet-definitions/${id}`)
+      expect([deleted.status, ...booked]).toEqual(when === 'before' ? [409, 201] : [204, 422])
+    },
+  )
+
+  it('makes whoever booked at that moment give up', async () => {
+    const { id } = await course.define()
+    const run = () => course.send('DELETE', `lablet-definitions/${id}`)
+    course.store.interrupt({ kind: 'session', write: 'insert', when: 'before', run })
+    const booked = await course.send('POST', 'lablet-sessions', { json: { definition: id } })
+    expect(booked.json.code).toBe('definition_not_active')
+    expect((await course.send('GET', 'lablet-sessions')).json.items).toEqual([])
+  })
+})
+
+it('a DEPRECATED one is neither booked nor changed, and deprecating it again changes nothing', async () => {
+  const { id } = await course.define()
+  expect((await act(id, 'deprecate')).status).toBe(202)
+  expect((await act(id, 'deprecate')).json).toMatchObject({ status: 'DEPRECATED', version: 2 })
+  const booked = await course.send('POST', 'lablet-sessions', { json: { definition: 'bgp' } })
+  expect(booked.json.code).toBe('definition_not_active')
+  expect((await put(id, { topology: TOPOLOGY, title: 'x' })).json.code).toBe('definition_deprecated')
+})

@@ -1,0 +1,185 @@
+import { maySee } from '@lcm/contract/access'
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
+import { nextPatch } from '@lcm/domain/definition/lablet-definition'
+import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
+import { type Instant, toInstant } from '@lcm/domain/instant'
+import type { Api, Request } from '../../http/api.ts'
+import type { StoredDefinition } from '../../resources.ts'
+import { changeDocument, refuseStale } from '../change.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { type Content, changedContent, contentOf, isSameContent } from './definition-content.ts'
+import { findDefinition, newestFirst, versionsOf } from './queries.ts'
+import { settleVersions } from './versions.ts'
+
+type DefinitionRequest<B = unknown> = Request<{ id: string }, unknown, B>
+
+const FIRST_VERSION = '1.0.0'
+
+/** An inline topology is judged at once; one that is elsewhere is asked for, and the definition waits for it. */
+export async function createDefinition(
+  api: Api,
+  request: Request<object, unknown, BodyOf<'createDefinition'>>,
+): Promise<StoredDefinition> {
+  const { body, actor, once } = request
+  const made = once === null ? null : await api.definitions.get(once.resourceId)
+  if (made !== null) return made
+  const { name, ...rest } = body
+  const content = await contentOf(api, rest)
+  if ((await versionsOf(api, name)).length > 0) throw taken(name)
+  const definition = newVersion(api, content, {
+    id: once?.resourceId ?? newId(api),
+    name,
+    created_by: actor.name,
+    definition_version: FIRST_VERSION,
+    replaces: null,
+  })
+  const result = await api.definitions.insert(definition, [created(request, definition)])
+  const stored = result.ok ? definition : once === null ? null : await api.definitions.get(definition.id)
+  if (stored === null) throw taken(name)
+  return stored
+}
+
+const taken = (name: string) => new ProblemError('already_exists', `there is a definition ${name} already`)
+
+export const newId = (api: Api): string => makeId('ld', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+
+type Identity = Pick<StoredDefinition, 'id' | 'name' | 'created_by' | 'definition_version' | 'replaces'>
+
+export function newVersion(api: Api, content: Content, identity: Identity): StoredDefinition {
+  const now = toInstant(api.clock.now())
+  return {
+    ...content,
+    ...identity,
+    ...stateOf(content, now),
+    version: 1,
+    created_at: now,
+    updated_at: now,
+    fence: {},
+  }
+}
+
+/** With its topology it can be booked; without, somebody has to fetch that first. */
+const stateOf = ({ topology }: Content, now: Instant): Pick<StoredDefinition, 'status' | 'sync'> => ({
+  status: topology === null ? 'PENDING_SYNC' : 'ACTIVE',
+  sync: {
+    status: topology === null ? 'requested' : 'none',
+    error: null,
+    at: topology === null ? now : null,
+    package_sha256: null,
+  },
+})
+
+const created = ({ actor }: Pick<DefinitionRequest, 'actor'>, definition: StoredDefinition) =>
+  auditEntry(actor, 'create', definition.created_at, { after: said(definition) })
+
+/** The topology itself may be long; its hash tells whether it is another. */
+const said = ({ topology: _, fence: __, ...rest }: StoredDefinition) => rest
+
+/** One that waits is changed in place. One that is ACTIVE stays as it is: sessions pin it, and the next version follows. */
+export async function putDefinition(
+  api: Api,
+  request: DefinitionRequest<BodyOf<'putDefinition'>>,
+): Promise<StoredDefinition> {
+  const current = await findDefinition(api, request.params.id)
+  const content = await changedContent(api, current, request.body)
+  const successor = (await versionsOf(api, current.name)).find(each => each.replaces === current.id)
+  // The same request a second time finds what the first one made.
+  if (successor !== undefined && isSameContent(successor, content)) {
+    await settleVersions(api, current.name)
+    return successor
+  }
+  refuseStale(current, request.ifMatch)
+  if (current.status === 'DEPRECATED') throw deprecated(current)
+  if (isSameContent(current, content)) return current
+  if (current.status === 'PENDING_SYNC') return rewritten(api, request, current.id, content)
+  if (successor?.status === 'PENDING_SYNC') return rewritten(api, { ...request, ifMatch: null }, successor.id, content)
+  return nextVersion(api, request, current, { content })
+}
+
+const deprecated = ({ name, definition_version }: StoredDefinition) =>
+  new ProblemError('definition_deprecated', `${name} ${definition_version} is DEPRECATED; change its newest version`)
+
+async function rewritten(
+  api: Api,
+  request: DefinitionRequest,
+  id: string,
+  content: Content,
+): Promise<StoredDefinition> {
+  const target = { collection: api.definitions, id, noun: 'definition' }
+  const written = await changeDocument(target, api.clock, request.ifMatch, (current, now) => {
+    if (current.status !== 'PENDING_SYNC')
+      throw new ProblemError('version_mismatch', `${current.name} is ${current.status} by now: read it again`)
+    const document = { ...current, ...content, ...stateOf(content, now) }
+    return {
+      document,
+      entries: [auditEntry(request.actor, 'put', now, { before: said(current), after: said(document) })],
+    }
+  })
+  await settleVersions(api, written.name)
+  return written
+}
+
+/** All fields are carried over or said anew, and how it was fetched. The one before goes only when this one can be booked. */
+export async function nextVersion(
+  api: Api,
+  request: Pick<DefinitionRequest, 'actor'>,
+  before: StoredDefinition,
+  { content, sync = null }: { content: Content; sync?: StoredDefinition['sync'] | null },
+): Promise<StoredDefinition> {
+  const { name } = before
+  const [newest = before] = newestFirst(await versionsOf(api, name))
+  const made = newVersion(api, content, {
+    id: newId(api),
+    name,
+    created_by: request.actor.name,
+    definition_version: nextPatch(newest.definition_version),
+    replaces: before.id,
+  })
+  const definition = sync === null ? made : { ...made, sync }
+  const result = await api.definitions.insert(definition, [created(request, definition)])
+  if (!result.ok) throw new ProblemError('version_mismatch', `${name} got another version meanwhile: read it again`)
+  await settleVersions(api, name)
+  return definition
+}
+
+export function deprecateDefinition(
+  api: Api,
+  request: DefinitionRequest<BodyOf<'deprecateDefinition'>>,
+): Promise<StoredDefinition> {
+  const target = { collection: api.definitions, id: request.params.id, noun: 'definition' }
+  return changeDocument(target, api.clock, null, (current, now) => {
+    if (current.status === 'DEPRECATED') return null
+    refuseStale(current, request.ifMatch)
+    const { status } = current
+    const more = { before: { status }, after: { status: 'DEPRECATED' }, reason: request.body.reason }
+    return {
+      document: { ...current, status: 'DEPRECATED' },
+      entries: [auditEntry(request.actor, 'deprecate', now, more)],
+    }
+  })
+}
+
+/** Whoever books at the same time finds it DEPRECATED before it is gone, and gives up; so that no session is left without it. */
+export async function deleteDefinition(api: Api, request: DefinitionRequest): Promise<null> {
+  const found = await findDefinition(api, request.params.id)
+  refuseStale(found, request.ifMatch)
+  await refuseInUse(api, found, request.actor)
+  const closed = await deprecateDefinition(api, { ...request, body: { reason: 'it is being deleted' } })
+  await refuseInUse(api, closed, request.actor)
+  const { name, definition_version } = closed
+  const entry = auditEntry(request.actor, 'delete', toInstant(api.clock.now()), {
+    before: { name, definition_version },
+  })
+  if (!(await api.definitions.remove(closed, [entry])).ok)
+    throw new ProblemError('version_mismatch', `${name} was changed meanwhile: read it again`)
+  return null
+}
+
+async function refuseInUse(api: Api, { id, name, definition_version }: StoredDefinition, actor: Actor): Promise<void> {
+  const [session] = await api.sessions.list({ where: { definition_id: id, is_over: 'no' }, limit: 1 })
+  if (session === undefined) return
+  const who = maySee(actor, session.owner) ? `session ${session.id}` : 'a session of somebody else'
+  throw new ProblemError('definition_in_use', `${who} needs ${name} ${definition_version}, and is not over`)
+}

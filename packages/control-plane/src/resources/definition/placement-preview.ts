@@ -1,0 +1,49 @@
+import type { AnswerOf } from '@lcm/contract/routes'
+import { toInstant } from '@lcm/domain/instant'
+import { demandOf, place } from '@lcm/domain/session/placement'
+import { type SchedulingStep, schedule } from '@lcm/domain/session/scheduling'
+import type { Api } from '../../http/api.ts'
+import { everyPage } from '../every-page.ts'
+import { newSession } from '../session/new-session.ts'
+import { settingsNow } from '../settings/queries.ts'
+import { allWorkers } from '../worker/queries.ts'
+import { findDefinition } from './queries.ts'
+
+type Preview = AnswerOf<'previewPlacement'>
+
+/** What the scheduler would do with a session that begins now, by the same functions, without doing it. */
+export async function previewPlacement(api: Api, id: string): Promise<Preview> {
+  const definition = await findDefinition(api, id)
+  const workers = (await allWorkers(api)).filter(({ status }) => status !== 'TERMINATED')
+  const names = new Map(workers.map(worker => [worker.id, worker.name]))
+  const named = <T extends { worker_id: string }>(each: T) => ({
+    ...each,
+    worker_name: names.get(each.worker_id) ?? '',
+  })
+  const { candidates, refusals } = place(demandOf(definition), workers)
+  const shown = { candidates: candidates.map(named), refusals: refusals.map(named) }
+  if (definition.topology === null)
+    return { ...shown, outcome: 'unschedulable', because: 'its topology was not fetched yet' }
+  const nowMs = api.clock.now()
+  const timeslot = { start: toInstant(nowMs), end: toInstant(nowMs + definition.max_duration_minutes * 60_000) }
+  const steps = schedule({
+    sessions: [newSession('preview', definition, { timeslot, owner: '', by: '', reservation_id: null })],
+    definitions: new Map([[definition.id, definition]]),
+    workers,
+    templates: await everyPage(api.templates),
+    settings: await settingsNow(api),
+    region: api.config.regions[0],
+    nowMs,
+  })
+  return { ...shown, ...outcomeOf(steps) }
+}
+
+function outcomeOf(steps: readonly SchedulingStep[]): Pick<Preview, 'outcome' | 'because'> {
+  const because = steps.map(step => step.because)[0] ?? 'there is nothing to do'
+  const kinds = new Set(steps.map(({ kind }) => kind))
+  if (kinds.has('assign')) return { outcome: 'place', because }
+  if (kinds.has('scale_up')) return { outcome: 'scale_up', because }
+  if (kinds.has('resume')) return { outcome: 'resume', because }
+  const isForGood = steps.some(step => step.kind === 'wait' && step.forGood)
+  return { outcome: isForGood ? 'unschedulable' : 'wait', because }
+}

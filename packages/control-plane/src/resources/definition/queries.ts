@@ -1,0 +1,60 @@
+import type { LabGraph } from '@lcm/contract/lablet-bodies'
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { compareVersions } from '@lcm/domain/session/placement'
+import type { Api } from '../../http/api.ts'
+import type { StoredDefinition } from '../../resources.ts'
+import { everyPage } from '../every-page.ts'
+import { pageOf } from '../page.ts'
+import { givenOf } from './definition-content.ts'
+import { settleVersions } from './versions.ts'
+
+/** Without what only we need to know. */
+export function shownDefinition({ given: _, fence: __, ...definition }: StoredDefinition): LabletDefinition {
+  return definition
+}
+
+export function summaryOf(definition: StoredDefinition): Omit<LabletDefinition, 'topology'> {
+  const { topology: _, ...summary } = shownDefinition(definition)
+  return summary
+}
+
+export async function findDefinition(api: Api, id: string): Promise<StoredDefinition> {
+  const definition = await api.definitions.get(id)
+  if (definition === null) throw new ProblemError('not_found', `there is no definition ${id}`)
+  return definition
+}
+
+/** As it is once a change of versions that was cut short is finished. */
+export async function getDefinition(
+  api: Api,
+  id: string,
+  graphOf: (definition: LabletDefinition) => Promise<LabGraph | null>,
+): Promise<AnswerOf<'getDefinition'>> {
+  const found = await findDefinition(api, id)
+  if (found.status === 'ACTIVE') await settleVersions(api, found.name)
+  const stored = await findDefinition(api, id)
+  const definition = shownDefinition(stored)
+  return { ...definition, given: givenOf(stored), graph: await graphOf(definition) }
+}
+
+export async function listDefinitions(
+  api: Api,
+  query: QueryOf<'listDefinitions'>,
+): Promise<AnswerOf<'listDefinitions'>> {
+  const { name, status, q } = query
+  const where = { ...(name === undefined ? {} : { name }), ...(status === undefined ? {} : { status }) }
+  const page = await pageOf(api, api.definitions, query, {
+    where,
+    ...(q === undefined ? {} : { contains: { name: q } }),
+  })
+  return { ...page, items: page.items.map(summaryOf) }
+}
+
+export const versionsOf = (api: Api, name: string): Promise<StoredDefinition[]> =>
+  everyPage(api.definitions, { where: { name } })
+
+/** The last first. */
+export const newestFirst = (definitions: readonly StoredDefinition[]): StoredDefinition[] =>
+  definitions.toSorted((a, b) => compareVersions(b.definition_version, a.definition_version))

@@ -1,0 +1,117 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import { type Instant, toInstant } from '@lcm/domain/instant'
+import type { Api, Request } from '../../http/api.ts'
+import type { StoredDefinition } from '../../resources.ts'
+import { changeDocument, refuseStale } from '../change.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { raisedFence } from '../worker/change-worker.ts'
+import { nextVersion } from './commands.ts'
+import { gistOfPorts, strayPorts, turnsOf, withReading } from './definition-content.ts'
+import { findDefinition, versionsOf } from './queries.ts'
+import { gistOf, readTopology, type TopologyRead } from './topology/read-topology.ts'
+import { settleVersions } from './versions.ts'
+
+type DefinitionRequest<B> = Request<{ id: string }, unknown, B>
+type SyncRequest = DefinitionRequest<BodyOf<'recordSync'>>
+
+/** The lablet-controller fetches it and says what came of it. */
+export function requestSync(api: Api, request: DefinitionRequest<BodyOf<'syncDefinition'>>): Promise<StoredDefinition> {
+  const target = { collection: api.definitions, id: request.params.id, noun: 'definition' }
+  return changeDocument(target, api.clock, null, (current, now) => {
+    if (current.sync.status === 'requested') return null
+    refuseStale(current, request.ifMatch)
+    const { name } = current
+    if (current.source === 'inline')
+      throw new ProblemError('source_inline', `the topology of ${name} was given inline; PUT it to change it`)
+    if (current.status === 'DEPRECATED') throw new ProblemError('definition_deprecated', `${name} is DEPRECATED`)
+    const sync = { ...current.sync, status: 'requested' as const, at: now, error: null }
+    return {
+      document: { ...current, sync },
+      entries: [auditEntry(request.actor, 'sync', now, { reason: request.body.reason })],
+    }
+  })
+}
+
+/**
+ * What was fetched before changes nothing; what is new makes the waiting definition ACTIVE, or the next version of one that is.
+ * What was overtaken by an edit is let pass: it answers what nobody asks any more.
+ */
+export async function recordSync(api: Api, request: SyncRequest): Promise<StoredDefinition> {
+  const { result } = request.body
+  const current = await findDefinition(api, request.params.id)
+  raisedFence(current, request)
+  if (!isAwaited(current, request)) return current
+  if ('error' in result) return concluded(api, request, { status: 'failed', error: result.error })
+  const reading = await readTopology(result.topology, turnsOf(api))
+  if (!reading.ok) return concluded(api, request, { status: 'failed', error: gistOf(reading.errors).slice(0, 1000) })
+  const { package_sha256 } = result
+  const isKnown = current.sync.package_sha256 === package_sha256 || current.topology_sha256 === reading.sha256
+  const stray = isKnown ? [] : strayPorts(current, reading)
+  if (stray.length > 0) return concluded(api, request, { status: 'failed', error: gistOfPorts(stray) })
+  if (current.status === 'ACTIVE' && !isKnown) return succeeded(api, request, current, reading)
+  const written = await concluded(api, request, { status: 'success', error: null }, definition =>
+    definition.status === 'PENDING_SYNC'
+      ? { ...withReading(definition, result.topology, reading), status: 'ACTIVE' }
+      : definition,
+  )
+  await settleVersions(api, written.name)
+  return written
+}
+
+const isAwaited = ({ source, sync }: StoredDefinition, { body }: SyncRequest): boolean =>
+  sync.status === 'requested' && source === body.source && sync.at === body.requested_at
+
+type Outcome = Pick<StoredDefinition['sync'], 'status' | 'error'>
+
+function concluded(
+  api: Api,
+  request: SyncRequest,
+  outcome: Outcome,
+  change: (definition: StoredDefinition) => StoredDefinition = definition => definition,
+): Promise<StoredDefinition> {
+  const target = { collection: api.definitions, id: request.params.id, noun: 'definition' }
+  return changeDocument(target, api.clock, null, (current, now) => {
+    if (!isAwaited(current, request)) return null
+    const document = {
+      ...change(current),
+      sync: syncOf(current, request, outcome, now),
+      fence: raisedFence(current, request),
+    }
+    const more = { before: gist(current), after: gist(document), reason: outcome.error ?? '' }
+    return { document, entries: [auditEntry(request.actor, 'sync-result', now, more)] }
+  })
+}
+
+function syncOf(
+  current: StoredDefinition,
+  { body }: SyncRequest,
+  outcome: Outcome,
+  at: Instant,
+): StoredDefinition['sync'] {
+  const fetched = 'package_sha256' in body.result ? body.result.package_sha256 : null
+  return { ...outcome, at, package_sha256: outcome.status === 'success' ? fetched : current.sync.package_sha256 }
+}
+
+const gist = ({ status, sync, topology_sha256 }: StoredDefinition) => ({ status, sync: sync.status, topology_sha256 })
+
+/** The new version first: whatever happens between the two writes, one of them can be booked. */
+async function succeeded(
+  api: Api,
+  request: SyncRequest,
+  current: StoredDefinition,
+  reading: TopologyRead,
+): Promise<StoredDefinition> {
+  const { result } = request.body
+  const topology = 'topology' in result ? result.topology : ''
+  const outcome = { status: 'success', error: null } as const
+  const versions = await versionsOf(api, current.name)
+  // Made of this result before a crash, or by an author just now.
+  const successor = versions.find(each => each.replaces === current.id && each.status === 'ACTIVE')
+  const sync = syncOf(current, request, outcome, toInstant(api.clock.now()))
+  const content = withReading(current, topology, reading)
+  const made = successor ?? (await nextVersion(api, request, current, { content, sync }))
+  await concluded(api, request, outcome)
+  await settleVersions(api, current.name)
+  return made
+}

@@ -1,0 +1,58 @@
+import { toInstant } from '@lcm/domain/instant'
+import { beforeEach, expect, it } from 'vitest'
+import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
+import { METAL } from '../../testing/a-plane.ts'
+
+const HOUR_MS = 3_600_000
+let fleet: Fleet
+beforeEach(async () => {
+  fleet = aFleet()
+  await fleet.send('POST', 'worker-templates', { json: { ...METAL, cost_per_hour_usd: 3.6 } })
+})
+
+const cost = async (query = '') => (await fleet.send('GET', `fleet/cost?${query}`, { as: 'user' })).json
+const hours = (count: number) => fleet.clock.advance(count * HOUR_MS)
+
+it('is told by worker, who cost most first, and adds up to the summary', async () => {
+  const cheap = await fleet.running()
+  await hours(1)
+  await fleet.act(cheap.id, 'stop')
+  await fleet.moveTo(cheap.id, 'STOPPING', 'STOPPED')
+  const dear = await fleet.running()
+  await hours(5)
+  const { items, spent_usd, saved_usd, by_cause } = await cost()
+  expect(items.map((item: { worker_id: string }) => item.worker_id)).toEqual([dear.id, cheap.id])
+  expect(items[0]).toMatchObject({ name: dear.name, by_cause: { idle: expect.closeTo(5 * 3.6, 1), session: 0 } })
+  expect(items[1].spent_usd).toBeCloseTo(3.6, 1)
+  const summary = (await fleet.send('GET', 'fleet/summary', {})).json
+  expect({ spent_usd, saved_usd, by_cause }).toEqual({
+    spent_usd: expect.closeTo(summary.cost.spent_usd, 9),
+    saved_usd: 0,
+    by_cause: expect.objectContaining({ idle: expect.closeTo(summary.cost.by_cause.idle, 9) }),
+  })
+})
+
+it('counts the asked time alone, and names the worker that pausing saved money on', async () => {
+  const { id } = await fleet.running()
+  await hours(3)
+  const evidence = { last_activity_at: null, running_nodes: 0 }
+  await fleet.fenced('POST', `workers/${id}/idle-checks`, { evidence })
+  await fleet.moveTo(id, 'STOPPING', 'STOPPED')
+  await hours(10)
+  const since = toInstant(fleet.clock.now() - 4 * HOUR_MS)
+  expect(await cost(`since=${since}`)).toMatchObject({
+    since,
+    spent_usd: 0,
+    items: [{ worker_id: id, spent_usd: 0, saved_usd: expect.closeTo(4 * 3.6, 5) }],
+  })
+})
+
+it('does not forget workers whose record is gone, and leaves out those that cost nothing', async () => {
+  await fleet.create()
+  const { id } = await fleet.running()
+  await hours(1)
+  await fleet.act(id, 'terminate')
+  await fleet.moveTo(id, 'TERMINATING', 'TERMINATED')
+  await fleet.send('DELETE', `workers/${id}`)
+  expect((await cost()).items).toMatchObject([{ worker_id: id, name: null, spent_usd: expect.closeTo(3.6, 1) }])
+})

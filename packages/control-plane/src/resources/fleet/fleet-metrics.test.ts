@@ -1,0 +1,72 @@
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { StoreError } from '@lcm/store/store'
+import { beforeEach, expect, it } from 'vitest'
+import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
+import { aPlane, METAL } from '../../testing/a-plane.ts'
+
+let fleet: Fleet
+beforeEach(async () => {
+  fleet = aFleet()
+  await fleet.send('POST', 'worker-templates', { json: { ...METAL, cost_per_hour_usd: 3.6 } })
+})
+
+const metrics = async () => String((await fleet.send('GET', '/metrics', { as: 'user' })).body)
+const figure = (text: string, series: string): number =>
+  Number(
+    text
+      .split('\n')
+      .find(line => line.startsWith(`${series} `))
+      ?.slice(series.length + 1) ?? Number.NaN,
+  )
+
+it('tells how many workers there are by status and what they cost, beside what the process measures', async () => {
+  await fleet.running()
+  await fleet.running()
+  const stopped = await fleet.running()
+  await fleet.act(stopped.id, 'stop')
+  await fleet.moveTo(stopped.id, 'STOPPING', 'STOPPED')
+  await fleet.clock.advance(3_600_000)
+  const text = await metrics()
+  expect(text).toMatch(/^# metrics\n/)
+  expect(figure(text, 'control_plane_store_up')).toBe(1)
+  expect(figure(text, 'fleet_workers{status="RUNNING"}')).toBe(2)
+  expect(figure(text, 'fleet_workers{status="STOPPED"}')).toBe(1)
+  expect(figure(text, 'fleet_workers{status="FAILED"}')).toBe(0)
+  expect(figure(text, 'fleet_cost_per_hour_usd{cause="idle"}')).toBeCloseTo(7.2, 9)
+  expect(figure(text, 'fleet_cost_per_hour_usd{cause="stopped"}')).toBe(0)
+  expect(figure(text, 'fleet_spent_week_usd{cause="idle"}')).toBeGreaterThan(7.2)
+  expect(figure(text, 'fleet_saved_week_usd')).toBe(0)
+})
+
+it('counts leaked licences until somebody has dealt with them', async () => {
+  const { id: worker_id } = await fleet.running()
+  const leak = { worker_id, udi: null, hostname: null, product: null, reason: 'nobody answered for two hours' }
+  const { json } = await fleet.fenced('POST', 'license-leaks', leak)
+  expect(figure(await metrics(), 'fleet_license_leaks')).toBe(1)
+  await fleet.send('POST', `license-leaks/${json.id}/resolve`, { json: { reason: 'phoned' } })
+  expect(figure(await metrics(), 'fleet_license_leaks')).toBe(0)
+})
+
+it('tells of a store that does not answer, and goes on telling of the process', async () => {
+  const store = openSqliteStore(':memory:')
+  const gone = async (): Promise<never> => {
+    throw new StoreError('the store is gone')
+  }
+  const plane = aPlane({ store: { ...store, collection: kind => ({ ...store.collection(kind), list: gone }) } })
+  const text = String((await plane.send('GET', '/metrics')).body)
+  expect(text).toMatch(/^# metrics\n/)
+  expect(figure(text, 'control_plane_store_up')).toBe(0)
+  expect(text).not.toContain('fleet_workers')
+})
+
+it('counts the streams that are open', async () => {
+  const leave = new AbortController()
+  const { body } = await fleet.send('GET', 'events', { signal: leave.signal })
+  if (body === null || typeof body === 'string') throw new Error('that is no stream')
+  const stream = body[Symbol.asyncIterator]()
+  await stream.next()
+  expect(figure(await metrics(), 'control_plane_event_streams')).toBe(1)
+  leave.abort()
+  await stream.return?.()
+  expect(figure(await metrics(), 'control_plane_event_streams')).toBe(0)
+})

@@ -1,0 +1,62 @@
+import { toInstant } from '@lcm/domain/instant'
+import { costOf } from '@lcm/domain/worker/cost'
+import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
+import type { Api } from '../../http/api.ts'
+import { withDeadline } from '../../http/deadline.ts'
+import { everyPage } from '../every-page.ts'
+import { allWorkers } from '../worker/queries.ts'
+import { sum } from './billed.ts'
+import { fleetSummary } from './fleet-summary.ts'
+
+/** Sooner than Prometheus gives up on the whole page. */
+const STORE_MS_MAX = 5_000
+
+type Labelled = Readonly<Record<string, number>>
+
+/**
+ * What the store knows of the fleet, in Prometheus' text format. Every replica tells the same of it, so whoever adds up
+ * takes one. Without the store it tells that alone.
+ */
+export async function fleetMetrics(api: Api, openStreams: number): Promise<string> {
+  const own = gauge('control_plane_event_streams', 'streams of events that are open here', openStreams)
+  try {
+    const told = await withDeadline(api.clock, STORE_MS_MAX, toldOfFleet(api))
+    return [own, storeUp(1), ...told].join('')
+  } catch {
+    return [own, storeUp(0)].join('')
+  }
+}
+
+const storeUp = (value: 0 | 1): string => gauge('control_plane_store_up', '1 when the store answered just now', value)
+
+async function toldOfFleet(api: Api): Promise<string[]> {
+  const { workers, cost } = await fleetSummary(api, {})
+  const leaks = await everyPage(api.leaks)
+  return [
+    gauge('fleet_workers', 'workers by status', ['status', workers.by_status]),
+    gauge('fleet_workers_idle', 'workers that run and that nobody uses', workers.idle),
+    gauge('fleet_cost_per_hour_usd', 'what the fleet costs now, by what for', ['cause', await costByCause(api)]),
+    gauge('fleet_spent_week_usd', 'what was spent in the last 7 days, by what for', ['cause', cost.by_cause]),
+    gauge('fleet_saved_week_usd', 'what pausing saved in the last 7 days', cost.saved_usd),
+    gauge(
+      'fleet_license_leaks',
+      'licences that went down with their machine and that nobody has dealt with',
+      leaks.filter(({ resolved_at }) => resolved_at === null).length,
+    ),
+  ]
+}
+
+async function costByCause(api: Api): Promise<Labelled> {
+  const now = toInstant(api.clock.now())
+  const costs = (await allWorkers(api)).map(worker => costOf(worker, now))
+  const perHour = (cause: CostCause) => sum(costs, cost => (cost.cause === cause ? cost.per_hour_usd : 0))
+  return Object.fromEntries(COST_CAUSES.map(cause => [cause, perHour(cause)]))
+}
+
+function gauge(name: string, help: string, value: number | readonly [label: string, values: Labelled]): string {
+  const lines =
+    typeof value === 'number'
+      ? [`${name} ${value}`]
+      : Object.entries(value[1]).map(([label, each]) => `${name}{${value[0]}="${label}"} ${each}`)
+  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join('\n')}\n`
+}

@@ -1,0 +1,206 @@
+import { toInstant } from '@lcm/domain/instant'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aFleet, type Fleet, RESERVATION } from '../../testing/a-fleet.ts'
+import { METAL } from '../../testing/a-plane.ts'
+
+const HOUR_MS = 3_600_000
+let fleet: Fleet
+beforeEach(async () => {
+  fleet = aFleet()
+  // 3.6 USD an hour is a tenth of a cent a second, so that the seconds of each move can be counted.
+  await fleet.send('POST', 'worker-templates', { json: { ...METAL, cost_per_hour_usd: 3.6 } })
+})
+
+const summary = async (query = '') => (await fleet.send('GET', `fleet/summary?${query}`, { as: 'user' })).json
+const hours = (count: number) => fleet.clock.advance(count * HOUR_MS)
+const pauseByIdle = (id: string) =>
+  fleet.fenced('POST', `workers/${id}/idle-checks`, { evidence: { last_activity_at: null, running_nodes: 0 } })
+
+/** Sessions come and go; the next write through the API sees it. */
+async function serve(id: string, reservations: Worker['reservations']) {
+  const { labels } = await fleet.edit(id, () => ({ reservations }))
+  await fleet.send('PATCH', `workers/${id}`, { json: { labels: { busy: labels.busy === 'yes' ? 'no' : 'yes' } } })
+}
+
+describe('money', () => {
+  it('adds up over a life: boot, idle, session, idle, stopped by policy, boot, idle', async () => {
+    const { id } = await fleet.create()
+    await hours(1)
+    await fleet.moveTo(id, 'PROVISIONING')
+    await hours(1)
+    await fleet.moveTo(id, 'STARTING')
+    await hours(0.5)
+    await fleet.moveTo(id, 'RUNNING')
+    await hours(1)
+    await serve(id, { 'ls-1': RESERVATION })
+    await hours(2)
+    await serve(id, {})
+    await hours(4)
+    expect((await pauseByIdle(id)).json.verdict).toBe('pause')
+    await fleet.moveTo(id, 'STOPPING')
+    await hours(0.25)
+    await fleet.moveTo(id, 'STOPPED')
+    await hours(10)
+    const paused = (await summary()).cost
+    await fleet.act(id, 'start')
+    await hours(1)
+    await fleet.moveTo(id, 'STARTING')
+    await hours(0.5)
+    await fleet.moveTo(id, 'RUNNING')
+    await hours(1)
+    const { cost } = await summary()
+    // A move takes a second, which belongs to the status that it leads to.
+    const boot = 2 * (0.5 * 3.6 + 0.001)
+    const idle = 0.001 + (1 + 4) * 3.6 + 0.001 + 3.6
+    const session = 2 * 3.6
+    const saved = 10 * 3.6 + 0.001
+    expect(paused.saved_usd).toBeCloseTo(saved, 5)
+    expect(cost.saved_usd).toBeCloseTo(saved, 5)
+    expect(cost.by_cause.boot).toBeCloseTo(boot, 5)
+    expect(cost.by_cause.idle).toBeCloseTo(idle, 5)
+    expect(cost.by_cause.session).toBeCloseTo(session, 5)
+    expect(cost.by_cause).toMatchObject({ drain: 0, failed: 0, stopped: 0 })
+    expect(cost.spent_usd).toBeCloseTo(boot + idle + session, 5)
+    expect(cost.per_hour_usd).toBeCloseTo(3.6, 5)
+    expect((await fleet.get(id)).cost.spent_usd).toBeCloseTo(boot + idle + session, 5)
+  })
+
+  it('is not saved by a person who stops a worker, nor after one took it over', async () => {
+    const mine = await fleet.running()
+    await fleet.act(mine.id, 'stop')
+    await fleet.moveTo(mine.id, 'STOPPING', 'STOPPED')
+    await hours(5)
+    expect((await summary()).cost).toMatchObject({ saved_usd: 0, per_hour_usd: 0 })
+    const idle = await fleet.running()
+    await hours(2)
+    await pauseByIdle(idle.id)
+    await fleet.moveTo(idle.id, 'STOPPING', 'STOPPED')
+    await hours(1)
+    await fleet.act(idle.id, 'stop')
+    await hours(4)
+    expect((await summary()).cost.saved_usd).toBeCloseTo(3.6 + 0.001, 5)
+  })
+
+  it('is that of the last seven days, or since the given moment', async () => {
+    await fleet.running()
+    await hours(24 * 10)
+    expect((await summary()).cost.spent_usd).toBeCloseTo(7 * 24 * 3.6, 2)
+    expect((await summary()).cost.since).toBe(toInstant(fleet.clock.now() - 7 * 24 * HOUR_MS))
+    const since = toInstant(fleet.clock.now() - 2 * HOUR_MS)
+    expect((await summary(`since=${since}`)).cost).toMatchObject({ since, spent_usd: expect.closeTo(7.2, 5) })
+  })
+
+  it('counts of an interval that ended the part that lies after that moment', async () => {
+    const { id } = await fleet.running()
+    await hours(4)
+    await fleet.act(id, 'stop')
+    await fleet.moveTo(id, 'STOPPING')
+    const since = toInstant(fleet.clock.now() - HOUR_MS)
+    expect((await summary(`since=${since}`)).cost.spent_usd).toBeCloseTo(3.6 - 0.001, 5)
+    const later = toInstant(fleet.clock.now())
+    expect((await summary(`since=${later}`)).cost.spent_usd).toBe(0)
+  })
+
+  it('of workers whose record is gone is not forgotten', async () => {
+    const { id } = await fleet.running()
+    await hours(3)
+    await fleet.act(id, 'terminate')
+    await fleet.moveTo(id, 'TERMINATING', 'TERMINATED')
+    const { cost } = await summary()
+    await fleet.send('DELETE', `workers/${id}`)
+    expect((await summary()).cost.spent_usd).toBeCloseTo(cost.spent_usd, 9)
+    expect(cost.by_cause.drain).toBeCloseTo(0.001, 5)
+  })
+
+  it('of more intervals than one page is all counted', async () => {
+    const entries = Array.from({ length: 2_500 }, (_, n) => ({
+      id: `cost-${n}`,
+      stream: 'cost',
+      subject: 'worker:w-1',
+      at: toInstant(fleet.clock.now() - (n % 50) * 1_000),
+      body: {
+        status: 'RUNNING',
+        cause: 'idle',
+        from: toInstant(fleet.clock.now() - HOUR_MS),
+        to: toInstant(fleet.clock.now()),
+        usd: 2,
+        saved_usd: 1,
+      },
+    }))
+    await fleet.store.journal.append(entries)
+    expect((await summary()).cost).toMatchObject({ spent_usd: 5_000, saved_usd: 2_500 })
+  })
+
+  it('is told by day, and the days add up to the whole', async () => {
+    const { id } = await fleet.running()
+    await hours(30)
+    await fleet.act(id, 'stop')
+    await fleet.moveTo(id, 'STOPPING')
+    const { cost } = await summary()
+    const sum = cost.by_day.reduce((total: number, day: { spent_usd: number }) => total + day.spent_usd, 0)
+    expect(cost.spent_usd).toBeGreaterThan(30 * 3.6)
+    expect(sum).toBeCloseTo(cost.spent_usd, 9)
+    expect(cost.by_day).toHaveLength(8)
+    expect(cost.by_day[0].day).toBe(cost.since.slice(0, 10))
+    expect(cost.by_day.at(-1).day).toBe(toInstant(fleet.clock.now()).slice(0, 10))
+    expect(cost.by_day.filter((day: { spent_usd: number }) => day.spent_usd > 0).length).toBeGreaterThan(1)
+  })
+
+  it('refuses a moment that is none', async () => {
+    expect((await fleet.send('GET', 'fleet/summary?since=monday')).status).toBe(400)
+  })
+})
+
+describe('numbers', () => {
+  it('are 0 for a fleet of none', async () => {
+    expect(await summary()).toMatchObject({
+      at: toInstant(fleet.clock.now()),
+      workers: { total: 0, idle: 0, needs_attention: 0, by_status: { RUNNING: 0, TERMINATED: 0 } },
+      capacity: { declared: { cpu_cores: 0, nodes: 0 }, reserved: { cpu_cores: 0, nodes: 0 } },
+      cost: { per_hour_usd: 0, spent_usd: 0, saved_usd: 0 },
+    })
+  })
+
+  it('count workers by status, those that need somebody, and those that nobody uses', async () => {
+    const { id: pending } = await fleet.create()
+    await fleet.running()
+    const idle = await fleet.running()
+    const failed = await fleet.running()
+    await fleet.moveTo(failed.id, 'FAILED')
+    const unknown = await fleet.running()
+    await fleet.moveTo(unknown.id, 'UNKNOWN')
+    await hours(2)
+    await fleet.send('PATCH', 'settings', { json: { min_workers: 9 } })
+    await pauseByIdle(idle.id)
+    await fleet.act(pending, 'terminate')
+    await fleet.moveTo(pending, 'TERMINATED')
+    const { workers } = await summary()
+    expect(workers).toMatchObject({ total: 4, idle: 1, needs_attention: 2 })
+    expect(workers.by_status).toEqual({
+      PENDING: 0,
+      PROVISIONING: 0,
+      STARTING: 0,
+      RUNNING: 2,
+      DRAINING: 0,
+      STOPPING: 0,
+      STOPPED: 0,
+      TERMINATING: 0,
+      TERMINATED: 1,
+      FAILED: 1,
+      UNKNOWN: 1,
+    })
+  })
+
+  it('add up what running workers have and have given away', async () => {
+    await fleet.create()
+    const { id } = await fleet.running()
+    await fleet.running()
+    const reserved = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2 }
+    await fleet.edit(id, ({ capacity }) => ({ capacity: { ...capacity, reserved } }))
+    expect((await summary()).capacity).toEqual({
+      declared: { cpu_cores: 96, memory_gb: 384, storage_gb: 400, nodes: 200 },
+      reserved,
+    })
+  })
+})

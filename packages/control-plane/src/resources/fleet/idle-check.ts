@@ -1,0 +1,221 @@
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { newestEvents, withPeoplesLabs } from '@lcm/domain/fleet/activity'
+import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
+import { decideIdle, type IdleDecision, type IdleEvidence } from '@lcm/domain/fleet/idle'
+import type { SettingValues } from '@lcm/domain/fleet/settings'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { POLICY, paused } from '@lcm/domain/worker/consequences'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { NewEntry } from '@lcm/store/store'
+import type { Api } from '../../http/api.ts'
+import { everyPage } from '../every-page.ts'
+import { decisionEntry, STREAMS, scalingEntry } from '../journal/entries.ts'
+import { settingsNow } from '../settings/queries.ts'
+import { findTemplate } from '../template/queries.ts'
+import { changeWorker, raisedFence, type WorkerRequest } from '../worker/change-worker.ts'
+import { allWorkers, findWorker, viewOf } from '../worker/queries.ts'
+import { changeScaling } from './fleet-scaling.ts'
+
+type IdleRequest = WorkerRequest<BodyOf<'checkWorkerIdle'>>
+
+const IDLE = POLICY.idle
+/** Smaller moves of the last activity are not worth a write. */
+const ACTIVITY_MS_MIN = 60_000
+const DRAIN_SECONDS = 4 * 3600
+/** No request takes so long. */
+const CHECK_MS_MAX = 30_000
+
+/**
+ * Whether an idle worker is stopped. The room for it is taken first, by compare-and-set on the fleet's one document, and only
+ * then is the worker changed; a crash between the two costs a permit that the next check of this worker finds.
+ */
+export async function checkWorkerIdle(api: Api, asked: IdleRequest): Promise<AnswerOf<'checkWorkerIdle'>> {
+  const settings = await settingsNow(api)
+  const worker = await findWorker(api, asked.params.id)
+  raisedFence(worker, asked)
+  const evidence = await peoplesEvidence(api, worker, asked.body.evidence)
+  const request = { ...asked, body: { ...asked.body, evidence } }
+  const decision = await decideWithRoom(api, request, worker, settings)
+  const recorded = await recordCheck(api, request, { decision, settings })
+  await returnPermit(api, worker.id, isStop(decision))
+  const { verdict, guards } = recorded.decision
+  const said = guards.map(guard => ({ ...guard }))
+  return { verdict: verdict.kind, because: verdict.because, guards: said, worker: await viewOf(api, recorded.worker) }
+}
+
+/** The labs are read only when one of their events is newer than what is known of the worker. */
+async function peoplesEvidence(
+  api: Api,
+  { id, activity }: Worker,
+  evidence: IdleRequest['body']['evidence'],
+): Promise<IdleRequest['body']['evidence']> {
+  if (evidence === null) return null
+  const known = activity.last_activity_at ?? ''
+  const lab_events = evidence.lab_events.filter(({ at }) => at > known)
+  const labs = lab_events.length === 0 ? [] : await everyPage(api.labs, { where: { worker_id: id } })
+  const { events, ...judged } = withPeoplesLabs({ ...evidence, lab_events }, labs)
+  return { ...judged, events: [...events], lab_events: [] }
+}
+
+const isStop = ({ verdict }: IdleDecision): boolean => verdict.kind === 'pause' || verdict.kind === 'drain'
+
+/** A decision to stop comes with a permit: its own of now, or one that a crash has left. */
+async function decideWithRoom(
+  api: Api,
+  request: IdleRequest,
+  worker: Worker,
+  settings: SettingValues,
+): Promise<IdleDecision> {
+  const { evidence, unreadable } = request.body
+  let decision = decideIdle(worker, evidence, settings, { fleet: null, nowMs: api.clock.now(), unreadable })
+  if (!isStop(decision)) return decision
+  await changeScaling(
+    api,
+    async (scaling, now) => {
+      const fleet = countsOf(await runningWorkers(api), scaling, worker.id)
+      decision = decideIdle(worker, evidence, settings, { fleet, nowMs: toMs(now) })
+      if (!isStop(decision) || scaling.stop_permits[worker.id] !== undefined) return null
+      const { because } = decision.verdict
+      const stop_permits = { ...scaling.stop_permits, [worker.id]: { at: now, reason: because } }
+      const entries = [scalingEntry('scale_down_initiated', now, { worker_id: worker.id, because })]
+      return { scaling: { ...scaling, stop_permits, last_scale_down_at: now }, entries }
+    },
+    request,
+  )
+  return decision
+}
+
+/** One that is to be drained still runs, but not for long. */
+const runningWorkers = async (api: Api): Promise<Worker[]> =>
+  (await allWorkers(api, { status: 'RUNNING', desired_status: 'RUNNING' })).filter(worker => worker.drain === null)
+
+/** Its own permit, left by a crash, does not stand in a worker's way; nor does the cooldown that began with it. */
+function countsOf(workers: readonly Worker[], scaling: FleetScaling, id: string) {
+  const { [id]: own, ...others } = scaling.stop_permits
+  const running = workers.filter(each => others[each.id] === undefined).length
+  const lastScaleDownAt = own !== undefined && own.at === scaling.last_scale_down_at ? null : scaling.last_scale_down_at
+  return { running, lastScaleDownAt, isHeld: scaling.held_since !== null }
+}
+
+/**
+ * After every check, whatever came of it: a permit that nobody uses would keep its worker out of the count for ever. One that
+ * this check has not taken may belong to another that is under way, unless it is too old for that.
+ */
+const returnPermit = (api: Api, id: string, isTaken: boolean): Promise<unknown> =>
+  changeScaling(api, scaling => {
+    const { [id]: own, ...stop_permits } = scaling.stop_permits
+    if (own === undefined || (!isTaken && api.clock.now() - toMs(own.at) < CHECK_MS_MAX)) return null
+    return { scaling: { ...scaling, stop_permits } }
+  })
+
+interface Recorded {
+  readonly worker: Worker
+  readonly decision: IdleDecision
+}
+
+/** Writes only what is new: activity that moved, a verdict that changed, or the stop itself. */
+async function recordCheck(
+  api: Api,
+  request: IdleRequest,
+  { decision, settings }: { decision: IdleDecision; settings: SettingValues },
+): Promise<Recorded> {
+  const { evidence } = request.body
+  const drainSeconds = settings.idle_action === 'drain' ? await drainSecondsOf(api, request.params.id) : 0
+  const lastVerdict = await lastVerdictOf(api, request.params.id)
+  let held = decision
+  const worker = await changeWorker(api, { ...request, ifMatch: null, once: null }, (current, now) => {
+    held = isStop(decision)
+      ? unlessChanged(decision, current, { evidence, settings, nowMs: api.clock.now() })
+      : decision
+    const activity = activityAfter(current, evidence, held, now)
+    if (activity === null && !isStop(held) && isSame(held.verdict, lastVerdict)) return null
+    const seen = { ...current, activity: activity ?? current.activity, fence: raisedFence(current, request) }
+    const changed = isStop(held) ? stoppedByPolicy(seen, held, { now, drainSeconds }) : seen
+    return {
+      worker: changed,
+      entries: entriesOf(held, request, { now, isTakenBack: isStop(decision) && !isStop(held) }),
+    }
+  })
+  return { worker, decision: held }
+}
+
+/** Whoever changed the worker since it was looked at, such as a person who started it, is heard before the policy. */
+function unlessChanged(
+  decision: IdleDecision,
+  current: Worker,
+  { evidence, settings, nowMs }: { evidence: IdleEvidence | null; settings: SettingValues; nowMs: number },
+): IdleDecision {
+  const now = decideIdle(current, evidence, settings, { fleet: null, nowMs })
+  return isStop(now) ? decision : now
+}
+
+function entriesOf(
+  { verdict, guards }: IdleDecision,
+  request: IdleRequest,
+  { now, isTakenBack }: { now: Instant; isTakenBack: boolean },
+): NewEntry[] {
+  const { kind: action, because } = verdict
+  const note = { action, because, cause: 'idle check', seen: {}, guards: [...guards], outcome: '', duration_ms: 0 }
+  const decided = decisionEntry(note, { service: request.actor.service ?? '', epoch: request.epoch }, now)
+  if (action === 'pause' || action === 'drain') return [decided]
+  const outcomes = isTakenBack && action !== 'skipped_auto_pause' ? ['scale_down_failed' as const, action] : [action]
+  return [decided, ...outcomes.map(outcome => scalingEntry(outcome, now, { because }))]
+}
+
+async function drainSecondsOf(api: Api, id: string): Promise<number> {
+  const { template_name } = await findWorker(api, id)
+  return (await findTemplate(api, template_name))?.drain_timeout_seconds ?? DRAIN_SECONDS
+}
+
+/** As the worker's part of the scaling journal has it; undefined before the first. */
+async function lastVerdictOf(api: Api, id: string): Promise<NewEntry['body'] | undefined> {
+  const query = { streams: [STREAMS.scaling], subject: `worker:${id}`, limit: 1 }
+  const [last] = await api.store.journal.query(query)
+  return last?.body
+}
+
+/** Most reasons hold a time that moves with every check. Why a worker can't be judged does not, and is news when it changes. */
+const isSame = ({ kind, because }: IdleDecision['verdict'], last: NewEntry['body'] | undefined): boolean =>
+  last !== undefined &&
+  'outcome' in last &&
+  last.outcome === kind &&
+  (kind !== 'skipped_cannot_judge' || ('because' in last && last.because === because))
+
+function activityAfter(
+  worker: Worker,
+  evidence: IdleRequest['body']['evidence'],
+  { idleSince }: IdleDecision,
+  now: Instant,
+): Worker['activity'] | null {
+  const { activity } = worker
+  // What could not be read changes nothing of what is known.
+  if (evidence === null) return null
+  const { last_activity_at: last, events } = evidence
+  const moved =
+    last !== null &&
+    toMs(last) - (activity.last_activity_at === null ? 0 : toMs(activity.last_activity_at)) >= ACTIVITY_MS_MIN
+  if (!moved && (idleSince === null) === (activity.idle_since === null)) return null
+  return {
+    ...activity,
+    last_activity_at: moved ? last : activity.last_activity_at,
+    last_check_at: now,
+    idle_since: idleSince,
+    recent_events: newestEvents([...activity.recent_events, ...events]),
+  }
+}
+
+/** The policy says that it was the author. `start` takes it back, at any time. */
+function stoppedByPolicy(
+  worker: Worker,
+  { verdict }: IdleDecision,
+  { now, drainSeconds }: { now: Instant; drainSeconds: number },
+): Worker {
+  const reason = verdict.because
+  if (verdict.kind === 'drain') {
+    const deadline = toInstant(toMs(now) + drainSeconds * 1000)
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    return { ...worker, drain: { requested_at: now, by: IDLE, reason, then: 'STOPPED', deadline, policy: IDLE } }
+  }
+  const stopped = { desired_status: 'STOPPED', desired_by: IDLE, desired_reason: reason, desired_until: null } as const
+  return paused({ ...worker, ...stopped }, IDLE, now)
+}

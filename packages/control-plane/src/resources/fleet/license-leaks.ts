@@ -1,0 +1,43 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
+import { toInstant } from '@lcm/domain/instant'
+import type { Api, Request } from '../../http/api.ts'
+import { changeDocument } from '../change.ts'
+import { auditEntry } from '../journal/entries.ts'
+
+/** More than one worker loses in its life. */
+const TOLD_MAX = 1000
+
+/** One open record per worker, however often it is reported. */
+export async function reportLicenseLeak(
+  api: Api,
+  { body, actor }: Request<object, unknown, BodyOf<'reportLicenseLeak'>>,
+): Promise<{ leak: LicenseLeak; isNew: boolean }> {
+  const now = toInstant(api.clock.now())
+  const id = makeId('ll', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+  const worker = await api.workers.get(body.worker_id)
+  const stamps = { id, version: 1, created_at: now, updated_at: now, at: now, resolved_at: null, resolved_by: null }
+  const leak: LicenseLeak = { ...stamps, ...body, worker_name: worker?.name ?? body.worker_id }
+  const result = await api.leaks.insert(leak, [
+    auditEntry(actor, 'report', now, { after: { worker_id: body.worker_id } }),
+  ])
+  if (result.ok) return { leak, isNew: true }
+  const told = await api.leaks.list({ where: { worker_id: body.worker_id }, limit: TOLD_MAX })
+  const known = told.find(each => each.resolved_at === null)
+  if (known === undefined) throw new ProblemError('store_unavailable', 'the leak is being recorded; try again')
+  return { leak: known, isNew: false }
+}
+
+export function resolveLicenseLeak(
+  api: Api,
+  { params, actor, body }: Request<{ id: string }, unknown, BodyOf<'resolveLicenseLeak'>>,
+): Promise<LicenseLeak> {
+  const target = { collection: api.leaks, id: params.id, noun: 'licence leak' }
+  return changeDocument(target, api.clock, null, (leak, now) => {
+    if (leak.resolved_at !== null) return null
+    const document = { ...leak, resolved_at: now, resolved_by: actor.name }
+    return { document, entries: [auditEntry(actor, 'resolve', now, { reason: body.reason })] }
+  })
+}

@@ -1,0 +1,35 @@
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { permitOrphan } from '@lcm/domain/fleet/orphans'
+import type { Api, Request } from '../../http/api.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { allWorkers } from '../worker/queries.ts'
+import { changeScaling } from './fleet-scaling.ts'
+
+/**
+ * The brake on machines that no record stands for. It is kept here, by compare-and-set, so that a new leader remembers what
+ * the last one has terminated. Whoever was given a permit and lost the answer asks again, which costs no second one.
+ */
+export async function permitOrphanTermination(
+  api: Api,
+  request: Request<object, unknown, BodyOf<'permitOrphanTermination'>>,
+): Promise<AnswerOf<'permitOrphanTermination'>> {
+  const { ec2_instance_id: id, aws_region, reason } = request.body
+  let answer = { granted: false, because: '' }
+  await changeScaling(
+    api,
+    async (scaling, now) => {
+      const fleet = await allWorkers(api, {})
+      const size = fleet.filter(each => each.status !== 'TERMINATED' && each.ec2_instance_id !== null).length
+      const { granted, because, terminations } = permitOrphan(id, scaling, size, now)
+      answer = { granted, because }
+      if (!granted || scaling.orphan_terminations[id] === terminations[id]) return null
+      const entry = auditEntry(request.actor, 'terminate_orphan', now, {
+        after: { instance_id: id, aws_region },
+        reason,
+      })
+      return { scaling: { ...scaling, orphan_terminations: terminations }, entries: [entry] }
+    },
+    request,
+  )
+  return answer
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import type { BodyOf } from '@lcm/contract/routes'
+import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { workerOfTemplate } from '@lcm/domain/worker/new-worker'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Api } from '../../http/api.ts'
+import { auditEntry, scalingEntry, transitionEntry } from '../journal/entries.ts'
+import { findTemplate } from '../template/queries.ts'
+import type { WorkerRequest } from '../worker/change-worker.ts'
+
+/**
+ * A worker whose machine is lost is ended, for its disk is gone. Where its template says so, another takes its place. That one
+ * is made before the end is written and its id follows from the lost one's, so a crash in between costs neither nor doubles it.
+ */
+export async function replaceLost(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<void> {
+  const { changes, decision } = request.body
+  if (changes.status !== 'TERMINATED') return
+  const lost = await api.workers.get(request.params.id)
+  if (lost === null || !isLost(lost) || lost.version !== request.ifMatch) return
+  const template = await findTemplate(api, lost.template_name)
+  if (template === null || !template.enabled || !template.replace_lost) return
+  const now = toInstant(api.clock.now())
+  const worker: Worker = {
+    ...workerOfTemplate(replacementId(lost), template, now),
+    name: lost.name,
+    aws_region: lost.aws_region,
+    tags: lost.tags,
+    labels: lost.labels,
+    idle_detection_enabled: lost.idle_detection_enabled,
+    origin: lost.origin === 'DISCOVERY' ? 'USER' : lost.origin,
+    desired_by: 'replace_lost',
+    desired_reason: `in place of ${lost.id}`,
+  }
+  await api.workers.insert(worker, [
+    auditEntry(request.actor, 'replace', now, { after: { replaces: lost.id }, reason: decision.because }),
+    ...worker.state_history.map(change => transitionEntry(change, request.actor.name)),
+    scalingEntry('scale_up_accepted', now, { replaces: lost.id, because: decision.because }),
+  ])
+}
+
+/** Wanted, had a machine, and nobody asked for its end: a drain does, though it is wanted running until it is empty. */
+const isLost = (worker: Worker): boolean =>
+  worker.desired_status === 'RUNNING' &&
+  worker.drain === null &&
+  worker.ec2_instance_id !== null &&
+  worker.status !== 'TERMINATED'
+
+function replacementId(lost: Worker): string {
+  const digest = createHash('sha256').update(`replaces ${lost.id}`).digest()
+  return makeId('w', toMs(lost.created_at), digest.subarray(0, ID_RANDOM_BYTES))
+}

@@ -1,0 +1,45 @@
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { type Collection, type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
+import { expect, it } from 'vitest'
+import { aFleet } from '../../testing/a-fleet.ts'
+import { METAL } from '../../testing/a-plane.ts'
+
+/** A store in which one kind can't be read in one way for a while, such as `worker list`. */
+function blindStore(): { store: Store; isBlindFor: Set<string> } {
+  const inner = openSqliteStore(':memory:')
+  const isBlindFor = new Set<string>()
+  function collection<T extends Document>(kind: Kind<T>): Collection<T> {
+    const sighted = inner.collection(kind)
+    const seen = <A>(way: string, look: () => Promise<A>): Promise<A> =>
+      isBlindFor.has(`${kind.name} ${way}`) ? Promise.reject(new StoreError('nobody can tell')) : look()
+    return {
+      ...sighted,
+      get: id => seen('get', () => sighted.get(id)),
+      list: query => seen('list', () => sighted.list(query)),
+    }
+  }
+  return { store: { ...inner, collection }, isBlindFor }
+}
+
+it.each(['worker list', 'settings get', 'fleet_scaling get'])(
+  'D-18: nothing is bought while a %s fails, and one flight once it does not',
+  async blind => {
+    const { store, isBlindFor } = blindStore()
+    const fleet = aFleet({ store })
+    await fleet.send('POST', 'worker-templates', { json: METAL })
+    const flight = { template_name: 'metal', aws_region: 'us-east-1', count: 2, session_ids: ['ls-1'] }
+    const buy = (key: string) =>
+      fleet.fenced('POST', 'workers/scale-up', { ...flight, key }, { by: 'resource-scheduler' })
+    const count = async () => (await fleet.send('GET', 'workers')).json.items.length
+    expect((await buy('k1')).status).toBe(201)
+    for (const { id } of (await fleet.send('GET', 'workers')).json.items)
+      await fleet.edit(id, () => ({ status: 'TERMINATED' }))
+    await fleet.clock.advance(3_600_000)
+    isBlindFor.add(blind)
+    expect((await buy('k2')).status).toBe(503)
+    isBlindFor.clear()
+    expect(await count()).toBe(0)
+    await buy('k2')
+    expect(await count()).toBe(2)
+  },
+)

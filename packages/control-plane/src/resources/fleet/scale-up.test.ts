@@ -1,0 +1,205 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
+import { METAL } from '../../testing/a-plane.ts'
+import { crash } from '../../testing/interrupted-store.ts'
+
+let fleet: Fleet
+beforeEach(async () => {
+  fleet = aFleet()
+  await fleet.send('POST', 'worker-templates', { json: METAL })
+  await fleet.send('POST', 'worker-templates', { json: { ...METAL, name: 'small' } })
+})
+
+const FLIGHT = { template_name: 'metal', aws_region: 'us-east-1', count: 2, session_ids: ['ls-1', 'ls-2'] }
+const buy = (key: string, more: object = {}) =>
+  fleet.fenced('POST', 'workers/scale-up', { ...FLIGHT, ...more, key }, { by: 'resource-scheduler' })
+const set = (json: object) => fleet.send('PATCH', 'settings', { json })
+const workers = async () => (await fleet.send('GET', 'workers')).json.items
+const idsOf = ({ json }: { json: { workers: { id: string }[] } }) => json.workers.map(worker => worker.id).sort()
+const outcomes = async () =>
+  (await fleet.journal('scaling', 'fleet_scaling:fleet')).map(({ body }) => ('outcome' in body ? body.outcome : ''))
+
+describe('a flight', () => {
+  it('is as many workers as were asked for, for the sessions that wait', async () => {
+    const { status, json } = await buy('k1')
+    expect(status).toBe(201)
+    expect(json.workers).toHaveLength(2)
+    expect(json.workers).toEqual(await workers())
+    for (const worker of json.workers)
+      expect(worker).toMatchObject({
+        origin: 'SCALE_UP',
+        status: 'PENDING',
+        desired_status: 'RUNNING',
+        desired_by: 'resource-scheduler',
+        template_name: 'metal',
+        aws_region: 'us-east-1',
+        wanted_by: ['ls-1', 'ls-2'],
+        cost_per_hour_usd: 4,
+        fence: { 'resource-scheduler': 1 },
+      })
+    const [entry] = await fleet.journal('scaling', 'fleet_scaling:fleet')
+    expect(entry?.body).toMatchObject({
+      ...FLIGHT,
+      outcome: 'scale_up_accepted',
+      key: 'k1',
+      worker_ids: idsOf({ json }),
+    })
+  })
+
+  it('is the same one for the same key, however often it is asked for', async () => {
+    const first = await buy('k1')
+    const again = await Promise.all([buy('k1'), buy('k1', { count: 5 }), buy('k1')])
+    for (const answer of again) expect([answer.status, idsOf(answer)]).toEqual([200, idsOf(first)])
+    expect(await workers()).toHaveLength(2)
+    expect(await outcomes()).toEqual(['scale_up_accepted'])
+  })
+
+  it('is one also when the first requests come at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => buy('k1')))
+    expect(answers.map(answer => answer.status).sort()).toEqual([...Array(9).fill(200), 201])
+    expect(new Set(answers.map(answer => idsOf(answer).join())).size).toBe(1)
+    expect(await workers()).toHaveLength(2)
+  })
+
+  it.each([0, 1])('is completed after a crash that let %i of its workers be made', async skip => {
+    fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', skip, run: crash })
+    expect((await buy('k1')).status).toBe(503)
+    expect(await workers()).toHaveLength(skip)
+    const planned = (await fleet.scaling())?.flights['metal/us-east-1']?.worker_ids
+    const again = await buy('k1')
+    expect([again.status, idsOf(again)]).toEqual([200, [...(planned ?? [])].sort()])
+    expect((await workers()).map((worker: { id: string }) => worker.id).sort()).toEqual(idsOf(again))
+  })
+
+  it('leaves alone what became of its workers when it is asked for again', async () => {
+    const [id = ''] = idsOf(await buy('k1'))
+    await fleet.moveTo(id, 'PROVISIONING')
+    const moved = await fleet.get(id)
+    expect((await buy('k1')).json.workers).toContainEqual(moved)
+  })
+})
+
+describe('another flight is refused', () => {
+  const refused = async (key: string, because: string, more: object = {}) => {
+    const before = await workers()
+    const answer = await buy(key, more)
+    expect(answer).toMatchObject({ status: 409, json: { code: 'scale_up_rejected' } })
+    expect(answer.json.detail).toContain(because)
+    expect(await workers()).toEqual(before)
+    const [entry] = await fleet.journal('scaling', 'fleet_scaling:fleet')
+    expect(entry?.body).toMatchObject({ outcome: 'scale_up_rejected', key, because: answer.json.detail })
+  }
+
+  it('within the cooldown', async () => {
+    const ids = idsOf(await buy('k1'))
+    for (const id of ids) await fleet.moveTo(id, 'PROVISIONING', 'STARTING', 'RUNNING')
+    await refused('k2', 'the next may begin in')
+    await fleet.clock.advance(300_000)
+    expect((await buy('k2')).status).toBe(201)
+  })
+
+  it('not because one of the last flight is on its way down, or is not wanted any more', async () => {
+    const [first = '', second = ''] = idsOf(await buy('k1'))
+    await fleet.moveTo(first, 'PROVISIONING', 'STARTING', 'RUNNING')
+    await fleet.act(first, 'drain')
+    await fleet.moveTo(first, 'DRAINING')
+    await fleet.act(second, 'stop')
+    await fleet.clock.advance(400_000)
+    expect((await buy('k2')).status).toBe(201)
+  })
+
+  it('while the one before is under way', async () => {
+    const [first = '', second = ''] = idsOf(await buy('k1'))
+    await fleet.clock.advance(400_000)
+    await refused('k2', '2 workers of the last flight are still on their way')
+    await fleet.moveTo(first, 'PROVISIONING', 'STARTING', 'RUNNING')
+    await fleet.moveTo(second, 'PROVISIONING')
+    await refused('k2', '1 workers of the last flight')
+    await fleet.moveTo(second, 'FAILED')
+    expect((await buy('k2')).status).toBe(201)
+  })
+
+  it.each(['DRAINING', 'STOPPING', 'TERMINATING'] as const)('not while what came before is %s', async status => {
+    const ids = idsOf(await buy('k1'))
+    await fleet.clock.advance(400_000)
+    for (const id of ids) await fleet.edit(id, () => ({ status }))
+    expect((await buy('k2')).status).toBe(201)
+  })
+
+  it('at another place only by its own cooldown', async () => {
+    await buy('k1')
+    expect((await buy('k2', { aws_region: 'eu-west-1' })).status).toBe(201)
+    expect((await buy('k3', { template_name: 'small' })).status).toBe(201)
+  })
+
+  it('beyond max_workers_per_region, which counts everybody that is not gone', async () => {
+    await set({ max_workers_per_region: 3 })
+    const mine = await fleet.create()
+    await fleet.create({ aws_region: 'eu-west-1' })
+    await refused('k1', '1 workers are in us-east-1, 3 more would exceed max_workers_per_region 3', { count: 3 })
+    expect((await buy('k1')).status).toBe(201)
+    await refused('k2', 'max_workers_per_region 3', { template_name: 'small', count: 1 })
+    await fleet.act(mine.id, 'terminate')
+    await fleet.moveTo(mine.id, 'TERMINATED')
+    expect((await buy('k2', { template_name: 'small', count: 1 })).status).toBe(201)
+  })
+
+  it('beyond it also when several are bought at once', async () => {
+    await set({ max_workers_per_region: 5 })
+    const names = ['metal', 'small', 'a', 'b', 'c', 'd']
+    for (const name of names.slice(2)) await fleet.send('POST', 'worker-templates', { json: { ...METAL, name } })
+    const answers = await Promise.all(names.map(name => buy(name, { template_name: name })))
+    expect(answers.filter(answer => answer.status === 201)).toHaveLength(2)
+    expect(await workers()).toHaveLength(4)
+  })
+
+  it('for the room of a flight whose workers a crash has not let be made yet', async () => {
+    await set({ max_workers_per_region: 3 })
+    fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
+    await buy('k1')
+    await refused('k2', '2 workers are in us-east-1', { template_name: 'small' })
+    await fleet.clock.advance(601_000)
+    expect((await buy('k2', { template_name: 'small' })).status).toBe(201)
+  })
+
+  it('while it is switched off', async () => {
+    await set({ scale_up_enabled: false })
+    await refused('k1', 'scale_up_enabled is false')
+  })
+
+  it('while the fleet is held', async () => {
+    await fleet.holdFleet()
+    await refused('k1', 'the fleet is held')
+  })
+})
+
+describe('people', () => {
+  it('may go beyond what automation may buy', async () => {
+    await set({ max_workers_per_region: 0, scale_up_enabled: false })
+    expect((await fleet.create()).status).toBe('PENDING')
+  })
+})
+
+describe('a request', () => {
+  it.each<[object, number, string]>([
+    [{ template_name: 'none' }, 422, 'template_not_found'],
+    [{ aws_region: 'eu-north-1' }, 422, 'region_not_configured'],
+    [{ count: 0 }, 400, 'validation_failed'],
+    [{ count: 101 }, 400, 'validation_failed'],
+  ])('with %j is refused', async (more, status, code) => {
+    expect(await buy('k1', more)).toMatchObject({ status, json: { code } })
+  })
+
+  it('for a disabled template is refused', async () => {
+    await fleet.send('POST', 'worker-templates/metal/disable')
+    expect(await buy('k1')).toMatchObject({ status: 422, json: { code: 'template_disabled' } })
+  })
+
+  it('comes from the leader of the scheduler alone', async () => {
+    expect((await fleet.fenced('POST', 'workers/scale-up', { ...FLIGHT, key: 'k' })).status).toBe(403)
+    const at = (epoch: number) =>
+      fleet.fenced('POST', 'workers/scale-up', { ...FLIGHT, key: 'k' }, { by: 'resource-scheduler', epoch })
+    expect((await at(2)).status).toBe(201)
+    expect(await at(1)).toMatchObject({ status: 409, json: { code: 'stale_leader' } })
+  })
+})

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto'
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
+import type { SettingValues } from '@lcm/domain/fleet/settings'
+import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { workerOfTemplate } from '@lcm/domain/worker/new-worker'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { NewEntry } from '@lcm/store/store'
+import type { Api, Request } from '../../http/api.ts'
+import { auditEntry, scalingEntry, transitionEntry } from '../journal/entries.ts'
+import { settingsNow } from '../settings/queries.ts'
+import { usableRegion, usableTemplate } from '../worker/create-worker.ts'
+import { allWorkers, viewOf } from '../worker/queries.ts'
+import { changeScaling, fleetScaling } from './fleet-scaling.ts'
+
+type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>
+type Flight = FleetScaling['flights'][string]
+
+/** Workers of an older flight that are not there were made and removed, or are not going to be made. */
+const MAKING_MS_MAX = 10 * 60_000
+
+/**
+ * Buys the workers of one flight. The flight, with the ids of its workers, is stored before the first of them, so that a
+ * repeated request after a crash makes the same workers and no more. Every doubt is a refusal.
+ */
+export async function scaleUp(
+  api: Api,
+  request: ScaleUpRequest,
+): Promise<{ answer: AnswerOf<'scaleUp'>; isNew: boolean }> {
+  const { body } = request
+  const template = await usableTemplate(api, body.template_name)
+  usableRegion(api, body.aws_region)
+  const settings = await settingsNow(api)
+  const place = `${body.template_name}/${body.aws_region}`
+  let isNew = false
+  const scaling = await changeScaling(
+    api,
+    async (current, now) => {
+      isNew = false
+      if (current.flights[place]?.key === body.key) return null
+      const workers = await allWorkers(api, { aws_region: body.aws_region })
+      const refusal = refusalOf(body, { settings, workers, scaling: current, now })
+      if (refusal !== null) throw new ProblemError('scale_up_rejected', refusal)
+      isNew = true
+      const flight = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
+      const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: flight.worker_ids })]
+      return { scaling: { ...current, flights: { ...current.flights, [place]: flight } }, entries }
+    },
+    request,
+  ).catch(error => reject(api, body, error))
+  const flight = scaling.flights[place]
+  const made = await launchFlight(api, request, template, flight)
+  const views = await Promise.all(made.map(worker => viewOf(api, worker)))
+  return { answer: { workers: views, because: `flight ${body.key} of ${flight?.count ?? 0}` }, isNew }
+}
+
+/** From the key and a place, so that a second try finds the same ids. */
+function idsOf(api: Api, { key, template_name, aws_region, count }: ScaleUpRequest['body']): string[] {
+  const now = api.clock.now()
+  return Array.from({ length: count }, (_, n) => {
+    const digest = createHash('sha256').update(`${template_name}|${aws_region}|${key}|${n}`).digest()
+    return makeId('w', now, digest.subarray(0, ID_RANDOM_BYTES))
+  })
+}
+
+interface Room {
+  readonly settings: SettingValues
+  readonly workers: readonly Worker[]
+  readonly scaling: FleetScaling
+  readonly now: Instant
+}
+
+function refusalOf(body: ScaleUpRequest['body'], room: Room): string | null {
+  const { settings, workers, scaling, now } = room
+  const last = scaling.flights[`${body.template_name}/${body.aws_region}`]
+  if (!settings.scale_up_enabled) return 'scale_up_enabled is false'
+  if (scaling.held_since !== null) return 'the fleet is held until every worker has been looked at'
+  const present = presentIn(body.aws_region, room)
+  if (present + body.count > settings.max_workers_per_region) {
+    const limit = `max_workers_per_region ${settings.max_workers_per_region}`
+    return `${present} workers are in ${body.aws_region}, ${body.count} more would exceed ${limit}`
+  }
+  if (last === undefined) return null
+  const waitS = Math.ceil(settings.scale_up_cooldown_seconds - (toMs(now) - toMs(last.at)) / 1000)
+  if (waitS > 0) return `the last flight began ${last.at}; the next may begin in ${waitS} s`
+  const underWay = last.worker_ids.filter(id => isUnderWay(workers.find(each => each.id === id)))
+  return underWay.length > 0 ? `${underWay.length} workers of the last flight are still on their way` : null
+}
+
+/** Workers of the region, and those that a flight has been granted and that are still to be made. */
+function presentIn(region: string, { workers, scaling, now }: Room): number {
+  const known = new Set(workers.map(worker => worker.id))
+  const granted = Object.entries(scaling.flights).filter(
+    ([place, flight]) => place.endsWith(`/${region}`) && toMs(now) - toMs(flight.at) < MAKING_MS_MAX,
+  )
+  const toBeMade = granted.flatMap(([, flight]) => flight.worker_ids.filter(id => !known.has(id)))
+  return workers.filter(each => each.status !== 'TERMINATED').length + toBeMade.length
+}
+
+/**
+ * Whatever drains, stops or goes has come before, and may take hours; one that was stopped before it was launched stays PENDING
+ * until somebody starts it. What is UNKNOWN is a doubt.
+ */
+const isUnderWay = (worker: Worker | undefined): boolean =>
+  worker?.desired_status === 'RUNNING' && ['PENDING', 'PROVISIONING', 'STARTING', 'UNKNOWN'].includes(worker.status)
+
+async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): Promise<never> {
+  if (error instanceof ProblemError && error.code === 'scale_up_rejected') {
+    const because = error.message
+    const now = toInstant(Math.max(api.clock.now(), toMs((await fleetScaling(api)).updated_at) + 1))
+    // The same refusal is told once an hour: whoever waits for room asks every few seconds.
+    const what = `${body.template_name}/${body.aws_region} ${because.replaceAll(/\d+ s\b/g, '# s')} ${now.slice(0, 13)}`
+    const id = `fleet_scaling:fleet:rejected:${createHash('sha256').update(what).digest('hex').slice(0, 16)}`
+    const entry = scalingEntry('scale_up_rejected', now, { ...body, because })
+    await api.store.journal.append([{ ...entry, id, subject: 'fleet_scaling:fleet' }])
+  }
+  throw error
+}
+
+async function launchFlight(
+  api: Api,
+  { actor, body, fence }: ScaleUpRequest,
+  template: Awaited<ReturnType<typeof usableTemplate>>,
+  flight: Flight | undefined,
+): Promise<Worker[]> {
+  const made: Worker[] = []
+  // What is not made by then was removed again, and is not bought a second time.
+  const isOver = flight === undefined || api.clock.now() - toMs(flight.at) >= MAKING_MS_MAX
+  for (const id of flight?.worker_ids ?? []) {
+    const worker: Worker = {
+      ...workerOfTemplate(id, template, flight?.at ?? ''),
+      origin: 'SCALE_UP',
+      aws_region: body.aws_region,
+      desired_by: actor.name,
+      desired_reason: `for ${body.session_ids.length} waiting sessions`,
+      wanted_by: body.session_ids,
+      fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
+    }
+    const entries = [
+      auditEntry(actor, 'create', worker.created_at, { after: { name: worker.name, template_name: template.name } }),
+      ...worker.state_history.map(change => transitionEntry(change, actor.name)),
+    ]
+    const stored = (await api.workers.get(id)) ?? (isOver ? null : await inserted(api, worker, entries))
+    if (stored !== null) made.push(stored)
+  }
+  return made
+}
+
+async function inserted(api: Api, worker: Worker, entries: readonly NewEntry[]): Promise<Worker | null> {
+  return (await api.workers.insert(worker, entries)).ok ? worker : api.workers.get(worker.id)
+}

@@ -1,0 +1,400 @@
+import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
+import { METAL } from '../../testing/a-plane.ts'
+
+let fleet: Course
+beforeEach(() => {
+  const backup = async () =>
+    (async function* () {
+      yield Buffer.from('everything')
+    })()
+  fleet = aCourse({ backup })
+})
+
+interface Change {
+  /** Brings the world where the request can succeed; answers what the path is made of. */
+  arrange?(): Promise<Record<string, string>>
+  readonly body?: object
+  readonly action: string
+  /** What the entry is about, such as `worker:`. */
+  readonly about: string
+  readonly before?: object
+  readonly after?: object
+}
+
+const { name: _, ...METAL_ANEW } = METAL
+const aWorker = async () => ({ id: (await fleet.running({ name: 'mine' })).id })
+const aTemplate = async () => {
+  await fleet.create()
+  return { name: 'metal' }
+}
+const aService = async () => {
+  await fleet.fenced('POST', 'workers/cleanup', {}, { by: 'resource-scheduler' })
+  return { service: 'resource-scheduler' }
+}
+const wanting = (desired_status: string) => ({
+  before: { desired_status: 'RUNNING' },
+  after: { desired_status },
+})
+
+const aDefinition = async () => ({ id: (await fleet.define()).id })
+const aSession = async () => ({ id: (await fleet.book()).id })
+const aLab = async () => {
+  const { id } = await fleet.serving()
+  await fleet.scan(id, [{ lab_id: 'lab-1' }])
+  return { id: (await fleet.send('GET', 'lab-records')).json.items[0].id }
+}
+const { name: __, ...DEFINITION_ANEW } = { name: 'bgp', topology: TOPOLOGY, title: 'BGP' }
+
+/** One request for every route by which a person changes something. */
+const CHANGES: Partial<Record<RouteName, Change>> = {
+  createWorker: {
+    arrange: aTemplate,
+    body: { template_name: 'metal', name: 'new' },
+    action: 'create',
+    about: 'worker:',
+    before: {},
+    after: { name: 'new', template_name: 'metal', aws_region: 'us-east-1' },
+  },
+  patchWorker: {
+    arrange: aWorker,
+    body: { name: 'other', protected: false },
+    action: 'patch',
+    about: 'worker:',
+    before: { name: 'mine' },
+    after: { name: 'other' },
+  },
+  deleteWorker: {
+    async arrange() {
+      const { id } = await fleet.create({ name: 'gone' })
+      await fleet.act(id, 'terminate')
+      await fleet.moveTo(id, 'TERMINATED')
+      return { id }
+    },
+    action: 'delete',
+    about: 'worker:',
+    before: { name: 'gone' },
+    after: {},
+  },
+  startWorker: {
+    async arrange() {
+      const { id } = await fleet.running()
+      await fleet.act(id, 'stop')
+      return { id }
+    },
+    action: 'start',
+    about: 'worker:',
+    before: { desired_status: 'STOPPED', desired_until: null },
+    after: { desired_status: 'RUNNING', desired_until: expect.any(String) },
+  },
+  stopWorker: { arrange: aWorker, action: 'stop', about: 'worker:', ...wanting('STOPPED') },
+  terminateWorker: { arrange: aWorker, action: 'terminate', about: 'worker:', ...wanting('TERMINATED') },
+  drainWorker: {
+    arrange: aWorker,
+    action: 'drain',
+    about: 'worker:',
+    before: { drain: null },
+    after: { drain: expect.objectContaining({ by: 'operator' }) },
+  },
+  cancelDrainWorker: {
+    async arrange() {
+      const { id } = await fleet.running()
+      await fleet.act(id, 'drain')
+      return { id }
+    },
+    action: 'cancel-drain',
+    about: 'worker:',
+    before: { drain: expect.any(Object) },
+    after: { drain: null },
+  },
+  refreshWorker: { arrange: aWorker, action: 'refresh', about: 'worker:' },
+  retryWorker: {
+    async arrange() {
+      const { id } = await fleet.create()
+      await fleet.moveTo(id, 'FAILED')
+      return { id }
+    },
+    action: 'retry',
+    about: 'worker:',
+    before: {},
+    after: {},
+  },
+  repinWorker: {
+    async arrange() {
+      const { id, version } = await fleet.running()
+      await fleet.report(id, version, { cml: { certificate_sha256: 'abc' } })
+      return { id }
+    },
+    action: 'repin',
+    about: 'worker:',
+    before: { certificate_sha256: 'abc' },
+    after: { certificate_sha256: null },
+  },
+  putWorkerLicense: {
+    arrange: aWorker,
+    body: { product: 'CML_Enterprise', token: 'secret' },
+    action: 'license-register',
+    about: 'worker:',
+    before: { product: null, pending_operation: null },
+    after: { product: 'CML_Enterprise', pending_operation: 'register' },
+  },
+  deleteWorkerLicense: {
+    arrange: aWorker,
+    action: 'license-deregister',
+    about: 'worker:',
+    before: { pending_operation: null },
+    after: { pending_operation: 'deregister' },
+  },
+  putWorkerCredentials: {
+    arrange: aWorker,
+    body: { username: 'cml', password: 'secret' },
+    action: 'set-credentials',
+    about: 'worker:',
+    before: {},
+    after: { username: 'cml' },
+  },
+  createTemplate: {
+    body: { ...METAL, user_data: 'secret' },
+    action: 'create',
+    about: 'template:',
+    before: {},
+    after: expect.objectContaining(METAL),
+  },
+  putTemplate: {
+    arrange: aTemplate,
+    body: { ...METAL_ANEW, cost_per_hour_usd: 9 },
+    action: 'put',
+    about: 'template:',
+    before: { cost_per_hour_usd: 4 },
+    after: { cost_per_hour_usd: 9 },
+  },
+  deleteTemplate: {
+    async arrange() {
+      await fleet.send('POST', 'worker-templates', { json: METAL })
+      return { name: 'metal' }
+    },
+    action: 'delete',
+    about: 'template:',
+    before: { name: 'metal' },
+    after: {},
+  },
+  enableTemplate: {
+    async arrange() {
+      await fleet.send('POST', 'worker-templates', { json: { ...METAL, enabled: false } })
+      return { name: 'metal' }
+    },
+    action: 'enable',
+    about: 'template:',
+    before: { enabled: false },
+    after: { enabled: true },
+  },
+  disableTemplate: {
+    arrange: aTemplate,
+    action: 'disable',
+    about: 'template:',
+    before: { enabled: true },
+    after: { enabled: false },
+  },
+  triggerService: { arrange: aService, action: 'trigger', about: 'service:resource-scheduler' },
+  resignService: { arrange: aService, action: 'resign', about: 'service:resource-scheduler' },
+  patchSettings: {
+    body: { min_workers: 3 },
+    action: 'patch',
+    about: 'settings:fleet',
+    before: {},
+    after: { min_workers: 3 },
+  },
+  resolveLicenseLeak: {
+    async arrange() {
+      const leak = { worker_id: 'w-1', udi: null, hostname: null, product: null, reason: 'gone' }
+      return { id: (await fleet.fenced('POST', 'license-leaks', leak)).json.id }
+    },
+    action: 'resolve',
+    about: 'license_leak:',
+  },
+  createToken: {
+    body: { name: 'ci', role: 'operator' },
+    action: 'create',
+    about: 'token:',
+    before: {},
+    after: { name: 'ci', role: 'operator', service: null },
+  },
+  deleteToken: {
+    async arrange() {
+      return { id: (await fleet.send('POST', 'tokens', { json: { name: 'ci', role: 'user' } })).json.id }
+    },
+    action: 'delete',
+    about: 'token:',
+    before: { name: 'ci' },
+    after: {},
+  },
+  createDefinition: {
+    body: { name: 'bgp', topology: TOPOLOGY },
+    action: 'create',
+    about: 'definition:',
+    before: {},
+    after: expect.objectContaining({ name: 'bgp', status: 'ACTIVE', topology_sha256: expect.any(String) }),
+  },
+  putDefinition: {
+    async arrange() {
+      return { id: (await fleet.define({ topology: undefined, source: 'https://example.org/bgp.yaml' })).id }
+    },
+    body: DEFINITION_ANEW,
+    action: 'put',
+    about: 'definition:',
+    before: expect.objectContaining({ status: 'PENDING_SYNC', title: '' }),
+    after: expect.objectContaining({ status: 'ACTIVE', title: 'BGP' }),
+  },
+  deleteDefinition: {
+    async arrange() {
+      const { id } = await fleet.define()
+      await fleet.send('POST', `lablet-definitions/${id}/deprecate`)
+      return { id }
+    },
+    action: 'delete',
+    about: 'definition:',
+    before: { name: 'bgp', definition_version: '1.0.0' },
+    after: {},
+  },
+  syncDefinition: {
+    async arrange() {
+      const { id, sync, source } = await fleet.define({ topology: undefined, source: 'https://example.org/bgp.yaml' })
+      const result = { source, requested_at: sync.at, result: { error: 'no answer' } }
+      await fleet.asLablets(`lablet-definitions/${id}/sync-result`, result)
+      return { id }
+    },
+    action: 'sync',
+    about: 'definition:',
+  },
+  deprecateDefinition: {
+    arrange: aDefinition,
+    action: 'deprecate',
+    about: 'definition:',
+    before: { status: 'ACTIVE' },
+    after: { status: 'DEPRECATED' },
+  },
+  createSession: {
+    async arrange() {
+      await fleet.define()
+      return {}
+    },
+    body: { definition: 'bgp' },
+    action: 'create',
+    about: 'session:',
+    before: {},
+    after: expect.objectContaining({ definition: expect.objectContaining({ name: 'bgp' }) }),
+  },
+  cancelSession: {
+    arrange: aSession,
+    action: 'cancel',
+    about: 'session:',
+    before: { desired_status: 'RUNNING' },
+    after: { desired_status: 'TERMINATED' },
+  },
+  extendSession: {
+    async arrange() {
+      return { id: (await fleet.book({ duration_minutes: 30 })).id }
+    },
+    body: { minutes: 10 },
+    action: 'extend',
+    about: 'session:',
+    before: { timeslot: expect.any(Object) },
+    after: { timeslot: expect.any(Object) },
+  },
+  requeueSession: {
+    async arrange() {
+      return { id: (await fleet.placed((await fleet.serving()).id)).id }
+    },
+    action: 'requeue',
+    about: 'session:',
+  },
+  retrySession: {
+    async arrange() {
+      const { id } = await fleet.placed((await fleet.serving()).id, 'INSTANTIATING')
+      await fleet.say(id, { last_error: 'lab_start: CML said no' })
+      return { id }
+    },
+    action: 'retry',
+    about: 'session:',
+  },
+  startLab: { arrange: aLab, action: 'start', about: 'lab_record:' },
+  stopLab: { arrange: aLab, action: 'stop', about: 'lab_record:' },
+  wipeLab: { arrange: aLab, action: 'wipe', about: 'lab_record:' },
+  deleteLab: { arrange: aLab, action: 'delete', about: 'lab_record:' },
+  createBackup: { action: 'backup', about: 'store:backup' },
+  resetTerm: {
+    arrange: aService,
+    action: 'reset-term',
+    about: 'service:resource-scheduler',
+    before: { epoch: 1, instance_id: 'one', generation: 0 },
+    after: { epoch: 0, instance_id: '', generation: 1 },
+  },
+}
+
+/** One makes a way in for who is in already, the other only looks: they change nothing that anybody could see. */
+const UNAUDITED: readonly RouteName[] = ['createLoginLink', 'previewPlacement']
+
+const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])
+const people = ({ access }: RouteSpec) => (typeof access === 'object' && 'roles' in access ? access.roles : [])
+
+describe('whatever a person changes', () => {
+  it('has its line in the table', () => {
+    const changing = specs.filter(([, spec]) => spec.method !== 'GET' && people(spec).length > 0)
+    expect([...Object.keys(CHANGES), ...UNAUDITED].sort()).toEqual(changing.map(([name]) => name).sort())
+  })
+
+  it.each(specs.filter(([name]) => CHANGES[name] !== undefined))(
+    '%s leaves one entry with its actor',
+    async (name, spec) => {
+      const change = CHANGES[name]
+      const as = people(spec).includes('operator') ? 'operator' : 'admin'
+      const parts = (await change?.arrange?.()) ?? {}
+      const path = spec.path.slice(1).replaceAll(/\{(\w+)\}/g, (_, part: string) => parts[part] ?? '')
+      await fleet.clock.advance(1_000)
+      const earlier = new Set((await fleet.journal('audit')).map(entry => entry.id))
+      const json = change?.body ?? (spec.body === undefined ? undefined : { reason: 'because' })
+      const answer = await fleet.send(spec.method, path, json === undefined ? { as } : { as, json })
+      expect(answer.status, String(answer.body)).toBe(spec.status)
+      const { items } = (await fleet.send('GET', 'audit', { as: 'operator' })).json
+      const added = items.filter((entry: { id: string }) => !earlier.has(entry.id))
+      expect(added).toHaveLength(1)
+      const [entry] = added
+      expect(entry).toMatchObject({ actor: { id: as, name: as, role: as }, action: change?.action })
+      expect(entry.resource).toMatch(new RegExp(`^${change?.about}`))
+      if (change?.before) expect(entry.before).toEqual(change.before)
+      if (change?.after) expect(entry.after).toEqual(change.after)
+      if (change?.body === undefined && spec.body !== undefined) expect(entry.reason).toBe('because')
+      expect(JSON.stringify(entry)).not.toContain('secret')
+    },
+  )
+
+  it('leaves none when it is refused', async () => {
+    const { id } = await fleet.running({ protected: true })
+    const before = await fleet.journal('audit')
+    await fleet.act(id, 'terminate')
+    await fleet.act('w-none', 'stop')
+    await fleet.send('DELETE', `workers/${id}`)
+    await fleet.send('POST', 'workers', { json: { template_name: 'none' } })
+    await fleet.send('PATCH', 'settings', { json: { min_workers: -1 } })
+    await fleet.send('PATCH', `workers/${id}`, { as: 'user', json: { name: 'x' } })
+    expect(await fleet.journal('audit')).toEqual(before)
+  })
+
+  it('is told with the real name also of a token and of a controller', async () => {
+    const { id, secret } = (await fleet.send('POST', 'tokens', { json: { name: 'ci', role: 'operator' } })).json
+    const worker = await fleet.create()
+    await fleet.send('POST', `workers/${worker.id}/stop`, { headers: { authorization: `Bearer ${secret}` } })
+    const [stopped] = await fleet.journal('audit', `worker:${worker.id}`)
+    expect(stopped?.body).toMatchObject({ actor: { id: `token:${id}`, name: 'ci', role: 'operator' } })
+    await fleet.fenced('POST', 'workers/cleanup', {}, { by: 'resource-scheduler', epoch: 7 })
+    const [led] = await fleet.journal('audit', 'service:resource-scheduler')
+    expect(led?.body).toEqual({
+      actor: { id: 'resource-scheduler', name: 'resource-scheduler', role: 'controller' },
+      action: 'lead',
+      before: { epoch: 0, instance_id: '' },
+      after: { epoch: 7, instance_id: 'one' },
+      reason: '',
+    })
+  })
+})

@@ -1,0 +1,127 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
+import { AuditEntry, DecisionRecord, ScalingOutcome } from '@lcm/domain/decision'
+import { Instant } from '@lcm/domain/instant'
+import { StateChange } from '@lcm/domain/worker/worker'
+import type { JournalEntry } from '@lcm/store/store'
+import { z } from 'zod'
+import { ownOf, textFor } from '../../changes/redaction.ts'
+import type { Api, Request } from '../../http/api.ts'
+import { getSession } from '../session/queries.ts'
+import { findWorker } from '../worker/queries.ts'
+import { STREAMS } from './entries.ts'
+
+interface Paged {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+/** One page of what happened, newest first. The cursor is the last entry, so it stays good whatever happens next. */
+async function journalPage<T>(
+  api: Api,
+  which: { streams: readonly string[]; subject?: string | undefined },
+  page: Paged,
+  read: (entry: JournalEntry) => T,
+): Promise<{ items: T[]; next_cursor: string | null; revision: string }> {
+  const revision = await api.feed.position()
+  const entries = await api.store.journal.query({
+    streams: which.streams,
+    ...(which.subject === undefined ? {} : { subject: which.subject }),
+    ...(page.from === undefined ? {} : { from: page.from }),
+    ...(page.to === undefined ? {} : { to: page.to }),
+    ...(page.cursor === undefined ? {} : { after: placeOf(page.cursor) }),
+    limit: page.limit + 1,
+  })
+  const shown = entries.slice(0, page.limit)
+  const last = shown.at(-1)
+  const next_cursor = entries.length > page.limit && last ? `${last.at}~${last.id}` : null
+  return { items: shown.map(read), next_cursor, revision }
+}
+
+function placeOf(cursor: string): { at: string; id: string } {
+  const cut = cursor.indexOf('~')
+  if (Instant.safeParse(cursor.slice(0, Math.max(0, cut))).success)
+    return { at: cursor.slice(0, cut), id: cursor.slice(cut + 1) }
+  throw new ProblemError('validation_failed', 'query.cursor: not one of ours', [
+    { path: 'query.cursor', message: 'not one of ours' },
+  ])
+}
+
+const History = StateChange.extend({ id: AuditEntry.shape.id, by: AuditEntry.shape.reason })
+
+export async function workerHistory(
+  api: Api,
+  { params: { id }, query, actor }: Request<{ id: string }, QueryOf<'getWorkerHistory'>, unknown>,
+): Promise<AnswerOf<'getWorkerHistory'>> {
+  const which = { streams: [STREAMS.transition], subject: `worker:${id}` }
+  const read = (entry: JournalEntry) => History.parse({ ...entry.body, id: entry.id, at: entry.at })
+  return known(api, id, await shownTo(api, actor, journalPage(api, which, query, read)))
+}
+
+export async function workerDecisions(
+  api: Api,
+  { params: { id }, query, actor }: Request<{ id: string }, QueryOf<'getWorkerDecisions'>, unknown>,
+): Promise<AnswerOf<'getWorkerDecisions'>> {
+  const which = { streams: [STREAMS.decision], subject: `worker:${id}` }
+  return known(api, id, await shownTo(api, actor, journalPage(api, which, query, decisionOf)))
+}
+
+/** Only to those who may see the session. */
+export async function sessionDecisions(
+  api: Api,
+  { params, query, actor }: Request<{ id: string }, QueryOf<'getSessionDecisions'>, unknown>,
+): Promise<AnswerOf<'getSessionDecisions'>> {
+  const { id } = await getSession(api, params.id, actor)
+  const which = { streams: [STREAMS.decision], subject: `session:${id}` }
+  return shownTo(api, actor, journalPage(api, which, query, decisionOf))
+}
+
+/** Without the names of others' sessions. */
+async function shownTo<T extends object>(
+  api: Api,
+  actor: Actor,
+  page: ReturnType<typeof journalPage<T>>,
+): ReturnType<typeof journalPage<T>> {
+  const own = await ownOf(api, actor)
+  const { items, ...rest } = await page
+  return { ...rest, items: items.map(item => textFor(item, own)) }
+}
+
+/** What happened to a worker is told also when its record is gone. Of one that never was nothing is known. */
+async function known<P extends { items: readonly unknown[] }>(api: Api, id: string, page: P): Promise<P> {
+  if (page.items.length === 0) await findWorker(api, id)
+  return page
+}
+
+export const decisionOf = (entry: JournalEntry): DecisionRecord =>
+  DecisionRecord.parse({ ...entry.body, id: entry.id, at: entry.at, resource: entry.subject })
+
+export function listAudit(api: Api, query: QueryOf<'listAudit'>): Promise<AnswerOf<'listAudit'>> {
+  const streams = query.scaling ? [STREAMS.audit, STREAMS.scaling] : [STREAMS.audit]
+  const read = (entry: JournalEntry) => (entry.stream === STREAMS.scaling ? scalingOf(entry) : auditOf(entry))
+  return journalPage(api, { streams, subject: query.resource }, query, read)
+}
+
+const auditOf = (entry: JournalEntry): AuditEntry =>
+  AuditEntry.parse({ ...entry.body, id: entry.id, at: entry.at, resource: entry.subject })
+
+const ScalingBody = z.looseObject({ outcome: ScalingOutcome, because: z.string().default('') })
+
+/** In the same words: a policy is who did it, and what it came to is what was done. */
+function scalingOf(entry: JournalEntry): AuditEntry {
+  const { outcome, because, ...after } = ScalingBody.parse(entry.body)
+  const actor = { id: 'policy:scaling', name: 'scaling', role: 'policy' }
+  return {
+    id: entry.id,
+    at: entry.at,
+    actor,
+    action: outcome,
+    resource: entry.subject,
+    before: {},
+    after,
+    reason: because,
+  }
+}

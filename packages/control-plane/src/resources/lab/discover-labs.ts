@@ -1,0 +1,125 @@
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { isOldNews, type LabRecord, type LabScan, statusOfLab, statusOfMissing } from '@lcm/domain/lab/lab-record'
+import type { Api, Request } from '../../http/api.ts'
+import { isLabGone } from '../../resources.ts'
+import { everyPage } from '../every-page.ts'
+import { transitionEntry } from '../journal/entries.ts'
+import { isAt } from '../session/change-session.ts'
+import { changeWorker, raisedFence } from '../worker/change-worker.ts'
+import { findWorker } from '../worker/queries.ts'
+import { EMPTY } from './bind-lab.ts'
+import { changeLab } from './change-lab.ts'
+import { countLabs } from './lab-counts.ts'
+import { settleAround } from './report-lab.ts'
+import { isOwnLab, unlessRival } from './settle-lab.ts'
+
+type DiscoverRequest = Request<object, unknown, BodyOf<'discoverLabs'>>
+type Sight = DiscoverRequest['body']['labs'][number]
+
+/** A look that shows nothing new is written down so often. */
+const SEEN_MS = 3_600_000
+
+/** What one look at all labs of a worker showed. Only a complete one says anything of labs that are not in it. */
+export async function discoverLabs(api: Api, request: DiscoverRequest): Promise<AnswerOf<'discoverLabs'>> {
+  const { worker_id, labs, began_at, is_complete } = request.body
+  await findWorker(api, worker_id)
+  const counts = { created: 0, updated: 0, orphaned: 0 }
+  const known = await everyPage(api.labs, { where: { worker_id } })
+  const byLabId = new Map(known.flatMap(lab => (lab.lab_id === null ? [] : [[lab.lab_id, lab]])))
+  // What we were about to import, and never learned the id of.
+  const byTitle = new Map(known.flatMap(lab => (lab.lab_id === null && !isLabGone(lab) ? [[lab.title, lab]] : [])))
+  const seen = new Set<string>()
+  for (const sight of labs) {
+    const lab = byLabId.get(sight.lab_id) ?? byTitle.get(sight.title)
+    if (lab === undefined) counts.created += await found(api, request, sight)
+    else {
+      seen.add(lab.id)
+      counts.updated += await seenAgain(api, request, lab, sight)
+    }
+  }
+  for (const lab of known) {
+    const scan = { began_at, is_complete, isSeen: seen.has(lab.id), isAwaited: false }
+    if (statusOfMissing(lab, scan) !== null) counts.orphaned += await missed(api, request, lab, scan)
+  }
+  await countLabs(api, worker_id)
+  if (is_complete) await takeWishAway(api, request)
+  return counts
+}
+
+/** Somebody asked for this look. Who asked since it began waits for the next. */
+async function takeWishAway(api: Api, request: DiscoverRequest): Promise<void> {
+  const { worker_id, began_at } = request.body
+  const writer = { ...request, params: { id: worker_id }, ifMatch: null, once: null }
+  await changeWorker(api, writer, worker => {
+    const asked = worker.labs_refresh_requested_at
+    if (asked === null || asked >= began_at) return null
+    return { worker: { ...worker, labs_refresh_requested_at: null, fence: raisedFence(worker, request) } }
+  })
+}
+
+async function found(api: Api, { body, actor, fence }: DiscoverRequest, sight: Sight): Promise<number> {
+  const now = toInstant(api.clock.now())
+  const lab: LabRecord = {
+    ...EMPTY,
+    id: makeId('lr', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES)),
+    created_at: now,
+    updated_at: now,
+    worker_id: body.worker_id,
+    source: 'DISCOVERY',
+    definition_id: null,
+    session_id: null,
+    ...factsOf(sight, null),
+    first_seen_at: now,
+    last_seen_at: body.began_at,
+    fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
+  }
+  const move = { from: null, to: lab.status, at: now, because: 'it was found' }
+  return (await api.labs.insert(lab, [transitionEntry(move, actor.name)])).ok ? 1 : 0
+}
+
+const factsOf = ({ state, nodes, ...sight }: Sight, before: LabRecord['status'] | null) => ({
+  ...sight,
+  ...(nodes === undefined ? {} : { nodes }),
+  raw_state: state,
+  status: statusOfLab(state, before),
+})
+
+async function seenAgain(api: Api, request: DiscoverRequest, lab: LabRecord, sight: Sight): Promise<number> {
+  const { began_at } = request.body
+  if (isOldNews(request.body, lab)) return 0
+  let isChanged = false
+  const target = { ...request, params: { id: lab.id }, ifMatch: null }
+  const isOwn = await isOwnLab(api, lab)
+  const changed = await changeLab(api, target, (current, now) => {
+    isChanged = false
+    if (isOldNews(request.body, current)) return null
+    const facts = factsOf(sight, current.status)
+    const next = unlessRival({ ...current, ...facts }, isOwn, now)
+    isChanged = JSON.stringify(next) !== JSON.stringify(current)
+    if (!isChanged && toMs(began_at) - toMs(current.last_seen_at) < SEEN_MS) return null
+    return { lab: { ...next, last_seen_at: began_at, fence: raisedFence(current, request) }, because: 'it was seen' }
+  })
+  if (isChanged) await settleAround(api, changed)
+  return isChanged ? 1 : 0
+}
+
+async function missed(api: Api, request: DiscoverRequest, lab: LabRecord, scan: LabScan): Promise<number> {
+  const isAwaited = lab.lab_id === null && (await isAboutToBeImported(api, lab))
+  let isMarked = false
+  const changed = await changeLab(api, { ...request, params: { id: lab.id }, ifMatch: null }, current => {
+    const status = statusOfMissing(current, { ...scan, isAwaited })
+    isMarked = status !== null
+    if (status === null) return null
+    const gone = { ...current, status, pending_action: null, fence: raisedFence(current, request) }
+    return { lab: gone, because: 'a complete look did not find it' }
+  })
+  if (isMarked) await settleAround(api, changed)
+  return isMarked ? 1 : 0
+}
+
+async function isAboutToBeImported(api: Api, lab: LabRecord): Promise<boolean> {
+  const session = lab.session_id === null ? null : await api.sessions.get(lab.session_id)
+  return isAt(session, lab.worker_id)
+}

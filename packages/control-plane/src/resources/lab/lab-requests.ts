@@ -1,0 +1,35 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import type { LabAction, LabRecord } from '@lcm/domain/lab/lab-record'
+import { isFinal } from '@lcm/domain/session/lablet-session'
+import type { Api } from '../../http/api.ts'
+import { isLabGone } from '../../resources.ts'
+import { refuseStale } from '../change.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { changeLab, type LabRequest } from './change-lab.ts'
+import { findLab } from './queries.ts'
+
+/** What people want of a lab that no session uses. The lablet-controller does it and says so. */
+export async function askOfLab(
+  api: Api,
+  request: LabRequest<BodyOf<'startLab'>>,
+  action: LabAction,
+): Promise<LabRecord> {
+  const { session_id } = await findLab(api, request.params.id)
+  const session = session_id === null ? null : await api.sessions.get(session_id)
+  return changeLab(api, { ...request, ifMatch: null }, (lab, now) => {
+    if (lab.pending_action?.action === action && lab.pending_action.error === null) return null
+    refuseStale(lab, request.ifMatch)
+    if (isLabGone(lab)) throw new ProblemError('lab_gone', `${lab.title} is ${lab.status}`)
+    // A session that claimed it since we looked has changed the record, whoever it is.
+    const isUsed = session !== null && !isFinal(session.status)
+    if (lab.session_id !== session_id || isUsed)
+      throw new ProblemError(
+        'lab_in_use',
+        `session ${lab.session_id} uses ${lab.title}; ${action === 'start' ? 'retry' : 'cancel'} that instead`,
+      )
+    const pending_action = { action, by: request.actor.name, at: now, attempts: 0, error: null }
+    const entry = auditEntry(request.actor, action, now, { reason: request.body.reason })
+    return { lab: { ...lab, pending_action }, entries: [entry] }
+  })
+}

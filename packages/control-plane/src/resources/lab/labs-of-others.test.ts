@@ -1,0 +1,207 @@
+import type { Role } from '@lcm/domain/actor'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { LABS } from '../../resources.ts'
+import { aCourse, type Course } from '../../testing/a-course.ts'
+
+let course: Course
+let workerId: string
+let sessionId: string
+let labId: string
+
+beforeEach(async () => {
+  course = aCourse()
+  workerId = (await course.serving()).id
+  sessionId = (await course.placed(workerId, 'INSTANTIATING')).id
+  labId = (await course.bind(sessionId)).json.id
+  await course.ports(labId)
+})
+
+const PORT = 'r1_serial'
+/** A refusal repeats what was asked for, which whoever asked knew. */
+const shown = ({ status, body }: { status: number; body: unknown }) => (status === 200 ? String(body) : '')
+const seenBy = async (as: Role, path: string) => shown(await course.send('GET', path, { as }))
+const serviceSees = async (path: string) =>
+  shown(await course.send('GET', path, { headers: course.asService('lablet-controller') }))
+
+async function edited(change: (lab: LabRecord) => Partial<LabRecord>): Promise<void> {
+  const labs = course.store.collection(LABS)
+  const lab = await labs.get(labId)
+  if (lab === null) throw new Error(`there is no ${labId}`)
+  await labs.replace({ ...lab, ...change(lab), version: lab.version + 1 })
+}
+
+/** What a controller plans and decides about the worker and the lab, in words that name the session. */
+async function speakOfIt(): Promise<void> {
+  const named = { action: 'wait', because: `waits for ${sessionId}` }
+  const headers = { ...course.asService('lablet-controller'), 'lcm-epoch': '1' }
+  const about = [`worker:${workerId}`, `lab_record:${labId}`, `session:${sessionId}`]
+  const at = new Date(course.clock.now()).toISOString()
+  const decisions = about.map((resource, n) => ({ id: `said-${n}`, at, resource, ...named }))
+  const told = await course.send('POST', 'decisions', { headers, json: { epoch: 1, decisions } })
+  if (told.status >= 300) throw new Error(String(told.body))
+  const json = {
+    is_leader: true,
+    epoch: 1,
+    since: null,
+    software: '0',
+    queue: { due: 0, active: 0 },
+    retries: 0,
+    watch: { healthy: true, age_seconds: 0 },
+    last_sweep: null,
+    plan: about.map(resource => ({ resource, ...named, due_at: null })),
+  }
+  await course.send('PUT', 'services/lablet-controller/instances/one', { headers, json })
+  await course.edit(workerId, worker => ({
+    wanted_by: [sessionId],
+    desired_reason: `for ${sessionId}`,
+    name: worker.name,
+  }))
+  await course.moveTo(workerId, 'STOPPING')
+}
+
+/** Whoever knows worker and port is at the console of somebody else's router. */
+describe('D-38: of the lab of somebody else’s session nobody learns its session or its ports', () => {
+  const ROUTES = {
+    'the list of labs': () => 'lab-records',
+    'the labs of a session': () => `lab-records?session_id=${sessionId}`,
+    'a lab': () => `lab-records/${labId}`,
+    'a lab’s topology': () => `lab-records/${labId}/topology`,
+    'the list of workers': () => 'workers',
+    'a worker': () => `workers/${workerId}`,
+    'what happened to a worker': () => `workers/${workerId}/history`,
+    'what was decided about a worker': () => `workers/${workerId}/decisions`,
+    'what was decided about a session': () => `lablet-sessions/${sessionId}/decisions`,
+    'the plan': () => 'fleet/plan',
+    'the list of sessions': () => 'lablet-sessions',
+    'a session': () => `lablet-sessions/${sessionId}`,
+  } as const
+  const WITH_PORTS = ['the list of labs', 'the labs of a session', 'a lab', 'the list of workers', 'a worker']
+  const WITHOUT_NAMES = ['a lab’s topology', 'what happened to a worker']
+
+  it.each(Object.entries(ROUTES))('from %s', async (name, path) => {
+    await speakOfIt()
+    // Its owner is `user`; who makes definitions is as much a stranger to it as any other learner.
+    const stranger = await seenBy('author', path())
+    expect(stranger).not.toContain(sessionId)
+    expect(stranger).not.toContain(PORT)
+    const others = [
+      await seenBy('user', path()),
+      await seenBy('operator', path()),
+      await seenBy('admin', path()),
+      await serviceSees(path()),
+    ]
+    for (const text of others) {
+      if (!WITHOUT_NAMES.includes(name)) expect(text).toContain(sessionId)
+      if (WITH_PORTS.includes(name)) expect(text).toContain(PORT)
+    }
+    if (name === 'a lab’s topology') expect(others.every(text => text.includes('two routers'))).toBe(true)
+  })
+
+  it.each(['lab-records/', 'lab-records?session_id='])('a stranger is told that there is none: %s', async path => {
+    const isOne = path.endsWith('/')
+    const answer = await course.send('GET', `${path}${isOne ? labId : sessionId}`, { as: 'author' })
+    expect(isOne ? answer.status : answer.json.items).toEqual(isOne ? 404 : [])
+  })
+})
+
+describe('the same in the events', () => {
+  it.each([
+    ['user', true],
+    ['operator', true],
+    ['admin', true],
+    ['lablet-controller', true],
+    ['author', false],
+  ])('%s', async (token, isTold) => {
+    const stop = course.run()
+    const stream = await course.follow('', token)
+    await speakOfIt()
+    await course.sayLab(labId, { status: 'STARTING' })
+    await course.clock.advance(3_000)
+    const events = await stream.seen()
+    const types = events.map(({ type }) => type)
+    const text = stream.texts.join('')
+    expect([text.includes(sessionId), text.includes(PORT)]).toEqual([isTold, isTold])
+    expect(types).toContain('worker.updated')
+    expect(types.includes('lab.updated')).toBe(isTold)
+    const said = events.flatMap(event =>
+      event.type === 'decision' && event.data.because.startsWith('waits for') ? [event.data.resource] : [],
+    )
+    const [worker, ...others] = [`worker:${workerId}`, `lab_record:${labId}`, `session:${sessionId}`]
+    expect(said.toSorted()).toEqual([...(isTold ? others : []), worker])
+    await stream.stop()
+    await stop()
+  })
+})
+
+describe('a lab that was nobody’s and is bound', () => {
+  const unbind = () => edited(() => ({ session_id: null }))
+  const bindAgain = () => edited(() => ({ session_id: sessionId }))
+
+  it.each([
+    ['author', 'lab.deleted'],
+    ['user', 'lab.updated'],
+    ['admin', 'lab.updated'],
+  ])('is %s told of as %s', async (token, type) => {
+    await unbind()
+    const stop = course.run()
+    const stream = await course.follow('types=lab', token)
+    await bindAgain()
+    const { version } = await course.lab(labId)
+    await course.clock.advance(3_000)
+    const told = (await stream.seen()).filter(event => event.type.startsWith('lab.'))
+    expect(told).toMatchObject([{ type, id: labId, version }])
+    await stream.stop()
+    await stop()
+  })
+
+  it('is shown to a stranger again when it is nobody’s again', async () => {
+    const stop = course.run()
+    const stream = await course.follow('types=lab', 'author')
+    await course.sayLab(labId, { status: 'STARTING' })
+    await course.clock.advance(3_000)
+    await unbind()
+    await course.clock.advance(3_000)
+    const types = (await stream.seen()).map(({ type }) => type).filter(type => type.startsWith('lab.'))
+    expect(types).toEqual(['lab.deleted', 'lab.updated'])
+    await stream.stop()
+    await stop()
+  })
+})
+
+describe('what is left for a stranger', () => {
+  it('a worker tells how full it is, and nothing else of those who are on it', async () => {
+    const [mine, theirs] = [await course.get(workerId), JSON.parse(await seenBy('author', `workers/${workerId}`))]
+    expect(theirs).toEqual({ ...mine, reservations: {}, ports: {}, wanted_by: [] })
+    expect(theirs.capacity.reserved.nodes).toBeGreaterThan(0)
+  })
+
+  it('who has a session on it sees that beside the others’', async () => {
+    const { id } = await course.book({}, 'author')
+    await course.assign(id, workerId)
+    for (const path of [`workers/${workerId}`, 'workers']) {
+      const answer = JSON.parse(await seenBy('author', path))
+      const { reservations, ports } = answer.items?.[0] ?? answer
+      expect([Object.keys(reservations), ports]).toEqual([[id], {}])
+    }
+  })
+
+  it('a lab that is nobody’s any more is shown, without ports and without the names of those who had it', async () => {
+    await edited(lab => ({
+      session_id: null,
+      title: `two routers ${sessionId}`,
+      runs: [{ started_at: lab.created_at, stopped_at: null, session_id: sessionId, reason: '' }],
+    }))
+    const lab = JSON.parse(await seenBy('author', `lab-records/${labId}`))
+    expect(lab).toMatchObject({ ports: {}, title: 'two routers ls-…', runs: [{ session_id: null }] })
+    expect(JSON.parse(await seenBy('user', `lab-records/${labId}`)).runs).toMatchObject([{ session_id: sessionId }])
+  })
+
+  it('pages are full, whatever had to be left out of them', async () => {
+    await course.scan(workerId, [{ lab_id: 'a' }, { lab_id: 'b' }, { lab_id: 'c' }])
+    const first = JSON.parse(await seenBy('author', 'lab-records?limit=2'))
+    const second = JSON.parse(await seenBy('author', `lab-records?limit=2&cursor=${first.next_cursor}`))
+    expect([first, second].map(({ items }) => items.length)).toEqual([2, 1])
+    expect(second.next_cursor).toBeNull()
+  })
+})

@@ -1,0 +1,26 @@
+import type { Api } from '../../http/api.ts'
+import { byHouse, unlessOvertaken } from '../../system-actor.ts'
+import { everyPage } from '../every-page.ts'
+import { changeLab } from './change-lab.ts'
+import { countLabs } from './lab-counts.ts'
+import { settleAround } from './report-lab.ts'
+
+/** The labs of a machine that is gone are gone with it. */
+export async function orphanLabs(api: Api, workerId: string): Promise<void> {
+  const labs = await everyPage(api.labs, { where: { worker_id: workerId, is_gone: 'no' } })
+  for (const { id } of labs) {
+    const orphaned = await unlessOvertaken(
+      changeLab(api, byHouse(id), lab => ({
+        lab: { ...lab, status: 'ORPHANED', pending_action: null },
+        because: 'its machine is gone',
+      })),
+    )
+    if (orphaned !== null) await settleAround(api, orphaned)
+  }
+  if (labs.length > 0) await countLabs(api, workerId)
+}
+
+/** With the record of their worker. */
+export async function removeLabsOf(api: Api, workerId: string): Promise<void> {
+  for (const lab of await everyPage(api.labs, { where: { worker_id: workerId } })) await api.labs.remove(lab)
+}

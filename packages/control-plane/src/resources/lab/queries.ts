@@ -1,0 +1,67 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import type { Query } from '@lcm/store/store'
+import { labFor, type Own, ownOf } from '../../changes/redaction.ts'
+import type { Api, Request } from '../../http/api.ts'
+import { pageOf } from '../page.ts'
+
+export async function findLab(api: Api, id: string): Promise<LabRecord> {
+  const lab = await api.labs.get(id)
+  if (lab === null) throw unknown(id)
+  return lab
+}
+
+const unknown = (id: string) => new ProblemError('not_found', `there is no lab ${id}`)
+
+/** Of the lab of somebody else's session nobody learns that there is one. */
+export async function getLab(api: Api, id: string, actor: Actor): Promise<LabRecord> {
+  const lab = labFor(await findLab(api, id), await ownOf(api, actor))
+  if (lab === null) throw unknown(id)
+  return lab
+}
+
+export async function listLabs(
+  api: Api,
+  { query, actor }: Request<object, QueryOf<'listLabs'>, unknown>,
+): Promise<AnswerOf<'listLabs'>> {
+  const { worker_id, session_id, status, include_deleted } = query
+  const given = Object.entries({ worker_id, session_id, status }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]],
+  )
+  const isHidden = !include_deleted && status === undefined
+  const filter = {
+    where: Object.fromEntries(given),
+    ...(isHidden ? { whereNot: { status: 'DELETED' } } : {}),
+  }
+  const own = await ownOf(api, actor)
+  return own === null ? pageOf(api, api.labs, query, filter) : pageFor(api, own, query, filter)
+}
+
+/** A page is full while there is more, whatever had to be left out: it must not show by its gaps what others have. */
+async function pageFor(
+  api: Api,
+  own: Own,
+  query: QueryOf<'listLabs'>,
+  filter: Omit<Query, 'limit' | 'after'>,
+): Promise<AnswerOf<'listLabs'>> {
+  const { limit } = query
+  let { items: read, next_cursor, revision } = await pageOf(api, api.labs, query, filter)
+  const seen = read.flatMap(lab => labFor(lab, own) ?? [])
+  while (next_cursor !== null && seen.length <= limit) {
+    ;({ items: read, next_cursor } = await pageOf(api, api.labs, { limit, cursor: next_cursor }, filter))
+    seen.push(...read.flatMap(lab => labFor(lab, own) ?? []))
+  }
+  const items = seen.slice(0, limit)
+  return { items, next_cursor: seen.length > limit ? (items.at(-1)?.id ?? null) : null, revision }
+}
+
+/** Of a lab that was found nobody knows what it was made from. */
+export async function labTopology(api: Api, id: string, actor: Actor): Promise<AnswerOf<'getLabTopology'>> {
+  const { definition_id, title } = await getLab(api, id, actor)
+  const definition = definition_id === null ? null : await api.definitions.get(definition_id)
+  if (definition === null || definition.topology === null)
+    throw new ProblemError('not_found', `nobody knows what ${title} was made from`)
+  return { topology: definition.topology }
+}

@@ -1,0 +1,51 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Api } from '../../http/api.ts'
+import { byHouse, HOUSE, unlessOvertaken } from '../../system-actor.ts'
+import { everyPage } from '../every-page.ts'
+import { changeWorker, raisedFence, type WorkerRequest } from '../worker/change-worker.ts'
+import { findWorker } from '../worker/queries.ts'
+import { changeLab } from './change-lab.ts'
+
+type StopRequest = WorkerRequest<BodyOf<'stopWorkerLabs'>>
+
+/**
+ * CML keeps its licence while labs run, and the machine is to go with all of them: whatever runs is to be stopped, by the
+ * lablet-controller. Asked for again it finds what has shown up since.
+ */
+export async function stopLabsOf(api: Api, request: StopRequest): Promise<AnswerOf<'stopWorkerLabs'>> {
+  const worker = await findWorker(api, request.params.id)
+  raisedFence(worker, request)
+  refuseOthers(worker)
+  const labs = await everyPage(api.labs, { where: { worker_id: worker.id, is_gone: 'no' } })
+  const running = labs.filter(lab => !isQuiet(lab.status))
+  for (const lab of running) await unlessOvertaken(stopLab(api, lab.id, request.body.reason))
+  if (running.length === 0) await askForLook(api, request)
+  return { stopping: running.length }
+}
+
+function refuseOthers({ name, status }: Worker): void {
+  if (status !== 'TERMINATING')
+    throw new ProblemError('illegal_transition', `${name} is ${status}; labs are stopped so only before a machine goes`)
+}
+
+const stopLab = (api: Api, id: string, reason: string): Promise<LabRecord> =>
+  changeLab(api, byHouse(id), (lab, now) => {
+    if (isQuiet(lab.status) || isTakenDown(lab)) return null
+    const by = `${HOUSE.name}: ${reason}`
+    return { lab: { ...lab, pending_action: { action: 'stop', by, at: now, attempts: 0, error: null } } }
+  })
+
+/** Whatever else is to be done with it begins by stopping it. */
+const isTakenDown = ({ pending_action }: LabRecord): boolean =>
+  pending_action !== null && pending_action.action !== 'start'
+
+/** Labs run that nobody has on record, such as those that people started by hand: they are looked for at once. */
+async function askForLook(api: Api, request: StopRequest): Promise<void> {
+  await changeWorker(api, { ...request, ifMatch: null, once: null }, (worker, now) => {
+    if (worker.status !== 'TERMINATING' || worker.labs_refresh_requested_at !== null) return null
+    return { worker: { ...worker, labs_refresh_requested_at: now, fence: raisedFence(worker, request) } }
+  })
+}

@@ -1,0 +1,41 @@
+import type { Query } from '@lcm/store/store'
+import { describe, expect, it } from 'vitest'
+import { madeBefore } from './list-created-before.ts'
+
+const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
+
+/** One for each minute. */
+function aCollection(count: number) {
+  const all = Array.from({ length: count }, (_, n) => ({
+    id: `ls-${String(n).padStart(6, '0')}`,
+    version: 1,
+    created_at: minute(n),
+  }))
+  const asked: Query[] = []
+  return {
+    asked,
+    async list(query: Query) {
+      asked.push(query)
+      return all.filter(({ id }) => id > (query.after ?? '')).slice(0, query.limit)
+    },
+  }
+}
+
+describe('what was made before a time', () => {
+  it('is found to the last, over as many pages as it takes', async () => {
+    const collection = aCollection(1_000)
+    const found = await madeBefore(collection, minute(250), { where: { is_over: 'yes' } })
+    expect(found.map(({ created_at }) => created_at)).toEqual(Array.from({ length: 250 }, (_, n) => minute(n)))
+    expect(collection.asked.every(({ where }) => where?.is_over === 'yes')).toBe(true)
+  })
+
+  it('is found where everything is old', async () => {
+    expect(await madeBefore(aCollection(200), minute(900), {})).toHaveLength(200)
+  })
+
+  it('is looked for no further than the first that is too young', async () => {
+    const collection = aCollection(1_000)
+    expect(await madeBefore(collection, minute(0), {})).toEqual([])
+    expect(collection.asked).toHaveLength(1)
+  })
+})

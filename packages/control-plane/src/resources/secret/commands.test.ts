@@ -1,0 +1,237 @@
+import { UNSEEN_LICENSE } from '@lcm/domain/worker/parts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { SECRETS } from '../../resources.ts'
+import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
+
+let fleet: Fleet
+beforeEach(() => {
+  fleet = aFleet()
+})
+
+const PRODUCT = 'CML_Enterprise'
+const register = (id: string, token: string, more: { headers?: Record<string, string>; product?: string } = {}) =>
+  fleet.send('PUT', `workers/${id}/license`, {
+    json: { product: more.product ?? PRODUCT, token },
+    headers: more.headers ?? {},
+  })
+const secretsOf = async (id: string) => (await fleet.send('GET', `workers/${id}/secrets`, { as: 'controller' })).json
+const tokenOf = async (id: string) => (await secretsOf(id)).license_token
+const report = async (id: string, changes: object) => fleet.report(id, (await fleet.get(id)).version, changes)
+const stored = () => fleet.store.collection(SECRETS).list({ limit: 100 })
+
+describe('registering a licence', () => {
+  it('records the operation and seals the token for controllers', async () => {
+    const { id, version, license } = await fleet.running()
+    const { status, json } = await register(id, 'token-1')
+    expect(status).toBe(202)
+    expect(json.version).toBe(version + 1)
+    expect(json.license).toEqual({ ...license, product: PRODUCT, pending_operation: 'register' })
+    expect(await tokenOf(id)).toBe('token-1')
+    expect(JSON.stringify(await stored())).not.toContain('token-1')
+  })
+
+  it('shows the token to no person', async () => {
+    const { id } = await fleet.running()
+    await register(id, 'token-1')
+    for (const as of ['admin', 'operator', 'author', 'user'] as const)
+      expect(await fleet.send('GET', `workers/${id}/secrets`, { as })).toMatchObject({ status: 403 })
+    for (const service of ['worker-controller', 'lablet-controller', 'resource-scheduler'] as const) {
+      const headers = fleet.asService(service)
+      expect((await fleet.send('GET', `workers/${id}/secrets`, { headers })).status).toBe(200)
+    }
+  })
+
+  it('forgets the token when the operation is over, for better or worse', async () => {
+    for (const status of ['REGISTERED', 'FAILED']) {
+      const { id } = await fleet.running()
+      await register(id, 'token-1')
+      await report(id, { license: { status: 'REGISTERING', operation_started_at: '2026-01-01T00:00:00.000Z' } })
+      expect(await tokenOf(id)).toBe('token-1')
+      await report(id, { license: { status, pending_operation: null } })
+      expect([await tokenOf(id), (await fleet.get(id)).license.status]).toEqual([null, status])
+    }
+    expect(await stored()).toEqual([])
+  })
+
+  it('keeps a token that a person gave while the one before it was being forgotten', async () => {
+    const { id } = await fleet.running()
+    await register(id, 'token-1')
+    let second: Promise<unknown> = Promise.resolve()
+    const run = () => {
+      second = register(id, 'token-2')
+    }
+    fleet.store.interrupt({ kind: 'worker', write: 'replace', when: 'after', run })
+    await report(id, { license: { status: 'FAILED', pending_operation: null } })
+    await second
+    expect((await fleet.get(id)).license.pending_operation).toBe('register')
+    expect(await tokenOf(id)).toBe('token-2')
+  })
+
+  it('asked for again does not begin anew, and with another token or product does', async () => {
+    const { id } = await fleet.running()
+    await register(id, 'token-1')
+    const operation_started_at = '2026-01-01T00:00:00.000Z'
+    await report(id, { license: { status: 'REGISTERING', operation_started_at } })
+    const { version } = await fleet.get(id)
+    const again = await register(id, 'token-1')
+    expect([again.status, again.json.version, again.json.license.operation_started_at]).toEqual([
+      202,
+      version,
+      operation_started_at,
+    ])
+    expect((await register(id, 'token-2')).json).toMatchObject({
+      version: version + 1,
+      license: { operation_started_at: null },
+    })
+    expect((await register(id, 'token-2', { product: 'CML_Personal' })).json.version).toBe(version + 2)
+  })
+
+  it('with a stale If-Match changes nothing, not even the token', async () => {
+    const { id, version } = await fleet.running()
+    await register(id, 'token-1')
+    expect((await register(id, 'token-2', { headers: { 'if-match': `"${version}"` } })).status).toBe(412)
+    expect(await tokenOf(id)).toBe('token-1')
+  })
+
+  it('is refused for a worker that is going', async () => {
+    const { id } = await fleet.running()
+    await fleet.act(id, 'terminate')
+    expect(await register(id, 'token-1')).toMatchObject({ status: 409, json: { code: 'worker_terminating' } })
+    expect(await tokenOf(id)).toBeNull()
+    expect(await register('w-none', 'token-1')).toMatchObject({ status: 404 })
+    expect(await stored()).toEqual([])
+  })
+
+  it('keeps the token of a registration that began while a report ended the one before', async () => {
+    const { id } = await fleet.running()
+    await register(id, 'token-1')
+    const end = () => report(id, { license: { status: 'FAILED', pending_operation: null } })
+    fleet.store.interrupt({ kind: 'secret', write: 'insert', when: 'after', run: end })
+    expect(await register(id, 'token-2')).toMatchObject({ status: 202 })
+    expect((await fleet.get(id)).license.pending_operation).toBe('register')
+    expect(await tokenOf(id)).toBe('token-2')
+    expect(await stored()).toHaveLength(1)
+  })
+
+  it('of two that name the same version keeps the token of the one that was taken', async () => {
+    const { id, version } = await fleet.running()
+    const ask = (token: string) =>
+      fleet.send('PUT', `workers/${id}/license`, {
+        json: { product: PRODUCT, token },
+        headers: { 'if-match': `"${version}"` },
+      })
+    const answers = await Promise.all([ask('token-a'), ask('token-b')])
+    expect(answers.map(answer => answer.status).sort()).toEqual([202, 412])
+    expect(await tokenOf(id)).toBe(answers[0]?.status === 202 ? 'token-a' : 'token-b')
+    expect(await stored()).toHaveLength(1)
+  })
+
+  it('can be part of the creation', async () => {
+    const created = await fleet.create({ license: { product: PRODUCT, token: 'token-1' } })
+    expect(created.license).toMatchObject({ product: PRODUCT, pending_operation: 'register' })
+    expect(await tokenOf(created.id)).toBe('token-1')
+    const without = await fleet.create({ license: { product: PRODUCT } })
+    expect(without.license).toMatchObject({ product: PRODUCT, pending_operation: null })
+  })
+
+  it.each([{ product: PRODUCT }, { token: 'x' }, { product: '', token: 'x' }, { product: PRODUCT, token: '' }])(
+    'refuses %j',
+    async json => {
+      const { id } = await fleet.running()
+      expect(await fleet.send('PUT', `workers/${id}/license`, { json })).toMatchObject({ status: 400 })
+    },
+  )
+})
+
+describe('the license of a machine that LCM did not launch', () => {
+  const found = async () => {
+    const { id } = await fleet.running()
+    await fleet.edit(id, () => ({ origin: 'DISCOVERY', launch: null, license: UNSEEN_LICENSE }))
+    return id
+  }
+
+  it('takes no token, and says what to do instead', async () => {
+    const id = await found()
+    expect(await register(id, 'token-1')).toMatchObject({
+      status: 409,
+      json: { code: 'worker_not_trusted', detail: expect.stringContaining('Register the license in its CML') },
+    })
+    expect([await stored(), (await fleet.get(id)).license]).toEqual([[], UNSEEN_LICENSE])
+  })
+
+  it('is given back only where LCM has credentials to log in with', async () => {
+    const id = await found()
+    const giveBack = () => fleet.send('DELETE', `workers/${id}/license`)
+    expect(await giveBack()).toMatchObject({
+      status: 409,
+      json: { code: 'worker_not_trusted', detail: expect.stringContaining(`lcm set credentials ${id}`) },
+    })
+    await fleet.send('PUT', `workers/${id}/credentials`, { json: { username: 'admin', password: 'its own' } })
+    expect(await giveBack()).toMatchObject({ status: 202, json: { license: { pending_operation: 'deregister' } } })
+  })
+
+  it('can be asked for before LCM has launched the machine', async () => {
+    const { id } = await fleet.create()
+    expect(await register(id, 'token-1')).toMatchObject({ status: 202 })
+  })
+})
+
+describe('giving a licence back', () => {
+  it('is an operation of its own, and asked for again the same', async () => {
+    const { id } = await fleet.running()
+    await register(id, 'token-1')
+    const given = await fleet.send('DELETE', `workers/${id}/license`)
+    expect(given).toMatchObject({ status: 202, json: { license: { product: PRODUCT } } })
+    expect(given.json.license.pending_operation).toBe('deregister')
+    await report(id, { license: { status: 'DEREGISTERING', operation_started_at: '2026-01-01T00:00:00.000Z' } })
+    const again = await fleet.send('DELETE', `workers/${id}/license`)
+    expect(again.json).toMatchObject({
+      version: given.json.version + 1,
+      license: { operation_started_at: '2026-01-01T00:00:00.000Z' },
+    })
+  })
+
+  it('is left to the termination of a worker that is going', async () => {
+    const { id } = await fleet.running()
+    await fleet.act(id, 'terminate')
+    expect(await fleet.send('DELETE', `workers/${id}/license`)).toMatchObject({
+      status: 409,
+      json: { code: 'worker_terminating' },
+    })
+  })
+})
+
+describe('the login of a CML', () => {
+  const login = (id: string, password: string, headers: Record<string, string> = {}) =>
+    fleet.send('PUT', `workers/${id}/credentials`, { json: { username: 'admin', password }, headers })
+
+  it('is told to controllers, and its change to all by a new version', async () => {
+    const { id, version } = await fleet.running()
+    expect(await secretsOf(id)).toEqual({ license_token: null, cml_username: null, cml_password: null })
+    expect(await login(id, 'one')).toMatchObject({ status: 204, body: null })
+    expect((await fleet.get(id)).version).toBe(version + 1)
+    await login(id, 'two')
+    expect(await secretsOf(id)).toEqual({ license_token: null, cml_username: 'admin', cml_password: 'two' })
+    const [entry] = await fleet.journal('audit', `worker:${id}`)
+    expect(entry?.body).toMatchObject({ action: 'set-credentials', after: { username: 'admin' } })
+  })
+
+  it('is not changed by a request that is refused', async () => {
+    const { id, version } = await fleet.running()
+    await login(id, 'one')
+    expect((await login(id, 'two', { 'if-match': `"${version}"` })).status).toBe(412)
+    expect((await secretsOf(id)).cml_password).toBe('one')
+    expect(await login('w-none', 'x')).toMatchObject({ status: 404 })
+  })
+})
+
+it('leaves no secret of a worker whose record is removed', async () => {
+  const { id } = await fleet.running()
+  await register(id, 'token-1')
+  await fleet.send('PUT', `workers/${id}/credentials`, { json: { username: 'a', password: 'b' } })
+  await fleet.act(id, 'terminate')
+  await fleet.moveTo(id, 'TERMINATING', 'TERMINATED')
+  expect(await stored()).toHaveLength(2)
+  expect((await fleet.send('DELETE', `workers/${id}`)).status).toBe(204)
+  expect(await stored()).toEqual([])
+})

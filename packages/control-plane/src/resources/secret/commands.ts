@@ -1,0 +1,179 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { lacksLogin, mayBeLicensed } from '@lcm/domain/worker/trust'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Api, Request } from '../../http/api.ts'
+import { refuseStale } from '../change.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { changeWorker, type WorkerRequest } from '../worker/change-worker.ts'
+import { refuseTerminating } from '../worker/intent.ts'
+import { findWorker } from '../worker/queries.ts'
+
+const REF_BYTES = 12
+const PAGE = 100
+
+/** What can be sealed for a resource. */
+type Purpose = 'license_token' | 'cml_login' | 'user_data'
+
+/** Which secret of a resource: a new one never takes the place of an older one, the document says which counts. */
+interface Place {
+  /** `<kind>:<id>` */
+  readonly resource: string
+  readonly purpose: Purpose
+}
+
+const idOf = ({ resource, purpose }: Place, ref: string): string => `${resource}:${purpose}:${ref}`
+
+/** Seals the text and puts it where nobody looks until the document's own write names the reference. */
+export async function sealAside(api: Api, place: Place, text: string): Promise<string> {
+  const ref = Buffer.from(api.randomBytes(REF_BYTES)).toString('hex')
+  const id = idOf(place, ref)
+  await api.secrets.insert({ id, version: 1, resource: place.resource, sealed: api.sealing.seal(text, id) })
+  return ref
+}
+
+export async function openSecret(api: Api, place: Place, ref: string | undefined): Promise<string | null> {
+  if (ref === undefined) return null
+  const id = idOf(place, ref)
+  const secret = await api.secrets.get(id)
+  return secret === null ? null : api.sealing.open(secret.sealed, id)
+}
+
+export async function dropSecret(api: Api, place: Place, ref: string | undefined): Promise<void> {
+  const secret = ref === undefined ? null : await api.secrets.get(idOf(place, ref))
+  if (secret !== null) await api.secrets.remove(secret)
+}
+
+/**
+ * A write that makes a new secret count. `write` is given its reference and answers the one that it replaced. A write that is
+ * refused leaves the old secret as it was; a crash leaves at most one that no document names.
+ */
+export async function withSecret<T>(
+  api: Api,
+  place: Place,
+  text: string,
+  write: (ref: string) => Promise<{ written: T; replaced: string | undefined }>,
+): Promise<T> {
+  const ref = await sealAside(api, place, text)
+  const { written, replaced } = await write(ref).catch(async error => {
+    // Only a refusal is certain: a write that failed otherwise may have happened, and then needs its secret.
+    if (error instanceof ProblemError) await dropSecret(api, place, ref)
+    throw error
+  })
+  await dropSecret(api, place, replaced)
+  return written
+}
+
+/** Everything that was ever sealed for a resource, also what a crash left behind. */
+export async function forgetSecrets(api: Api, resource: string): Promise<void> {
+  for (;;) {
+    const found = await api.secrets.list({ where: { resource }, limit: PAGE })
+    for (const secret of found) await api.secrets.remove(secret)
+    if (found.length < PAGE) return
+  }
+}
+
+const tokenOf = (workerId: string): Place => ({ resource: `worker:${workerId}`, purpose: 'license_token' })
+const loginOf = (workerId: string): Place => ({ resource: `worker:${workerId}`, purpose: 'cml_login' })
+
+/** The token of a registration that is over is of no more use, whatever came of it. */
+export const forgetLicenseToken = (api: Api, workerId: string, ref: string | undefined): Promise<void> =>
+  dropSecret(api, tokenOf(workerId), ref)
+
+/** A document with another secret, or without it. */
+export function withRef<T extends { secret_refs: Record<string, string> }>(
+  document: T,
+  purpose: Purpose | 'user_data_before',
+  ref: string | null,
+): T {
+  const { [purpose]: _, ...others } = document.secret_refs
+  return { ...document, secret_refs: ref === null ? others : { ...others, [purpose]: ref } }
+}
+
+export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'putWorkerLicense'>>): Promise<Worker> {
+  const { product, token } = request.body
+  const worker = await findWorker(api, request.params.id)
+  refuseTerminating(worker)
+  if (!mayBeLicensed(worker))
+    throw new ProblemError(
+      'worker_not_trusted',
+      `LCM did not launch ${worker.name} and sends license tokens only to machines that it launched. ` +
+        'Register the license in its CML; LCM shows it then',
+    )
+  refuseStale(worker, request.ifMatch)
+  const place = tokenOf(worker.id)
+  const known = worker.secret_refs.license_token
+  if ((await openSecret(api, place, known)) === token)
+    return operateLicense(api, request, { operation: 'register', product, ref: known ?? null }).then(
+      done => done.written,
+    )
+  return withSecret(api, place, token, ref => operateLicense(api, request, { operation: 'register', product, ref }))
+}
+
+export async function deregisterLicense(api: Api, request: WorkerRequest): Promise<Worker> {
+  const worker = await findWorker(api, request.params.id)
+  refuseTerminating(worker)
+  if (lacksLogin(worker))
+    throw new ProblemError(
+      'worker_not_trusted',
+      `LCM did not launch ${worker.name} and has no login for its CML: set one with \`lcm set credentials ${worker.id}\`, ` +
+        'or deregister the license in its CML',
+    )
+  return (await operateLicense(api, request, { operation: 'deregister', product: null, ref: null })).written
+}
+
+interface LicenseWish {
+  readonly operation: 'register' | 'deregister'
+  readonly product: string | null
+  /** Of the token to register with; null leaves what is there. */
+  readonly ref: string | null
+}
+
+/** Asking again for what is under way does not begin it anew. */
+async function operateLicense(api: Api, request: WorkerRequest, { operation, product: wanted, ref }: LicenseWish) {
+  let replaced: string | undefined
+  const written = await changeWorker(api, request, (worker, now) => {
+    refuseTerminating(worker)
+    replaced = worker.secret_refs.license_token
+    const product = wanted ?? worker.license.product
+    const isSameToken = ref === null || ref === replaced
+    const isUnderWay = worker.license.pending_operation === operation && worker.license.product === product
+    if (isSameToken && isUnderWay) return null
+    const begun = { product, pending_operation: operation, operation_started_at: null, last_error: null }
+    const license = { ...worker.license, ...begun }
+    const changed = ref === null ? worker : withRef(worker, 'license_token', ref)
+    const more = { before: worker.license, after: license }
+    return { worker: { ...changed, license }, entries: [auditEntry(request.actor, `license-${operation}`, now, more)] }
+  })
+  return { written, replaced }
+}
+
+export async function setCredentials(api: Api, request: WorkerRequest<BodyOf<'putWorkerCredentials'>>): Promise<null> {
+  const { username, password } = request.body
+  const { id } = await findWorker(api, request.params.id)
+  await withSecret(api, loginOf(id), JSON.stringify({ username, password }), async ref => {
+    let replaced: string | undefined
+    const written = await changeWorker(api, request, (worker, now) => {
+      replaced = worker.secret_refs.cml_login
+      const entries = [auditEntry(request.actor, 'set-credentials', now, { after: { username } })]
+      return { worker: withRef(worker, 'cml_login', ref), entries }
+    })
+    return { written, replaced }
+  })
+  return null
+}
+
+/** For controllers only. */
+export async function workerSecrets(
+  api: Api,
+  request: Request<{ id: string }, unknown, unknown>,
+): Promise<AnswerOf<'getWorkerSecrets'>> {
+  const { id, secret_refs } = await findWorker(api, request.params.id)
+  const login = await openSecret(api, loginOf(id), secret_refs.cml_login)
+  const { username = null, password = null } = login === null ? {} : JSON.parse(login)
+  return {
+    license_token: await openSecret(api, tokenOf(id), secret_refs.license_token),
+    cml_username: username,
+    cml_password: password,
+  }
+}

@@ -1,0 +1,86 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { SERVICES, type ServiceName } from '@lcm/domain/actor'
+import { INSTANCE_SILENCE_MS, type ServiceInstance } from '@lcm/domain/fleet/service-instance'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import type { Api, Request } from '../../http/api.ts'
+import { changeDocument } from '../change.ts'
+import { releaseFleet } from '../fleet/fleet-scaling.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { openTerms } from './terms.ts'
+
+const RACES_MAX = 10
+
+type HeartbeatRequest = Request<{ service: string; instance_id: string }, unknown, BodyOf<'reportInstance'>>
+
+export function serviceNamed(name: string): ServiceName {
+  const service = SERVICES.find(each => each === name)
+  if (service === undefined)
+    throw new ProblemError('not_found', `there is no service ${name}; use one of ${SERVICES.join(', ')}`)
+  return service
+}
+
+/** An instance says that it is alive, and hears what people asked of its service's leader. */
+export async function reportInstance(api: Api, request: HeartbeatRequest): Promise<AnswerOf<'reportInstance'>> {
+  const { service, instance_id } = request.params
+  if (request.actor.service !== service)
+    throw new ProblemError('forbidden', `${request.actor.name} does not belong to ${service}`)
+  await remember(api, service, instance_id, request.body)
+  const { triggers, resignations, epoch } = await openTerms(api, service)
+  if (request.body.epoch === epoch && hasLookedAtAll(request)) await releaseFleet(api, request.body.last_sweep)
+  return { triggers, resignations }
+}
+
+/** Everything was listed, and nothing of it waits to be looked at. */
+const hasLookedAtAll = ({ params, body }: HeartbeatRequest): boolean =>
+  params.service === 'worker-controller' && body.is_leader && body.queue.due === 0 && body.queue.active === 0
+
+/** The newest report wins; two of the same instance at once are of no interest. */
+async function remember(
+  api: Api,
+  service: string,
+  instance_id: string,
+  report: HeartbeatRequest['body'],
+): Promise<void> {
+  const id = `${service}:${instance_id}`
+  for (let race = 0; race < RACES_MAX; race += 1) {
+    const current = await api.instances.get(id)
+    const version = (current?.version ?? 0) + 1
+    const next: ServiceInstance = { ...report, id, version, service, instance_id, seen_at: toInstant(api.clock.now()) }
+    const result = current === null ? await api.instances.insert(next) : await api.instances.replace(next)
+    if (result.ok) return
+  }
+}
+
+/** Drops instances that have not been heard of for a while, but for the newest of each service: it tells since when none runs. */
+export async function forgetSilentInstances(api: Api): Promise<void> {
+  const all = await api.instances.list({ limit: 1000 })
+  for (const instance of all) {
+    const newest = newestOf(all.filter(({ service }) => service === instance.service))
+    if (isSilent(api, instance) && instance !== newest) await api.instances.remove(instance)
+  }
+}
+
+export const newestOf = (instances: readonly ServiceInstance[]): ServiceInstance | undefined =>
+  instances.toSorted((a, b) => a.seen_at.localeCompare(b.seen_at)).at(-1)
+
+/** Also when it was heard of by as much in the future: the clock was set back since, and it has not been heard again. */
+export const isSilent = (api: Api, { seen_at }: ServiceInstance): boolean =>
+  Math.abs(api.clock.now() - toMs(seen_at)) > INSTANCE_SILENCE_MS
+
+/** Reaches the leader with the answer to its next heartbeat, and at once by the change key of its service. */
+export async function askLeader(
+  api: Api,
+  { params, actor, body }: Request<{ service: string }, unknown, BodyOf<'triggerService'>>,
+  what: 'triggers' | 'resignations',
+): Promise<AnswerOf<'triggerService'>> {
+  const service = serviceNamed(params.service)
+  await openTerms(api, service)
+  const target = { collection: api.services, id: service, noun: 'service' }
+  await changeDocument(target, api.clock, null, (term, now) => {
+    const action = what === 'triggers' ? 'trigger' : 'resign'
+    const entries = [auditEntry(actor, action, now, { reason: body.reason })]
+    return { document: { ...term, [what]: term[what] + 1 }, entries }
+  })
+  return { service, requested: true }
+}

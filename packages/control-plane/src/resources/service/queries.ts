@@ -1,0 +1,54 @@
+import { maySee } from '@lcm/contract/access'
+import type { AnswerOf } from '@lcm/contract/routes'
+import { type Actor, SERVICES } from '@lcm/domain/actor'
+import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
+import { toInstant } from '@lcm/domain/instant'
+import { seesAll, textFor } from '../../changes/redaction.ts'
+import { concernOf } from '../../changes/visibility.ts'
+import type { Api } from '../../http/api.ts'
+import { isSilent, newestOf } from './commands.ts'
+
+const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
+
+export async function listServices(api: Api): Promise<AnswerOf<'listServices'>> {
+  const found = await servicesNow(api)
+  const items = found.map(({ service, term, instances, leader, last_seen_at }) => ({
+    service,
+    leader: leader && { instance_id: leader.instance_id, epoch: leader.epoch, since: leader.since },
+    term,
+    last_seen_at,
+    instances: instances.map(({ plan, version, ...rest }) => rest),
+  }))
+  return { items }
+}
+
+async function servicesNow(api: Api) {
+  const all = await api.instances.list({ limit: 1000 })
+  return Promise.all(
+    CONTROLLERS.map(async service => {
+      const term = await api.services.get(service)
+      const known = all.filter(each => each.service === service)
+      const instances = known.filter(each => !isSilent(api, each))
+      const last_seen_at = newestOf(known)?.seen_at ?? null
+      return { service, term, instances, leader: leaderOf(instances, term?.epoch ?? 0), last_seen_at }
+    }),
+  )
+}
+
+/** Who says that it leads, by the newest term of all: an older leader may not have noticed yet. */
+const leaderOf = (instances: readonly ServiceInstance[], epoch: number): ServiceInstance | null =>
+  instances.find(each => each.is_leader && each.epoch === epoch) ?? null
+
+/** What is planned for sessions of others is nobody's business. */
+export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFleetPlan'>> {
+  const found = await servicesNow(api)
+  const all = found.flatMap(({ service, leader }) => (leader?.plan ?? []).map(action => ({ service, ...action })))
+  const at = toInstant(api.clock.now())
+  if (seesAll(actor)) return { at, items: all }
+  const items: typeof all = []
+  for (const item of all) {
+    const { owner, own } = await concernOf(api, item.resource)
+    if (owner === null || maySee(actor, owner)) items.push(textFor(item, own))
+  }
+  return { at, items }
+}

@@ -1,0 +1,75 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import type { ServiceTerm } from '@lcm/domain/fencing'
+import { toInstant } from '@lcm/domain/instant'
+import type { Api, Request } from '../../http/api.ts'
+import { changeDocument } from '../change.ts'
+import { auditEntry } from '../journal/entries.ts'
+
+/** Larger than any epoch within one generation: etcd would need centuries to count so far. */
+const GENERATION_SPAN = 1e12
+
+type TermRequest = Request<{ service: string }, unknown, BodyOf<'registerTerm'>>
+
+/** A new leader makes itself known before it writes anything. From then on every older one is refused. */
+export async function registerTerm(api: Api, request: TermRequest): Promise<ServiceTerm> {
+  const { service } = request.params
+  if (request.actor.service !== service)
+    throw new ProblemError('forbidden', `${request.actor.name} does not belong to ${service}`)
+  await openTerms(api, service)
+  const target = { collection: api.services, id: service, noun: 'service' }
+  return changeDocument(target, api.clock, null, (term, now) => {
+    const { epoch, instance_id } = request.body
+    if (epoch === term.epoch && instance_id === term.instance_id) return null
+    if (epoch <= term.epoch) throw stale(term, epoch)
+    const document = { ...term, epoch, instance_id }
+    return { document, entries: [auditEntry(request.actor, 'lead', now, { before: term, after: document })] }
+  })
+}
+
+/** The document of a service, made at first need. */
+export async function openTerms(api: Api, service: string): Promise<ServiceTerm> {
+  const found = await api.services.get(service)
+  if (found !== null) return found
+  const now = toInstant(api.clock.now())
+  const counts = { epoch: 0, generation: 0, triggers: 0, resignations: 0 }
+  const first = { id: service, version: 1, created_at: now, updated_at: now, instance_id: '', ...counts }
+  const result = await api.services.insert(first)
+  return result.ok ? first : openTerms(api, service)
+}
+
+function stale(term: ServiceTerm, epoch: number): ProblemError {
+  const leads = `${term.instance_id || 'nobody'} leads by epoch ${term.epoch}`
+  const remedy = `If the epochs began anew, run: lcm services reset-term ${term.id}`
+  return new ProblemError('stale_leader', `epoch ${epoch} of ${term.id} is over: ${leads}. ${remedy}`)
+}
+
+/** After an etcd was rebuilt its epochs begin anew; this makes room for them. What older generations wrote stays behind. */
+export async function resetTerm(
+  api: Api,
+  { params, actor }: Request<{ service: string }, unknown, unknown>,
+): Promise<null> {
+  const target = { collection: api.services, id: params.service, noun: 'service' }
+  await changeDocument(target, api.clock, null, (term, now) => {
+    const document = { ...term, epoch: 0, instance_id: '', generation: term.generation + 1 }
+    return { document, entries: [auditEntry(actor, 'reset-term', now, { before: term, after: document })] }
+  })
+  return null
+}
+
+/** The first of the two checks of a controller's write; the second is inside the compare-and-set, against this number. */
+export async function fenceOf(api: Api, service: string, epoch: number): Promise<number> {
+  const term = await api.services.get(service)
+  if (term !== null && epoch < term.epoch) throw stale(term, epoch)
+  if (term?.epoch !== epoch) {
+    throw new ProblemError(
+      'term_not_registered',
+      `epoch ${epoch} of ${service} was not registered; PUT /services/${service}/term first`,
+    )
+  }
+  return term.generation * GENERATION_SPAN + epoch
+}
+
+/** What the next term without etcd must be, so that it grows over restarts. */
+export const nextEpoch = async (api: Api, service: string): Promise<number> =>
+  1 + ((await api.services.get(service))?.epoch ?? 0)

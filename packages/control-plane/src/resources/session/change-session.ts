@@ -1,0 +1,75 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { Instant } from '@lcm/domain/instant'
+import {
+  canMoveSession,
+  isFinal,
+  type LabletSession,
+  SESSION_HISTORY_MAX,
+  sessionMovesFrom,
+} from '@lcm/domain/session/lablet-session'
+import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
+import type { NewEntry } from '@lcm/store/store'
+import type { Api, Request } from '../../http/api.ts'
+import { type Changed, changeDocument, refuseStale } from '../change.ts'
+import { transitionEntry } from '../journal/entries.ts'
+
+export type SessionRequest<B = unknown> = Request<{ id: string }, unknown, B>
+
+export interface SessionChange {
+  readonly session: LabletSession
+  readonly entries?: readonly NewEntry[]
+  /** Why its status moved, where it did. */
+  readonly because?: string
+}
+
+export interface Writer {
+  readonly actor: { readonly name: string }
+  readonly ifMatch: number | null
+  readonly once: SessionRequest['once']
+}
+
+/** Every change of a session goes through here: moves outside the lifecycle are refused, and history and journal follow. */
+export function changeSession(
+  api: Api,
+  id: string,
+  writer: Writer,
+  change: (session: LabletSession, now: Instant) => SessionChange | null,
+): Promise<LabletSession> {
+  return changeDocument({ collection: api.sessions, id, noun: 'session' }, api.clock, null, (current, now) => {
+    // First, since a request that was carried out has made its own If-Match stale.
+    if (writer.once !== null && current.applied_keys.includes(writer.once.key)) return null
+    refuseStale(current, writer.ifMatch)
+    const changed = change(current, now)
+    return changed === null ? null : completed(current, changed, writer, now)
+  })
+}
+
+function completed(
+  before: LabletSession,
+  { session, entries = [], because = '' }: SessionChange,
+  { actor, once }: Writer,
+  now: Instant,
+): Changed<LabletSession> {
+  const applied_keys =
+    once === null ? session.applied_keys : [...session.applied_keys, once.key].slice(-APPLIED_KEYS_MAX)
+  const kept = { ...session, applied_keys }
+  if (session.status === before.status) return { document: kept, entries }
+  const move = { from: before.status, to: session.status, at: now, because }
+  refuseMove(move)
+  const document = {
+    ...kept,
+    entered_status_at: now,
+    state_history: [...before.state_history, move].slice(-SESSION_HISTORY_MAX),
+  }
+  return { document, entries: [...entries, transitionEntry(move, actor.name)] }
+}
+
+function refuseMove({ from, to }: { from: LabletSession['status']; to: LabletSession['status'] }): void {
+  if (canMoveSession(from, to)) return
+  const allowed = sessionMovesFrom(from).join(', ') || 'nowhere'
+  throw new ProblemError('illegal_transition', `${from} can not become ${to}; from there it goes to ${allowed}`)
+}
+
+/** Whether it counts on its worker and its lab there. */
+export const isAt = (session: LabletSession | null, workerId: string): boolean =>
+  session !== null && session.worker_id === workerId && !isFinal(session.status)

@@ -1,0 +1,60 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { Instant, toInstant, toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+
+export interface Booking {
+  readonly timeslot: LabletSession['timeslot']
+  /** By id, which stays the same when the name changes. */
+  readonly owner: string
+  readonly by: string
+  readonly reservation_id: string | null
+}
+
+/** A session as it is booked: what it takes is pinned, so that what is given back is what was reserved. */
+export function newSession(
+  id: string,
+  definition: LabletDefinition,
+  { timeslot, owner, by, reservation_id }: Booking,
+  now = timeslot.start,
+): LabletSession {
+  return {
+    id,
+    version: 1,
+    created_at: now,
+    updated_at: now,
+    owner,
+    owner_name: by,
+    reservation_id,
+    definition: { id: definition.id, name: definition.name, version: definition.definition_version },
+    needs: definition.needs,
+    timeslot,
+    desired_status: 'RUNNING',
+    desired_by: by,
+    desired_reason: '',
+    status: 'PENDING',
+    entered_status_at: now,
+    worker_id: null,
+    lab_record_id: null,
+    access: [],
+    pipeline: null,
+    waiting_reason: null,
+    last_error: null,
+    conditions: [],
+    state_history: [{ from: null, to: 'PENDING', at: now, because: `${by} booked it` }],
+    applied_keys: [],
+    fence: {},
+  }
+}
+
+/** Why a timeslot can not be had. */
+export const invalid = (detail: string): ProblemError => new ProblemError('timeslot_invalid', detail)
+
+const MINUTE_MS = 60_000
+
+/** Beyond the year 9999 instants do not sort as text, and nobody reads them back. */
+export function endAfter(from: Instant, minutes: number): Instant {
+  const end = Instant.safeParse(toInstant(toMs(from) + minutes * MINUTE_MS))
+  if (!end.success) throw invalid('it would end after the year 9999')
+  return end.data
+}

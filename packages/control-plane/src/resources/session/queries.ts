@@ -1,0 +1,48 @@
+import { maySee, mayTouch } from '@lcm/contract/access'
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Api, Request } from '../../http/api.ts'
+import { pageOf } from '../page.ts'
+
+export async function findSession(api: Api, id: string): Promise<LabletSession> {
+  const session = await api.sessions.get(id)
+  if (session === null) throw unknown(id)
+  return session
+}
+
+const unknown = (id: string) => new ProblemError('not_found', `there is no session ${id}`)
+
+/** Of somebody else's session nobody learns that there is one. */
+export async function getSession(api: Api, id: string, actor: Actor): Promise<LabletSession> {
+  const session = await findSession(api, id)
+  if (!maySee(actor, session.owner)) throw unknown(id)
+  return session
+}
+
+/** The same for whoever wants to change it. */
+export function refuseStranger(session: LabletSession, actor: Actor): void {
+  if (!mayTouch(actor, session.owner)) throw unknown(session.id)
+}
+
+export async function listSessions(
+  api: Api,
+  { query, actor }: Request<object, QueryOf<'listSessions'>, unknown>,
+): Promise<AnswerOf<'listSessions'>> {
+  const { status, worker_id, definition, include_finished } = query
+  const owner = maySee(actor, '') ? query.owner : actor.id
+  const given = Object.entries({ status, worker_id, definition, owner }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]],
+  )
+  const where = Object.fromEntries(given)
+  // Who asks for somebody else's gets what they may see of them: nothing.
+  if (query.owner !== undefined && query.owner !== owner) where.owner = ''
+  const isHidden = !include_finished && status === undefined
+  return pageOf(api, api.sessions, query, { where, ...(isHidden ? { whereNot: { is_over: 'yes' } } : {}) })
+}
+
+export const listMySessions = (
+  api: Api,
+  { query, actor }: Request<object, QueryOf<'listMySessions'>, unknown>,
+): Promise<AnswerOf<'listMySessions'>> => pageOf(api, api.sessions, query, { where: { owner: actor.id } })

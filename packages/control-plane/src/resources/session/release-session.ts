@@ -1,0 +1,56 @@
+import type { BodyOf } from '@lcm/contract/routes'
+import { afterSession } from '@lcm/domain/fleet/activity'
+import { isQuiet } from '@lcm/domain/lab/lab-record'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Api } from '../../http/api.ts'
+import { isLabGone } from '../../resources.ts'
+import { unlessOvertaken } from '../../system-actor.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { isKept, labsOf, mayTakeRoom, unbindLab } from '../lab/settle-lab.ts'
+import { changeWorker, raisedFence } from '../worker/change-worker.ts'
+import { changeSession, type SessionRequest } from './change-session.ts'
+import { findSession } from './queries.ts'
+import { settleSession } from './settle-session.ts'
+
+type ReleaseRequest = SessionRequest<BodyOf<'releaseSession'>>
+
+/**
+ * The controller has seen that the lab is down: room and ports go off the worker's book, and then the session says so. Of a
+ * session that is placed and not being taken down only what it left elsewhere is given back. Asking again changes nothing.
+ */
+export async function releaseSession(api: Api, request: ReleaseRequest): Promise<LabletSession> {
+  const session = await findSession(api, request.params.id)
+  raisedFence(session, request)
+  if (isDown(session) && session.worker_id !== null) await giveBack(api, request, session, session.worker_id)
+  await settleSession(api, session.id)
+  const writer = { ...request, ifMatch: null, once: null }
+  return changeSession(api, session.id, writer, (current, now) => {
+    if (!isDown(current) || current.access.length === 0) return null
+    return {
+      session: { ...current, access: [], fence: raisedFence(current, request) },
+      entries: [auditEntry(request.actor, 'release', now, { reason: request.body.reason })],
+    }
+  })
+}
+
+const isDown = ({ status }: LabletSession): boolean => status === 'STOPPING' || status === 'STOPPED' || isFinal(status)
+
+async function giveBack(api: Api, request: ReleaseRequest, session: LabletSession, workerId: string): Promise<void> {
+  const { id } = session
+  const labs = await labsOf(api, workerId, id)
+  const writer = { ...request, params: { id: workerId }, ifMatch: null, once: null }
+  await unlessOvertaken(
+    changeWorker(api, writer, (worker, now) => {
+      // The controller's word counts as far as the records of the labs bear it out.
+      const isQuarantined = worker.status !== 'TERMINATED' && labs.some(mayTakeRoom)
+      const free = isQuarantined ? worker : afterSession(worker, id, session, now)
+      const over = labs.filter(lab => isQuiet(lab.status) && worker.ports[lab.id] !== undefined)
+      if ((isQuarantined || worker.reservations[id] === undefined) && over.length === 0) return null
+      const ports = Object.fromEntries(
+        Object.entries(worker.ports).filter(([owner]) => !over.some(lab => lab.id === owner)),
+      )
+      return { worker: { ...free, ports, fence: raisedFence(worker, request) } }
+    }),
+  )
+  for (const lab of labs) if (!isLabGone(lab) && (await isKept(api, lab))) await unbindLab(api, lab)
+}

@@ -1,0 +1,61 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Api } from '../../http/api.ts'
+import { refuseStale } from '../change.ts'
+import { decisionEntry } from '../journal/entries.ts'
+import { condemnLab, labsOf } from '../lab/settle-lab.ts'
+import { raisedFence } from '../worker/change-worker.ts'
+import { changeSession, type SessionRequest } from './change-session.ts'
+import { findSession } from './queries.ts'
+import { settleSession } from './settle-session.ts'
+
+type ReportRequest = SessionRequest<BodyOf<'reportSession'>>
+
+/** Controllers report what is, never what is wanted. Room is not given back by a report: that takes a lab that is gone. */
+export async function reportSession(api: Api, request: ReportRequest): Promise<LabletSession> {
+  const { changes, decision } = request.body
+  const before = await findSession(api, request.params.id)
+  refuseStale(before, request.ifMatch)
+  raisedFence(before, request)
+  refuseOthersMoves(before, changes)
+  if (changes.status === 'PENDING') await condemnLabs(api, before)
+  const reported = await changeSession(api, before.id, request, (session, now) => {
+    const seen = { ...session, ...changes }
+    const changed = seen.status === 'PENDING' ? { ...offWorker(session), ...changes } : seen
+    return {
+      session: { ...changed, ...endOf(changed), fence: raisedFence(session, request) },
+      entries: [decisionEntry(decision, { service: request.actor.service ?? '', epoch: request.epoch }, now)],
+      because: decision.because,
+    }
+  })
+  if (reported.worker_id === null || isFinal(reported.status)) await settleSession(api, reported.id)
+  return reported
+}
+
+/** Nobody reaches a lab that is not there any more. */
+const endOf = ({ status, access }: LabletSession): Pick<LabletSession, 'access'> => ({
+  access: isFinal(status) || status === 'STOPPED' ? [] : access,
+})
+
+export const offWorker = (session: LabletSession): LabletSession => ({
+  ...session,
+  worker_id: null,
+  lab_record_id: null,
+  access: [],
+  pipeline: null,
+})
+
+function refuseOthersMoves(session: LabletSession, { status, worker_id }: ReportRequest['body']['changes']): void {
+  if (status === 'SCHEDULED' && session.status !== 'SCHEDULED')
+    throw new ProblemError('illegal_transition', 'a session becomes SCHEDULED by its assignment only')
+  if (worker_id === null && (status ?? session.status) !== 'PENDING')
+    throw new ProblemError('illegal_transition', 'a session leaves its worker only to be placed anew')
+}
+
+/** Before it leaves: whatever is there of its lab must not outlive this, also when nobody can reach it now. */
+async function condemnLabs(api: Api, session: LabletSession): Promise<void> {
+  if (session.worker_id === null) return
+  const why = `session ${session.id} left ${session.worker_id}`
+  for (const lab of await labsOf(api, session.worker_id, session.id)) await condemnLab(api, lab, why)
+}

@@ -1,0 +1,165 @@
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
+import { crash } from '../../testing/interrupted-store.ts'
+
+let course: Course
+beforeEach(() => {
+  course = aCourse()
+})
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+describe('a session that nobody ends', () => {
+  it.each([[], ['INSTANTIATING'], ['INSTANTIATING', 'READY'], ['INSTANTIATING', 'READY', 'RUNNING']] as const)(
+    'is EXPIRED five minutes after its end, from SCHEDULED %s',
+    async (...statuses) => {
+      const { id } = await course.placed((await course.serving()).id, ...statuses)
+      await course.clock.advance(64 * MINUTE_MS)
+      await course.tend(100)
+      expect((await course.session(id)).status).not.toBe('EXPIRED')
+      await course.clock.advance(2 * MINUTE_MS)
+      await course.tend(100)
+      expect(await course.session(id)).toMatchObject({ status: 'EXPIRED', worker_id: expect.any(String) })
+    },
+  )
+
+  it('is EXPIRED also when it was never placed', async () => {
+    const { id } = await course.book({ duration_minutes: 1 })
+    await course.clock.advance(7 * MINUTE_MS)
+    await course.tend(100)
+    const session = await course.session(id)
+    expect(session).toMatchObject({ status: 'EXPIRED', worker_id: null })
+    expect(session.state_history.at(-1)?.because).toContain('nobody ended it')
+  })
+
+  it('is left to its controller while that takes its lab down', async () => {
+    const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING', 'STOPPING')
+    await course.clock.advance(70 * MINUTE_MS)
+    await course.tend(100)
+    expect((await course.session(id)).status).toBe('STOPPING')
+  })
+})
+
+it('what is over is forgotten after its retention, and what is not stays', async () => {
+  const over = await course.book()
+  await course.send('DELETE', `lablet-sessions/${over.id}`)
+  await course.clock.advance(29 * DAY_MS)
+  await course.tend(11 * MINUTE_MS)
+  expect((await course.send('GET', `lablet-sessions/${over.id}`)).status).toBe(200)
+  await course.clock.advance(2 * DAY_MS)
+  const now = await course.book()
+  await course.tend(11 * MINUTE_MS)
+  expect((await course.send('GET', `lablet-sessions/${over.id}`)).status).toBe(404)
+  expect((await course.send('GET', `lablet-sessions/${now.id}`)).status).toBe(200)
+})
+
+it('labs that people removed by hand are forgotten after the same time', async () => {
+  const { id } = await course.serving()
+  const statuses = async () =>
+    (await course.send('GET', 'lab-records')).json.items.map((lab: { status: string }) => lab.status)
+  await course.clock.advance(1_000)
+  await course.scan(id, [{ lab_id: 'a' }, { lab_id: 'b' }])
+  await course.clock.advance(1_000)
+  await course.scan(id, [{ lab_id: 'b' }])
+  await course.clock.advance(29 * DAY_MS)
+  await course.tend(11 * MINUTE_MS)
+  expect(await statuses()).toEqual(['ORPHANED', 'BOOTED'])
+  await course.clock.advance(2 * DAY_MS)
+  await course.tend(11 * MINUTE_MS)
+  expect(await statuses()).toEqual(['BOOTED'])
+})
+
+it('labs of a machine that is gone are ORPHANED also after a crash', async () => {
+  const { id } = await course.serving()
+  await course.scan(id, [{ lab_id: 'a' }, { lab_id: 'b' }])
+  await course.act(id, 'terminate')
+  await course.moveTo(id, 'TERMINATING')
+  course.store.interrupt({ kind: 'lab_record', write: 'replace', when: 'before', run: crash })
+  await expect(course.moveTo(id, 'TERMINATED')).rejects.toThrow()
+  await course.tend()
+  const { items } = (await course.send('GET', 'lab-records')).json
+  expect(items.map((lab: { status: string }) => lab.status)).toEqual(['ORPHANED', 'ORPHANED'])
+})
+
+describe('a lab that was kept for other sessions', () => {
+  const OTHER = TOPOLOGY.replace('ram: 1024', 'ram: 4096')
+  let definitionId: string
+  let workerId: string
+  let labId: string
+  beforeEach(async () => {
+    definitionId = (await course.define({ lab_reuse: true })).id
+    workerId = (await course.serving()).id
+    const { id } = await course.placed(workerId, 'INSTANTIATING')
+    labId = (await course.bind(id, { lab_id: 'cml-1' })).json.id
+    await course.say(id, { status: 'STOPPING' })
+    await course.sayLab(labId, { status: 'WIPED' })
+    await course.release(id)
+    await course.say(id, { status: 'STOPPED' })
+    await course.say(id, { status: 'ARCHIVED' })
+  })
+  const replaceIt = () => course.send('PUT', `lablet-definitions/${definitionId}`, { json: { topology: OTHER } })
+  const isCondemned = async () => (await course.lab(labId)).pending_action?.action === 'delete'
+
+  it('is removed once its version can not be booked any more', async () => {
+    await course.tend()
+    expect(await isCondemned()).toBe(false)
+    await replaceIt()
+    await course.tend()
+    const { pending_action } = await course.lab(labId)
+    expect(pending_action).toMatchObject({
+      action: 'delete',
+      by: expect.stringContaining('can not be booked any more'),
+    })
+  })
+
+  it('is removed also when its definition is not there any more', async () => {
+    await course.send('DELETE', `lablet-definitions/${definitionId}`)
+    await course.tend()
+    expect(await isCondemned()).toBe(true)
+  })
+
+  it('stays for a session that was booked before, until that is over', async () => {
+    const { id } = await course.book()
+    await replaceIt()
+    await course.tend()
+    expect(await isCondemned()).toBe(false)
+    await course.send('DELETE', `lablet-sessions/${id}`)
+    await course.tend()
+    expect(await isCondemned()).toBe(true)
+  })
+
+  it('stays while its worker does not serve, and while somebody runs it by hand', async () => {
+    await replaceIt()
+    await course.edit(workerId, () => ({ service_status: 'UNAVAILABLE' }))
+    await course.tend()
+    expect(await isCondemned()).toBe(false)
+    await course.edit(workerId, () => ({ service_status: 'AVAILABLE' }))
+    await course.sayLab(labId, { status: 'BOOTED' })
+    await course.tend()
+    expect(await isCondemned()).toBe(false)
+  })
+
+  it('is not one that people made', async () => {
+    await course.scan(workerId, [
+      { lab_id: 'cml-1', state: 'DEFINED_ON_CORE' },
+      { lab_id: 'theirs', state: 'STOPPED' },
+    ])
+    await replaceIt()
+    await course.tend()
+    const { items } = (await course.send('GET', 'lab-records')).json
+    const pending = items.map((lab: LabRecord) => [lab.lab_id, lab.pending_action?.action])
+    expect(Object.fromEntries(pending)).toEqual({ 'cml-1': 'delete', theirs: undefined })
+  })
+})
+
+it('a quiet fleet is not written', async () => {
+  const worker = await course.serving()
+  const session = await course.placed(worker.id, 'INSTANTIATING')
+  const lab = (await course.bind(session.id, { lab_id: 'cml-1' })).json
+  const read = async () => [await course.get(worker.id), await course.session(session.id), await course.lab(lab.id)]
+  const versions = (await read()).map(({ version }) => version)
+  await course.tend(10 * MINUTE_MS)
+  expect((await read()).map(({ version }) => version)).toEqual(versions)
+})

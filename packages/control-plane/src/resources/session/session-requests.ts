@@ -1,0 +1,118 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import { type Instant, toMs } from '@lcm/domain/instant'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { retryOf } from '@lcm/domain/session/retry'
+import type { Api } from '../../http/api.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { changeSession, type SessionRequest } from './change-session.ts'
+import { endAfter, invalid } from './new-session.ts'
+import { findSession, refuseStranger } from './queries.ts'
+import { offWorker } from './report-session.ts'
+import { settleSession } from './settle-session.ts'
+
+const MINUTE_MS = 60_000
+
+/** A stranger is refused before anything else is said, such as which version it has. An owner stays the owner. */
+async function changeOwn(
+  api: Api,
+  request: SessionRequest,
+  change: Parameters<typeof changeSession>[3],
+): Promise<LabletSession> {
+  refuseStranger(await findSession(api, request.params.id), request.actor)
+  return changeSession(api, request.params.id, request, change)
+}
+
+/** What is not placed ends at once. The rest is what a person wants; its lab is taken down first. */
+export async function cancelSession(api: Api, request: SessionRequest): Promise<LabletSession> {
+  const { actor } = request
+  const cancelled = await changeOwn(api, request, (session, now) => {
+    if (isFinal(session.status) || session.desired_status === 'TERMINATED') return null
+    const wanted = { ...session, desired_status: 'TERMINATED' as const, desired_by: actor.name, desired_reason: '' }
+    const entries = [auditEntry(actor, 'cancel', now, { before: wish(session), after: wish(wanted) })]
+    if (session.status !== 'PENDING') return { session: wanted, entries }
+    return {
+      session: { ...wanted, status: 'TERMINATED', waiting_reason: null },
+      entries,
+      because: `${actor.name} cancelled it`,
+    }
+  })
+  await settleSession(api, cancelled.id)
+  return cancelled
+}
+
+const wish = ({ desired_status, timeslot }: LabletSession) => ({ desired_status, timeslot })
+
+export async function extendSession(
+  api: Api,
+  request: SessionRequest<BodyOf<'extendSession'>>,
+): Promise<LabletSession> {
+  const { actor, body } = request
+  const { definition } = await findSession(api, request.params.id)
+  const longest = (await api.definitions.get(definition.id))?.max_duration_minutes ?? 0
+  return changeOwn(api, request, (session, now) => {
+    refuseOver(session, now)
+    const { start, end } = session.timeslot
+    const timeslot = { start, end: endAfter(end, body.minutes) }
+    const minutes = (toMs(timeslot.end) - toMs(start)) / MINUTE_MS
+    if (minutes > longest)
+      throw invalid(
+        `it would last ${Math.ceil(minutes)} min, and ${definition.name} may last ${longest} min: ${leftOf(longest, session)}`,
+      )
+    const extended = { ...session, timeslot }
+    return {
+      session: extended,
+      entries: [auditEntry(actor, 'extend', now, { before: wish(session), after: wish(extended) })],
+    }
+  })
+}
+
+function leftOf(longest: number, { timeslot }: LabletSession): string {
+  const left = Math.floor(longest - (toMs(timeslot.end) - toMs(timeslot.start)) / MINUTE_MS)
+  return left > 0 ? `it can be extended by ${left} min` : 'it lasts as long as it may already'
+}
+
+const OVER: ReadonlySet<LabletSession['status']> = new Set(['STOPPING', 'STOPPED', 'EXPIRED', 'ARCHIVED', 'TERMINATED'])
+
+function refuseOver({ status, desired_status, timeslot }: LabletSession, now: Instant): void {
+  if (OVER.has(status)) throw new ProblemError('session_over', `it is ${status}`)
+  if (desired_status === 'TERMINATED') throw new ProblemError('session_over', 'it was cancelled')
+  if (timeslot.end <= now) throw new ProblemError('session_over', `its time was over at ${timeslot.end}`)
+}
+
+/** Back to where it is placed anew. It has no lab yet, so that its room is free at once. */
+export async function requeueSession(
+  api: Api,
+  request: SessionRequest<BodyOf<'requeueSession'>>,
+): Promise<LabletSession> {
+  const { actor, body } = request
+  const requeued = await changeOwn(api, request, (session, now) => {
+    refuseUnwanted(session, 'SCHEDULED')
+    const because = `${actor.name} asked for another place`
+    return {
+      session: { ...offWorker(session), status: 'PENDING', waiting_reason: because },
+      entries: [auditEntry(actor, 'requeue', now, { reason: body.reason })],
+      because,
+    }
+  })
+  await settleSession(api, requeued.id)
+  return requeued
+}
+
+function refuseUnwanted(session: LabletSession, needed: LabletSession['status']): void {
+  if (session.status !== needed)
+    throw new ProblemError('session_wrong_state', `it is ${session.status}, and would have to be ${needed}`)
+  if (session.desired_status === 'TERMINATED') throw new ProblemError('session_wrong_state', 'it was cancelled')
+}
+
+/** Where there is nothing to change, its new version alone has those look at it who can do something. */
+export function retrySession(api: Api, request: SessionRequest<BodyOf<'retrySession'>>): Promise<LabletSession> {
+  const { actor, body } = request
+  return changeOwn(api, request, (session, now) => {
+    const retry = retryOf(session, now)
+    if (retry.kind === 'refused') throw new ProblemError('session_wrong_state', retry.because)
+    if (retry.kind === 'under_way') return null
+    const entries = [auditEntry(actor, 'retry', now, { reason: body.reason })]
+    return { session: { ...session, ...retry.changes }, entries }
+  })
+}

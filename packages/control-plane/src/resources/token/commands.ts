@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import type { Token } from '@lcm/domain/token'
+import type { Api, Request } from '../../http/api.ts'
+import { auditEntry } from '../journal/entries.ts'
+
+const SECRET_BYTES = 32
+
+export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+
+export async function createToken(
+  api: Api,
+  { body, actor, once }: Request<object, unknown, BodyOf<'createToken'>>,
+): Promise<AnswerOf<'createToken'>> {
+  const now = toInstant(api.clock.now())
+  if (body.expires_at !== undefined && toMs(body.expires_at) <= api.clock.now()) {
+    const errors = [{ path: 'body.expires_at', message: 'must be in the future' }]
+    throw new ProblemError('validation_failed', `body.expires_at: must be after ${now}`, errors)
+  }
+  const secret = `lcm_${Buffer.from(api.randomBytes(SECRET_BYTES)).toString('base64url')}`
+  const token: Token = {
+    id: once?.resourceId ?? makeId('tk', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES)),
+    version: 1,
+    created_at: now,
+    updated_at: now,
+    name: body.name,
+    role: body.role,
+    service: body.service ?? null,
+    expires_at: body.expires_at ?? null,
+  }
+  const { name, role, service } = token
+  const entries = [auditEntry(actor, 'create', now, { after: { name, role, service } })]
+  const result = await api.tokens.insert({ ...token, hash: hashOf(secret) }, entries)
+  if (!result.ok) return withNewSecret(api, { ...token, secret }, once !== null)
+  return { ...token, secret }
+}
+
+/** A repeated request whose first secret nobody has seen: it is replaced. */
+async function withNewSecret(api: Api, token: AnswerOf<'createToken'>, isRepeated: boolean): Promise<typeof token> {
+  const existing = isRepeated ? await api.tokens.get(token.id) : null
+  if (existing !== null) {
+    const { updated_at, secret } = token
+    const { hash: _, ...next } = { ...existing, version: existing.version + 1, updated_at }
+    if ((await api.tokens.replace({ ...next, hash: hashOf(secret) })).ok) return { ...next, secret }
+  }
+  throw new ProblemError('store_unavailable', 'the new id was taken; try again')
+}
+
+export async function deleteToken(
+  api: Api,
+  { params, actor }: Request<{ id: string }, unknown, unknown>,
+): Promise<null> {
+  const token = await api.tokens.get(params.id)
+  const entries = [auditEntry(actor, 'delete', toInstant(api.clock.now()), { before: { name: token?.name ?? '' } })]
+  if (token === null || !(await api.tokens.remove(token, entries)).ok)
+    throw new ProblemError('not_found', `there is no token ${params.id}`)
+  return null
+}

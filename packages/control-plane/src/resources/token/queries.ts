@@ -1,0 +1,27 @@
+import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import { toMs } from '@lcm/domain/instant'
+import { Token } from '@lcm/domain/token'
+import type { Api } from '../../http/api.ts'
+import { pageOf } from '../page.ts'
+import { hashOf } from './commands.ts'
+
+/** Without the hashes. */
+export async function listTokens(api: Api, query: QueryOf<'listTokens'>): Promise<AnswerOf<'listTokens'>> {
+  const page = await pageOf(api, api.tokens, query, {})
+  return { ...page, items: page.items.map(token => Token.parse(token)) }
+}
+
+/** The token with this secret, unless it is over. Looked up by its hash, so the time it takes tells nothing about the secret. */
+export async function findToken(api: Api, secret: string): Promise<Token | null> {
+  const [token] = await api.tokens.list({ where: { hash: hashOf(secret) }, limit: 1 })
+  return token === undefined ? null : unlessOver(api, token)
+}
+
+/** The token with this id, unless it is over. */
+export async function getToken(api: Api, id: string): Promise<Token | null> {
+  const token = await api.tokens.get(id)
+  return token === null ? null : unlessOver(api, token)
+}
+
+const unlessOver = (api: Api, token: Token): Token | null =>
+  token.expires_at !== null && toMs(token.expires_at) <= api.clock.now() ? null : token

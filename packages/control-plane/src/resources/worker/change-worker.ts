@@ -1,0 +1,114 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { Actor } from '@lcm/domain/actor'
+import { assert } from '@lcm/domain/assert'
+import { type Fence, raiseFence } from '@lcm/domain/fencing'
+import type { Instant } from '@lcm/domain/instant'
+import { withoutCondition } from '@lcm/domain/worker/boot'
+import { failuresAfter } from '@lcm/domain/worker/consequences'
+import { closeCost } from '@lcm/domain/worker/cost'
+import { canMove, movesFrom } from '@lcm/domain/worker/lifecycle'
+import {
+  APPLIED_KEYS_MAX,
+  CONDITION,
+  STATE_HISTORY_MAX,
+  type Worker,
+  type WorkerStatus,
+} from '@lcm/domain/worker/worker'
+import type { NewEntry } from '@lcm/store/store'
+import type { Api, Request } from '../../http/api.ts'
+import { type Changed, changeDocument, refuseStale } from '../change.ts'
+import { costEntry, transitionEntry } from '../journal/entries.ts'
+
+export type WorkerRequest<B = unknown> = Request<{ id: string }, unknown, B>
+
+/** What of a request a change of a worker needs. */
+export type WorkerWriter = Pick<WorkerRequest, 'params' | 'actor' | 'ifMatch' | 'once'>
+
+/** What a change says of itself, besides the document. */
+export interface WorkerChange {
+  readonly worker: Worker
+  readonly entries?: readonly NewEntry[]
+  /** Why its status moved, where it did. */
+  readonly because?: string
+}
+
+/**
+ * Every change of a worker goes through here: a move outside the lifecycle is refused, a request that was carried out before
+ * is not carried out again, and history, money and journal follow the document in the same commit.
+ */
+export function changeWorker(
+  api: Api,
+  request: WorkerWriter,
+  change: (worker: Worker, now: Instant) => WorkerChange | null,
+): Promise<Worker> {
+  const target = { collection: api.workers, id: request.params.id, noun: 'worker' }
+  return changeDocument(target, api.clock, null, (current, now) => {
+    // First, since a request that was carried out has made its own If-Match stale.
+    if (request.once !== null && current.applied_keys.includes(request.once.key)) return null
+    refuseStale(current, request.ifMatch)
+    const changed = change(current, now)
+    return changed === null ? null : completed(current, changed, request, now)
+  })
+}
+
+function completed(before: Worker, changed: WorkerChange, request: WorkerWriter, now: Instant): Changed<Worker> {
+  const entries = [...(changed.entries ?? [])]
+  let worker = changed.worker
+  if (worker.status !== before.status) {
+    worker = moved(before, worker, { at: now, because: changed.because ?? '' })
+    const last = worker.state_history.at(-1)
+    if (last) entries.push(transitionEntry(last, request.actor.name))
+  }
+  if (worker.desired_status !== before.desired_status) worker = { ...worker, desired_at: now }
+  const cost = closeCost(before, worker, now)
+  if (cost !== null) {
+    worker = { ...worker, billing: cost.billing }
+    if (cost.interval !== null) entries.push(costEntry(cost.interval))
+  }
+  if (request.once !== null) {
+    worker = { ...worker, applied_keys: [...worker.applied_keys, request.once.key].slice(-APPLIED_KEYS_MAX) }
+  }
+  return { document: worker, entries }
+}
+
+/** Conditions that end with the status they are about; a retry after a failure starts without them. */
+const ENDS_WITH: Partial<Record<WorkerStatus, readonly string[]>> = {
+  FAILED: [
+    CONDITION.failed,
+    CONDITION.stoppedAfterFailure,
+    CONDITION.overdue,
+    CONDITION.blocked,
+    CONDITION.stopBlocked,
+  ],
+  STOPPING: [CONDITION.stopBlocked],
+  TERMINATING: [CONDITION.terminateBlocked],
+}
+
+function moved(before: Worker, worker: Worker, note: { at: Instant; because: string }): Worker {
+  const { status: from } = before
+  const { status: to } = worker
+  if (!canMove(from, to)) {
+    const allowed = movesFrom(from).join(', ') || 'nowhere'
+    throw new ProblemError('illegal_transition', `${from} can not become ${to}; from there it goes to ${allowed}`)
+  }
+  const history = [...before.state_history, { from, to, ...note }].slice(-STATE_HISTORY_MAX)
+  const conditions = (ENDS_WITH[from] ?? []).reduce(withoutCondition, worker.conditions)
+  // From what the change itself says: a person's retry begins to count anew.
+  const failures = failuresAfter({ ...before, failures: worker.failures }, to)
+  return { ...worker, conditions, failures, entered_status_at: note.at, state_history: history }
+}
+
+/** Who writes, and by which term. */
+export interface Fenced {
+  readonly actor: Actor
+  readonly fence: number | null
+}
+
+/** The second check of a fenced write, inside the compare-and-set: a leader that was overtaken between the two is refused here. */
+export function raisedFence(document: { id: string; fence: Fence }, { actor, fence }: Fenced): Fence {
+  assert(actor.service !== null && fence !== null, 'the route is fenced')
+  const next = raiseFence(document.fence, actor.service, fence)
+  if (next === null)
+    throw new ProblemError('stale_leader', `a newer leader of ${actor.service} has written ${document.id} already`)
+  return next
+}

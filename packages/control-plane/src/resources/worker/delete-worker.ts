@@ -1,0 +1,34 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { Actor } from '@lcm/domain/actor'
+import { toInstant } from '@lcm/domain/instant'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Api } from '../../http/api.ts'
+import { refuseStale } from '../change.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { labCountSeries } from '../lab/lab-counts.ts'
+import { removeLabsOf } from '../lab/orphan-labs.ts'
+import { forgetSecrets } from '../secret/commands.ts'
+import type { WorkerRequest } from './change-worker.ts'
+import { findWorker } from './queries.ts'
+
+/** Removes a record, never a machine: as long as there may be one, its record stays. */
+export async function deleteWorker(api: Api, request: WorkerRequest): Promise<null> {
+  const worker = await findWorker(api, request.params.id)
+  refuseStale(worker, request.ifMatch)
+  if (worker.status !== 'TERMINATED') {
+    throw new ProblemError('worker_not_terminated', `${worker.name} is ${worker.status}; terminate it first`)
+  }
+  if (!(await removeWorker(api, worker, request.actor)))
+    throw new ProblemError('version_mismatch', `${worker.name} was changed meanwhile: read it again`)
+  return null
+}
+
+/** The record with all that hangs on it. Secrets and samples go first: without their worker nobody would look for them. */
+export async function removeWorker(api: Api, worker: Worker, actor: Actor): Promise<boolean> {
+  await forgetSecrets(api, `worker:${worker.id}`)
+  await api.store.series.drop(`worker:${worker.id}`)
+  await api.store.series.drop(labCountSeries(worker.id))
+  await removeLabsOf(api, worker.id)
+  const entry = auditEntry(actor, 'delete', toInstant(api.clock.now()), { before: { name: worker.name } })
+  return (await api.workers.remove(worker, [entry])).ok
+}

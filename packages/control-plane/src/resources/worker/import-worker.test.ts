@@ -1,0 +1,88 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
+
+let fleet: Fleet
+beforeEach(() => {
+  fleet = aFleet()
+})
+
+const FOUND = {
+  ec2_instance_id: 'i-0abc1234',
+  aws_region: 'eu-west-1',
+  name: 'found',
+  status: 'STARTING',
+  instance_type: 'c5.metal',
+  ami_id: 'ami-1',
+  availability_zone: 'eu-west-1a',
+  public_ip: '192.0.2.7',
+  private_ip: null,
+  https_endpoint: 'https://192.0.2.7',
+  cml_version: '2.8.1',
+  tags: { 'cml-managed': 'true' },
+  labels: { environment: 'prod' },
+  cost_per_hour_usd: 6,
+}
+const found = (more: object = {}, epoch = 1) =>
+  fleet.fenced('POST', 'workers/imports', { ...FOUND, ...more }, { epoch })
+
+describe('a machine that was found', () => {
+  it('becomes a worker', async () => {
+    const { status, headers, json } = await found()
+    expect(status).toBe(201)
+    expect(headers.location).toBe(`/api/v1/workers/${json.id}`)
+    const { cml_version, ...facts } = FOUND
+    expect(json).toMatchObject({
+      ...facts,
+      origin: 'DISCOVERY',
+      template_name: 'imported',
+      version: 1,
+      cml: { version: cml_version },
+      fence: { 'worker-controller': 1 },
+    })
+    expect((await fleet.send('GET', `workers/${json.id}/history`)).json.items).toMatchObject([
+      { from: null, to: 'STARTING', because: 'found in the cloud', by: 'worker-controller' },
+    ])
+  })
+
+  it('is recorded once, however often it is found, also by two at once', async () => {
+    const answers = await Promise.all([found(), found({ name: 'again' }), found()])
+    expect(answers.map(answer => answer.status).sort()).toEqual([200, 200, 201])
+    expect(new Set(answers.map(answer => answer.json.id)).size).toBe(1)
+    const { id } = answers[0].json
+    await fleet.send('PATCH', `workers/${id}`, { json: { name: 'mine' } })
+    expect(await found()).toMatchObject({ status: 200, json: { id, name: 'mine', version: 2 } })
+    expect((await fleet.send('GET', 'workers')).json.items).toHaveLength(1)
+  })
+
+  it.each([
+    ['PROVISIONING', 'RUNNING', null],
+    ['STARTING', 'RUNNING', 'boot'],
+    ['STOPPED', 'STOPPED', 'stopped'],
+  ])('is wanted as it is: %s means %s', async (status, desired_status, cause) => {
+    const { json } = await found({ status })
+    expect(json).toMatchObject({ status, desired_status, desired_by: 'worker-controller' })
+    expect(json.billing).toEqual({ since: cause === null ? null : json.created_at, cause, closed_usd: 0 })
+  })
+
+  it('costs money from the moment it is known', async () => {
+    const { json } = await found()
+    await fleet.clock.advance(1_800_000)
+    expect((await fleet.get(json.id)).cost).toEqual({ spent_usd: 3, per_hour_usd: 6, cause: 'boot' })
+  })
+
+  it.each([
+    [{ aws_region: 'eu-north-1' }, 422],
+    [{ ec2_instance_id: 'x' }, 400],
+    [{ status: 'RUNNING' }, 400],
+  ])('is refused with %j', async (more, status) => {
+    expect((await found(more)).status).toBe(status)
+    expect((await fleet.send('GET', 'workers')).json.items).toEqual([])
+  })
+
+  it('is told by the leader of the worker-controller alone', async () => {
+    await found({}, 2)
+    expect(await found({ ec2_instance_id: 'i-0abc9999' }, 1)).toMatchObject({ json: { code: 'stale_leader' } })
+    const foreign = await fleet.fenced('POST', 'workers/imports', FOUND, { by: 'resource-scheduler' })
+    expect(foreign.status).toBe(403)
+  })
+})

@@ -1,0 +1,53 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import { toInstant } from '@lcm/domain/instant'
+import { closeCost } from '@lcm/domain/worker/cost'
+import { blankWorker } from '@lcm/domain/worker/new-worker'
+import { UNSEEN_LICENSE } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Api, Request } from '../../http/api.ts'
+import { auditEntry, transitionEntry } from '../journal/entries.ts'
+import { newWorkerId, usableRegion } from './create-worker.ts'
+
+/** More than there are records of one machine. */
+const TOLD_MAX = 100
+
+type ImportRequest = Request<object, unknown, BodyOf<'importWorker'>>
+
+/** A machine that was found. The same machine is recorded once, however often it is reported. */
+export async function importWorker(api: Api, request: ImportRequest): Promise<{ worker: Worker; isNew: boolean }> {
+  usableRegion(api, request.body.aws_region)
+  const worker = imported(api, request)
+  const entries = [
+    auditEntry(request.actor, 'import', worker.created_at, { after: { ec2_instance_id: worker.ec2_instance_id } }),
+    ...worker.state_history.map(change => transitionEntry(change, request.actor.name)),
+  ]
+  const result = await api.workers.insert(worker, entries)
+  if (result.ok) return { worker, isNew: true }
+  const told = await api.workers.list({ where: { ec2_instance_id: request.body.ec2_instance_id }, limit: TOLD_MAX })
+  const known = told.find(each => each.status !== 'TERMINATED')
+  if (known === undefined) throw new ProblemError('store_unavailable', 'the machine is being recorded; try again')
+  return { worker: known, isNew: false }
+}
+
+/** What is wanted of it is what it does already: finding a machine must not change it. */
+function imported(api: Api, { body, actor, fence }: ImportRequest): Worker {
+  const now = toInstant(api.clock.now())
+  const { cml_version, status, ...facts } = body
+  const blank = blankWorker(newWorkerId(api), now)
+  const worker: Worker = {
+    ...blank,
+    ...facts,
+    origin: 'DISCOVERY',
+    status,
+    desired_status: status === 'STOPPED' ? 'STOPPED' : 'RUNNING',
+    desired_by: actor.name,
+    desired_reason: 'found in the cloud',
+    state_history: [{ from: null, to: status, at: now, because: 'found in the cloud' }],
+    cml: { ...blank.cml, version: cml_version },
+    license: UNSEEN_LICENSE,
+    fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
+  }
+  // A machine that runs costs money from the moment it is known.
+  return { ...worker, billing: closeCost(blank, worker, now)?.billing ?? blank.billing }
+}

@@ -1,0 +1,111 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
+import type { Api } from '../../http/api.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { settingsNow } from '../settings/queries.ts'
+import { changeWorker, type WorkerRequest } from './change-worker.ts'
+
+type IntentRequest = WorkerRequest<BodyOf<'startWorker'>>
+
+const VERBS: Readonly<Record<DesiredStatus, string>> = { RUNNING: 'start', STOPPED: 'stop', TERMINATED: 'terminate' }
+
+/** People change what is wanted, never what is. Asking again for what is already wanted changes nothing. */
+export async function setIntent(api: Api, request: IntentRequest, desired: DesiredStatus): Promise<Worker> {
+  const { idle_snooze_seconds } = await settingsNow(api)
+  return changeWorker(api, request, (worker, now) => {
+    refuseIntent(worker, desired, request.body.force)
+    refusePast(request.body.until, now)
+    if (isWanted(worker, desired, request.body.until, now)) return null
+    const until =
+      desired === 'TERMINATED' ? null : (request.body.until ?? heldByDefault(desired, now, idle_snooze_seconds))
+    const changed = wanting(worker, desired, { by: request.actor.name, reason: request.body.reason ?? '', until, now })
+    const entries = [
+      auditEntry(request.actor, VERBS[desired], now, {
+        before: intentOf(worker),
+        after: intentOf(changed),
+        reason: request.body.reason,
+      }),
+    ]
+    return { worker: changed, entries }
+  })
+}
+
+/** What a policy wants is not what a person wants: a person who asks for the same takes it over and holds it. */
+function isWanted(worker: Worker, desired: DesiredStatus, until: Instant | undefined, now: Instant): boolean {
+  if (worker.desired_status !== desired) return false
+  if (desired === 'TERMINATED') return true
+  if (until !== undefined && until !== worker.desired_until) return false
+  return desired === 'RUNNING' ? worker.drain === null && isHeld(worker, now) : worker.pause.reason === null
+}
+
+/** Whether a person's wish still stands against policies. */
+const isHeld = ({ desired_until }: Worker, now: Instant): boolean => desired_until !== null && desired_until > now
+
+function refusePast(until: Instant | undefined, now: Instant): void {
+  if (until === undefined || until > now) return
+  const errors = [{ path: 'body.until', message: 'must be in the future' }]
+  throw new ProblemError('validation_failed', `body.until: must be after ${now}`, errors)
+}
+
+/** A start holds against idleness for a while; a stop until somebody starts it. */
+const heldByDefault = (desired: DesiredStatus, now: Instant, snoozeSeconds: number): Instant | null =>
+  desired === 'RUNNING' ? toInstant(toMs(now) + snoozeSeconds * 1000) : null
+
+export const intentOf = ({ desired_status, desired_until, drain }: Worker) => ({ desired_status, desired_until, drain })
+
+/** A worker with a new wish of a person. It ends a drain, and a pause by a policy. */
+export function wanting(
+  worker: Worker,
+  desired_status: DesiredStatus,
+  { by, reason, until, now }: { by: string; reason: string; until: Instant | null; now: Instant },
+): Worker {
+  const { pause } = worker
+  const isResumed = desired_status === 'RUNNING' && worker.desired_status !== 'RUNNING'
+  const isPaused = desired_status === 'STOPPED' && worker.desired_status === 'RUNNING'
+  return {
+    ...worker,
+    desired_status,
+    desired_by: by,
+    desired_reason: reason,
+    desired_until: until,
+    drain: null,
+    pause: {
+      ...pause,
+      reason: null,
+      by: null,
+      last_resumed_at: isResumed ? now : pause.last_resumed_at,
+      last_paused_at: isPaused ? now : pause.last_paused_at,
+      counts: {
+        ...pause.counts,
+        resumed: pause.counts.resumed + (isResumed ? 1 : 0),
+        manual: pause.counts.manual + (isPaused ? 1 : 0),
+      },
+    },
+  }
+}
+
+function refuseIntent(worker: Worker, desired: DesiredStatus, force: boolean): void {
+  if (desired === 'TERMINATED') refuseProtected(worker)
+  else refuseTerminating(worker)
+  if (desired === 'RUNNING' || worker.desired_status === desired) return
+  const sessions = Object.keys(worker.reservations).length
+  if (sessions > 0 && !force) {
+    throw new ProblemError(
+      'worker_has_sessions',
+      `${sessions === 1 ? '1 session lives' : `${sessions} sessions live`} on ${worker.name}; drain it first, or say force: true`,
+    )
+  }
+}
+
+export function refuseProtected(worker: Worker): void {
+  if (worker.protected)
+    throw new ProblemError('worker_protected', `${worker.name} is protected; PATCH it with {"protected": false} first`)
+}
+
+export function refuseTerminating(worker: Worker): void {
+  if (worker.desired_status !== 'TERMINATED' && worker.status !== 'TERMINATED') return
+  const state = worker.status === 'TERMINATED' ? 'is terminated' : 'is being terminated'
+  throw new ProblemError('worker_terminating', `${worker.name} ${state}, which can not be undone; create a new worker`)
+}

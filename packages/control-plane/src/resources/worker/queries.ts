@@ -1,0 +1,124 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { Actor } from '@lcm/domain/actor'
+import { toInstant } from '@lcm/domain/instant'
+import { costOf } from '@lcm/domain/worker/cost'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Query, Sample } from '@lcm/store/store'
+import { OWNS_NOTHING, type Own, ownOf, sessionsOfWorker, workerFor } from '../../changes/redaction.ts'
+import type { Api, Request } from '../../http/api.ts'
+import { JsonBytes, jsonPage, oncePer } from '../../http/json-bytes.ts'
+import { labCountOf, labCountSeries } from '../lab/lab-counts.ts'
+import { pageOf } from '../page.ts'
+import { sampleOf } from './telemetry-queries.ts'
+
+const PAGE = 1000
+
+export async function findWorker(api: Api, id: string): Promise<Worker> {
+  const worker = await api.workers.get(id)
+  if (worker === null) throw new ProblemError('not_found', `there is no worker ${id}`)
+  return worker
+}
+
+/** With what is joined to a worker when it is read and never stored with it. */
+export async function viewOf(api: Api, worker: Worker): Promise<WorkerView> {
+  const newest = await api.store.series.newest([`worker:${worker.id}`, labCountSeries(worker.id)])
+  return {
+    ...worker,
+    ...measured(newest.get(`worker:${worker.id}`)),
+    labs_count: labCountOf(newest.get(labCountSeries(worker.id))),
+    cost: costOf(worker, toInstant(api.clock.now())),
+  }
+}
+
+export async function getWorker(api: Api, id: string, actor: Actor): Promise<WorkerView> {
+  const worker = await findWorker(api, id)
+  return viewOf(api, workerFor(worker, await ownOf(api, actor)))
+}
+
+/** Made of what each worker and its sample were last time: to write the same JSON again would be most of the work. */
+export async function listWorkers(
+  api: Api,
+  { query, actor }: Request<object, QueryOf<'listWorkers'>, unknown>,
+): Promise<JsonBytes<AnswerOf<'listWorkers'>>> {
+  const own = await ownOf(api, actor)
+  const { items, ...page } = await pageOf(api, api.workers, query, filterOf(query))
+  const series = items.map(worker => `worker:${worker.id}`)
+  const labs = items.map(worker => labCountSeries(worker.id))
+  const newest = await api.store.series.newest([...series, ...labs])
+  const now = toInstant(api.clock.now())
+  const joined = (worker: Worker, place: number): string => {
+    const labs_count = labCountOf(newest.get(labs[place] ?? ''))
+    const rest = JSON.stringify({ labs_count, cost: costOf(worker, now) })
+    return `${openSampleJsonOf(newest.get(series[place] ?? ''))},${rest.slice(1)}`
+  }
+  return new JsonBytes(
+    jsonPage(
+      items.map((worker, place) => [openJsonFor(worker, own), joined(worker, place)]),
+      page,
+    ),
+  )
+}
+
+/** A worker's JSON without its closing brace. */
+const openJson = (worker: Worker) => Buffer.from(JSON.stringify(worker).slice(0, -1))
+const openJsonOf = oncePer(openJson)
+/** The same for everybody who has nothing on it. */
+const openJsonForOthers = oncePer((worker: Worker) => openJson(workerFor(worker, OWNS_NOTHING)))
+function openJsonFor(worker: Worker, own: Own | null): Buffer {
+  if (own === null) return openJsonOf(worker)
+  const isGuest = sessionsOfWorker(worker).some(id => own.sessions.has(id))
+  return isGuest ? openJson(workerFor(worker, own)) : openJsonForOthers(worker)
+}
+/** The fields that follow, up to those that change by themselves. */
+const openJsonOfSample = oncePer((sample: Sample) => `,${JSON.stringify(measured(sample)).slice(1, -1)}`)
+const WITHOUT_SAMPLE = `,${JSON.stringify(measured(undefined)).slice(1, -1)}`
+const openSampleJsonOf = (sample: Sample | undefined) =>
+  sample === undefined ? WITHOUT_SAMPLE : openJsonOfSample(sample)
+
+function measured(newest: Sample | undefined): Omit<WorkerView, keyof Worker | 'cost' | 'labs_count'> {
+  const sample = newest === undefined ? null : sampleOf(newest)
+  return {
+    nodes_count: sample?.nodes_count ?? null,
+    utilisation: sample && {
+      cpu: sample.cpu_utilization,
+      memory: sample.memory_utilization,
+      disk: sample.disk_utilization,
+      at: sample.collected_at,
+    },
+    system_health: sample?.system_health ?? null,
+  }
+}
+
+function filterOf(query: QueryOf<'listWorkers'>): Omit<Query, 'limit' | 'after'> {
+  const { status, desired_status, region, template, q, label } = query
+  const [labelName, ...labelValue] = label?.split('=') ?? []
+  const where = Object.entries({
+    status,
+    desired_status,
+    aws_region: region,
+    template_name: template,
+    [`label:${labelName}`]: label === undefined ? undefined : labelValue.join('='),
+  })
+  const given = where.flatMap(([field, value]) => (value === undefined ? [] : [[field, value]]))
+  const hideTerminated = !query.include_terminated && status === undefined
+  return {
+    where: Object.fromEntries(given),
+    ...(hideTerminated ? { whereNot: { status: 'TERMINATED' } } : {}),
+    ...(q === undefined ? {} : { contains: { name: q } }),
+  }
+}
+
+/** Every worker, page by page to the end. */
+export async function allWorkers(api: Api, where: Readonly<Record<string, string>> = {}): Promise<Worker[]> {
+  const all: Worker[] = []
+  let after = ''
+  for (;;) {
+    const page = await api.workers.list({ where, after, limit: PAGE })
+    all.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return all
+    after = last.id
+  }
+}

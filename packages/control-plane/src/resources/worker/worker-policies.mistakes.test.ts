@@ -1,0 +1,43 @@
+import { toInstant } from '@lcm/domain/instant'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
+import { METAL } from '../../testing/a-plane.ts'
+
+const HOUR_MS = 3_600_000
+
+let fleet: Fleet
+beforeEach(() => {
+  fleet = aFleet()
+})
+
+const check = (id: string, last_activity_at: string | null) =>
+  fleet.fenced('POST', `workers/${id}/idle-checks`, { evidence: { last_activity_at, running_nodes: 0 } })
+
+describe('what is known of the last activity', () => {
+  it('stays known when a server forgets it, also while other things change', async () => {
+    await fleet.send('PATCH', 'settings', { json: { min_workers: 1 } })
+    const { id } = await fleet.running()
+    const used = toInstant(fleet.clock.now())
+    await check(id, used)
+    await fleet.clock.advance(2 * HOUR_MS)
+    await check(id, null)
+    expect((await fleet.get(id)).activity).toMatchObject({ last_activity_at: used, idle_since: used })
+  })
+})
+
+describe('a worker that is bought', () => {
+  it('is bought where it is asked for, and not where workers are by default', async () => {
+    await fleet.send('POST', 'worker-templates', { json: METAL })
+    const flight = { template_name: 'metal', aws_region: 'eu-west-1', count: 1, session_ids: ['ls-1'], key: 'k1' }
+    const { status, json } = await fleet.fenced('POST', 'workers/scale-up', flight, { by: 'resource-scheduler' })
+    expect(status).toBe(201)
+    expect(json.workers).toMatchObject([{ aws_region: 'eu-west-1' }])
+  })
+
+  it('has a name of its own, however many are bought at once', async () => {
+    await fleet.send('POST', 'worker-templates', { json: METAL })
+    const flight = { template_name: 'metal', aws_region: 'us-east-1', count: 5, session_ids: ['ls-1'], key: 'k1' }
+    const { json } = await fleet.fenced('POST', 'workers/scale-up', flight, { by: 'resource-scheduler' })
+    expect(new Set(json.workers.map(({ name }: { name: string }) => name)).size).toBe(5)
+  })
+})

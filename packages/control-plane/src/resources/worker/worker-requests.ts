@@ -1,0 +1,71 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { BodyOf } from '@lcm/contract/routes'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Api } from '../../http/api.ts'
+import { auditEntry, STREAMS } from '../journal/entries.ts'
+import { changeWorker, type WorkerRequest } from './change-worker.ts'
+import { intentOf, refuseTerminating, wanting } from './intent.ts'
+
+const REFRESH_MS_MIN = 10_000
+/** More requests than people make of one worker within that time. */
+const RECENT_MAX = 100
+
+type Reasoned = WorkerRequest<BodyOf<'refreshWorker'>>
+
+/** What people may say of a worker besides what they want of it. What is left out stays as it is. */
+export function patchWorker(api: Api, request: WorkerRequest<BodyOf<'patchWorker'>>): Promise<Worker> {
+  const { license, ...plain } = request.body
+  return changeWorker(api, request, (worker, now) => {
+    const changed = { ...worker, ...plain, license: { ...worker.license, ...license } }
+    if (JSON.stringify(changed) === JSON.stringify(worker)) return null
+    return { worker: changed, entries: [auditEntry(request.actor, 'patch', now, { before: worker, after: changed })] }
+  })
+}
+
+/** Each controller looks anew at what is its own and takes its wish away. More often than every ten seconds would only cost calls. */
+export async function refreshWorker(api: Api, request: Reasoned): Promise<Worker> {
+  const isTooSoon = await wasRefreshed(api, request.params.id)
+  return changeWorker(api, request, (worker, now) => {
+    refuseTerminating(worker)
+    const last = worker.refresh_requested_at
+    if (isTooSoon || (last !== null && toMs(now) - toMs(last) < REFRESH_MS_MIN)) return null
+    const entries = [auditEntry(request.actor, 'refresh', now, { reason: request.body.reason })]
+    return { worker: { ...worker, refresh_requested_at: now, labs_refresh_requested_at: now }, entries }
+  })
+}
+
+/** The wish itself is gone as soon as the controller has looked, so the journal is asked when the last one was. */
+async function wasRefreshed(api: Api, id: string): Promise<boolean> {
+  const from = toInstant(api.clock.now() - REFRESH_MS_MIN + 1)
+  const recent = { streams: [STREAMS.audit], subject: `worker:${id}`, from, limit: RECENT_MAX }
+  return (await api.store.journal.query(recent)).some(({ body }) => 'action' in body && body.action === 'refresh')
+}
+
+/** Starts over: with its machine if it has one, else with a new launch. */
+export const retryWorker = (api: Api, request: Reasoned): Promise<Worker> =>
+  changeWorker(api, request, (worker, now) => {
+    if (worker.status !== 'FAILED')
+      throw new ProblemError('worker_not_failed', `${worker.name} is ${worker.status}; there is nothing to retry`)
+    refuseTerminating(worker)
+    const status = worker.ec2_instance_id === null ? 'PENDING' : 'STARTING'
+    const { name: by } = request.actor
+    const { reason = '' } = request.body
+    const wanted =
+      worker.desired_status === 'RUNNING' ? worker : wanting(worker, 'RUNNING', { by, reason, until: null, now })
+    const entries = [
+      auditEntry(request.actor, 'retry', now, { before: intentOf(worker), after: intentOf(wanted), reason }),
+    ]
+    const because = `${by} asked for a retry`
+    return { worker: { ...wanted, status, service_status: 'UNAVAILABLE', failures: 0 }, entries, because }
+  })
+
+/** The next certificate that the server shows is pinned: for a CML that was set up anew. */
+export const repinWorker = (api: Api, request: Reasoned): Promise<Worker> =>
+  changeWorker(api, request, (worker, now) => {
+    refuseTerminating(worker)
+    if (worker.cml.certificate_sha256 === null) return null
+    const changed = { ...worker, cml: { ...worker.cml, certificate_sha256: null } }
+    const more = { before: worker.cml, after: changed.cml, reason: request.body.reason }
+    return { worker: changed, entries: [auditEntry(request.actor, 'repin', now, more)] }
+  })

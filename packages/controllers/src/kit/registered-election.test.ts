@@ -1,0 +1,112 @@
+import { apiClient } from '@lcm/client/client'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import { localCoordination } from '@lcm/coordination/local/coordination'
+import { silentLogger } from '@lcm/runtime'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, expect, it } from 'vitest'
+import { registeredElection } from './registered-election.ts'
+
+let clock: ReturnType<typeof manualClock>
+let answers: number[]
+let asked: ApiRequest[]
+let coordination: ReturnType<typeof localCoordination>
+
+beforeEach(() => {
+  clock = manualClock()
+  answers = []
+  asked = []
+  coordination = localCoordination({ clock, firstEpoch: () => 1 })
+})
+
+const api = async (request: ApiRequest): Promise<ApiResponse> => {
+  asked.push(request)
+  const status = answers.shift() ?? 200
+  const code = status === 409 ? 'stale_leader' : 'store_unavailable'
+  return {
+    status,
+    headers: {},
+    body: JSON.stringify(status === 200 ? {} : { type: '', title: '', status, detail: '', code }),
+  }
+}
+
+const contender = (id: string) =>
+  registeredElection({
+    election: coordination.election('worker-controller', id),
+    service: 'worker-controller',
+    client: apiClient(api),
+    clock,
+    logger: silentLogger,
+  })
+
+it('leads only once the API knows of it', async () => {
+  answers = [503, 503]
+  let led = false
+  void contender('a')
+    .campaign(new AbortController().signal)
+    .then(() => {
+      led = true
+    })
+  await clock.advance(1_500)
+  expect([led, asked.length]).toEqual([false, 2])
+  await clock.advance(1_000)
+  expect([led, asked.length]).toEqual([true, 3])
+  expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ epoch: 1, instance_id: 'a' })
+})
+
+it('says so when its epoch is too low, and leads once that was mended', async () => {
+  answers = [409, 409]
+  const election = contender('a')
+  const campaign = election.campaign(new AbortController().signal)
+  await clock.advance(500)
+  expect(election.isEpochRegressed()).toBe(true)
+  await clock.advance(3_000)
+  expect((await campaign)?.isHeld()).toBe(true)
+  expect(election.isEpochRegressed()).toBe(false)
+})
+
+it('no longer says that its epoch is too low once it stands by', async () => {
+  answers = Array.from({ length: 100 }, () => 409)
+  const election = contender('a')
+  const stopping = new AbortController()
+  const campaign = election.campaign(stopping.signal)
+  await clock.advance(500)
+  expect(election.isEpochRegressed()).toBe(true)
+  stopping.abort()
+  await clock.advance(3_000)
+  await campaign
+  expect(election.isEpochRegressed()).toBe(false)
+})
+
+it('gives the seat up when it is stopped before the API knew', async () => {
+  answers = Array.from({ length: 100 }, () => 503)
+  const stop = new AbortController()
+  const campaign = contender('a').campaign(stop.signal)
+  await clock.advance(500)
+  stop.abort()
+  await clock.advance(2_000)
+  expect(await campaign).toBeNull()
+  answers = []
+  expect(await contender('b').campaign(new AbortController().signal)).not.toBeNull()
+})
+
+it('ends when it is asked to, also while the API leaves it without an answer, and gives the seat up', async () => {
+  const stop = new AbortController()
+  const silent = registeredElection({
+    election: coordination.election('worker-controller', 'a'),
+    service: 'worker-controller',
+    client: apiClient(
+      ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    ),
+    clock,
+    logger: silentLogger,
+  })
+  let ended: unknown = 'not yet'
+  void silent.campaign(stop.signal).then(outcome => {
+    ended = outcome
+  })
+  await clock.advance(500)
+  stop.abort()
+  await clock.advance(1)
+  expect(ended).toBeNull()
+  expect(silent.status().state).not.toBe('LEADER')
+})

@@ -1,0 +1,94 @@
+import type { Client } from '@lcm/client/client'
+import { pagesOf } from '@lcm/client/lists'
+import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
+import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import {
+  type Election,
+  type Logger,
+  type Meter,
+  type ReconcileContext,
+  type Reconciliation,
+  type ReconciliationResult,
+  success,
+  watchTriggeredHostedService,
+} from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { LabletControllerConfig } from '../config.ts'
+import type { Counters } from '../counters.ts'
+import { guardedWrite } from '../guarded-write.ts'
+import { fetchDefinition } from '../lab-records.ts'
+import { ContentError } from './content-error.ts'
+import { readPackage } from './content-package.ts'
+import type { ContentSources } from './content-sources.ts'
+
+export interface ContentSyncParts {
+  readonly client: Client
+  readonly changeKeys: ChangeKeys
+  readonly election: Election
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly meter: Meter
+  readonly config: LabletControllerConfig
+  readonly counters: Counters
+  readonly sources: ContentSources
+}
+
+type Listed = AnswerOf<'listDefinitions'>['items'][number]
+type Synced = Pick<LabletDefinition, 'id' | 'source' | 'sync'>
+type SyncResult = BodyInput<'recordSync'>['result']
+
+const DEFINITION_KEYS = CHANGE_KEYS.definitions
+/** Packages may be large, so few are in hand at once. */
+const AT_ONCE_MAX = 2
+
+/** Seeds: ContentSyncService. On demand: it fetches what somebody asked to have fetched, once per request. */
+export function contentSync(parts: ContentSyncParts): Reconciliation {
+  const { client, changeKeys, clock, logger, meter, config } = parts
+  return watchTriggeredHostedService<Listed | LabletDefinition, ChangeHint>(
+    {
+      listResources: signal => pagesOf(page => client.call('listDefinitions', { query: page, signal })),
+      keyOf: ({ id }) => id,
+      fetchResource: (id, signal) => fetchDefinition(client, id, signal),
+      needsAttention: ({ sync }) => sync.status === 'requested',
+      reconcile: (definition, context) => reconcile(parts, definition, context),
+      watchSource: prefix => changeKeys.source(prefix),
+      parseWatchKey: key => (key.startsWith(DEFINITION_KEYS) ? key.slice(DEFINITION_KEYS.length) : null),
+    },
+    {
+      serviceName: 'content-sync',
+      metricPrefix: 'lablet_controller_content_sync',
+      intervalMs: config.contentSyncIntervalMs,
+      pollingEnabled: config.pollingEnabled,
+      maxConcurrent: AT_ONCE_MAX,
+    },
+    { prefix: DEFINITION_KEYS },
+    { clock, logger, meter },
+  )
+}
+
+async function reconcile(
+  parts: ContentSyncParts,
+  { id, source, sync }: Synced,
+  { epoch, signal }: ReconcileContext<unknown>,
+): Promise<ReconciliationResult> {
+  if (sync.status !== 'requested') return success('nothing is asked for')
+  const result = await fetched(parts.sources, source, signal)
+  // Who edits it meanwhile wants something else: the API has to know which wish this answers.
+  const body = { source, requested_at: sync.at, result }
+  const call = { params: { id }, body, epoch, signal }
+  await guardedWrite(parts.election, () => parts.client.call('recordSync', call))
+  if ('error' in result) return success(result.error)
+  parts.counters.add('syncs')
+  return success(`fetched ${result.package_sha256}`)
+}
+
+async function fetched(sources: ContentSources, source: string, signal: AbortSignal): Promise<SyncResult> {
+  try {
+    return readPackage(await sources.read(source, signal))
+  } catch (error) {
+    if (error instanceof ContentError) return { error: error.message.slice(0, 1000) }
+    throw error
+  }
+}

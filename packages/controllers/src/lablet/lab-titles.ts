@@ -1,0 +1,49 @@
+import type { CmlLab } from '@lcm/cloud/cml-labs'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { toMs } from '@lcm/domain/instant'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { isFinal, type LabletSession, type SessionStatus } from '@lcm/domain/session/lablet-session'
+
+const TITLE_CHARS_MAX = 64
+
+/** The same for every try, and nobody else's: it holds the session's id. */
+export function labTitle(session: LabletSession, definition: LabletDefinition): string {
+  const name = [...(definition.title || definition.name)].slice(0, TITLE_CHARS_MAX - session.id.length - 1)
+  return `${name.join('').trim()} ${session.id}`
+}
+
+/** How long after its session a lab may still come that was asked for before. */
+const LATE_MS = 15 * 60_000
+/** Clocks of servers differ. */
+const SKEW_MS = 2 * 60_000
+
+const SESSION_IN_TITLE = / (ls-[0-9a-z-]+)$/
+
+/** The session that a lab was made for, as its title says. */
+export const sessionInTitle = (title: string): string | null => SESSION_IN_TITLE.exec(title)?.[1] ?? null
+
+const enteredAt = ({ state_history }: LabletSession, status: SessionStatus): string | undefined =>
+  state_history.find(({ to }) => to === status)?.at
+
+/** Nobody could have copied the lab of a session before it was ready: what is older and bears its title is ours. */
+export function isOurs(lab: CmlLab, session: LabletSession, ourName: string): boolean {
+  if (sessionInTitle(lab.title) !== session.id || lab.owner !== ourName) return false
+  const ready = enteredAt(session, 'READY')
+  return ready === undefined || lab.created === null || toMs(lab.created) <= toMs(ready)
+}
+
+/**
+ * Whether this is what an import left behind whose answer nobody heard, and that came to be only after its session had been
+ * taken down. Only labs that never ran are meant.
+ */
+export function isStray(
+  lab: CmlLab,
+  { record, session, ourName }: { record: LabRecord; session: LabletSession; ourName: string },
+): boolean {
+  if (!isOurs(lab, session, ourName) || lab.state !== 'DEFINED_ON_CORE' || lab.created === null) return false
+  if (record.source !== 'DISCOVERY' || record.session_id !== null || record.pending_action !== null) return false
+  const began = enteredAt(session, 'INSTANTIATING')
+  if (!isFinal(session.status) || began === undefined) return false
+  const createdMs = toMs(lab.created)
+  return createdMs >= toMs(began) - SKEW_MS && createdMs <= toMs(session.entered_status_at) + LATE_MS
+}

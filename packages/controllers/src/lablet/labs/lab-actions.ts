@@ -1,0 +1,253 @@
+import { pagesOf } from '@lcm/client/lists'
+import { CloudError } from '@lcm/cloud/errors'
+import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import type { ChangeHint } from '@lcm/coordination/change-keys'
+import { isQuiet, type LabAction, type LabRecord, type LabStatus } from '@lcm/domain/lab/lab-record'
+import { canServeLabs } from '@lcm/domain/session/decide-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import {
+  gone,
+  type ReconcileContext,
+  type Reconciliation,
+  type ReconciliationResult,
+  requeue,
+  success,
+  watchTriggeredHostedService,
+} from '@lcm/runtime'
+import { guardedWrite } from '../guarded-write.ts'
+import { type LabHands, labHands, SupersededError } from '../lab-hands.ts'
+import { fetchLab, fetchWorker, type LabChanges } from '../lab-records.ts'
+import type { SessionParts } from '../sessions/session-parts.ts'
+import { takeDown } from '../take-down.ts'
+import { BECAUSE_CHARS_MAX } from '../work-board.ts'
+
+export type LabActionParts = Omit<SessionParts, 'memory' | 'definitions' | 'settings'>
+
+const LAB_KEYS = CHANGE_KEYS.labRecords
+const UNDER_WAY_MS = 3_000
+const REST_MS = 10_000
+const REST_MS_MAX = 10 * 60_000
+const WAITING_MS = 30_000
+const NO_TURN_MS = 1_000
+const ATTEMPTS_MAX = 5
+/** One try that has not come to its end after this has failed. */
+const TRY_MS_MAX = 15 * 60_000
+
+type Pending = NonNullable<LabRecord['pending_action']>
+
+/** What this instance does about one pending action; a new one begins anew. */
+interface Doing {
+  readonly run: string
+  readonly sinceMs: number
+  readonly asked: Set<string>
+  /** Failures in a row, also over several requests, and until when it rests after the last. */
+  readonly failures: number
+  readonly restsUntilMs: number
+}
+
+interface ActionLook extends ReconcileContext<LabRecord> {
+  readonly record: LabRecord
+  readonly pending: Pending
+}
+
+/** Seeds: LabRecordReconciler, its actions. What was pending before this term began is picked up by its first sweep. */
+export function labActions(parts: LabActionParts): Reconciliation {
+  const { client, config, changeKeys, clock, logger, meter } = parts
+  const doings = new Map<string, Doing>()
+  return watchTriggeredHostedService<LabRecord, ChangeHint>(
+    {
+      listResources: signal => pagesOf(page => client.call('listLabs', { query: page, signal })),
+      keyOf: record => record.id,
+      fetchResource: (id, signal) => fetchLab(client, id, signal),
+      needsAttention: record => record.pending_action !== null,
+      reconcile: (record, context) => reconcile(parts, doings, record, context),
+      watchSource: prefix => changeKeys.source(prefix),
+      parseWatchKey: key => (key.startsWith(LAB_KEYS) ? key.slice(LAB_KEYS.length) : null),
+    },
+    {
+      serviceName: 'lab-actions',
+      metricPrefix: 'lablet_controller_lab_actions',
+      intervalMs: config.reconcileIntervalMs,
+      pollingEnabled: config.pollingEnabled,
+      maxConcurrent: config.maxConcurrent,
+    },
+    { prefix: LAB_KEYS },
+    { clock, logger, meter },
+  )
+}
+
+async function reconcile(
+  parts: LabActionParts,
+  doings: Map<string, Doing>,
+  record: LabRecord,
+  context: ReconcileContext<LabRecord>,
+): Promise<ReconciliationResult> {
+  const { pending_action: pending } = record
+  if (pending === null) {
+    if (record.status !== 'ERROR') doings.delete(record.id)
+    if (record.status === 'DELETED') {
+      parts.board.forget(`lab_record:${record.id}`)
+      return gone('it is removed')
+    }
+    parts.board.looked(`lab_record:${record.id}`, { action: 'nothing', because: '', afterMs: null })
+    return success('nothing is asked of it')
+  }
+  parts.board.looked(`lab_record:${record.id}`, {
+    action: pending.action,
+    because: `${pending.by} asked for it`,
+    afterMs: 0,
+  })
+  const looking = parts.turns.tryWith(record.worker_id, () => look(parts, doings, { ...context, record, pending }))
+  if (looking === null) return requeue('others talk to its CML', NO_TURN_MS)
+  try {
+    return await looking
+  } catch (error) {
+    if (error instanceof SupersededError) return requeue(error.message, 0)
+    throw error
+  }
+}
+
+const runOf = (epoch: number, { action, at, attempts }: Pending): string => `${epoch}:${action}:${at}:${attempts}`
+
+async function look(
+  parts: LabActionParts,
+  doings: Map<string, Doing>,
+  looking: ActionLook,
+): Promise<ReconciliationResult> {
+  const { record, pending, epoch, signal } = looking
+  const worker = await fetchWorker(parts.client, record.worker_id, signal)
+  if (worker === null || worker.status === 'TERMINATED') return withoutWorker(parts, looking)
+  if (!canServeLabs(worker)) return requeue(`${worker.name} does not serve`, WAITING_MS)
+  const run = runOf(epoch, pending)
+  const doing = doings.get(record.id)
+  const restMs = (doing?.restsUntilMs ?? 0) - parts.clock.monotonic()
+  if (restMs > 0) return requeue(`${pending.action} is tried again`, restMs)
+  if (doing?.run !== run) {
+    // Written by this term before anything is changed, so that an older one can't report on it any more.
+    const next = { ...pending, attempts: pending.attempts + 1 }
+    const changes = { status: underWay(pending.action, record.status), pending_action: next }
+    await write(parts, looking, changes, `begins ${pending.action}`)
+    const begun = { run: runOf(epoch, next), sinceMs: parts.clock.monotonic(), asked: new Set<string>() }
+    doings.set(record.id, { ...begun, failures: doing?.failures ?? 0, restsUntilMs: 0 })
+    return requeue(`${pending.action} is announced`, 0)
+  }
+  const hands = handsFor(parts, looking, worker)
+  try {
+    const waitsFor = await actOn(hands, looking, doing.asked)
+    if (waitsFor === null) return finish(parts, looking)
+    if (parts.clock.monotonic() - doing.sinceMs < TRY_MS_MAX) return requeue(waitsFor, UNDER_WAY_MS)
+    return failedOnce(parts, doings, looking, `it took too long: ${waitsFor}`)
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    return failedOnce(parts, doings, looking, error.message)
+  }
+}
+
+const UNDER_WAY: Readonly<Record<LabAction, LabStatus>> = {
+  start: 'STARTING',
+  stop: 'STOPPING',
+  wipe: 'STOPPING',
+  delete: 'DELETING',
+}
+/** What runs is stopped before it is wiped, and takes room until then. */
+const underWay = (action: LabAction, before: LabStatus): LabStatus =>
+  action === 'wipe' && isQuiet(before) ? before : UNDER_WAY[action]
+
+const REACHED: Readonly<Record<LabAction, LabStatus>> = {
+  start: 'BOOTED',
+  stop: 'STOPPED',
+  wipe: 'WIPED',
+  delete: 'DELETED',
+}
+
+function handsFor(parts: LabActionParts, look: ActionLook, worker: Worker): LabHands {
+  const { record, signal, leadership, withoutSlot } = look
+  const confirm = async () => {
+    const now = await fetchLab(parts.client, record.id, signal)
+    if (now?.version !== record.version) throw new SupersededError('somebody else wrote meanwhile')
+  }
+  return labHands(parts, { worker, signal, leadership, withoutSlot, confirm })
+}
+
+/** Null once it is done. A lab that is not there is as good as removed, and can't be anything else. */
+async function actOn(hands: LabHands, { record, pending }: ActionLook, asked: Set<string>): Promise<string | null> {
+  const { action } = pending
+  const lab = record.lab_id === null ? await byTitle(hands, record) : await hands.get(record.lab_id)
+  if (lab === null) {
+    if (action === 'delete') return null
+    throw new CloudError('not_found', { code: 'LabGone', action, message: `${record.title} is not on its worker` })
+  }
+  if (action !== 'start') return takeDownOrWait(hands, lab, { action, asked })
+  if (lab.state !== 'STARTED' && !asked.has('start')) {
+    await hands.start(lab.lab_id)
+    asked.add('start')
+    return `${record.title} starts`
+  }
+  return (await hands.isConverged(lab.lab_id)) ? null : `${record.title} boots`
+}
+
+/** An import whose answer was lost is known by its title alone. */
+const byTitle = async (hands: LabHands, { title }: LabRecord) =>
+  (await hands.list()).find(lab => lab.title === title) ?? null
+
+async function takeDownOrWait(
+  hands: LabHands,
+  lab: NonNullable<Awaited<ReturnType<LabHands['get']>>>,
+  { action, asked }: { action: Exclude<LabAction, 'start'>; asked: Set<string> },
+): Promise<string | null> {
+  const waitsFor = await takeDown(hands, lab, { depth: action, asked })
+  if (waitsFor !== null || action !== 'delete') return waitsFor
+  // What was asked for is believed once it shows.
+  return (await hands.get(lab.lab_id)) === null ? null : `${lab.title} is removed`
+}
+
+async function finish(parts: LabActionParts, looking: ActionLook): Promise<ReconciliationResult> {
+  const { record, pending } = looking
+  const changes: LabChanges = { status: REACHED[pending.action], pending_action: null, last_error: null }
+  await write(parts, looking, changes, `${pending.action} is done`)
+  parts.counters.add('actions_done')
+  if (pending.action === 'delete') parts.counters.add('labs_deleted')
+  parts.labsChanged(record.worker_id)
+  return success(`${pending.action} is done`)
+}
+
+async function withoutWorker(parts: LabActionParts, looking: ActionLook): Promise<ReconciliationResult> {
+  const { pending } = looking
+  const isDone = pending.action === 'delete'
+  const last_error = isDone ? null : `${pending.action}: its worker is gone`
+  const changes: LabChanges = { status: isDone ? 'DELETED' : 'ORPHANED', pending_action: null, last_error }
+  await write(parts, looking, changes, 'its worker is gone')
+  return success('its worker is gone')
+}
+
+async function failedOnce(
+  parts: LabActionParts,
+  doings: Map<string, Doing>,
+  looking: ActionLook,
+  message: string,
+): Promise<ReconciliationResult> {
+  const { record, pending } = looking
+  const error = message.slice(0, 1000)
+  const failures = (doings.get(record.id)?.failures ?? 0) + 1
+  const restMs = Math.min(REST_MS * 2 ** (failures - 1), REST_MS_MAX)
+  const restsUntilMs = parts.clock.monotonic() + restMs
+  doings.set(record.id, { run: '', sinceMs: 0, asked: new Set(), failures, restsUntilMs })
+  const isLast = pending.attempts >= ATTEMPTS_MAX
+  const changes: LabChanges = isLast
+    ? { status: 'ERROR', pending_action: null, last_error: `${pending.action}: ${error}`.slice(0, 1000) }
+    : { pending_action: { ...pending, error } }
+  await write(parts, looking, changes, `try ${pending.attempts} of ${ATTEMPTS_MAX}: ${error}`)
+  if (isLast) parts.labsChanged(record.worker_id)
+  return isLast ? success(error) : requeue(error, restMs)
+}
+
+const write = (
+  { client, election }: LabActionParts,
+  { record, pending, epoch, signal }: ActionLook,
+  changes: LabChanges,
+  because: string,
+) => {
+  const body = { changes, decision: { action: pending.action, because: because.slice(0, BECAUSE_CHARS_MAX) } }
+  const call = { params: { id: record.id }, ifMatch: record.version, epoch, signal, body }
+  return guardedWrite(election, () => client.call('reportLab', call))
+}

@@ -1,0 +1,196 @@
+import { pagesOf } from '@lcm/client/lists'
+import type { CmlLogin } from '@lcm/cloud/cml-access'
+import type { CmlLab, CmlNode } from '@lcm/cloud/cml-labs'
+import { CloudError } from '@lcm/cloud/errors'
+import type { BodyInput } from '@lcm/contract/routes'
+import { toInstant } from '@lcm/domain/instant'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { NODES_MAX } from '@lcm/domain/lab/topology'
+import { canServeLabs } from '@lcm/domain/session/decide-session'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { hasLogin } from '@lcm/domain/worker/trust'
+import type { Worker } from '@lcm/domain/worker/worker'
+import {
+  type ReconcileContext,
+  type Reconciliation,
+  type ReconciliationResult,
+  reconciliationHostedService,
+  requeue,
+  retry,
+  success,
+} from '@lcm/runtime'
+import { guardedWrite } from '../guarded-write.ts'
+import { loginTo } from '../lab-hands.ts'
+import { fetchSession, fetchWorker, labsOnRecord, reportLab } from '../lab-records.ts'
+import { isOurs, isStray, sessionInTitle } from '../lab-titles.ts'
+import type { SessionParts } from '../sessions/session-parts.ts'
+import { isQuietState } from '../take-down.ts'
+
+export type LabScanParts = Omit<SessionParts, 'memory' | 'definitions' | 'settings' | 'labsChanged'>
+
+/** However many ask for it, a worker's labs are not listed more often. */
+const APART_MS = 60_000
+const NO_TURN_MS = 5_000
+
+/** Seeds: LabRecordReconciler, its scan. It only puts on record what it sees, and gives back room that nobody uses. */
+export function labScan(parts: LabScanParts): Reconciliation {
+  const { client, config, clock, logger, meter } = parts
+  /** By worker: when its labs were last listed, by a clock that nobody sets back, and in which term. */
+  const scanned = new Map<string, { readonly epoch: number; readonly atMs: number }>()
+  const isDue = (worker: Worker): boolean => {
+    if (!canServeLabs(worker) || !hasLogin(worker)) return false
+    const last = scanned.get(worker.id)
+    if (last === undefined) return true
+    return worker.labs_refresh_requested_at !== null || clock.monotonic() - last.atMs >= config.labScanIntervalMs
+  }
+  return reconciliationHostedService<Worker>(
+    {
+      listResources: signal => pagesOf(page => client.call('listWorkers', { query: page, signal })),
+      keyOf: worker => worker.id,
+      fetchResource: (id, signal) => fetchWorker(client, id, signal),
+      needsAttention: isDue,
+      async reconcile(worker, context) {
+        if (!canServeLabs(worker)) return success('it does not serve')
+        if (!hasLogin(worker)) return success('LCM has no login for its CML')
+        const last = scanned.get(worker.id)
+        const waitMs = last?.epoch === context.epoch ? last.atMs + APART_MS - clock.monotonic() : 0
+        if (waitMs > 0) return requeue('its labs were listed just now', waitMs)
+        const scanning = parts.turns.tryWith(worker.id, () => scan(parts, worker, context))
+        if (scanning === null) return requeue('others talk to its CML', NO_TURN_MS)
+        const result = await scanning
+        if (result.status === 'SUCCESS') scanned.set(worker.id, { epoch: context.epoch, atMs: clock.monotonic() })
+        return result
+      },
+    },
+    {
+      serviceName: 'lab-scan',
+      metricPrefix: 'lablet_controller_lab_scan',
+      intervalMs: config.reconcileIntervalMs,
+      pollingEnabled: config.pollingEnabled,
+      maxConcurrent: config.maxConcurrent,
+    },
+    { clock, logger, meter },
+  )
+}
+
+async function scan(
+  parts: LabScanParts,
+  worker: Worker,
+  { epoch, signal, withoutSlot }: ReconcileContext<Worker>,
+): Promise<ReconciliationResult> {
+  const began_at = toInstant(parts.clock.now())
+  try {
+    const login = await loginTo(parts.logins, worker, signal)
+    const labs = await withoutSlot(() => parts.labs.list(login, signal))
+    const known = await labsOnRecord(parts.client, { worker_id: worker.id }, signal)
+    const sights = await withoutSlot(() => sightsOf(parts, { login, signal, known }, labs))
+    const body = { worker_id: worker.id, began_at, is_complete: true, labs: sights }
+    await guardedWrite(parts.election, () => parts.client.call('discoverLabs', { body, epoch, signal }))
+    parts.counters.add('labs_scanned')
+    const seen = { worker, labs, epoch, signal, ourName: login.username }
+    await condemnStrays(parts, seen)
+    const released = await releaseQuarantined(parts, seen)
+    return success(`${labs.length} labs${released === 0 ? '' : `, and room of ${released} sessions that are over`}`)
+  } catch (error) {
+    if (error instanceof CloudError) return retry(error.message, error)
+    throw error
+  }
+}
+
+interface Looking {
+  readonly login: CmlLogin
+  readonly signal: AbortSignal
+  readonly known: readonly LabRecord[]
+}
+
+type Sight = BodyInput<'discoverLabs'>['labs'][number]
+
+/** More than this is left for the next look, or one request would grow too long. */
+const NODES_PER_LOOK_MAX = 10_000
+
+async function sightsOf(parts: LabScanParts, looking: Looking, labs: readonly CmlLab[]): Promise<Sight[]> {
+  const sights: Sight[] = []
+  let nodes = 0
+  for (const lab of labs) {
+    const sight = nodes < NODES_PER_LOOK_MAX ? await sightOf(parts, looking, lab) : asDiscovered(lab)
+    nodes += sight.nodes?.length ?? 0
+    sights.push(sight)
+  }
+  return sights
+}
+
+/** Its nodes are asked for only where they may have changed, since that is one more question for each lab. */
+async function sightOf({ labs }: LabScanParts, { login, signal, known }: Looking, lab: CmlLab): Promise<Sight> {
+  const record = known.find(({ lab_id }) => lab_id === lab.lab_id)
+  const isAsBefore = record?.raw_state === lab.state && record.nodes.length === Math.min(lab.node_count ?? 0, NODES_MAX)
+  const nodes = isAsBefore ? null : await nodesUnlessUnknown(labs.nodes(login, lab.lab_id, signal))
+  return { ...asDiscovered(lab), ...(nodes === null ? {} : { nodes: nodes.slice(0, NODES_MAX).map(asNode) }) }
+}
+
+/** Who can't be asked says nothing of its nodes, and no less of its lab. */
+const nodesUnlessUnknown = (asking: Promise<readonly CmlNode[]>): Promise<readonly CmlNode[] | null> =>
+  asking.catch((error: unknown) => {
+    if (error instanceof CloudError) return null
+    throw error
+  })
+
+const asNode = ({ label, node_definition, state }: CmlNode) => ({ label, node_definition, state })
+
+const asDiscovered = (lab: CmlLab): Sight => ({
+  lab_id: lab.lab_id,
+  title: lab.title.slice(0, 256),
+  owner: lab.owner?.slice(0, 128) ?? null,
+  state: lab.state.slice(0, 64),
+  node_count: lab.node_count ?? 0,
+  link_count: lab.link_count ?? 0,
+})
+
+interface Scanned {
+  readonly worker: Worker
+  readonly labs: readonly CmlLab[]
+  readonly epoch: number
+  readonly signal: AbortSignal
+  /** By whom our own labs are owned. */
+  readonly ourName: string
+}
+
+/** What came too late is removed as if somebody had asked for it. */
+async function condemnStrays({ client, election, clock }: LabScanParts, seen: Scanned): Promise<void> {
+  const { worker, epoch, signal, ourName } = seen
+  const named = seen.labs.filter(({ title }) => sessionInTitle(title) !== null)
+  if (named.length === 0) return
+  const records = await labsOnRecord(client, { worker_id: worker.id }, signal)
+  for (const lab of named) {
+    const record = records.find(({ lab_id }) => lab_id === lab.lab_id)
+    if (record === undefined || record.session_id !== null) continue
+    const session = await fetchSession(client, sessionInTitle(lab.title) ?? '', signal)
+    if (session === null || !isStray(lab, { record, session, ourName })) continue
+    const at = toInstant(clock.now())
+    const pending_action = { action: 'delete', by: 'lablet-controller', at, attempts: 0, error: null } as const
+    const because = `it was made for ${session.id}, which is over`
+    await reportLab({ client, election, epoch, signal }, record.id, {
+      changes: { pending_action },
+      action: 'delete',
+      because,
+    })
+  }
+}
+
+/** Room that a session left behind is given back once its lab is seen stopped or is not there any more. */
+async function releaseQuarantined({ client, election }: LabScanParts, seen: Scanned): Promise<number> {
+  const { worker, labs, epoch, signal, ourName } = seen
+  let released = 0
+  for (const id of Object.keys(worker.reservations)) {
+    const session = await fetchSession(client, id, signal)
+    if (session === null || (!isFinal(session.status) && session.worker_id === worker.id)) continue
+    const records = await labsOnRecord(client, { worker_id: worker.id, session_id: id }, signal)
+    if (!labs.filter(isOf(session, records, ourName)).every(lab => isQuietState(lab.state))) continue
+    const body = { reason: 'its lab is seen stopped or gone' }
+    await guardedWrite(election, () => client.call('releaseSession', { params: { id }, body, epoch, signal }))
+    released += 1
+  }
+  return released
+}
+
+const isOf = (session: LabletSession, records: readonly LabRecord[], ourName: string) => (lab: CmlLab) =>
+  isOurs(lab, session, ourName) || records.some(({ lab_id }) => lab_id === lab.lab_id)

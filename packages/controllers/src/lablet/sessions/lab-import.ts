@@ -1,0 +1,38 @@
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { withPorts } from '@lcm/domain/lab/ports'
+import { Topology } from '@lcm/domain/lab/topology'
+import { Composer, type CST, Lexer, Parser } from 'yaml'
+
+/** What repeats itself is refused long before this, and so are keys that do; comparing all of them would only cost time. */
+const ALIASES_MAX = 100
+/** So many words are read in one go, which takes a few milliseconds. */
+const WORDS_PER_SLICE = 2_000
+
+/** The topology as CML imports it, with the ports that were given out. JSON is YAML too, and leaves nothing to quoting. */
+export async function topologyToImport(
+  definition: LabletDefinition,
+  ports: Readonly<Record<string, number>>,
+  pause: () => Promise<void>,
+): Promise<string> {
+  return JSON.stringify(withPorts(await topologyOf(definition, pause), definition.port_template, ports))
+}
+
+/** Whatever version of YAML the file says it is: the API has read it so. */
+const AS_JUDGED = { schema: 'core', uniqueKeys: false, stringKeys: true } as const
+
+/** The API has judged it. However long it is, others get their turns while it is read. */
+export async function topologyOf({ topology }: LabletDefinition, pause: () => Promise<void>): Promise<Topology> {
+  const text = topology ?? ''
+  const tokens: CST.Token[] = []
+  const parser = new Parser()
+  let words = 0
+  for (const word of new Lexer().lex(text)) {
+    for (const token of parser.next(word)) tokens.push(token)
+    words += 1
+    if (words % WORDS_PER_SLICE === 0) await pause()
+  }
+  tokens.push(...parser.end())
+  const [document] = [...new Composer(AS_JUDGED).compose(tokens, true, text.length)]
+  if (words > WORDS_PER_SLICE) await pause()
+  return Topology.parse(document?.toJS({ maxAliasCount: ALIASES_MAX }))
+}

@@ -1,0 +1,57 @@
+import type { Client } from '@lcm/client/client'
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
+import { silentLogger, silentMeter } from '@lcm/runtime'
+import type { Controller } from '../../kit/controller.ts'
+import { LABLET_CONTROLLER_DEFAULTS, type LabletControllerConfig } from '../config.ts'
+import type { ContentSources } from '../content/content-sources.ts'
+import { labletController } from '../lablet-controller.ts'
+import type { LabWorld } from './lab-world.ts'
+
+export interface AController {
+  readonly controller: Controller
+  /** A clean end. */
+  stop(): Promise<void>
+}
+
+const NO_SOURCES: ContentSources = { read: async source => Promise.reject(new Error(`nobody has ${source}`)) }
+
+/** A controller that leads as soon as it can. */
+export function aController(
+  { api, labs, clock, coordination }: LabWorld,
+  instance: string,
+  more: {
+    client?: Client
+    labs?: CmlLabs
+    sources?: ContentSources
+    config?: Partial<LabletControllerConfig>
+  } = {},
+): AController {
+  const controller = labletController({
+    client: more.client ?? api.client,
+    labs: more.labs ?? labs,
+    sources: more.sources ?? NO_SOURCES,
+    changeKeys: coordination.changeKeys,
+    election: coordination.election('lablet-controller', instance),
+    decisions: {
+      note: () => undefined,
+      told: () => undefined,
+      forget: () => undefined,
+      service: { name: 'none', run: async () => undefined },
+    },
+    clock,
+    logger: silentLogger,
+    meter: silentMeter,
+    config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: { ...DEFAULT_CML_LOGIN }, ...more.config },
+  })
+  const ending = new AbortController()
+  const ended = controller.service.run(ending.signal)
+  return {
+    controller,
+    async stop() {
+      ending.abort()
+      await clock.advance(30_000)
+      await ended
+    },
+  }
+}

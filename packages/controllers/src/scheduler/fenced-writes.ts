@@ -1,0 +1,92 @@
+import { ApiError, isProblem } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import type { DecisionNote } from '@lcm/domain/decision'
+import type { Election, ReconcileContext } from '@lcm/runtime'
+import type { DecisionLog } from '../kit/decision-log.ts'
+import type { Counters } from './counters.ts'
+
+/** What the API takes; a refusal in its own words may be longer. */
+const BECAUSE_CHARS_MAX = 1000
+
+export interface TurnParts {
+  readonly client: Client
+  readonly election: Election
+  readonly decisions: DecisionLog
+  readonly counters: Counters
+}
+
+/** One cycle of one term, and the way in which it writes. */
+export interface Turn extends Pick<ReconcileContext, 'signal' | 'epoch' | 'logger'> {
+  /** How many writes the API refused for reasons that nobody expected. */
+  failures(): number
+  /** What was decided, with what it rests on, for the journal. */
+  note(decision: { action: string; because: string; outcome?: string; seen?: DecisionNote['seen'] }): DecisionNote
+  /**
+   * Sends one fenced write. Null when it failed in a way that concerns this one alone: the others go on, and the cycle
+   * is repeated. An API that is away, or that knows a newer leader, ends the cycle by throwing.
+   */
+  write<T>(send: (call: FencedCall) => Promise<T>, expected?: readonly string[]): Promise<Written<T> | null>
+}
+
+export interface FencedCall {
+  readonly epoch: number
+  readonly signal: AbortSignal
+}
+
+export type Written<T> =
+  | { readonly kind: 'taken'; readonly answer: T }
+  | { readonly kind: 'refused'; readonly code: string; readonly because: string }
+
+export function turnOf(
+  { election }: Pick<TurnParts, 'election'>,
+  context: ReconcileContext,
+  durationMs: () => number,
+): Turn {
+  const { signal, epoch, leadership, cause, logger } = context
+  let failures = 0
+  return {
+    signal,
+    epoch,
+    logger,
+    failures: () => failures,
+    note: ({ action, because, outcome = '', seen = {} }) => ({
+      action,
+      because: because.slice(0, BECAUSE_CHARS_MAX) || action,
+      cause: cause.slice(0, 200),
+      seen,
+      guards: [],
+      outcome: outcome.slice(0, BECAUSE_CHARS_MAX),
+      duration_ms: durationMs(),
+    }),
+    async write(send, expected = []) {
+      signal.throwIfAborted()
+      if (!leadership.isHeld()) throw new Error('this instance leads no longer')
+      try {
+        return { kind: 'taken', answer: await send({ epoch, signal }) }
+      } catch (error) {
+        if (isProblem(error, ...expected)) return { kind: 'refused', code: error.problem.code, because: error.message }
+        // The API knows another term: only a new one, registered anew, can be of use.
+        if (isProblem(error, 'stale_leader', 'term_not_registered')) await election.resign()
+        if (!isAboutThisOne(error)) throw error
+        failures += 1
+        logger.warn({ err: error }, 'a write was refused')
+        return null
+      }
+    },
+  }
+}
+
+/** What the next write would meet as well is about the API, or about this instance. */
+const ABOUT_US: readonly string[] = [
+  'stale_leader',
+  'term_not_registered',
+  'unauthenticated',
+  'forbidden',
+  'rate_limited',
+]
+
+const isAboutThisOne = (error: unknown): boolean =>
+  error instanceof ApiError && !ABOUT_US.includes(error.problem.code) && error.problem.status <= 500
+
+/** A session that was changed or removed meanwhile is looked at again in the next cycle. */
+export const MOVED_ON = ['version_mismatch', 'illegal_transition', 'not_found'] as const

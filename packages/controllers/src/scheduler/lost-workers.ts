@@ -1,0 +1,62 @@
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { placeGivenUp } from '@lcm/domain/session/unplaced-sessions'
+import type { Board } from './board.ts'
+import type { Bookings } from './bookings.ts'
+import { MOVED_ON, type Turn, type TurnParts } from './fenced-writes.ts'
+
+export interface LostWorkersParts extends TurnParts {
+  readonly board: Board
+}
+
+/** Takes sessions off workers that were lost or told to go, so that they are placed anew in the same cycle; answers all sessions. */
+export async function offLostWorkers(
+  parts: LostWorkersParts,
+  turn: Turn,
+  bookings: Bookings,
+  nowMs: number,
+): Promise<readonly LabletSession[]> {
+  const returned = new Map<string, LabletSession>()
+  for (const lost of lostSessions(bookings, nowMs)) {
+    const session = await takeOff(parts, turn, lost)
+    if (session !== null) returned.set(session.id, session)
+  }
+  return bookings.sessions.map(each => returned.get(each.id) ?? each)
+}
+
+interface Lost {
+  readonly session: LabletSession
+  readonly because: string
+}
+
+/** Sessions that have a place on a worker that can't be counted on any more, and no lab there yet. */
+function lostSessions({ sessions, hosts }: Bookings, nowMs: number): Lost[] {
+  const byId = new Map(hosts.map(worker => [worker.id, worker]))
+  return sessions
+    .filter(({ status, desired_status }) => status === 'SCHEDULED' && desired_status === 'RUNNING')
+    .flatMap(session => {
+      const because = placeGivenUp(byId.get(session.worker_id ?? '') ?? null, nowMs)
+      return because === null ? [] : [{ session, because }]
+    })
+}
+
+/**
+ * The API gives its room back with this write, unless something of the session may still run there; then the room stays taken
+ * until a scan has seen it gone. Null when the session stays as it is.
+ */
+async function takeOff(
+  { client, counters, board }: LostWorkersParts,
+  turn: Turn,
+  { session, because }: Lost,
+): Promise<LabletSession | null> {
+  const seen = { version: session.version, worker: session.worker_id }
+  const decision = turn.note({ action: 'return_to_pending', because: `${because}; it is placed anew`, seen })
+  const body = { changes: { status: 'PENDING' as const, worker_id: null, waiting_reason: because }, decision }
+  const written = await turn.write(
+    call => client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),
+    MOVED_ON,
+  )
+  if (written?.kind !== 'taken') return null
+  counters.add('returned')
+  board.saw(written.answer)
+  return written.answer
+}

@@ -1,0 +1,125 @@
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { SchedulingStep } from '@lcm/domain/session/scheduling'
+import type { Board } from './board.ts'
+import { MOVED_ON, type Turn, type TurnParts } from './fenced-writes.ts'
+import { inLanes, lanesBy } from './in-lanes.ts'
+import type { Purchase, Purchases } from './purchases.ts'
+import { isNewReason, reasonOf } from './waiting-reason.ts'
+
+/** So many writes are under way at once; those that change one ledger come one after another. */
+const WRITES_AT_ONCE = 10
+const SESSION_IDS_MAX = 1000
+
+export interface CarryOutParts extends TurnParts {
+  readonly board: Board
+  readonly purchases: Purchases
+}
+
+type StepOf<K extends SchedulingStep['kind']> = Extract<SchedulingStep, { kind: K }>
+
+export interface CarriedOut {
+  /** Why each session that is due has no place yet. */
+  readonly reasons: ReadonlyMap<string, string>
+  /** Workers that were counted on and that can't be had: a person holds them stopped. */
+  readonly held: readonly string[]
+}
+
+/** First whoever has room, then workers that are woken, then those that are bought; last of all what is told of the rest. */
+export async function carryOut(
+  parts: CarryOutParts,
+  turn: Turn,
+  steps: readonly SchedulingStep[],
+): Promise<CarriedOut> {
+  const reasons = new Map<string, string>()
+  await inLanes(lanesBy(ofKind(steps, 'expire'), sessionIdOf), WRITES_AT_ONCE, step => expire(parts, turn, step))
+  await inLanes(lanesBy(ofKind(steps, 'assign'), workerIdOf), WRITES_AT_ONCE, async step => {
+    const lost = await assign(parts, turn, step)
+    if (lost !== null) reasons.set(step.session.id, lost)
+  })
+  const held: string[] = []
+  for (const step of ofKind(steps, 'resume')) if (await isHeld(parts, turn, step)) held.push(step.worker_id)
+  const bought = new Map<string, Purchase>()
+  for (const step of ofKind(steps, 'scale_up')) {
+    const purchase = await parts.purchases.ask(turn, step)
+    for (const id of step.session_ids) bought.set(id, purchase)
+  }
+  await inLanes(lanesBy(ofKind(steps, 'wait'), sessionIdOf), WRITES_AT_ONCE, async step => {
+    const purchase = bought.get(step.session.id)
+    const reason = reasonOf(step, purchase?.kind === 'refused' ? purchase.because : null)
+    reasons.set(step.session.id, reason)
+    // What is decided anew at once, or was left open, is not told yet.
+    if (held.length === 0 && purchase?.kind !== 'left') await tell(parts, turn, step.session, reason)
+  })
+  return { reasons, held }
+}
+
+const ofKind = <K extends SchedulingStep['kind']>(steps: readonly SchedulingStep[], kind: K): StepOf<K>[] =>
+  steps.filter((step): step is StepOf<K> => step.kind === kind)
+const sessionIdOf = ({ session }: { readonly session: LabletSession }): string => session.id
+const workerIdOf = ({ worker_id }: StepOf<'assign'>): string => worker_id
+
+/** Null when it has its place, or needs none any more; else why it was not given. */
+async function assign(parts: CarryOutParts, turn: Turn, step: StepOf<'assign'>): Promise<string | null> {
+  const { session, worker_id } = step
+  const seen = { version: session.version, start: session.timeslot.start, worker: worker_id }
+  const body = { worker_id, decision: turn.note({ action: 'assign', because: step.because, seen }) }
+  const written = await turn.write(
+    call => parts.client.call('assignSession', { ...call, params: { id: session.id }, body }),
+    ['no_room', ...MOVED_ON],
+  )
+  if (written === null) return 'its assignment failed'
+  if (written.kind === 'taken') {
+    parts.counters.add('assigned')
+    parts.board.saw(written.answer)
+    return null
+  }
+  if (written.code !== 'no_room') return null
+  parts.counters.add('lost_races')
+  const because = `the room was gone: ${written.because}`
+  parts.decisions.note(`session:${session.id}`, turn.epoch, turn.note({ action: 'wait', because, seen }))
+  return because
+}
+
+async function expire({ client, counters, board }: CarryOutParts, turn: Turn, step: StepOf<'expire'>): Promise<void> {
+  const { session, because } = step
+  const seen = { version: session.version, end: session.timeslot.end }
+  const body = { changes: { status: 'EXPIRED' as const }, decision: turn.note({ action: 'expire', because, seen }) }
+  const written = await turn.write(
+    call => client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),
+    MOVED_ON,
+  )
+  if (written?.kind !== 'taken') return
+  counters.add('expired')
+  board.saw(written.answer)
+}
+
+async function isHeld(
+  { client, counters, decisions }: CarryOutParts,
+  turn: Turn,
+  { worker_id, session_ids, because }: StepOf<'resume'>,
+): Promise<boolean> {
+  const body = { session_ids: session_ids.slice(0, SESSION_IDS_MAX), reason: because }
+  const written = await turn.write(
+    call => client.call('resumeWorker', { ...call, params: { id: worker_id }, body }),
+    ['worker_held', 'worker_terminating', 'not_found'],
+  )
+  if (written === null) return false
+  const outcome = written.kind === 'taken' ? '' : written.because
+  decisions.note(`worker:${worker_id}`, turn.epoch, turn.note({ action: 'resume_for_session', because, outcome }))
+  if (written.kind === 'taken') counters.add('resumed')
+  return written.kind === 'refused'
+}
+
+/** Written only when it says something else than before. */
+async function tell(parts: CarryOutParts, turn: Turn, session: LabletSession, reason: string): Promise<void> {
+  if (!isNewReason(session.waiting_reason, reason)) return
+  const decision = turn.note({ action: 'wait', because: reason, seen: { version: session.version } })
+  const body = { changes: { waiting_reason: reason }, decision }
+  const written = await turn.write(
+    call => parts.client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),
+    MOVED_ON,
+  )
+  if (written?.kind !== 'taken') return
+  parts.counters.add('reasons_told')
+  parts.board.saw(written.answer)
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import type { SchedulingStep } from '@lcm/domain/session/scheduling'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Turn, TurnParts } from './fenced-writes.ts'
+
+type ScaleUpStep = Extract<SchedulingStep, { kind: 'scale_up' }>
+
+/** What the API takes in one flight. */
+const COUNT_MAX = 100
+const SESSION_IDS_MAX = 1000
+const REFUSALS = ['scale_up_rejected', 'template_not_found', 'template_disabled', 'region_not_configured']
+
+export type Purchase =
+  /** They are on their way. */
+  | { readonly kind: 'granted' }
+  | { readonly kind: 'refused'; readonly because: string }
+  /** Nobody knows, or there was a doubt; the next cycle asks again. */
+  | { readonly kind: 'left' }
+
+export interface Purchases {
+  /** Asks for the workers of one flight. */
+  ask(turn: Turn, step: ScaleUpStep): Promise<Purchase>
+}
+
+/**
+ * The same sessions ask for the same flight, however often and by whichever leader, so that a repetition buys nothing. Only
+ * when all workers of that flight have come or gone do the same sessions ask for another; the API has the last word on it.
+ */
+export function purchases({ client, counters, decisions }: TurnParts): Purchases {
+  const flights = new Map<string, number>()
+
+  async function askFor(turn: Turn, step: ScaleUpStep, key: string): Promise<Purchase | 'over'> {
+    const body = bodyOf(step, key)
+    const written = await turn.write(call => client.call('scaleUp', { ...call, body }), REFUSALS)
+    if (written === null) return { kind: 'left' }
+    const resource = `fleet:${placeOf(step)}`
+    const seen = { count: body.count, sessions: step.session_ids.length, key }
+    if (written.kind === 'refused') {
+      counters.add('scale_up_refused')
+      decisions.note(resource, turn.epoch, turn.note({ action: 'wait', because: written.because, seen }))
+      return { kind: 'refused', because: written.because }
+    }
+    const { workers, because: outcome } = written.answer
+    if (!workers.some(isUnderWay)) return 'over'
+    counters.add('scale_up_requested')
+    decisions.note(resource, turn.epoch, turn.note({ action: 'scale_up', because: step.because, outcome, seen }))
+    return { kind: 'granted' }
+  }
+
+  return {
+    async ask(turn, step) {
+      // What the cycle saw of the world may not be so: nothing is bought on a doubt.
+      if (turn.failures() > 0) return { kind: 'left' }
+      const name = `${placeOf(step)} ${keyOf(step)}`
+      const flight = flights.get(name) ?? 1
+      const asked = await askFor(turn, step, `${keyOf(step)}:${flight}`)
+      if (asked !== 'over') return asked
+      flights.set(name, flight + 1)
+      const again = await askFor(turn, step, `${keyOf(step)}:${flight + 1}`)
+      return again === 'over' ? { kind: 'left' } : again
+    },
+  }
+}
+
+const placeOf = ({ template_name, aws_region }: ScaleUpStep): string => `${template_name}/${aws_region}`
+
+const bodyOf = ({ template_name, aws_region, count, session_ids }: ScaleUpStep, key: string) => ({
+  template_name,
+  aws_region,
+  count: Math.min(count, COUNT_MAX),
+  session_ids: session_ids.slice(0, SESSION_IDS_MAX),
+  key,
+})
+
+const keyOf = ({ session_ids }: ScaleUpStep): string =>
+  createHash('sha256').update(session_ids.toSorted().join(' ')).digest('hex').slice(0, 32)
+
+const isUnderWay = ({ status }: Pick<Worker, 'status'>): boolean =>
+  status === 'PENDING' || status === 'PROVISIONING' || status === 'STARTING'

@@ -1,0 +1,32 @@
+import { toInstant } from '@lcm/domain/instant'
+import { silentLogger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import { outages } from '../kit/outages.ts'
+
+/** Whether the CML of most workers is out of reach, which is a fault of the network or of LCM rather than of one server. */
+export interface CmlOutages {
+  heard(workerId: string, answered: boolean): void
+  forget(workerId: string): void
+  clear(): void
+  /** At most one sentence, about those that run. */
+  problems(runningIds: readonly string[]): readonly string[]
+}
+
+export function cmlOutages(clock: Clock): CmlOutages {
+  // One server that does not answer is told by its worker, not by the log.
+  const silent = outages({ clock, logger: silentLogger })
+  return {
+    heard(workerId, answered) {
+      if (answered) silent.answered(workerId)
+      else silent.failed(workerId, 'no answer')
+    },
+    forget: silent.forget,
+    clear: silent.clear,
+    problems(runningIds) {
+      const since = runningIds.flatMap(id => silent.problemSince(id) ?? [])
+      if (since.length * 2 <= runningIds.length) return []
+      const began = toInstant(Math.min(...since))
+      return [`CML of ${since.length} of ${runningIds.length} running workers has not answered since ${began}`]
+    },
+  }
+}

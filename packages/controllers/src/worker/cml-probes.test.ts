@@ -1,0 +1,260 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { silentMeter } from '@lcm/runtime'
+import { aWorker } from '@lcm/testkit/builders'
+import { recordingLogger } from '@lcm/testkit/recording-logger'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { settingsNow } from '../kit/settings-now.ts'
+import { type Surveys, surveys } from './cml-probes.ts'
+import { type Counters, counters } from './counters.ts'
+import { BOOTED_MS, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+
+let fleet: SimulatedFleet
+let counting: Counters
+let woken: string[]
+let unneeded: string[]
+let log: ReturnType<typeof recordingLogger>
+let visits: Surveys
+let stop: AbortController
+let ended: Promise<void>
+
+const settle = () => fleet.clock.advance(0)
+const counted = () => counting.snapshot(0)
+const UNREGISTERED = { kind: 'seen', registration: 'NOT_REGISTERED' }
+
+function begin(cml: CmlSystem = fleet.cml): void {
+  const { api, clock, logins } = fleet
+  const settings = settingsNow({ client: api.client, clock })
+  const wake = (id: string) => void woken.push(id)
+  const access = { unneeded: (_: unknown, part: string) => void unneeded.push(part) }
+  visits = surveys({ client: api.client, cml, logins, settings, counters: counting, logger: log, access, wake })
+  stop = new AbortController()
+  ended = visits.run(stop.signal)
+}
+
+/** A server that answers about its node definitions only once it is let. */
+function heldUp(): { cml: CmlSystem; asked: string[]; release(): void } {
+  const waiting: (() => void)[] = []
+  const asked: string[] = []
+  const cml: CmlSystem = {
+    ...fleet.cml,
+    async nodeDefinitions(login) {
+      asked.push(login.url)
+      await new Promise<void>(resolve => waiting.push(resolve))
+      return ['alpine']
+    },
+  }
+  return {
+    cml,
+    asked,
+    release() {
+      for (const go of waiting.splice(0)) go()
+    },
+  }
+}
+
+async function aServer() {
+  const machine = await fleet.launch()
+  await fleet.clock.advance(BOOTED_MS)
+  fleet.setServer(machine, { opt_in: true })
+  const worker = await fleet.workerOn(machine)
+  fleet.api.put(worker)
+  return worker
+}
+
+beforeEach(() => {
+  fleet = simulatedFleet()
+  counting = counters(silentMeter)
+  woken = []
+  unneeded = []
+  log = recordingLogger()
+})
+
+describe('a visit to a CML', () => {
+  it('leaves out what the API would refuse: one long name must not keep the rest of the worker from being written', async () => {
+    const worker = await aServer()
+    begin({ ...fleet.cml, nodeDefinitions: async () => ['alpine', 'x'.repeat(129), 'y'.repeat(128)] })
+    visits.request(worker, 7)
+    await settle()
+    expect(visits.latest(worker.id)?.nodeDefinitions).toEqual(['alpine', 'y'.repeat(128)])
+    stop.abort()
+    await ended
+  })
+
+  it('finds its licence and what labs may be made of, has idleness judged, and wakes the worker', async () => {
+    const worker = await aServer()
+    begin()
+    visits.request(worker, 7)
+    expect(visits.latest('w-1')).toBeNull()
+    await settle()
+    expect(visits.latest('w-1')).toMatchObject({ license: UNREGISTERED })
+    expect(visits.latest('w-1')?.nodeDefinitions).toContain('alpine')
+    expect(fleet.api.callsOf('checkWorkerIdle')).toMatchObject([{ id: 'w-1', epoch: 7 }])
+    expect(woken).toEqual(['w-1'])
+  })
+
+  it.each<[string, object]>([
+    ['pause', { idle_detection_count: 1, auto_pause_count: 1, scale_down_drain_count: 0 }],
+    ['drain', { idle_detection_count: 1, auto_pause_count: 0, scale_down_drain_count: 1 }],
+    ['skipped_min_workers', { idle_detection_count: 1, auto_pause_count: 0, scale_down_drain_count: 0 }],
+  ])('is counted once it was judged: %s', async (verdict, expected) => {
+    const worker = await aServer()
+    fleet.api.verdicts.set('w-1', verdict)
+    begin()
+    visits.request(worker, 1)
+    await settle()
+    expect(counted()).toMatchObject(expected)
+  })
+
+  it('is not counted, and leaves no trace of idleness, when the API does not answer', async () => {
+    const worker = await aServer()
+    fleet.api.verdicts.set('w-1', 'pause')
+    fleet.api.refuse('checkWorkerIdle', 503, 'store_unavailable')
+    begin()
+    visits.request(worker, 1)
+    await settle()
+    expect(counted()).toMatchObject({ idle_detection_count: 0, auto_pause_count: 0 })
+    expect(log.messages('warn')).toEqual(['a worker could not be surveyed'])
+  })
+
+  it.each<[string, (worker: Awaited<ReturnType<typeof aServer>>) => typeof worker]>([
+    ['this worker', worker => ({ ...worker, idle_detection_enabled: false })],
+    [
+      'all workers',
+      worker => {
+        fleet.api.settings.set('idle_detection_enabled', false)
+        return worker
+      },
+    ],
+  ])('asks for no judgement where nobody wants one of %s', async (_, unwatched) => {
+    const worker = unwatched(await aServer())
+    begin()
+    visits.request(worker, 1)
+    await settle()
+    expect(visits.latest('w-1')).not.toBeNull()
+    expect([fleet.api.callsOf('checkWorkerIdle'), woken]).toEqual([[], ['w-1']])
+    expect(unneeded, 'a refusal from before says nothing any more').toEqual(['telemetry', 'telemetry_off'])
+  })
+
+  it('finds nothing out, and has that judged, when CML is silent', async () => {
+    const SILENT = 'https://127.64.99.99'
+    const worker = { ...(await aServer()), https_endpoint: SILENT, public_ip: '127.64.99.99' }
+    begin()
+    visits.request(worker, 1)
+    await settle()
+    expect(visits.latest('w-1')).toMatchObject({ license: { kind: 'unknown' }, nodeDefinitions: null })
+    expect(fleet.api.callsOf('checkWorkerIdle')).toMatchObject([{ body: { evidence: null } }])
+  })
+
+  it('is not made where the record names the address of another machine', async () => {
+    begin()
+    visits.request({ ...(await aServer()), https_endpoint: 'https://127.64.99.99:8443' }, 1)
+    await settle()
+    expect([visits.latest('w-1'), woken]).toEqual([null, []])
+  })
+
+  it('is not made to a worker without an address', async () => {
+    begin()
+    visits.request(aWorker({ status: 'RUNNING' }), 1)
+    await settle()
+    expect([visits.latest('w-1'), fleet.api.received, woken]).toEqual([null, [], []])
+  })
+})
+
+describe('what a visit found', () => {
+  it('does not count when somebody has looked since it began', async () => {
+    const worker = await aServer()
+    const { cml, release } = heldUp()
+    begin(cml)
+    visits.request(worker, 1)
+    await settle()
+    visits.saw('w-1', null)
+    release()
+    await settle()
+    expect(visits.latest('w-1')).toBeNull()
+  })
+
+  it('is replaced by what was seen since, and over with the worker', async () => {
+    const worker = await aServer()
+    begin()
+    visits.request(worker, 1)
+    await settle()
+    visits.saw('w-1', { license: { kind: 'unknown', because: 'silent' }, nodeDefinitions: ['ios'] })
+    expect(visits.latest('w-1')).toMatchObject({ nodeDefinitions: ['ios'] })
+    visits.forget('w-1')
+    expect(visits.latest('w-1')).toBeNull()
+  })
+
+  it('is over with the term', async () => {
+    const worker = await aServer()
+    begin()
+    visits.request(worker, 1)
+    await settle()
+    stop.abort()
+    await ended
+    void visits.run(new AbortController().signal)
+    expect(visits.latest('w-1')).toBeNull()
+  })
+})
+
+describe('a visit that is over', () => {
+  it('does not hold the worker as it was then', async () => {
+    const worker = await aServer()
+    begin()
+    const asItWas = requestOnce(worker)
+    await settle()
+    expect(visits.latest('w-1')).not.toBeNull()
+    collectGarbage()
+    expect(asItWas.deref()).toBeUndefined()
+  })
+})
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+/** Nobody but the visit knows this copy. */
+function requestOnce(worker: Awaited<ReturnType<typeof aServer>>): WeakRef<object> {
+  const copy = { ...worker }
+  visits.request(copy, 1)
+  return new WeakRef(copy)
+}
+
+describe('many visits', () => {
+  it('are made fifty at a time', async () => {
+    const worker = await aServer()
+    const { cml, asked, release } = heldUp()
+    begin(cml)
+    for (let n = 0; n < 60; n += 1) visits.request({ ...worker, id: `w-${n}` }, 1)
+    await settle()
+    expect(asked).toHaveLength(50)
+    release()
+    await settle()
+    expect(asked).toHaveLength(60)
+  })
+
+  it('of one worker are one while it waits', async () => {
+    const worker = await aServer()
+    const { cml, asked, release } = heldUp()
+    begin(cml)
+    for (let n = 0; n < 50; n += 1) visits.request({ ...worker, id: `busy-${n}` }, 1)
+    for (let n = 0; n < 3; n += 1) visits.request(worker, 1)
+    await settle()
+    release()
+    await settle()
+    expect(asked).toHaveLength(51)
+  })
+
+  it('end with the term, and nothing more is begun', async () => {
+    const worker = await aServer()
+    const { cml, asked, release } = heldUp()
+    begin(cml)
+    for (let n = 0; n < 60; n += 1) visits.request({ ...worker, id: `w-${n}` }, 1)
+    await settle()
+    stop.abort()
+    release()
+    await settle()
+    await ended
+    expect(asked).toHaveLength(50)
+  })
+})

@@ -1,0 +1,256 @@
+import type { Machines } from '@lcm/cloud/batched-compute'
+import { CloudError } from '@lcm/cloud/errors'
+import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { aWorker } from '@lcm/testkit/builders'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { DiscoveryParts } from './discovery-loop.ts'
+import { type ADiscovery, aDiscovery, EPOCH, INTERVAL_MS } from './testing/a-discovery.ts'
+import {
+  BOOTED_MS,
+  never,
+  OTHER_REGION,
+  ourTags,
+  REGION,
+  type SimulatedFleet,
+  simulatedFleet,
+} from './testing/simulated-fleet.ts'
+
+const MANAGED = { [TAG.discovery]: 'true' }
+
+let fleet: SimulatedFleet
+let found: ADiscovery
+
+const stateOf = async (instance: Instance) => (await fleet.see(instance)).state
+
+beforeEach(() => {
+  fleet = simulatedFleet()
+  found = aDiscovery(fleet)
+})
+
+describe('when it looks', () => {
+  it('is five seconds after the term began, then every interval, until it is over', async () => {
+    const ended = found.lead()
+    const cycles = () => fleet.api.callsOf('listWorkers').length
+    await fleet.clock.advance(4_999)
+    expect(cycles()).toBe(0)
+    await fleet.clock.advance(1)
+    expect(cycles()).toBe(1)
+    await fleet.clock.advance(2 * INTERVAL_MS)
+    expect(cycles()).toBe(3)
+    found.end()
+    await ended
+    expect(fleet.clock.timersLeft()).toBe(0)
+  })
+
+  it('lists the cloud before the records, so that a new record is seen', async () => {
+    await found.looks()
+    expect(found.order.lastIndexOf('list machines')).toBeLessThan(found.order.indexOf('listWorkers'))
+    expect(found.order.filter(each => each === 'list machines')).toHaveLength(2)
+  })
+})
+
+describe('a machine that nobody knows', () => {
+  it.each([
+    ['two\nlines', 'two lines'],
+    ['\u0007', null],
+    ['x'.repeat(200), 'x'.repeat(128)],
+  ])('is recorded also where it is called %j', async (called, name) => {
+    const machine = await fleet.launch({ tags: { ...MANAGED, [TAG.name]: called } })
+    await fleet.clock.advance(BOOTED_MS)
+    await found.looks()
+    expect(fleet.api.callsOf('importWorker')).toMatchObject([{ body: { name: name ?? machine.instance_id } }])
+  })
+
+  it('is recorded as it is, in our term, with what its CML says, and woken', async () => {
+    const tags = { ...MANAGED, [TAG.name]: 'found by chance', 'cml-environment': 'prod', 'cml-region': 'emea' }
+    const machine = await fleet.launch({ tags })
+    await fleet.clock.advance(BOOTED_MS)
+    const seen = await fleet.see(machine)
+    await found.looks()
+    expect(fleet.api.callsOf('importWorker')).toMatchObject([
+      {
+        epoch: EPOCH,
+        body: {
+          ec2_instance_id: machine.instance_id,
+          aws_region: REGION,
+          name: 'found by chance',
+          template_name: 'imported',
+          status: 'STARTING',
+          instance_type: 'm5zn.metal',
+          ami_id: seen.image_id,
+          availability_zone: 'us-east-1a',
+          public_ip: seen.public_ip,
+          https_endpoint: seen.tags[TAG.endpoint],
+          cml_version: '2.9.1+build.7',
+          labels: { environment: 'prod', logical_region: 'emea' },
+        },
+      },
+    ])
+    expect(found.woken).toEqual([`w-of-${machine.instance_id}`])
+  })
+
+  it('is recorded where it is, without a version that nobody could tell', async () => {
+    const stopped = await fleet.launch({ region: OTHER_REGION, tags: MANAGED })
+    await fleet.clock.advance(BOOTED_MS)
+    await fleet.compute.power(OTHER_REGION, 'stop', [stopped.instance_id], never)
+    await fleet.clock.advance(BOOTED_MS)
+    await found.looks()
+    expect(found.imported()).toMatchObject([
+      {
+        aws_region: OTHER_REGION,
+        name: stopped.instance_id,
+        status: 'STOPPED',
+        https_endpoint: null,
+        cml_version: null,
+        labels: {},
+      },
+    ])
+  })
+
+  it('is recorded once, however often it is found', async () => {
+    await fleet.launch({ tags: MANAGED })
+    await fleet.clock.advance(BOOTED_MS)
+    await found.looks(3)
+    expect(found.imported()).toHaveLength(1)
+    expect(found.loop.orphans()).toEqual([])
+  })
+
+  it('is no matter when somebody has recorded it meanwhile', async () => {
+    const machine = await fleet.launch({ tags: MANAGED })
+    await fleet.clock.advance(BOOTED_MS)
+    const known = await fleet.workerOn(machine, { id: 'w-7' })
+    fleet.api.beforeAnswer(({ name }) => {
+      if (name === 'importWorker') fleet.api.put(known)
+    })
+    await found.looks()
+    expect([found.woken, fleet.api.workers.size, found.log.messages('warn')]).toEqual([['w-7'], 1, []])
+  })
+
+  it('is left alone for its first two minutes', async () => {
+    await fleet.launch({ tags: MANAGED })
+    await found.looks()
+    expect(found.imported()).toEqual([])
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(found.imported()).toHaveLength(1)
+  })
+
+  it.each<[string, Readonly<Record<string, string>>]>([
+    ['of another fleet', { ...MANAGED, [TAG.fleet]: 'another-fleet' }],
+    ['of another fleet that was ours once', { ...ourTags('w-1'), [TAG.fleet]: 'another-fleet' }],
+    ['that is not marked', { team: 'devnet' }],
+    ['that is marked not to be managed', { [TAG.discovery]: 'false' }],
+  ])('is not touched when it is one %s', async (_, tags) => {
+    fleet.api.settings.set('orphan_action', 'terminate')
+    const machine = await fleet.launch({ tags })
+    await fleet.clock.advance(BOOTED_MS)
+    await found.looks(3)
+    expect([found.imported(), found.woken, found.notes, found.loop.orphans()]).toEqual([[], [], [], []])
+    expect(await stateOf(machine)).toBe('running')
+  })
+
+  it('is only recorded when its image has the name that is looked for', async () => {
+    await fleet.launch({ tags: MANAGED })
+    await fleet.clock.advance(BOOTED_MS)
+    found = aDiscovery(fleet, {}, { discoveryAmiFilter: 'cml-2.8.*' })
+    await found.looks()
+    expect(found.imported()).toEqual([])
+    found.end()
+    found = aDiscovery(fleet, {}, { discoveryAmiFilter: 'cml-2.9.?-*' })
+    await found.looks()
+    expect(found.imported()).toHaveLength(1)
+  })
+
+  it('is not recorded where that is switched off, while orphans are still told of', async () => {
+    await fleet.launch({ tags: MANAGED })
+    await fleet.launch({ tags: ourTags('w-gone') })
+    await fleet.clock.advance(BOOTED_MS)
+    found = aDiscovery(fleet, {}, { autoImportEnabled: false })
+    await found.looks()
+    expect([found.imported(), found.actions()]).toEqual([[], ['orphan_mark']])
+  })
+
+  it('does not keep others from being recorded when it is refused', async () => {
+    await fleet.launch({ tags: MANAGED })
+    await fleet.launch({ tags: MANAGED })
+    await fleet.clock.advance(BOOTED_MS)
+    fleet.api.refuse('importWorker', 409, 'region_not_configured')
+    await found.looks()
+    expect([found.imported().length, fleet.api.workers.size]).toEqual([2, 1])
+    expect(found.log.messages('warn')).toEqual(['a machine could not be recorded'])
+  })
+
+  it('does not make others wait when its server is slow', async () => {
+    for (let n = 0; n < 20; n += 1) await fleet.launch({ tags: MANAGED })
+    await fleet.clock.advance(BOOTED_MS)
+    const probe: DiscoveryParts['cml']['probe'] = async (endpoint, signal) => {
+      await fleet.clock.sleep(3_000)
+      return fleet.cml.probe(endpoint, signal)
+    }
+    found = aDiscovery(fleet, { cml: { ...fleet.cml, probe } })
+    await found.looks()
+    await fleet.clock.advance(3_000)
+    expect(found.imported()).toHaveLength(20)
+  })
+})
+
+describe('a machine of a worker that is known', () => {
+  it('only wakes the worker, which looks for itself', async () => {
+    await fleet.launch({ tags: ourTags('w-1') })
+    fleet.api.put(aWorker())
+    await fleet.clock.advance(BOOTED_MS)
+    await found.looks()
+    expect([found.woken, found.imported(), found.loop.orphans()]).toEqual([['w-1'], [], []])
+  })
+
+  it.each(['TERMINATING', 'DRAINING', 'STOPPED', 'STARTING'] as const)('is no news while it is %s', async status => {
+    const machine = await fleet.launch({ tags: ourTags('w-1') })
+    await fleet.clock.advance(BOOTED_MS)
+    fleet.api.put(await fleet.workerOn(machine, { status, desired_status: 'RUNNING' }))
+    await found.looks(2)
+    expect(new Set(fleet.api.received.map(({ name }) => name))).toEqual(new Set(['listWorkers', 'getSettings']))
+    expect([found.woken, found.notes]).toEqual([[], []])
+  })
+})
+
+describe('a cycle that could not see everything', () => {
+  const refuse = () => Promise.reject(new CloudError('transient', { code: 'F', action: 'A', message: 'no answer' }))
+
+  async function anOrphanAndAStranger(): Promise<Instance> {
+    await fleet.launch({ tags: MANAGED })
+    const orphan = await fleet.launch({ tags: ourTags('w-gone') })
+    await fleet.clock.advance(BOOTED_MS)
+    fleet.api.settings.set('orphan_action', 'terminate')
+    return orphan
+  }
+
+  it.each<[string, (machines: Machines) => Partial<Machines>]>([
+    [
+      'a region',
+      machines => ({
+        list: (region, ...rest) => (region === OTHER_REGION ? refuse() : machines.list(region, ...rest)),
+      }),
+    ],
+    ['the images', () => ({ imageIds: refuse })],
+  ])('for want of %s does nothing at all', async (_, broken) => {
+    const orphan = await anOrphanAndAStranger()
+    found = aDiscovery(
+      fleet,
+      { machines: { ...fleet.machines, ...broken(fleet.machines) } },
+      { discoveryAmiFilter: '*' },
+    )
+    await found.looks(3)
+    expect([found.imported(), found.loop.orphans(), found.notes]).toEqual([[], [], []])
+    expect(await stateOf(orphan)).toBe('running')
+    expect(found.log.messages('warn')).toHaveLength(4)
+  })
+
+  it('for want of the records does nothing at all, and looks again', async () => {
+    const orphan = await anOrphanAndAStranger()
+    for (let n = 0; n < 3; n += 1) fleet.api.refuse('listWorkers', 503, 'store_unavailable')
+    await found.looks(2)
+    expect([found.imported(), found.loop.orphans()]).toEqual([[], []])
+    expect(await stateOf(orphan)).toBe('running')
+    await fleet.clock.advance(INTERVAL_MS)
+    expect([found.imported().length, found.actions()]).toEqual([1, ['orphan_mark']])
+  })
+})

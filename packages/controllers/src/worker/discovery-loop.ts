@@ -1,0 +1,175 @@
+import type { Client } from '@lcm/client/client'
+import { readList } from '@lcm/client/lists'
+import type { Machines } from '@lcm/cloud/batched-compute'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import {
+  type DiscoveryRules,
+  type Finding,
+  judgeFound,
+  knownWorkers,
+  labelsOfImport,
+  statusOfImport,
+} from '@lcm/domain/fleet/discovery'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { endpointOf } from '@lcm/domain/worker/endpoint'
+import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { HostedService, Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { DecisionLog } from '../kit/decision-log.ts'
+import type { SettingsNow } from '../kit/settings-now.ts'
+import type { WorkerControllerConfig } from './config.ts'
+import { inParallel } from './in-parallel.ts'
+import { type OrphanWatch, orphanWatch } from './orphan-watch.ts'
+import type { RegionSnapshots } from './region-snapshots.ts'
+
+/** The reconciler looks first: what it adopts needs no discovery. */
+const FIRST_AFTER_MS = 5_000
+const NAME_CHARS_MAX = 128
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out.
+const CONTROL_CHARS = /[\u0000-\u001f\u007f]+/g
+/** A server that does not answer takes seconds to say so. */
+const PROBES_AT_ONCE = 50
+
+export interface DiscoveryParts {
+  readonly client: Client
+  readonly machines: Machines
+  readonly snapshots: RegionSnapshots
+  readonly cml: CmlSystem
+  readonly settings: SettingsNow
+  readonly decisions: DecisionLog
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly config: WorkerControllerConfig
+  /** Has the worker look for itself. */
+  wake(workerId: string): void
+}
+
+export interface Discovery extends HostedService {
+  /** Machines of ours that no record stands for, with what will be done about them. */
+  orphans(): readonly PlannedAction[]
+}
+
+/** Finds machines that nobody knows, and those of ours that nobody remembers. It writes no state of workers that are known. */
+export function discoveryLoop(parts: DiscoveryParts): Discovery {
+  const { clock, logger, config } = parts
+  const watch = orphanWatch({ ...parts, intervalMs: config.discoveryIntervalMs })
+  return {
+    name: 'discovery',
+    orphans: watch.plan,
+    async run(signal, leadership) {
+      watch.beginTerm()
+      await clock.sleep(FIRST_AFTER_MS, signal)
+      while (!signal.aborted) {
+        try {
+          await discover(parts, watch, { signal, epoch: leadership?.epoch ?? 0 })
+        } catch (err) {
+          // One region that does not answer must not make its machines look gone, nor others' look new.
+          if (!signal.aborted)
+            logger.warn({ err }, 'discovery could not look at everything, and does nothing this time')
+        }
+        await clock.sleep(config.discoveryIntervalMs, signal)
+      }
+    },
+  }
+}
+
+interface Term {
+  readonly signal: AbortSignal
+  readonly epoch: number
+}
+
+/** The machines of one region, with the rules by which they are judged there. */
+interface Listing {
+  readonly region: string
+  readonly rules: DiscoveryRules
+  readonly instances: readonly Instance[]
+}
+
+/** The cloud is listed before the records, so that a record that is made meanwhile is seen. */
+async function discover(parts: DiscoveryParts, watch: OrphanWatch, term: Term): Promise<void> {
+  const { client, clock, config, settings } = parts
+  const listings: Listing[] = []
+  for (const region of Object.keys(config.regions)) listings.push(await listingOf(parts, region, term.signal))
+  const workers = await everyWorker(client, term.signal)
+  const known = knownWorkers(workers)
+  const nowMs = clock.now()
+  const findings = listings.flatMap(({ region, rules, instances }) =>
+    instances.map(instance => ({ region, finding: judgeFound(instance, known, rules, nowMs) })),
+  )
+  await inParallel(findings, PROBES_AT_ONCE, term.signal, ({ region, finding }) => follow(parts, region, finding, term))
+  if (term.signal.aborted) return
+  const orphans = findings.flatMap(({ region, finding }) =>
+    finding.kind === 'orphan' ? [{ region, orphan: finding }] : [],
+  )
+  await watch.deal({ orphans, settings: await settings.read(term.signal), nowMs }, term)
+}
+
+async function listingOf(parts: DiscoveryParts, region: string, signal: AbortSignal): Promise<Listing> {
+  const { machines, config } = parts
+  const { discoveryAmiFilter: names, policy, fleet, autoImportEnabled: importEnabled } = config
+  const imageIds = names === '' ? null : new Set(await machines.imageIds(region, names, signal))
+  const rules: DiscoveryRules = { fleet, tag: policy.discoveryTag, imageIds, importEnabled }
+  return { region, rules, instances: await machinesIn(parts, region, rules, signal) }
+}
+
+/** By the tag that says so and by our own, which may have lost the other; by their image where no tag is needed. */
+async function machinesIn(
+  { machines, snapshots, config }: DiscoveryParts,
+  region: string,
+  { imageIds }: DiscoveryRules,
+  signal: AbortSignal,
+): Promise<readonly Instance[]> {
+  const tagged = [...(await snapshots.latest(region, signal)).values()]
+  if (config.policy.discoveryTag !== null || imageIds === null || imageIds.size === 0) return tagged
+  const imaged = await machines.list(region, { image_ids: [...imageIds] }, signal)
+  return [...new Map([...imaged, ...tagged].map(each => [each.instance_id, each])).values()]
+}
+
+const everyWorker = async (client: Client, signal: AbortSignal): Promise<readonly Worker[]> =>
+  (await readList(page => client.call('listWorkers', { query: { ...page, include_terminated: true }, signal }))).items
+
+async function follow(parts: DiscoveryParts, region: string, finding: Finding, term: Term): Promise<void> {
+  if (finding.kind === 'wake') parts.wake(finding.workerId)
+  if (finding.kind === 'import') await importFound(parts, region, finding.instance, term)
+}
+
+/** As its owner calls it, as far as that fits into a line. */
+const nameOfImport = ({ tags, instance_id }: Instance): string =>
+  (tags[TAG.name] ?? '').replaceAll(CONTROL_CHARS, ' ').trim().slice(0, NAME_CHARS_MAX) || instance_id
+
+/** It is recorded as it is, and what is wanted of it is what it does already. */
+async function importFound(parts: DiscoveryParts, region: string, instance: Instance, term: Term): Promise<void> {
+  const url = endpointOf(instance, parts.config.policy.cmlAddress)
+  const probe = url === null ? null : await parts.cml.probe({ url, certificate_sha256: null }, term.signal)
+  const body = {
+    ec2_instance_id: instance.instance_id,
+    aws_region: region,
+    name: nameOfImport(instance),
+    template_name: 'imported',
+    status: statusOfImport(instance),
+    instance_type: instance.instance_type,
+    ami_id: instance.image_id,
+    availability_zone: instance.availability_zone,
+    public_ip: instance.public_ip,
+    private_ip: instance.private_ip,
+    https_endpoint: url,
+    cml_version: probe?.version ?? null,
+    tags: {},
+    labels: labelsOfImport(instance),
+    cost_per_hour_usd: 0,
+  }
+  try {
+    const { id } = await parts.client.call('importWorker', {
+      body,
+      epoch: term.epoch,
+      signal: term.signal,
+    })
+    parts.logger.info({ worker: id, instance: instance.instance_id, region }, 'a machine was found and recorded')
+    parts.wake(id)
+  } catch (err) {
+    // One that can't be recorded must not keep the others from it.
+    if (!term.signal.aborted)
+      parts.logger.warn({ err, instance: instance.instance_id }, 'a machine could not be recorded')
+  }
+}

@@ -1,0 +1,238 @@
+import type { Machines } from '@lcm/cloud/batched-compute'
+import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
+import { toInstant } from '@lcm/domain/instant'
+import { recordingLogger } from '@lcm/testkit/recording-logger'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { outages } from '../kit/outages.ts'
+import { ec2Outages } from './ec2-outages.ts'
+import { never, OTHER_REGION, REGION, simulatedFleet } from './testing/simulated-fleet.ts'
+
+/** After this long the client gives a call up. */
+const CALL_MS = 60_000
+const IMAGE = { name_pattern: 'cml-2.9.1-*', owner: 'self' }
+
+/** Machines that can be taken away, with every call that reached EC2. */
+function setUp() {
+  const { clock, machines } = simulatedFleet()
+  const logger = recordingLogger()
+  const tracker = outages({ clock, logger })
+  const woken: string[] = []
+  const calls: string[] = []
+  let failing: CloudErrorClass | null = null
+  let isHanging = false
+  let requests = 0
+  const meet = async <Answer>(name: string, call: () => Promise<Answer>): Promise<Answer> => {
+    calls.push(name)
+    requests += 1
+    if (isHanging) {
+      await clock.sleep(CALL_MS)
+      throw new CloudError('transient', { code: 'TimeoutError', action: name, message: 'no answer' })
+    }
+    if (failing === null) return call()
+    throw new CloudError(failing, { code: 'RequestTimeout', action: name, message: `RequestId ${requests}` })
+  }
+  const there: Machines = {
+    ...machines,
+    list: (...asked) => meet(`list ${asked[0]}`, () => machines.list(...asked)),
+    look: (...asked) => meet(`look ${asked[0]}`, () => machines.look(...asked)),
+    newestImage: (...asked) => meet(`newestImage ${asked[0]}`, () => machines.newestImage(...asked)),
+  }
+  const reads = ec2Outages({ clock, outages: tracker, wake: id => void woken.push(id) })
+  const ending = new AbortController()
+  void reads.run(ending.signal)
+  const guarded = reads.guard(there)
+  const look = (id = 'w-1', region = REGION) =>
+    guarded.look(region, 'i-0123456789abcdef0', never).catch((error: CloudError) => ({
+      ...reads.unreadable({ id, aws_region: region }, 'instances', error),
+    }))
+  return {
+    ...{ clock, logger, tracker, woken, calls, reads, guarded, look, ending },
+    fail: (errorClass: CloudErrorClass | null) => {
+      failing = errorClass
+      isHanging = false
+    },
+    hang: () => {
+      isHanging = true
+    },
+  }
+}
+
+let world: ReturnType<typeof setUp>
+beforeEach(() => {
+  world = setUp()
+})
+
+describe('a region that does not answer', () => {
+  it('is asked by one probe at a time, ever less often, however many workers ask', async () => {
+    const { clock, calls, fail, look } = world
+    fail('transient')
+    const perMinute: number[] = []
+    for (let minute = 0; minute < 10; minute += 1) {
+      const before = calls.length
+      for (let second = 0; second < 60; second += 1) {
+        await Promise.all(Array.from({ length: 100 }, (_, n) => look(`w-${n}`)))
+        await clock.advance(1_000)
+      }
+      perMinute.push(calls.length - before)
+    }
+    // The first hundred ask at the same time; from then on nothing but the probe does.
+    expect(perMinute[0]).toBeLessThanOrEqual(100 + 7)
+    expect(Math.max(...perMinute.slice(1))).toBeLessThanOrEqual(2)
+  })
+
+  it('has the same reason for the whole outage, whatever the words of EC2', async () => {
+    const { clock, fail, look } = world
+    fail('transient')
+    const sinceMs = clock.now()
+    await look()
+    const seen = new Set<string>()
+    for (let second = 0; second < 600; second += 1) {
+      seen.add(JSON.stringify(await look()))
+      await clock.advance(1_000)
+    }
+    const because = `EC2 in ${REGION} has not answered since ${toInstant(sinceMs)}`
+    expect([...seen]).toEqual([JSON.stringify({ because, sinceMs })])
+  })
+
+  it('wakes the workers that could not be seen within 30 s of its recovery', async () => {
+    const { clock, woken, fail, look } = world
+    fail('transient')
+    await Promise.all([look('w-1'), look('w-2'), look('w-3', OTHER_REGION)])
+    await clock.advance(600_000)
+    woken.length = 0
+    fail(null)
+    await clock.advance(30_000)
+    expect(woken.toSorted()).toEqual(['w-1', 'w-2', 'w-3'])
+    expect(await look()).toBeNull()
+  })
+
+  it('wakes the workers that could not be seen once the outage has lasted 30 s, so that each says so', async () => {
+    const { clock, woken, fail, look } = world
+    fail('transient')
+    await Promise.all([look('w-1'), look('w-2')])
+    await clock.advance(29_000)
+    expect(woken).toEqual([])
+    await clock.advance(10_000)
+    expect(woken.toSorted()).toEqual(['w-1', 'w-2'])
+    await clock.advance(600_000)
+    expect(woken, 'once for each outage').toHaveLength(2)
+  })
+
+  it('has not answered since the calls were sent that it left hanging', async () => {
+    const { clock, tracker, hang, look } = world
+    hang()
+    const sinceMs = clock.now()
+    const looks = Promise.all([look('w-1'), look('w-2')])
+    await clock.advance(CALL_MS)
+    await looks
+    const since = toInstant(sinceMs)
+    expect(tracker.problems()).toEqual([expect.stringContaining(`EC2 in ${REGION} has not answered since ${since}`)])
+    expect(await look('w-1')).toEqual({ because: `EC2 in ${REGION} has not answered since ${since}`, sinceMs })
+  })
+
+  it('is a problem and a line in the log after 30 s, and none once it answers', async () => {
+    const { clock, logger, tracker, fail, look } = world
+    fail('transient')
+    await look()
+    await clock.advance(29_000)
+    expect(tracker.problems()).toEqual([])
+    await clock.advance(30_000)
+    expect(tracker.problems()).toEqual([expect.stringContaining(`EC2 in ${REGION} has not answered since`)])
+    fail(null)
+    await clock.advance(30_000)
+    expect(tracker.problems()).toEqual([])
+    expect(logger.lines.map(({ message }) => message)).toEqual([
+      `EC2 in ${REGION} does not answer`,
+      `EC2 in ${REGION} answers again`,
+    ])
+  })
+
+  it('does not keep the reads of another region back', async () => {
+    const { fail, look } = world
+    fail('transient')
+    await look()
+    fail(null)
+    expect(await look('w-2', OTHER_REGION)).toBeNull()
+  })
+
+  it('is asked no more by an instance that leads no longer', async () => {
+    const { clock, calls, tracker, fail, look, ending } = world
+    fail('transient')
+    await look()
+    await clock.advance(60_000)
+    ending.abort()
+    const before = calls.length
+    await clock.advance(600_000)
+    expect([calls.length, tracker.problems()]).toEqual([before, []])
+  })
+})
+
+describe('what is no outage of a region', () => {
+  it('one failed call: the next is made as ever, and the worker waits for its own backoff', async () => {
+    const { clock, woken, tracker, fail, look, calls } = world
+    fail('transient')
+    const pending = look()
+    fail(null)
+    expect(await pending).toEqual({
+      because: `EC2 could not be read: look ${REGION} failed with RequestTimeout`,
+      sinceMs: null,
+    })
+    await clock.advance(0)
+    expect(await look()).toBeNull()
+    expect(calls).toEqual([`look ${REGION}`, `list ${REGION}`, `look ${REGION}`])
+    expect([woken, tracker.problems()]).toEqual([[], []])
+  })
+
+  it('calls that hang while others are answered', async () => {
+    const { clock, tracker, fail, hang, look } = world
+    hang()
+    const looks = Promise.all([look('w-1'), look('w-2')])
+    fail(null)
+    await clock.advance(CALL_MS - 1_000)
+    expect(await look('w-3')).toBeNull()
+    await clock.advance(1_000)
+    expect(await looks).toEqual([
+      expect.objectContaining({ sinceMs: null }),
+      expect.objectContaining({ sinceMs: null }),
+    ])
+    await clock.advance(0)
+    expect(tracker.problems()).toEqual([])
+  })
+
+  it.each<CloudErrorClass>(['throttled', 'invalid', 'not_found'])('%s', async errorClass => {
+    const { clock, calls, tracker, fail, look } = world
+    fail(errorClass)
+    expect(await look()).toMatchObject({ sinceMs: null })
+    await clock.advance(60_000)
+    expect(await look()).toMatchObject({ sinceMs: null })
+    expect(calls).toHaveLength(2)
+    expect(tracker.problems()).toEqual([])
+  })
+
+  it('a refusal of the account: it has a problem of its own, and the reason names it', async () => {
+    const { clock, tracker, fail, look } = world
+    fail('auth')
+    const sinceMs = clock.now()
+    await look()
+    await clock.advance(60_000)
+    const because = `AWS has refused look ${REGION} in ${REGION} (RequestTimeout) since ${toInstant(sinceMs)}`
+    expect(await look()).toEqual({ because: because.replace('look', 'list'), sinceMs })
+    expect(tracker.problems()).toEqual([])
+  })
+})
+
+it('images that can not be listed keep no machine from being seen', async () => {
+  const { clock, guarded, fail, look, calls, reads, woken } = world
+  fail('transient')
+  await expect(guarded.newestImage(REGION, IMAGE, never)).rejects.toMatchObject({ errorClass: 'transient' })
+  reads.unreadable(
+    { id: 'w-9', aws_region: REGION },
+    'images',
+    await guarded.newestImage(REGION, IMAGE, never).catch(e => e),
+  )
+  fail(null)
+  expect(await look()).toBeNull()
+  await clock.advance(30_000)
+  expect(woken).toEqual(['w-9'])
+  expect(calls.filter(name => name.startsWith('list'))).toEqual([])
+})

@@ -1,0 +1,167 @@
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { toInstant } from '@lcm/domain/instant'
+import { MANUAL } from '@lcm/domain/text/decision-words'
+import type { Decision } from '@lcm/domain/worker/decision'
+import { DRIFT_TYPES, type DriftType } from '@lcm/domain/worker/drift'
+import { BLOCKED_CONDITION } from '@lcm/domain/worker/power-refusal'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { isManual } from '@lcm/domain/worker/worker-next'
+import type { Meter } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+
+/** What the API takes; a cloud's own words may be longer. */
+export const BECAUSE_CHARS_MAX = 1000
+const EVERYBODY = '_all'
+
+/** What the last look at each worker found, for those who ask this instance. */
+export interface FleetBoard {
+  looked(worker: Worker, look: { decision: Decision; drift: DriftType | null; ec2: string; seconds: number }): void
+  forget(workerId: string): void
+  /** What one term saw is neither shown after it nor in the next. */
+  clear(): void
+  plan(): readonly PlannedAction[]
+  workersManaged(): number
+  workersWithDrift(): number
+  runningWorkers(): number
+  runningIds(): readonly string[]
+}
+
+interface Entry {
+  readonly status: Worker['status']
+  readonly drift: DriftType | null
+}
+
+export function fleetBoard({
+  meter,
+  clock,
+  workerSeriesMax,
+}: {
+  meter: Meter
+  clock: Clock
+  workerSeriesMax: number
+}): FleetBoard {
+  const entries = new Map<string, Entry>()
+  const planned = new Map<string, PlannedAction>()
+  const series = fleetSeries(meter, workerSeriesMax)
+  return {
+    looked(worker, { decision, drift, ec2, seconds }) {
+      entries.set(worker.id, { status: worker.status, drift })
+      planFor(planned, worker, decision, clock.now())
+      series.looked(worker, { drift, ec2, seconds, workers: entries.size })
+    },
+    forget(workerId) {
+      entries.delete(workerId)
+      planned.delete(workerId)
+      series.drop(workerId)
+    },
+    clear() {
+      entries.clear()
+      planned.clear()
+      series.clear()
+    },
+    plan: () => [...planned.values()],
+    workersManaged: () => entries.size,
+    workersWithDrift: () => countOf(entries, entry => entry.drift !== null),
+    runningWorkers: () => countOf(entries, entry => entry.status === 'RUNNING'),
+    runningIds: () => [...entries].flatMap(([id, { status }]) => (status === 'RUNNING' ? [id] : [])),
+  }
+}
+
+function countOf(entries: ReadonlyMap<string, Entry>, holds: (entry: Entry) => boolean): number {
+  let count = 0
+  for (const entry of entries.values()) if (holds(entry)) count += 1
+  return count
+}
+
+function planFor(
+  planned: Map<string, PlannedAction>,
+  worker: Worker,
+  { action, because }: Decision,
+  nowMs: number,
+): void {
+  const isBlocked = action.kind === 'nothing' && isManual(worker)
+  // A routine question is no plan.
+  if ((action.kind === 'nothing' || action.kind === 'survey') && !isBlocked) {
+    planned.delete(worker.id)
+    return
+  }
+  planned.set(worker.id, {
+    resource: `worker:${worker.id}`,
+    action: isBlocked ? MANUAL : action.kind,
+    because: (refusalOf(worker, action.kind) ?? because).slice(0, BECAUSE_CHARS_MAX),
+    due_at: isBlocked ? null : dueAt(action, nowMs),
+  })
+}
+
+/** Why EC2 refused the same act at the last look; it is asked again, and that alone would explain nothing. */
+function refusalOf({ conditions }: Worker, act: string): string | null {
+  const type = new Map<string, string>(Object.entries(BLOCKED_CONDITION)).get(act)
+  return conditions.find(each => each.type === type && each.status)?.message ?? null
+}
+
+/** Only the loop knows when the backoff of a retry ends. */
+const dueAt = (action: Decision['action'], nowMs: number): string | null =>
+  action.kind === 'retry' ? null : toInstant(nowMs + (action.kind === 'wait' ? action.afterMs : 0))
+
+interface Shown {
+  readonly state: string
+  readonly tier: string
+}
+
+/** Numbers for Prometheus, worker by worker as long as there are not too many. Those of a worker that is gone are dropped. */
+function fleetSeries(meter: Meter, workerSeriesMax: number) {
+  const duration = meter.histogram('worker_reconciliation_duration_seconds', 'how long a look at a worker takes', [
+    'worker_id',
+  ])
+  const drifts = meter.counter('worker_drift_detected_total', 'looks that found the world to differ from the record', [
+    'worker_id',
+    'drift_type',
+  ])
+  const states = meter.gauge('worker_ec2_state', '1 for the state that EC2 last named', ['worker_id', 'state'])
+  const licences = meter.gauge('worker_cml_license_status', '1 while its CML is registered', ['worker_id', 'tier'])
+  const folded = meter.gauge('worker_series_folded', '1 when there are too many workers to name each in the numbers')
+  const shown = new Map<string, Shown>()
+  for (const drift_type of DRIFT_TYPES) drifts.add(0, { worker_id: EVERYBODY, drift_type })
+  folded.set(0)
+
+  function dropGauges(worker_id: string): void {
+    const last = shown.get(worker_id)
+    if (last === undefined) return
+    states.drop({ worker_id, state: last.state })
+    licences.drop({ worker_id, tier: last.tier })
+    shown.delete(worker_id)
+  }
+  function drop(worker_id: string): void {
+    dropGauges(worker_id)
+    duration.drop({ worker_id })
+    for (const drift_type of DRIFT_TYPES) drifts.drop({ worker_id, drift_type })
+  }
+  /** Nobody would say when what they show is over. */
+  function clear(): void {
+    for (const worker_id of [...shown.keys()]) drop(worker_id)
+  }
+
+  return {
+    clear,
+    drop,
+    looked(
+      worker: Worker,
+      { drift, ec2, seconds, workers }: { drift: DriftType | null; ec2: string; seconds: number; workers: number },
+    ): void {
+      const isFolded = workers > workerSeriesMax
+      const worker_id = isFolded ? EVERYBODY : worker.id
+      folded.set(isFolded ? 1 : 0)
+      duration.observe(seconds, { worker_id })
+      if (drift !== null) drifts.add(1, { worker_id, drift_type: drift })
+      if (isFolded) {
+        clear()
+        return
+      }
+      const now = { state: ec2, tier: worker.license.product ?? 'none' }
+      dropGauges(worker_id)
+      shown.set(worker_id, now)
+      states.set(1, { worker_id, state: now.state })
+      licences.set(worker.license.status === 'REGISTERED' ? 1 : 0, { worker_id, tier: now.tier })
+    },
+  }
+}

@@ -1,0 +1,191 @@
+import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
+import type { Instance } from '@lcm/domain/worker/instance'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import { NO_LICENSE } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { aWorker } from '@lcm/testkit/builders'
+import { onMachine } from '@lcm/testkit/observations'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { cmlLogins } from './cml-logins.ts'
+import { changeLicense, dependsOnLicense, type LicenseParts, seeLicense } from './licenses.ts'
+import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+
+let fleet: SimulatedFleet
+let parts: LicenseParts
+let machine: Instance
+let worker: Worker
+let url: string
+
+const change = (act: 'register_license' | 'deregister_license', permit = (): void => undefined) =>
+  changeLicense(parts, worker, { act, url, permit }, never)
+
+async function register(): Promise<void> {
+  fleet.api.secrets.set(worker.id, { license_token: 'a-good-token' })
+  await change('register_license')
+  await fleet.clock.advance(5 * 60_000)
+}
+
+beforeEach(async () => {
+  fleet = simulatedFleet()
+  parts = { cml: fleet.cml, logins: fleet.logins, client: fleet.api.client }
+  machine = await fleet.launch()
+  await fleet.clock.advance(BOOTED_MS)
+  worker = await fleet.workerOn(machine, { license: { ...NO_LICENSE, product: 'CML_Enterprise' } })
+  url = worker.https_endpoint ?? ''
+})
+
+describe('what CML says of its licence', () => {
+  it('is taken over with the identity by which the Smart Account knows it', async () => {
+    expect(await seeLicense(parts, worker, url, never)).toEqual({
+      kind: 'seen',
+      registration: 'NOT_REGISTERED',
+      authorization: 'INIT',
+      failure: null,
+      udi: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      hostname: expect.stringMatching(/./),
+      product: 'CML_Enterprise',
+    })
+  })
+
+  it('is unknown, and why, when CML can not be asked', async () => {
+    await fleet.compute.power('us-east-1', 'stop', [machine.instance_id], never)
+    const seen = await seeLicense(parts, worker, url, never)
+    expect(seen).toMatchObject({ kind: 'unknown', because: expect.stringContaining('connection refused') })
+  })
+
+  it('is asked of nobody whose certificate was never seen', async () => {
+    const asked: string[] = []
+    const cml = {
+      ...fleet.cml,
+      licensing: async (): Promise<never> => {
+        asked.push('licensing')
+        throw new CloudError('transient', { code: 'Asked', action: 'GET', message: 'it was asked' })
+      },
+    }
+    const stranger = { ...worker, cml: aWorker().cml }
+    expect(await seeLicense({ ...parts, cml }, stranger, url, never)).toMatchObject({
+      kind: 'unknown',
+      because: expect.stringContaining('has not been seen yet'),
+    })
+    expect(asked).toEqual([])
+  })
+
+  it('is an error when the API does not say how to log in', async () => {
+    fleet.api.setAway(true)
+    const own = { ...worker, secret_refs: { cml_login: 's-1' } }
+    await expect(seeLicense(parts, own, url, never)).rejects.toThrow('the API is away')
+  })
+})
+
+describe('a registration', () => {
+  it('is sent with the sealed token, and taken before it is complete', async () => {
+    fleet.api.secrets.set(worker.id, { license_token: 'a-good-token' })
+    expect(await change('register_license')).toEqual({ kind: 'taken' })
+    expect(await seeLicense(parts, worker, url, never)).not.toMatchObject({ registration: 'COMPLETED' })
+    await fleet.clock.advance(5 * 60_000)
+    expect(await seeLicense(parts, worker, url, never)).toMatchObject({
+      registration: 'COMPLETED',
+      authorization: 'IN_COMPLIANCE',
+    })
+  })
+
+  it('is refused for good, in words, when no token is kept', async () => {
+    expect(await change('register_license')).toEqual({
+      kind: 'refused',
+      errorClass: 'invalid',
+      message: expect.stringContaining('no licence token is kept for metal-1; PUT its licence again'),
+    })
+  })
+
+  it('is refused for good for a machine that LCM did not launch, and its token is not even read', async () => {
+    const { username: cml_username, password: cml_password } = DEFAULT_CML_LOGIN
+    fleet.api.secrets.set(worker.id, { license_token: 'a-good-token', cml_username, cml_password })
+    const found = { ...worker, launch: null, secret_refs: { cml_login: 's-1', license_token: 's-2' } }
+    const asked = { act: 'register_license', url, permit: () => undefined } as const
+    expect(await changeLicense(parts, found, asked, never)).toEqual({
+      kind: 'refused',
+      errorClass: 'invalid',
+      message: expect.stringContaining('LCM did not launch this machine'),
+    })
+    expect(fleet.api.callsOf('getWorkerSecrets'), 'its login').toHaveLength(1)
+  })
+
+  it('is refused without any password being sent where none is known', async () => {
+    parts = { ...parts, logins: cmlLogins(fleet.api.client, null) }
+    expect(await change('register_license')).toMatchObject({ kind: 'refused', errorClass: 'auth' })
+    expect(fleet.api.received).toEqual([])
+  })
+
+  it('is only unanswered when CML is not there', async () => {
+    fleet.api.secrets.set(worker.id, { license_token: 'a-good-token' })
+    await fleet.compute.power('us-east-1', 'stop', [machine.instance_id], never)
+    expect(await change('register_license')).toMatchObject({ kind: 'refused', errorClass: 'transient' })
+  })
+})
+
+describe('a deregistration', () => {
+  it('gives the licence back, and finds none afterwards', async () => {
+    await register()
+    expect(await change('deregister_license')).toEqual({ kind: 'returned' })
+    expect(await change('deregister_license')).toEqual({ kind: 'not_registered' })
+  })
+
+  it('leaves the licence behind when the Smart Account is not reached', async () => {
+    await register()
+    fleet.setServer(machine, { faults: { licence_server: 'not_reached' } })
+    expect(await change('deregister_license')).toEqual({ kind: 'left_behind' })
+  })
+})
+
+describe('whoever may no longer', () => {
+  const refused = () => {
+    throw new NotLeadingError('it leads no longer')
+  }
+
+  it('registers nothing, also when that was lost while the token was read', async () => {
+    fleet.api.secrets.set(worker.id, { license_token: 'a-good-token' })
+    let mayNot = false
+    fleet.api.beforeAnswer(({ name }) => {
+      mayNot = name === 'getWorkerSecrets'
+    })
+    const sent = change('register_license', () => {
+      if (mayNot) refused()
+    })
+    await expect(sent).rejects.toBeInstanceOf(NotLeadingError)
+    await fleet.clock.advance(5 * 60_000)
+    expect(fleet.model.cml.smartAccount()).toEqual([])
+  })
+
+  it('gives nothing back', async () => {
+    await register()
+    await expect(change('deregister_license', refused)).rejects.toBeInstanceOf(NotLeadingError)
+    expect(fleet.model.cml.smartAccount()).toHaveLength(1)
+  })
+})
+
+describe('a decision depends on the licence', () => {
+  const held = { ...NO_LICENSE, status: 'REGISTERED' } as const
+  it.each<[boolean, string, Partial<Worker>, 'keep' | 'release']>([
+    [false, 'not at rest', { status: 'RUNNING', license: held }, 'keep'],
+    [
+      true,
+      'while an operation is pending',
+      { status: 'RUNNING', license: { ...held, pending_operation: 'deregister' } },
+      'keep',
+    ],
+    [
+      true,
+      'when somebody wants a fresh look',
+      { status: 'RUNNING', refresh_requested_at: aWorker().created_at },
+      'keep',
+    ],
+    [true, 'before it is terminated, whatever is on record', { status: 'TERMINATING' }, 'keep'],
+    [false, 'not before a stop', { status: 'STOPPING', license: held }, 'keep'],
+    [true, 'before a stop that releases it', { status: 'STOPPING', license: held }, 'release'],
+    [false, 'not before the stop of a found machine', { status: 'STOPPING', license: held, launch: null }, 'release'],
+    [false, 'not before a stop with nothing to release', { status: 'STOPPING' }, 'release'],
+  ])('%s: %s', (expected, _, more, licenseOnStop) => {
+    expect(dependsOnLicense(onMachine(more), { ...WORKER_POLICY, licenseOnStop })).toBe(expected)
+  })
+})

@@ -1,0 +1,310 @@
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
+import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
+import { toInstant } from '@lcm/domain/instant'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { silentMeter } from '@lcm/runtime'
+import { NO_METRICS } from '@lcm/testkit/observations'
+import { recordingLogger } from '@lcm/testkit/recording-logger'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { counters } from './counters.ts'
+import { type MetricsLoopParts, metricsLoop } from './metrics-loop.ts'
+import { BOOTED_MS, OTHER_REGION, REGION, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+
+const INTERVAL_MS = 60_000
+const READING: MachineReading = {
+  at: '2026-01-01T00:00:00.000Z',
+  cpu_utilization: 0.5,
+  memory_utilization: 0.25,
+  disk_utilization: null,
+  network_in_bytes: 1_000,
+  network_out_bytes: 2_000,
+  disk_read_bytes: 3_000,
+  disk_write_bytes: 4_000,
+}
+const STATS = {
+  cpu_count: 48,
+  cpu_utilization: 0.125,
+  memory_utilization: null,
+  disk_utilization: 0.75,
+  memory_total_bytes: null,
+  disk_total_bytes: null,
+  running_nodes: 12,
+  running_orphans: 0,
+}
+const { cml_version: _unknown, ...NOTHING } = NO_METRICS
+
+let fleet: SimulatedFleet
+let worker: Worker
+let counting: ReturnType<typeof counters>
+let log: ReturnType<typeof recordingLogger>
+let heard: [string, boolean][]
+let measured: string[]
+let asked: { region: string; ids: readonly string[] }[]
+let stop: AbortController
+
+const failing = (errorClass: CloudErrorClass) => () =>
+  Promise.reject(new CloudError(errorClass, { code: 'Failed', action: 'GET', message: 'it failed' }))
+const measuring: MachineMetrics = {
+  async latest(region, ids) {
+    asked.push({ region, ids })
+    return new Map(ids.map(id => [id, READING]))
+  },
+}
+const serving = (): CmlSystem => ({ ...fleet.cml, stats: async () => STATS })
+
+function begin(more: Partial<MetricsLoopParts> = {}): Promise<void> {
+  const { clock, api, logins } = fleet
+  const shared = { client: api.client, clock, logins, logger: log, counters: counting, intervalMs: INTERVAL_MS }
+  const onCmlHeard = (of: Worker, answered: boolean) => void heard.push([of.id, answered])
+  const onMeasured = (of: Worker) => void measured.push(of.id)
+  return metricsLoop({ ...shared, metrics: measuring, cml: serving(), onCmlHeard, onMeasured, ...more }).run(
+    stop.signal,
+  )
+}
+
+async function oneCycle(more: Partial<MetricsLoopParts> = {}) {
+  void begin(more)
+  await fleet.clock.advance(0)
+  return fleet.api.callsOf('reportWorkerMetrics')
+}
+
+beforeEach(async () => {
+  fleet = simulatedFleet()
+  counting = counters(silentMeter)
+  log = recordingLogger()
+  heard = []
+  measured = []
+  asked = []
+  stop = new AbortController()
+  const machine = await fleet.launch()
+  await fleet.clock.advance(BOOTED_MS)
+  worker = await fleet.workerOn(machine)
+  fleet.api.put(worker)
+})
+
+describe('a sample', () => {
+  it('joins what CML says of itself with what the cloud sees, in percent', async () => {
+    expect(await oneCycle()).toMatchObject([
+      {
+        id: 'w-1',
+        body: {
+          collected_at: toInstant(fleet.clock.now()),
+          cpu_utilization: 12.5,
+          memory_utilization: 25,
+          disk_utilization: 75,
+          network_in_bytes: 1_000,
+          network_out_bytes: 2_000,
+          disk_read_bytes: 3_000,
+          disk_write_bytes: 4_000,
+          nodes_count: 12,
+          cml_version: '2.9.1+build.7',
+          system_info: { cpu_count: 48, memory_total_bytes: null, disk_total_bytes: null, running_orphans: 0 },
+          system_health: { valid: true, kvm_vmx_enabled: true, enough_cpus: true },
+        },
+      },
+    ])
+    expect(heard).toEqual([['w-1', true]])
+  })
+
+  it('is what the simulated cloud and its servers measure', async () => {
+    const [sample] = await oneCycle({ metrics: fleet.metrics, cml: fleet.cml })
+    expect(sample?.body.network_in_bytes).toBeGreaterThan(0)
+    expect(sample?.body.cpu_utilization).toBeGreaterThan(0)
+    expect(sample?.body.nodes_count).toBe(0)
+    expect(sample?.body.cml_version).toBe('2.9.1+build.7')
+    expect(Object(sample?.body.system_info).memory_total_bytes).toBeGreaterThan(0)
+  })
+
+  it('has the version of a CML that tells nobody else who is not let in', async () => {
+    const [sample] = await oneCycle({ cml: { ...fleet.cml, stats: failing('auth') } })
+    expect(sample?.body).toMatchObject({ cml_version: '2.9.1+build.7', system_info: null })
+  })
+
+  it('has what CML says when CloudWatch is down', async () => {
+    const [sample] = await oneCycle({ metrics: { latest: failing('transient') } })
+    expect(sample?.body).toMatchObject({ cpu_utilization: 12.5, nodes_count: 12, network_in_bytes: null })
+    expect(log.messages('warn')).toEqual(['CloudWatch could not be asked'])
+    expect(counting.snapshot(0).metrics_collected_count).toBe(1)
+  })
+
+  it('has what CloudWatch says when CML is down', async () => {
+    const [sample] = await oneCycle({ cml: { ...fleet.cml, stats: failing('transient') } })
+    expect(sample?.body).toMatchObject({ cpu_utilization: 50, nodes_count: null, system_health: null })
+    expect(heard).toEqual([['w-1', false]])
+  })
+
+  it('has no health when only that could not be read', async () => {
+    const [sample] = await oneCycle({ cml: { ...serving(), health: failing('transient') } })
+    expect(sample?.body).toMatchObject({ nodes_count: 12, system_health: null })
+    expect(heard).toEqual([['w-1', true]])
+  })
+
+  it('never takes nothing for zero', async () => {
+    const down = { metrics: { latest: failing('throttled') }, cml: { ...fleet.cml, stats: failing('transient') } }
+    const [sample] = await oneCycle(down)
+    expect(sample?.body).toMatchObject(NOTHING)
+    expect(measured).toEqual([])
+  })
+
+  it('logs an outage of CloudWatch once, and its end', async () => {
+    let isDown = true
+    const latest: MachineMetrics['latest'] = (...of) => (isDown ? failing('transient')() : fleet.metrics.latest(...of))
+    await oneCycle({ metrics: { latest } })
+    await fleet.clock.advance(5 * INTERVAL_MS)
+    const said = () => log.lines.map(({ message }) => message).filter(message => message.includes('CloudWatch'))
+    expect(said()).toEqual(['CloudWatch could not be asked'])
+    isDown = false
+    await fleet.clock.advance(2 * INTERVAL_MS)
+    expect(said()).toEqual(['CloudWatch could not be asked', 'CloudWatch answers again'])
+  })
+
+  it('counts as measured once the API has it, and something is in it', async () => {
+    await oneCycle({ metrics: { latest: failing('throttled') } })
+    expect(measured).toEqual(['w-1'])
+    fleet.api.refuse('reportWorkerMetrics', 503, 'store_unavailable')
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(measured).toEqual(['w-1'])
+  })
+
+  it.each<[CloudErrorClass, boolean]>([
+    ['transient', false],
+    ['auth', true],
+    ['throttled', true],
+  ])('of a CML that fails as %s: whether it was heard is %s', async (errorClass, answered) => {
+    await oneCycle({ cml: { ...fleet.cml, stats: failing(errorClass) } })
+    expect(heard).toEqual([['w-1', answered]])
+  })
+})
+
+describe('workers', () => {
+  it('that do not run are left out', async () => {
+    fleet.api.put({ ...worker, status: 'STARTING' }, { ...worker, id: 'w-2', status: 'DRAINING' })
+    expect(await oneCycle()).toEqual([])
+    expect([asked, heard]).toEqual([[], []])
+    expect(counting.snapshot(0).metrics_collected_count).toBe(1)
+  })
+
+  it('without an address or a machine miss that source only', async () => {
+    const OWN = { cml_login: 's-1' }
+    const { username: cml_username, password: cml_password } = DEFAULT_CML_LOGIN
+    fleet.api.secrets.set('w-2', { cml_username, cml_password })
+    fleet.api.put(
+      { ...worker, https_endpoint: null },
+      { ...worker, id: 'w-2', ec2_instance_id: null, secret_refs: OWN },
+    )
+    const samples = await oneCycle()
+    expect(samples).toMatchObject([
+      { id: 'w-1', body: { cpu_utilization: 50, nodes_count: null } },
+      { id: 'w-2', body: { cpu_utilization: 12.5, network_in_bytes: null } },
+    ])
+    expect(asked).toEqual([{ region: REGION, ids: [worker.ec2_instance_id] }])
+    expect([heard, log.messages('warn')]).toEqual([[['w-2', true]], []])
+  })
+
+  it('of a region share one question, and a region that fails fails alone', async () => {
+    const far = { ...worker, id: 'w-2', aws_region: OTHER_REGION }
+    fleet.api.put(far, { ...worker, id: 'w-3', ec2_instance_id: 'i-0000000000000000f' })
+    const latest: MachineMetrics['latest'] = (region, ids, signal) =>
+      measuring.latest(region, ids, signal).then(region === OTHER_REGION ? failing('auth') : all => all)
+    const samples = await oneCycle({ metrics: { latest } })
+    expect(asked).toEqual([
+      { region: REGION, ids: [worker.ec2_instance_id, 'i-0000000000000000f'] },
+      { region: OTHER_REGION, ids: [worker.ec2_instance_id] },
+    ])
+    expect(samples.map(({ id, body }) => [id, body.network_in_bytes])).toEqual([
+      ['w-1', 1_000],
+      ['w-2', null],
+      ['w-3', 1_000],
+    ])
+  })
+
+  it.each<[string, () => void]>([
+    ['has a CML that is silent', () => fleet.api.put({ ...worker, https_endpoint: 'https://127.64.99.99' })],
+    [
+      'has credentials that the API can not open',
+      () => {
+        fleet.api.put({ ...worker, secret_refs: { cml_login: 's-1' } })
+        fleet.api.refuse('getWorkerSecrets', 500, 'internal_error')
+      },
+    ],
+    [
+      'has a sample that the API does not take',
+      () => fleet.api.refuse('reportWorkerMetrics', 503, 'store_unavailable'),
+    ],
+  ])('are measured also when one of them %s', async (_, happens) => {
+    happens()
+    fleet.api.put({ ...worker, id: 'w-2' })
+    const samples = await oneCycle({ cml: fleet.cml })
+    expect(samples.map(({ id }) => id).sort()).toEqual(['w-1', 'w-2'])
+    const other = samples.find(({ id }) => id === 'w-2')
+    expect(other?.body).toMatchObject({ nodes_count: 0, network_in_bytes: 1_000 })
+    expect(counting.snapshot(0).metrics_collected_count).toBe(1)
+  })
+
+  it('that are gone meanwhile are no matter', async () => {
+    fleet.api.beforeAnswer(({ name }) => {
+      if (name === 'reportWorkerMetrics') fleet.api.workers.delete('w-1')
+    })
+    await oneCycle()
+    expect(log.messages('warn')).toEqual([])
+  })
+
+  it('by the thousand are asked fifty at a time, with one question to CloudWatch', async () => {
+    fleet.api.workers.clear()
+    for (let n = 0; n < 1_000; n += 1) fleet.api.put({ ...worker, id: `w-${n}`, ec2_instance_id: `i-${n}` })
+    let busy = 0
+    let busiest = 0
+    const stats: CmlSystem['stats'] = async () => {
+      busy += 1
+      busiest = Math.max(busiest, busy)
+      await fleet.clock.sleep(1_000)
+      busy -= 1
+      return STATS
+    }
+    await oneCycle({ cml: { ...fleet.cml, stats } })
+    await fleet.clock.advance(20_000)
+    expect(fleet.api.callsOf('reportWorkerMetrics')).toHaveLength(1_000)
+    expect([busiest, asked.length, asked[0]?.ids.length]).toEqual([50, 1, 1_000])
+  })
+})
+
+describe('the cycle', () => {
+  it('comes round every minute, however long a collection takes', async () => {
+    const stats: CmlSystem['stats'] = async () => {
+      await fleet.clock.sleep(20_000)
+      return STATS
+    }
+    void begin({ cml: { ...fleet.cml, stats } })
+    await fleet.clock.advance(2 * INTERVAL_MS + 20_000)
+    expect(asked).toHaveLength(3)
+    expect(counting.snapshot(0).metrics_collected_count).toBe(3)
+  })
+
+  it('is not counted while the API is away, and comes round again', async () => {
+    fleet.api.setAway(true)
+    await oneCycle()
+    expect(counting.snapshot(0).metrics_collected_count).toBe(0)
+    expect(log.messages('warn')).toEqual(['metrics could not be collected'])
+    fleet.api.setAway(false)
+    await fleet.clock.advance(INTERVAL_MS)
+    expect(counting.snapshot(0).metrics_collected_count).toBe(1)
+  })
+
+  it('ends when it is told to, without a word and without being counted', async () => {
+    for (let n = 0; n < 60; n += 1) fleet.api.put({ ...worker, id: `w-${n}` })
+    const stats: CmlSystem['stats'] = async () => {
+      await fleet.clock.sleep(1_000)
+      return STATS
+    }
+    const ended = begin({ cml: { ...fleet.cml, stats } })
+    await fleet.clock.advance(500)
+    stop.abort()
+    await fleet.clock.advance(500)
+    await ended
+    expect(fleet.api.callsOf('reportWorkerMetrics')).toEqual([])
+    expect(counting.snapshot(0).metrics_collected_count).toBe(0)
+    expect([log.lines, fleet.clock.timersLeft()]).toEqual([[], 0])
+  })
+})

@@ -1,0 +1,337 @@
+import { ApiError } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import { gathered } from '@lcm/cloud/batched-compute'
+import { cmlRefusals } from '@lcm/cloud/cml-refusals'
+import type { Compute } from '@lcm/cloud/compute'
+import { CloudError } from '@lcm/cloud/errors'
+import { simCmlSystem } from '@lcm/cloud-sim/in-process/cml-system'
+import { simCompute } from '@lcm/cloud-sim/in-process/compute'
+import { openSimModel } from '@lcm/cloud-sim/model'
+import { factsOf } from '@lcm/domain/worker/facts'
+import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import { type Worker, withChanges } from '@lcm/domain/worker/worker'
+import type { Clock } from '@lcm/runtime/clock'
+import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { cmlLogins } from './cml-logins.ts'
+import type { Survey } from './cml-probes.ts'
+import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
+import { type Observer, observer } from './observe.ts'
+import { regionSnapshots } from './region-snapshots.ts'
+import {
+  aConfig,
+  BOOTED_MS,
+  FLEET,
+  never,
+  REGION,
+  type SimulatedFleet,
+  simulatedFleet,
+  someReads,
+} from './testing/simulated-fleet.ts'
+
+const POLICY = { ...WORKER_POLICY, fleet: FLEET }
+const regionConfig = { security_group_ids: [], subnets: ['subnet-use1a'], key_name: null, default_tags: {} }
+
+let clock: ReturnType<typeof manualClock>
+let compute: Compute
+let calls: string[]
+let observing: Observer
+
+/** Counts what is asked of the cloud. */
+const counted = (port: Compute): Compute => ({
+  ...port,
+  list: (...args) => {
+    calls.push('list')
+    return port.list(...args)
+  },
+  describe: (...args) => {
+    calls.push('describe')
+    return port.describe(...args)
+  },
+})
+
+const templatesOnly: Client = {
+  async call() {
+    throw new ApiError({ type: '', title: '', status: 404, detail: 'no template', code: 'not_found' })
+  },
+  async *events() {
+    yield* []
+  },
+  download: () => Promise.reject(new Error('no controller takes backups')),
+}
+
+const CONFIG = {
+  ...WORKER_CONTROLLER_DEFAULTS,
+  fleet: FLEET,
+  regions: { [REGION]: regionConfig },
+  policy: WORKER_POLICY,
+}
+
+function observerOn(
+  port: Compute,
+  model: Parameters<typeof simCmlSystem>[0],
+  client = templatesOnly,
+  itsClock: Clock = clock,
+): Observer {
+  const machines = gathered(port)
+  return observer({
+    machines,
+    reads: someReads(itsClock),
+    snapshots: regionSnapshots({ machines, clock: itsClock, config: CONFIG }),
+    cml: simCmlSystem(model),
+    client,
+    clock: itsClock,
+    logins: cmlLogins(client, null),
+    access: cmlRefusals(itsClock, () => undefined),
+    surveys: { latest: () => null, saw: () => undefined, forget: () => undefined },
+    config: CONFIG,
+  })
+}
+
+async function launchMachine(token = 'b'.repeat(64)): Promise<Instance> {
+  const image = await compute.newestImage(REGION, { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
+  const tags = { [TAG.workerId]: 'w-1', [TAG.fleet]: FLEET }
+  const parameters = someLaunchParameters({ image_id: image?.image_id ?? '', subnet_id: 'subnet-use1a', tags })
+  return compute.launch(REGION, { client_token: token, parameters, user_data: null }, never)
+}
+
+const running = (instance: Instance, more: Partial<Worker> = {}) =>
+  aWorker({
+    status: 'RUNNING',
+    service_status: 'AVAILABLE',
+    ec2_instance_id: instance.instance_id,
+    launch: anAttempt(),
+    cml: { ...aWorker().cml, certificate_sha256: 'ab'.repeat(32) },
+    ...more,
+  })
+
+beforeEach(() => {
+  clock = manualClock()
+  const model = openSimModel({ seed: 3, clock })
+  calls = []
+  compute = counted(simCompute(model))
+  observing = observerOn(compute, model)
+})
+
+describe('looking at EC2', () => {
+  it('asks nothing when nothing was ever launched', async () => {
+    const seen = await observing.observe(aWorker({ desired_status: 'STOPPED' }), POLICY, never)
+    expect(seen.ec2).toEqual({ kind: 'absent', confirmed: true, because: 'nothing was launched' })
+    expect(calls).toEqual([])
+  })
+
+  it('shares one listing among all workers at rest', async () => {
+    const { instance_id } = await launchMachine()
+    await clock.advance(5 * 60_000)
+    const [machine] = (await compute.describe(REGION, [instance_id], never)).found
+    const worker = machine ? withChanges(running(machine), factsOf(aWorker(), machine, 'public')) : aWorker()
+    calls.length = 0
+    await Promise.all(Array.from({ length: 20 }, () => observing.observe(worker, POLICY, never)))
+    expect(calls).toEqual(['list'])
+    await clock.advance(30_000)
+    await observing.observe(worker, POLICY, never)
+    expect(calls).toEqual(['list', 'list'])
+  })
+
+  it('does not take the word of an old listing for a change', async () => {
+    const model = openSimModel({ seed: 3, clock, speed: 600 })
+    compute = counted(simCompute(model))
+    observing = observerOn(compute, model)
+    const machine = await launchMachine()
+    await clock.advance(60_000)
+    await compute.power(REGION, 'stop', [machine.instance_id], never)
+    await clock.advance(5_000)
+    const stopped = running(machine, { status: 'STOPPED', desired_status: 'STOPPED', service_status: 'UNAVAILABLE' })
+    expect((await observing.observe(stopped, POLICY, never)).ec2).toMatchObject({ instance: { state: 'stopped' } })
+    await compute.power(REGION, 'start', [machine.instance_id], never)
+    await clock.advance(5_000)
+    expect((await observing.observe(running(machine), POLICY, never)).ec2).toMatchObject({
+      instance: { state: 'running' },
+    })
+  })
+
+  it('asks for the machine itself while something changes', async () => {
+    const machine = await launchMachine()
+    await clock.advance(60_000)
+    const seen = await observing.observe(running(machine, { desired_status: 'STOPPED' }), POLICY, never)
+    expect(seen.ec2).toMatchObject({ kind: 'instance', instance: { instance_id: machine.instance_id } })
+    expect(calls).toEqual(['describe'])
+  })
+
+  it('finds a machine that was launched but never recorded, by its token or by our tag', async () => {
+    const machine = await launchMachine()
+    await clock.advance(60_000)
+    for (const client_token of ['b'.repeat(64), 'c'.repeat(64)]) {
+      const seen = await observing.observe(
+        aWorker({ launch: anAttempt({ state: 'open', client_token }) }),
+        POLICY,
+        never,
+      )
+      expect(seen.ec2).toMatchObject({ kind: 'instance', instance: { instance_id: machine.instance_id } })
+    }
+  })
+
+  it('takes a machine that is missing for absent only in time', async () => {
+    const lost = aWorker({ status: 'RUNNING', ec2_instance_id: 'i-0123456789abcdef0', desired_status: 'STOPPED' })
+    expect((await observing.observe(lost, POLICY, never)).ec2).toMatchObject({ kind: 'absent', confirmed: false })
+    await clock.advance(61_000)
+    expect((await observing.observe(lost, POLICY, never)).ec2).toMatchObject({ kind: 'absent', confirmed: true })
+  })
+
+  it('knows nothing when EC2 does not answer', async () => {
+    const broken = {
+      ...compute,
+      describe: async () =>
+        Promise.reject(
+          new CloudError('transient', { code: 'Timeout', action: 'DescribeInstances', message: 'no answer' }),
+        ),
+    }
+    const model = openSimModel({ seed: 3, clock })
+    const seen = await observerOn(broken, model).observe(
+      aWorker({ status: 'RUNNING', ec2_instance_id: 'i-1', desired_status: 'STOPPED' }),
+      POLICY,
+      never,
+    )
+    const because = 'EC2 could not be read: DescribeInstances failed with Timeout'
+    expect(seen.ec2).toEqual({ kind: 'unknown', because, sinceMs: null })
+  })
+})
+
+describe('looking at CML', () => {
+  it('happens while a worker starts, at the address that EC2 shows', async () => {
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    const starting = running(machine, { status: 'STARTING', service_status: 'STARTING', cml: aWorker().cml })
+    expect((await observing.observe(starting, POLICY, never)).cml).toMatchObject({
+      stage: 'READY',
+      ready_streak: 1,
+      version: '2.9.1+build.7',
+    })
+    expect((await observing.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 1 })
+    await clock.advance(10_000)
+    expect((await observing.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 2 })
+  })
+
+  it('goes on when the clock is set back, and so do visits', async () => {
+    let behindMs = 0
+    const model = openSimModel({ seed: 3, clock })
+    compute = simCompute(model)
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    const set = observerOn(compute, model, templatesOnly, { ...clock, now: () => clock.now() - behindMs })
+    const starting = running(machine, { status: 'STARTING', service_status: 'STARTING', cml: aWorker().cml })
+    await set.observe(starting, POLICY, never)
+    set.surveyAsked('w-1')
+    behindMs = 3_600_000
+    await clock.advance(5 * 60_000)
+    expect((await set.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 2 })
+    expect((await set.observe(running(machine), POLICY, never)).isSurveyDue).toBe(true)
+  })
+
+  it('does not happen while a worker is at rest', async () => {
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    expect((await observing.observe(running(machine), POLICY, never)).cml).toBeNull()
+  })
+
+  it.each<[string, Partial<Worker>]>([
+    ['its certificate is to be pinned anew', { cml: aWorker().cml }],
+    ['its certificate is to be pinned anew while it is drained', { cml: aWorker().cml, status: 'DRAINING' }],
+    ['somebody wants a fresh look', { refresh_requested_at: aWorker().created_at, cml: aWorker().cml }],
+  ])('happens again when %s', async (_, more) => {
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    expect((await observing.observe(running(machine, more), POLICY, never)).cml).toMatchObject({ stage: 'READY' })
+  })
+
+  it('happens again when CML has been silent three times in a row', async () => {
+    const machine = await launchMachine()
+    await clock.advance(30 * 60_000)
+    const look = async () => (await observing.observe(running(machine), POLICY, never)).cml
+    for (const answered of [false, false, true, false, false]) observing.cmlHeard('w-1', answered)
+    expect(await look()).toBeNull()
+    observing.cmlHeard('w-1', false)
+    expect(await look()).toMatchObject({ stage: 'TLS' })
+  })
+})
+
+describe('looking for what a launch needs', () => {
+  it('says what is missing', async () => {
+    const seen = await observing.observe(aWorker(), POLICY, never)
+    expect(seen.launch).toEqual({ template: null, region: regionConfig, image: null, scarce: new Map(), problem: null })
+  })
+
+  it('finds the newest image of the stated owner', async () => {
+    const model = openSimModel({ seed: 3, clock })
+    const template = aTemplate({ ami_name_pattern: 'cml-2.9.1-*' })
+    const client: Client = { ...templatesOnly, call: async () => JSON.parse(JSON.stringify(template)) }
+    const seen = await observerOn(compute, model, client).observe(aWorker({ aws_region: REGION }), POLICY, never)
+    expect(seen.launch).toMatchObject({
+      template: { name: 'metal' },
+      image: { image_id: expect.stringMatching(/^ami-/), root_device: '/dev/sda1' },
+    })
+  })
+})
+
+describe('looking inside CML', () => {
+  const FOUND: Survey = {
+    license: { kind: 'unknown', because: 'as the last visit found it' },
+    nodeDefinitions: ['ios'],
+  }
+  let fleet: SimulatedFleet
+  let worker: Worker
+  let survey: Survey | null
+
+  const inside = async (more: Partial<Worker> = {}) => {
+    const { machines, reads, cml, api, clock: time, logins, access } = fleet
+    const surveys = {
+      latest: () => survey,
+      forget: () => undefined,
+      saw(_: string, seen: Survey | null) {
+        survey = seen
+      },
+    }
+    const config = aConfig()
+    const snapshots = regionSnapshots({ machines, clock: time, config })
+    const client = api.client
+    const look = observer({ machines, reads, snapshots, cml, client, clock: time, config, logins, surveys, access })
+    const { license, nodeDefinitions } = await look.observe({ ...worker, ...more }, POLICY, never)
+    return { license, nodeDefinitions }
+  }
+
+  beforeEach(async () => {
+    fleet = simulatedFleet()
+    const machine = await fleet.launch()
+    await fleet.clock.advance(BOOTED_MS)
+    worker = await fleet.workerOn(machine)
+    survey = FOUND
+  })
+
+  it('is left to visits while nothing depends on it', async () => {
+    expect(await inside()).toEqual(FOUND)
+    survey = null
+    expect(await inside()).toEqual({ license: null, nodeDefinitions: null })
+  })
+
+  it('happens at once when somebody wants a fresh look, and replaces what a visit found', async () => {
+    const seen = await inside({ refresh_requested_at: worker.created_at })
+    expect(seen).toMatchObject({ license: { registration: 'NOT_REGISTERED' } })
+    expect(seen.nodeDefinitions).toContain('alpine')
+    expect(survey).toEqual(seen)
+  })
+
+  it.each<[string, Partial<Worker>]>([
+    ['its licence is being changed', { license: { ...aWorker().license, pending_operation: 'register' } }],
+    ['it is about to be terminated', { status: 'TERMINATING', desired_status: 'TERMINATED' }],
+  ])('happens at once when %s, and what a visit found holds no longer', async (_, more) => {
+    expect(await inside(more)).toMatchObject({ license: { kind: 'seen' }, nodeDefinitions: null })
+    expect(survey).toBeNull()
+  })
+
+  it('does not happen while it stops, and what a visit found is not kept for the next start', async () => {
+    const stopping = await inside({ status: 'STOPPING', desired_status: 'STOPPED' })
+    expect([stopping, survey]).toEqual([{ license: null, nodeDefinitions: null }, null])
+  })
+})

@@ -1,0 +1,114 @@
+import type { Client } from '@lcm/client/client'
+import type { Machines } from '@lcm/cloud/batched-compute'
+import { decideOrphan, type Orphan, type OrphanVerdict } from '@lcm/domain/fleet/orphans'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import type { SettingValues } from '@lcm/domain/fleet/settings'
+import { toInstant } from '@lcm/domain/instant'
+import type { Logger } from '@lcm/runtime'
+import type { DecisionLog } from '../kit/decision-log.ts'
+
+/** What the API takes of a reason. */
+const REASON_CHARS_MAX = 500
+
+export interface OrphanParts {
+  readonly client: Client
+  readonly machines: Pick<Machines, 'power'>
+  readonly decisions: Pick<DecisionLog, 'note'>
+  readonly logger: Logger
+  /** After how long a mark is looked at again. */
+  readonly intervalMs: number
+}
+
+/** All orphans of one look that saw everything. */
+export interface FoundOrphans {
+  readonly orphans: readonly { readonly region: string; readonly orphan: Orphan }[]
+  readonly settings: Pick<SettingValues, 'orphan_action'>
+  readonly nowMs: number
+}
+
+export interface OrphanWatch {
+  /** What another term has marked is marked anew: a new leader is slower to act, never quicker. */
+  beginTerm(): void
+  deal(found: FoundOrphans, term: { epoch: number; signal: AbortSignal }): Promise<void>
+  plan(): readonly PlannedAction[]
+}
+
+/** Machines of ours that no record stands for: marked, confirmed, told of, and destroyed only where that is asked for. */
+export function orphanWatch(parts: OrphanParts): OrphanWatch {
+  const { machines, decisions, logger, intervalMs } = parts
+  const markedAt = new Map<string, number>()
+  const plan = new Map<string, PlannedAction>()
+
+  async function destroy(id: string, region: string, signal: AbortSignal): Promise<void> {
+    try {
+      const state = await machines.power(region, 'terminate', id, signal)
+      logger.warn({ instance: id, region, state }, 'a machine of ours that no record stands for was terminated')
+    } catch (err) {
+      logger.warn({ err, instance: id, region }, 'an orphan could not be terminated')
+    }
+  }
+
+  return {
+    plan: () => [...plan.values()],
+    beginTerm() {
+      markedAt.clear()
+      plan.clear()
+    },
+    async deal(found, term) {
+      const { epoch, signal } = term
+      const { nowMs } = found
+      const seen = new Set(found.orphans.map(({ orphan }) => orphan.instance.instance_id))
+      for (const id of [...markedAt.keys()]) if (!seen.has(id)) markedAt.delete(id)
+      const before = new Map(plan)
+      plan.clear()
+      for (const { region, orphan } of found.orphans) {
+        const id = orphan.instance.instance_id
+        const verdict = decideOrphan(orphan, { markedAt }, found.settings, nowMs)
+        const { action, because } =
+          verdict.action === 'terminate' ? await permitted(parts, { id, region, verdict }, term) : verdict
+        markedAt.set(id, markedAt.get(id) ?? nowMs)
+        const dueMs = nowMs + (action === 'mark' ? intervalMs : 0)
+        const planned = plannedFor({ id, region, action, because, dueMs })
+        plan.set(id, planned)
+        // One that is left where it is needs to be told of only once.
+        if (action === 'terminate' || before.get(id)?.because !== planned.because)
+          decisions.note(planned.resource, epoch, noteOf(planned, { instance_id: id, region }))
+        if (action === 'terminate') await destroy(id, region, signal)
+      }
+    },
+  }
+}
+
+/** Counted where every leader looks, before it is asked for: a call that fails may have had its effect. */
+async function permitted(
+  { client }: OrphanParts,
+  { id, region, verdict }: { id: string; region: string; verdict: OrphanVerdict },
+  { epoch, signal }: { epoch: number; signal: AbortSignal },
+): Promise<OrphanVerdict> {
+  const body = { ec2_instance_id: id, aws_region: region, reason: verdict.because.slice(0, REASON_CHARS_MAX) }
+  const { granted, because } = await client.call('permitOrphanTermination', { body, epoch, signal })
+  return granted ? verdict : { action: 'hold', because: `${verdict.because}; ${because}` }
+}
+
+const plannedFor = (about: {
+  id: string
+  region: string
+  action: string
+  because: string
+  dueMs: number
+}): PlannedAction => ({
+  resource: `fleet:${about.id}`,
+  action: `orphan_${about.action}`,
+  because: `${about.id} in ${about.region}: ${about.because}`,
+  due_at: toInstant(about.dueMs),
+})
+
+const noteOf = ({ action, because }: PlannedAction, seen: { instance_id: string; region: string }) => ({
+  action,
+  because,
+  cause: 'discovery',
+  seen,
+  guards: [],
+  outcome: '',
+  duration_ms: 0,
+})

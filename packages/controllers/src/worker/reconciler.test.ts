@@ -1,0 +1,294 @@
+import { apiClient } from '@lcm/client/client'
+import { accountTroubles } from '@lcm/cloud/account-circuit-breaker'
+import type { Machines } from '@lcm/cloud/batched-compute'
+import type { CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
+import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
+import { type MachineReading, NOTHING_MEASURED } from '@lcm/cloud/metrics'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import { localCoordination } from '@lcm/coordination/local/coordination'
+import type { DecisionNote } from '@lcm/domain/decision'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { silentLogger, silentMeter } from '@lcm/runtime'
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type DecisionLog, decisionLog } from '../kit/decision-log.ts'
+import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
+import { workerController } from './worker-controller.ts'
+
+let clock: ReturnType<typeof manualClock>
+let worker: Worker
+let writes: ApiRequest[]
+let acts: string[]
+/** What the API answers to the next writes; afterwards it takes them. */
+let refusals: ApiResponse[]
+let refuseActs: CloudErrorClass | null
+let limit: { readonly retryAfterMs?: number }
+let noted: (DecisionNote & { epoch: number })[]
+let planned: readonly PlannedAction[]
+
+const json = (status: number, body: object): ApiResponse => ({ status, headers: {}, body: JSON.stringify(body) })
+const problem = (status: number, code: string) => json(status, { type: '', title: '', status, detail: code, code })
+
+/** One worker behind an API that takes every write. */
+const api = async (request: ApiRequest): Promise<ApiResponse> => {
+  if (request.url.endsWith('/settings')) return json(200, { version: 0, updated_at: null, settings: {} })
+  if (request.url.endsWith('/metrics')) return { status: 204, headers: {}, body: null }
+  if (request.url.endsWith('/idle-checks'))
+    return json(200, { verdict: 'skipped_not_idle', because: 'busy', guards: [], worker })
+  if (request.method === 'GET' && request.url.includes('?'))
+    return json(200, { items: [worker], next_cursor: null, revision: '1' })
+  if (request.method === 'GET') return json(200, worker)
+  writes.push(request)
+  const refusal = refusals.shift()
+  if (refusal) return refusal
+  worker = { ...worker, ...JSON.parse(request.body ?? '{}').changes, version: worker.version + 1 }
+  return json(200, worker)
+}
+
+const machine = () => anInstance({ state: worker.status === 'STOPPED' ? 'stopped' : 'running' })
+const machines: Machines = {
+  list: async () => [machine()],
+  look: async () => machine(),
+  newestImage: async () => null,
+  imageIds: async () => [],
+  launch: async () => machine(),
+  async power(_region, act) {
+    acts.push(act)
+    if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: act, message: 'refused', ...limit })
+    return 'stopping'
+  },
+  async tag(_region, _id, tags) {
+    acts.push(`tag ${tags.Name}`)
+    if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: 'CreateTags', message: 'refused' })
+  },
+}
+let reading: MachineReading
+const silent = async (): Promise<never> => {
+  throw new CloudError('transient', { code: 'Silent', action: 'GET', message: 'no answer' })
+}
+const NOTHING_SAID: CmlStats = {
+  cpu_count: null,
+  cpu_utilization: null,
+  memory_utilization: null,
+  disk_utilization: null,
+  memory_total_bytes: null,
+  disk_total_bytes: null,
+  running_nodes: null,
+  running_orphans: null,
+}
+const cml: CmlSystem = {
+  probe: async () => ({ stage: 'READY', version: '2.9.1', certificate_sha256: 'ab'.repeat(32), detail: '' }),
+  stats: async () => NOTHING_SAID,
+  health: silent,
+  nodeDefinitions: silent,
+  licensing: silent,
+  register: silent,
+  deregister: silent,
+  activity: silent,
+}
+
+const onMachine = (more: Partial<Worker>) => {
+  const { instance_id, instance_type, image_id, availability_zone, public_ip, private_ip } = anInstance()
+  const place = { instance_type, ami_id: image_id, availability_zone, public_ip, private_ip }
+  return aWorker({
+    ec2_instance_id: instance_id,
+    launch: anAttempt(),
+    ...place,
+    https_endpoint: 'https://127.64.0.1',
+    cml: { ...aWorker().cml, certificate_sha256: 'ab'.repeat(32) },
+    service_status: 'AVAILABLE',
+    ...more,
+  })
+}
+
+async function runFor(ms: number): Promise<void> {
+  const coordination = localCoordination({ clock, firstEpoch: () => 1 })
+  const client = apiClient(api)
+  const log = decisionLog({ client, clock, logger: silentLogger, instanceId: 'one' })
+  const decisions: DecisionLog = { ...log, note: (_, epoch, note) => void noted.push({ epoch, ...note }) }
+  const controller = workerController({
+    client,
+    metrics: { latest: async (_, ids) => new Map(ids.map(id => [id, reading])) },
+    decisions,
+    machines,
+    account: accountTroubles(clock),
+    cml,
+    clock,
+    changeKeys: coordination.changeKeys,
+    election: coordination.election('worker-controller', 'one'),
+    logger: silentLogger,
+    meter: silentMeter,
+    config: {
+      ...WORKER_CONTROLLER_DEFAULTS,
+      fleet: 'lcm',
+      regions: {},
+      policy: WORKER_POLICY,
+      cmlDefaults: { username: 'admin', password: 'of-the-fleet' },
+    },
+  })
+  const stop = new AbortController()
+  const ended = controller.service.run(stop.signal)
+  await clock.advance(ms)
+  planned = controller.plan()
+  stop.abort()
+  await clock.advance(0)
+  await ended
+}
+
+beforeEach(() => {
+  clock = manualClock()
+  writes = []
+  acts = []
+  refusals = []
+  refuseActs = null
+  limit = {}
+  noted = []
+  reading = { ...NOTHING_MEASURED, cpu_utilization: 0.5 }
+})
+
+describe('a worker that was renamed', () => {
+  it('has its machine renamed, and nothing is written for it', async () => {
+    worker = onMachine({ status: 'RUNNING', name: 'ada' })
+    await runFor(35_000)
+    expect(acts).toEqual(['tag ada'])
+    expect(writes).toEqual([])
+    expect(noted.filter(({ action }) => action === 'tag')).toMatchObject([{ outcome: 'tag: {"Name":"ada"}' }])
+  })
+
+  it('is asked of EC2 a few times an hour where EC2 refuses it, and is still stopped at once', async () => {
+    worker = onMachine({ status: 'RUNNING', name: 'ada' })
+    refuseActs = 'auth'
+    await runFor(60 * 60_000)
+    // After 0, 1, 3, 7, 15 and 31 minutes.
+    expect(acts).toEqual(Array.from({ length: 6 }, () => 'tag ada'))
+    expect(noted.filter(({ action }) => action === 'tag')).toHaveLength(6)
+    expect(noted.length).toBeLessThanOrEqual(12)
+    refuseActs = null
+    worker = { ...worker, desired_status: 'STOPPED' }
+    await runFor(2_000)
+    expect(acts.at(-1)).toBe('stop')
+  })
+})
+
+describe('announce, act, report', () => {
+  it('says STOPPING before it stops, and then stops at once', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    await runFor(2_000)
+    expect(writes.map(write => JSON.parse(write.body ?? ''))).toMatchObject([
+      { changes: { status: 'STOPPING' }, decision: { because: 'admin wants it STOPPED' } },
+    ])
+    expect(writes[0]?.headers['if-match']).toBe('"1"')
+    expect(acts).toEqual(['stop'])
+  })
+
+  it('does not act on an announcement that was refused, and looks again at what others wrote', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    refusals = [problem(412, 'version_mismatch')]
+    await runFor(2_000)
+    expect(writes).toHaveLength(2)
+    expect(acts).toEqual(['stop'])
+  })
+
+  it('tries again later when the API is away', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    refusals = [problem(503, 'store_unavailable'), problem(503, 'store_unavailable')]
+    await runFor(2_000)
+    expect([writes.length, acts.length]).toEqual([1, 0])
+    await runFor(4_000)
+    expect(acts).toEqual(['stop'])
+  })
+
+  it('registers a new term when the API no longer knows its own', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    refusals = [problem(409, 'term_not_registered')]
+    await runFor(40_000)
+    expect(acts[0]).toBe('stop')
+    expect(new Set(writes.map(write => write.headers['lcm-epoch'])).size).toBe(2)
+  })
+
+  it('writes nothing and touches nothing at rest', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
+    await runFor(10 * 60_000)
+    expect([writes, acts]).toEqual([[], []])
+  })
+
+  it('says once that nothing can be measured, and takes it back when something is, in another term too', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
+    reading = NOTHING_MEASURED
+    await runFor(10 * 60_000)
+    expect(writes).toHaveLength(1)
+    expect(worker.conditions).toMatchObject([{ type: 'MetricsStale', status: true }])
+    await runFor(10 * 60_000)
+    expect(writes).toHaveLength(1)
+    reading = { ...NOTHING_MEASURED, cpu_utilization: 0.5 }
+    await runFor(10 * 60_000)
+    expect(writes).toHaveLength(2)
+    expect(worker.conditions).toEqual([])
+  })
+
+  it('leaves a terminated worker alone', async () => {
+    worker = onMachine({ status: 'TERMINATED', desired_status: 'TERMINATED' })
+    await runFor(60_000)
+    expect([writes, acts]).toEqual([[], []])
+  })
+})
+
+describe('a cloud that refuses', () => {
+  it.each(['throttled', 'state', 'capacity', 'not_found'] as const)(
+    'is asked again in its own time when %s',
+    async errorClass => {
+      worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+      refuseActs = errorClass
+      await runFor(2_000)
+      expect(acts).toEqual(['stop'])
+      expect(writes).toEqual([])
+    },
+  )
+
+  it('is asked again when the rate limit allows it, which the journal tells as a wait', async () => {
+    worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+    refuseActs = 'throttled'
+    limit = { retryAfterMs: 100 }
+    await runFor(3_050)
+    expect(acts.length).toBeGreaterThanOrEqual(10)
+    expect(new Set(noted.map(({ action }) => action))).toEqual(new Set(['wait']))
+    expect(new Set(noted.map(({ because }) => because)).size).toBe(1)
+  })
+
+  it('is asked again with growing waits when it fails otherwise', async () => {
+    worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+    refuseActs = 'transient'
+    await runFor(2_000 + 15_500)
+    expect(acts.length).toBeGreaterThanOrEqual(4)
+    expect(acts.length).toBeLessThanOrEqual(6)
+  })
+})
+
+describe('explaining itself', () => {
+  it('says with the write what it saw and why, and afterwards what came of the act', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
+    await runFor(2_000)
+    const { decision } = JSON.parse(writes[0]?.body ?? '')
+    expect(decision).toMatchObject({
+      action: 'write',
+      because: 'admin wants it STOPPED',
+      seen: { version: 1, status: 'RUNNING', desired_status: 'STOPPED', ec2: 'running' },
+    })
+    expect(noted).toContainEqual(
+      expect.objectContaining({ epoch: 1, action: 'stop', outcome: 'stop: EC2 says stopping', cause: 'requeue' }),
+    )
+  })
+
+  it('plans what it would do next, and nothing for a worker at rest', async () => {
+    worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
+    refuseActs = 'throttled'
+    await runFor(2_000)
+    expect(planned).toMatchObject([{ resource: 'worker:w-1', action: 'stop' }])
+    worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
+    await runFor(2_000)
+    expect(planned).toEqual([])
+  })
+})

@@ -1,0 +1,127 @@
+import { unlessMissing } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import { pagesOf } from '@lcm/client/lists'
+import { isNotNow } from '@lcm/cloud/errors'
+import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
+import { decideWorker, needsAttention } from '@lcm/domain/worker/decide'
+import type { Decision } from '@lcm/domain/worker/decision'
+import { driftOf } from '@lcm/domain/worker/drift'
+import { isWishUnserved } from '@lcm/domain/worker/lifecycle'
+import type { Worker } from '@lcm/domain/worker/worker'
+import {
+  type Election,
+  every,
+  gone,
+  type Logger,
+  type Meter,
+  type ReconcileContext,
+  type Reconciliation,
+  type ReconciliationResult,
+  requeue,
+  watchTriggeredHostedService,
+} from '@lcm/runtime'
+import type { DecisionLog } from '../kit/decision-log.ts'
+import type { SettingsNow } from '../kit/settings-now.ts'
+import { act } from './act.ts'
+import type { Surveys } from './cml-probes.ts'
+import type { Counters } from './counters.ts'
+import { policyNow } from './current-policy.ts'
+import type { FleetBoard } from './fleet-board.ts'
+import type { ObserveParts, Observer } from './observe.ts'
+import { ec2Of, noteOf } from './report.ts'
+
+export interface WorkerReconcilerParts extends ObserveParts {
+  readonly election: Election
+  readonly changeKeys: ChangeKeys
+  readonly logger: Logger
+  readonly meter: Meter
+  readonly decisions: DecisionLog
+  readonly settings: SettingsNow
+  readonly counters: Counters
+  readonly board: FleetBoard
+  readonly observing: Observer
+  readonly surveys: Surveys
+}
+
+const WORKER_KEYS = CHANGE_KEYS.workers
+const FULL_SWEEP_MS = 10 * 60_000
+
+/** Seeds: WorkerReconciler. Watch-triggered, 30 s; the group that it belongs to is run by the leader only. */
+export function workerReconciler(parts: WorkerReconcilerParts): Reconciliation {
+  const { client, config, changeKeys, clock, logger, meter } = parts
+  const listAll = (signal: AbortSignal) => listWorkers(client, signal)
+  return watchTriggeredHostedService<Worker, ChangeHint>(
+    {
+      listResources: listAll,
+      keyOf: worker => worker.id,
+      fetchResource: (id, signal) => fetchWorker(client, id, signal),
+      needsAttention,
+      reconcile: (worker, context) => reconcile(parts, worker, context),
+      watchSource: prefix => changeKeys.source(prefix),
+      parseWatchKey: key => (key.startsWith(WORKER_KEYS) ? key.slice(WORKER_KEYS.length) : null),
+      isUrgent: hint => hint.status !== hint.desired_status,
+      goesFirst: ({ status = '', desired_status = '' }) => isWishUnserved(status, desired_status),
+      moreTriggers: [every({ list: listAll, keyOf: worker => worker.id, intervalMs: FULL_SWEEP_MS })],
+    },
+    {
+      serviceName: 'worker-controller',
+      metricPrefix: 'worker_controller',
+      intervalMs: config.reconcileIntervalMs,
+      pollingEnabled: config.pollingEnabled,
+      maxConcurrent: config.maxConcurrent,
+      backoffMultiplier: config.backoffMultiplier,
+    },
+    { prefix: WORKER_KEYS },
+    { clock, logger, meter },
+  )
+}
+
+const listWorkers = (client: Client, signal: AbortSignal) =>
+  pagesOf(page => client.call('listWorkers', { query: page, signal }))
+
+const fetchWorker = (client: Client, id: string, signal: AbortSignal): Promise<Worker | null> =>
+  unlessMissing(client.call('getWorker', { params: { id }, signal }))
+
+/** Observe, decide, then either announce, or perform and report. At most one write, and none when there is nothing to say. */
+async function reconcile(
+  parts: WorkerReconcilerParts,
+  worker: Worker,
+  context: ReconcileContext<Worker>,
+): Promise<ReconciliationResult> {
+  if (worker.status === 'TERMINATED') return forget(parts, worker)
+  const { clock, observing } = parts
+  const startedMs = clock.monotonic()
+  observing.beginTerm(context.epoch)
+  const policy = policyNow(parts.config, await parts.settings.read(context.signal))
+  const seen = await context.withoutSlot(() => observing.observe(worker, policy, context.signal))
+  const look = { ...context, seen, durationMs: () => Math.round(clock.monotonic() - startedMs) }
+  const decision = decideWorker(worker, seen, policy, clock.now())
+  const seconds = look.durationMs() / 1000
+  parts.board.looked(worker, { decision, drift: driftOf(worker, seen, policy), ec2: ec2Of(seen), seconds })
+  const name = `worker:${worker.id}`
+  let result: ReconciliationResult
+  try {
+    result = await act({ ...parts, policy }, worker, decision, look)
+  } catch (error) {
+    if (!isNotNow(error)) throw error
+    parts.decisions.note(name, look.epoch, { ...noteOf(worker, decision, look, error.message), action: 'wait' })
+    return requeue(error.message, error.retryAfterMs)
+  }
+  // An outage is told once, by the write of its condition.
+  if (decision.action.kind === 'retry') return result
+  if (!isWritten(decision)) parts.decisions.note(name, look.epoch, noteOf(worker, decision, look, result.message))
+  else if (decision.action.kind !== 'survey') parts.decisions.told(name, decision.because)
+  return result
+}
+
+/** Those are carried by the write itself, or are a routine. */
+const isWritten = ({ action }: Decision): boolean =>
+  action.kind === 'write' || action.kind === 'open_attempt' || action.kind === 'survey'
+
+function forget({ observing, decisions, board }: WorkerReconcilerParts, worker: Worker): ReconciliationResult {
+  observing.forget(worker.id)
+  decisions.forget(`worker:${worker.id}`)
+  board.forget(worker.id)
+  return gone('TERMINATED is final')
+}

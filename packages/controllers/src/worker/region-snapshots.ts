@@ -1,0 +1,45 @@
+import type { Machines } from '@lcm/cloud/batched-compute'
+import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import type { Clock } from '@lcm/runtime/clock'
+import type { WorkerControllerConfig } from './config.ts'
+
+/** Younger than a poll cycle, so each cycle looks anew, and older than a sweep of thousands of workers takes. */
+const FRESH_MS = 20_000
+
+export type Snapshot = ReadonlyMap<string, Instance>
+
+/** What the cloud shows, listed once for everybody who looks at much of it. */
+export interface RegionSnapshots {
+  /**
+   * Every machine in a region that bears our tag or the one by which machines are found, by its id; a little old. Rejects rather
+   * than answer a part.
+   */
+  latest(region: string, signal: AbortSignal): Promise<Snapshot>
+  /** Whoever asks for a look wants it at what is now: the next one lists anew. */
+  forget(): void
+}
+
+export function regionSnapshots(parts: {
+  machines: Machines
+  clock: Clock
+  config: WorkerControllerConfig
+}): RegionSnapshots {
+  const { machines, clock, config } = parts
+  const { discoveryTag } = config.policy
+  const tag_keys = [TAG.fleet, ...(discoveryTag === null ? [] : [discoveryTag.key])]
+  const freshMs = Math.min(FRESH_MS, (config.reconcileIntervalMs * 2) / 3)
+  const cached = new Map<string, { readonly atMs: number; readonly snapshot: Promise<Snapshot> }>()
+  return {
+    latest(region, signal) {
+      const known = cached.get(region)
+      if (known && clock.monotonic() - known.atMs < freshMs) return known.snapshot
+      const snapshot = machines
+        .list(region, { tag_keys }, signal)
+        .then(instances => new Map(instances.map(instance => [instance.instance_id, instance])))
+      cached.set(region, { atMs: clock.monotonic(), snapshot })
+      snapshot.catch(() => cached.delete(region))
+      return snapshot
+    },
+    forget: () => cached.clear(),
+  }
+}

@@ -1,0 +1,72 @@
+import type { Machines } from '@lcm/cloud/batched-compute'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { anAttempt, aTemplate, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { observer } from './observe.ts'
+import { changeMachine, launch } from './perform.ts'
+import { regionSnapshots } from './region-snapshots.ts'
+import { aConfig, BOOTED_MS, never, OTHER_REGION, simulatedFleet } from './testing/simulated-fleet.ts'
+
+/** The machines, and in which regions somebody asked for them. */
+function noted(machines: Machines): { machines: Machines; regions: Set<string> } {
+  const regions = new Set<string>()
+  const note =
+    <A extends readonly [string, ...unknown[]], R>(call: (...given: A) => R) =>
+    (...given: A): R => {
+      regions.add(given[0])
+      return call(...given)
+    }
+  const { list, look, newestImage, imageIds, launch: launching, power, tag } = machines
+  return {
+    regions,
+    machines: {
+      list: note(list),
+      look: note(look),
+      newestImage: note(newestImage),
+      imageIds: note(imageIds),
+      launch: note(launching),
+      power: note(power),
+      tag: note(tag),
+    },
+  }
+}
+
+const there = (more: Partial<Worker> = {}): Worker =>
+  aWorker({ aws_region: OTHER_REGION, ec2_instance_id: 'i-1', launch: anAttempt(), ...more })
+
+describe('a worker is looked at in its own region and no other', () => {
+  it.each<[string, Worker]>([
+    ['at rest', there({ status: 'RUNNING', service_status: 'AVAILABLE' })],
+    ['while it changes', there({ status: 'STOPPING' })],
+    ['while its launch is open', there({ ec2_instance_id: null, launch: anAttempt({ state: 'open' }) })],
+    ['before it is launched', there({ ec2_instance_id: null, launch: null })],
+  ])('%s', async (_, worker) => {
+    const fleet = simulatedFleet()
+    fleet.api.templates.set('metal', aTemplate())
+    const { machines, regions } = noted(fleet.machines)
+    const config = aConfig()
+    const snapshots = regionSnapshots({ ...fleet, machines, config })
+    const surveys = { latest: () => null, saw: () => undefined, forget: () => undefined }
+    const observing = observer({ ...fleet, client: fleet.api.client, machines, config, snapshots, surveys })
+    await observing.observe(worker, config.policy, never)
+    expect([...regions]).toEqual([OTHER_REGION])
+  })
+})
+
+describe('a worker is changed in its own region and no other', () => {
+  it('from its launch to its end', async () => {
+    const fleet = simulatedFleet()
+    const { machines, regions } = noted(fleet.machines)
+    const open = there({ ec2_instance_id: null, launch: anAttempt({ state: 'open' }) })
+    await launch(machines, open, null, never)
+    expect([...regions]).toEqual([OTHER_REGION])
+    const { instance_id } = await fleet.launch({ region: OTHER_REGION })
+    await fleet.clock.advance(BOOTED_MS)
+    const worker = there({ ec2_instance_id: instance_id })
+    expect(await changeMachine(machines, worker, { kind: 'stop', force: false }, never)).toBe('stopping')
+    await fleet.clock.advance(BOOTED_MS)
+    expect(await changeMachine(machines, worker, { kind: 'start' }, never)).toBe('pending')
+    expect(await changeMachine(machines, worker, { kind: 'terminate' }, never)).toBe('shutting-down')
+    expect([...regions]).toEqual([OTHER_REGION])
+  })
+})

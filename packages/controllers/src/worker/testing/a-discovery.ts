@@ -1,0 +1,89 @@
+import type { Machines } from '@lcm/cloud/batched-compute'
+import type { DecisionNote } from '@lcm/domain/decision'
+import type { Leadership } from '@lcm/runtime'
+import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
+import { settingsNow } from '../../kit/settings-now.ts'
+import type { WorkerControllerConfig } from '../config.ts'
+import { type Discovery, type DiscoveryParts, discoveryLoop } from '../discovery-loop.ts'
+import { regionSnapshots } from '../region-snapshots.ts'
+import { aConfig, never, type SimulatedFleet } from './simulated-fleet.ts'
+
+export const INTERVAL_MS = 300_000
+/** The term that every look here belongs to. */
+export const EPOCH = 9
+const leadership: Leadership = { epoch: EPOCH, signal: never, isHeld: () => true }
+
+/** Discovery on a simulated fleet, with all that it told and asked. */
+export interface ADiscovery {
+  readonly loop: Discovery
+  readonly log: RecordingLogger
+  readonly woken: string[]
+  readonly notes: (DecisionNote & { resource: string })[]
+  /** What was asked of the cloud and of the API, in order. */
+  readonly order: string[]
+  lead(): Promise<void>
+  end(): void
+  /** The first look of a new term, and `more` after it. */
+  looks(more?: number): Promise<void>
+  imported(): readonly Readonly<Record<string, unknown>>[]
+  actions(): readonly string[]
+}
+
+export function aDiscovery(
+  fleet: SimulatedFleet,
+  more: Partial<DiscoveryParts> = {},
+  config: Partial<WorkerControllerConfig> = {},
+): ADiscovery {
+  const { api, clock, cml, machines } = fleet
+  const log = recordingLogger()
+  const woken: string[] = []
+  const notes: ADiscovery['notes'] = []
+  const order: string[] = []
+  const listing: Machines = {
+    ...machines,
+    list: (...args) => {
+      order.push('list machines')
+      return machines.list(...args)
+    },
+  }
+  api.beforeAnswer(({ name }) => void order.push(name))
+  const settled = aConfig({ discoveryIntervalMs: INTERVAL_MS, ...config })
+  const loop = discoveryLoop({
+    client: api.client,
+    machines: listing,
+    snapshots: regionSnapshots({ machines: more.machines ?? listing, clock, config: settled }),
+    cml,
+    settings: settingsNow({ client: api.client, clock }),
+    decisions: {
+      note: (resource, _, note) => void notes.push({ resource, ...note }),
+      told: () => undefined,
+      forget: () => undefined,
+      service: { name: 'none', run: async () => undefined },
+    },
+    clock,
+    logger: log,
+    config: settled,
+    wake: id => void woken.push(id),
+    ...more,
+  })
+  let stop = new AbortController()
+  const lead = () => {
+    stop = new AbortController()
+    return loop.run(stop.signal, leadership)
+  }
+  return {
+    loop,
+    log,
+    woken,
+    notes,
+    order,
+    lead,
+    end: () => stop.abort(),
+    async looks(times = 0) {
+      void lead()
+      await clock.advance(5_000 + times * INTERVAL_MS)
+    },
+    imported: () => api.callsOf('importWorker').map(({ body }) => body),
+    actions: () => loop.orphans().map(({ action }) => action),
+  }
+}

@@ -1,0 +1,140 @@
+import { gathered, type Machines } from '@lcm/cloud/batched-compute'
+import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import { type CmlRefusals, cmlRefusals } from '@lcm/cloud/cml-refusals'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute } from '@lcm/cloud/compute'
+import type { MachineMetrics } from '@lcm/cloud/metrics'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
+import { simCmlSystem } from '@lcm/cloud-sim/in-process/cml-system'
+import { simCompute } from '@lcm/cloud-sim/in-process/compute'
+import { simMetrics } from '@lcm/cloud-sim/in-process/metrics'
+import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
+import { endpointOf } from '@lcm/domain/worker/endpoint'
+import { factsOf } from '@lcm/domain/worker/facts'
+import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import { type Worker, withChanges } from '@lcm/domain/worker/worker'
+import { silentLogger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import { anAttempt, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
+import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
+import { outages } from '../../kit/outages.ts'
+import { cmlLogins } from '../cml-logins.ts'
+import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '../config.ts'
+import { type Ec2Outages, ec2Outages } from '../ec2-outages.ts'
+import { type FakeApi, fakeApi } from './fake-api.ts'
+
+export const FLEET = 'fleet-1'
+export const REGION = 'us-east-1'
+export const OTHER_REGION = 'eu-west-1'
+const SUBNETS: Readonly<Record<string, string>> = { [REGION]: 'subnet-use1a', [OTHER_REGION]: 'subnet-euw1a' }
+/** Longer than any simulated machine boots. */
+export const BOOTED_MS = 40 * 60_000
+export const never = new AbortController().signal
+
+const regionOf = (region: string) => ({
+  security_group_ids: [],
+  subnets: [SUBNETS[region] ?? ''],
+  key_name: null,
+  default_tags: {},
+})
+
+export const aConfig = (more: Partial<WorkerControllerConfig> = {}): WorkerControllerConfig => ({
+  ...WORKER_CONTROLLER_DEFAULTS,
+  fleet: FLEET,
+  regions: { [REGION]: regionOf(REGION), [OTHER_REGION]: regionOf(OTHER_REGION) },
+  policy: { ...WORKER_POLICY, fleet: FLEET },
+  cmlDefaults: { ...DEFAULT_CML_LOGIN },
+  ...more,
+})
+
+/** A simulated cloud on a manual clock, with a fake API beside it. */
+export interface SimulatedFleet {
+  readonly clock: ManualClock
+  readonly model: SimModel
+  readonly compute: Compute
+  readonly machines: Machines
+  readonly reads: Ec2Outages
+  readonly cml: CmlSystem
+  readonly metrics: MachineMetrics
+  readonly api: FakeApi
+  readonly logins: CmlLogins
+  readonly access: CmlRefusals
+  launch(more?: { region?: string; tags?: Readonly<Record<string, string>>; token?: string }): Promise<Instance>
+  see(instance: Instance, region?: string): Promise<Instance>
+  /** The record of a machine as it is now, running and answering. */
+  workerOn(instance: Instance, more?: Partial<Worker>): Promise<Worker>
+  /** As an operator of that server would set it. */
+  setServer(instance: Instance, more: { opt_in?: boolean; faults?: object }): void
+}
+
+/** Reads that no probe follows: nothing is out of service here for long. */
+export const someReads = (clock: Clock) =>
+  ec2Outages({ clock, outages: outages({ clock, logger: silentLogger }), wake: () => undefined })
+
+export function simulatedFleet(): SimulatedFleet {
+  const clock = manualClock()
+  const model = openSimModel({ seed: 5, clock })
+  const compute = simCompute(model)
+  const api = fakeApi(clock)
+  let launches = 0
+
+  async function launch({ region = REGION, tags = {}, token }: Parameters<SimulatedFleet['launch']>[0] = {}) {
+    launches += 1
+    const image = await compute.newestImage(region, { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
+    const place = { image_id: image?.image_id ?? '', subnet_id: SUBNETS[region] ?? '' }
+    const client_token = token ?? `launch-${launches}`
+    return compute.launch(
+      region,
+      { client_token, parameters: someLaunchParameters({ ...place, tags }), user_data: null },
+      never,
+    )
+  }
+
+  async function see({ instance_id }: Instance, region = REGION): Promise<Instance> {
+    const [found] = (await compute.describe(region, [instance_id], never)).found
+    if (found === undefined) throw new Error(`there is no ${instance_id}`)
+    return found
+  }
+
+  return {
+    clock,
+    model,
+    compute,
+    machines: gathered(compute),
+    reads: someReads(clock),
+    cml: simCmlSystem(model),
+    metrics: simMetrics(model),
+    api,
+    logins: cmlLogins(api.client, { ...DEFAULT_CML_LOGIN }),
+    access: cmlRefusals(clock, () => undefined),
+    launch,
+    see,
+    async workerOn(instance, more = {}) {
+      const { aws_region = REGION } = more
+      const seen = await see(instance, aws_region)
+      const pinned = { ...aWorker().cml, certificate_sha256: model.cml.fingerprintOf(seen.instance_id) }
+      const blank = aWorker({ launch: anAttempt(), ec2_instance_id: seen.instance_id, cml: pinned })
+      const known = withChanges(blank, factsOf(blank, seen, 'public'))
+      return {
+        ...known,
+        status: 'RUNNING',
+        service_status: 'AVAILABLE',
+        https_endpoint: endpointOf(seen, 'public'),
+        ...more,
+      }
+    },
+    setServer: ({ instance_id }, { opt_in, faults }) =>
+      void model.cml.act(instance_id, ({ server }) => {
+        const fault_changes = { ...server.fault_changes, ...faults }
+        return { status: 204, change: { server: { ...server, fault_changes, opt_in: opt_in ?? server.opt_in } } }
+      }),
+  }
+}
+
+/** The tags of a machine that this fleet has launched. */
+export const ourTags = (workerId: string): Readonly<Record<string, string>> => ({
+  [TAG.workerId]: workerId,
+  [TAG.fleet]: FLEET,
+  [TAG.discovery]: 'true',
+})

@@ -1,0 +1,33 @@
+import { aServingWorker, aSession } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { toInstant, toMs } from '../instant.ts'
+import type { Worker } from '../worker/worker.ts'
+import { placeGivenUp } from './unplaced-sessions.ts'
+
+const NOW = toMs(aSession().created_at)
+const at = (minutes: number) => toInstant(NOW + minutes * 60_000)
+const drain: Worker['drain'] = {
+  requested_at: at(-5),
+  by: 'ann',
+  reason: '',
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  then: 'TERMINATED',
+  deadline: at(60),
+}
+
+it.each<[string, Partial<Worker> | null, string | null]>([
+  ['serves', {}, null],
+  ['has no record', null, 'its worker is gone'],
+  ['is TERMINATED', { status: 'TERMINATED', desired_status: 'TERMINATED' }, 'metal-1 is TERMINATED'],
+  ['is TERMINATING', { status: 'TERMINATING', desired_status: 'TERMINATED' }, 'metal-1 is TERMINATING'],
+  ['goes after a drain', { status: 'TERMINATING', drain }, 'metal-1 is TERMINATING'],
+  ['is to go', { desired_status: 'TERMINATED' }, 'metal-1 is wanted TERMINATED'],
+  ['is stopped by force', { status: 'STOPPING', desired_status: 'STOPPED' }, 'metal-1 is wanted STOPPED'],
+  ['is stopped by others, and starts again', { status: 'STOPPING' }, null],
+  ['drains, and waits for those on it', { status: 'DRAINING', drain }, null],
+  ['drains, and is to stop then', { status: 'DRAINING', desired_status: 'STOPPED', drain }, null],
+  ['has just become UNKNOWN', { status: 'UNKNOWN', entered_status_at: at(-9) }, null],
+  ['was lost', { status: 'UNKNOWN', entered_status_at: at(-11) }, 'metal-1 has been UNKNOWN for 10 min'],
+])('a worker that %s', (_, more, because) => {
+  expect(placeGivenUp(more === null ? null : aServingWorker(more), NOW)).toBe(because)
+})

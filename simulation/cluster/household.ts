@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
+import type { ServiceName } from '@lcm/domain/actor'
+import { REGIONS, type ServiceProcess, startProcess } from './service-process.ts'
+
+/** What the processes of one cluster have in common: a folder, an etcd, the first administrator. They end together. */
+export interface Household {
+  readonly folder: string
+  readonly adminToken: string
+  /** What an API reads. */
+  readonly apiEnv: Readonly<Record<string, string>>
+  readonly processes: readonly ServiceProcess[]
+  /** Runs `lcm serve` with these arguments, by the command `within` where one is given. */
+  start(
+    name: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    within?: readonly string[],
+  ): Promise<ServiceProcess>
+  /** Runs a controller that knows the simulated cloud, on a free port. */
+  startController(name: string, controller: ControllerPlace): Promise<ServiceProcess>
+  /** What went wrong inside a request, in any process. There must be nothing. */
+  defects(): readonly string[]
+  /** kill -9 of whatever still runs. */
+  close(): Promise<void>
+}
+
+export interface ControllerPlace {
+  readonly service: ServiceName
+  readonly token: string
+  /** Where it finds the API, and the cloud. */
+  readonly api: string
+  readonly cloud: string
+  /** What else it reads. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export function openHousehold(options: {
+  etcd: readonly string[]
+  /** By the folder: where the API keeps its documents. */
+  store: (folder: string) => string
+  leaseTtlSeconds?: number
+}): Household {
+  const folder = mkdtempSync(join(tmpdir(), 'lcm-cluster-'))
+  const adminToken = randomBytes(16).toString('hex')
+  writeFileSync(join(folder, 'admin'), adminToken)
+  writeFileSync(join(folder, 'regions.yaml'), REGIONS)
+  const ttl = options.leaseTtlSeconds
+  const shared = {
+    ETCD_ENDPOINTS: options.etcd.join(','),
+    AWS_REGIONS_CONFIG_PATH: join(folder, 'regions.yaml'),
+    LCM_LOG_LEVEL: 'info',
+    ...(ttl === undefined ? {} : { LEADER_LEASE_TTL: String(ttl) }),
+  }
+  const apiEnv = {
+    LCM_STORE: options.store(folder),
+    LCM_SECRET_KEY: randomBytes(32).toString('hex'),
+    LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: join(folder, 'admin'),
+    LCM_CLOUD: 'sim',
+  }
+  const processes: ServiceProcess[] = []
+  const start: Household['start'] = async (name, args, env, within) => {
+    const started = await startProcess(name, args, { ...shared, ...env }, within)
+    processes.push(started)
+    return started
+  }
+  return {
+    folder,
+    adminToken,
+    apiEnv,
+    processes,
+    start,
+    startController: (name, place) => start(name, [place.service, '--port', '0'], controllerEnv(name, place)),
+    defects: () => processes.flatMap(each => each.log().match(/.*a request failed.*/g) ?? []),
+    async close() {
+      for (const each of processes) each.signal('SIGKILL')
+      await Promise.all(processes.map(each => each.exited))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Each reads what it needs of it. */
+const controllerEnv = (name: string, { service, token, api, cloud, env }: ControllerPlace): Record<string, string> => ({
+  CONTROL_PLANE_API_URL: api,
+  LCM_SERVICE_TOKEN: token,
+  LCM_FLEET: 'cluster-test',
+  [`${service.toUpperCase().replaceAll('-', '_')}_INSTANCE_ID`]: name,
+  READY_PROBE_INTERVAL: '0.2',
+  CML_DEFAULT_PASSWORD: DEFAULT_CML_LOGIN.password,
+  AWS_ENDPOINT_URL: cloud,
+  AWS_REGION: 'us-east-1',
+  AWS_ACCESS_KEY_ID: 'simulated',
+  AWS_SECRET_ACCESS_KEY: 'simulated',
+  AWS_EC2_METADATA_DISABLED: 'true',
+  ...env,
+})

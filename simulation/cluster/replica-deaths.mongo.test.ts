@@ -1,0 +1,107 @@
+import { isProblem } from '@lcm/client/api-error'
+import { systemClock } from '@lcm/runtime/clock'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listenTo } from './event-log.ts'
+import { killStorm } from './kill-storm.ts'
+import { create, label, openReplicas, type Replica, type Replicas, remove } from './replicas.ts'
+
+const LIMIT_MS = 180_000
+const KILLS = 6
+/** The survivor looks every two seconds for what others left untold; the rest is for a busy machine. */
+const TOLD_MS_MAX = 15_000
+const KEY_POLL_MS = 500
+/** Requests whose replica died before the worker was made, and behind that but before it was answered. */
+const DIED_BEFORE = 'died-before'
+const DIED_BEHIND = 'died-behind'
+
+let replicas: Replicas
+beforeAll(async () => {
+  replicas = await openReplicas()
+  // First of all, since they can be repeated only half a minute later.
+  if (replicas.mongo.process !== null)
+    await Promise.all([dieAfter('idempotent_request', DIED_BEFORE), dieAfter('worker', DIED_BEHIND)])
+}, LIMIT_MS)
+afterAll(async () => {
+  const defects = replicas.defects()
+  await replicas.close()
+  expect(defects).toEqual([])
+}, LIMIT_MS)
+
+/** Asks a replica for a worker under a key, and kills it right after the store got this insert. */
+async function dieAfter(kind: string, name: string): Promise<void> {
+  const { replica, mongo } = await replicas.startGated(name)
+  const reached = mongo.shutBehind(message => message.includes('insert\0') && message.includes(`${kind}\0`))
+  const asked = askOnce(replica, name)
+  asked.catch(() => undefined)
+  await reached
+  await replica.kill()
+  await expect(asked).rejects.toThrow(/does not answer/)
+  for (const other of replicas.both) await expect(askOnce(other, name)).rejects.toThrow(/is being carried out/)
+}
+
+/** The name is the key as well. */
+const askOnce = (replica: Replica, name: string) =>
+  replica.with({ 'idempotency-key': name }).call('createWorker', { body: { template_name: 'metal', name } })
+
+describe('kill -9 of a replica', { timeout: LIMIT_MS }, () => {
+  it(`loses nothing that was acknowledged and no event, ${KILLS} times by turns in a storm of writes`, async () => {
+    const verdict = await killStorm(replicas, KILLS)
+    expect(verdict).toMatchObject({ writesLost: [], auditLost: [], auditTwice: [], eventsGoneBack: 0, resets: 0 })
+    expect(verdict.acknowledged).toBeGreaterThan(10 * KILLS)
+    expect(verdict.uncertain).toBeGreaterThan(0)
+    expect(Math.max(...verdict.toldAfterMs)).toBeLessThan(TOLD_MS_MAX)
+  })
+
+  it('leaves it to the survivor to tell what it acknowledged and could not tell any more', async ({ skip }) => {
+    if (replicas.mongo.process === null) return skip('not our server to stand before')
+    const epoch = await replicas.newTerm()
+    const { replica: victim, etcd } = await replicas.startGated('untold')
+    const [old, removed] = [await create(victim, 'untold-old'), await create(victim, 'untold-removed')]
+    const log = await listenTo([replicas.a.client])
+    etcd.shut()
+    const made = await create(victim, 'untold-new')
+    await label(victim, old.id, 1)
+    await remove([victim, victim], removed.id, epoch)
+    await victim.kill()
+    const since = systemClock.monotonic()
+    await log.untilHeard([
+      [made.id, 1],
+      [old.id, 2],
+      [removed.id, 4],
+    ])
+    expect(systemClock.monotonic() - since).toBeLessThan(TOLD_MS_MAX)
+    expect(log.heard.filter(({ id }) => id === removed.id).at(-1)).toMatchObject({ type: 'worker.deleted', version: 4 })
+    await log.stop()
+  })
+})
+
+describe('a request whose replica died', { timeout: LIMIT_MS }, () => {
+  it('can be repeated at another after half a minute, and makes one worker', async ({ skip }) => {
+    if (replicas.mongo.process === null) return skip('not our server to stand before')
+    const { a, b } = replicas
+    const { items: left } = await a.client.call('listWorkers', { query: { q: 'died-' } })
+    const made = left.find(({ name }) => name === DIED_BEHIND)
+    const [before, behind] = await Promise.all([repeated(b, DIED_BEFORE), repeated(a, DIED_BEHIND)])
+    expect(behind.id).toBe(made?.id)
+    for (const replica of replicas.both)
+      expect([await askOnce(replica, DIED_BEFORE), await askOnce(replica, DIED_BEHIND)]).toEqual([before, behind])
+    const { items } = await b.client.call('listWorkers', { query: { q: 'died-' } })
+    expect(items.map(({ id }) => id).toSorted()).toEqual([before.id, behind.id].toSorted())
+    for (const { id } of items) {
+      const audit = await a.client.call('listAudit', { query: { resource: `worker:${id}` } })
+      expect(audit.items.map(({ action }) => action)).toEqual(['create'])
+    }
+  })
+
+  /** Repeats while it is said to be in progress. */
+  async function repeated(replica: Replica, name: string) {
+    for (;;) {
+      try {
+        return await askOnce(replica, name)
+      } catch (error) {
+        if (!isProblem(error, 'idempotency_in_progress')) throw error
+        await systemClock.sleep(KEY_POLL_MS)
+      }
+    }
+  }
+})

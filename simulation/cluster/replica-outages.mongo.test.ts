@@ -1,0 +1,125 @@
+import { ApiError } from '@lcm/client/api-error'
+import { systemClock } from '@lcm/runtime/clock'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { lasting, listenTo } from './event-log.ts'
+import { eventually } from './failover.ts'
+import { create, label, openReplicas, type Replica, type Replicas, remove } from './replicas.ts'
+
+const LIMIT_MS = 180_000
+/** The API itself promises an answer within 25 seconds; the rest is for a busy machine. */
+const ANSWER_MS_MAX = 30_000
+
+let replicas: Replicas
+beforeAll(async () => {
+  replicas = await openReplicas()
+}, LIMIT_MS)
+afterAll(async () => {
+  const defects = replicas.defects()
+  await replicas.close()
+  expect(defects).toEqual([])
+}, LIMIT_MS)
+
+interface Answer {
+  readonly what: string
+  /** `ok`, the code of the problem, or whatever else went wrong. */
+  readonly came: string
+  readonly ms: number
+}
+
+async function timed(what: string, call: Promise<unknown>): Promise<Answer> {
+  const since = systemClock.monotonic()
+  const came = await call.then(
+    () => 'ok',
+    error => (error instanceof ApiError ? error.problem.code : String(error)),
+  )
+  return { what, came, ms: Math.round(systemClock.monotonic() - since) }
+}
+
+/** One of each way to read and to write, as fast as they can be asked. */
+function askAll({ name, patient }: Replica, id: string): Promise<Answer[]> {
+  const { client, controller } = patient
+  const params = { id }
+  const calls = {
+    info: client.call('info', {}),
+    getWorker: client.call('getWorker', { params }),
+    listWorkers: client.call('listWorkers', {}),
+    createWorker: client.call('createWorker', { body: { template_name: 'metal' } }),
+    patchWorker: client.call('patchWorker', { params, body: { labels: { at: `${systemClock.now()}` } } }),
+    stopWorker: client.call('stopWorker', { params, body: {} }),
+    getWorkerHistory: client.call('getWorkerHistory', { params }),
+    listAudit: client.call('listAudit', {}),
+    getSettings: client.call('getSettings', {}),
+    listServices: client.call('listServices', {}),
+    createLoginLink: client.call('createLoginLink', {}),
+    getFleetSummary: client.call('getFleetSummary', {}),
+    getWorkerSecrets: controller.call('getWorkerSecrets', { params }),
+  }
+  return Promise.all(Object.entries(calls).map(([route, call]) => timed(`${route} at ${name}`, call)))
+}
+
+const askBoth = async (id: string): Promise<readonly Answer[]> =>
+  (await Promise.all(replicas.both.map(replica => askAll(replica, id)))).flat()
+const isOk = ({ came }: Answer) => came === 'ok'
+
+describe('a store that does not answer', { timeout: LIMIT_MS }, () => {
+  it('is told in time and as such, and everything goes on when it is back', async ({ skip }) => {
+    const server = replicas.mongo.process
+    if (server === null) return skip('not our server to stop')
+    const { id } = await create(replicas.a, 'frozen')
+    // Also opens the connections on which requests will wait for answers that do not come.
+    expect((await askBoth(id)).filter(answer => !isOk(answer))).toEqual([])
+    const log = await listenTo(replicas.both.map(({ client }) => client))
+    server.freeze()
+    try {
+      for (const answers of [await askBoth(id), await askBoth(id)]) {
+        const needStore = answers.filter(({ what }) => !what.startsWith('info '))
+        expect(needStore.filter(({ came }) => came !== 'store_unavailable')).toEqual([])
+        expect(answers.filter(({ ms }) => ms > ANSWER_MS_MAX)).toEqual([])
+      }
+    } finally {
+      server.thaw()
+    }
+    await eventually('an answer to everything', async () => ((await askBoth(id)).every(isOk) ? true : null))
+    const { version } = await label(replicas.b, id, 1)
+    await log.untilHeard([[id, version]])
+    expect(log.resets).toBe(0)
+    await log.stop()
+  })
+})
+
+describe('an etcd that is gone', { timeout: LIMIT_MS }, () => {
+  it('stops no write, and what it could not tell is told when it is back', async () => {
+    const { a, b, etcd } = replicas
+    const [before, removed] = [await create(a, 'etcd-before'), await create(b, 'etcd-removed')]
+    const epoch = await replicas.newTerm()
+    const atA = await listenTo([a.client])
+    const atB = await listenTo([b.client], atA.from)
+    const logs = [atA, atB]
+    await etcd.members[0]?.kill()
+    const made = [await create(a, 'etcd-a'), await create(b, 'etcd-b')]
+    const labelled = await label(b, before.id, 1)
+    await remove([a, b], removed.id, epoch)
+    const { items } = await b.client.call('listWorkers', { query: { q: 'etcd-' } })
+    expect(items.map(({ name }) => name).toSorted()).toEqual(['etcd-a', 'etcd-b', 'etcd-before'])
+    const madeIds = new Set(made.map(({ id }) => id))
+    expect(logs.flatMap(({ heard }) => heard.filter(({ id }) => madeIds.has(id)))).toEqual([])
+    await eventually('a word about etcd', async () =>
+      JSON.stringify(await (await fetch(`${a.url}/health`)).json()).includes('"degraded"') ? true : null,
+    )
+
+    await b.kill()
+    await b.restart()
+    expect((await create(b, 'etcd-anew')).version).toBe(1)
+    expect(await timed('a list that nobody could follow', b.patient.client.call('listWorkers', {}))).toMatchObject({
+      came: 'store_unavailable',
+    })
+
+    await etcd.members[0]?.restart()
+    const all = [...made.map(({ id }) => [id, 1] as const), [labelled.id, 2] as const, [removed.id, 4] as const]
+    await Promise.all(logs.map(log => log.untilHeard(all)))
+    expect(atA).toMatchObject({ resets: 0, breaks: 0 })
+    expect(atB.resets).toBe(0)
+    expect(lasting(atB.heard)).toEqual(lasting(atA.heard))
+    await Promise.all(logs.map(log => log.stop()))
+  })
+})

@@ -1,0 +1,19 @@
+import { afterAll, beforeAll, it } from 'vitest'
+import { expectNothingLost } from './nothing-lost.ts'
+import { type OpenPlace, onSqlite } from './rolling-places.ts'
+
+const LIMIT_MS = 180_000
+
+let place: OpenPlace
+beforeAll(async () => {
+  place = await onSqlite({ leaseTtlSeconds: 5 })
+}, LIMIT_MS)
+afterAll(() => place.close(), LIMIT_MS)
+
+it(
+  'nothing is lost while every service is restarted, first with a warning and then without',
+  {
+    timeout: LIMIT_MS,
+  },
+  () => expectNothingLost(place, 8),
+)

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { startBalancer } from './balancer.ts'
+import { enrolled, type Learner } from './learner.ts'
+import { openReplicas, type Replicas } from './replicas.ts'
+import { openSessionCluster, type SessionCluster } from './session-cluster.ts'
+import { sessionStories } from './session-story.ts'
+
+const LIMIT_MS = 120_000
+
+let replicas: Replicas
+let balancer: Awaited<ReturnType<typeof startBalancer>>
+let cluster: SessionCluster
+let learner: Learner
+beforeAll(async () => {
+  replicas = await openReplicas()
+  balancer = await startBalancer(replicas.both.map(({ url }) => url))
+  cluster = await openSessionCluster(replicas.household, balancer.url)
+  learner = await enrolled(cluster)
+}, LIMIT_MS)
+afterAll(async () => {
+  const defects = replicas.defects()
+  await cluster.close()
+  balancer.close()
+  await replicas.close()
+  expect(defects).toEqual([])
+}, LIMIT_MS)
+
+describe('two of every service on etcd and MongoDB', () => {
+  sessionStories(
+    () => ({ cluster, learner }),
+    () => replicas.a.kill(),
+  )
+})

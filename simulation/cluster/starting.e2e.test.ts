@@ -1,0 +1,92 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-server'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from './failover.ts'
+import { type Household, openHousehold } from './household.ts'
+import { type ServiceProcess, startSimulator, startWaitingProcess } from './service-process.ts'
+import { CONTROLLERS } from './session-cluster.ts'
+
+const LIMIT_MS = 60_000
+
+let etcd: EtcdServer
+let household: Household
+beforeAll(async () => {
+  etcd = await startEtcd()
+  household = openHousehold({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
+}, LIMIT_MS)
+afterAll(async () => {
+  await household.close()
+  await etcd.close()
+}, LIMIT_MS)
+
+const asked = async ({ url }: ServiceProcess, path: string) => {
+  const answer = await fetch(url + path)
+  return { status: answer.status, body: await answer.json() }
+}
+const untilItWaits = (one: ServiceProcess, what: RegExp) =>
+  eventually(`${one.name} waits for ${what}`, async () => {
+    const { status, body } = await asked(one, '/ready')
+    return status === 503 && what.test(Object(body).waits_for) ? true : null
+  })
+const untilReady = (one: ServiceProcess) =>
+  eventually(`${one.name} is ready`, async () => ((await asked(one, '/ready')).status === 200 ? true : null), 50)
+
+const startApi = (port: string) => household.start('api', ['control-plane-api', '--port', port], household.apiEnv)
+
+describe('services that start before what they need', { timeout: LIMIT_MS }, () => {
+  it('say that they wait for etcd, then for the API, and come up by themselves', async () => {
+    let api = await startApi('0')
+    const { port } = new URL(api.url)
+    const headers = { authorization: `Bearer ${household.adminToken}`, 'content-type': 'application/json' }
+    const tokens = await Promise.all(
+      CONTROLLERS.map(async service => {
+        const body = JSON.stringify({ name: service, role: 'controller', service })
+        return Object(await (await fetch(`${api.url}/api/v1/tokens`, { method: 'POST', headers, body })).json()).secret
+      }),
+    )
+    api.signal('SIGTERM')
+    expect(await api.exited).toBe(0)
+    await etcd.members[0]?.kill()
+    const simulator = await startSimulator(600)
+    const controllers = await Promise.all(
+      CONTROLLERS.map((service, index) =>
+        household.startController(service, { service, token: tokens[index], api: api.url, cloud: simulator.url }),
+      ),
+    )
+    for (const one of controllers) {
+      await untilItWaits(one, /^etcd/)
+      expect(await asked(one, '/health')).toMatchObject({ status: 200, body: { is_leader: false } })
+    }
+    await etcd.members[0]?.restart()
+    for (const one of controllers) await untilItWaits(one, /^the API: http:\S+ does not answer$/)
+    api = await startApi(port)
+    for (const one of [api, ...controllers]) await untilReady(one)
+    for (const one of controllers) expect(await asked(one, '/health')).toMatchObject({ body: { is_leader: true } })
+    simulator.signal('SIGTERM')
+    await simulator.exited
+  })
+})
+
+it('an API that does not find its MongoDB lives, says so to everybody, and ends when it is told', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const env = { ...household.apiEnv, ETCD_ENDPOINTS: etcd.endpoints.join(','), LCM_STORE: await nobodyAt() }
+  const regions = { AWS_REGIONS_CONFIG_PATH: join(household.folder, 'regions.yaml') }
+  const api = await startWaitingProcess('lonely', ['control-plane-api', '--port', '0'], { ...env, ...regions })
+  const waits_for = expect.stringMatching(/^the store: MongoDB can't be reached: .*ECONNREFUSED/)
+  expect(await asked(api, '/ready')).toEqual({ status: 503, body: { ready: false, waits_for } })
+  expect(await asked(api, '/health')).toMatchObject({ status: 200, body: { status: 'degraded' } })
+  expect(await asked(api, '/api/v1/workers')).toMatchObject({ status: 503, body: { code: 'store_unavailable' } })
+  api.signal('SIGTERM')
+  expect(await api.exited).toBe(0)
+})
+
+/** A port that was free a moment ago. */
+async function nobodyAt(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise(resolve => server.close(resolve))
+  return `mongodb://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/lcm`
+}

@@ -1,0 +1,167 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-server'
+import { systemClock } from '@lcm/runtime/clock'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from './failover.ts'
+import { type Gate, startGate } from './gate.ts'
+import { type Household, openHousehold } from './household.ts'
+import { type ServiceProcess, startEmbedded, startSimulator } from './service-process.ts'
+
+const LIMIT_MS = 60_000
+/** Longer than any test: who ends before has not waited for it. */
+const VERY_LONG_SECONDS = '100'
+
+let etcd: EtcdServer
+let household: Household
+let api: ServiceProcess
+let token: string
+const folder = mkdtempSync(join(tmpdir(), 'lcm-stopping-'))
+
+beforeAll(async () => {
+  etcd = await startEtcd()
+  household = openHousehold({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
+  api = await startApi('0')
+  const body = JSON.stringify({ name: 'wc', role: 'controller', service: 'worker-controller' })
+  token = Object(await (await asAdmin(api, '/api/v1/tokens', { method: 'POST', body })).json()).secret
+}, LIMIT_MS)
+afterAll(async () => {
+  await household.close()
+  await etcd.close()
+  rmSync(folder, { recursive: true, force: true })
+}, LIMIT_MS)
+
+const startApi = (stopDelay: string, name = 'lcm') =>
+  household.start(name, ['control-plane-api', '--port', '0'], {
+    ...household.apiEnv,
+    LCM_STORE: `sqlite:${join(household.folder, name)}`,
+    LCM_STOP_DELAY: stopDelay,
+  })
+
+const asAdmin = ({ url }: ServiceProcess, path: string, init: RequestInit = {}, secret = household.adminToken) =>
+  fetch(url + path, { ...init, headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' } })
+
+const readyOf = async ({ url }: ServiceProcess) => {
+  const answer = await fetch(`${url}/ready`)
+  return { status: answer.status, body: await answer.json() }
+}
+const ENDING = { status: 503, body: { ready: false, waits_for: expect.stringContaining('asked to end') } }
+const untilReady = (one: ServiceProcess) =>
+  eventually('readiness', async () => ((await readyOf(one)).status === 200 ? true : null), 50)
+const untilEnding = (one: ServiceProcess) =>
+  eventually('a refusal', async () => ((await readyOf(one)).status === 503 ? true : null))
+
+describe('an API that is asked to end', { timeout: LIMIT_MS }, () => {
+  it('is not ready at once, serves on for its delay, sends listeners away, and exits with 0', async () => {
+    const leaving = await startApi('2', 'leaving')
+    const listening = (await asAdmin(leaving, '/api/v1/events')).text()
+    expect(await readyOf(leaving)).toEqual({ status: 200, body: { ready: true } })
+    leaving.signal('SIGTERM')
+    await untilEnding(leaving)
+    expect(await readyOf(leaving)).toEqual(ENDING)
+    expect((await fetch(`${leaving.url}/health`)).status).toBe(200)
+    const body = JSON.stringify({ template_name: 'metal', name: 'the last' })
+    const late = await asAdmin(leaving, '/api/v1/workers', { method: 'POST', body })
+    expect([late.status, late.headers.get('connection')]).toEqual([201, 'close'])
+    const heard = await listening
+    expect(heard).toContain('"worker.created"')
+    expect(heard).toMatch(/\nretry: \d+\n\n$/)
+    expect(await leaving.exited).toBe(0)
+  })
+
+  it('waits for nothing more when it is asked again', async () => {
+    const leaving = await startApi(VERY_LONG_SECONDS, 'hurried')
+    leaving.signal('SIGTERM')
+    await untilEnding(leaving)
+    leaving.signal('SIGTERM')
+    expect(await leaving.exited).toBe(0)
+  })
+})
+
+describe('a controller that is asked to end in the middle of its work', { timeout: LIMIT_MS }, () => {
+  let cloud: ServiceProcess
+  let gate: Gate
+  let leader: ServiceProcess
+  let standby: ServiceProcess
+  beforeAll(async () => {
+    cloud = await startSimulator(600)
+    gate = await startGate(new URL(cloud.url).host)
+    const place = { service: 'worker-controller', token, api: api.url, cloud: `http://${gate.endpoint}` } as const
+    leader = await household.startController('first', place)
+    await untilLeads(leader)
+    standby = await household.startController('second', place)
+    await untilReady(standby)
+  }, LIMIT_MS)
+  afterAll(async () => {
+    gate.close()
+    cloud.signal('SIGTERM')
+    await cloud.exited
+  })
+
+  const isLeader = async ({ url }: ServiceProcess) => Object(await (await fetch(`${url}/health`)).json()).is_leader
+  const untilLeads = (one: ServiceProcess) =>
+    eventually('leadership', async () => ((await isLeader(one)) ? true : null), 50)
+  const active = async (one: ServiceProcess): Promise<number> => {
+    const text = await (await asAdmin(one, '/metrics')).text()
+    return Number(/^worker_controller_active_reconciles (\d+)/m.exec(text)?.[1] ?? Number.NaN)
+  }
+  /** Something that it begins and can not end while the cloud is silent. */
+  async function untilBusy(name: string) {
+    gate.shut()
+    const body = JSON.stringify({ template_name: 'metal', name })
+    expect((await asAdmin(api, '/api/v1/workers', { method: 'POST', body })).status).toBe(201)
+    await eventually('work', async () => ((await active(leader)) > 0 ? true : null), 50)
+  }
+
+  it('finishes it, leads until then, and exits with 0', async () => {
+    await untilBusy('one')
+    leader.signal('SIGTERM')
+    await untilEnding(leader)
+    expect(await readyOf(leader)).toEqual(ENDING)
+    expect([await isLeader(leader), await active(leader), await isLeader(standby)]).toEqual([true, 1, false])
+    gate.open()
+    expect(await leader.exited).toBe(0)
+    await untilLeads(standby)
+    leader = standby
+  })
+
+  it('calls it off when it is asked again, and still gives its seat up', async () => {
+    await untilBusy('two')
+    leader.signal('SIGTERM')
+    await untilEnding(leader)
+    const askedAt = systemClock.monotonic()
+    leader.signal('SIGTERM')
+    expect(await leader.exited).toBe(0)
+    expect(systemClock.monotonic() - askedAt).toBeLessThan(10_000)
+    gate.open()
+    const next = await household.startController('third', {
+      service: 'worker-controller',
+      token,
+      api: api.url,
+      cloud: cloud.url,
+    })
+    const since = systemClock.monotonic()
+    await untilLeads(next)
+    // No lease had to run out.
+    expect(systemClock.monotonic() - since).toBeLessThan(10_000)
+  })
+})
+
+it('lcm up sends its listeners away and exits with 0, and goes on with what it had', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const first = await startEmbedded(folder)
+  const secret = readFileSync(join(folder, 'admin-token'), 'utf8').trim()
+  expect(await readyOf(first)).toEqual({ status: 200, body: { ready: true } })
+  const listening = (await asAdmin(first, '/api/v1/events', {}, secret)).text()
+  const body = JSON.stringify({ template_name: 'metal', name: 'the last' })
+  const { id } = Object(await (await asAdmin(first, '/api/v1/workers', { method: 'POST', body }, secret)).json())
+  first.signal('SIGTERM')
+  expect(await first.exited).toBe(0)
+  expect(await listening).toMatch(/\nretry: \d+\n\n$/)
+  const second = await startEmbedded(folder)
+  expect((await asAdmin(second, `/api/v1/workers/${id}`, {}, secret)).status).toBe(200)
+  second.signal('SIGTERM')
+  expect(await second.exited).toBe(0)
+})

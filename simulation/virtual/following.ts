@@ -1,0 +1,72 @@
+import type { Client } from '@lcm/client/client'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { HostedService } from '@lcm/runtime'
+import type { VirtualTime } from '@lcm/testkit/virtual-time'
+
+/** Everything as last told by events. */
+export interface Following {
+  readonly workers: Map<string, Worker>
+  readonly sessions: Map<string, LabletSession>
+  readonly labs: Map<string, LabRecord>
+  /** How many changes were told. */
+  count(): number
+  tell(): void
+}
+
+/** Who hears of what is told before it counts as told. Versions in quick succession are told as one. */
+export interface Told {
+  worker?(worker: Worker, before: Worker | undefined): void
+  session?(session: LabletSession, before: LabletSession | undefined): void
+}
+
+/** Puts every status that is told into the run's behavior fingerprint. */
+export const statusesTold = ({ behavior }: Pick<VirtualTime, 'behavior'>): Required<Told> => ({
+  worker: (worker, before) => {
+    if (before === undefined || workerLine(worker) !== workerLine(before)) behavior(workerLine(worker))
+  },
+  session: (session, before) => {
+    if (before === undefined || sessionLine(session) !== sessionLine(before)) behavior(sessionLine(session))
+  },
+})
+const workerLine = ({ id, status, desired_status, license }: Worker): string =>
+  `${id} ${status} ${desired_status} ${license.status}`
+const sessionLine = ({ id, status, desired_status, worker_id }: LabletSession): string =>
+  `${id} ${status} ${desired_status} ${worker_id}`
+
+export function openFollowing(): Following {
+  let told = 0
+  return {
+    workers: new Map(),
+    sessions: new Map(),
+    labs: new Map(),
+    count: () => told,
+    tell() {
+      told += 1
+    },
+  }
+}
+
+/** What a console would show, by the same events. */
+export const followAll = (
+  client: Client,
+  { workers, sessions, labs, tell }: Following,
+  told: readonly Told[],
+): HostedService => ({
+  name: 'follower',
+  async run(signal) {
+    for await (const { event } of client.events({ after: '0', signal })) {
+      if ('version' in event) tell()
+      if (event.type === 'worker.created' || event.type === 'worker.updated') {
+        for (const each of told) each.worker?.(event.data, workers.get(event.id))
+        workers.set(event.id, event.data)
+      } else if (event.type === 'session.created' || event.type === 'session.updated') {
+        for (const each of told) each.session?.(event.data, sessions.get(event.id))
+        sessions.set(event.id, event.data)
+      } else if (event.type === 'lab.created' || event.type === 'lab.updated') labs.set(event.id, event.data)
+      else if (event.type === 'session.deleted') sessions.delete(event.id)
+      else if (event.type === 'lab.deleted') labs.delete(event.id)
+    }
+  },
+})

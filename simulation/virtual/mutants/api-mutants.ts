@@ -1,0 +1,309 @@
+import type { ApiRequest } from '@lcm/contract/wire'
+import { LEAKS, SETTINGS, WORKERS } from '@lcm/control-plane/resources'
+import type { Settings } from '@lcm/domain/fleet/settings'
+import { NO_ACTIVITY, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
+import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
+import type { Collection, Document, Kind, Store } from '@lcm/store/store'
+import { answering, asking, at, type Mutant, storing } from './mutant.ts'
+
+const ONE = [at(0, 'create')]
+/** Idle after a quarter of an hour, and none has to run. */
+const SOON_IDLE = at(1, 'change settings')
+/** Somebody works on it all day long. */
+const USED = [...ONE, SOON_IDLE, ...Array.from({ length: 30 }, (_, n) => at(15 + 5 * n, 'use a server'))]
+const BUSY_API = [
+  ...Array.from({ length: 3 }, (_, n) => at(n / 10, 'create')),
+  ...Array.from({ length: 40 }, (_, n) => at(8 + n, n % 2 === 0 ? 'stop' : 'start', { who: 0.4 })),
+  ...Array.from({ length: 20 }, (_, n) => at(8 + 2 * n, 'lead as a zombie', { much: 0.99 })),
+]
+/** Two processes of the API, of which one loses many a race. */
+const RIVALS = [
+  at(0, 'write beside us', { much: 1, forMinutes: 60 }),
+  ...ONE,
+  ...Array.from({ length: 6 }, (_, n) => at(10 + 5 * n, n % 2 === 0 ? 'stop' : 'start')),
+]
+const IDLE_CHECK = /POST .*\/idle-checks$/
+
+const untoldBlockage = asking(/PATCH .*\/workers\/[^/]+\/status$/, body => {
+  const { changes } = body as { changes: { conditions?: { type: string }[] } }
+  const conditions = changes.conditions?.filter(({ type }) => type !== CONDITION.terminateBlocked)
+  return { ...body, changes: { ...changes, ...(conditions === undefined ? {} : { conditions }) } }
+})
+
+/** Defects in the API, in its store, and in what controllers tell it. */
+export const apiMutants: readonly Mutant[] = [
+  {
+    name: 'stale epoch accepted',
+    breaks: 'the API takes writes of a leader that was followed by another',
+    caughtBy: /of epoch \d+ after/,
+    acts: BUSY_API,
+    spoil() {
+      const newest = new Map<string, number>()
+      return {
+        asking: (dispatch, service) => request => {
+          const epoch = Number(request.headers['lcm-epoch'] ?? 0)
+          if (epoch === 0) return dispatch(request)
+          newest.set(service, Math.max(epoch, newest.get(service) ?? 0))
+          const headers = { ...request.headers, 'lcm-epoch': String(newest.get(service)) }
+          return dispatch({ ...request, headers })
+        },
+      }
+    },
+  },
+  {
+    name: 'compare-and-set ignored',
+    breaks: 'whoever writes last wins, whatever was read',
+    caughtBy: /was written over/,
+    acts: RIVALS,
+    spoil: () => ({ store: withReplace(overwriting) }),
+  },
+  {
+    name: 'refused termination not told',
+    breaks: 'EC2 refuses to terminate a protected machine, and the worker says only TERMINATING',
+    caughtBy: /EC2 refuses what \S+ waits for as TERMINATING, and nothing says so/,
+    acts: [...ONE, at(20, 'protect a machine'), at(22, 'terminate')],
+    spoil: () => ({ asking: dispatch => untoldBlockage(dispatch) }),
+  },
+  {
+    name: 'leak told and not kept',
+    breaks: 'a licence that went down with its machine is reported, and the report is lost',
+    caughtBy: /is lost without a record/,
+    acts: [at(0, 'create with a licence'), at(20, 'kill a machine')],
+    spoil: () => ({ store: withoutLeaks }),
+  },
+  {
+    name: 'acknowledged and lost',
+    breaks: 'every fiftieth write is answered and not made',
+    caughtBy: /was written over/,
+    spoil() {
+      let writes = 0
+      return {
+        store: withReplace((documents, document, entries) => {
+          writes += 1
+          return writes % 50 === 0 ? Promise.resolve({ ok: true }) : documents.replace(document, entries)
+        }),
+      }
+    },
+  },
+  {
+    name: 'desired overwritten by a report',
+    breaks: 'what is becomes what is wanted',
+    caughtBy: /who never said so/,
+    acts: [...ONE, at(15, 'stop a machine')],
+    spoil: () => ({
+      store: storing(WORKERS, (worker, before) =>
+        before?.status !== worker.status && worker.status === 'STOPPED'
+          ? { ...worker, desired_status: 'STOPPED' as const }
+          : worker,
+      ),
+    }),
+  },
+  {
+    name: 'retry counter reset',
+    breaks: 'every failure counts as the first, so that what fails is tried again for ever',
+    caughtBy: /again and again/,
+    acts: [
+      ...ONE,
+      at(0.5, 'break a server', { forMinutes: 600 }),
+      // Each failure takes half an hour.
+      at(60, 'break a server', { forMinutes: 600 }),
+    ],
+    spoil: () => ({ store: storing(WORKERS, worker => ({ ...worker, failures: Math.min(1, worker.failures) })) }),
+  },
+  {
+    name: 'illegal move taken',
+    breaks: 'a report says that a worker that was stopped is PENDING again, and the API takes it',
+    caughtBy: /moved from/,
+    acts: [...ONE, at(15, 'stop')],
+    spoil: () => ({ store: withReplace(takingAnyMove) }),
+  },
+  {
+    name: 'secrets in decisions',
+    breaks: 'the reason of a decision quotes the token of a licence',
+    caughtBy: /a secret was/,
+    acts: [at(0, 'create with a licence'), at(30, 'stop')],
+    spoil() {
+      let token = ''
+      return {
+        asking: dispatch => async request => {
+          const response = await dispatch(spokenIn(request, token))
+          if (request.url.endsWith('/secrets')) token = JSON.parse(String(response.body)).license_token ?? token
+          return response
+        },
+      }
+    },
+  },
+  {
+    name: 'secrets in events',
+    breaks: 'the API shows the token of a licence with the worker',
+    caughtBy: /a secret was told/,
+    acts: [at(0, 'create with a licence')],
+    spoil: () => ({
+      store: storing(WORKERS, worker =>
+        worker.license.product === null ? worker : { ...worker, desired_reason: 'token-of-the-account' },
+      ),
+    }),
+  },
+  {
+    name: 'everybody owns everything',
+    breaks: 'a session is shown to whoever asks',
+    caughtBy: /may see/,
+    acts: [
+      ...ONE,
+      at(15, 'book', { much: 0.45 }),
+      ...Array.from({ length: 9 }, (_, n) => at(18 + n, 'pry', { much: n / 9 })),
+    ],
+    spoil: () => ({
+      api: dispatch => request =>
+        request.method === 'GET' && /lablet-sessions\/ls-/.test(request.url)
+          ? dispatch({ ...request, headers: { ...request.headers, authorization: 'Bearer admin' } })
+          : dispatch(request),
+    }),
+  },
+  {
+    name: 'idle though used',
+    breaks: 'what people do on a server does not count',
+    caughtBy: /min after somebody used it/,
+    acts: USED,
+    spoil: () => ({
+      asking: asking(IDLE_CHECK, body => ({
+        ...body,
+        evidence: { last_activity_at: null, running_nodes: 0, events: [] },
+      })),
+      store: forgetful,
+    }),
+  },
+  {
+    name: 'idle since it was made',
+    breaks: 'idleness is counted from the record and not from when it came to run',
+    caughtBy: /so soon after it came to run/,
+    // Started anew without a person, whose word would keep it awake for an hour.
+    acts: [...ONE, SOON_IDLE, at(12, 'stop a machine')],
+    spoil: () => ({
+      store: storing(WORKERS, worker => ({
+        ...worker,
+        entered_status_at: worker.created_at,
+        pause: { ...worker.pause, last_resumed_at: null },
+      })),
+    }),
+  },
+  {
+    name: 'no least number of workers',
+    breaks: 'idle workers are stopped until none is left',
+    caughtBy: /are the least/,
+    acts: Array.from({ length: 3 }, (_, n) => at(n / 10, 'create', { who: n / 10 })),
+    spoil: () => ({ store: withoutLeast }),
+  },
+  {
+    name: 'orphan brake off',
+    breaks: 'machines without a record are given up all at once',
+    caughtBy: /without a record were given up/,
+    acts: [
+      ...ONE,
+      at(1, 'change settings', { who: 0.6 }),
+      ...Array.from({ length: 5 }, (_, n) => at(2, 'plant a machine to be found', { who: n / 10, much: 0.9 })),
+    ],
+    spoil: () => ({
+      asking: answering(/orphan-terminations/, () => ({ granted: true, because: 'why not' })),
+    }),
+  },
+  {
+    name: 'ledger not counted',
+    breaks: 'room is taken and not subtracted',
+    caughtBy: /and its book/,
+    acts: [...ONE, at(15, 'book', { much: 0.4 })],
+    spoil: () => ({
+      store: storing(WORKERS, worker => ({
+        ...worker,
+        capacity: { ...worker.capacity, reserved: NOTHING_RESERVED },
+      })),
+    }),
+  },
+  {
+    name: 'drain forgets sessions',
+    breaks: 'whoever is drained has nobody any more',
+    caughtBy: /gave the room/,
+    acts: [...ONE, at(15, 'book', { much: 0.49 }), at(25, 'drain', { much: 0.9 })],
+    spoil: () => ({
+      store: storing(WORKERS, worker =>
+        worker.drain === null
+          ? worker
+          : { ...worker, reservations: {}, capacity: { ...worker.capacity, reserved: NOTHING_RESERVED } },
+      ),
+    }),
+  },
+]
+
+function spokenIn(request: ApiRequest, token: string): ApiRequest {
+  if (token === '' || request.body === null || !request.url.endsWith('/status')) return request
+  const body = JSON.parse(request.body)
+  return { ...request, body: JSON.stringify({ ...body, decision: { ...body.decision, because: `it is ${token}` } }) }
+}
+
+type Replace = <T extends Document>(
+  documents: Collection<T>,
+  ...asked: Parameters<Collection<T>['replace']>
+) => ReturnType<Collection<T>['replace']>
+
+/** A store whose documents are replaced in another way. */
+const withReplace =
+  (replace: Replace) =>
+  (store: Store): Store => ({
+    ...store,
+    collection<T extends Document>(kind: Kind<T>): Collection<T> {
+      const documents = store.collection(kind)
+      return { ...documents, replace: (...asked) => replace(documents, ...asked) }
+    },
+  })
+
+const overwriting: Replace = async (documents, document, entries) => {
+  const result = await documents.replace(document, entries)
+  if (result.ok || result.reason !== 'stale') return result
+  const current = await documents.get(document.id)
+  return current === null ? result : documents.replace({ ...document, version: current.version + 1 }, entries)
+}
+
+/** What the API makes of a report that a worker has moved to PENDING, where it does not look at the lifecycle. */
+const takingAnyMove: Replace = (documents, document, entries = []) => {
+  const worker = document as typeof document & Partial<Pick<Worker, 'status' | 'state_history'>>
+  const move = worker.state_history?.at(-1)
+  if (move?.from !== 'STOPPING' || move.to !== 'STOPPED' || worker.status !== 'STOPPED')
+    return documents.replace(document, entries)
+  const state_history = [...(worker.state_history ?? []).slice(0, -1), { ...move, to: 'PENDING' }]
+  const told = entries.map(entry =>
+    entry.stream === 'transition' ? { ...entry, body: { ...entry.body, to: 'PENDING' } } : entry,
+  )
+  return documents.replace({ ...document, status: 'PENDING', state_history }, told)
+}
+
+/** Answers that a leak is on record, and keeps none. */
+const withoutLeaks = (store: Store): Store => ({
+  ...store,
+  collection<T extends Document>(kind: Kind<T>): Collection<T> {
+    const documents = store.collection(kind)
+    return kind.name === LEAKS.name ? { ...documents, insert: async () => ({ ok: true }) } : documents
+  },
+})
+
+/** What was once known of people's doings is forgotten with every write. */
+const forgetful = storing(WORKERS, worker => ({ ...worker, activity: NO_ACTIVITY }))
+
+/** Whoever reads the settings finds no least number in them. */
+const withoutLeast = (store: Store): Store => ({
+  ...store,
+  collection<T extends Document>(kind: Kind<T>): Collection<T> {
+    const documents = store.collection(kind)
+    if (kind.name !== SETTINGS.name) return documents
+    const without = (document: T): T => {
+      const { given } = document as T & Pick<Settings, 'given'>
+      return { ...document, given: { ...given, min_workers: 0 } }
+    }
+    return {
+      ...documents,
+      async get(id) {
+        const document = await documents.get(id)
+        return document && without(document)
+      },
+    }
+  },
+})

@@ -1,0 +1,31 @@
+import type { LabletControllerConfig } from '@lcm/controllers/lablet/config'
+import type { ResourceSchedulerConfig } from '@lcm/controllers/scheduler/config'
+import type { WorkerControllerConfig } from '@lcm/controllers/worker/config'
+
+/** What is set otherwise than it ships. */
+export interface Settings {
+  readonly worker?: Partial<WorkerControllerConfig>
+  readonly scheduler?: Partial<ResourceSchedulerConfig>
+  readonly lablets?: Partial<LabletControllerConfig>
+}
+
+const MINUTE_MS = 60_000
+
+/**
+ * For whole days with many workers: who has heard of nothing looks every ten minutes instead of twice a minute, and into CML every
+ * hour. What people, events and timers set in motion goes on as quickly as ever.
+ */
+export const UNHURRIED: Settings = {
+  worker: {
+    reconcileIntervalMs: 10 * MINUTE_MS,
+    metricsIntervalMs: 60 * MINUTE_MS,
+    idleCheckIntervalMs: 60 * MINUTE_MS,
+    discoveryIntervalMs: 10 * MINUTE_MS,
+  },
+  scheduler: { reconcileIntervalMs: 10 * MINUTE_MS },
+  lablets: {
+    reconcileIntervalMs: 10 * MINUTE_MS,
+    labScanIntervalMs: 60 * MINUTE_MS,
+    contentSyncIntervalMs: 60 * MINUTE_MS,
+  },
+}

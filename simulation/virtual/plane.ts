@@ -1,0 +1,50 @@
+import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
+import type { Logger } from '@lcm/runtime'
+import type { Store } from '@lcm/store/store'
+import type { VirtualTime } from '@lcm/testkit/virtual-time'
+
+export const LEARNER_NAMES = ['ada', 'bob', 'eve'] as const
+export type LearnerName = (typeof LEARNER_NAMES)[number]
+export const TOKENS = { admin: 'admin', controller: 'controller', scheduler: 'scheduler', lablets: 'lablets' } as const
+
+export const METAL = WorkerTemplateSpec.parse({
+  name: 'metal',
+  instance_types: ['m5zn.metal', 'm5.metal'],
+  ami_name_pattern: 'cml-2.9.1-*',
+  ami_owner: 'self',
+  capacity: { cpu_cores: 48, memory_gb: 192, storage_gb: 200, max_nodes: 100 },
+  cost_per_hour_usd: 4,
+})
+
+export interface PlaneParts {
+  readonly time: VirtualTime
+  readonly store: Store
+  readonly changeKeys: ChangeKeys
+  readonly templates: readonly WorkerTemplateSpec[]
+  readonly secretKey: Uint8Array
+  readonly log: Logger
+}
+
+/** The API without its sockets, with everybody who may ask it. */
+export async function openPlane(parts: PlaneParts): Promise<ControlPlane> {
+  const { time, store, changeKeys, templates, secretKey, log } = parts
+  const plane = controlPlane({
+    store,
+    changeKeys,
+    clock: time.clock,
+    randomBytes: size => time.random.bytes(size),
+    secretKey,
+    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], settings: {} },
+    log,
+    process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '' },
+  })
+  plane.access.grant(TOKENS.admin, { id: 'admin', name: 'admin', role: 'admin', service: null })
+  plane.access.grant(TOKENS.controller, { id: 'wc', name: 'wc', role: 'controller', service: 'worker-controller' })
+  plane.access.grant(TOKENS.scheduler, { id: 'rs', name: 'rs', role: 'controller', service: 'resource-scheduler' })
+  plane.access.grant(TOKENS.lablets, { id: 'lc', name: 'lc', role: 'controller', service: 'lablet-controller' })
+  for (const name of LEARNER_NAMES) plane.access.grant(name, { id: name, name, role: 'user', service: null })
+  await plane.seed(templates)
+  return plane
+}

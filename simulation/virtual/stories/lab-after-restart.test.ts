@@ -1,0 +1,54 @@
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
+import { expect, it } from 'vitest'
+import { aClass, type Class } from '../a-class.ts'
+import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+
+/** Nodes on that machine that are up. */
+const nodesUp = ({ world }: Class, machine: string): number =>
+  (world.cloud.cml.sceneOf(machine)?.labs ?? [])
+    .flatMap(lab => lab.nodes)
+    .filter(node => isUp(nodeStateAt(node, world.time.clock.now()))).length
+
+async function inSession(seed: number) {
+  const story = await aClass(seed)
+  const { ask, hand, learner } = story
+  const { id: worker } = await ask.createAndRun('metal-1')
+  const { id } = await learner.book('two', { duration_minutes: 60 })
+  const running = await learner.until(id, 'RUNNING', 10 * MINUTE_MS)
+  return { ...story, story, worker, id, running, machine: await hand.machineOf(worker) }
+}
+
+it('a machine that is stopped behind our back heals, and so does the lab of the session on it', async () => {
+  const { story, world, hand, worker, id, running, machine, over } = await inSession(311)
+  const [lab] = world.sessions.labsThere()
+  expect(nodesUp(story, machine)).toBe(2)
+  hand.stop(machine)
+  await world.until(worker, 'STARTING', 10 * MINUTE_MS)
+  await world.until(worker, 'RUNNING', HOUR_MS)
+  const served = () => world.workers().find(each => each.id === worker)?.service_status === 'AVAILABLE'
+  await world.untilTrue('its CML', served, HOUR_MS)
+  await world.untilTrue('its lab', () => nodesUp(story, machine) === 2, MINUTE_MS)
+  expect(world.sessions.labsThere()).toEqual([lab])
+  await world.runFor(2 * MINUTE_MS)
+  const again = await world.session(id)
+  expect(again).toMatchObject({ status: 'RUNNING', last_error: null, conditions: [{ status: false }] })
+  const { https_endpoint } = await world.worker(worker)
+  const host = new URL(https_endpoint ?? '').hostname
+  expect(again.access).toEqual(running.access.map(line => ({ ...line, host })))
+  const decisions = await world.store.journal.query({ streams: ['decision'], subject: `session:${id}`, limit: 1000 })
+  expect(decisions.map(({ body }) => ('because' in body ? String(body.because) : ''))).toContainEqual(
+    expect.stringMatching(/^metal-1 was started again at .*; the lab is started again$/),
+  )
+  await over()
+})
+
+it('a lab that a person stops while its machine runs stays stopped', async () => {
+  const { story, world, id, machine, learner, over } = await inSession(312)
+  const lab = world.sessions.labsThere()[0]?.lab ?? ''
+  story.hand.stopLab(machine, lab)
+  await world.runFor(20 * MINUTE_MS)
+  expect(nodesUp(story, machine)).toBe(0)
+  expect((await world.session(id)).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'STOPPED' }])
+  await learner.cancel(id)
+  await over()
+})
