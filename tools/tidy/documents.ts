@@ -12,10 +12,11 @@ const PAGES: readonly Page[] = [
   { path: /^ARCHITECTURE\.md$/, linesMax: 200 },
   { path: /^CONTRIBUTING\.md$/, linesMax: 120 },
   { path: /^CHANGELOG\.md$/ },
-  { path: /^LICENSE\.md$/ },
+  { path: /^SECURITY\.md$/, linesMax: 60 },
   { path: /^docs\/.+\.md$/ },
   { path: /^bench\/[^/]+\.md$/ },
-  { path: /^packages\/[^/]+\/README\.md$/, linesMax: 40 },
+  { path: /^(packages|apps)\/[^/]+\/README\.md$/, linesMax: 40 },
+  { path: /^(simulation|examples|tools)\/README\.md$/, linesMax: 40 },
 ]
 const DECISION = /^docs\/(?:adr|decisions)\/(\d+)-[^/]+\.md$/
 
