@@ -4,7 +4,7 @@ import type { Api } from './http/api.ts'
 import { forgetOldRequests } from './http/idempotency.ts'
 import { STREAMS } from './resources/journal/entries.ts'
 import { forgetSilentInstances } from './resources/service/commands.ts'
-import { forgetFinished, tendSessions } from './resources/session/session-keeping.ts'
+import { forgetFinished, tendSessions } from './resources/session/session-housekeeping.ts'
 import { settingsNow } from './resources/settings/queries.ts'
 
 /** Queries look into the outboxes too, so nobody waits for this. */

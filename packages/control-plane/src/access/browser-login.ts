@@ -7,7 +7,7 @@ import type { BrowserSessions } from './browser-sessions.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import type { LoginCodes } from './login-codes.ts'
-import { ownUrl, refuseForeignOrigin } from './origin.ts'
+import { ownUrl, refuseForeignOrigin } from './request-origin.ts'
 import type { SignInCookie } from './sign-in-cookie.ts'
 
 export interface BrowserLogin {

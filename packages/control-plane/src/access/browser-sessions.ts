@@ -4,8 +4,8 @@ import type { Clock } from '@lcm/runtime/clock'
 import { z } from 'zod'
 import type { Sealing } from '../resources/secret/sealing.ts'
 import { cookieIn, cookieName, setCookie } from './cookies.ts'
-import { cameByHttps } from './origin.ts'
-import { sameSecret } from './secret-text.ts'
+import { cameByHttps } from './request-origin.ts'
+import { sameSecret } from './secret-digest.ts'
 
 export const SESSION_MS = 12 * 60 * 60_000
 const PURPOSE = 'session'

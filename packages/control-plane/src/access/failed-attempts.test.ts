@@ -2,8 +2,8 @@ import { ProblemError } from '@lcm/contract/problems'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aPlane } from '../testing/a-plane.ts'
+import { ACCESS_LIMITS } from './access-limits.ts'
 import { addressKey, type FailedAttempts, failedAttempts } from './failed-attempts.ts'
-import { ACCESS_LIMITS } from './limits.ts'
 
 let clock: ReturnType<typeof manualClock>
 let attempts: FailedAttempts

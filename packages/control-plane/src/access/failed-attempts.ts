@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 import { ProblemError } from '@lcm/contract/problems'
 import type { Clock } from '@lcm/runtime/clock'
+import type { AccessLimits } from './access-limits.ts'
 import { boundedMap } from './bounded-map.ts'
-import type { AccessLimits } from './limits.ts'
 
 const WINDOW_MS = 60_000
 

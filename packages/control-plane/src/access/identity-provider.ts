@@ -5,7 +5,7 @@ import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
 import { type Keys, type ProviderDocuments, type ProviderParts, providerDocuments } from './provider-documents.ts'
 import { roleIn } from './role-claim.ts'
-import { sameSecret } from './secret-text.ts'
+import { sameSecret } from './secret-digest.ts'
 
 export interface OidcConfig {
   /** As the provider spells it, letter by letter. */

@@ -4,8 +4,8 @@ import { Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection, Kind } from '@lcm/store/store'
 import { z } from 'zod'
-import { everyPage } from '../resources/every-page.ts'
-import { randomText, sha256 } from './secret-text.ts'
+import { everyPage } from '../resources/list-documents.ts'
+import { randomText, sha256 } from './secret-digest.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
 /** Of one actor. */

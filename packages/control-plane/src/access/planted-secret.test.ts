@@ -12,7 +12,7 @@ import * as kinds from '../resources.ts'
 import { TOPOLOGY } from '../testing/a-course.ts'
 import { aFleet, type Fleet } from '../testing/a-fleet.ts'
 import { METAL } from '../testing/a-plane.ts'
-import { crash } from '../testing/interrupted-store.ts'
+import { crash } from '../testing/interruptible-store.ts'
 import { LOGIN_CODES } from './login-codes.ts'
 
 const LICENSE = 'zQ1xL-licence-token-4f1c9e'

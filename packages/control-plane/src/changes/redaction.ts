@@ -4,7 +4,7 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../http/api.ts'
-import { everyPage } from '../resources/every-page.ts'
+import { everyPage } from '../resources/list-documents.ts'
 
 /**
  * Whoever knows the worker and the ports of a lab is at its consoles. So those who may not see every session are shown fleet and

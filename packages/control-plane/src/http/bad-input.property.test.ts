@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { TOPOLOGY } from '../testing/a-course.ts'
 import { aPlane } from '../testing/a-plane.ts'
-import { namesOf, nearlyRight, oddText } from '../testing/odd-requests.ts'
+import { namesOf, nearlyRight, oddText } from '../testing/malformed-requests.ts'
 
 /** For each route, and other ones each time. */
 const RUNS = 25

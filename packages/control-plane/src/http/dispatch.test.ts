@@ -4,7 +4,7 @@ import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { StoreError } from '@lcm/store/store'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aPlane, METAL } from '../testing/a-plane.ts'
-import { interruptedStore } from '../testing/interrupted-store.ts'
+import { interruptedStore } from '../testing/interruptible-store.ts'
 
 let plane: ReturnType<typeof aPlane>
 beforeEach(() => {

@@ -20,8 +20,8 @@ import { whileAllowed } from '../access/revocable-stream.ts'
 import { OtherStatus } from '../resources/other-status.ts'
 import { withDeadline } from './deadline.ts'
 import type { Handler, Handlers, RawRequest } from './handlers.ts'
-import { JsonBytes } from './json-bytes.ts'
-import { ifMatchOf, jsonOf, parse, queryOf, refuseOddities } from './request-parts.ts'
+import { JsonBytes } from './json-page.ts'
+import { ifMatchOf, jsonOf, parse, queryOf, refuseOddities } from './parse-request.ts'
 import { findRoute } from './router.ts'
 
 /** Only the path and the query of a request matter here. */

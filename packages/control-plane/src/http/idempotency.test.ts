@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { IDEMPOTENT_REQUESTS, SECRETS, TOKENS } from '../resources.ts'
 import { aFleet, type Fleet } from '../testing/a-fleet.ts'
 import { METAL } from '../testing/a-plane.ts'
-import { crash } from '../testing/interrupted-store.ts'
+import { crash } from '../testing/interruptible-store.ts'
 
 const DAY_MS = 24 * 3_600_000
 let fleet: Fleet

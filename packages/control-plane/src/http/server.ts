@@ -8,7 +8,7 @@ import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { problemResponse } from './dispatch.ts'
-import { BODY_BYTES_MAX } from './request-parts.ts'
+import { BODY_BYTES_MAX } from './parse-request.ts'
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 /** What `dispatch` answers outside of `/api`. */

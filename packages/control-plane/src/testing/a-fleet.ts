@@ -8,7 +8,7 @@ import { anAttempt } from '@lcm/testkit/builders'
 import type { ControlPlaneParts } from '../control-plane.ts'
 import { FLEET_SCALING, WORKERS } from '../resources.ts'
 import { aPlane } from './a-plane.ts'
-import { interruptedStore } from './interrupted-store.ts'
+import { interruptedStore } from './interruptible-store.ts'
 
 export const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: '2026-01-01T00:00:00.000Z' }
 

@@ -11,11 +11,11 @@ import {
   type WatchMessage,
 } from '@lcm/runtime'
 import { type ChangeFeed, type ChangesAnswer, StoreError } from '@lcm/store/store'
-import { catchUp, hasReached, UNKNOWN } from './change-catch-up.ts'
-import { isAfter, type Place, placeIn, placeText } from './change-place.ts'
+import { catchUp, hasReached, UNKNOWN } from './catch-up.ts'
 import { type ChangeKeyParts, type ChangeReader, changeReader } from './change-reader.ts'
 import { type ChangeRing, changeRing } from './change-ring.ts'
-import { toldVersions } from './told-versions.ts'
+import { isAfter, type Place, placeIn, placeText } from './feed-position.ts'
+import { toldVersions } from './version-filter.ts'
 
 export interface ChangeKeyFeedParts extends ChangeKeyParts {
   /** How many of the newest changes are held in memory. */

@@ -4,7 +4,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { scriptedWatchSource } from '@lcm/testkit/scripted-watch-source'
 import { expect, it } from 'vitest'
 import { changeReader } from './change-reader.ts'
-import { toldVersions } from './told-versions.ts'
+import { toldVersions } from './version-filter.ts'
 
 function reading(releasedMax: number) {
   const kindOfKey = (key: string) => (key.startsWith('/w/') ? { kind: 'worker', id: key.slice(3) } : null)

@@ -1,8 +1,8 @@
 import type { ChangeHint } from '@lcm/coordination/change-keys'
 import type { Clock, Logger, WatchMessage, WatchSource } from '@lcm/runtime'
 import type { PositionedChange } from '@lcm/store/store'
-import { type Place, placeAfter, placeText } from './change-place.ts'
-import type { ToldVersions } from './told-versions.ts'
+import { type Place, placeAfter, placeText } from './feed-position.ts'
+import type { ToldVersions } from './version-filter.ts'
 
 export interface ChangeKeyParts {
   /** Of all keys, also of those that are about nothing that is told. */

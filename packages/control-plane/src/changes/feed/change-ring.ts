@@ -1,5 +1,5 @@
-import { isAfter, type Place } from './change-place.ts'
 import type { ToldChange } from './change-reader.ts'
+import { isAfter, type Place } from './feed-position.ts'
 
 /** The newest changes, in order and without a gap, at most so many. */
 export interface ChangeRing {

@@ -2,7 +2,7 @@ import { aDefinition } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../resources.ts'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
-import { crash } from '../../testing/interrupted-store.ts'
+import { crash } from '../../testing/interruptible-store.ts'
 import { givenOf } from './definition-content.ts'
 
 let course: Course

@@ -3,7 +3,7 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../resources.ts'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
-import { crash } from '../../testing/interrupted-store.ts'
+import { crash } from '../../testing/interruptible-store.ts'
 
 let course: Course
 let id: string

@@ -3,9 +3,9 @@ import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../../http/api.ts'
 import type { StoredDefinition } from '../../resources.ts'
 import { unlessOvertaken } from '../../system-actor.ts'
-import { changeDocument } from '../change.ts'
-import { everyPage } from '../every-page.ts'
+import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
+import { everyPage } from '../list-documents.ts'
 
 /** Who stands behind a version that went because a newer one came. */
 const SUCCESSION: Actor = { id: 'succession', name: 'a newer version', role: 'admin', service: null }

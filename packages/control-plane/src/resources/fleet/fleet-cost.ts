@@ -2,7 +2,7 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api } from '../../http/api.ts'
 import { allWorkers } from '../worker/queries.ts'
-import { billedSince, countedSince, type Spent, spentOf, within } from './billed.ts'
+import { billedSince, countedSince, type Spent, spentOf, within } from './cost-intervals.ts'
 
 /** The same money as in the summary, by who cost it. */
 export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promise<AnswerOf<'getFleetCost'>> {

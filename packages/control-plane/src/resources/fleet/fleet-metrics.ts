@@ -3,9 +3,9 @@ import { costOf } from '@lcm/domain/worker/cost'
 import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
 import type { Api } from '../../http/api.ts'
 import { withDeadline } from '../../http/deadline.ts'
-import { everyPage } from '../every-page.ts'
+import { everyPage } from '../list-documents.ts'
 import { allWorkers } from '../worker/queries.ts'
-import { sum } from './billed.ts'
+import { sum } from './cost-intervals.ts'
 import { fleetSummary } from './fleet-summary.ts'
 
 /** Sooner than Prometheus gives up on the whole page. */

@@ -4,8 +4,8 @@ import { costOf } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { allWorkers } from '../worker/queries.ts'
-import { billedSince, countedSince, spentOf, sum, within } from './billed.ts'
-import { spentByDay } from './spent-by-day.ts'
+import { spentByDay } from './cost-by-day.ts'
+import { billedSince, countedSince, spentOf, sum, within } from './cost-intervals.ts'
 
 type Summary = AnswerOf<'getFleetSummary'>
 

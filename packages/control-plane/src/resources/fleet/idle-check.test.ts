@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 import { METAL } from '../../testing/a-plane.ts'
-import { crash } from '../../testing/interrupted-store.ts'
+import { crash } from '../../testing/interruptible-store.ts'
 
 const HOUR_MS = 3_600_000
 const QUIET = { last_activity_at: null, running_nodes: 0 }

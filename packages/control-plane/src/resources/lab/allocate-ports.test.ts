@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/a-course.ts'
-import { crash } from '../../testing/interrupted-store.ts'
+import { crash } from '../../testing/interruptible-store.ts'
 
 let course: Course
 let workerId: string

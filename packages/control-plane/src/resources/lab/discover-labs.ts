@@ -4,16 +4,16 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import { isOldNews, type LabRecord, type LabScan, statusOfLab, statusOfMissing } from '@lcm/domain/lab/lab-record'
 import type { Api, Request } from '../../http/api.ts'
 import { isLabGone } from '../../resources.ts'
-import { everyPage } from '../every-page.ts'
 import { transitionEntry } from '../journal/entries.ts'
+import { everyPage } from '../list-documents.ts'
 import { isAt } from '../session/change-session.ts'
 import { changeWorker, raisedFence } from '../worker/change-worker.ts'
 import { findWorker } from '../worker/queries.ts'
 import { EMPTY } from './bind-lab.ts'
 import { changeLab } from './change-lab.ts'
+import { isOwnLab, unlessRival } from './lab-cleanup.ts'
 import { countLabs } from './lab-counts.ts'
 import { settleAround } from './report-lab.ts'
-import { isOwnLab, unlessRival } from './settle-lab.ts'
 
 type DiscoverRequest = Request<object, unknown, BodyOf<'discoverLabs'>>
 type Sight = DiscoverRequest['body']['labs'][number]

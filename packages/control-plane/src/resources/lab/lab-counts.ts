@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { Sample } from '@lcm/store/store'
 import type { Api } from '../../http/api.ts'
-import { everyPage } from '../every-page.ts'
+import { everyPage } from '../list-documents.ts'
 
 /** How many labs are on a worker is no part of it: it is kept as a number over time, which lists can join in one query. */
 export const labCountSeries = (workerId: string): string => `labs:${workerId}`

@@ -1,6 +1,6 @@
 import type { Api } from '../../http/api.ts'
 import { byHouse, unlessOvertaken } from '../../system-actor.ts'
-import { everyPage } from '../every-page.ts'
+import { everyPage } from '../list-documents.ts'
 import { changeLab } from './change-lab.ts'
 import { countLabs } from './lab-counts.ts'
 import { settleAround } from './report-lab.ts'

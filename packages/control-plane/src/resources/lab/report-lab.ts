@@ -4,12 +4,12 @@ import type { Api } from '../../http/api.ts'
 import { isLabGone } from '../../resources.ts'
 import { decisionEntry } from '../journal/entries.ts'
 import { isAt } from '../session/change-session.ts'
-import { settleSession } from '../session/settle-session.ts'
+import { settleSession } from '../session/session-cleanup.ts'
 import { raisedFence } from '../worker/change-worker.ts'
 import { changeLab, type LabRequest } from './change-lab.ts'
+import { dropPorts, isOwnLab, unlessRival } from './lab-cleanup.ts'
 import { countLabs } from './lab-counts.ts'
 import { findLab } from './queries.ts'
-import { dropPorts, isOwnLab, unlessRival } from './settle-lab.ts'
 
 /** What the lablet-controller saw or did. Room that waited for this lab to be down or gone is given back at once. */
 export async function reportLab(api: Api, request: LabRequest<BodyOf<'reportLab'>>): Promise<LabRecord> {

@@ -3,11 +3,11 @@ import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { lacksLogin, mayBeLicensed } from '@lcm/domain/worker/trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../../http/api.ts'
-import { refuseStale } from '../change.ts'
+import { refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { changeWorker, type WorkerRequest } from '../worker/change-worker.ts'
-import { refuseTerminating } from '../worker/intent.ts'
 import { findWorker } from '../worker/queries.ts'
+import { refuseTerminating } from '../worker/set-desired-status.ts'
 
 const REF_BYTES = 12
 const PAGE = 100

@@ -3,7 +3,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import type { ServiceTerm } from '@lcm/domain/fencing'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
-import { changeDocument } from '../change.ts'
+import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 
 /** Larger than any epoch within one generation: etcd would need centuries to count so far. */

@@ -1,7 +1,7 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/a-course.ts'
-import { crash } from '../../testing/interrupted-store.ts'
+import { crash } from '../../testing/interruptible-store.ts'
 
 let course: Course
 beforeEach(() => {

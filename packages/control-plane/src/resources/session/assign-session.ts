@@ -5,12 +5,12 @@ import { type Demand, demandOf, place, withoutReservation, withReservation } fro
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { decisionEntry } from '../journal/entries.ts'
-import { labsOf, mayTakeRoom } from '../lab/settle-lab.ts'
+import { labsOf, mayTakeRoom } from '../lab/lab-cleanup.ts'
 import { changeWorker, raisedFence } from '../worker/change-worker.ts'
 import { findWorker } from '../worker/queries.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
-import { settleSession } from './settle-session.ts'
+import { settleSession } from './session-cleanup.ts'
 
 type AssignRequest = SessionRequest<BodyOf<'assignSession'>>
 

@@ -9,7 +9,7 @@ import { newestFirst, versionsOf } from '../definition/queries.ts'
 import { settleVersions } from '../definition/versions.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { endAfter, invalid, newSession } from './new-session.ts'
-import { cancelSession } from './session-requests.ts'
+import { cancelSession } from './session-commands.ts'
 
 type Body = BodyOf<'createSession'>
 

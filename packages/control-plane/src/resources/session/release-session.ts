@@ -6,11 +6,11 @@ import type { Api } from '../../http/api.ts'
 import { isLabGone } from '../../resources.ts'
 import { unlessOvertaken } from '../../system-actor.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { isKept, labsOf, mayTakeRoom, unbindLab } from '../lab/settle-lab.ts'
+import { isKept, labsOf, mayTakeRoom, unbindLab } from '../lab/lab-cleanup.ts'
 import { changeWorker, raisedFence } from '../worker/change-worker.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
-import { settleSession } from './settle-session.ts'
+import { settleSession } from './session-cleanup.ts'
 
 type ReleaseRequest = SessionRequest<BodyOf<'releaseSession'>>
 

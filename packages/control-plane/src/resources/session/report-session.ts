@@ -2,13 +2,13 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../http/api.ts'
-import { refuseStale } from '../change.ts'
+import { refuseStale } from '../change-document.ts'
 import { decisionEntry } from '../journal/entries.ts'
-import { condemnLab, labsOf } from '../lab/settle-lab.ts'
+import { condemnLab, labsOf } from '../lab/lab-cleanup.ts'
 import { raisedFence } from '../worker/change-worker.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
-import { settleSession } from './settle-session.ts'
+import { settleSession } from './session-cleanup.ts'
 
 type ReportRequest = SessionRequest<BodyOf<'reportSession'>>
 

@@ -16,7 +16,7 @@ import {
 } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api.ts'
-import { type Changed, changeDocument, refuseStale } from '../change.ts'
+import { type Changed, changeDocument, refuseStale } from '../change-document.ts'
 import { costEntry, transitionEntry } from '../journal/entries.ts'
 
 export type WorkerRequest<B = unknown> = Request<{ id: string }, unknown, B>

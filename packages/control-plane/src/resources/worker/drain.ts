@@ -7,8 +7,8 @@ import type { Api } from '../../http/api.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { findTemplate } from '../template/queries.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
-import { intentOf, refuseProtected, refuseTerminating } from './intent.ts'
 import { findWorker } from './queries.ts'
+import { intentOf, refuseProtected, refuseTerminating } from './set-desired-status.ts'
 
 const DRAIN_SECONDS = 4 * 3600
 

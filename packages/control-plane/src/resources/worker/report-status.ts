@@ -5,12 +5,12 @@ import { type Consequence, consequenceOf } from '@lcm/domain/worker/consequences
 import { type LaunchAttempt, type Worker, withChanges } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../../http/api.ts'
-import { replaceLost } from '../fleet/replace-lost.ts'
 import { decisionEntry, scalingEntry } from '../journal/entries.ts'
 import { orphanLabs } from '../lab/orphan-labs.ts'
 import { forgetLicenseToken, withRef } from '../secret/commands.ts'
 import { settingsNow } from '../settings/queries.ts'
 import { changeWorker, raisedFence, type WorkerRequest } from './change-worker.ts'
+import { replaceLost } from './replace-lost-worker.ts'
 
 /** Controllers report what is, never what is wanted. An illegal move is refused here, at the write. */
 export async function reportStatus(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<Worker> {

@@ -5,9 +5,9 @@ import { judgeLabFile, type LabFileIssue } from '@lcm/domain/lab/lab-file'
 import type { Topology } from '@lcm/domain/lab/topology'
 import { issueWords } from '@lcm/domain/text/issue-words'
 import { type Document, isMap, isNode, isScalar, LineCounter, visit } from 'yaml'
-import { composed } from './compose.ts'
-import { repeatedKey } from './repeated-key.ts'
-import { oddityIn } from './value-oddities.ts'
+import { composed } from './compose-yaml.ts'
+import { repeatedKey } from './duplicate-key.ts'
+import { oddityIn } from './unsafe-value.ts'
 import { tokensOf } from './yaml-tokens.ts'
 
 /** Deeper than any lab that is meant. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { toldVersions } from './told-versions.ts'
+import { toldVersions } from './version-filter.ts'
 
 it('takes a version for news once, and no older one after it', () => {
   const { isNews } = toldVersions(10)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { spentByDay } from './spent-by-day.ts'
+import { spentByDay } from './cost-by-day.ts'
 
 const at = (text: string) => `2026-03-${text}:00.000Z`
 const interval = (from: string, to: string, usd: number, saved_usd = 0) => ({

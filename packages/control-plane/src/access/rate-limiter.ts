@@ -1,8 +1,8 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { Actor } from '@lcm/domain/actor'
 import type { Clock } from '@lcm/runtime/clock'
+import type { AccessLimits } from './access-limits.ts'
 import { boundedMap } from './bounded-map.ts'
-import type { AccessLimits } from './limits.ts'
 
 interface Bucket {
   readonly tokens: number

@@ -5,8 +5,8 @@ import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { Document, Kind, Store } from '@lcm/store/store'
 import { seededRandom } from '@lcm/testkit/seeded-random'
 import { describe, expect, it } from 'vitest'
-import type { ControlPlaneParts } from '../control-plane.ts'
-import { aPlane } from '../testing/a-plane.ts'
+import type { ControlPlaneParts } from '../../control-plane.ts'
+import { aPlane } from '../../testing/a-plane.ts'
 
 const URL_WITH_SECRETS = 'https://mona:pass-word@hooks.example/path-secret?key=query-secret#fragment-secret'
 

@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { aPlane } from '../testing/a-plane.ts'
-import { jsonPage, oncePer } from './json-bytes.ts'
+import { jsonPage, oncePer } from './json-page.ts'
 import { startServer } from './server.ts'
 
 const text = (bytes: { data: Uint8Array }) => Buffer.from(bytes.data).toString()

@@ -1,9 +1,9 @@
 import { isCompacted, linkedAbort, type WatchMessage } from '@lcm/runtime'
 import { type ChangesAnswer, StoreError } from '@lcm/store/store'
-import { isAfter, type Place } from './change-place.ts'
 import { type ChangeKeyParts, type ChangeReader, changeReader, type ToldChange } from './change-reader.ts'
 import type { ChangeRing } from './change-ring.ts'
-import { toldVersions } from './told-versions.ts'
+import { isAfter, type Place } from './feed-position.ts'
+import { toldVersions } from './version-filter.ts'
 
 /** An open watch without a change for this long has none, as far as we know. Being wrong costs a delay, never a change. */
 const QUIET_MS = 500

@@ -3,7 +3,7 @@ import { toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'
 import type { Clock } from '@lcm/runtime/clock'
 import { boundedMap } from './bounded-map.ts'
-import { sha256 } from './secret-text.ts'
+import { sha256 } from './secret-digest.ts'
 
 /** A revoked token works at most this much longer on other replicas. */
 const REMEMBERED_MS = 1_000

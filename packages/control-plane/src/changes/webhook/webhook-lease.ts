@@ -2,7 +2,7 @@ import { Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { ChangeFeed, Kind, Store } from '@lcm/store/store'
 import { z } from 'zod'
-import { readStored } from '../stored.ts'
+import { readStored } from '../../stored.ts'
 
 const ID = 'webhook'
 /** A replica that says nothing for this long has lost its turn. */

@@ -1,5 +1,5 @@
 import type { ApiResponse } from '@lcm/contract/wire'
-import { answerMemory } from './answer-memory.ts'
+import { answerMemory } from './buffer-pool.ts'
 
 type Bytes = NonNullable<ApiResponse['bytes']>
 

@@ -9,7 +9,7 @@ import { changeSession, type SessionRequest } from './change-session.ts'
 import { endAfter, invalid } from './new-session.ts'
 import { findSession, refuseStranger } from './queries.ts'
 import { offWorker } from './report-session.ts'
-import { settleSession } from './settle-session.ts'
+import { settleSession } from './session-cleanup.ts'
 
 const MINUTE_MS = 60_000
 

@@ -4,8 +4,8 @@ import type { Instant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { changeWorker, raisedFence, type WorkerRequest } from '../worker/change-worker.ts'
-import { intentOf, refuseTerminating, wanting } from '../worker/intent.ts'
+import { changeWorker, raisedFence, type WorkerRequest } from './change-worker.ts'
+import { intentOf, refuseTerminating, wanting } from './set-desired-status.ts'
 
 const RESUME = 'resume_for_session'
 const WANTED_MAX = 1000

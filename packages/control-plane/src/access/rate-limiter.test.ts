@@ -2,8 +2,8 @@ import type { Actor } from '@lcm/domain/actor'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aPlane } from '../testing/a-plane.ts'
-import { ACCESS_LIMITS } from './limits.ts'
-import { requestRate } from './request-rate.ts'
+import { ACCESS_LIMITS } from './access-limits.ts'
+import { requestRate } from './rate-limiter.ts'
 
 const LIMITS = { ...ACCESS_LIMITS, requestsPerSecond: 2, burst: 4, controllerFactor: 10 }
 const ONE: Actor = { id: 'one', name: 'one', role: 'user', service: null }

@@ -2,7 +2,7 @@ import { ROUTES } from '@lcm/contract/routes'
 import type { ApiRequest } from '@lcm/contract/wire'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { ifMatchOf, jsonOf, parse, queryOf, refuseOddities } from './request-parts.ts'
+import { ifMatchOf, jsonOf, parse, queryOf, refuseOddities } from './parse-request.ts'
 
 const HALF = '\ud800'
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { answerMemory } from './answer-memory.ts'
+import { answerMemory } from './buffer-pool.ts'
 
 it('is used again once it was given back, and only then', () => {
   const memory = answerMemory()

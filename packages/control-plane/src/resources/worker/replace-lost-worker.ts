@@ -7,7 +7,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { auditEntry, scalingEntry, transitionEntry } from '../journal/entries.ts'
 import { findTemplate } from '../template/queries.ts'
-import type { WorkerRequest } from '../worker/change-worker.ts'
+import type { WorkerRequest } from './change-worker.ts'
 
 /**
  * A worker whose machine is lost is ended, for its disk is gone. Where its template says so, another takes its place. That one

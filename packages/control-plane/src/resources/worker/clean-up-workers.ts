@@ -1,9 +1,9 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { toMs } from '@lcm/domain/instant'
-import type { Api, Request } from './http/api.ts'
-import { settingsNow } from './resources/settings/queries.ts'
-import { removeWorker } from './resources/worker/delete-worker.ts'
-import { allWorkers } from './resources/worker/queries.ts'
+import type { Api, Request } from '../../http/api.ts'
+import { settingsNow } from '../settings/queries.ts'
+import { removeWorker } from './delete-worker.ts'
+import { allWorkers } from './queries.ts'
 
 const DAY_MS = 86_400_000
 

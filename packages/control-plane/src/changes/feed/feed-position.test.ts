@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isAfter, placeAfter, placeIn, placeText } from './change-place.ts'
+import { isAfter, placeAfter, placeIn, placeText } from './feed-position.ts'
 
 const at = (revision: number, nth: number) => ({ revision, nth })
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 import { METAL } from '../../testing/a-plane.ts'
-import { crash } from '../../testing/interrupted-store.ts'
+import { crash } from '../../testing/interruptible-store.ts'
 
 let fleet: Fleet
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
-import { crash } from '../../testing/interrupted-store.ts'
+import { crash } from '../../testing/interruptible-store.ts'
 
 let course: Course
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import type { Token } from '@lcm/domain/token'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type KnownTokens, knownTokens } from './known-tokens.ts'
+import { type KnownTokens, knownTokens } from './bearer-tokens.ts'
 
 const SECRET = `lcm_${'s'.repeat(43)}`
 const AT = '2026-01-01T00:00:00.000Z'

@@ -5,7 +5,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { auditEntry, STREAMS } from '../journal/entries.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
-import { intentOf, refuseTerminating, wanting } from './intent.ts'
+import { intentOf, refuseTerminating, wanting } from './set-desired-status.ts'
 
 const REFRESH_MS_MIN = 10_000
 /** More requests than people make of one worker within that time. */

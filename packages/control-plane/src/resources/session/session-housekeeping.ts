@@ -6,13 +6,13 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { byHouse, unlessOvertaken } from '../../system-actor.ts'
 import { settleAllVersions } from '../definition/versions.ts'
-import { everyPage } from '../every-page.ts'
+import { condemnUnlessWanted, isSpare } from '../lab/lab-cleanup.ts'
 import { orphanLabs } from '../lab/orphan-labs.ts'
-import { condemnUnlessWanted, isSpare } from '../lab/settle-lab.ts'
 import { madeBefore } from '../list-created-before.ts'
+import { everyPage } from '../list-documents.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeSession } from './change-session.ts'
-import { settleRoom, settleSession } from './settle-session.ts'
+import { settleRoom, settleSession } from './session-cleanup.ts'
 
 /** Its controller ends a session in time; this is for when there is none. */
 export const EXPIRY_GRACE_MS = 5 * 60_000

@@ -1,12 +1,12 @@
 import { exponentialBackoff, type HostedService, type Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { PositionedChange } from '@lcm/store/store'
-import { eventOf } from '../changes/events.ts'
-import { followChanges } from '../changes/feed/follow-changes.ts'
-import type { Api } from '../http/api.ts'
+import type { Api } from '../../http/api.ts'
+import { eventOf } from '../events.ts'
+import { followChanges } from '../feed/follow-changes.ts'
 import { cloudEventOf } from './cloud-event.ts'
+import { RENEW_MS, type WebhookTurn, webhookTurn } from './webhook-lease.ts'
 import { type Post, type WebhookSetting, webhookPost } from './webhook-post.ts'
-import { RENEW_MS, type WebhookTurn, webhookTurn } from './webhook-turn.ts'
 
 /** How soon a replica that waits for its turn looks again. */
 const STANDBY_MS = 5_000

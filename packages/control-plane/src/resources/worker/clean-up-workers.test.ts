@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aFleet, type Fleet } from './testing/a-fleet.ts'
+import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
 const DAY_MS = 86_400_000
 let fleet: Fleet
