@@ -1,17 +1,19 @@
 import { z } from 'zod'
 import { ROLES, SERVICES } from './actor.ts'
+import { documentFields } from './document.ts'
 import { Instant } from './instant.ts'
 
 /** A key to the API, without its secret: that is shown once and stored only as a hash. */
-export const Token = z.object({
-  id: z.string(),
-  version: z.int().positive(),
-  created_at: Instant,
-  updated_at: Instant,
-  name: z.string(),
-  role: z.enum(ROLES),
-  /** The service whose controller may use it; null for people. */
-  service: z.enum(SERVICES).nullable(),
-  expires_at: Instant.nullable(),
-})
+export const Token = z
+  .object({
+    ...documentFields('tk-5k1r2m3n8pq4t'),
+    name: z.string().meta({ description: 'The person or program that uses it.', example: 'ci' }),
+    role: z.enum(ROLES).meta({ description: 'What its bearer may do.', example: 'operator' }),
+    service: z
+      .enum(SERVICES)
+      .nullable()
+      .meta({ description: 'The service whose controllers use it; null for people.', example: null }),
+    expires_at: Instant.nullable().meta({ description: 'When it stops working; null for never.', example: null }),
+  })
+  .meta({ id: 'Token', description: 'An API token without its secret.' })
 export type Token = z.infer<typeof Token>

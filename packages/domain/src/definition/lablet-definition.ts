@@ -1,17 +1,38 @@
 import { z } from 'zod'
+import { documentFields } from '../document.ts'
 import { Instant } from '../instant.ts'
 import { PortWish } from '../lab/ports.ts'
 import { LabNeeds } from '../lab/topology.ts'
 
-export const DefinitionStatus = z.enum(['PENDING_SYNC', 'ACTIVE', 'DEPRECATED'])
+export const DefinitionStatus = z
+  .enum(['PENDING_SYNC', 'ACTIVE', 'DEPRECATED'])
+  .meta({ id: 'DefinitionStatus', description: 'The status of a lab definition.' })
 
-export const DefinitionName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'lower-case letters, digits and dashes')
+export const DefinitionName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'lower-case letters, digits and dashes')
+  .meta({ id: 'DefinitionName', description: 'The name of a lab definition.' })
 export const DefinitionVersion = z
   .string()
   .regex(/^(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$/, 'a version such as 1.0.0')
+  .meta({ id: 'DefinitionVersion', description: 'The version of a lab definition.' })
 const CmlVersion = z.string().regex(/^\d+\.\d+(\.\d+)?$/, 'a version such as 2.9')
 
 export const TOPOLOGY_CHARS_MAX = 1024 * 1024
+
+/** A topology for the API documentation. */
+export const TOPOLOGY_EXAMPLE = `lab:
+  version: 0.3.0
+nodes:
+  - id: n0
+    label: r1
+    node_definition: iol-xe
+    x: 0
+    y: 0
+    tags: [serial:5000]
+    interfaces: []
+links: []
+`
 
 /** No two of the same name: ports are known by it. */
 const PortTemplate = z
@@ -19,67 +40,116 @@ const PortTemplate = z
   .max(500)
   .refine(wishes => new Set(wishes.map(({ name }) => name)).size === wishes.length, 'each name once')
 
-/** Where the topology comes from: said inline, or fetched. */
-export const DefinitionSource = z.union([
-  z.literal('inline'),
-  z
-    .string()
-    .max(2000)
-    .regex(/^(file:|https:\/\/|s3:\/\/)/, 'file:, https:// or s3://'),
-])
+export const DefinitionSource = z
+  .union([
+    z.literal('inline'),
+    z
+      .string()
+      .max(2000)
+      .regex(/^(file:|https:\/\/|s3:\/\/)/, 'file:, https:// or s3://'),
+  ])
+  .meta({
+    id: 'DefinitionSource',
+    description: 'Where the topology comes from: `inline`, or the URL that it is fetched from.',
+  })
 
 /** What an author may say. What is left out follows from the topology. */
 export const DefinitionSpec = z.strictObject({
-  name: DefinitionName,
-  title: z.string().max(64).default(''),
-  description: z.string().max(2000).default(''),
-  source: DefinitionSource.default('inline'),
-  needs: LabNeeds.nullable().default(null),
+  name: DefinitionName.meta({ description: 'The name that sessions refer to.', example: 'bgp-basics' }),
+  title: z.string().max(64).default('').meta({
+    description: 'The display name. If it is empty, the title of the topology is used.',
+    example: 'BGP basics',
+  }),
+  description: z
+    .string()
+    .max(2000)
+    .default('')
+    .meta({ description: 'A description for people who choose a lab.', example: 'Two routers, one session' }),
+  source: DefinitionSource.default('inline').meta({
+    description: '`inline`, or the URL that the topology is fetched from.',
+    example: 'inline',
+  }),
+  needs: LabNeeds.nullable()
+    .default(null)
+    .meta({ description: 'The capacity that a session needs; by default the sum over its nodes.' }),
   cml_version: z
-    .strictObject({ min: CmlVersion.nullable(), max: CmlVersion.nullable() })
-    .default({ min: null, max: null }),
-  /** Only workers with one of these licences; empty: any. */
-  license_affinity: z.array(z.string().min(1).max(64)).max(10).default([]),
-  port_template: PortTemplate.nullable().default(null),
+    .strictObject({
+      min: CmlVersion.nullable().meta({ description: 'The oldest release; null for any.' }),
+      max: CmlVersion.nullable().meta({ description: 'The newest release; null for any.' }),
+    })
+    .default({ min: null, max: null })
+    .meta({ description: 'The CML releases that can run it.', example: { min: '2.9', max: null } }),
+  license_affinity: z
+    .array(z.string().min(1).max(64))
+    .max(10)
+    .default([])
+    .meta({ description: 'Restricts placement to workers with one of these licenses; empty for any.' }),
+  port_template: PortTemplate.nullable()
+    .default(null)
+    .meta({ description: 'The ports to open to its nodes; by default those that the node tags request.' }),
   max_duration_minutes: z
     .int()
     .min(1)
     .max(7 * 24 * 60)
-    .default(60),
-  /** How long before its slot a lab is started; null: as the settings say. */
-  boot_lead_minutes: z.int().min(0).max(240).nullable().default(null),
-  /** Whether the lab of a session that ended is kept, wiped, for the next one. */
-  lab_reuse: z.boolean().default(false),
+    .default(60)
+    .meta({ description: 'The longest duration of a session, in minutes.' }),
+  boot_lead_minutes: z
+    .int()
+    .min(0)
+    .max(240)
+    .nullable()
+    .default(null)
+    .meta({ description: 'How long before its timeslot a lab is started; null uses the setting.' }),
+  lab_reuse: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Whether the lab of an ended session is wiped and kept for the next one.' }),
 })
 export type DefinitionSpec = z.infer<typeof DefinitionSpec>
 
-export const SyncState = z.object({
-  status: z.enum(['none', 'requested', 'success', 'failed']),
-  error: z.string().nullable(),
-  at: Instant.nullable(),
-  package_sha256: z.string().nullable(),
-})
+export const SyncState = z
+  .object({
+    status: z
+      .enum(['none', 'requested', 'success', 'failed'])
+      .meta({ description: 'The result of the latest fetch.', example: 'none' }),
+    error: z.string().nullable().meta({ description: 'Why the latest fetch failed.', example: null }),
+    at: Instant.nullable().meta({ description: 'When the fetch was requested or finished.', example: null }),
+    package_sha256: z.string().nullable().meta({ description: 'The hash of the fetched file.', example: null }),
+  })
+  .meta({ id: 'SyncState', description: 'The state of fetching the topology.' })
 
-/** A lab that can be booked. A version that is ACTIVE never changes: sessions pin it. */
 export const LabletDefinition = DefinitionSpec.extend({
-  id: z.string(),
-  version: z.int().positive(),
-  created_at: Instant,
-  updated_at: Instant,
-  created_by: z.string(),
-  /** Its own version, besides that of the document. */
-  definition_version: DefinitionVersion,
-  status: DefinitionStatus,
-  /** The version before it, which is deprecated when this one becomes ACTIVE. */
-  replaces: z.string().nullable(),
-  /** CML topology YAML; null until it was fetched. */
-  topology: z.string().max(TOPOLOGY_CHARS_MAX).nullable(),
-  topology_sha256: z.string().nullable(),
-  needs: LabNeeds,
-  node_definitions_required: z.array(z.string()).max(100),
-  port_template: PortTemplate,
-  sync: SyncState,
-})
+  ...documentFields('ld-5k1r2m3n8pq4t'),
+  created_by: z.string().meta({ description: 'The caller who created it.', example: 'admin' }),
+  definition_version: DefinitionVersion.meta({ description: 'The version of the definition.', example: '1.0.0' }),
+  status: DefinitionStatus.meta({
+    description: '`PENDING_SYNC`: waits for its topology; `ACTIVE`: can be booked; `DEPRECATED`: can not be booked.',
+    example: 'ACTIVE',
+  }),
+  replaces: z
+    .string()
+    .nullable()
+    .meta({ description: 'The id of the version that this one replaces when it becomes ACTIVE.', example: null }),
+  topology: z
+    .string()
+    .max(TOPOLOGY_CHARS_MAX)
+    .nullable()
+    .meta({ description: 'The CML topology as YAML; null until it is fetched.', example: TOPOLOGY_EXAMPLE }),
+  topology_sha256: z.string().nullable().meta({
+    description: 'The hash of the topology.',
+    example: '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901',
+  }),
+  needs: LabNeeds.meta({ description: 'The capacity that a session needs.' }),
+  node_definitions_required: z
+    .array(z.string())
+    .max(100)
+    .meta({ description: 'Node definitions that a CML server must support.', example: ['iol-xe'] }),
+  port_template: PortTemplate.meta({
+    description: 'The ports to open to its nodes.',
+    example: [{ name: 'r1_serial', node: 'r1', protocol: 'serial', inside: 0 }],
+  }),
+  sync: SyncState.meta({ description: 'The state of fetching the topology.' }),
+}).meta({ id: 'LabletDefinition', description: 'A lab that can be booked. An ACTIVE version never changes.' })
 export type LabletDefinition = z.infer<typeof LabletDefinition>
 
 export const nextPatch = (version: string): string => {

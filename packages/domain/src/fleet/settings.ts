@@ -14,25 +14,44 @@ const workers = z.int().min(0).max(10_000)
 
 /** What operators can change while the fleet runs. */
 export const SettingValues = z.strictObject({
-  idle_detection_enabled: z.boolean(),
-  idle_timeout_seconds: seconds,
-  idle_snooze_seconds: seconds,
-  idle_action: z.enum(['pause', 'drain', 'none']),
-  idle_running_nodes: z.enum(['pause', 'keep']),
-  scale_down_enabled: z.boolean(),
-  min_workers: workers,
-  scale_down_cooldown_seconds: seconds,
-  scale_up_enabled: z.boolean(),
-  scale_up_cooldown_seconds: seconds,
-  max_workers_per_region: workers,
-  external_stop: z.enum(['restart', 'accept']),
-  orphan_action: z.enum(['report', 'terminate']),
-  license_on_terminate: z.enum(['boot', 'record']),
-  license_on_stop: z.enum(['keep', 'release']),
-  boot_lead_minutes: minutes,
-  schedule_ahead_minutes: minutes,
-  journal_retention_days: days,
-  terminated_retention_days: days,
+  idle_detection_enabled: z.boolean().meta({ description: 'Whether idle workers are detected.' }),
+  idle_timeout_seconds: seconds.meta({
+    description: 'How long a worker must be unused before it is idle.',
+    example: 1800,
+  }),
+  idle_snooze_seconds: seconds.meta({
+    description: 'How long after a start or resume a worker is not stopped for being idle.',
+  }),
+  idle_action: z.enum(['pause', 'drain', 'none']).meta({ description: 'What happens to an idle worker.' }),
+  idle_running_nodes: z
+    .enum(['pause', 'keep'])
+    .meta({ description: 'Whether a worker with running lab nodes counts as in use.' }),
+  scale_down_enabled: z.boolean().meta({ description: 'Whether the scale-down policy runs.' }),
+  min_workers: workers.meta({ description: 'The number of running workers that automatic stops keep.' }),
+  scale_down_cooldown_seconds: seconds.meta({ description: 'The time between two automatic stops.' }),
+  scale_up_enabled: z.boolean().meta({ description: 'Whether the scale-up policy runs.' }),
+  scale_up_cooldown_seconds: seconds.meta({
+    description: 'The time between two purchases of the same template and region.',
+  }),
+  max_workers_per_region: workers.meta({
+    description: 'The maximum number of workers in a region for the scale-up policy.',
+  }),
+  external_stop: z
+    .enum(['restart', 'accept'])
+    .meta({ description: 'What happens when a machine is stopped outside LCM.' }),
+  orphan_action: z
+    .enum(['report', 'terminate'])
+    .meta({ description: 'What happens to a machine of LCM that has no record.' }),
+  license_on_terminate: z
+    .enum(['boot', 'record'])
+    .meta({ description: 'Whether a stopped worker is booted to return its license before it is terminated.' }),
+  license_on_stop: z
+    .enum(['keep', 'release'])
+    .meta({ description: 'Whether a worker keeps its license while it is stopped.' }),
+  boot_lead_minutes: minutes.meta({ description: 'How long before its timeslot a lab is started.' }),
+  schedule_ahead_minutes: minutes.meta({ description: 'How long before its timeslot a session is placed.' }),
+  journal_retention_days: days.meta({ description: 'How long journal entries are kept.' }),
+  terminated_retention_days: days.meta({ description: 'How long records of terminated workers are kept.' }),
 })
 export type SettingValues = z.infer<typeof SettingValues>
 export type SettingName = keyof SettingValues
@@ -68,8 +87,10 @@ const resettable = <T extends z.ZodRawShape>(shape: T): { [K in keyof T]: z.ZodO
     [K in keyof T]: z.ZodOptional<z.ZodNullable<T[K]>>
   }
 
-/** Null takes back what was said. */
-export const SettingsPatch = z.strictObject(resettable(SettingValues.shape))
+export const SettingsPatch = z.strictObject(resettable(SettingValues.shape)).meta({
+  id: 'SettingsPatch',
+  description: 'Settings to change. Null resets a setting to the environment or the default.',
+})
 export type SettingsPatch = z.infer<typeof SettingsPatch>
 
 export const SETTINGS_ID = 'fleet'

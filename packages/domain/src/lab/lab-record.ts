@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { documentFields } from '../document.ts'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
 
@@ -14,58 +15,99 @@ export const LAB_STATUSES = [
   'ORPHANED',
   'ERROR',
 ] as const
-export const LabStatus = z.enum(LAB_STATUSES)
+export const LabStatus = z.enum(LAB_STATUSES).meta({ id: 'LabStatus', description: 'The status of a lab.' })
 export type LabStatus = z.infer<typeof LabStatus>
 
 export const LAB_ACTIONS = ['start', 'stop', 'wipe', 'delete'] as const
-export const LabAction = z.enum(LAB_ACTIONS)
+export const LabAction = z.enum(LAB_ACTIONS).meta({ id: 'LabAction', description: 'An operation on a lab.' })
 export type LabAction = z.infer<typeof LabAction>
 
 export const LAB_RUNS_MAX = 50
 
-export const LabRun = z.object({
-  started_at: Instant,
-  stopped_at: Instant.nullable(),
-  session_id: z.string().nullable(),
-  reason: z.string().max(500),
-})
+export const LabRun = z
+  .object({
+    started_at: Instant.meta({ description: 'When it started.', example: '2026-01-02T03:04:05.678Z' }),
+    stopped_at: Instant.nullable().meta({ description: 'When it stopped; null while it runs.', example: null }),
+    session_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The session that it ran for.', example: 'ls-5k1r2m3n8pq4t' }),
+    reason: z.string().max(500).meta({ description: 'Why it stopped or started.', example: '' }),
+  })
+  .meta({ id: 'LabRun', description: 'One period in which the lab ran.' })
 
 /** One lab on one worker, ours or anybody's. It outlives sessions. */
-export const LabRecord = z.object({
-  id: z.string(),
-  version: z.int().positive(),
-  created_at: Instant,
-  updated_at: Instant,
-  worker_id: z.string(),
-  /** CML's own id; null until it was imported. */
-  lab_id: z.string().nullable(),
-  title: z.string(),
-  owner: z.string().nullable(),
-  source: z.enum(['IMPORT', 'DISCOVERY']),
-  definition_id: z.string().nullable(),
-  status: LabStatus,
-  /** CML's own word, as it was last seen. */
-  raw_state: z.string().nullable(),
-  node_count: z.int().nonnegative(),
-  link_count: z.int().nonnegative(),
-  /** Node labels with their states, as they were last seen. */
-  nodes: z.array(z.object({ label: z.string(), node_definition: z.string(), state: z.string() })).max(300),
-  ports: z.record(z.string(), z.int()),
-  /** The session that it is for; at most one. */
-  session_id: z.string().nullable(),
-  pending_action: z
-    .object({ action: LabAction, by: z.string(), at: Instant, attempts: z.int(), error: z.string().nullable() })
-    .nullable(),
-  last_error: z.string().nullable(),
-  runs: z.array(LabRun).max(LAB_RUNS_MAX),
-  first_seen_at: Instant,
-  last_seen_at: Instant,
-  /** When anything of it changed but that it was seen; absent while nothing has. */
-  changed_at: Instant.optional(),
-  /** Hashes of the last requests that changed it, so that a repeated one is known. */
-  applied_keys: z.array(z.string()).max(20).default([]),
-  fence: Fence.default({}),
-})
+export const LabRecord = z
+  .object({
+    ...documentFields('lr-5k1r2m3n8pq4t'),
+    worker_id: z.string().meta({ description: 'The worker that it is on.', example: 'w-5k1r2m3n8pq4t' }),
+    lab_id: z.string().nullable().meta({
+      description: 'The CML lab id; null until the lab is imported.',
+      example: 'b3f5c0aa-6d1e-4c1f-9c5f-0f2f7f6f7e11',
+    }),
+    title: z.string().meta({ description: 'The title in CML.', example: 'BGP basics ls-5k1r2m3n8pq4t' }),
+    owner: z.string().nullable().meta({ description: 'The owner in CML.', example: 'admin' }),
+    source: z
+      .enum(['IMPORT', 'DISCOVERY'])
+      .meta({ description: '`IMPORT`: created by LCM; `DISCOVERY`: found on the worker.' }),
+    definition_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The definition that it was created from.', example: 'ld-5k1r2m3n8pq4t' }),
+    status: LabStatus.meta({ description: 'The status.', example: 'BOOTED' }),
+    raw_state: z.string().nullable().meta({ description: 'The state that CML last reported.', example: 'STARTED' }),
+    node_count: z.int().nonnegative().meta({ description: 'The number of nodes.', example: 1 }),
+    link_count: z.int().nonnegative().meta({ description: 'The number of links.', example: 0 }),
+    nodes: z
+      .array(
+        z.object({
+          label: z.string().meta({ description: 'The label of the node.', example: 'r1' }),
+          node_definition: z.string().meta({ description: 'The node definition.', example: 'iol-xe' }),
+          state: z.string().meta({ description: 'The state that CML last reported.', example: 'BOOTED' }),
+        }),
+      )
+      .max(300)
+      .meta({ description: 'The nodes with their last reported states.' }),
+    ports: z
+      .record(z.string(), z.int())
+      .meta({ description: 'Ports of the worker that lead to the nodes, by name.', example: { r1_serial: 2000 } }),
+    session_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The session that it is for; null if there is none.', example: 'ls-5k1r2m3n8pq4t' }),
+    pending_action: z
+      .object({
+        action: LabAction.meta({ description: 'The operation.' }),
+        by: z.string().meta({ description: 'The caller who requested it.' }),
+        at: Instant.meta({ description: 'When it was requested.' }),
+        attempts: z.int().meta({ description: 'Failed attempts.' }),
+        error: z.string().nullable().meta({ description: 'The error of the latest attempt.' }),
+      })
+      .nullable()
+      .meta({ description: 'The requested operation that is not done yet.', example: null }),
+    last_error: z.string().nullable().meta({ description: 'The latest error; null if there is none.', example: null }),
+    runs: z.array(LabRun).max(LAB_RUNS_MAX).meta({ description: 'The latest periods in which it ran.' }),
+    first_seen_at: Instant.meta({
+      description: 'When it was first seen on the worker.',
+      example: '2026-01-02T03:04:05.678Z',
+    }),
+    last_seen_at: Instant.meta({
+      description: 'When it was last seen on the worker.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+    /** When anything of it changed but that it was seen; absent while nothing has. */
+    changed_at: Instant.optional().meta({
+      description: 'When anything but `last_seen_at` last changed; absent if nothing did.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+    applied_keys: z
+      .array(z.string())
+      .max(20)
+      .default([])
+      .meta({ description: 'Hashes of the latest applied requests, to recognize a repeated one.' }),
+    fence: Fence.default({}).meta({ description: 'The highest epoch of each service that has written this document.' }),
+  })
+  .meta({ id: 'LabRecord', description: 'A lab on a worker, created by LCM or found there.' })
 export type LabRecord = z.infer<typeof LabRecord>
 
 export const changedAt = ({ changed_at, created_at }: LabRecord): Instant => changed_at ?? created_at

@@ -9,16 +9,25 @@ export const PORT_PROTOCOLS = ['serial', 'vnc', 'tcp', 'udp'] as const
 /** One way into a lab: which node, how, and for `tcp` and `udp` which port of the node. */
 export const PortWish = z
   .object({
-    name: z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'letters, digits, dashes and underscores'),
-    node: z.string().min(1).max(128),
-    protocol: z.enum(PORT_PROTOCOLS),
-    /** The serial line, or the port of the node; null for vnc. */
-    inside: z.int().min(0).max(65_535).nullable().default(null),
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,100}$/, 'letters, digits, dashes and underscores')
+      .meta({ description: 'The name of the port.', example: 'r1_serial' }),
+    node: z.string().min(1).max(128).meta({ description: 'The label of the node.', example: 'r1' }),
+    protocol: z.enum(PORT_PROTOCOLS).meta({ description: 'The protocol.', example: 'serial' }),
+    inside: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .nullable()
+      .default(null)
+      .meta({ description: 'The serial line, or the port on the node; null for vnc.', example: 0 }),
   })
   .refine(({ protocol, inside }) => inside || (protocol !== 'tcp' && protocol !== 'udp'), {
     path: ['inside'],
     message: 'tcp and udp need a port of the node',
   })
+  .meta({ id: 'PortWish', description: 'A port to open to a node.' })
 export type PortWish = z.infer<typeof PortWish>
 
 /** `serial:5000`, `serial:5000:1`, `vnc:5001`, `pat:8080:80`, `pat:udp:8080:80`: CML opens these by itself. */

@@ -70,13 +70,14 @@ export const Topology = z
   })
 export type Topology = z.infer<typeof Topology>
 
-/** What a lab takes of a worker while it runs. */
-export const LabNeeds = z.object({
-  cpu_cores: z.number().nonnegative().max(100_000),
-  memory_gb: z.number().nonnegative().max(1_000_000),
-  storage_gb: z.number().nonnegative().max(1_000_000),
-  node_count: z.int().nonnegative().max(NODES_MAX),
-})
+export const LabNeeds = z
+  .object({
+    cpu_cores: z.number().nonnegative().max(100_000).meta({ description: 'CPU cores.', example: 4 }),
+    memory_gb: z.number().nonnegative().max(1_000_000).meta({ description: 'Memory in GB.', example: 16 }),
+    storage_gb: z.number().nonnegative().max(1_000_000).meta({ description: 'Storage in GB.', example: 20 }),
+    node_count: z.int().nonnegative().max(NODES_MAX).meta({ description: 'Lab nodes.', example: 5 }),
+  })
+  .meta({ id: 'LabNeeds', description: 'The capacity that a running lab needs.' })
 export type LabNeeds = z.infer<typeof LabNeeds>
 
 /** A lab's own files, logs and overlays beside the disks that nodes ask for. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { documentFields } from '../document.ts'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
 import { LabNeeds } from '../lab/topology.ts'
@@ -16,7 +17,9 @@ export const SESSION_STATUSES = [
   'ARCHIVED',
   'TERMINATED',
 ] as const
-export const SessionStatus = z.enum(SESSION_STATUSES)
+export const SessionStatus = z
+  .enum(SESSION_STATUSES)
+  .meta({ id: 'SessionStatus', description: 'The status of a session.' })
 export type SessionStatus = z.infer<typeof SessionStatus>
 
 /** Where a session may go from each status. The API refuses everything else at the write. */
@@ -51,15 +54,25 @@ export const isEndUnserved = (status: string, desired: string): boolean =>
 
 export const STEP_STATES = ['pending', 'running', 'completed', 'skipped', 'failed', 'blocked'] as const
 
-export const Step = z.object({
-  status: z.enum(STEP_STATES),
-  attempts: z.int().nonnegative(),
-  started_at: Instant.nullable(),
-  ended_at: Instant.nullable(),
-  /** What later steps need of it. */
-  output: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
-  error: z.string().nullable(),
-})
+export const Step = z
+  .object({
+    status: z.enum(STEP_STATES).meta({ description: 'The status of the step.', example: 'completed' }),
+    attempts: z.int().nonnegative().meta({ description: 'The number of attempts.', example: 1 }),
+    started_at: Instant.nullable().meta({
+      description: 'When the first attempt started.',
+      example: '2026-01-02T03:04:05.678Z',
+    }),
+    ended_at: Instant.nullable().meta({
+      description: 'When it ended; null while it is in progress.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+    output: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).meta({
+      description: 'Values that later steps use.',
+      example: { lab_id: 'b3f5c0aa-6d1e-4c1f-9c5f-0f2f7f6f7e11' },
+    }),
+    error: z.string().nullable().meta({ description: 'The latest error; null if there is none.', example: null }),
+  })
+  .meta({ id: 'Step', description: 'One step of a pipeline.' })
 export type Step = z.infer<typeof Step>
 export const UNTOUCHED: Step = {
   status: 'pending',
@@ -71,62 +84,112 @@ export const UNTOUCHED: Step = {
 }
 
 export const PIPELINES = ['instantiate', 'teardown'] as const
-export const Pipeline = z.object({
-  name: z.enum(PIPELINES),
-  /** Grows with every new try of the whole. */
-  attempt: z.int().positive(),
-  steps: z.record(z.string(), Step),
-})
+export const Pipeline = z
+  .object({
+    name: z.enum(PIPELINES).meta({ description: 'The name of the pipeline.', example: 'instantiate' }),
+    attempt: z.int().positive().meta({ description: 'Grows with every retry of the whole pipeline.', example: 1 }),
+    steps: z.record(z.string(), Step).meta({ description: 'The steps by name.' }),
+  })
+  .meta({ id: 'Pipeline', description: 'The steps that start or tear down a lab.' })
 export type Pipeline = z.infer<typeof Pipeline>
 
-export const Access = z.object({
-  name: z.string(),
-  node: z.string(),
-  protocol: z.string(),
-  /** The port of the node itself, which tells what listens there; null for serial lines and screens. */
-  inside: z.int().nullable().default(null),
-  host: z.string(),
-  port: z.int(),
-})
+export const Access = z
+  .object({
+    name: z.string().meta({ description: 'The name of the port.', example: 'r1_serial' }),
+    node: z.string().meta({ description: 'The label of the node.', example: 'r1' }),
+    protocol: z.string().meta({ description: 'The protocol.', example: 'serial' }),
+    /** The port of the node itself, which tells what listens there; null for serial lines and screens. */
+    inside: z
+      .int()
+      .nullable()
+      .default(null)
+      .meta({ description: 'The port on the node; null for serial lines and screens.', example: null }),
+    host: z.string().meta({ description: 'The host to connect to.', example: '203.0.113.17' }),
+    port: z.int().meta({ description: 'The port to connect to.', example: 2000 }),
+  })
+  .meta({ id: 'Access', description: 'An address that leads to a node.' })
 export type Access = z.infer<typeof Access>
 
 export const SESSION_HISTORY_MAX = 50
 /** The condition that somebody stopped its lab while it was in use. */
 export const LAB_STOPPED = 'LabStopped'
 
-/** Somebody's lab for a while. */
-export const LabletSession = z.object({
-  id: z.string(),
-  version: z.int().positive(),
-  created_at: Instant,
-  updated_at: Instant,
-  /** By id, which stays the same when the name changes. */
-  owner: z.string(),
-  /** What its owner was called when it was booked. */
-  owner_name: z.string().default(''),
-  /** Somebody else's number for it; unique where given. */
-  reservation_id: z.string().nullable(),
-  definition: z.object({ id: z.string(), name: z.string(), version: z.string() }),
-  /** What it takes, as its definition said when it was booked: what is reserved is what is given back. */
-  needs: LabNeeds,
-  timeslot: z.object({ start: Instant, end: Instant }),
-  desired_status: z.enum(['RUNNING', 'TERMINATED']),
-  desired_by: z.string(),
-  desired_reason: z.string(),
-  status: SessionStatus,
-  entered_status_at: Instant,
-  worker_id: z.string().nullable(),
-  lab_record_id: z.string().nullable(),
-  access: z.array(Access).max(500),
-  pipeline: Pipeline.nullable(),
-  /** Why it is not placed yet, and on whom it waits. */
-  waiting_reason: z.string().nullable(),
-  last_error: z.string().nullable(),
-  conditions: z.array(Condition).max(20),
-  state_history: z
-    .array(z.object({ from: SessionStatus.nullable(), to: SessionStatus, at: Instant, because: z.string() }))
-    .max(SESSION_HISTORY_MAX),
-  applied_keys: z.array(z.string()).max(20).default([]),
-  fence: Fence.default({}),
-})
+export const LabletSession = z
+  .object({
+    ...documentFields('ls-5k1r2m3n8pq4t'),
+    owner: z
+      .string()
+      .meta({ description: 'The id of the owner; stays the same when the name changes.', example: 'oidc:jane' }),
+    owner_name: z
+      .string()
+      .default('')
+      .meta({ description: 'The name of the owner at the time of booking.', example: 'Jane' }),
+    reservation_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The reservation number of another system; unique if given.', example: null }),
+    definition: z
+      .object({
+        id: z.string().meta({ description: 'The id of the definition.', example: 'ld-5k1r2m3n8pq4t' }),
+        name: z.string().meta({ description: 'The name of the definition.', example: 'bgp-basics' }),
+        version: z.string().meta({ description: 'The version of the definition.', example: '1.0.0' }),
+      })
+      .meta({ description: 'The definition at the time of booking. Later versions do not affect the session.' }),
+    /** What it takes, as its definition said when it was booked: what is reserved is what is given back. */
+    needs: LabNeeds.meta({ description: 'The capacity that it needs, from the definition at the time of booking.' }),
+    timeslot: z
+      .object({ start: Instant.meta({ description: 'The start.' }), end: Instant.meta({ description: 'The end.' }) })
+      .meta({
+        description: 'The booked time.',
+        example: { start: '2026-01-02T03:04:05.678Z', end: '2026-01-02T04:04:05.678Z' },
+      }),
+    desired_status: z
+      .enum(['RUNNING', 'TERMINATED'])
+      .meta({ description: 'The requested status.', example: 'RUNNING' }),
+    desired_by: z.string().meta({ description: 'The caller who requested it.', example: 'oidc:jane' }),
+    desired_reason: z.string().meta({ description: 'The reason for the request.', example: 'booked' }),
+    status: SessionStatus.meta({ description: 'The observed status. Only controllers change it.', example: 'RUNNING' }),
+    entered_status_at: Instant.meta({
+      description: 'Since when it has this status.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+    worker_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The worker that it is placed on; null if there is none.', example: 'w-5k1r2m3n8pq4t' }),
+    lab_record_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Its lab; null if there is none.', example: 'lr-5k1r2m3n8pq4t' }),
+    access: z.array(Access).max(500).meta({ description: 'Addresses that lead to its nodes, once they are up.' }),
+    pipeline: Pipeline.nullable().meta({ description: 'The progress of starting or tearing down its lab.' }),
+    /** Why it is not placed yet, and on whom it waits. */
+    waiting_reason: z.string().nullable().meta({ description: 'Why it is not placed yet.', example: null }),
+    last_error: z.string().nullable().meta({ description: 'The latest error; null if there is none.', example: null }),
+    conditions: z
+      .array(Condition)
+      .max(20)
+      .meta({ description: 'Statements that hold or do not, at most one of each type.' }),
+    state_history: z
+      .array(
+        z.object({
+          from: SessionStatus.nullable().meta({
+            description: 'The status before; null for the first.',
+            example: 'READY',
+          }),
+          to: SessionStatus.meta({ description: 'The status after.', example: 'RUNNING' }),
+          at: Instant.meta({ description: 'When it changed.', example: '2026-01-02T03:09:41.002Z' }),
+          because: z.string().meta({ description: 'The reason.', example: 'its slot has begun' }),
+        }),
+      )
+      .max(SESSION_HISTORY_MAX)
+      .meta({ description: 'The latest status changes, oldest first.' }),
+    applied_keys: z
+      .array(z.string())
+      .max(20)
+      .default([])
+      .meta({ description: 'Hashes of the latest applied requests, to recognize a repeated one.' }),
+    fence: Fence.default({}).meta({ description: 'The highest epoch of each service that has written this document.' }),
+  })
+  .meta({ id: 'LabletSession', description: 'A booked lab.' })
 export type LabletSession = z.infer<typeof LabletSession>

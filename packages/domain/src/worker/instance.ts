@@ -25,24 +25,40 @@ export interface Instance {
   readonly tags: Readonly<Record<string, string>>
 }
 
-/** Everything that a launch needs, fully rendered, so that repeating it repeats it exactly. */
-export const LaunchParameters = z.object({
-  image_id: z.string(),
-  instance_type: z.string(),
-  subnet_id: z.string(),
-  /** Null leaves it to the subnet. */
-  associate_public_ip: z.boolean().nullable().default(null),
-  security_group_ids: z.array(z.string()),
-  key_name: z.string().nullable(),
-  root_device: z.string(),
-  root_volume_gb: z.int().positive(),
-  volume_encrypted: z.boolean(),
-  iam_instance_profile: z.string().nullable(),
-  nested_virtualization: z.boolean(),
-  /** Which of its template's user data, so that a repeated launch hands over the same; the text itself is a secret. */
-  user_data_ref: z.string().nullable().default(null),
-  tags: z.record(z.string(), z.string()),
-})
+export const LaunchParameters = z
+  .object({
+    image_id: z.string().meta({ description: 'The AMI.', example: 'ami-0a1b2c3d4e5f60718' }),
+    instance_type: z.string().meta({ description: 'The EC2 instance type.', example: 'm5zn.metal' }),
+    subnet_id: z.string().meta({ description: 'The subnet.', example: 'subnet-0a1b2c3d4e5f60718' }),
+    associate_public_ip: z
+      .boolean()
+      .nullable()
+      .default(null)
+      .meta({ description: 'Whether it gets a public IP address; null uses the subnet setting.' }),
+    security_group_ids: z
+      .array(z.string())
+      .meta({ description: 'The security groups.', example: ['sg-0a1b2c3d4e5f60718'] }),
+    key_name: z.string().nullable().meta({ description: 'The SSH key pair.', example: null }),
+    root_device: z.string().meta({ description: 'The name of the root device.', example: '/dev/sda1' }),
+    root_volume_gb: z.int().positive().meta({ description: 'The size of the root volume in GB.', example: 200 }),
+    volume_encrypted: z.boolean().meta({ description: 'Whether the root volume is encrypted.', example: true }),
+    iam_instance_profile: z.string().nullable().meta({ description: 'The IAM instance profile.', example: null }),
+    nested_virtualization: z
+      .boolean()
+      .meta({ description: 'Whether nested virtualization is enabled.', example: false }),
+    user_data_ref: z
+      .string()
+      .nullable()
+      .default(null)
+      .meta({ description: 'The revision of the template user data. The text itself is a secret.' }),
+    tags: z
+      .record(z.string(), z.string())
+      .meta({ description: 'EC2 tags of the machine.', example: { Name: 'training-1' } }),
+  })
+  .meta({
+    id: 'LaunchParameters',
+    description: 'The arguments of the EC2 launch call, fully rendered, so that a repeated call is identical.',
+  })
 export type LaunchParameters = z.infer<typeof LaunchParameters>
 
 export const TAG = {

@@ -2,27 +2,38 @@ import { z } from 'zod'
 import { Instant } from '../instant.ts'
 import { Capacity } from '../template/worker-template.ts'
 
-/** `key: value`, as people group workers; lists can be filtered by them. */
 export const Labels = z
   .record(
     z.string().regex(/^[A-Za-z0-9][\w./-]{0,62}$/, 'letters, digits, dots, dashes and slashes'),
     z.string().max(128),
   )
   .refine(labels => Object.keys(labels).length <= 50, 'at most 50')
-  .meta({ maxProperties: 50 })
+  .meta({ maxProperties: 50, id: 'Labels', description: 'Labels by name.', example: { environment: 'prod' } })
 export type Labels = z.infer<typeof Labels>
 
-/** The door is closed: no new session is placed, and when the last one is gone the worker goes on to `then`. */
-export const Drain = z.object({
-  requested_at: Instant,
-  by: z.string(),
-  reason: z.string(),
-  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
-  then: z.enum(['STOPPED', 'TERMINATED']),
-  deadline: Instant,
-  /** Absent where a person asked, who may be called as a policy is. */
-  policy: z.literal('idle').exactOptional(),
-})
+export const Drain = z
+  .object({
+    requested_at: Instant.meta({ description: 'When it was requested.', example: '2026-01-02T03:04:05.678Z' }),
+    by: z.string().meta({ description: 'The caller or policy that requested it.', example: 'admin' }),
+    reason: z.string().meta({ description: 'The reason for the request.', example: 'course next week' }),
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    then: z
+      .enum(['STOPPED', 'TERMINATED'])
+      .meta({ description: 'The status that follows the drain.', example: 'STOPPED' }),
+    deadline: Instant.meta({
+      description: 'When the drain continues even if sessions remain.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+    /** Absent where a person asked, who may be called as a policy is. */
+    policy: z
+      .literal('idle')
+      .exactOptional()
+      .meta({ description: 'The policy that requested it; absent if a caller did.' }),
+  })
+  .meta({
+    id: 'Drain',
+    description: 'A drain: no new sessions are placed, and the worker moves to `then` when the last session is gone.',
+  })
 export type Drain = z.infer<typeof Drain>
 
 export const LICENSE_STATUSES = [
@@ -35,29 +46,61 @@ export const LICENSE_STATUSES = [
 ] as const
 
 /** A pending operation is cleared by success or a definite refusal, and kept when nobody answered. */
-export const License = z.object({
-  product: z.string().max(64).nullable(),
-  status: z.enum(LICENSE_STATUSES),
-  pending_operation: z.enum(['register', 'deregister']).nullable(),
-  operation_started_at: Instant.nullable(),
-  udi: z.string().nullable(),
-  /** The name that goes with it, for whoever looks for it at the Smart Account. */
-  hostname: z.string().nullable().default(null),
-  /** What CML was asked for and nobody knows the end of. Until that is known the Smart Account may count a licence. */
-  unsettled: z.enum(['register', 'deregister']).nullable().default(null),
-  last_error: z.string().nullable(),
-})
+export const License = z
+  .object({
+    product: z
+      .string()
+      .max(64)
+      .nullable()
+      .meta({ description: 'The license product, as CML names it.', example: 'CML_Enterprise' }),
+    status: z.enum(LICENSE_STATUSES).meta({ description: 'The registration status.' }),
+    pending_operation: z
+      .enum(['register', 'deregister'])
+      .nullable()
+      .meta({ description: 'The operation in progress; null if there is none.', example: null }),
+    operation_started_at: Instant.nullable().meta({
+      description: 'When the operation in progress started.',
+      example: null,
+    }),
+    udi: z.string().nullable().meta({
+      description: 'The unique device identifier that Smart Licensing knows the server by.',
+      example: 'PID:CML,SN:0a1b2c3d',
+    }),
+    hostname: z
+      .string()
+      .nullable()
+      .default(null)
+      .meta({ description: 'The host name registered with the license.', example: 'training-1' }),
+    /** What CML was asked for and nobody knows the end of. Until that is known the Smart Account may count a licence. */
+    unsettled: z.enum(['register', 'deregister']).nullable().default(null).meta({
+      description: 'An operation whose outcome is unknown; the Smart Account may still count a license.',
+      example: null,
+    }),
+    last_error: z.string().nullable().meta({ description: 'The latest error; null if there is none.', example: null }),
+  })
+  .meta({ id: 'License', description: 'The license of a CML server.' })
 export type License = z.infer<typeof License>
 const { shape } = License
-export const LicenseChanges = z.strictObject({
-  status: shape.status.exactOptional(),
-  pending_operation: shape.pending_operation.exactOptional(),
-  operation_started_at: shape.operation_started_at.exactOptional(),
-  udi: shape.udi.exactOptional(),
-  hostname: z.string().max(200).nullable().exactOptional(),
-  unsettled: z.enum(['register', 'deregister']).nullable().exactOptional(),
-  last_error: shape.last_error.exactOptional(),
-})
+export const LicenseChanges = z
+  .strictObject({
+    status: shape.status.exactOptional(),
+    pending_operation: shape.pending_operation.exactOptional(),
+    operation_started_at: shape.operation_started_at.exactOptional(),
+    udi: shape.udi.exactOptional(),
+    hostname: z
+      .string()
+      .max(200)
+      .nullable()
+      .exactOptional()
+      .meta({ description: 'The host name registered with the license.' }),
+    unsettled: z
+      .enum(['register', 'deregister'])
+      .nullable()
+      .exactOptional()
+      .meta({ description: 'An operation whose outcome is unknown.' }),
+    last_error: shape.last_error.exactOptional(),
+  })
+  .meta({ id: 'LicenseChanges', description: 'Changed license fields.' })
 export const NO_LICENSE: License = {
   product: null,
   status: 'UNREGISTERED',
@@ -72,51 +115,93 @@ export const NO_LICENSE: License = {
 /** Of a server that somebody else set up and nobody here has looked into yet. */
 export const UNSEEN_LICENSE: License = { ...NO_LICENSE, status: 'UNKNOWN' }
 
-export const Cml = z.object({
-  version: z.string().nullable(),
-  /** What it last said of itself; null while nobody could ask. */
-  ready: z.boolean().nullable().default(null),
-  /** Pinned at first contact: another certificate at that address is not this server. */
-  certificate_sha256: z.string().nullable(),
-  node_definitions: z.array(z.string()).max(500).default([]),
-})
+export const Cml = z
+  .object({
+    version: z.string().nullable().meta({ description: 'The CML version.', example: '2.9.1' }),
+    ready: z
+      .boolean()
+      .nullable()
+      .default(null)
+      .meta({ description: 'Whether CML reported itself ready; null while it can not be reached.', example: true }),
+    /** Pinned at first contact: another certificate at that address is not this server. */
+    certificate_sha256: z.string().nullable().meta({
+      description: 'The certificate pinned at first contact. A server with another one is not trusted.',
+      example: '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901',
+    }),
+    node_definitions: z
+      .array(z.string())
+      .max(500)
+      .default([])
+      .meta({ description: 'Node definitions that the server supports.', example: ['iol-xe'] }),
+  })
+  .meta({ id: 'Cml', description: 'Facts about a CML server.' })
 export type Cml = z.infer<typeof Cml>
-export const CmlChanges = z.strictObject({
-  version: Cml.shape.version.exactOptional(),
-  ready: z.boolean().nullable().exactOptional(),
-  certificate_sha256: Cml.shape.certificate_sha256.exactOptional(),
-  node_definitions: z.array(z.string().max(128)).max(500).exactOptional(),
-})
+export const CmlChanges = z
+  .strictObject({
+    version: Cml.shape.version.exactOptional(),
+    ready: z
+      .boolean()
+      .nullable()
+      .exactOptional()
+      .meta({ description: 'Whether CML reported itself ready; null while it can not be reached.' }),
+    certificate_sha256: Cml.shape.certificate_sha256.exactOptional(),
+    node_definitions: z
+      .array(z.string().max(128))
+      .max(500)
+      .exactOptional()
+      .meta({ description: 'Node definitions that the server supports.' }),
+  })
+  .meta({ id: 'CmlChanges', description: 'Changed CML facts.' })
 
-/** What a worker gives a session, for as long as the reservation stands. */
-export const Reservation = z.object({
-  cpu_cores: z.number().nonnegative(),
-  memory_gb: z.number().nonnegative(),
-  storage_gb: z.number().nonnegative(),
-  nodes: z.int().nonnegative(),
-  since: Instant,
-})
+export const Reservation = z
+  .object({
+    cpu_cores: z.number().nonnegative().meta({ description: 'CPU cores.', example: 4 }),
+    memory_gb: z.number().nonnegative().meta({ description: 'Memory in GB.', example: 16 }),
+    storage_gb: z.number().nonnegative().meta({ description: 'Storage in GB.', example: 20 }),
+    nodes: z.int().nonnegative().meta({ description: 'Lab nodes.', example: 5 }),
+    since: Instant.meta({ description: 'When it was reserved.', example: '2026-01-02T03:04:05.678Z' }),
+  })
+  .meta({ id: 'Reservation', description: 'Capacity that a worker reserves for a session.' })
 export type Reservation = z.infer<typeof Reservation>
 
-export const WorkerCapacity = z.object({
-  /** Of the template, as it was when the worker was made; null for a machine that was found. */
-  declared: Capacity.nullable(),
-  reserved: Reservation.omit({ since: true }),
-})
+export const WorkerCapacity = z
+  .object({
+    declared: Capacity.nullable().meta({ description: 'From the template at creation; null for an imported machine.' }),
+    reserved: Reservation.omit({ since: true }).meta({ description: 'The sum of all reservations.' }),
+  })
+  .meta({ id: 'WorkerCapacity', description: 'Declared and reserved capacity of a worker.' })
 export const NOTHING_RESERVED = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }
 
-export const ActivityEvent = z.object({ at: Instant, category: z.string().max(64), detail: z.string().max(200) })
+export const ActivityEvent = z
+  .object({
+    at: Instant.meta({ description: 'When it happened.', example: '2026-01-02T03:09:41.002Z' }),
+    category: z.string().max(64).meta({ description: 'The event category, as CML names it.', example: 'start_lab' }),
+    detail: z.string().max(200).meta({ description: 'Details of the event.', example: '' }),
+  })
+  .meta({ id: 'ActivityEvent', description: 'One event of CML telemetry.' })
 export const ACTIVITY_EVENTS_MAX = 10
-/** What people did on the worker, as its own telemetry tells. */
-export const Activity = z.object({
-  last_activity_at: Instant.nullable(),
-  last_check_at: Instant.nullable(),
-  next_check_at: Instant.nullable(),
-  recent_events: z.array(ActivityEvent).max(ACTIVITY_EVENTS_MAX),
-  idle_since: Instant.nullable(),
-  /** When the last session that had a lab on it was released: its nodes were started, stopped and wiped until then. */
-  sessions_until: Instant.nullable().default(null),
-})
+export const Activity = z
+  .object({
+    last_activity_at: Instant.nullable().meta({
+      description: 'The latest user activity; null if unknown.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+    last_check_at: Instant.nullable().meta({
+      description: 'The latest idle check.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+    next_check_at: Instant.nullable().meta({ description: 'The next idle check.', example: null }),
+    recent_events: z.array(ActivityEvent).max(ACTIVITY_EVENTS_MAX).meta({ description: 'The latest events.' }),
+    idle_since: Instant.nullable().meta({
+      description: 'Since when it is idle; null while it is in use.',
+      example: null,
+    }),
+    sessions_until: Instant.nullable().default(null).meta({
+      description: 'When the last session on it was released; null if there was none.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+  })
+  .meta({ id: 'Activity', description: 'User activity on a worker, as CML telemetry reports it.' })
 export const NO_ACTIVITY: z.infer<typeof Activity> = {
   last_activity_at: null,
   last_check_at: null,
@@ -126,14 +211,21 @@ export const NO_ACTIVITY: z.infer<typeof Activity> = {
   sessions_until: null,
 }
 
-/** Why it is stopped although nobody asked for it, and how often that has happened. */
-export const Pause = z.object({
-  reason: z.string().nullable(),
-  by: z.string().nullable(),
-  last_paused_at: Instant.nullable(),
-  last_resumed_at: Instant.nullable(),
-  counts: z.object({ auto: z.int(), manual: z.int(), resumed: z.int() }),
-})
+export const Pause = z
+  .object({
+    reason: z.string().nullable().meta({ description: 'Why it was stopped; null if it runs.', example: null }),
+    by: z.string().nullable().meta({ description: 'The caller or policy that stopped it.', example: null }),
+    last_paused_at: Instant.nullable().meta({ description: 'The latest stop.', example: null }),
+    last_resumed_at: Instant.nullable().meta({ description: 'The latest start after a stop.', example: null }),
+    counts: z
+      .object({
+        auto: z.int().meta({ description: 'Stops by a policy.', example: 0 }),
+        manual: z.int().meta({ description: 'Stops by a caller.', example: 0 }),
+        resumed: z.int().meta({ description: 'Starts after a stop.', example: 0 }),
+      })
+      .meta({ description: 'Number of stops and starts.' }),
+  })
+  .meta({ id: 'Pause', description: 'Automatic and manual stops of a worker.' })
 export const NEVER_PAUSED: z.infer<typeof Pause> = {
   reason: null,
   by: null,
@@ -143,13 +235,20 @@ export const NEVER_PAUSED: z.infer<typeof Pause> = {
 }
 
 export const COST_CAUSES = ['boot', 'session', 'idle', 'drain', 'failed', 'stopped'] as const
-export const CostCause = z.enum(COST_CAUSES)
+export const CostCause = z.enum(COST_CAUSES).meta({ id: 'CostCause', description: 'What the money was spent on.' })
 export type CostCause = z.infer<typeof CostCause>
 
-/** The open cost interval and the sum of those that were closed. */
-export const Billing = z.object({
-  since: Instant.nullable(),
-  cause: CostCause.nullable(),
-  closed_usd: z.number().nonnegative(),
-})
+export const Billing = z
+  .object({
+    since: Instant.nullable().meta({
+      description: 'Start of the open interval; null if nothing is billed.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+    cause: CostCause.nullable().meta({ description: 'What the open interval is spent on.', example: 'session' }),
+    closed_usd: z
+      .number()
+      .nonnegative()
+      .meta({ description: 'The sum of all closed intervals, in USD.', example: 18.2 }),
+  })
+  .meta({ id: 'Billing', description: 'The open cost interval and the sum of the closed ones.' })
 export const NOTHING_BILLED: z.infer<typeof Billing> = { since: null, cause: null, closed_usd: 0 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { documentFields } from '../document.ts'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
 import { LaunchParameters } from './instance.ts'
@@ -34,23 +35,31 @@ export const WORKER_STATUSES = [
   'FAILED',
   'UNKNOWN',
 ] as const
-export const WorkerStatus = z.enum(WORKER_STATUSES)
+export const WorkerStatus = z
+  .enum(WORKER_STATUSES)
+  .meta({ id: 'WorkerStatus', description: 'The observed status of a worker.' })
 export type WorkerStatus = z.infer<typeof WorkerStatus>
 
-export const DesiredStatus = z.enum(['RUNNING', 'STOPPED', 'TERMINATED'])
+export const DesiredStatus = z
+  .enum(['RUNNING', 'STOPPED', 'TERMINATED'])
+  .meta({ id: 'DesiredStatus', description: 'The requested status of a worker.' })
 export type DesiredStatus = z.infer<typeof DesiredStatus>
 
-export const ServiceStatus = z.enum(['UNAVAILABLE', 'STARTING', 'AVAILABLE', 'ERROR'])
+export const ServiceStatus = z
+  .enum(['UNAVAILABLE', 'STARTING', 'AVAILABLE', 'ERROR'])
+  .meta({ id: 'ServiceStatus', description: 'Whether CML answers on the machine.' })
 export type ServiceStatus = z.infer<typeof ServiceStatus>
 
 /** One statement about a worker that holds or does not, since when and why. At most one per type. */
-export const Condition = z.object({
-  type: z.string(),
-  status: z.boolean(),
-  reason: z.string(),
-  message: z.string(),
-  since: Instant,
-})
+export const Condition = z
+  .object({
+    type: z.string().meta({ description: 'The subject of the statement.', example: 'CmlReady' }),
+    status: z.boolean().meta({ description: 'Whether it holds.', example: true }),
+    reason: z.string().meta({ description: 'The reason as one word.', example: 'Passed' }),
+    message: z.string().meta({ description: 'What it is waiting for, if it does not hold.', example: '' }),
+    since: Instant.meta({ description: 'Since when it has this value.', example: '2026-01-02T03:09:41.002Z' }),
+  })
+  .meta({ id: 'Condition', description: 'A statement about the resource that holds or does not.' })
 export type Condition = z.infer<typeof Condition>
 
 /** Conditions beyond the stages of a boot. */
@@ -89,23 +98,34 @@ export const CONDITION = {
  * open = may have a machine, launched = has one, adopted = has one that only its tags name as this worker's, refused = the cloud
  * said no, spent = its machine is dead or never was.
  */
-export const LaunchAttempt = z.object({
-  /** Grows for the life of the worker and never restarts. */
-  n: z.int().positive(),
-  client_token: z.string().length(64),
-  parameters: LaunchParameters,
-  requested_at: Instant,
-  state: z.enum(['open', 'launched', 'adopted', 'refused', 'spent']),
-  error: z.string().nullable(),
-})
+export const LaunchAttempt = z
+  .object({
+    n: z.int().positive().meta({ description: 'The number of the attempt; never restarts.', example: 1 }),
+    client_token: z.string().length(64).meta({
+      description: 'The EC2 client token: repeated calls launch one machine.',
+      example: '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901',
+    }),
+    parameters: LaunchParameters.meta({ description: 'The arguments of the EC2 call, fully rendered.' }),
+    requested_at: Instant.meta({ description: 'When the attempt was stored.', example: '2026-01-02T03:04:05.678Z' }),
+    state: z.enum(['open', 'launched', 'adopted', 'refused', 'spent']).meta({
+      description:
+        '`open`: may have a machine; `launched`: has one; `adopted`: found by its tags; `refused`: EC2 refused; ' +
+        '`spent`: the machine is gone.',
+      example: 'launched',
+    }),
+    error: z.string().nullable().meta({ description: 'The EC2 error, if EC2 refused.', example: null }),
+  })
+  .meta({ id: 'LaunchAttempt', description: 'One attempt to launch a machine. It is stored before EC2 is called.' })
 export type LaunchAttempt = z.infer<typeof LaunchAttempt>
 
-export const StateChange = z.object({
-  from: WorkerStatus.nullable(),
-  to: WorkerStatus,
-  at: Instant,
-  because: z.string(),
-})
+export const StateChange = z
+  .object({
+    from: WorkerStatus.nullable().meta({ description: 'The status before; null for the first.', example: 'STARTING' }),
+    to: WorkerStatus.meta({ description: 'The status after.', example: 'RUNNING' }),
+    at: Instant.meta({ description: 'When it changed.', example: '2026-01-02T03:09:41.002Z' }),
+    because: z.string().meta({ description: 'The reason.', example: 'CML is ready' }),
+  })
+  .meta({ id: 'StateChange', description: 'One status change.' })
 export type StateChange = z.infer<typeof StateChange>
 export const STATE_HISTORY_MAX = 50
 export const APPLIED_KEYS_MAX = 20
@@ -119,6 +139,7 @@ export const NewWorkerName = z
     /^[^ \u0000-\u001f\u007f]+( [^ \u0000-\u001f\u007f]+)*$/,
     'words with one space between them, no control characters',
   )
+  .meta({ id: 'NewWorkerName', description: 'A name for a new worker.' })
 /** The machines of others are called as they please: what is found keeps its name. */
 export const WorkerName = z
   .string()
@@ -126,96 +147,146 @@ export const WorkerName = z
   .max(128)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
   .regex(/^[^\u0000-\u001f\u007f]*$/, 'no control characters')
-export const TagValue = z.string().max(256)
+  .meta({ id: 'WorkerName', description: 'The name of a worker.' })
+export const TagValue = z.string().max(256).meta({ id: 'TagValue', description: 'The value of an EC2 tag.' })
 /** A machine may have 50 tags, and LCM and the region's defaults need some of them. */
 const TAGS_MAX = 35
 export const Tags = z
   .record(z.string().min(1).max(128), TagValue)
   .refine(tags => Object.keys(tags).length <= TAGS_MAX, `at most ${TAGS_MAX}`)
+  .meta({ id: 'Tags', description: 'EC2 tags by name.', example: { team: 'blue' } })
 /** The names that LCM itself needs on a machine. */
 export const isReservedTag = (key: string): boolean => /^(aws|lcm):/.test(key)
 
-export const Worker = z.object({
-  id: z.string(),
-  version: z.int().positive(),
-  created_at: Instant,
-  updated_at: Instant,
-  name: WorkerName,
-  origin: z.enum(['USER', 'SCALE_UP', 'DISCOVERY']),
-  template_name: z.string(),
-  aws_region: z.string(),
-  tags: Tags,
-  labels: Labels.default({}),
-  protected: z.boolean(),
-  /** Nothing new is placed on it. */
-  cordoned: z.boolean().default(false),
-  idle_detection_enabled: z.boolean().default(true),
-  desired_status: DesiredStatus,
-  desired_by: z.string(),
-  desired_reason: z.string(),
-  /** When `desired_status` last changed; null for a record from before this was kept. */
-  desired_at: Instant.nullable().default(null),
-  /** Until then no policy may change what a person asked for; null where nothing is held. */
-  desired_until: Instant.nullable().default(null),
-  status: WorkerStatus,
-  entered_status_at: Instant,
-  service_status: ServiceStatus,
-  conditions: z.array(Condition),
-  launch: LaunchAttempt.nullable(),
-  ec2_instance_id: z.string().nullable(),
-  instance_type: z.string().nullable(),
-  ami_id: z.string().nullable(),
-  availability_zone: z.string().nullable(),
-  public_ip: z.string().nullable(),
-  private_ip: z.string().nullable(),
-  https_endpoint: z.string().nullable(),
-  cml: Cml,
-  cost_per_hour_usd: z.number(),
-  billing: Billing.default(NOTHING_BILLED),
-  state_history: z.array(StateChange).max(STATE_HISTORY_MAX),
-  /** How often it has failed since it last ran, or since a person asked for a retry. */
-  failures: z.int().nonnegative().default(0),
-  refresh_requested_at: Instant.nullable().default(null),
-  /** The part of that wish which is over once all its labs were listed. */
-  labs_refresh_requested_at: Instant.nullable().default(null),
-  drain: Drain.nullable().default(null),
-  license: License.default(NO_LICENSE),
-  capacity: WorkerCapacity.default({ declared: null, reserved: NOTHING_RESERVED }),
-  /** By session id. */
-  reservations: z.record(z.string(), Reservation).default({}),
-  /** By lab record id: names and port numbers. */
-  ports: z.record(z.string(), z.record(z.string(), z.int())).default({}),
-  activity: Activity.default(NO_ACTIVITY),
-  pause: Pause.default(NEVER_PAUSED),
-  /** Sessions that wait for this worker to run. */
-  wanted_by: z.array(z.string()).max(1000).default([]),
-  /** Where its secrets are kept, by what they are; never the secrets themselves. */
-  secret_refs: z.record(z.string(), z.string()).default({}),
-  /** Hashes of the last requests that changed it, so that a repeated one is known. */
-  applied_keys: z.array(z.string()).max(APPLIED_KEYS_MAX).default([]),
-  fence: Fence.default({}),
-})
+export const Worker = z
+  .object({
+    ...documentFields('w-5k1r2m3n8pq4t'),
+    name: WorkerName.meta({ description: 'The name; need not be unique.', example: 'training-1' }),
+    origin: z.enum(['USER', 'SCALE_UP', 'DISCOVERY']).meta({
+      description: '`USER`: created by a caller; `SCALE_UP`: by the scale-up policy; `DISCOVERY`: imported from EC2.',
+    }),
+    template_name: z.string().meta({ description: 'The template it was created from.', example: 'metal' }),
+    aws_region: z.string().meta({ description: 'The AWS region.', example: 'us-east-1' }),
+    tags: Tags.meta({ description: 'EC2 tags of the machine. Names that begin with `aws:` or `lcm:` are reserved.' }),
+    labels: Labels.default({}).meta({ description: 'Labels for grouping and filtering.' }),
+    protected: z.boolean().meta({ description: 'Whether termination is refused.', example: false }),
+    cordoned: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Whether no new sessions are placed on it.', example: false }),
+    idle_detection_enabled: z.boolean().default(true).meta({ description: 'Whether the idle policy may stop it.' }),
+    desired_status: DesiredStatus.meta({
+      description: 'The requested status. Only callers and named policies change it.',
+      example: 'RUNNING',
+    }),
+    desired_by: z.string().meta({ description: 'The caller or policy that requested it.', example: 'admin' }),
+    desired_reason: z.string().meta({ description: 'The reason for the request.', example: 'course next week' }),
+    desired_at: Instant.nullable()
+      .default(null)
+      .meta({ description: 'When `desired_status` last changed; null for records from before this was stored.' }),
+    desired_until: Instant.nullable()
+      .default(null)
+      .meta({ description: 'Until then no policy overrides the request; null if there is no hold.' }),
+    status: WorkerStatus.meta({ description: 'The observed status. Only controllers change it.', example: 'RUNNING' }),
+    entered_status_at: Instant.meta({
+      description: 'Since when it has this status.',
+      example: '2026-01-02T03:09:41.002Z',
+    }),
+    service_status: ServiceStatus.meta({ description: 'Whether CML answers on the machine.', example: 'AVAILABLE' }),
+    conditions: z.array(Condition).meta({ description: 'Statements that hold or do not, at most one of each type.' }),
+    launch: LaunchAttempt.nullable().meta({ description: 'The latest launch attempt; null before the first.' }),
+    ec2_instance_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The EC2 instance id.', example: 'i-0a1b2c3d4e5f60718' }),
+    instance_type: z.string().nullable().meta({ description: 'The EC2 instance type.', example: 'm5zn.metal' }),
+    ami_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The image it was launched from.', example: 'ami-0a1b2c3d4e5f60718' }),
+    availability_zone: z.string().nullable().meta({ description: 'The availability zone.', example: 'us-east-1a' }),
+    public_ip: z.string().nullable().meta({ description: 'The public IP address.', example: '203.0.113.17' }),
+    private_ip: z.string().nullable().meta({ description: 'The IP address inside the VPC.', example: '10.0.1.17' }),
+    https_endpoint: z
+      .string()
+      .nullable()
+      .meta({ description: 'The base URL of CML.', example: 'https://203.0.113.17' }),
+    cml: Cml.meta({ description: 'Facts that CML reported.' }),
+    cost_per_hour_usd: z
+      .number()
+      .meta({ description: 'The price of the machine while it runs, in USD per hour.', example: 3.9641 }),
+    billing: Billing.default(NOTHING_BILLED).meta({ description: 'The accumulated cost.' }),
+    state_history: z
+      .array(StateChange)
+      .max(STATE_HISTORY_MAX)
+      .meta({ description: 'The latest status changes, oldest first.' }),
+    failures: z
+      .int()
+      .nonnegative()
+      .default(0)
+      .meta({ description: 'Failures since it last ran or was retried.', example: 0 }),
+    refresh_requested_at: Instant.nullable()
+      .default(null)
+      .meta({ description: 'When a refresh was requested; null when it is done.' }),
+    labs_refresh_requested_at: Instant.nullable()
+      .default(null)
+      .meta({ description: 'When a refresh of its labs was requested; null when they were listed since.' }),
+    drain: Drain.nullable().default(null).meta({ description: 'The drain in progress; null if there is none.' }),
+    license: License.default(NO_LICENSE).meta({ description: 'The CML license.' }),
+    capacity: WorkerCapacity.default({ declared: null, reserved: NOTHING_RESERVED }).meta({
+      description: 'Declared and reserved capacity.',
+    }),
+    reservations: z
+      .record(z.string(), Reservation)
+      .default({})
+      .meta({ description: 'Reserved capacity by session id.' }),
+    ports: z
+      .record(z.string(), z.record(z.string(), z.int()))
+      .default({})
+      .meta({ description: 'Port numbers by lab record id and port name.' }),
+    activity: Activity.default(NO_ACTIVITY).meta({ description: 'User activity reported by CML.' }),
+    pause: Pause.default(NEVER_PAUSED).meta({ description: 'Automatic stops.' }),
+    wanted_by: z
+      .array(z.string())
+      .max(1000)
+      .default([])
+      .meta({ description: 'Ids of the sessions that wait for this worker to run.' }),
+    secret_refs: z
+      .record(z.string(), z.string())
+      .default({})
+      .meta({ description: 'References to its secrets by kind; never the secrets themselves.' }),
+    applied_keys: z
+      .array(z.string())
+      .max(APPLIED_KEYS_MAX)
+      .default([])
+      .meta({ description: 'Hashes of the latest applied requests, to recognize a repeated one.' }),
+    fence: Fence.default({}).meta({ description: 'The highest epoch of each service that has written this document.' }),
+  })
+  .meta({ id: 'WorkerRecord', description: 'A worker as it is stored.' })
 export type Worker = z.infer<typeof Worker>
 
 const { shape } = Worker
 /** What a controller may say of a worker. Desired state is not among it: that belongs to people and policies. */
-export const WorkerChanges = z.strictObject({
-  status: shape.status.exactOptional(),
-  service_status: shape.service_status.exactOptional(),
-  conditions: shape.conditions.exactOptional(),
-  launch: shape.launch.exactOptional(),
-  ec2_instance_id: shape.ec2_instance_id.exactOptional(),
-  instance_type: shape.instance_type.exactOptional(),
-  ami_id: shape.ami_id.exactOptional(),
-  availability_zone: shape.availability_zone.exactOptional(),
-  public_ip: shape.public_ip.exactOptional(),
-  private_ip: shape.private_ip.exactOptional(),
-  https_endpoint: shape.https_endpoint.exactOptional(),
-  /** What is not named stays as it is; so for `license`. */
-  cml: CmlChanges.exactOptional(),
-  license: LicenseChanges.exactOptional(),
-  refresh_requested_at: z.null().exactOptional(),
-})
+export const WorkerChanges = z
+  .strictObject({
+    status: shape.status.exactOptional(),
+    service_status: shape.service_status.exactOptional(),
+    conditions: shape.conditions.exactOptional(),
+    launch: shape.launch.exactOptional(),
+    ec2_instance_id: shape.ec2_instance_id.exactOptional(),
+    instance_type: shape.instance_type.exactOptional(),
+    ami_id: shape.ami_id.exactOptional(),
+    availability_zone: shape.availability_zone.exactOptional(),
+    public_ip: shape.public_ip.exactOptional(),
+    private_ip: shape.private_ip.exactOptional(),
+    https_endpoint: shape.https_endpoint.exactOptional(),
+    cml: CmlChanges.exactOptional().meta({ description: 'Changed CML facts; omitted fields stay as they are.' }),
+    license: LicenseChanges.exactOptional().meta({
+      description: 'Changed license fields; omitted fields stay as they are.',
+    }),
+    refresh_requested_at: z.null().exactOptional().meta({ description: 'Null marks the requested refresh as done.' }),
+  })
+  .meta({ id: 'WorkerChanges', description: 'Changed fields; omitted fields stay as they are.' })
 export type WorkerChanges = z.infer<typeof WorkerChanges>
 
 /** The worker as the report says it is. What the report does not name stays. */
