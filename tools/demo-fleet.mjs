@@ -73,7 +73,7 @@ async function define(api) {
   const licensed = { license_affinity: [LICENSE.product], max_duration_minutes: 480 }
   const all = [
     { name: 'campus', title: 'Campus with two cores', topology: campus(), ...licensed },
-    { name: 'leaf-spine', title: 'Data centre, leaf and spine', topology: leafSpine(), ...licensed },
+    { name: 'leaf-spine', title: 'Data center, leaf and spine', topology: leafSpine(), ...licensed },
     { name: 'bgp-basics', title: 'BGP between two routers', topology: small, ...licensed },
     { name: 'ai-fabric', title: 'Fabric for a training cluster', topology: leafSpine(), needs: big, ...licensed },
   ]

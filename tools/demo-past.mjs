@@ -10,7 +10,7 @@ const WEEK = [
   { spent_usd: 41, saved_usd: 252 },
   { spent_usd: 133, saved_usd: 58 },
 ]
-/** Who had a lab, when it began before now, and for how long, in minutes. */
+/** Past sessions: owner, start in minutes before now, length in minutes. */
 const SESSIONS_OVER = [
   ['priya', 460, 150],
   ['maria', 410, 90],

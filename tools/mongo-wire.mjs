@@ -82,7 +82,7 @@ async function build(folder) {
     renameSync(beside, folder)
   } catch (error) {
     rmSync(beside, { recursive: true, force: true })
-    // Somebody else may have built it at the same time.
+    // Another process may have built it at the same time.
     if (!existsSync(folder)) throw error
   }
 }

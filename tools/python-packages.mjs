@@ -24,7 +24,7 @@ async function install(folder, packages) {
     renameSync(beside, folder)
   } catch (error) {
     rmSync(beside, { recursive: true, force: true })
-    // Somebody else may have installed it at the same time.
+    // Another process may have installed it at the same time.
     if (!existsSync(folder)) throw error
   }
 }

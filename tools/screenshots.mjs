@@ -13,7 +13,7 @@ import { ensureReady, root } from './setup.mjs'
 const IMAGES = join(root, 'docs', 'images')
 const VIEWPORT = { width: 1440, height: 900 }
 const KB_MAX = 300
-/** What is shown in both lights. */
+/** Pages with a picture in both color schemes. */
 const IN_THE_DARK = new Set(['overview', 'worker', 'sessions'])
 /** Slow enough that a machine that boots is still seen to. */
 const SPEED = '120'

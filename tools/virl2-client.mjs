@@ -1,4 +1,4 @@
-// Has the official Python client of CML judge the simulated one over TLS, from the login to the licence. Plain Node.
+// Has the official Python client of CML judge the simulated one over TLS, from the login to the license. Plain Node.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -84,7 +84,7 @@ function started(command, args, env = {}) {
     lines.once('line', resolve)
     ended.then(({ code }) => reject(new Error(`${args.at(-1)} ended with ${code} before it was ready`)), reject)
   })
-  // Whoever asks for the first line hears of it there.
+  // The rejection reaches the caller that awaits the first line.
   firstLine.catch(() => undefined)
   return { child, lines, ended, firstLine }
 }

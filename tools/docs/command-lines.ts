@@ -94,7 +94,7 @@ function joined(text: string): [string, number][] {
 
 const withoutComment = (line: string): string => line.replace(/ +#.*$| +(?:\||>|&&) .*$| +&$/, '')
 
-/** What is wrong with a command line; null when nothing is. */
+/** The fault of a command line, or null. */
 export function fault(grammar: Grammar, { text, isMention }: CommandLine): string | null {
   const words = [...text.matchAll(/"[^"]*"|'[^']*'|\S+/g)].map(([word]) => word)
   const { name, command, rest } = commandAt(grammar, words)

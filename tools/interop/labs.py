@@ -1,4 +1,4 @@
-"""The official Python client tells the whole story of a CML server against ours: system, labs, licence."""
+"""The official Python client tells the whole story of a CML server against ours: system, labs, license."""
 
 import sys
 import uuid
@@ -24,7 +24,7 @@ from virl2_client.virl2_client import DiagnosticsCategory
 
 TWO_HOSTS = Path(__file__).with_name("two-hosts.yaml")
 GOOD_TOKEN, BAD_TOKEN = MACHINE["good_token"], MACHINE["bad_token"]
-# What a server runs without a licence.
+# What a server runs without a license.
 FREE_NODES = 5
 
 
@@ -289,7 +289,7 @@ class Labs(Story):
         refused(lambda: self.client._session.get("no/such/path"), 404)
 
 
-class Licence(Story):
+class License(Story):
     def begins_without_one(self):
         self.client = log_in()
         status = self.client.licensing.status()
@@ -368,4 +368,4 @@ class Licence(Story):
 
 if __name__ == "__main__":
     may_complain = {System.refuses_a_wrong_password, System.logs_in_again_by_itself_when_its_session_is_gone}
-    sys.exit(0 if heard([System, Labs, Licence], may_complain) else 1)
+    sys.exit(0 if heard([System, Labs, License], may_complain) else 1)

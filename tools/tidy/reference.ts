@@ -65,7 +65,7 @@ function documented(tree: Tree, path: string): Named[] | undefined {
   )
 }
 
-/** First-level keys of the catalogues a file exports: `export const X = { KEY: { ... } }`. */
+/** First-level keys of the catalogs a file exports: `export const X = { KEY: { ... } }`. */
 function exportedKeys(source: Source): Named[] {
   const found: Named[] = []
   let depth = 0

@@ -55,7 +55,7 @@ describe('bans', () => {
     'const a = b as any',
     'const a = b as unknown as C',
     'export default 1',
-    'enum Colour { Red }',
+    'enum Color { Red }',
     '// @ts-ignore',
     '// @ts-expect-error: later',
     '/* TODO */',

@@ -1,6 +1,8 @@
 import { checkBans } from './bans.ts'
+import { checkCycles } from './cycles.ts'
 import { checkDependencies } from './dependencies.ts'
 import { checkDocuments } from './documents.ts'
+import { checkFolders } from './folders.ts'
 import { checkImports } from './imports.ts'
 import { checkReference } from './reference.ts'
 import { checkRepository } from './repository.ts'
@@ -8,6 +10,7 @@ import { checkClasses, checkFileNames } from './shapes.ts'
 import { checkSizes } from './sizes.ts'
 import { checkTested } from './tested.ts'
 import type { Rule, Violation } from './tree.ts'
+import { checkOpenings, checkSpelling } from './words.ts'
 
 export const RULES: readonly Rule[] = [
   { name: 'imports obey the table in ARCHITECTURE.md', check: checkImports },
@@ -19,6 +22,10 @@ export const RULES: readonly Rule[] = [
   { name: 'every file that does something is tested', check: checkTested },
   { name: 'pages are few, short and dated', check: checkDocuments },
   { name: 'reference pages and code name the same things', check: checkReference },
+  { name: 'folders hold at most 20 source files', check: checkFolders },
+  { name: 'no file imports itself through others', check: checkCycles },
+  { name: 'spelling is American', check: checkSpelling },
+  { name: 'comments and texts name their subject first', check: checkOpenings },
   { name: 'no leftovers, copies or machine paths', check: checkRepository },
 ]
 

@@ -16,11 +16,11 @@ export function checkTested(tree: Tree): Violation[] {
   const loaded = loadedByTests(tree)
   return tree.sources
     .filter(({ path }) => PRODUCT.test(path) && !EXEMPT.test(path) && !isTest(path))
-    .filter(source => !paths.has(neighbourOf(source.path)) && !loaded.has(source) && doesSomething(source))
-    .map(({ path }) => ({ path, line: 1, rule: 'no test loads this', use: `a test beside it, ${neighbourOf(path)}` }))
+    .filter(source => !paths.has(besideOf(source.path)) && !loaded.has(source) && doesSomething(source))
+    .map(({ path }) => ({ path, line: 1, rule: 'no test loads this', use: `a test beside it, ${besideOf(path)}` }))
 }
 
-const neighbourOf = (path: string) => path.replace(/\.tsx?$/, '.test$&')
+const besideOf = (path: string) => path.replace(/\.tsx?$/, '.test$&')
 
 function loadedByTests(tree: Tree): ReadonlySet<Source> {
   const sources = new Map(tree.sources.map(source => [source.path, source]))

@@ -74,8 +74,12 @@ export function treeOf(contents: readonly (readonly [path: string, content: stri
   return { files, sources: code.map(file => parseSource(file.path, file.text)), workspaces: workspacesOf(files) }
 }
 
+const indexes = new WeakMap<Tree, ReadonlyMap<string, RepositoryFile>>()
+
 export function fileAt(tree: Tree, path: string): RepositoryFile | undefined {
-  return tree.files.find(file => file.path === path)
+  const index = indexes.get(tree) ?? new Map(tree.files.map(file => [file.path, file]))
+  indexes.set(tree, index)
+  return index.get(path)
 }
 
 export function workspaceOf(tree: Tree, path: string): Workspace | undefined {

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { notAllowed } from './allowances.ts'
+import { checkCycles } from './cycles.ts'
+import { checkFolders } from './folders.ts'
+import { printed } from './rules.ts'
+import { type Rule, treeOf } from './tree.ts'
+import { checkOpenings, checkSpelling } from './words.ts'
+
+function said(check: Rule['check'], files: Record<string, string>): string[] {
+  return check(treeOf(Object.entries(files))).map(printed)
+}
+
+const filesIn = (folder: string, count: number, ending = '.ts') =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${folder}/a${index}${ending}`, '']))
+
+describe('folders', () => {
+  it('hold at most 20 source files; tests, generated code and folders below do not count', () => {
+    const full = {
+      ...filesIn('packages/a/src', 20),
+      ...filesIn('packages/a/src', 9, '.test.ts'),
+      ...filesIn('packages/a/src/b', 20),
+      ...filesIn('packages/coordination/src/etcd/generated', 30),
+    }
+    expect(said(checkFolders, full)).toEqual([])
+    expect(said(checkFolders, { ...full, 'packages/a/src/one-more.ts': '' })).toEqual([
+      'packages/a/src:1 folder of 21 source files, at most 20 -> one folder per noun',
+    ])
+  })
+
+  it('count the real processes of the cluster simulation as source', () => {
+    expect(said(checkFolders, filesIn('simulation/cluster', 21))).toHaveLength(1)
+    expect(said(checkFolders, filesIn('simulation/cluster', 21, '.test.ts'))).toEqual([])
+  })
+})
+
+describe('import cycles', () => {
+  it('are found through types, re-exports, dynamic imports and package names', () => {
+    const found = said(checkCycles, {
+      'packages/a/package.json': '{ "exports": { "./*": "./src/*.ts" } }',
+      'packages/a/src/a.ts': "import type { B } from './b.ts'",
+      'packages/a/src/b.ts': "export { c } from '@lcm/a/c'",
+      'packages/a/src/c.ts': "const a = await import('./a.ts')",
+      'packages/a/src/d.ts': "import './a.ts'",
+    })
+    expect(found).toEqual([
+      expect.stringMatching(/import cycle of 3 files: packages\/a\/src\/a\.ts, .*b\.ts, .*c\.ts ->/),
+    ])
+  })
+
+  it('are not seen where two paths lead to one file, or a string names a module', () => {
+    expect(
+      said(checkCycles, {
+        'a.ts': "import './b.ts'; import './c.ts'",
+        'b.ts': "import './d.ts'",
+        'c.ts': "import './d.ts'",
+        'd.ts': "const entry = './a.ts'",
+      }),
+    ).toEqual([])
+  })
+})
+
+describe('spelling', () => {
+  it.each([
+    ['licen', 'ce'],
+    ['isCancel', 'led'],
+    ['misbehavio', 'ur'],
+    ['Colo', 'urs'],
+    ['neighbo', 'urs'],
+    ['judge', 'ment'],
+    ['recogni', 'sed'],
+    ['organi', 'sation'],
+    ['utili', 'sation'],
+    ['cent', 're'],
+    ['labell', 'ed'],
+    ['gre', 'y'],
+    ['lear', 'nt'],
+  ])('stops %s%s, in code, texts and names of files', (...halves) => {
+    const word = halves.join('')
+    expect(said(checkSpelling, { 'docs/a.md': `The ${word}.` })).toHaveLength(1)
+    expect(said(checkSpelling, { 'a.ts': `const ${word}_x = '${word}'` })).toHaveLength(1)
+    expect(said(checkSpelling, { [`${word}.ts`]: '' })).toHaveLength(1)
+  })
+
+  it('lets American words and names that others own pass', () => {
+    const fine =
+      'license canceled cancellation behavior color recognized organize otherwise promise raised fulfilled meant'
+    const others = '<ul aria-labelledby="a"></ul>'
+    expect(said(checkSpelling, { 'docs/a.md': `${fine}\n${others}` })).toEqual([])
+  })
+})
+
+describe('openings', () => {
+  it.each([
+    '// Who reads this knows more.',
+    '/** Whoever reads this knows more. */',
+    '/**\n * What is read here is old.\n */',
+    'x() // Nobody reads this.',
+    "const help = 'Those who may sign in'",
+    'const help = `Somebody else has changed it`',
+  ])('stop: %s', text => {
+    expect(said(checkOpenings, { 'packages/a/src/a.ts': text })).toHaveLength(1)
+  })
+
+  it('read comments of pages, settings and scripts too', () => {
+    expect(said(checkOpenings, { 'a.css': '/* Those of a card. */', 'a.py': '# Nobody asks.' })).toHaveLength(2)
+  })
+
+  it('let a sentence go on, short names stand, and tests say what they like', () => {
+    const fine = "// The reader asks\n// Who it is.\n/** Whole numbers. */\nconst who = 'Who'"
+    expect(said(checkOpenings, { 'packages/a/src/a.ts': fine })).toEqual([])
+    expect(said(checkOpenings, { 'packages/a/src/a.test.ts': "it('Who may sign in', run)" })).toEqual([])
+  })
+})
+
+describe('allowances', () => {
+  it('hold back nothing of an area that has none', () => {
+    const violation = { path: 'packages/new/src/a.ts', line: 1, rule: 'r', use: 'u' }
+    expect(notAllowed({ name: 'spelling is American' }, [violation])).toEqual([violation])
+  })
+})
