@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest'
 import { browserTests, hiddenPx, screenshot, seriousViolations, WIDTHS } from './testing/browser.ts'
-import { ownWorkers } from './testing/own-workers.ts'
+import { ownWorkers } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
 const workers = ownWorkers(api)

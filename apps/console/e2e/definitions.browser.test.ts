@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
 import { browserTests, hiddenPx, PHONE, screenshot, seriousViolations, WIDTHS } from './testing/browser.ts'
-import { gateTo } from './testing/gate.ts'
-import { CAMPUS, TWO_ROUTERS } from './testing/labs.ts'
+import { gateTo } from './testing/event-proxy.ts'
+import { CAMPUS, TWO_ROUTERS } from './testing/lab-fixtures.ts'
 
 const { open, api } = browserTests()
 

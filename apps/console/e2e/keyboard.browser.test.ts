@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { browserTests, screenshot, seriousViolations } from './testing/browser.ts'
-import { ownWorkers } from './testing/own-workers.ts'
+import { ownWorkers } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
 const own = ownWorkers(api)

@@ -7,7 +7,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
 import { describe, expect, inject, it } from 'vitest'
 import { browserTests, clientOf, logIn, screenshot, seriousViolations } from './testing/browser.ts'
-import { gateTo } from './testing/gate.ts'
+import { gateTo } from './testing/event-proxy.ts'
 import { type Product, startProduct } from './testing/running-product.ts'
 
 const { open, api } = browserTests()

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { browserTests, visit } from './testing/browser.ts'
-import { ownWorkers } from './testing/own-workers.ts'
+import { ownWorkers } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
 const own = ownWorkers(api)

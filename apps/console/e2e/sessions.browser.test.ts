@@ -5,7 +5,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
-import { gateTo } from './testing/gate.ts'
+import { gateTo } from './testing/event-proxy.ts'
 
 const { open, api } = browserTests()
 

@@ -3,7 +3,7 @@ import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { browserTests, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
-import { ownWorkers } from './testing/own-workers.ts'
+import { ownWorkers } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
 const own = ownWorkers(api)

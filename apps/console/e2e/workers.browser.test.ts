@@ -2,7 +2,7 @@ import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { browserTests, screenshot, seriousViolations } from './testing/browser.ts'
-import { HOSTILE, ownWorkers } from './testing/own-workers.ts'
+import { HOSTILE, ownWorkers } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
 const own = ownWorkers(api)

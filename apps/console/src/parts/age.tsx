@@ -1,7 +1,7 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
+import { durationText } from '../state/error-text.ts'
 import { exactText } from '../state/time-format.ts'
-import { durationText } from '../state/wording.ts'
-import { useConsole } from './wiring.ts'
+import { useConsole } from './console-context.ts'
 
 /** How long ago, ticking; the exact moment when pointed at. */
 export function Age({ since }: { since: Instant }) {

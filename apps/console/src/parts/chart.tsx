@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { dayText, minuteText, momentText } from '../state/time-format.ts'
+import { useConsole } from './console-context.ts'
 import { lonePoints } from './lone-points.ts'
-import { useConsole } from './wiring.ts'
 
 const HEIGHT_PX = 180
 

@@ -1,7 +1,7 @@
 import { copyText } from '../state/copy-text.ts'
-import { failureText } from '../state/wording.ts'
+import { failureText } from '../state/error-text.ts'
+import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
-import { useConsole } from './wiring.ts'
 
 /** `what` completes "Copy …" for those who can't see what the button stands beside. */
 export function CopyButton({ text, what }: { text: string; what: string }) {

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { copyText } from '../state/copy-text.ts'
-import { failureText } from '../state/wording.ts'
+import { failureText } from '../state/error-text.ts'
+import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
-import { useConsole } from './wiring.ts'
 
 /** Exactly what the API answers, for those who want to see everything. It is written only when somebody opens it. */
 export function RawJson({ value, look = 'card raw' }: { value: object; look?: string }) {

@@ -1,8 +1,8 @@
 import type { Client } from '@lcm/client/client'
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { readFailureText } from '../state/wording.ts'
-import { useConsole } from './wiring.ts'
+import { readFailureText } from '../state/error-text.ts'
+import { useConsole } from './console-context.ts'
 
 /** What was read on demand: the newest answer stays while the next one is awaited, or fails. */
 export interface Read<T> {

@@ -5,12 +5,12 @@ import type { Next, ServiceState } from '@lcm/domain/next'
 import { actionWords } from '@lcm/domain/text/decision-words'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { durationText } from '../state/wording.ts'
+import { durationText } from '../state/error-text.ts'
 import { Age } from './age.tsx'
+import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
-import { Moment } from './moment.tsx'
+import { Moment } from './timestamp.tsx'
 import { useRead } from './use-read.ts'
-import { useConsole } from './wiring.ts'
 
 const PAGE = 8
 const LIMIT_MAX = 1000

@@ -4,7 +4,7 @@ import { type Signal, signal } from '@preact/signals'
 import { type Collection, collection } from './collection.ts'
 import { type News, news } from './live-updates.ts'
 import { type RecentDecisions, recentDecisions } from './recent-decisions.ts'
-import { type Samples, samples } from './samples.ts'
+import { type Samples, samples } from './usage-samples.ts'
 
 export type Info = AnswerOf<'info'>
 

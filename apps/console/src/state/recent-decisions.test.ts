@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { aDecision } from '../testing/a-decision.ts'
+import { aDecision } from '../testing/decision-builder.ts'
 import { recentDecisions } from './recent-decisions.ts'
 
 it('keeps what was decided last, each once', () => {

@@ -1,9 +1,9 @@
 import type { Client } from '@lcm/client/client'
 import { batch, effect, type ReadonlySignal, signal } from '@preact/signals'
 import type { Versioned } from './collection.ts'
+import { failureText } from './error-text.ts'
 import type { Collections, LiveKind } from './live-state.ts'
 import type { Notices } from './notices.ts'
-import { failureText } from './wording.ts'
 
 /** What is asked to do something. */
 export interface Subject {

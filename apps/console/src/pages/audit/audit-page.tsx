@@ -1,13 +1,13 @@
-import { SearchField } from '../../parts/filters.tsx'
+import { useConsole } from '../../parts/console-context.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
-import { NoMatch } from '../../parts/listing.tsx'
-import { PageState } from '../../parts/page-states.tsx'
-import { useConsole } from '../../parts/wiring.ts'
+import { PageState } from '../../parts/shell/page-states.tsx'
+import { SearchField } from '../../parts/table/filters.tsx'
+import { NoMatch } from '../../parts/table/list-page.tsx'
 import { isAllowed } from '../../state/permission.ts'
+import { thingOf } from '../../state/resource-link.ts'
 import type { Query } from '../../state/router.ts'
 import { type AuditFilter, auditHash, filterOf, matches, NO_FILTER, WHO, type Who } from './audit-log.ts'
 import { AuditTable } from './audit-table.tsx'
-import { thingOf } from './audited-thing.ts'
 import { useAudit } from './use-audit.ts'
 
 export function AuditPage({ query }: { query: Query }) {

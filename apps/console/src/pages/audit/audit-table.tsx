@@ -1,12 +1,12 @@
+import { useConsole } from '../../parts/console-context.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
-import { Moment } from '../../parts/moment.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
-import { TableHead } from '../../parts/table-head.tsx'
-import { useConsole } from '../../parts/wiring.ts'
-import { countText } from '../../state/wording.ts'
+import { TableHead } from '../../parts/table/table-head.tsx'
+import { Moment } from '../../parts/timestamp.tsx'
+import { countText } from '../../state/error-text.ts'
+import { thingOf } from '../../state/resource-link.ts'
 import { changesOf, type FieldChange } from './audit-changes.ts'
 import { type AuditFilter, actionText, auditHash, type Entry } from './audit-log.ts'
-import { thingOf } from './audited-thing.ts'
 
 const COLUMNS = ['When', 'Who', 'Did', 'To', 'What changed, and why']
 

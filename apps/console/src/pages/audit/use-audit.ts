@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { useConsole } from '../../parts/console-context.ts'
 import { useRead } from '../../parts/use-read.ts'
-import { useConsole } from '../../parts/wiring.ts'
-import { failureText } from '../../state/wording.ts'
+import { failureText } from '../../state/error-text.ts'
 import { type Held, NOTHING_HELD, withNewest, withOlder } from './audit-log.ts'
 
 const READ_EVERY_MS = 3_000

@@ -1,13 +1,13 @@
-import { PageState } from '../../parts/page-states.tsx'
+import { useConsole } from '../../parts/console-context.ts'
+import { PageState } from '../../parts/shell/page-states.tsx'
 import { useRead } from '../../parts/use-read.ts'
-import { useConsole } from '../../parts/wiring.ts'
 import type { Info } from '../../state/live-state.ts'
 import type { Query } from '../../state/router.ts'
-import { FeedCard } from './feed-card.tsx'
-import { JournalCard } from './journal-card.tsx'
+import { FeedCard } from './decision-feed-card.tsx'
+import { WeatherCard } from './faults-card.tsx'
 import { MachinesCard } from './machines-card.tsx'
+import { JournalCard } from './request-log-card.tsx'
 import { useSim } from './use-sim.ts'
-import { WeatherCard } from './weather-card.tsx'
 
 export function ChaosPage(_: { query: Query }) {
   const { state } = useConsole()

@@ -1,10 +1,10 @@
 import type { CmlFaults, MachineAct } from '@lcm/client/sim-client'
 import { cmlTroubles, nameOf, type Pair } from '@lcm/client/sim-machines'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { useConsole } from '../../parts/console-context.ts'
+import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
+import { Menu, type MenuItem } from '../../parts/dialog/menu.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
-import { Menu, type MenuItem } from '../../parts/menu.tsx'
-import { useConsole } from '../../parts/wiring.ts'
-import { actsOn } from './machine-view.ts'
+import { actsOn } from './sim-state.ts'
 import type { Sim } from './use-sim.ts'
 
 interface ActionProps {

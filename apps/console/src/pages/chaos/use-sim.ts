@@ -1,9 +1,9 @@
 import { type SimClient, simClient } from '@lcm/client/sim-client'
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
-import { useConsole } from '../../parts/wiring.ts'
-import { failureText } from '../../state/wording.ts'
-import type { Deed } from './machine-view.ts'
+import { useConsole } from '../../parts/console-context.ts'
+import { failureText } from '../../state/error-text.ts'
+import type { Deed } from './sim-state.ts'
 
 export interface Sim {
   readonly client: SimClient

@@ -1,5 +1,5 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import { capacityOf, percentText, type Use, useText } from './capacity.ts'
+import { capacityOf, percentText, type Use, useText } from './capacity-use.ts'
 
 export function CapacityCard({ workers }: { workers: readonly Worker[] }) {
   return (

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
+import { useConsole } from '../../parts/console-context.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
-import { useConsole } from '../../parts/wiring.ts'
 import { isAllowed } from '../../state/permission.ts'
 import { pageHash } from '../../state/router.ts'
-import { CreateDialog } from '../workers/create-dialog.tsx'
+import { CreateDialog } from '../worker/actions/create-dialog.tsx'
 
 interface FirstStepsProps {
   readonly hasWorker: boolean

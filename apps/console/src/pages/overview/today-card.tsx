@@ -1,15 +1,15 @@
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { useEffect, useRef } from 'preact/hooks'
+import { useConsole } from '../../parts/console-context.ts'
 import { StatusIcon } from '../../parts/icons.tsx'
 import { StatusCounts } from '../../parts/status-counts.tsx'
-import { useConsole } from '../../parts/wiring.ts'
 import { seesSessionsOfOthers } from '../../state/permission.ts'
 import { pageHash, sessionHash } from '../../state/router.ts'
 import { toneOf } from '../../state/status-look.ts'
 import { minuteText } from '../../state/time-format.ts'
-import { ownerText } from '../sessions/session-view.ts'
-import { type Bar, type Day, dayOf, hoursOf, placeOf, todayOf } from './today.ts'
+import { ownerText } from '../session/session-text.ts'
+import { type Bar, type Day, dayOf, hoursOf, placeOf, todayOf } from './today-layout.ts'
 
 const LANE_PX = 28
 

@@ -1,10 +1,10 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { useConsole } from '../../parts/console-context.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
-import { useConsole } from '../../parts/wiring.ts'
 import { copyText } from '../../state/copy-text.ts'
-import { failureText } from '../../state/wording.ts'
+import { failureText } from '../../state/error-text.ts'
 
 /** The only time that the secret is ever shown: it stays until whoever made it says that they have it. */
 export function NewSecret({ token, onDone }: { token: AnswerOf<'createToken'>; onDone: () => void }) {

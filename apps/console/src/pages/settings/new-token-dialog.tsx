@@ -1,9 +1,9 @@
 import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
 import { ROLES, SERVICES } from '@lcm/domain/actor'
 import { type Signal, useSignal } from '@preact/signals'
-import { SelectField, TextField } from '../../parts/fields.tsx'
-import { FormDialog } from '../../parts/form-dialog.tsx'
-import { useConsole } from '../../parts/wiring.ts'
+import { useConsole } from '../../parts/console-context.ts'
+import { SelectField, TextField } from '../../parts/dialog/fields.tsx'
+import { FormDialog } from '../../parts/dialog/form-dialog.tsx'
 import { EXPIRIES, expiryAt } from './token-expiry.ts'
 
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')

@@ -3,11 +3,11 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import type { SettingName } from '@lcm/domain/fleet/settings'
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { Refusal } from '../../parts/modal.tsx'
-import { useConsole } from '../../parts/wiring.ts'
+import { useConsole } from '../../parts/console-context.ts'
+import { Refusal } from '../../parts/dialog/modal.tsx'
+import { failureText } from '../../state/error-text.ts'
 import { isAllowed } from '../../state/permission.ts'
-import { failureText } from '../../state/wording.ts'
-import { choicesOf, SETTING_NOTES } from './setting-notes.ts'
+import { choicesOf, SETTING_NOTES } from './setting-docs.ts'
 import {
   changedText,
   draftOf,

@@ -1,6 +1,6 @@
 import { SETTING_DEFAULTS, SettingsPatch, SettingValues } from '@lcm/domain/fleet/settings'
 import { describe, expect, it } from 'vitest'
-import { choicesOf, SETTING_GROUPS, SETTING_NOTES } from './setting-notes.ts'
+import { choicesOf, SETTING_GROUPS, SETTING_NOTES } from './setting-docs.ts'
 import { changedText, draftOf, patchOf, sameAs, typedValue, valueText } from './setting-values.ts'
 
 const NAMES = SettingValues.keyof().options

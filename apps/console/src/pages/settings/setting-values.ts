@@ -1,7 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { SettingName, SettingSource } from '@lcm/domain/fleet/settings'
-import { durationText } from '../../state/wording.ts'
-import { choicesOf, SETTING_NOTES, type Unit } from './setting-notes.ts'
+import { durationText } from '../../state/error-text.ts'
+import { choicesOf, SETTING_NOTES, type Unit } from './setting-docs.ts'
 
 export type SettingValue = boolean | number | string
 

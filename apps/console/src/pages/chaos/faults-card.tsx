@@ -1,0 +1,176 @@
+import { type FaultState, type NextFault, PRESETS, type Preset } from '@lcm/client/sim-client'
+import { scriptText } from '@lcm/client/sim-machines'
+import { useSignal } from '@preact/signals'
+import type { Read } from '../../parts/use-read.ts'
+import { weatherOf } from './sim-state.ts'
+import type { Sim } from './use-sim.ts'
+
+interface WeatherProps {
+  readonly sim: Sim
+  readonly faults: Read<FaultState>
+}
+
+const PRESET_WORDS: Readonly<Record<Preset, string>> = {
+  calm: 'No faults, EC2’s own limits',
+  realistic: 'EC2 on an ordinary day',
+  hostile: 'Everything, at rates that hurt',
+}
+
+/** How the whole cloud behaves, and what its next calls meet. */
+export function WeatherCard({ sim, faults }: WeatherProps) {
+  return (
+    <section class="card weather" aria-labelledby="weather-title">
+      <h2 id="weather-title">AWS</h2>
+      {faults.error !== null && (
+        <p class="read-failed" role="alert">
+          Could not ask the simulated cloud: {faults.error}
+        </p>
+      )}
+      <fieldset class="presets">
+        <legend class="sr-only">Preset</legend>
+        {PRESETS.map(preset => (
+          <button
+            key={preset}
+            type="button"
+            class="preset"
+            aria-pressed={faults.value?.preset === preset}
+            onClick={() => sim.act(`made the cloud ${preset}`, client => client.patch({ preset }))}
+          >
+            <strong>{preset}</strong>
+            <span class="muted">{PRESET_WORDS[preset]}</span>
+          </button>
+        ))}
+      </fieldset>
+      {faults.value !== null && <Weather faults={faults.value} />}
+      <NextCalls sim={sim} faults={faults.value} />
+    </section>
+  )
+}
+
+function Weather({ faults }: { faults: FaultState }) {
+  const weather = weatherOf(faults)
+  if (weather.length === 0) return <p class="muted">Every call is answered, and truly.</p>
+  return (
+    <ul class="weather-list">
+      {weather.map(line => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  )
+}
+
+const ACTIONS = [
+  'DescribeInstances',
+  'RunInstances',
+  'StartInstances',
+  'StopInstances',
+  'TerminateInstances',
+  'CreateTags',
+  'DescribeInstanceStatus',
+] as const
+
+interface Way {
+  readonly key: string
+  readonly words: string
+  readonly next: NextFault
+}
+const error = (code: string, status: number): NextFault => ({ error: { code, status } })
+const THROTTLED: Way = { key: 'throttle', words: 'are throttled', next: error('RequestLimitExceeded', 503) }
+const WAYS: readonly Way[] = [
+  THROTTLED,
+  { key: 'lost_answer', words: 'lose their answer', next: { fault: 'lost_answer' } },
+  { key: 'lost_request', words: 'get lost before their effect', next: { fault: 'lost_request' } },
+  { key: 'empty', words: 'come back empty', next: { fault: 'empty' } },
+  { key: 'internal', words: 'answer 500', next: error('InternalError', 500) },
+  { key: 'capacity', words: 'find no capacity', next: error('InsufficientInstanceCapacity', 500) },
+]
+const COUNTS = [1, 3, 10, 50] as const
+
+function NextCalls({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
+  const times = useSignal(3)
+  const action = useSignal<string>('DescribeInstances')
+  const way = useSignal(THROTTLED.key)
+  const set = (event: Event) => {
+    event.preventDefault()
+    const { words, next } = WAYS.find(({ key }) => key === way.value) ?? THROTTLED
+    sim.act(`had the next ${times.value} ${action.value} ${words.replace(/^are /, 'be ')}`, client =>
+      client.script(action.value, times.value, next),
+    )
+  }
+  return (
+    <form class="next-calls" onSubmit={set}>
+      <span>The next</span>
+      <Choice
+        label="How many"
+        value={String(times.value)}
+        options={COUNTS.map(count => [String(count), String(count)])}
+        onChoose={value => {
+          times.value = Number(value)
+        }}
+      />
+      <Choice
+        label="Calls of"
+        value={action.value}
+        options={ACTIONS.map(name => [name, name])}
+        onChoose={value => {
+          action.value = value
+        }}
+      />
+      <Choice
+        label="Meet"
+        value={way.value}
+        options={WAYS.map(({ key, words }) => [key, words])}
+        onChoose={value => {
+          way.value = value
+        }}
+      />
+      <button type="submit" class="button small">
+        Let it be so
+      </button>
+      <Scripted sim={sim} faults={faults} />
+    </form>
+  )
+}
+
+interface ChoiceProps {
+  readonly label: string
+  readonly value: string
+  readonly options: readonly (readonly [string, string])[]
+  readonly onChoose: (value: string) => void
+}
+
+const Choice = ({ label, value, options, onChoose }: ChoiceProps) => (
+  <label class="pick">
+    <span class="sr-only">{label}</span>
+    <select value={value} onChange={event => onChoose(event.currentTarget.value)}>
+      {options.map(([key, words]) => (
+        <option key={key} value={key}>
+          {words}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
+/** What was asked for and has not met its calls yet. */
+function Scripted({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
+  if (faults === null || faults.scripted.length === 0) return null
+  return (
+    <div class="scripted">
+      <ul aria-label="Faults that wait for their calls">
+        {faults.scripted.map(scripted => (
+          <li key={scriptText(scripted)} class="number">
+            {scriptText(scripted)}
+          </li>
+        ))}
+      </ul>
+      <button
+        type="button"
+        class="button small"
+        onClick={() => sim.act('took all faults back but those of the preset', client => client.reset())}
+      >
+        Take back
+      </button>
+    </div>
+  )
+}

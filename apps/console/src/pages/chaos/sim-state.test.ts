@@ -1,0 +1,31 @@
+import { aSimMachine } from '@lcm/client/testing/a-sim-machine'
+import { expect, it } from 'vitest'
+import { aDecision } from '../../testing/decision-builder.ts'
+import { actsOn, feedOf, isFailed, weatherOf } from './sim-state.ts'
+
+it('machines take what EC2 lets one do', () => {
+  expect(actsOn(aSimMachine({ state: 'running' }))).toEqual(['stop', 'reboot', 'terminate'])
+  expect(actsOn(aSimMachine({ state: 'stopped' }))).toEqual(['start', 'terminate'])
+  expect(actsOn(aSimMachine({ state: 'shutting-down' }))).toEqual([])
+})
+
+it('how the cloud lies is told in words', () => {
+  const plan = { lost_answer_rate: 0.1, server_error_rate: 0, stale_read_s: 30, request_limits: true }
+  expect(weatherOf({ preset: 'hostile', plan, scarce: [], scripted: [] })).toEqual([
+    '10 % of answers get lost after the effect',
+  ])
+})
+
+it('deeds stand among decisions, the newest first', () => {
+  const deed = { id: 'x', atMs: Date.parse('2026-01-02T03:04:06.000Z'), text: 'stopped' }
+  const later = aDecision({ id: 'd-2', at: '2026-01-02T03:04:07.000Z' })
+  const feed = feedOf([deed], [later, aDecision()])
+  expect(feed.map(item => ('deed' in item ? item.deed.id : item.decision.id))).toEqual(['d-2', 'x', 'd-1'])
+})
+
+it('a call failed when it was refused or something happened to it', () => {
+  const call = { at: '', region: '', action: '', instance_ids: [], attempt: null, invocation_id: null, code: null }
+  expect(isFailed({ ...call, status: 200, fault: null })).toBe(false)
+  expect(isFailed({ ...call, status: 200, fault: 'lost_answer' })).toBe(true)
+  expect(isFailed({ ...call, status: 503, fault: null })).toBe(true)
+})

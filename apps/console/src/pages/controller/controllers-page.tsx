@@ -1,0 +1,76 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { useConsole } from '../../parts/console-context.ts'
+import { type Read, useRead } from '../../parts/use-read.ts'
+import { countText } from '../../state/error-text.ts'
+import type { Query } from '../../state/router.ts'
+import { PlanCard } from './plan-card.tsx'
+import { ServiceCard } from './service-card.tsx'
+import { verdictOf } from './service-health.ts'
+import { useLeaderAsks } from './use-leader-requests.ts'
+
+const EVERY_MS = 5_000
+/** While somebody waits for a leader to do what it was asked. */
+const SOON_MS = 1_000
+
+export function ControllersPage(_: { query: Query }) {
+  const { nowMs } = useConsole()
+  const asks = useLeaderAsks()
+  const isAwaited = useSignal(false)
+  const services = useRead('services', (client, signal) => client.call('listServices', { signal }), {
+    everyMs: isAwaited.value ? SOON_MS : EVERY_MS,
+  })
+  const plan = useRead('plan', (client, signal) => client.call('getFleetPlan', { signal }), { everyMs: EVERY_MS })
+  const items = services.value?.items ?? []
+  const isAsked = items.some(service => asks.askOf(service) !== null)
+  useEffect(() => {
+    isAwaited.value = isAsked
+  }, [isAsked, isAwaited])
+  const healthy = items.filter(service => verdictOf(service, nowMs.value).tone === 'green').length
+  return (
+    <section class="page">
+      <header class="headline">
+        <div>
+          <h1 tabIndex={-1}>Controllers</h1>
+          <p class="muted">
+            {services.value === null
+              ? 'Reading who leads…'
+              : `${countText(items.length, 'service')}, ${healthy} healthy`}
+          </p>
+        </div>
+      </header>
+      <ReadFailed what="the services" read={services} />
+      <div class="services">
+        {services.value === null && services.error === null && <Bones />}
+        {items.map(service => (
+          <ServiceCard key={service.service} service={service} asks={asks} />
+        ))}
+      </div>
+      <ReadFailed what="the plan" read={plan} />
+      {plan.value !== null && <PlanCard plan={plan.value} services={items.map(({ service }) => service)} />}
+    </section>
+  )
+}
+
+const Bones = () => (
+  <div class="loading" aria-busy="true">
+    <span class="bone row" />
+    <span class="bone row" />
+    <span class="bone row" />
+  </div>
+)
+
+/** What was read before stays; it is said that it may be old. */
+function ReadFailed({ what, read }: { what: string; read: Read<unknown> }) {
+  if (read.error === null) return null
+  return (
+    <p class="banner tone-orange" role="alert">
+      <span>
+        Could not read {what}: {read.error}
+      </span>
+      <button type="button" class="button small" onClick={read.again}>
+        Try again
+      </button>
+    </p>
+  )
+}

@@ -1,0 +1,191 @@
+import { Age } from '../../parts/age.tsx'
+import { useConsole } from '../../parts/console-context.ts'
+import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
+import { NamedIcon, ShapeIcon } from '../../parts/icons.tsx'
+import { ScrollBox } from '../../parts/table/scroll-box.tsx'
+import { TableHead } from '../../parts/table/table-head.tsx'
+import { durationText } from '../../state/error-text.ts'
+import { isAllowed } from '../../state/permission.ts'
+import {
+  type Replica,
+  type ReplicaRole,
+  roleOf,
+  type Service,
+  troublesOf,
+  type Verdict,
+  verdictOf,
+} from './service-health.ts'
+import type { LeaderAsks } from './use-leader-requests.ts'
+
+const COLUMNS = ['Replica', 'Role', 'Term', 'Queue', 'Retries', 'Watch', 'Last sweep', 'Heard']
+
+interface CardProps {
+  readonly service: Service
+  readonly asks: LeaderAsks
+}
+
+export function ServiceCard({ service, asks }: CardProps) {
+  const { nowMs } = useConsole()
+  const { leader, instances } = service
+  const titleId = `service-${service.service}`
+  return (
+    <section class="card service" aria-labelledby={titleId}>
+      <header class="service-head">
+        <h2 id={titleId}>{service.service}</h2>
+        <VerdictBadge verdict={verdictOf(service, nowMs.value)} />
+        <LeaderButtons service={service} asks={asks} />
+        <p class="muted">
+          {leader === null ? (
+            'No replica leads: nothing is decided until one does.'
+          ) : (
+            <>
+              term <span class="number">{leader.epoch}</span>
+              {leader.since !== null && (
+                <>
+                  {' '}
+                  for <Age since={leader.since} />
+                </>
+              )}
+            </>
+          )}
+        </p>
+      </header>
+      {instances.length > 0 && <Replicas service={service} />}
+    </section>
+  )
+}
+
+const VERDICT_SHAPES = { green: 'done', orange: 'alarm', red: 'alarm' } as const
+
+const VerdictBadge = ({ verdict: { tone, text } }: { verdict: Verdict }) => (
+  <span class={`badge tone-${tone}`}>
+    <ShapeIcon shape={VERDICT_SHAPES[tone]} />
+    {text}
+  </span>
+)
+
+const Replicas = ({ service }: { service: Service }) => (
+  <ScrollBox label={`Replicas of ${service.service}`}>
+    <table class="replicas">
+      <TableHead columns={COLUMNS} />
+      <tbody>
+        {service.instances.map(replica => (
+          <ReplicaRow key={replica.id} replica={replica} service={service} />
+        ))}
+      </tbody>
+    </table>
+  </ScrollBox>
+)
+
+const ROLE_WORDS: Readonly<Record<ReplicaRole, string>> = {
+  leader: 'leads',
+  standby: 'stands by',
+  deposed: 'deposed',
+}
+
+function ReplicaRow({ replica, service }: { replica: Replica; service: Service }) {
+  const { nowMs } = useConsole()
+  const role = roleOf(replica, service)
+  const troubles = troublesOf(replica, service, nowMs.value)
+  return (
+    <tr class={troubles.length > 0 ? 'troubled' : ''}>
+      <th scope="row">
+        <span class="mono">{replica.instance_id}</span>
+        <span class="sub">LCM {replica.software}</span>
+        {troubles.map(trouble => (
+          <span key={trouble} class="trouble tone-orange">
+            <ShapeIcon shape="alarm" /> {trouble}
+          </span>
+        ))}
+      </th>
+      <td data-label="Role">
+        <span class={`role ${role}`}>
+          {role === 'leader' && <NamedIcon name="check" />} {ROLE_WORDS[role]}
+        </span>
+      </td>
+      <td class="number" data-label="Term">
+        {replica.epoch}
+        <span class="sub">{replica.since === null ? '' : <Age since={replica.since} />}</span>
+      </td>
+      <td class="number" data-label="Queue">
+        {replica.queue.due} due
+        <span class="sub">{replica.queue.active} in hand</span>
+      </td>
+      <td class="number" data-label="Retries">
+        {replica.retries}
+      </td>
+      <td data-label="Watch">
+        {replica.watch.healthy ? 'heard' : 'silent'}
+        <span class="sub number">{watchAge(replica)}</span>
+      </td>
+      <td data-label="Last sweep">
+        {replica.last_sweep === null ? <span class="muted">none yet</span> : <Ago since={replica.last_sweep} />}
+      </td>
+      <td data-label="Heard">
+        <Ago since={replica.seen_at} />
+      </td>
+    </tr>
+  )
+}
+
+const Ago = ({ since }: { since: string }) => (
+  <>
+    <Age since={since} /> ago
+  </>
+)
+
+const watchAge = ({ watch: { age_seconds } }: Replica): string =>
+  age_seconds === null ? 'never' : `${durationText(age_seconds * 1000)} ago`
+
+function LeaderButtons({ service, asks }: CardProps) {
+  const { state, dialog } = useConsole()
+  if (!isAllowed(state.info.value, 'triggerService')) return null
+  const asked = asks.askOf(service)
+  const isBarred = asked !== null || service.leader === null
+  const bar = service.leader === null ? 'Nobody leads' : null
+  return (
+    <span class="actions">
+      <button
+        type="button"
+        class={`button small ${asked?.what === 'trigger' ? 'asked' : ''}`}
+        aria-disabled={isBarred}
+        title={bar ?? 'Has its leader look at everything now'}
+        onClick={() => !isBarred && asks.ask(service, 'trigger')}
+      >
+        {asked?.what === 'trigger' ? 'Asked…' : 'Trigger'}
+        <span class="sr-only"> {service.service}</span>
+      </button>
+      <button
+        type="button"
+        class={`button small ${asked?.what === 'resign' ? 'asked' : ''}`}
+        aria-disabled={isBarred}
+        title={bar ?? 'Has its leader step down'}
+        onClick={() => {
+          if (!isBarred) dialog.value = <ResignDialog service={service} asks={asks} />
+        }}
+      >
+        {asked?.what === 'resign' ? 'Asked…' : 'Resign…'}
+        <span class="sr-only"> {service.service}</span>
+      </button>
+    </span>
+  )
+}
+
+function ResignDialog({ service, asks }: CardProps) {
+  const others = service.instances.length - 1
+  return (
+    <ConfirmDialog
+      title={`Let the leader of ${service.service} resign?`}
+      verb="Resign"
+      typed={null}
+      onConfirm={() => asks.ask(service, 'resign')}
+    >
+      <p>
+        It finishes what it has in hand and gives the term back.{' '}
+        {others > 0
+          ? 'Another replica takes over within seconds.'
+          : 'No other replica stands by, so the same one leads again in a new term.'}
+      </p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import {
+  isAnswered,
+  planByService,
+  type Replica,
+  roleOf,
+  type Service,
+  troublesOf,
+  verdictOf,
+} from './service-health.ts'
+
+const AT = '2026-01-02T03:04:05.000Z'
+const AT_MS = Date.parse(AT)
+
+const replica = (changes: Partial<Replica> = {}): Replica => ({
+  id: 'worker-controller:one',
+  service: 'worker-controller',
+  instance_id: 'one',
+  seen_at: AT,
+  is_leader: true,
+  epoch: 3,
+  since: AT,
+  software: '0.1.0',
+  queue: { due: 0, active: 0 },
+  retries: 0,
+  watch: { healthy: true, age_seconds: 1 },
+  last_sweep: AT,
+  problems: [],
+  ...changes,
+})
+const service = (changes: Partial<Service> = {}): Service => ({
+  service: 'worker-controller',
+  leader: { instance_id: 'one', epoch: 3, since: AT },
+  term: null,
+  last_seen_at: AT,
+  instances: [replica()],
+  ...changes,
+})
+
+describe('a replica', () => {
+  it('leads, waits, or has not noticed that it was deposed', () => {
+    expect(roleOf(replica(), service())).toBe('leader')
+    expect(roleOf(replica({ instance_id: 'two', is_leader: false }), service())).toBe('standby')
+    expect(roleOf(replica({ instance_id: 'two' }), service())).toBe('deposed')
+  })
+
+  it('is marked when it is stale, deposed or hears nothing', () => {
+    expect(troublesOf(replica(), service(), AT_MS + 15_000)).toEqual([])
+    expect(troublesOf(replica(), service(), AT_MS + 15_001)).toEqual(['stale'])
+    const deaf = replica({
+      instance_id: 'two',
+      watch: { healthy: false, age_seconds: null },
+      problems: ['etcd is gone'],
+    })
+    expect(troublesOf(deaf, service(), AT_MS)).toEqual(['thinks that it leads', 'hears of no changes', 'etcd is gone'])
+  })
+})
+
+it('a service is healthy, degraded, or led by nobody', () => {
+  expect(verdictOf(service(), AT_MS)).toMatchObject({ tone: 'green' })
+  expect(verdictOf(service(), AT_MS + 60_000)).toMatchObject({ tone: 'orange' })
+  expect(verdictOf(service({ leader: null }), AT_MS)).toMatchObject({ tone: 'red', text: 'nobody leads' })
+  expect(verdictOf(service({ instances: [] }), AT_MS)).toMatchObject({ tone: 'red', text: 'nobody runs it' })
+})
+
+it('an ask is over when the leader was heard of since, or there is another', () => {
+  const trigger = { what: 'trigger', atMs: AT_MS, epoch: 3 } as const
+  const resign = { ...trigger, what: 'resign' } as const
+  expect(isAnswered(trigger, service())).toBe(true)
+  expect(isAnswered({ ...trigger, atMs: AT_MS + 1 }, service())).toBe(false)
+  expect(isAnswered(resign, service())).toBe(false)
+  expect(isAnswered(resign, service({ leader: null }))).toBe(false)
+  expect(isAnswered(resign, service({ leader: { instance_id: 'two', epoch: 4, since: AT } }))).toBe(true)
+})
+
+it('a plan is by service, what is due at once first', () => {
+  const item = (name: string, due_at: string | null) => ({
+    service: name,
+    resource: 'worker:w-1',
+    action: 'look',
+    because: 'so',
+    due_at,
+  })
+  const later = '2026-01-02T03:05:05.000Z'
+  const plan = planByService([item('b', later), item('b', AT), item('b', null)], ['a', 'b'])
+  expect(plan.map(([name, items]) => [name, items.map(({ due_at }) => due_at)])).toEqual([
+    ['a', []],
+    ['b', [null, AT, later]],
+  ])
+})

@@ -1,0 +1,215 @@
+import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
+import { type Signal, useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { useConsole } from '../../parts/console-context.ts'
+import { FormDialog } from '../../parts/dialog/form-dialog.tsx'
+import { Modal } from '../../parts/dialog/modal.tsx'
+import { useRead } from '../../parts/use-read.ts'
+import { definitionHash } from '../../state/router.ts'
+import {
+  bodyOf,
+  type DefinitionDraft,
+  draftOf,
+  EMPTY_DRAFT,
+  isComplete,
+  nameFromFile,
+  wrongLines,
+} from './definition-draft.ts'
+import { YamlField } from './yaml-field.tsx'
+
+type Wrong = ReadonlyMap<number, string>
+
+/** `wrong` is what the API says of lines; it goes as soon as the text is another. */
+interface DraftProps {
+  readonly draft: Signal<DefinitionDraft>
+  readonly wrong: Signal<Wrong>
+}
+
+const useDraft = (first: DefinitionDraft): DraftProps => ({
+  draft: useSignal(first),
+  wrong: useSignal<Wrong>(new Map()),
+})
+
+/** Keeps which lines were refused, for the text to show them. */
+async function noting<T>({ wrong }: DraftProps, sending: Promise<T>): Promise<T> {
+  wrong.value = new Map()
+  try {
+    return await sending
+  } catch (error) {
+    wrong.value = wrongLines(error)
+    throw error
+  }
+}
+
+export function CreateDialog() {
+  const { asks } = useConsole()
+  const props = useDraft(EMPTY_DRAFT)
+  const draft = props.draft.value
+  const body = { ...bodyOf(draft, null), name: draft.name }
+  const isNamed = DefinitionName.safeParse(draft.name).success
+  return (
+    <FormDialog
+      title="New definition"
+      verb="Create definition"
+      isComplete={isComplete(draft) && isNamed}
+      send={() =>
+        noting(
+          props,
+          asks.create('definition', draft.name, client => client.call('createDefinition', { body })),
+        )
+      }
+    >
+      <DraftFields {...props} isNew />
+    </FormDialog>
+  )
+}
+
+/** What there is to begin with is read first: the topology is in no list. */
+export function EditDialog({ id }: { id: string }) {
+  const { dialog } = useConsole()
+  const known = useRead(`edit ${id}`, (client, signal) => client.call('getDefinition', { params: { id }, signal }))
+  if (known.value !== null) return <EditOf known={known.value} />
+  return (
+    <Modal
+      title="New version"
+      onClose={() => {
+        dialog.value = null
+      }}
+    >
+      <p class="modal-body muted">{known.error ?? 'Reading the definition…'}</p>
+    </Modal>
+  )
+}
+
+type Definition = Parameters<typeof draftOf>[0]
+
+function EditOf({ known: newest }: { known: Definition }) {
+  const { asks, notices } = useConsole()
+  // It may be read again while it is typed; what is sent is a change of what the form began with.
+  const known = useRef(newest).current
+  const props = useDraft(draftOf(known))
+  const draft = props.draft.value
+  const isInPlace = known.status === 'PENDING_SYNC'
+  const send = async (isShown: () => boolean) => {
+    const call = { params: { id: known.id }, ifMatch: known.version, body: bodyOf(draft, known) }
+    const put = asks.create('definition', known.name, client => client.call('putDefinition', call))
+    const id = await noting(props, put)
+    if (id === known.id && !isInPlace) notices.tell('done', `${known.name} is as it was`, 'Nothing was changed.')
+    else if (isShown()) location.hash = definitionHash(id)
+  }
+  return (
+    <FormDialog
+      title={isInPlace ? `Change ${known.name} ${known.definition_version}` : `New version of ${known.name}`}
+      verb={isInPlace ? 'Change' : 'Create version'}
+      isComplete={isComplete(draft)}
+      send={send}
+    >
+      {!isInPlace && (
+        <p class="muted">
+          {known.definition_version} stays as it is for those who booked it, and takes no new bookings once the new one
+          can be booked.
+        </p>
+      )}
+      <DraftFields {...props} isNew={false} />
+    </FormDialog>
+  )
+}
+
+function DraftFields({ draft, wrong, isNew }: DraftProps & { isNew: boolean }) {
+  const set = (changes: Partial<DefinitionDraft>) => {
+    draft.value = { ...draft.value, ...changes }
+    if (changes.topology !== undefined) wrong.value = new Map()
+  }
+  const { name, title, from, source, minutes, reuse } = draft.value
+  return (
+    <>
+      {isNew && <NameField name={name} set={set} />}
+      <fieldset class="field">
+        <legend>Topology</legend>
+        <span class="either">
+          <Either label="Text or file" isChosen={from === 'text'} onChoose={() => set({ from: 'text' })} />
+          <Either
+            label="Fetched from an address"
+            isChosen={from === 'address'}
+            onChoose={() => set({ from: 'address' })}
+          />
+        </span>
+      </fieldset>
+      {from === 'text' ? (
+        <YamlField
+          text={draft.value.topology}
+          wrong={wrong.value}
+          onText={(topology, file) =>
+            set(file === null || name !== '' ? { topology } : { topology, name: nameFromFile(file) })
+          }
+        />
+      ) : (
+        <TextField
+          label="Address"
+          hint="https://, s3:// or file:, of YAML or a zip with it"
+          value={source}
+          onText={text => set({ source: text })}
+        />
+      )}
+      <TextField label="Title" hint="optional" value={title} onText={text => set({ title: text })} />
+      <TextField label="Longest session" hint="minutes" value={minutes} onText={text => set({ minutes: text })} />
+      <label class="check">
+        <input type="checkbox" checked={reuse} onChange={event => set({ reuse: event.currentTarget.checked })} />
+        <span>Keep the lab, wiped, for the next session</span>
+      </label>
+    </>
+  )
+}
+
+interface NameProps {
+  readonly name: string
+  readonly set: (changes: Partial<DefinitionDraft>) => void
+}
+
+const NameField = ({ name, set }: NameProps) => (
+  <TextField
+    label="Name"
+    hint={
+      name === '' || DefinitionName.safeParse(name).success
+        ? 'what sessions are booked by'
+        : 'lower-case letters, digits and dashes only'
+    }
+    value={name}
+    onText={text => set({ name: text })}
+  />
+)
+
+interface EitherProps {
+  readonly label: string
+  readonly isChosen: boolean
+  readonly onChoose: () => void
+}
+
+const Either = ({ label, isChosen, onChoose }: EitherProps) => (
+  <label class="check">
+    <input type="radio" name="from" checked={isChosen} onChange={onChoose} />
+    <span>{label}</span>
+  </label>
+)
+
+interface TextProps {
+  readonly label: string
+  readonly hint: string
+  readonly value: string
+  readonly onText: (text: string) => void
+}
+
+const TextField = ({ label, hint, value, onText }: TextProps) => (
+  <label class="field">
+    <span>
+      {label} <span class="muted">{hint}</span>
+    </span>
+    <input
+      type="text"
+      autocomplete="off"
+      spellcheck={false}
+      value={value}
+      onInput={event => onText(event.currentTarget.value)}
+    />
+  </label>
+)

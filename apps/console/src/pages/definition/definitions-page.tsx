@@ -1,0 +1,91 @@
+import { useConsole } from '../../parts/console-context.ts'
+import { PageState } from '../../parts/shell/page-states.tsx'
+import { SearchField, StatusChips } from '../../parts/table/filters.tsx'
+import { Creations, Headline, NewButton, NoMatch } from '../../parts/table/list-page.tsx'
+import { countText } from '../../state/error-text.ts'
+import type { Query } from '../../state/router.ts'
+import { CreateDialog } from './definition-dialog.tsx'
+import {
+  DEFINITION_STATES,
+  type DefinitionFilter,
+  type DefinitionGroup,
+  definitionsHash,
+  filterOf,
+  groupsOf,
+  matches,
+  NO_FILTER,
+} from './definition-groups.ts'
+import { DefinitionTable } from './definition-table.tsx'
+
+export function DefinitionsPage({ query }: { query: Query }) {
+  const { state } = useConsole()
+  const groups = groupsOf(state.live.definition.all().values())
+  const filter = filterOf(query)
+  if (groups.length === 0) return <NoDefinitions />
+  const shown = groups.filter(group => matches(group, filter))
+  return (
+    <section class="page">
+      <GroupsHeadline groups={groups} />
+      <FilterBar filter={filter} groups={groups} />
+      <Creations kind="definition" />
+      {shown.length > 0 ? (
+        <DefinitionTable groups={shown} isOpen={filter.status !== null} />
+      ) : (
+        <NoMatch all={definitionsHash(NO_FILTER)}>No definition matches.</NoMatch>
+      )}
+    </section>
+  )
+}
+
+const versionsOf = (groups: readonly DefinitionGroup[]) => groups.flatMap(({ current, others }) => [current, ...others])
+
+function GroupsHeadline({ groups }: { groups: readonly DefinitionGroup[] }) {
+  const bookable = groups.filter(({ current }) => current.status === 'ACTIVE').length
+  return (
+    <Headline title="Definitions" summary={`${countText(groups.length, 'lab')}, ${bookable} can be booked`}>
+      <NewDefinitionButton />
+    </Headline>
+  )
+}
+
+const NewDefinitionButton = () => (
+  <NewButton route="createDefinition" form={() => <CreateDialog />}>
+    New definition
+  </NewButton>
+)
+
+function FilterBar({ filter, groups }: { filter: DefinitionFilter; groups: readonly DefinitionGroup[] }) {
+  const { router } = useConsole()
+  const choose = (changes: Partial<DefinitionFilter>) => router.replace(definitionsHash({ ...filter, ...changes }))
+  const versions = versionsOf(groups)
+  return (
+    <search class="filters">
+      <StatusChips
+        statuses={DEFINITION_STATES}
+        countOf={status => versions.filter(each => each.status === status).length}
+        allCount={groups.length}
+        chosen={filter.status === null ? [] : [filter.status]}
+        onChoose={statuses => choose({ status: statuses.at(-1) ?? null })}
+      />
+      <div class="narrowing">
+        <SearchField
+          label="Search definitions"
+          placeholder="Name, title, node…"
+          text={filter.text}
+          onText={text => choose({ text })}
+        />
+      </div>
+    </search>
+  )
+}
+
+const NoDefinitions = () => (
+  <PageState icon="flask" title="No definitions yet">
+    <p>A definition is a lab that people can book: a topology as CML exports it, and what it takes to run it.</p>
+    <Creations kind="definition" />
+    <NewDefinitionButton />
+    <p class="muted">
+      Or from the command line: <code>lcm create definition NAME -f lab.yaml</code>
+    </p>
+  </PageState>
+)

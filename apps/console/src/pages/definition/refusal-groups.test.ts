@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { byCategory } from './refusal-groups.ts'
+
+it('groups refusals, those that most workers have in common first', () => {
+  const refusal = (worker_id: string, category: 'status' | 'capacity') => ({
+    worker_id,
+    worker_name: worker_id,
+    category,
+    because: 'so',
+  })
+  const groups = byCategory([refusal('a', 'capacity'), refusal('b', 'status'), refusal('c', 'status')])
+  expect(groups.map(([category, items]) => [category, items.map(({ worker_id }) => worker_id)])).toEqual([
+    ['status', ['b', 'c']],
+    ['capacity', ['a']],
+  ])
+})

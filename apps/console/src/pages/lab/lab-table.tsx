@@ -1,0 +1,164 @@
+import { toMs } from '@lcm/domain/instant'
+import { changedAt, type LabAction, type LabRecord } from '@lcm/domain/lab/lab-record'
+import { Age } from '../../parts/age.tsx'
+import { useConsole } from '../../parts/console-context.ts'
+import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
+import { NamedIcon } from '../../parts/icons.tsx'
+import { StatusBadge } from '../../parts/status-badge.tsx'
+import { WindowedTable } from '../../parts/table/windowed-table.tsx'
+import { countText } from '../../state/error-text.ts'
+import { isAllowed } from '../../state/permission.ts'
+import { sessionHash, workerHash } from '../../state/router.ts'
+import { exactText } from '../../state/time-format.ts'
+import { ACT_WORDS, askLab, needsConfirmation, nodesText, type Offer, offersOf, typedName } from './lab-actions.ts'
+
+const COLUMNS = ['Lab', 'Status', 'Worker', 'Session', 'Nodes', 'Ports', 'Changed', 'Actions'] as const
+
+export const LabTable = ({ labs }: { labs: readonly LabRecord[] }) => (
+  <WindowedTable
+    class="listing labs"
+    columns={COLUMNS}
+    items={labs}
+    row={(lab, rowIndex) => <LabRow key={lab.id} lab={lab} rowIndex={rowIndex} />}
+  />
+)
+
+function LabRow({ lab, rowIndex }: { lab: LabRecord; rowIndex: number }) {
+  const ports = Object.entries(lab.ports)
+  return (
+    <tr class="lab-row" aria-rowindex={rowIndex}>
+      <th scope="row" class="col-lab">
+        <span class="lab-title" title={lab.title}>
+          {lab.title || <span class="muted">without a title</span>}
+        </span>
+        <span class="sub">
+          {lab.source === 'IMPORT' ? 'imported by LCM' : 'found on CML'}
+          {lab.owner !== null && `, of ${lab.owner}`}
+        </span>
+      </th>
+      <td class="col-status">
+        <StatusBadge status={lab.status} />
+        <Pending lab={lab} />
+      </td>
+      <td class="col-worker">
+        <WorkerLink id={lab.worker_id} />
+      </td>
+      <td class="col-session">
+        <SessionLink id={lab.session_id} />
+      </td>
+      <td class="col-nodes">
+        <span class="number">{countText(lab.node_count, 'node')}</span>
+        <span class="sub" title={nodesText(lab) ?? undefined}>
+          {nodesText(lab) ?? lab.raw_state}
+        </span>
+      </td>
+      <td class="col-ports number" title={ports.map(([name, port]) => `${name} ${port}`).join(', ')}>
+        {ports.length === 0 ? <span class="muted">none</span> : ports.map(([, port]) => port).join(', ')}
+      </td>
+      <td class="col-changed muted" title={`last seen on its worker ${exactText(toMs(lab.last_seen_at))}`}>
+        <Age since={changedAt(lab)} /> ago
+      </td>
+      <td class="col-actions">
+        <LabActions lab={lab} />
+      </td>
+    </tr>
+  )
+}
+
+/** What is under way, or why it did not work. */
+function Pending({ lab: { pending_action, last_error } }: { lab: LabRecord }) {
+  const error = pending_action?.error ?? last_error
+  if (pending_action === null && error === null) return null
+  return (
+    <span class={`sub pending ${error === null ? '' : 'tone-red'}`} title={error ?? undefined}>
+      {pending_action !== null && (
+        <>
+          <NamedIcon name={error === null ? 'waiting' : 'close'} /> {pending_action.action} asked by {pending_action.by}
+          {error !== null && ': '}
+        </>
+      )}
+      {error}
+    </span>
+  )
+}
+
+function WorkerLink({ id }: { id: string }) {
+  const { state } = useConsole()
+  return <a href={workerHash(id)}>{state.live.worker.get(id)?.name ?? id}</a>
+}
+
+function SessionLink({ id }: { id: string | null }) {
+  const { state } = useConsole()
+  if (id === null) return <span class="muted">unbound</span>
+  const session = state.live.session.get(id)
+  return (
+    <>
+      <a href={sessionHash(id)}>{session?.definition.name ?? id}</a>
+      <span class="sub">{session?.status ?? 'over'}</span>
+    </>
+  )
+}
+
+function LabActions({ lab }: { lab: LabRecord }) {
+  const { state } = useConsole()
+  if (!isAllowed(state.info.value, 'stopLab')) return null
+  const session = lab.session_id === null ? undefined : state.live.session.get(lab.session_id)
+  return (
+    <span class="actions">
+      {offersOf(lab, session).map(offer => (
+        <ActButton key={offer.act} lab={lab} offer={offer} />
+      ))}
+    </span>
+  )
+}
+
+/** A barred button keeps the keyboard's focus, which `disabled` would throw away. */
+function ActButton({ lab, offer: { act, bar } }: { lab: LabRecord; offer: Offer }) {
+  const { asks, dialog } = useConsole()
+  const { label, help } = ACT_WORDS[act]
+  const asked = asks.verbOf(lab.id)
+  const isBarred = bar !== null || asked !== null
+  const begin = () => {
+    if (needsConfirmation(lab, act)) dialog.value = <LabDialog lab={lab} act={act} />
+    else askLab(asks, lab, act)
+  }
+  return (
+    <button
+      type="button"
+      class={`button small ${act === 'delete' || act === 'wipe' ? 'danger' : ''} ${asked === act ? 'asked' : ''}`}
+      aria-disabled={isBarred}
+      title={bar ?? help}
+      onClick={() => !isBarred && begin()}
+    >
+      {asked === act ? 'Asked…' : label}
+      <span class="sr-only"> {lab.title || lab.id}</span>
+    </button>
+  )
+}
+
+const WHAT_HAPPENS: Readonly<Record<LabAction, string>> = {
+  start: 'All of its nodes are started.',
+  stop: 'All of its nodes are stopped. What they hold stays.',
+  wipe: 'What its nodes hold, such as their configurations, is lost.',
+  delete: 'Its nodes are stopped and wiped, and the lab is removed from CML.',
+}
+
+function LabDialog({ lab, act }: { lab: LabRecord; act: LabAction }) {
+  const { asks } = useConsole()
+  const verb = ACT_WORDS[act].label.replace('…', '')
+  return (
+    <ConfirmDialog
+      title={`${verb} ${lab.title || lab.id}?`}
+      verb={verb}
+      typed={typedName(lab)}
+      onConfirm={() => askLab(asks, lab, act)}
+    >
+      <p>
+        {WHAT_HAPPENS[act]} {act !== 'stop' && <strong>This can't be undone.</strong>}
+      </p>
+      {lab.source === 'DISCOVERY' && (
+        <p class="muted">LCM did not make this lab{lab.owner !== null && `: it is of ${lab.owner}`}.</p>
+      )}
+    </ConfirmDialog>
+  )
+}

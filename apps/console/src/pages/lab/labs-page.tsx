@@ -1,0 +1,103 @@
+import { LAB_STATUSES, type LabRecord } from '@lcm/domain/lab/lab-record'
+import { useConsole } from '../../parts/console-context.ts'
+import { PageState } from '../../parts/shell/page-states.tsx'
+import { Pick, SearchField, StatusChips } from '../../parts/table/filters.tsx'
+import { Headline, NoMatch } from '../../parts/table/list-page.tsx'
+import { countText } from '../../state/error-text.ts'
+import { seesSessionsOfOthers } from '../../state/permission.ts'
+import type { Query } from '../../state/router.ts'
+import { filterOf, inOrder, isFiltering, type LabFilter, labsHash, matches, NO_FILTER } from './lab-filter.ts'
+import { LabTable } from './lab-table.tsx'
+
+export function LabsPage({ query }: { query: Query }) {
+  const { state } = useConsole()
+  const labs = [...state.live.lab.all().values()]
+  const filter = filterOf(query)
+  if (labs.length === 0) return <NoLabs />
+  const workers = state.live.worker.all()
+  const shown = inOrder(labs.filter(lab => matches(lab, filter, workers.get(lab.worker_id)?.name ?? '')))
+  return (
+    <section class="page">
+      <LabsHeadline labs={labs} />
+      <FilterBar filter={filter} labs={labs} />
+      {shown.length > 0 ? (
+        <LabTable labs={shown} />
+      ) : (
+        <NoMatch all={labsHash(NO_FILTER)} isFiltered={isFiltering(filter)} none="No lab is there now.">
+          No lab matches.
+        </NoMatch>
+      )}
+    </section>
+  )
+}
+
+function LabsHeadline({ labs }: { labs: readonly LabRecord[] }) {
+  const present = labs.filter(({ status }) => status !== 'DELETED')
+  const bound = present.filter(({ session_id }) => session_id !== null).length
+  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const summary = isOfAll
+    ? `${countText(present.length, 'lab')} on all workers, ${bound} for a session`
+    : `${countText(present.length, 'lab')}, ${bound} for a session of yours; labs of others' sessions are not shown`
+  return <Headline title="Labs" summary={summary} />
+}
+
+interface FilterProps {
+  readonly filter: LabFilter
+  readonly labs: readonly LabRecord[]
+}
+
+const BOUND = [
+  { value: 'yes', name: 'For a session' },
+  { value: 'no', name: 'Unbound' },
+]
+
+function FilterBar({ filter, labs }: FilterProps) {
+  const { router, state } = useConsole()
+  const choose = (changes: Partial<LabFilter>) => router.replace(labsHash({ ...filter, ...changes }))
+  const countOf = (status: LabRecord['status']) => labs.filter(lab => lab.status === status).length
+  const workerIds = new Set(labs.map(({ worker_id }) => worker_id))
+  if (filter.workerId !== '') workerIds.add(filter.workerId)
+  const workers = [...workerIds].map(id => ({ value: id, name: state.live.worker.get(id)?.name ?? id }))
+  return (
+    <search class="filters">
+      <StatusChips
+        statuses={LAB_STATUSES.filter(status => countOf(status) > 0 || filter.statuses.includes(status))}
+        countOf={countOf}
+        allCount={labs.length - countOf('DELETED')}
+        chosen={filter.statuses}
+        onChoose={statuses => choose({ statuses })}
+      />
+      <div class="narrowing">
+        <Pick
+          label="Session"
+          any="Bound or not"
+          options={BOUND}
+          chosen={filter.isBound === null ? '' : filter.isBound ? 'yes' : 'no'}
+          onPick={bound => choose({ isBound: filterOf({ bound }).isBound })}
+        />
+        <Pick
+          label="Worker"
+          any="Any worker"
+          options={workers.toSorted((a, b) => a.name.localeCompare(b.name))}
+          chosen={filter.workerId}
+          onPick={workerId => choose({ workerId })}
+        />
+        <SearchField
+          label="Search labs"
+          placeholder="Title, owner, id…"
+          text={filter.text}
+          onText={text => choose({ text })}
+        />
+      </div>
+    </search>
+  )
+}
+
+const NoLabs = () => (
+  <PageState icon="flask" title="No labs to see">
+    <p>
+      Labs come with sessions: <a href="#/sessions">book one</a>. What people make on CML themselves is found too, every
+      half hour.
+    </p>
+  </PageState>
+)

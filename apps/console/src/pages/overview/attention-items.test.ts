@@ -1,0 +1,195 @@
+import { CONDITION } from '@lcm/domain/worker/worker'
+import { aDefinition, aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { parseHash } from '../../state/router.ts'
+import { attentionOf, groupsOf, type Watched } from './attention-items.ts'
+
+const THEN = '2026-01-02T03:04:05.000Z'
+const NOW_MS = Date.parse('2026-01-02T03:30:00.000Z')
+const QUIET: Watched = {
+  workers: [],
+  sessions: [],
+  definitions: [],
+  labs: [],
+  services: null,
+  leaks: [],
+  nowMs: NOW_MS,
+}
+const found = (more: Partial<Watched>) =>
+  attentionOf({ ...QUIET, ...more }).map(({ urgency, what, text }) => [urgency, what, text])
+const LEAK = {
+  id: 'll-1',
+  version: 1,
+  created_at: THEN,
+  updated_at: THEN,
+  worker_id: 'w-9',
+  worker_name: 'gone',
+  udi: null,
+  hostname: 'cml-9',
+  product: null,
+  at: THEN,
+  reason: 'it vanished',
+  resolved_at: null,
+  resolved_by: null,
+}
+const condition = (type: string, message: string, status = true) => ({ type, status, reason: '', message, since: THEN })
+
+describe('workers that need somebody', () => {
+  it('are those that failed, with why', () => {
+    const conditions = [condition('Failed', 'the image is gone')]
+    expect(found({ workers: [aWorker({ status: 'FAILED', conditions })] })).toEqual([
+      ['alarm', 'Worker failed', 'the image is gone'],
+    ])
+  })
+
+  it('are those whose CML refuses LCM', () => {
+    const conditions = [condition('CmlAccessRefused', "CML refuses LCM's login")]
+    expect(found({ workers: [aWorker({ status: 'RUNNING', conditions })] })).toEqual([
+      ['alarm', 'CML refuses LCM', "CML refuses LCM's login"],
+    ])
+  })
+
+  it('are those that LCM has no login for, without an alarm, and those whose endpoint tag is ignored', () => {
+    const noLogin = { ...condition('CmlAccessRefused', 'LCM has no credentials'), reason: 'NoCredentials' }
+    const workers = [
+      aWorker({ id: 'a', status: 'RUNNING', conditions: [noLogin] }),
+      aWorker({ id: 'aa', status: 'RUNNING', conditions: [{ ...noLogin, reason: 'TelemetryOff', message: 'off' }] }),
+      aWorker({ id: 'b', status: 'RUNNING', conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }),
+    ]
+    expect(found({ workers })).toEqual([
+      ['watch', 'No CML login', 'LCM has no credentials'],
+      ['watch', 'CML telemetry is off', 'off'],
+      ['watch', 'Endpoint tag ignored', 'the tag is ignored'],
+    ])
+  })
+
+  it('are those that are stuck, blocked, lost or do not end draining', () => {
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }
+    const workers = [
+      aWorker({ id: 'a', status: 'STOPPING', conditions: [condition('Overdue', 'EC2 takes long')] }),
+      aWorker({ id: 'b', status: 'PENDING', conditions: [condition('LaunchBlocked', 'no subnet')] }),
+      aWorker({ id: 'c', status: 'DRAINING', drain }),
+      aWorker({ id: 'd', status: 'UNKNOWN', entered_status_at: THEN }),
+    ]
+    expect(found({ workers }).map(([, what]) => what)).toEqual([
+      'Stuck',
+      'Launch blocked',
+      'Drain overdue',
+      'Out of sight',
+    ])
+  })
+
+  it('are those whose machine is gone though it is wanted, for a day', () => {
+    const lost = { status: 'TERMINATED', entered_status_at: THEN } as const
+    const workers = [
+      aWorker({ id: 'a', ...lost, desired_status: 'RUNNING' }),
+      aWorker({ id: 'b', ...lost, desired_status: 'RUNNING', entered_status_at: '2026-01-01T03:29:59.000Z' }),
+      aWorker({ id: 'c', ...lost, desired_status: 'TERMINATED' }),
+    ]
+    expect(attentionOf({ ...QUIET, workers })).toMatchObject([
+      { key: 'a', urgency: 'alarm', what: 'Worker lost', text: 'its machine is gone for good', href: '#/workers/a' },
+    ])
+  })
+
+  it('are not those that are well, are over, or were stuck once', () => {
+    const workers = [
+      aWorker({ status: 'RUNNING', conditions: [condition('Overdue', 'was late', false)] }),
+      aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED', conditions: [condition('Overdue', 'was late')] }),
+    ]
+    expect(found({ workers })).toEqual([])
+  })
+})
+
+describe('sessions that need somebody', () => {
+  it('wait, which is worse when they should have begun', () => {
+    const later = { start: '2026-01-02T05:00:00.000Z', end: '2026-01-02T06:00:00.000Z' }
+    const sessions = [
+      aSession({ id: 'a', waiting_reason: 'waits for metal-1', timeslot: later }),
+      aSession({ id: 'b', waiting_reason: 'no room' }),
+      aSession({ id: 'c' }),
+    ]
+    expect(found({ sessions })).toEqual([
+      ['alarm', 'Waits past its start', 'no room'],
+      ['watch', 'Session waits', 'waits for metal-1'],
+    ])
+  })
+
+  it('have a step that failed, or should be over', () => {
+    const steps = {
+      import: {
+        status: 'failed' as const,
+        attempts: 1,
+        started_at: THEN,
+        ended_at: THEN,
+        output: {},
+        error: 'CML: 500',
+      },
+    }
+    const over = { start: '2026-01-02T01:00:00.000Z', end: '2026-01-02T02:00:00.000Z' }
+    const sessions = [
+      aSession({ status: 'INSTANTIATING', pipeline: { name: 'instantiate', attempt: 1, steps } }),
+      aSession({ id: 'b', status: 'STOPPING', timeslot: over }),
+      aSession({ id: 'c', status: 'ARCHIVED', timeslot: over, pipeline: { name: 'teardown', attempt: 1, steps } }),
+    ]
+    expect(found({ sessions })).toEqual([
+      ['alarm', 'Session stuck', 'its time was over, and it is still STOPPING'],
+      ['alarm', 'Step failed', 'CML: 500'],
+    ])
+  })
+})
+
+describe('everything else that needs somebody', () => {
+  const instance = (healthy: boolean) => ({ instance_id: 'wc-1', watch: { healthy, age_seconds: 72.4 } })
+  it('is a service that nobody leads, or that hears of nothing', () => {
+    const leaderless = [{ service: 'worker-controller', leader: null, instances: [instance(true)] }]
+    const deaf = [{ service: 'worker-controller', leader: {}, instances: [instance(false)] }]
+    expect(found({ services: leaderless })).toEqual([
+      ['alarm', 'No leader', 'what it does stands still until one leads'],
+    ])
+    expect(found({ services: deaf })[0]).toMatchObject(['watch', 'Watch degraded', expect.stringContaining('72 s')])
+  })
+
+  it('is a licence that leaked, until it is resolved', () => {
+    expect(found({ leaks: [LEAK, { ...LEAK, resolved_at: THEN }] })).toEqual([
+      ['watch', 'Leaked licence', 'it vanished · cml-9'],
+    ])
+  })
+
+  it('is a definition that can not be fetched, and a lab that does not obey', () => {
+    const sync = { ...aDefinition().sync, status: 'failed' as const, error: '404' }
+    const pending_action = { action: 'wipe' as const, by: 'ann', at: THEN, attempts: 3, error: 'CML says no' }
+    const labs = [aLabRecord({ pending_action }), aLabRecord({ status: 'BOOTED' })]
+    expect(found({ definitions: [aDefinition({ sync })], labs })).toEqual([
+      ['watch', 'Sync failed', '404'],
+      ['watch', 'Could not wipe lab', 'CML says no'],
+    ])
+  })
+})
+
+describe('groups', () => {
+  it('show a few of each kind, so that a storm does not bury the rest', () => {
+    const storm = Array.from({ length: 9 }, (_, n) => aWorker({ id: `w-${n}`, status: 'FAILED' }))
+    const items = attentionOf({ ...QUIET, workers: storm, sessions: [aSession({ waiting_reason: 'no room' })] })
+    expect(
+      groupsOf(items).map(({ what, shown, moreCount, moreHref }) => [what, shown.length, moreCount, moreHref]),
+    ).toEqual([
+      ['Waits past its start', 1, 0, '#/sessions?status=PENDING'],
+      ['Worker failed', 4, 5, '#/workers?status=FAILED'],
+    ])
+  })
+
+  it('lead to all of a kind, whatever their statuses', () => {
+    const overdue = [{ type: CONDITION.overdue, status: true, reason: '', message: 'late', since: THEN }]
+    const statuses = ['STARTING', 'STOPPING', 'STARTING', 'STOPPING', 'TERMINATING'] as const
+    const workers = statuses.map((status, n) => aWorker({ id: `w-${n}`, status, conditions: overdue }))
+    const [group] = groupsOf(attentionOf({ ...QUIET, workers }))
+    expect(group).toMatchObject({ what: 'Stuck', moreCount: 1 })
+    expect(parseHash(group?.moreHref ?? '')).toMatchObject({ query: { status: 'STARTING,STOPPING,TERMINATING' } })
+  })
+
+  it('show every leaked licence, as they are dealt with nowhere else', () => {
+    const leaks = Array.from({ length: 9 }, (_, n) => ({ ...LEAK, id: `ll-${n}` }))
+    expect(groupsOf(attentionOf({ ...QUIET, leaks }))).toMatchObject([{ shown: { length: 9 }, moreCount: 0 }])
+  })
+})

@@ -1,0 +1,125 @@
+import type { AnswerOf } from '@lcm/contract/routes'
+import { type Signal, useSignal } from '@preact/signals'
+import { useConsole } from '../../../parts/console-context.ts'
+import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
+import { PlacementPreview } from '../../../parts/placement-preview.tsx'
+import { pageHash } from '../../../state/router.ts'
+import { zoneText } from '../../../state/time-format.ts'
+import { bookingBody, bookingFault, localMinute } from './booking.ts'
+import { MinutesField } from './minutes-field.tsx'
+
+type Definition = AnswerOf<'listDefinitions'>['items'][number]
+
+const HOUR_MS = 3_600_000
+
+/** Books a lab. `definitionId` is chosen already where it was opened from one. */
+export function BookDialog({ definitionId }: { definitionId?: string }) {
+  const { state, asks, nowMs } = useConsole()
+  const definitions = bookable(state.live.definition.all().values())
+  const chosen = useSignal(definitionId ?? definitions[0]?.id ?? '')
+  const start = useSignal<string | null>(null)
+  const definition = definitions.find(({ id }) => id === chosen.value)
+  const max = definition?.max_duration_minutes ?? 1
+  const minutes = useSignal<number | null>(max)
+  const draft = { definitionId: definition?.id ?? '', start: start.value, minutes: minutes.value }
+  const fault = bookingFault(draft, max, nowMs.peek())
+  const choose = (id: string) => {
+    chosen.value = id
+    minutes.value = definitions.find(each => each.id === id)?.max_duration_minutes ?? null
+  }
+  return (
+    <FormDialog
+      title="Book a session"
+      verb="Book"
+      isComplete={fault === null}
+      send={() =>
+        asks.create('session', definition?.name ?? '', client =>
+          client.call('createSession', { body: bookingBody(draft) }),
+        )
+      }
+    >
+      <DefinitionField definitions={definitions} chosen={chosen.value} onChoose={choose} />
+      <StartField start={start} />
+      {definition && <MinutesField minutes={minutes} max={max} label="Minutes" />}
+      {fault !== null && definition && <p class="field-fault tone-red">{fault}.</p>}
+      {definition && <PlacementPreview definitionId={definition.id} isLater={start.value !== null} />}
+    </FormDialog>
+  )
+}
+
+/** Only what is ACTIVE, and of that the newest. */
+const bookable = (all: Iterable<Definition>): Definition[] =>
+  [...all]
+    .filter(({ status }) => status === 'ACTIVE')
+    .toSorted((a, b) => a.name.localeCompare(b.name) || b.created_at.localeCompare(a.created_at))
+
+interface DefinitionFieldProps {
+  readonly definitions: readonly Definition[]
+  readonly chosen: string
+  readonly onChoose: (id: string) => void
+}
+
+function DefinitionField({ definitions, chosen, onChoose }: DefinitionFieldProps) {
+  if (definitions.length === 0)
+    return (
+      <p class="muted">
+        There is no lab to book yet. <a href={pageHash('definitions')}>Define one first</a>.
+      </p>
+    )
+  return (
+    <label class="field">
+      <span>Definition</span>
+      <select value={chosen} onChange={event => onChoose(event.currentTarget.value)}>
+        {definitions.map(({ id, name, definition_version, needs }) => (
+          <option key={id} value={id}>
+            {name} {definition_version} · {needs.cpu_cores} cpu, {needs.memory_gb} GB
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function StartField({ start }: { start: Signal<string | null> }) {
+  const { nowMs } = useConsole()
+  return (
+    <fieldset class="field">
+      <legend>Start</legend>
+      <span class="start-choice">
+        <label>
+          <input
+            type="radio"
+            name="start"
+            checked={start.value === null}
+            onChange={() => {
+              start.value = null
+            }}
+          />
+          Now
+        </label>
+        <label>
+          <input
+            type="radio"
+            name="start"
+            checked={start.value !== null}
+            onChange={() => {
+              start.value = localMinute(Math.ceil(nowMs.peek() / HOUR_MS) * HOUR_MS)
+            }}
+          />
+          At
+        </label>
+        {start.value !== null && (
+          <input
+            type="datetime-local"
+            aria-label="Date and time"
+            value={start.value}
+            onInput={event => {
+              start.value = event.currentTarget.value
+            }}
+          />
+        )}
+        {start.value !== null && <span class="muted">{zoneText(nowMs.peek())}</span>}
+      </span>
+    </fieldset>
+  )
+}

@@ -1,0 +1,37 @@
+import { isLive } from '@lcm/domain/session/lablet-session'
+import { useConsole } from '../../../parts/console-context.ts'
+import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
+import { SessionBadge } from '../session-badge.tsx'
+import { slotText } from '../session-text.ts'
+import { isOver } from './session-actions.ts'
+import { GoneDialog } from './session-over-dialog.tsx'
+import { askCancel } from './session-requests.ts'
+
+export function CancelDialog({ id }: { id: string }) {
+  const { state, asks } = useConsole()
+  const session = state.live.session.get(id)
+  if (!session || isOver(session)) return <GoneDialog title="Nothing to cancel" />
+  const hasLab = isLive(session.status) && session.status !== 'SCHEDULED'
+  return (
+    <ConfirmDialog
+      title={`Cancel the session of ${session.definition.name}?`}
+      verb="Cancel session"
+      keep="Keep it"
+      typed={null}
+      onConfirm={() => askCancel(asks, session)}
+    >
+      <p>
+        {hasLab ? (
+          <>
+            Its lab is stopped, wiped and removed. <strong>What was not saved elsewhere is lost.</strong>
+          </>
+        ) : (
+          'It gives up its slot. Nothing has been started for it yet.'
+        )}
+      </p>
+      <p class="muted">
+        <SessionBadge session={session} /> {slotText(session.timeslot)}
+      </p>
+    </ConfirmDialog>
+  )
+}

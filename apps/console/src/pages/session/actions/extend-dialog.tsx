@@ -1,0 +1,42 @@
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { useSignal } from '@preact/signals'
+import { useConsole } from '../../../parts/console-context.ts'
+import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
+import { slotText } from '../session-text.ts'
+import { MinutesField } from './minutes-field.tsx'
+import { isOver, minutesLeft } from './session-actions.ts'
+import { GoneDialog } from './session-over-dialog.tsx'
+import { askExtend } from './session-requests.ts'
+
+const DEFAULT_MINUTES = 30
+
+export function ExtendDialog({ id }: { id: string }) {
+  const { state, asks } = useConsole()
+  const session = state.live.session.get(id)
+  const longest = state.live.definition.get(session?.definition.id ?? '')?.max_duration_minutes ?? null
+  const left = session ? minutesLeft(session, longest) : 0
+  const minutes = useSignal<number | null>(Math.min(DEFAULT_MINUTES, left))
+  if (!session || isOver(session)) return <GoneDialog title="Nothing to extend" />
+  const { start, end } = session.timeslot
+  const more = minutes.value
+  const isGood = more !== null && more >= 1 && more <= left
+  return (
+    <FormDialog
+      title={`Extend the session of ${session.definition.name}`}
+      verb="Extend"
+      isComplete={isGood}
+      send={async () => more !== null && (await askExtend(asks, session, more))}
+    >
+      <MinutesField minutes={minutes} max={left} label="Minutes more" />
+      <p class="muted">
+        {isGood ? (
+          <>
+            New slot: <strong>{slotText({ start, end: toInstant(toMs(end) + more * 60_000) })}</strong>
+          </>
+        ) : (
+          <>Slot: {slotText(session.timeslot)}</>
+        )}
+      </p>
+    </FormDialog>
+  )
+}

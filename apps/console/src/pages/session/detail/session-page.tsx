@@ -1,0 +1,150 @@
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { nextOfSession, sessionNextText } from '@lcm/domain/session/session-next'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { Age } from '../../../parts/age.tsx'
+import { ConditionsCard } from '../../../parts/conditions-card.tsx'
+import { useConsole } from '../../../parts/console-context.ts'
+import { RawJson } from '../../../parts/raw-json.tsx'
+import { NotFound, PageState } from '../../../parts/shell/page-states.tsx'
+import { type NextInputs, WhyPanel } from '../../../parts/why-panel.tsx'
+import { durationText } from '../../../state/error-text.ts'
+import { seesSessionsOfOthers } from '../../../state/permission.ts'
+import { definitionHash, pageHash, workerHash } from '../../../state/router.ts'
+import { SessionActions } from '../actions/action-buttons.tsx'
+import { Owner } from '../owner.tsx'
+import { SessionBadge } from '../session-badge.tsx'
+import { doingText, isWaiting } from '../session-text.ts'
+import { useSession } from '../use-sessions.ts'
+import { AccessCard } from './access-card.tsx'
+import { StepsCard } from './pipeline-card.tsx'
+import { SessionFacts, SessionHistory } from './session-facts.tsx'
+import { SlotCard } from './slot-card.tsx'
+
+export function SessionPage({ id }: { id: string }) {
+  const { session, isMissing, error, again } = useSession(id)
+  const { state } = useConsole()
+  if (isMissing) return <NoSuchSession id={id} />
+  if (session === null) return error === null ? <Reading /> : <Unread id={id} error={error} onRetry={again} />
+  const worker = session.worker_id === null ? null : (state.live.worker.get(session.worker_id) ?? null)
+  return (
+    <section class="page session">
+      <SessionHead session={session} />
+      <Callouts session={session} />
+      <SlotCard session={session} />
+      <div class="session-columns">
+        <div>
+          <AccessCard session={session} />
+          <StepsCard session={session} />
+          <ConditionsCard conditions={session.conditions} />
+          <SessionHistory session={session} />
+        </div>
+        <div>
+          <SessionFacts session={session} />
+          <WhyPanel
+            resource={`session:${id}`}
+            next={inputs => nextTold(session, worker, inputs)}
+            read={(client, query, signal) => client.call('getSessionDecisions', { params: { id }, query, signal })}
+          />
+        </div>
+      </div>
+      <RawJson value={session} />
+    </section>
+  )
+}
+
+function nextTold(session: LabletSession, worker: Worker | null, inputs: NextInputs) {
+  const { decisions, services, planOf, nowMs } = inputs
+  const plan = planOf(session.status === 'PENDING' ? 'resource-scheduler' : 'lablet-controller')
+  const next = nextOfSession({ session, worker, decisions, plan, services, nowMs })
+  return { next, text: sessionNextText(next, { nowMs, duration: durationText }) }
+}
+
+const Reading = () => (
+  <section class="loading" aria-busy="true">
+    <h1 class="sr-only" tabIndex={-1}>
+      Reading the session…
+    </h1>
+    <span class="bone title" />
+    <span class="bone row" />
+    <span class="bone row" />
+  </section>
+)
+
+function NoSuchSession({ id }: { id: string }) {
+  const isShownAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const maybe = isShownAll ? 'was over and is forgotten' : 'is not yours'
+  return (
+    <NotFound title="No such session" list="sessions">
+      <p>
+        There is no session <code>{id}</code>, or it {maybe}.
+      </p>
+      <p class="muted">
+        One that is not over is found by its id, or by the name of its definition if it is the only one.
+      </p>
+    </NotFound>
+  )
+}
+
+const Unread = ({ id, error, onRetry }: { id: string; error: string; onRetry: () => void }) => (
+  <PageState icon="offline" title="This session can't be read">
+    <p>
+      Session <code>{id}</code> can't be shown: {error}.
+    </p>
+    <button type="button" class="button primary" onClick={onRetry}>
+      Try again
+    </button>
+  </PageState>
+)
+
+function SessionHead({ session }: { session: LabletSession }) {
+  const { state } = useConsole()
+  const { definition, worker_id, lab_record_id } = session
+  return (
+    <header class="thing-head">
+      <nav aria-label="Breadcrumb">
+        <a href={pageHash('sessions')}>Sessions</a> <span aria-hidden="true">/</span>{' '}
+        <span class="mono">{session.id}</span>
+      </nav>
+      <h1 tabIndex={-1}>
+        {definition.name} <span class="muted">{definition.version}</span>
+      </h1>
+      <SessionActions session={session} place="page" />
+      <p class="thing-line session-line">
+        <SessionBadge session={session} />
+        <span>
+          for <Age since={session.entered_status_at} />
+        </span>
+        <span>
+          <span class="muted">owner</span> <Owner session={session} />
+        </span>
+        {worker_id !== null && (
+          <span>
+            <span class="muted">on</span>{' '}
+            <a href={workerHash(worker_id)}>{state.live.worker.get(worker_id)?.name ?? worker_id}</a>
+          </span>
+        )}
+        {lab_record_id !== null && <a href={pageHash('labs', { q: lab_record_id })}>Lab</a>}
+        <a href={definitionHash(definition.id)}>Definition</a>
+      </p>
+    </header>
+  )
+}
+
+/** What its reader has to know first: what it waits for, and what has gone wrong, in full. */
+function Callouts({ session }: { session: LabletSession }) {
+  const { last_error } = session
+  return (
+    <>
+      {isWaiting(session) && (
+        <p class="callout tone-orange">
+          <strong>Waiting</strong> {doingText(session)}
+        </p>
+      )}
+      {last_error !== null && (
+        <p class="callout tone-red">
+          <strong>Last error</strong> {last_error}
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,62 @@
+import { maySee } from '@lcm/contract/access'
+import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
+import { useConsole } from '../../../parts/console-context.ts'
+import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filters.tsx'
+import { type SessionFilter, sessionsHash } from './session-filter.ts'
+
+interface FilterProps {
+  readonly filter: SessionFilter
+  readonly sessions: readonly LabletSession[]
+}
+
+export function FilterBar({ filter, sessions }: FilterProps) {
+  const { router } = useConsole()
+  const change = (part: Partial<SessionFilter>) => router.replace(sessionsHash({ ...filter, ...part }))
+  const names = new Set(sessions.map(({ definition }) => definition.name))
+  if (filter.definition !== '') names.add(filter.definition)
+  const countOf = (status: SessionStatus) => sessions.filter(session => session.status === status).length
+  return (
+    <search class="filters sessions-filters">
+      <StatusChips
+        statuses={SESSION_STATUSES.filter(status => countOf(status) > 0 || filter.statuses.includes(status))}
+        countOf={countOf}
+        allCount={sessions.filter(({ status }) => !isFinal(status)).length}
+        chosen={filter.statuses}
+        onChoose={statuses => change({ statuses })}
+      />
+      <span class="filters-end">
+        <MineChip filter={filter} />
+        <Pick
+          label="Definition"
+          any="Any definition"
+          options={[...names].toSorted().map(optionOf)}
+          chosen={filter.definition}
+          onPick={definition => change({ definition })}
+        />
+        <SearchField
+          label="Search sessions"
+          placeholder="Id, owner, worker…"
+          text={filter.text}
+          onText={text => change({ text })}
+        />
+      </span>
+    </search>
+  )
+}
+
+/** Who sees nobody else's has nothing to tell apart. */
+function MineChip({ filter }: { filter: SessionFilter }) {
+  const { router, state } = useConsole()
+  const actor = state.info.value?.actor
+  if (actor === undefined || !maySee({ ...actor, service: null }, '')) return null
+  return (
+    <button
+      type="button"
+      class="chip"
+      aria-pressed={filter.isMine}
+      onClick={() => router.replace(sessionsHash({ ...filter, isMine: !filter.isMine }))}
+    >
+      Mine
+    </button>
+  )
+}

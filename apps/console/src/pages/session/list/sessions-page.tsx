@@ -1,0 +1,108 @@
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { useConsole } from '../../../parts/console-context.ts'
+import { PageState } from '../../../parts/shell/page-states.tsx'
+import { Creations, Headline, NewButton, NoMatch } from '../../../parts/table/list-page.tsx'
+import { countText } from '../../../state/error-text.ts'
+import { seesSessionsOfOthers } from '../../../state/permission.ts'
+import type { Query } from '../../../state/router.ts'
+import { BookDialog } from '../actions/book-dialog.tsx'
+import { inOrder, isWaiting } from '../session-text.ts'
+import { type Sessions, useSessions } from '../use-sessions.ts'
+import { filterOf, isDrawn, isFiltering, isListed, matches, NO_FILTER, sessionsHash } from './session-filter.ts'
+import { FilterBar } from './session-filter-bar.tsx'
+import { SessionTable } from './session-table.tsx'
+import { Timeline } from './timeline.tsx'
+
+export function SessionsPage({ query }: { query: Query }) {
+  const { state } = useConsole()
+  const filter = filterOf(query)
+  const sessions = useSessions()
+  if (sessions.all.length === 0 && sessions.isWhole) return <NoSessions />
+  const workers = state.live.worker.all()
+  const surroundings = {
+    me: state.info.value?.actor.id ?? '',
+    workerName: (id: string) => workers.get(id)?.name ?? id,
+  }
+  const found = sessions.all.filter(session => matches(session, filter, surroundings))
+  const listed = inOrder(found.filter(session => isListed(session, filter)))
+  return (
+    <section class="page">
+      <SessionsHeadline sessions={sessions.all} />
+      <FilterBar filter={filter} sessions={sessions.all} />
+      <Creations kind="session" of="a session of " />
+      <PastMissing sessions={sessions} />
+      <Timeline sessions={found.filter(session => isDrawn(session, filter))} filter={filter} />
+      <section aria-labelledby="table-title">
+        <h2 id="table-title" class="table-title" tabIndex={-1}>
+          {countText(listed.length, 'session')}
+          {filter.statuses.length === 0 && <span class="muted"> not over</span>}
+        </h2>
+        {listed.length > 0 ? (
+          <SessionTable sessions={listed} />
+        ) : (
+          <NoMatch
+            all={sessionsHash({ ...NO_FILTER, range: filter.range, atMs: filter.atMs })}
+            isFiltered={isFiltering(filter)}
+            none={<NoneBooked />}
+          >
+            No session matches.
+          </NoMatch>
+        )}
+      </section>
+    </section>
+  )
+}
+
+function SessionsHeadline({ sessions }: { sessions: readonly LabletSession[] }) {
+  const present = sessions.filter(({ status }) => !isFinal(status))
+  const waiting = present.filter(isWaiting).length
+  const running = present.filter(({ status }) => status === 'READY' || status === 'RUNNING').length
+  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const summary = `${countText(present.length, 'session')}${isOfAll ? '' : ' of yours'}, ${running} up, ${waiting} waiting`
+  return (
+    <Headline title="Sessions" summary={summary}>
+      <BookButton />
+    </Headline>
+  )
+}
+
+const BookButton = () => (
+  <NewButton route="createSession" form={() => <BookDialog />}>
+    Book a session
+  </NewButton>
+)
+
+/** A past that could not be read is not passed off as an empty one. */
+function PastMissing({ sessions }: { sessions: Sessions }) {
+  if (sessions.error === null) return null
+  return (
+    <p class="banner tone-orange" role="alert">
+      <span>Sessions that are over are missing here: {sessions.error}</span>
+      <button type="button" class="button small" onClick={sessions.again}>
+        Try again
+      </button>
+    </p>
+  )
+}
+
+/** There are some that are over, but none that is not. */
+const NoneBooked = () => (
+  <>
+    <p>No session is booked now.</p>
+    <BookButton />
+  </>
+)
+
+const NoSessions = () => (
+  <PageState icon="flask" title="No sessions yet">
+    <p>
+      A session is somebody's lab for a while. Book one: LCM finds it a worker, starts the lab in time, and takes it
+      down.
+    </p>
+    <Creations kind="session" of="a session of " />
+    <BookButton />
+    <p class="muted">
+      Or from the command line: <code>lcm book DEFINITION --wait</code>
+    </p>
+  </PageState>
+)

@@ -1,0 +1,89 @@
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { useMemo } from 'preact/hooks'
+import { useConsole } from '../../../parts/console-context.ts'
+import { StatusIcon } from '../../../parts/icons.tsx'
+import { countText } from '../../../state/error-text.ts'
+import { sessionHash, workerHash } from '../../../state/router.ts'
+import { toneOf } from '../../../state/status-look.ts'
+import { doingText, ownerText, slotText } from '../session-text.ts'
+import type { Bar, Span, TimelineRow } from './timeline-layout.ts'
+
+const LANE_PX = 26
+
+interface RowProps {
+  readonly row: TimelineRow
+  readonly span: Span
+}
+
+export function TimelineRowView({ row, span }: RowProps) {
+  const { state } = useConsole()
+  const { workerId, bars, lanes, hidden } = row
+  const worker = workerId === null ? undefined : state.live.worker.get(workerId)
+  const name = workerId === null ? 'Waiting' : (worker?.name ?? workerId)
+  const status = worker?.status
+  const signature = bars.map(({ session }) => `${session.id} ${session.version}`).join()
+  // With hundreds of rows, one that looks as before must cost nothing.
+  return useMemo(
+    () => (
+      <li class={`timeline-row ${workerId === null ? 'waiting' : ''}`}>
+        <span class="timeline-name">
+          {status && (
+            <span class={`timeline-status tone-${toneOf(status)}`} title={status}>
+              <StatusIcon status={status} />
+              <span class="sr-only">{status} </span>
+            </span>
+          )}
+          {workerId === null ? <strong>Waiting</strong> : <a href={workerHash(workerId)}>{name}</a>}
+        </span>
+        <ul
+          class="timeline-track"
+          aria-label={workerId === null ? 'Sessions without a worker' : `Sessions on ${name}`}
+          style={{ height: `${(lanes + (hidden > 0 ? 1 : 0)) * LANE_PX + 6}px` }}
+        >
+          {bars.map(bar => (
+            <BarView key={bar.session.id} bar={bar} workerName={workerId === null ? null : name} />
+          ))}
+          {hidden > 0 && (
+            <li class="timeline-hidden muted" style={{ top: `${lanes * LANE_PX + 5}px` }}>
+              and {countText(hidden, 'session')} more, in the table below
+            </li>
+          )}
+        </ul>
+      </li>
+    ),
+    [signature, name, status, lanes, hidden, span.fromMs, span.toMs],
+  )
+}
+
+function BarView({ bar, workerName }: { bar: Bar; workerName: string | null }) {
+  const { state } = useConsole()
+  const { session, lane, left, width } = bar
+  const owner = ownerText(session, state.info.value?.actor)
+  const label = labelOf(session, owner, workerName)
+  const cut = `${bar.isCutLeft ? 'cut-left' : ''} ${bar.isCutRight ? 'cut-right' : ''}`
+  return (
+    <li
+      class="timeline-place"
+      style={{ top: `${lane * LANE_PX + 4}px`, left: `${100 * left}%`, width: `${100 * width}%` }}
+    >
+      <a
+        class={`bar tone-${toneOf(session.status)} ${cut}`}
+        href={sessionHash(session.id)}
+        aria-label={label}
+        title={label}
+        data-status={session.status}
+      >
+        <StatusIcon status={session.status} />
+        <span class="bar-name">{session.definition.name}</span>
+      </a>
+    </li>
+  )
+}
+
+function labelOf(session: LabletSession, owner: string, workerName: string | null): string {
+  const { definition, status, timeslot } = session
+  const place = workerName === null ? 'without a worker' : `on ${workerName}`
+  const doing = doingText(session)
+  const head = `${definition.name} ${definition.version}, ${status}, ${slotText(timeslot)}, ${place}, owner ${owner}`
+  return doing === '' ? head : `${head}: ${doing}`
+}

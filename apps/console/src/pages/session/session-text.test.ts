@@ -1,0 +1,84 @@
+import type { Step } from '@lcm/domain/session/lablet-session'
+import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
+import { aSession } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { doingText, inOrder, isCancelled, notesOf, ownerText, shortened, slotNote, stepMs } from './session-text.ts'
+
+const START = '2026-01-02T03:04:05.000Z'
+const NOW_MS = Date.parse('2026-01-02T03:34:05.000Z')
+const [first] = PIPELINE_STEPS.instantiate
+if (first === undefined) throw new Error('there are no steps')
+const running = begun(newPipeline('instantiate', 2), first, START)
+
+it('says why a session waits, in the words of the scheduler', () => {
+  expect(doingText(aSession({ waiting_reason: 'waits for metal-1 to boot' }))).toBe('waits for metal-1 to boot')
+  expect(doingText(aSession())).toBe('waits for a place')
+})
+
+it('says how far a lab is and at which attempt', () => {
+  const session = aSession({ status: 'INSTANTIATING', pipeline: running })
+  expect(doingText(session)).toBe('1/7 Find or import the lab, attempt 2')
+  const failed = concluded(running, first, { kind: 'failed', error: 'CML said 500', definite: true }, START)
+  expect(doingText({ ...session, pipeline: failed })).toBe('1/7 Find or import the lab, attempt 2, CML said 500')
+})
+
+it('says of a stopped lab why it is stopped, not that it is in use', () => {
+  const stopped = {
+    type: 'LabStopped',
+    status: true,
+    reason: 'STOPPED',
+    message: 'it was stopped on CML',
+    since: START,
+  }
+  for (const status of ['READY', 'RUNNING'] as const)
+    expect(doingText(aSession({ status, conditions: [stopped] }))).toBe('it was stopped on CML')
+  expect(doingText(aSession({ status: 'RUNNING', conditions: [{ ...stopped, status: false }] }))).toBe(
+    'its lab is in use',
+  )
+})
+
+it('says why it ended', () => {
+  expect(doingText(aSession({ status: 'TERMINATED', last_error: 'no image' }))).toBe('no image')
+  const history = [{ from: null, to: 'TERMINATED' as const, at: START, because: 'ann cancelled it' }]
+  expect(doingText(aSession({ status: 'TERMINATED', state_history: history }))).toBe('ann cancelled it')
+})
+
+it('tells what comes next in the slot', () => {
+  expect(slotNote(aSession(), NOW_MS)).toBe('ends in 30m 00s')
+  expect(slotNote(aSession(), NOW_MS - 3_600_000)).toBe('begins in 30m 00s')
+  expect(slotNote(aSession(), NOW_MS + 3_600_000)).toBe('ended 30m 00s ago')
+  expect(slotNote(aSession({ status: 'ARCHIVED' }), NOW_MS)).toBe('over 30m 00s ago')
+})
+
+it('names the owner where a name is known', () => {
+  const me = { id: 'token:1', name: 'ann', role: 'user' } as const
+  expect(ownerText(aSession({ owner: 'token:1' }), me)).toBe('you')
+  expect(ownerText(aSession({ owner: 'token:2', owner_name: 'bob' }), me)).toBe('bob')
+  expect(ownerText(aSession({ owner: 'token:2', owner_name: '' }), me)).toBe('token:2')
+  const cancelled = aSession({ desired_status: 'TERMINATED', desired_by: 'admin' })
+  expect([isCancelled(cancelled), isCancelled({ ...cancelled, status: 'TERMINATED' })]).toEqual([true, false])
+})
+
+it('measures a step while it runs and after', () => {
+  const step: Step = { status: 'running', attempts: 2, started_at: START, ended_at: null, output: {}, error: null }
+  expect(stepMs(step, NOW_MS)).toBe(1_800_000)
+  expect(stepMs({ ...step, status: 'completed', ended_at: START }, NOW_MS)).toBe(0)
+  expect(stepMs({ ...step, status: 'pending' }, NOW_MS)).toBe(null)
+  expect(notesOf({ ...step, output: { booted: 1, nodes: 3, waits_for: 'r2' } })).toEqual([
+    'try 2',
+    '1 of 3 nodes are up',
+    'waits for r2',
+  ])
+})
+
+it('puts what begins first on top and what is over below, newest first', () => {
+  const at = (id: string, day: number, status: 'RUNNING' | 'ARCHIVED') =>
+    aSession({ id, status, timeslot: { start: `2026-01-0${day}T00:00:00.000Z`, end: '2026-02-01T00:00:00.000Z' } })
+  const sessions = [at('a', 1, 'ARCHIVED'), at('b', 4, 'RUNNING'), at('c', 3, 'RUNNING'), at('d', 2, 'ARCHIVED')]
+  expect(inOrder(sessions).map(({ id }) => id)).toEqual(['c', 'b', 'd', 'a'])
+})
+
+it('shortens a long owner in the middle, where ids are alike', () => {
+  expect(shortened('ann')).toBe('ann')
+  expect(shortened('token:tk-6a3pbtmyzr7rk')).toBe('token:tk-6…btmyzr7rk')
+})

@@ -1,0 +1,89 @@
+import { apiClient } from '@lcm/client/client'
+import type { ApiRequest } from '@lcm/contract/wire'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { aServingWorker, aWorker } from '@lcm/testkit/builders'
+import { describe, expect, it } from 'vitest'
+import { offersOf, type PlainAct, sendAct } from './worker-actions.ts'
+
+const acts = (worker: Worker) => offersOf(worker).map(({ act }) => act)
+const drain = {
+  requested_at: '2026-01-02T03:04:05.000Z',
+  by: 'admin',
+  reason: '',
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  then: 'STOPPED' as const,
+  deadline: '2026-01-02T07:04:05.000Z',
+}
+
+describe('what is offered', () => {
+  it('begins with what changes what is wanted', () => {
+    expect(acts(aServingWorker({ desired_status: 'RUNNING' })).slice(0, 2)).toEqual(['stop', 'drain'])
+    expect(acts(aServingWorker({ desired_status: 'RUNNING', drain })).slice(0, 2)).toEqual(['cancel-drain', 'stop'])
+    expect(acts(aWorker({ status: 'STOPPED', desired_status: 'STOPPED' }))[0]).toBe('start')
+    expect(acts(aWorker({ status: 'STARTING', desired_status: 'RUNNING' }))).not.toContain('drain')
+  })
+
+  it('is a retry only of what failed', () => {
+    expect(acts(aWorker({ status: 'FAILED' }))).toContain('retry')
+    expect(acts(aServingWorker())).not.toContain('retry')
+  })
+
+  it('is the opposite of what is set', () => {
+    const offered = acts(aWorker({ protected: true, cordoned: true, idle_detection_enabled: false }))
+    expect(offered).toEqual(expect.arrayContaining(['unprotect', 'uncordon', 'idle-on']))
+    expect(offered).not.toContain('protect')
+  })
+
+  it('bars the termination of what is protected, and says so', () => {
+    expect(offersOf(aWorker({ protected: true })).at(-1)).toMatchObject({
+      act: 'terminate',
+      bar: expect.stringContaining('protected'),
+    })
+    expect(offersOf(aWorker()).at(-1)).toEqual({ act: 'terminate', bar: null })
+  })
+
+  it('is next to nothing for what leaves, and the record of what has left', () => {
+    const leaving = offersOf(aWorker({ status: 'TERMINATING', desired_status: 'TERMINATED' }))
+    expect(leaving).toMatchObject([{ act: 'terminate', bar: expect.stringContaining('on its way') }, { act: 'edit' }])
+    expect(acts(aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toEqual(['remove'])
+  })
+})
+
+describe('what is sent', () => {
+  async function sent(act: PlainAct, options = {}) {
+    const requests: ApiRequest[] = []
+    const client = apiClient(async request => {
+      requests.push(request)
+      return { status: 200, headers: {}, body: JSON.stringify({ version: 8 }) }
+    })
+    const promised = await sendAct(client, aWorker({ id: 'w-1', version: 7 }), act, options)
+    const [request] = requests
+    return `${request?.method} ${request?.url.replace('/api/v1/workers/', '')} ${request?.body} ${promised.version}`
+  }
+
+  it.each([
+    ['start', 'POST w-1/start {} 8'],
+    ['stop', 'POST w-1/stop {"force":false} 8'],
+    ['drain', 'POST w-1/drain {"then":"STOPPED"} 8'],
+    ['cancel-drain', 'POST w-1/cancel-drain {} 8'],
+    ['terminate', 'POST w-1/terminate {"force":false} 8'],
+    ['retry', 'POST w-1/retry {} 8'],
+    ['refresh', 'POST w-1/refresh {} 8'],
+    ['repin', 'POST w-1/repin {} 8'],
+    ['protect', 'PATCH w-1 {"protected":true} 8'],
+    ['unprotect', 'PATCH w-1 {"protected":false} 8'],
+    ['cordon', 'PATCH w-1 {"cordoned":true} 8'],
+    ['uncordon', 'PATCH w-1 {"cordoned":false} 8'],
+    ['idle-on', 'PATCH w-1 {"idle_detection_enabled":true} 8'],
+    ['idle-off', 'PATCH w-1 {"idle_detection_enabled":false} 8'],
+    ['remove', 'DELETE w-1 null 8'],
+  ] as const)('%s', async (act, request) => {
+    expect(await sent(act)).toBe(request)
+  })
+
+  it('says what was chosen', async () => {
+    expect(await sent('stop', { force: true })).toContain('{"force":true}')
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    expect(await sent('drain', { then: 'TERMINATED' })).toContain('{"then":"TERMINATED"}')
+  })
+})

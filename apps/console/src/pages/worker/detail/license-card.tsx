@@ -1,0 +1,137 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { License } from '@lcm/domain/worker/parts'
+import { useSignal } from '@preact/signals'
+import { Age } from '../../../parts/age.tsx'
+import { useConsole } from '../../../parts/console-context.ts'
+import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
+import { TextField } from '../../../parts/dialog/fields.tsx'
+import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
+import { Fact } from '../../../parts/fact.tsx'
+import { NamedIcon } from '../../../parts/icons.tsx'
+import { isAllowed } from '../../../state/permission.ts'
+import type { Tone } from '../../../state/status-look.ts'
+import { askByForm } from '../actions/request-worker.ts'
+import { OfWorker } from '../actions/worker-dialog.tsx'
+
+const LOOKS: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiting' | 'close' | 'key']>> = {
+  UNREGISTERED: ['grey', 'key'],
+  REGISTERING: ['orange', 'waiting'],
+  REGISTERED: ['green', 'check'],
+  DEREGISTERING: ['orange', 'waiting'],
+  FAILED: ['red', 'close'],
+  UNKNOWN: ['violet', 'key'],
+}
+
+export function LicenseCard({ worker }: { worker: WorkerView }) {
+  const { license } = worker
+  const [tone, icon] = LOOKS[license.status]
+  return (
+    <section class="card facts" aria-labelledby="license-title">
+      <div class="card-head">
+        <h2 id="license-title">Licence</h2>
+        <LicenseActs worker={worker} />
+      </div>
+      <dl>
+        <Fact name="Status">
+          <span class={`badge tone-${tone}`}>
+            <NamedIcon name={icon} />
+            {license.status}
+          </span>
+          {license.pending_operation !== null && (
+            <span class="pending">
+              asked to {license.pending_operation}
+              {license.operation_started_at !== null && (
+                <>
+                  {' '}
+                  <Age since={license.operation_started_at} /> ago
+                </>
+              )}
+            </span>
+          )}
+        </Fact>
+        <Fact name="Product">{license.product}</Fact>
+        <Fact name="Identity">{license.udi}</Fact>
+        {license.last_error !== null && <Fact name="Last error">{license.last_error}</Fact>}
+      </dl>
+    </section>
+  )
+}
+
+function LicenseActs({ worker }: { worker: WorkerView }) {
+  const { state, asks, dialog } = useConsole()
+  const isLeaving = worker.desired_status === 'TERMINATED' || worker.status === 'TERMINATED'
+  if (isLeaving || !isAllowed(state.info.value, 'putWorkerLicense')) return null
+  const isAsked = asks.verbOf(worker.id) !== null
+  const holdsOne = worker.license.status !== 'UNREGISTERED' || worker.license.pending_operation === 'register'
+  const register = () => {
+    dialog.value = <RegisterDialog id={worker.id} />
+  }
+  const deregister = () => {
+    dialog.value = <DeregisterDialog id={worker.id} />
+  }
+  return (
+    <span class="actions">
+      <button type="button" class="button small" aria-disabled={isAsked} onClick={() => !isAsked && register()}>
+        Register…
+      </button>
+      {holdsOne && (
+        <button type="button" class="button small" aria-disabled={isAsked} onClick={() => !isAsked && deregister()}>
+          Deregister…
+        </button>
+      )}
+    </span>
+  )
+}
+
+const RegisterDialog = ({ id }: { id: string }) => (
+  <OfWorker id={id}>{worker => <RegisterOf worker={worker} />}</OfWorker>
+)
+
+/** The token is sent and never shown: neither here nor by the API. */
+function RegisterOf({ worker }: { worker: WorkerView }) {
+  const { asks, state } = useConsole()
+  const template = [...state.live.template.all().values()].find(({ name }) => name === worker.template_name)
+  const product = useSignal(worker.license.product ?? template?.license_product ?? '')
+  const token = useSignal('')
+  const body = { product: product.value.trim(), token: token.value.trim() }
+  return (
+    <FormDialog
+      title={`Register a licence on ${worker.name}`}
+      verb="Register"
+      isComplete={body.product !== '' && body.token !== ''}
+      send={() =>
+        askByForm(asks, worker, 'register the licence of', client =>
+          client.call('putWorkerLicense', { params: { id: worker.id }, body }),
+        )
+      }
+    >
+      <TextField label="Product" value={product} maxLength={64} placeholder="CML_Enterprise" />
+      <TextField label="Token" value={token} maxLength={4096} isSecret />
+      <p class="muted">It is kept encrypted, handed to the worker's CML alone, and can't be read back.</p>
+    </FormDialog>
+  )
+}
+
+function DeregisterDialog({ id }: { id: string }) {
+  const { asks, notices } = useConsole()
+  const send = (worker: WorkerView) =>
+    asks.ask({ kind: 'worker', id, name: worker.name }, 'deregister', async client => {
+      const promised = await client.call('deleteWorkerLicense', { params: { id } })
+      notices.tell('done', `${worker.name} gives its licence back`)
+      return promised
+    })
+  return (
+    <OfWorker id={id}>
+      {worker => (
+        <ConfirmDialog
+          title={`Deregister ${worker.name}?`}
+          verb="Deregister"
+          typed={null}
+          onConfirm={() => send(worker)}
+        >
+          <p>Its licence goes back to the account. Labs on it stop starting until it is registered again.</p>
+        </ConfirmDialog>
+      )}
+    </OfWorker>
+  )
+}

@@ -1,0 +1,126 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { useConsole } from '../../../parts/console-context.ts'
+import { StatusBadge } from '../../../parts/status-badge.tsx'
+import { Moment } from '../../../parts/timestamp.tsx'
+import { countText } from '../../../state/error-text.ts'
+import { seesSessionsOfOthers } from '../../../state/permission.ts'
+import { sessionHash } from '../../../state/router.ts'
+import { Owner } from '../../session/owner.tsx'
+
+/** What the worker holds for whom. */
+export const LedgerCard = ({ worker }: { worker: WorkerView }) => (
+  <section class="card" aria-labelledby="ledger-title">
+    <h2 id="ledger-title">Ledger</h2>
+    <Room worker={worker} />
+    <Reservations worker={worker} />
+    <Ports worker={worker} />
+  </section>
+)
+
+const ROOM = [
+  ['CPU', 'cores', 'cpu_cores', 'cpu_cores'],
+  ['Memory', 'GB', 'memory_gb', 'memory_gb'],
+  ['Storage', 'GB', 'storage_gb', 'storage_gb'],
+  ['Nodes', '', 'nodes', 'max_nodes'],
+] as const
+
+const amountText = (amount: number): string => (Number.isInteger(amount) ? String(amount) : amount.toFixed(1))
+
+function Room({ worker: { capacity } }: { worker: WorkerView }) {
+  const { declared, reserved } = capacity
+  return (
+    <dl class="room">
+      {ROOM.map(([name, unit, taken, all]) => {
+        const max = declared?.[all] ?? null
+        return (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <span class="number">
+                <strong>{amountText(reserved[taken])}</strong>
+                <span class="muted">
+                  {' '}
+                  of {max === null ? 'unknown' : amountText(max)} {unit}
+                </span>
+              </span>
+              <meter
+                aria-label={`${name} reserved`}
+                min={0}
+                max={Math.max(1, max ?? 1)}
+                value={max === null ? 0 : reserved[taken]}
+              />
+            </dd>
+          </div>
+        )
+      })}
+    </dl>
+  )
+}
+
+function Reservations({ worker }: { worker: WorkerView }) {
+  const { state } = useConsole()
+  const held = Object.entries(worker.reservations)
+  const waiting = worker.wanted_by.length
+  const isOfAll = seesSessionsOfOthers(state.info.value)
+  if (held.length === 0)
+    return (
+      <p class="muted">
+        {isOfAll ? 'No session has a place on it.' : 'No session of yours has a place on it.'}
+        {waiting > 0 && ` ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for it to run.`}
+      </p>
+    )
+  return (
+    <ul class="ledger">
+      {held.map(([id, reservation]) => {
+        const session = state.live.session.get(id)
+        return (
+          <li key={id}>
+            <span>
+              <a href={sessionHash(id)}>{session?.definition.name ?? id}</a>
+              {session && <StatusBadge status={session.status} />}
+            </span>
+            <span class="muted">
+              {session && (
+                <>
+                  <Owner session={session} />,{' '}
+                </>
+              )}
+              {countText(reservation.cpu_cores, 'core')}, {amountText(reservation.memory_gb)} GB,{' '}
+              {countText(reservation.nodes, 'node')} since <Moment at={reservation.since} />
+            </span>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function Ports({ worker }: { worker: WorkerView }) {
+  const { state } = useConsole()
+  const held = Object.entries(worker.ports).filter(([, ports]) => Object.keys(ports).length > 0)
+  if (held.length === 0) return null
+  return (
+    <>
+      <h3>Ports</h3>
+      <ul class="ledger">
+        {held.map(([labId, ports]) => {
+          const lab = state.live.lab.get(labId)
+          return (
+            <li key={labId}>
+              <span>
+                {lab?.session_id ? <a href={sessionHash(lab.session_id)}>{lab.title}</a> : (lab?.title ?? labId)}
+              </span>
+              <span class="ports">
+                {Object.entries(ports).map(([name, port]) => (
+                  <code key={name}>
+                    {name} {port}
+                  </code>
+                ))}
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+    </>
+  )
+}

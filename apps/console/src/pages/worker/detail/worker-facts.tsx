@@ -1,0 +1,75 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { ComponentChildren } from 'preact'
+import { Fact } from '../../../parts/fact.tsx'
+import { NamedIcon } from '../../../parts/icons.tsx'
+import { Moment } from '../../../parts/timestamp.tsx'
+import { healthLines } from './health.ts'
+
+export function WorkerFacts({ worker }: { worker: WorkerView }) {
+  return (
+    <section class="card facts" aria-labelledby="facts-title">
+      <h2 id="facts-title">Facts</h2>
+      <dl>
+        <Fact name="Template">{worker.template_name}</Fact>
+        <Fact name="Instance type">{worker.instance_type}</Fact>
+        <Fact name="Instance">{worker.ec2_instance_id}</Fact>
+        <Fact name="Image">{worker.ami_id}</Fact>
+        <Fact name="Zone">{worker.availability_zone}</Fact>
+        <Fact name="Public address">{worker.public_ip}</Fact>
+        <Fact name="Private address">
+          {worker.private_ip === worker.public_ip && worker.private_ip !== null ? 'the same' : worker.private_ip}
+        </Fact>
+        <Fact name="CML">{endpointOf(worker)}</Fact>
+        <Fact name="CML version">{worker.cml.version}</Fact>
+        <Fact name="Certificate">{worker.cml.certificate_sha256}</Fact>
+        <Fact name="Service">{worker.service_status}</Fact>
+        <Fact name="Health">{worker.system_health && <Health health={worker.system_health} />}</Fact>
+        <Fact name="Launch">{worker.launch && launchText(worker.launch)}</Fact>
+        <Fact name="Origin">{worker.origin}</Fact>
+        <Fact name="Created">
+          <Moment at={worker.created_at} />
+        </Fact>
+        <Fact name="Updated">
+          <Moment at={worker.updated_at} />
+        </Fact>
+        <Fact name="Version">{worker.version}</Fact>
+        {Object.entries(worker.labels).map(([key, value]) => (
+          <Fact key={key} name={`Label ${key}`}>
+            {value}
+          </Fact>
+        ))}
+        {Object.entries(worker.tags).map(([key, value]) => (
+          <Fact key={key} name={`Tag ${key}`}>
+            {value}
+          </Fact>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+/** What CML says of itself, a line for each check. */
+const Health = ({ health }: { health: NonNullable<WorkerView['system_health']> }) => (
+  <ul class="health">
+    {healthLines(health).map(({ name, isWell, text }) => (
+      <li key={name}>
+        {isWell !== null && <NamedIcon name={isWell ? 'check' : 'close'} />}
+        {name} <span class="muted">{text}</span>
+      </li>
+    ))}
+  </ul>
+)
+
+const launchText = ({ n, state, error }: NonNullable<Worker['launch']>): string =>
+  `attempt ${n}, ${state}${error === null ? '' : `: ${error}`}`
+
+/** A tag on the machine may set the endpoint to anything: only https becomes a link. */
+function endpointOf({ https_endpoint: endpoint }: Worker): ComponentChildren {
+  if (endpoint === null || !endpoint.startsWith('https://')) return endpoint
+  return (
+    <a href={endpoint} target="_blank" rel="noopener noreferrer">
+      {endpoint}
+    </a>
+  )
+}

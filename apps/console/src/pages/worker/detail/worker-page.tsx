@@ -1,0 +1,139 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { Instant } from '@lcm/domain/instant'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { nextOfWorker, workerNextText } from '@lcm/domain/worker/worker-next'
+import { Age } from '../../../parts/age.tsx'
+import { ConditionsCard } from '../../../parts/conditions-card.tsx'
+import { useConsole } from '../../../parts/console-context.ts'
+import { NamedIcon } from '../../../parts/icons.tsx'
+import { RawJson } from '../../../parts/raw-json.tsx'
+import { NotFound } from '../../../parts/shell/page-states.tsx'
+import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
+import { type NextInputs, WhyPanel } from '../../../parts/why-panel.tsx'
+import { Spent } from '../../../parts/worker-cost.tsx'
+import { durationText, usdText } from '../../../state/error-text.ts'
+import { bootStages, otherConditions, type Stage } from '../../../state/worker-view.ts'
+import { PageActions } from '../actions/action-buttons.tsx'
+import { ActivityCard } from './activity-card.tsx'
+import { LicenseCard } from './license-card.tsx'
+import { LifecycleCard } from './lifecycle-card.tsx'
+import { ChartsCard } from './load-card.tsx'
+import { LedgerCard } from './reservations-card.tsx'
+import { WorkerFacts } from './worker-facts.tsx'
+
+export function WorkerPage({ id }: { id: string }) {
+  const { state } = useConsole()
+  const worker = state.live.worker.get(id)
+  if (!worker) return <NoSuchWorker id={id} />
+  return (
+    <section class="page worker">
+      <WorkerHead worker={worker} />
+      <div class="worker-columns">
+        <div>
+          <LifecycleCard worker={worker} />
+          <ChartsCard id={id} />
+          <WhyPanel
+            resource={`worker:${id}`}
+            next={inputs => nextTold(worker, inputs)}
+            read={(client, query, signal) => client.call('getWorkerDecisions', { params: { id }, query, signal })}
+          />
+        </div>
+        <div>
+          <Boot worker={worker} />
+          <ConditionsCard conditions={otherConditions(worker)} />
+          <LedgerCard worker={worker} />
+          <LicenseCard worker={worker} />
+          <ActivityCard worker={worker} />
+          <WorkerFacts worker={worker} />
+        </div>
+      </div>
+      <RawJson value={worker} />
+    </section>
+  )
+}
+
+function nextTold(worker: Worker, { decisions, services, planOf, nowMs }: NextInputs) {
+  const controller = services.find(({ service }) => service === 'worker-controller') ?? null
+  const next = nextOfWorker({ worker, decisions, plan: planOf('worker-controller'), controller, nowMs })
+  return { next, text: workerNextText(next, { nowMs, duration: durationText }) }
+}
+
+const NoSuchWorker = ({ id }: { id: string }) => (
+  <NotFound title="No such worker">
+    <p>
+      No worker has the id or the name <code>{id}</code>. Records of workers that are gone are removed after a while.
+    </p>
+  </NotFound>
+)
+
+const WorkerHead = ({ worker }: { worker: WorkerView }) => (
+  <header class="thing-head">
+    <nav aria-label="Breadcrumb">
+      <a href="#/workers">Workers</a> <span aria-hidden="true">/</span> <span class="mono">{worker.id}</span>
+    </nav>
+    <h1 tabIndex={-1}>
+      {worker.name}
+      {worker.protected && (
+        <span class="mark">
+          <NamedIcon name="lock" /> protected
+        </span>
+      )}
+      {worker.cordoned && <span class="mark word">cordoned</span>}
+    </h1>
+    <PageActions worker={worker} />
+    <p class="thing-line">
+      <WorkerStatusBadge worker={worker} />
+      <span>
+        for <Age since={worker.entered_status_at} />
+      </span>
+      <span class="number">
+        {usdText(worker.cost_per_hour_usd)}/h, <Spent worker={worker} />
+      </span>
+      <span>{worker.aws_region}</span>
+    </p>
+    <p class="muted">
+      Wanted {worker.desired_status} by {worker.desired_by}
+      {worker.desired_reason !== '' && `: ${worker.desired_reason}`}
+      {worker.drain !== null && `. Drains for ${worker.drain.by}, then ${worker.drain.then}`}
+    </p>
+  </header>
+)
+
+const Boot = ({ worker }: { worker: Worker }) => (
+  <section class="card" aria-labelledby="boot-title">
+    <h2 id="boot-title">Boot</h2>
+    <ol class="stages">
+      {bootStages(worker).map(stage => (
+        <StageLine key={stage.type} stage={stage} />
+      ))}
+    </ol>
+  </section>
+)
+
+const StageLine = ({ stage }: { stage: Stage }) => (
+  <li class={`stage ${stage.state}`}>
+    <span class="stage-mark" aria-hidden="true">
+      {stage.state === 'passed' && <NamedIcon name="check" />}
+    </span>
+    <span class="stage-name">{stage.name}</span>
+    <span class="stage-since">
+      {stage.state === 'later' || stage.since === null ? (
+        'not reached'
+      ) : (
+        <StageAge state={stage.state} since={stage.since} />
+      )}
+    </span>
+    {stage.state !== 'later' && stage.message !== '' && <span class="stage-message">{stage.message}</span>}
+  </li>
+)
+
+const StageAge = ({ state, since }: { state: 'passed' | 'now'; since: Instant }) =>
+  state === 'passed' ? (
+    <>
+      passed <Age since={since} /> ago
+    </>
+  ) : (
+    <>
+      waiting for <Age since={since} />
+    </>
+  )

@@ -1,0 +1,45 @@
+import { aServingWorker, aWorker } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { type BulkOutcome, bulkPlan, runBulk } from './bulk-action.ts'
+
+const running = aServingWorker({ id: 'w-1', desired_status: 'RUNNING' })
+const stopped = aWorker({ id: 'w-2', status: 'STOPPED', desired_status: 'STOPPED' })
+const kept = aServingWorker({ id: 'w-3', desired_status: 'RUNNING', protected: true })
+const gone = aWorker({ id: 'w-4', status: 'TERMINATED', desired_status: 'TERMINATED' })
+const fleet = [running, stopped, kept, gone]
+const ids = (workers: readonly { id: string }[]) => workers.map(({ id }) => id)
+
+it('asks those that it makes sense for, and says why not the others', () => {
+  expect(ids(bulkPlan(fleet, 'start').asked)).toEqual(['w-2'])
+  expect(ids(bulkPlan(fleet, 'stop').asked)).toEqual(['w-1', 'w-3'])
+  const { asked, leftOut } = bulkPlan(fleet, 'terminate')
+  expect(ids(asked)).toEqual(['w-1', 'w-2'])
+  expect(leftOut.map(({ worker, because }) => [worker.id, because])).toEqual([
+    ['w-3', 'It is protected: remove the protection first'],
+    ['w-4', 'It is gone'],
+  ])
+  expect(bulkPlan([stopped], 'drain').leftOut[0]?.because).toBe(
+    'Only a RUNNING worker can be drained, and it is STOPPED',
+  )
+})
+
+it('asks a few at a time, all of them, and tells each outcome', async () => {
+  const many = Array.from({ length: 20 }, (_, n) => aWorker({ id: `w-${n}` }))
+  const told = new Map<string, BulkOutcome>()
+  let [now, most] = [0, 0]
+  await runBulk(
+    many,
+    async ({ id }) => {
+      now += 1
+      most = Math.max(most, now)
+      await Promise.resolve()
+      now -= 1
+      return id === 'w-7' ? { refused: 'no' } : 'asked'
+    },
+    (worker, outcome) => told.set(worker.id, outcome),
+  )
+  expect(told.size).toBe(20)
+  expect(told.get('w-7')).toEqual({ refused: 'no' })
+  expect(most).toBeLessThanOrEqual(6)
+  expect(most).toBeGreaterThan(1)
+})

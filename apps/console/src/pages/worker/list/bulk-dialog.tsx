@@ -1,0 +1,190 @@
+import type { Worker } from '@lcm/domain/worker/worker'
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useConsole } from '../../../parts/console-context.ts'
+import { TextField } from '../../../parts/dialog/fields.tsx'
+import { Modal } from '../../../parts/dialog/modal.tsx'
+import { StatusIcon } from '../../../parts/icons.tsx'
+import { countText, failureText } from '../../../state/error-text.ts'
+import { workerHash } from '../../../state/router.ts'
+import { type AfterDrain, AfterDrainField } from '../actions/drain-dialog.tsx'
+import { askWorker } from '../actions/request-worker.ts'
+import { type BulkAct, type BulkOutcome, type BulkPlan, bulkPlan, runBulk } from './bulk-action.ts'
+
+interface BulkProps {
+  readonly workers: readonly Worker[]
+  readonly act: BulkAct
+  readonly onDone: () => void
+}
+
+interface Outcomes {
+  readonly known: ReadonlyMap<string, BulkOutcome>
+  readonly count: number
+}
+
+/** More lines than anybody reads. */
+const LINES_MAX = 500
+
+const TITLES: Readonly<Record<BulkAct, string>> = {
+  start: 'Start',
+  stop: 'Stop',
+  drain: 'Drain',
+  terminate: 'Terminate',
+}
+const MEANINGS: Readonly<Record<BulkAct, string>> = {
+  start: 'They are wanted running, which costs money while they do.',
+  stop: 'Their disks and labs stay. Those with sessions refuse: drain them instead.',
+  drain: 'No new session is placed on them, and those that live on them may end first.',
+  terminate: "Their machines and disks are destroyed, with every lab on them. This can't be undone.",
+}
+
+/** Says what will be asked of whom, asks, and tells for each worker how that went. */
+export function BulkDialog({ workers, act, onDone }: BulkProps) {
+  const { asks, dialog } = useConsole()
+  const plan = useSignal(bulkPlan(workers, act)).value
+  const next = useSignal<AfterDrain>('STOPPED')
+  const outcomes = useSignal<Outcomes | null>(null)
+  const close = () => {
+    dialog.value = null
+  }
+  const ask = async (worker: Worker): Promise<BulkOutcome> => {
+    let refused = ''
+    const keep = (refusal: unknown) => {
+      refused = failureText(refusal)
+      return true
+    }
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    const isTaken = await askWorker(asks, worker, act, { then: next.value, isDealtWith: keep })
+    return isTaken ? 'asked' : { refused }
+  }
+  const run = async () => {
+    const known = new Map<string, BulkOutcome>()
+    outcomes.value = { known, count: 0 }
+    await runBulk(plan.asked, ask, ({ id }, outcome) => {
+      known.set(id, outcome)
+      outcomes.value = { known, count: known.size }
+    })
+    onDone()
+  }
+  return (
+    <Modal title={`${TITLES[act]} ${countText(plan.asked.length, 'worker')}`} onClose={close}>
+      {outcomes.value === null ? (
+        <BulkForm
+          plan={plan}
+          act={act}
+          isGrave={act === 'terminate' || next.value === 'TERMINATED'}
+          onRun={run}
+          onCancel={close}
+        >
+          {act === 'drain' && <AfterDrainField chosen={next} isProtected={false} />}
+        </BulkForm>
+      ) : (
+        <BulkResults plan={plan} outcomes={outcomes.value} onClose={close} />
+      )}
+    </Modal>
+  )
+}
+
+interface BulkFormProps {
+  readonly plan: BulkPlan
+  readonly act: BulkAct
+  /** What can't be undone asks for the number of workers. */
+  readonly isGrave: boolean
+  readonly onRun: () => void
+  readonly onCancel: () => void
+  readonly children: ComponentChildren
+}
+
+function BulkForm({ plan, act, isGrave, onRun, onCancel, children }: BulkFormProps) {
+  const given = useSignal('')
+  const count = plan.asked.length
+  const isReady = count > 0 && (!isGrave || given.value.trim() === String(count))
+  return (
+    <form
+      class="modal-body"
+      onSubmit={event => {
+        event.preventDefault()
+        if (isReady) onRun()
+      }}
+    >
+      <p>{MEANINGS[act]}</p>
+      {children}
+      <LeftOut plan={plan} />
+      {isGrave && count > 0 && (
+        <TextField
+          label={
+            <>
+              Type <code>{count}</code>, the number of workers, to confirm
+            </>
+          }
+          value={given}
+          inputmode="numeric"
+        />
+      )}
+      <footer class="modal-foot">
+        <button type="button" class="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class={`button ${isGrave ? 'danger solid' : 'primary'}`} disabled={!isReady}>
+          {TITLES[act]} {countText(count, 'worker')}
+        </button>
+      </footer>
+    </form>
+  )
+}
+
+const LeftOut = ({ plan: { leftOut } }: { plan: BulkPlan }) =>
+  leftOut.length === 0 ? null : (
+    <details open={leftOut.length < 6}>
+      <summary>{countText(leftOut.length, 'worker')} left out</summary>
+      <ul class="bulk-list">
+        {leftOut.map(({ worker, because }) => (
+          <li key={worker.id}>
+            <strong>{worker.name}</strong>
+            <span class="muted">{because}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+
+/** Refusals first: they are what is left to be done. */
+function BulkResults({ plan, outcomes, onClose }: { plan: BulkPlan; outcomes: Outcomes; onClose: () => void }) {
+  const isRefused = ({ id }: Worker) => typeof outcomes.known.get(id) === 'object'
+  const refused = plan.asked.filter(isRefused)
+  const lines = [...refused, ...plan.asked.filter(worker => !isRefused(worker))]
+  return (
+    <div class="modal-body">
+      <p aria-live="polite">
+        {outcomes.count < plan.asked.length && `${outcomes.count} of ${plan.asked.length} asked so far. `}
+        {countText(outcomes.count - refused.length, 'worker')} took it, {refused.length} refused.
+      </p>
+      <ul class="bulk-list">
+        {lines.slice(0, LINES_MAX).map(worker => (
+          <BulkResult key={worker.id} worker={worker} outcome={outcomes.known.get(worker.id)} />
+        ))}
+      </ul>
+      {lines.length > LINES_MAX && <p class="muted">and {lines.length - LINES_MAX} more</p>}
+      <footer class="modal-foot">
+        <button type="button" class="button" onClick={onClose}>
+          Close
+        </button>
+      </footer>
+    </div>
+  )
+}
+
+function BulkResult({ worker, outcome }: { worker: Worker; outcome: BulkOutcome | undefined }) {
+  const isRefused = typeof outcome === 'object'
+  return (
+    <li>
+      <span class={`bulk-mark tone-${isRefused ? 'red' : outcome === undefined ? 'grey' : 'green'}`}>
+        <StatusIcon status={isRefused ? 'FAILED' : outcome === undefined ? 'PENDING' : 'RUNNING'} />
+      </span>
+      <a href={workerHash(worker.id)}>{worker.name}</a>
+      <span class="muted">
+        {isRefused ? `refused: ${outcome.refused}` : outcome === undefined ? 'waiting' : 'asked'}
+      </span>
+    </li>
+  )
+}

@@ -1,0 +1,51 @@
+import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
+import { useConsole } from '../../../parts/console-context.ts'
+import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filters.tsx'
+import type { FleetSummary } from '../../../state/worker-view.ts'
+import { choicesOf, type WorkerFilter, workersHash } from './worker-filter.ts'
+
+interface FilterBarProps {
+  readonly filter: WorkerFilter
+  readonly summary: FleetSummary
+  readonly workers: readonly Worker[]
+}
+
+export function FilterBar({ filter, summary, workers }: FilterBarProps) {
+  const { router } = useConsole()
+  const change = (part: Partial<WorkerFilter>) => router.replace(workersHash({ ...filter, ...part }))
+  const regions = choicesOf(new Set(workers.map(worker => worker.aws_region)), filter.region)
+  const templates = choicesOf(new Set(workers.map(worker => worker.template_name)), filter.template)
+  return (
+    <search class="filters">
+      <StatusChips
+        statuses={WORKER_STATUSES.filter(status => summary.byStatus.has(status) || filter.statuses.includes(status))}
+        countOf={status => summary.byStatus.get(status) ?? 0}
+        allCount={summary.present}
+        chosen={filter.statuses}
+        onChoose={statuses => change({ statuses })}
+      />
+      <div class="narrowing">
+        <Pick
+          label="Region"
+          any="All regions"
+          options={regions.map(optionOf)}
+          chosen={filter.region}
+          onPick={region => change({ region })}
+        />
+        <Pick
+          label="Template"
+          any="All templates"
+          options={templates.map(optionOf)}
+          chosen={filter.template}
+          onPick={template => change({ template })}
+        />
+        <SearchField
+          label="Search by name"
+          placeholder="Name, id, address"
+          text={filter.text}
+          onText={text => change({ text })}
+        />
+      </div>
+    </search>
+  )
+}

@@ -1,0 +1,54 @@
+import { WORKER_STATUSES, type Worker, type WorkerStatus } from '@lcm/domain/worker/worker'
+import { pageHash, type Query } from '../../../state/router.ts'
+import { NAME_FIRST, type Sort, sortOf, sortText } from './worker-sort.ts'
+
+/** What the list shows and in which order: all of it is in the address. */
+export interface WorkerFilter {
+  /** Empty means: all that are not TERMINATED. */
+  readonly statuses: readonly WorkerStatus[]
+  readonly text: string
+  /** Empty means: any. */
+  readonly region: string
+  readonly template: string
+  readonly sort: Sort
+}
+
+export const NO_FILTER: WorkerFilter = { statuses: [], text: '', region: '', template: '', sort: NAME_FIRST }
+
+export function filterOf(query: Query): WorkerFilter {
+  const named = new Set(query.status?.split(','))
+  return {
+    statuses: WORKER_STATUSES.filter(status => named.has(status)),
+    text: query.q ?? '',
+    region: query.region ?? '',
+    template: query.template ?? '',
+    sort: sortOf(query.sort ?? ''),
+  }
+}
+
+export const workersHash = ({ statuses, text, region, template, sort }: WorkerFilter): string =>
+  pageHash('workers', { status: statuses.join(','), region, template, q: text, sort: sortText(sort) })
+
+export const isFiltering = ({ statuses, text, region, template }: WorkerFilter): boolean =>
+  statuses.length > 0 || text.trim() !== '' || region !== '' || template !== ''
+
+/** The search covers names and, for those who paste one, ids, machines and addresses. */
+export function matcherOf(filter: WorkerFilter): (worker: Worker) => boolean {
+  const statuses = new Set(filter.statuses)
+  const text = filter.text.trim().toLowerCase()
+  const isWanted = ({ status }: Worker) => (statuses.size === 0 ? status !== 'TERMINATED' : statuses.has(status))
+  const isThere = ({ aws_region, template_name }: Worker) =>
+    (filter.region === '' || aws_region === filter.region) &&
+    (filter.template === '' || template_name === filter.template)
+  return worker => isWanted(worker) && isThere(worker) && (text === '' || isNamed(worker, text))
+}
+
+const isNamed = (worker: Worker, text: string): boolean =>
+  worker.name.toLowerCase().includes(text) ||
+  worker.id.includes(text) ||
+  worker.ec2_instance_id?.includes(text) === true ||
+  worker.public_ip?.includes(text) === true
+
+/** What there is to choose from, and what is chosen although there is none. */
+export const choicesOf = (values: Iterable<string>, chosen: string): string[] =>
+  [...new Set([...values, ...(chosen === '' ? [] : [chosen])])].toSorted()

@@ -1,0 +1,160 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { toMs } from '@lcm/domain/instant'
+import type { Signal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { Age } from '../../../parts/age.tsx'
+import { useConsole } from '../../../parts/console-context.ts'
+import { NamedIcon } from '../../../parts/icons.tsx'
+import { Sparkline } from '../../../parts/sparkline.tsx'
+import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
+import { Spent } from '../../../parts/worker-cost.tsx'
+import { usdText } from '../../../state/error-text.ts'
+import { workerHash } from '../../../state/router.ts'
+import { isBooting, isSpending, noteOf } from '../../../state/worker-view.ts'
+import { RowActions } from '../actions/action-buttons.tsx'
+import { BootProgress } from './boot-progress.tsx'
+import type { Selection } from './selection.ts'
+import { cpuOf, memoryOf, sessionsOf } from './worker-sort.ts'
+
+const FRESH_MS = 3_000
+
+/** A row may come to show another worker: a key pressed then must not act on that one. */
+function blurWithin(row: HTMLElement | null): void {
+  const focused = document.activeElement
+  if (focused instanceof HTMLElement && row?.contains(focused)) focused.blur()
+}
+
+interface RowProps {
+  readonly worker: WorkerView
+  readonly rowIndex: number
+  readonly selection: Signal<Selection> | null
+  readonly onTick: (id: string, isRange: boolean) => void
+}
+
+/** It reads signals, so it renders again only when one of them or what it is given has changed. */
+export function WorkerRow({ worker, rowIndex, selection, onTick }: RowProps) {
+  const { nowMs } = useConsole()
+  const isTicked = selection?.value.has(worker.id) ?? false
+  const row = useRef<HTMLTableRowElement>(null)
+  useLayoutEffect(() => () => blurWithin(row.current), [worker.id])
+  const isFresh = nowMs.peek() - toMs(worker.entered_status_at) < FRESH_MS
+  return (
+    <tr
+      ref={row}
+      class={`worker-row ${isFresh ? 'fresh' : ''} ${isTicked ? 'ticked' : ''}`}
+      aria-rowindex={rowIndex}
+      data-status={worker.status}
+    >
+      <td class="col-tick">
+        {selection && (
+          <label class="tick">
+            <input
+              type="checkbox"
+              aria-label={`Tick ${worker.name}`}
+              checked={isTicked}
+              onClick={event => onTick(worker.id, event.shiftKey)}
+            />
+          </label>
+        )}
+      </td>
+      <th scope="row" class="col-name">
+        <a href={workerHash(worker.id)}>{worker.name}</a>
+        <Marks worker={worker} />
+        <span class="sub mono">{worker.id}</span>
+      </th>
+      <td class="col-status">
+        <WorkerStatusBadge worker={worker} />
+      </td>
+      <td class="col-stage">{isBooting(worker) ? <BootProgress worker={worker} /> : <Note worker={worker} />}</td>
+      <td class="col-region">{worker.aws_region}</td>
+      <td class="col-type">
+        {worker.instance_type ?? <span class="muted">none yet</span>}
+        <span class="sub">{worker.template_name}</span>
+      </td>
+      <UsageCells worker={worker} />
+      <td class="col-labs number">{worker.labs_count ?? <Unknown />}</td>
+      <td class="col-sessions number" data-noun={sessionsOf(worker) === 1 ? 'session' : 'sessions'}>
+        {sessionsOf(worker)}
+      </td>
+      <td class="col-idle">
+        {worker.activity.idle_since === null ? <Unknown /> : <Age since={worker.activity.idle_since} />}
+      </td>
+      <td class={`col-cost number ${isSpending(worker) ? '' : 'muted'}`}>
+        {`${usdText(worker.cost_per_hour_usd)}/h`}
+        <span class="sub">
+          <Spent worker={worker} />
+        </span>
+      </td>
+      <td class="col-actions">
+        <RowActions worker={worker} />
+      </td>
+    </tr>
+  )
+}
+
+function UsageCells({ worker }: { worker: WorkerView }) {
+  const { state } = useConsole()
+  const usage = state.samples.of(worker.id)
+  return (
+    <>
+      <UsageCell name="CPU" column="cpu" value={cpuOf(worker, usage)} values={usage.cpu} />
+      <UsageCell name="Memory" column="memory" value={memoryOf(worker, usage)} values={usage.memory} />
+    </>
+  )
+}
+
+interface UsageProps {
+  readonly name: string
+  readonly column: string
+  readonly value: number | null
+  readonly values: readonly (number | null)[]
+}
+
+const Unknown = () => <span class="muted">–</span>
+
+/** A line needs two points: until then a bar shows the one. */
+const UsageCell = ({ name, column, value, values }: UsageProps) => (
+  <td class={`col-${column}`}>
+    {value === null ? (
+      <Unknown />
+    ) : (
+      <span class="usage">
+        <span class="number">{`${Math.round(value)} %`}</span>
+        {values.length > 1 ? (
+          <Sparkline values={values} max={100} label={`${name} over the last ${values.length} measurements`} />
+        ) : (
+          <span class="level" aria-hidden="true">
+            <span style={{ width: `${value}%` }} />
+          </span>
+        )}
+      </span>
+    )}
+  </td>
+)
+
+function Note({ worker }: { worker: WorkerView }) {
+  const text = noteOf(worker)
+  return (
+    <>
+      <span class="note" title={text}>
+        {text}
+      </span>
+      <span class="sub">
+        for <Age since={worker.entered_status_at} />
+      </span>
+    </>
+  )
+}
+
+/** What keeps automation or sessions away from it. */
+const Marks = ({ worker }: { worker: WorkerView }) => (
+  <>
+    {worker.protected && (
+      <span class="mark" title="Protected">
+        <NamedIcon name="lock" />
+        <span class="sr-only">protected</span>
+      </span>
+    )}
+    {worker.cordoned && <span class="mark word">cordoned</span>}
+  </>
+)

@@ -1,0 +1,77 @@
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { asView, aWorker } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { cpuOf, memoryOf, NAME_FIRST, pressed, type Sort, sortOf, sortText, workerOrder } from './worker-sort.ts'
+
+const nothing = { cpu: [], memory: [] }
+const idle = (since: string | null) => ({ ...aWorker().activity, idle_since: since })
+const fleet: WorkerView[] = [
+  {
+    ...asView(aWorker({ id: 'w-1', name: 'metal-10', activity: idle('2026-01-02T03:00:00.000Z') })),
+    labs_count: 3,
+  },
+  {
+    ...asView(aWorker({ id: 'w-2', name: 'Metal-9', status: 'FAILED', activity: idle('2026-01-02T01:00:00.000Z') })),
+    labs_count: null,
+  },
+  { ...asView(aWorker({ id: 'w-3', name: 'metal-1', status: 'RUNNING' })), labs_count: 0 },
+]
+const measured = (status: WorkerView['status']): WorkerView => ({
+  ...asView(aWorker({ status })),
+  utilisation: { cpu: 12, memory: 1, disk: 1, at: '2026-01-02T03:04:05.000Z' },
+})
+const namesBy = (sort: Sort, order = workerOrder(), workers = fleet) =>
+  order.sorted(workers, sort, () => nothing).map(({ name }) => name)
+
+it('is in the order that people count in', () => {
+  expect(namesBy(NAME_FIRST)).toEqual(['metal-1', 'Metal-9', 'metal-10'])
+  expect(namesBy({ by: 'name', isDown: true })).toEqual(['metal-10', 'Metal-9', 'metal-1'])
+})
+
+it('puts what is unknown last, whichever way round', () => {
+  expect(namesBy({ by: 'labs', isDown: false })).toEqual(['metal-1', 'metal-10', 'Metal-9'])
+  expect(namesBy({ by: 'labs', isDown: true })).toEqual(['metal-10', 'metal-1', 'Metal-9'])
+})
+
+it('has the longest idle first when the highest is asked for', () => {
+  expect(namesBy({ by: 'idle', isDown: true })).toEqual(['Metal-9', 'metal-10', 'metal-1'])
+})
+
+it('has statuses in the order of a life', () => {
+  expect(namesBy({ by: 'status', isDown: false })).toEqual(['metal-10', 'metal-1', 'Metal-9'])
+})
+
+it('is the same when asked again, with what came, went and changed since', () => {
+  const order = workerOrder()
+  namesBy(NAME_FIRST, order)
+  const renamed = { ...asView(aWorker({ id: 'w-1', name: 'alpha', version: 2 })) }
+  const later = [...fleet.filter(({ id }) => id === 'w-2'), renamed, asView(aWorker({ id: 'w-9', name: 'metal-2' }))]
+  expect(namesBy(NAME_FIRST, order, later)).toEqual(['alpha', 'metal-2', 'Metal-9'])
+  expect(namesBy(NAME_FIRST, order)).toEqual(['metal-1', 'Metal-9', 'metal-10'])
+})
+
+it('reads its own address, and takes nonsense for the order of names', () => {
+  expect(sortOf('-cpu')).toEqual({ by: 'cpu', isDown: true })
+  expect(sortOf('nonsense')).toEqual(NAME_FIRST)
+  expect([sortText(NAME_FIRST), sortText({ by: 'name', isDown: true })]).toEqual(['', '-name'])
+})
+
+it('begins a column its own way and then turns it round', () => {
+  expect(pressed(NAME_FIRST, 'name')).toEqual({ by: 'name', isDown: true })
+  expect(pressed(NAME_FIRST, 'cpu')).toEqual({ by: 'cpu', isDown: true })
+  expect(pressed({ by: 'cpu', isDown: true }, 'cpu')).toEqual({ by: 'cpu', isDown: false })
+  expect(pressed(NAME_FIRST, 'region')).toEqual({ by: 'region', isDown: false })
+})
+
+it('believes the newest measurement', () => {
+  const worker = measured('RUNNING')
+  expect(cpuOf(worker, nothing)).toBe(12)
+  expect(cpuOf(worker, { cpu: [10, 40], memory: [] })).toBe(40)
+})
+
+it('does not pass off what was measured before a machine stopped as how busy it is', () => {
+  const before = { cpu: [10, 40], memory: [20, 50] }
+  const statuses = ['STOPPING', 'STOPPED', 'FAILED', 'TERMINATED'] as const
+  for (const worker of statuses.map(measured))
+    expect([cpuOf(worker, before), memoryOf(worker, before), cpuOf(worker, nothing)]).toEqual([null, null, null])
+})

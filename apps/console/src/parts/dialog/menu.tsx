@@ -1,0 +1,110 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { useConsole } from '../console-context.ts'
+
+export interface MenuItem {
+  readonly key: string
+  readonly label: string
+  readonly help: string
+  readonly isDanger: boolean
+  /** Why it can't be picked; null when it can. */
+  readonly bar: string | null
+  readonly onPick: () => void
+}
+
+interface MenuProps {
+  readonly label: string
+  /** The button that it was opened by. */
+  readonly anchor: Element
+  readonly items: readonly MenuItem[]
+}
+
+const GAP_PX = 4
+/** Narrower pages show it at their lower edge. */
+const SHEET_PX = 760
+
+/** A short list of things to do, beside the button that opened it. It is the browser's own dialog: Escape and outside close it. */
+export function Menu({ label, anchor, items }: MenuProps) {
+  const { dialog } = useConsole()
+  const menu = useRef<HTMLDialogElement>(null)
+  const isGone = useMenuPlace(menu, anchor)
+  const close = () => {
+    dialog.value = null
+  }
+  const pick = ({ bar, onPick }: MenuItem) => {
+    if (bar !== null) return
+    close()
+    onPick()
+  }
+  return (
+    <dialog
+      ref={menu}
+      class="menu"
+      aria-label={label}
+      onClose={() => isGone.current || close()}
+      onClick={event => event.target === menu.current && close()}
+      onKeyDown={event => moveFocus(event, menu.current)}
+    >
+      <ul>
+        {items.map(item => (
+          <li key={item.key}>
+            <button
+              type="button"
+              class={`menu-item ${item.isDanger ? 'danger' : ''}`}
+              aria-disabled={item.bar !== null}
+              onClick={() => pick(item)}
+            >
+              <span>{item.label}</span>
+              <span class="menu-help">{item.bar ?? item.help}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </dialog>
+  )
+}
+
+/**
+ * Below its button if there is room, else above; it does not follow the page, so that closes it. Answers whether it has gone,
+ * since the browser tells late that it was closed, when a dialog may have taken its place.
+ */
+function useMenuPlace(menu: { readonly current: HTMLDialogElement | null }, anchor: Element): { current: boolean } {
+  const { dialog } = useConsole()
+  const isGone = useRef(false)
+  useEffect(() => {
+    const shown = menu.current
+    const opener = document.activeElement
+    if (shown === null) return
+    shown.showModal()
+    const { top, bottom, right } = anchor.getBoundingClientRect()
+    if (window.innerWidth > SHEET_PX) {
+      const below = bottom + GAP_PX
+      const isRoomBelow = below + shown.offsetHeight < window.innerHeight
+      shown.style.top = `${isRoomBelow ? below : Math.max(GAP_PX, top - GAP_PX - shown.offsetHeight)}px`
+      shown.style.left = `${Math.max(GAP_PX, right - shown.offsetWidth)}px`
+    }
+    const close = () => {
+      dialog.value = null
+    }
+    window.addEventListener('scroll', close, { passive: true })
+    window.addEventListener('resize', close)
+    return () => {
+      window.removeEventListener('scroll', close)
+      window.removeEventListener('resize', close)
+      isGone.current = true
+      shown.close()
+      if (opener instanceof HTMLElement) opener.focus({ preventScroll: true })
+    }
+  }, [menu, anchor, dialog])
+  return isGone
+}
+
+const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
+
+function moveFocus(event: KeyboardEvent, menu: HTMLDialogElement | null): void {
+  const step = STEPS[event.key]
+  const items = [...(menu?.querySelectorAll<HTMLElement>('.menu-item') ?? [])]
+  if (step === undefined || items.length === 0) return
+  event.preventDefault()
+  const place = items.findIndex(item => item.matches(':focus'))
+  items[(place + step + items.length) % items.length]?.focus()
+}

@@ -1,0 +1,146 @@
+import type { ComponentType, VNode } from 'preact'
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks'
+import { AuditPage } from '../../pages/audit/audit-page.tsx'
+import { ChaosPage } from '../../pages/chaos/chaos-page.tsx'
+import { ControllersPage } from '../../pages/controller/controllers-page.tsx'
+import { DefinitionsPage } from '../../pages/definition/definitions-page.tsx'
+import { LabsPage } from '../../pages/lab/labs-page.tsx'
+import { OverviewPage } from '../../pages/overview/overview-page.tsx'
+import { SessionsPage } from '../../pages/session/list/sessions-page.tsx'
+import { SettingsPage } from '../../pages/settings/settings-page.tsx'
+import { WorkersPage } from '../../pages/worker/list/workers-page.tsx'
+import type { ListPage, Query, Route } from '../../state/router.ts'
+import { zoneText } from '../../state/time-format.ts'
+import { type ConsoleParts, useConsole } from '../console-context.ts'
+import { ConnectionBanner } from './connection-badge.tsx'
+import { DetailOf } from './detail-page.tsx'
+import { NoticeList } from './notice-list.tsx'
+import { Loading, LoginFailed, NotDrawn, NotFound, SignedOut, Unreachable } from './page-states.tsx'
+import { PAGE_NAMES, TopBar } from './top-bar.tsx'
+
+export function App() {
+  const parts = useConsole()
+  const main = useRef<HTMLElement>(null)
+  const route = parts.router.route.value
+  const title = titleOf(route, parts)
+  const address = addressOf(route)
+  const dialog = useDialogOf(address)
+  useEffect(() => {
+    document.title = `${title} · LCM`
+  }, [title])
+  useFocusOnArrival(address, main)
+  return (
+    <>
+      <TopBar onSkip={() => main.current?.focus()} />
+      <main ref={main} tabIndex={-1}>
+        <ConnectionBanner />
+        <Page key={address} route={route} />
+      </main>
+      <ZoneNote />
+      {dialog}
+      <NoticeList />
+    </>
+  )
+}
+
+/** One that can't be drawn takes nothing else with it: the way to the others stays. */
+function Page({ route }: { route: Route }) {
+  const { state } = useConsole()
+  const [failure, tryAgain] = useErrorBoundary()
+  if (failure !== undefined) return <NotDrawn failure={failure} onRetry={tryAgain} />
+  const connection = state.connection.value
+  if (route.page === 'login-failed') return <LoginFailed />
+  if (connection.state === 'signed-out') return <SignedOut signIn={connection.signIn} />
+  if (state.info.value === null) return 'because' in connection ? <Unreachable {...connection} /> : <Loading />
+  if (route.page === 'unknown') return <NoSuchPage path={route.path} />
+  if ('id' in route) return <DetailOf key={route.id} {...route} />
+  const List = LISTS[route.page]
+  return <List query={route.query} />
+}
+
+/** Said once for all times that are shown. */
+function ZoneNote() {
+  const { state, nowMs } = useConsole()
+  if (state.info.value === null) return null
+  const zone = zoneText(nowMs.peek())
+  return (
+    <footer class="zone-note muted">
+      Times are in the zone of this browser, {zone}.{zone !== 'UTC' && ' Point at one to see it in UTC.'}
+    </footer>
+  )
+}
+
+type ListProps = { readonly query: Query }
+
+const LISTS: Readonly<Record<ListPage, ComponentType<ListProps>>> = {
+  overview: OverviewPage,
+  workers: WorkersPage,
+  sessions: SessionsPage,
+  definitions: DefinitionsPage,
+  labs: LabsPage,
+  controllers: ControllersPage,
+  chaos: ChaosPage,
+  audit: AuditPage,
+  settings: SettingsPage,
+}
+
+const NoSuchPage = ({ path }: { path: string }) => (
+  <NotFound title="No such page">
+    <p>
+      There is nothing at <code>#/{path}</code>.
+    </p>
+  </NotFound>
+)
+
+function titleOf(route: Route, { state }: ConsoleParts): string {
+  if (route.page === 'login-failed') return 'Sign in'
+  if (route.page === 'unknown') return 'Not found'
+  if (!('id' in route)) return PAGE_NAMES[route.page]
+  const { worker, definition } = state.live
+  if (route.page === 'worker') return worker.get(route.id)?.name ?? route.id
+  if (route.page === 'definition') return definition.get(route.id)?.name ?? route.id
+  return route.id
+}
+
+const addressOf = (route: Route): string => ('id' in route ? `${route.page} ${route.id}` : route.page)
+
+/** A dialog belongs to the page that it was opened on: whoever goes elsewhere leaves it behind. */
+function useDialogOf(address: string): VNode | null {
+  const { dialog } = useConsole()
+  const opened = useRef({ shown: dialog.value, address })
+  if (opened.current.shown !== dialog.value) opened.current = { shown: dialog.value, address }
+  const isLeft = opened.current.address !== address
+  useEffect(() => {
+    if (isLeft) dialog.value = null
+  }, [isLeft, dialog])
+  return isLeft ? null : dialog.value
+}
+
+/** A new page is announced by moving the focus to its heading, but not while the first one loads. */
+function useFocusOnArrival(address: string, main: { current: HTMLElement | null }): void {
+  const previous = useRef(address)
+  useEffect(() => {
+    if (previous.current === address || main.current === null) return
+    previous.current = address
+    window.scrollTo(0, 0)
+    return keepOnHeading(main.current)
+  }, [address, main])
+}
+
+/** A page may first say that it reads: the focus goes on to the heading that takes the place of that, unless it was moved. */
+function keepOnHeading(main: HTMLElement): () => void {
+  const focusHeading = () => {
+    const heading = main.querySelector<HTMLElement>('h1')
+    heading?.focus()
+    return heading
+  }
+  let focused = focusHeading()
+  const watcher = new MutationObserver(() => {
+    if (document.activeElement === focused) return
+    const isGone = focused === null || !focused.isConnected
+    if (isGone && document.activeElement === document.body) focused = focusHeading()
+    else watcher.disconnect()
+  })
+  watcher.observe(main, { childList: true, subtree: true })
+  return () => watcher.disconnect()
+}

@@ -1,0 +1,77 @@
+import { type Status, toneOf } from '../../state/status-look.ts'
+import { NamedIcon, StatusIcon } from '../icons.tsx'
+
+interface StatusChipsProps<S extends Status> {
+  /** Those to choose from, in their order. */
+  readonly statuses: readonly S[]
+  readonly countOf: (status: S) => number
+  /** How many there are if none is chosen. */
+  readonly allCount: number
+  readonly chosen: readonly S[]
+  readonly onChoose: (statuses: readonly S[]) => void
+}
+
+/** What is shown of a list, by status; none chosen is no filter. */
+export const StatusChips = <S extends Status>(props: StatusChipsProps<S>) => {
+  const { statuses, countOf, allCount, chosen, onChoose } = props
+  const toggled = (status: S) =>
+    chosen.includes(status) ? chosen.filter(each => each !== status) : [...chosen, status]
+  return (
+    <fieldset class="chips">
+      <legend class="sr-only">Filter by status</legend>
+      <button type="button" class="chip" aria-pressed={chosen.length === 0} onClick={() => onChoose([])}>
+        All <span class="number">{allCount}</span>
+      </button>
+      {statuses.map(status => (
+        <button
+          key={status}
+          type="button"
+          class={`chip tone-${toneOf(status)}`}
+          aria-pressed={chosen.includes(status)}
+          onClick={() => onChoose(toggled(status))}
+        >
+          <StatusIcon status={status} />
+          {status} <span class="number">{countOf(status)}</span>
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+interface SearchFieldProps {
+  readonly label: string
+  readonly placeholder: string
+  readonly text: string
+  readonly onText: (text: string) => void
+}
+
+export const SearchField = ({ label, placeholder, text, onText }: SearchFieldProps) => (
+  <label class="search">
+    <NamedIcon name="search" />
+    <span class="sr-only">{label}</span>
+    <input type="search" placeholder={placeholder} value={text} onInput={event => onText(event.currentTarget.value)} />
+  </label>
+)
+
+interface PickProps {
+  readonly label: string
+  /** What the choice of none is called. */
+  readonly any: string
+  readonly options: readonly { readonly value: string; readonly name: string }[]
+  readonly chosen: string
+  readonly onPick: (value: string) => void
+}
+
+/** For what is called as it is. */
+export const optionOf = (name: string) => ({ value: name, name })
+
+export const Pick = ({ label, any, options, chosen, onPick }: PickProps) => (
+  <select class="narrow" aria-label={label} value={chosen} onChange={event => onPick(event.currentTarget.value)}>
+    <option value="">{any}</option>
+    {options.map(({ value, name }) => (
+      <option key={value} value={value}>
+        {name}
+      </option>
+    ))}
+  </select>
+)
