@@ -1,5 +1,5 @@
 import { apiClient } from '@lcm/client/client'
-import { answerOf } from '@lcm/controllers/kit/controller-face'
+import { answerOf } from '@lcm/controllers/kit/admin-api'
 import { promMeter } from '@lcm/controllers/kit/prom-meter'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { type Reconciliation, reconciliation, silentLogger, success } from '@lcm/runtime'

@@ -1,5 +1,5 @@
+import type { ControllerFace, ControllerHealth } from '@lcm/controllers/kit/admin-api'
 import type { Controller, ControllerParts as Shared } from '@lcm/controllers/kit/controller'
-import type { ControllerFace, ControllerHealth } from '@lcm/controllers/kit/controller-face'
 import { type DecisionLog, decisionLog } from '@lcm/controllers/kit/decision-log'
 import { type Heartbeat, heartbeat } from '@lcm/controllers/kit/heartbeat'
 import { type Outages, outages } from '@lcm/controllers/kit/outages'

@@ -1,9 +1,9 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { LabletControllerConfig } from '@lcm/controllers/lablet/config'
 import type { ContentSources } from '@lcm/controllers/lablet/content/content-sources'
-import { labletController } from '@lcm/controllers/lablet/lablet-controller'
+import { labletController } from '@lcm/controllers/lablet/controller'
 import type { ResourceSchedulerConfig } from '@lcm/controllers/scheduler/config'
-import { resourceScheduler } from '@lcm/controllers/scheduler/resource-scheduler'
+import { resourceScheduler } from '@lcm/controllers/scheduler/controller'
 import { type ComposedController, type ControllerParts, compose } from './controller-composition.ts'
 
 export const RESOURCE_SCHEDULER = 'resource-scheduler'

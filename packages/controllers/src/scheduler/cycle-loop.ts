@@ -10,7 +10,7 @@ import {
   type Trigger,
   watch,
 } from '@lcm/runtime'
-import { type CycleParts, cycle } from './session-scheduler.ts'
+import { type CycleParts, cycle } from './reconciler.ts'
 
 /** All waiting sessions are decided together, so that there is one key for all of them. */
 const CYCLE = 'cycle'

@@ -1,8 +1,8 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { placeGivenUp } from '@lcm/domain/session/unplaced-sessions'
-import type { Board } from './board.ts'
-import type { Bookings } from './bookings.ts'
-import { MOVED_ON, type Turn, type TurnParts } from './fenced-writes.ts'
+import type { Bookings } from './observe.ts'
+import { MOVED_ON, type Turn, type TurnParts } from './report.ts'
+import type { Board } from './term-memory.ts'
 
 export interface LostWorkersParts extends TurnParts {
   readonly board: Board

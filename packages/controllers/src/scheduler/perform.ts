@@ -1,9 +1,9 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling'
-import type { Board } from './board.ts'
-import { MOVED_ON, type Turn, type TurnParts } from './fenced-writes.ts'
-import { inLanes, lanesBy } from './in-lanes.ts'
+import { inLanes, lanesBy } from '../kit/in-lanes.ts'
 import type { Purchase, Purchases } from './purchases.ts'
+import { MOVED_ON, type Turn, type TurnParts } from './report.ts'
+import type { Board } from './term-memory.ts'
 import { isNewReason, reasonOf } from './waiting-reason.ts'
 
 /** So many writes are under way at once; those that change one ledger come one after another. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Turn, TurnParts } from './fenced-writes.ts'
+import type { Turn, TurnParts } from './report.ts'
 
 type ScaleUpStep = Extract<SchedulingStep, { kind: 'scale_up' }>
 

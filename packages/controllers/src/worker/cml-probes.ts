@@ -7,10 +7,10 @@ import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { LicenseSight } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
-import type { SettingsNow } from '../kit/settings-now.ts'
+import type { SettingsNow } from '../kit/settings-cache.ts'
 import type { CmlAccessWatch } from './cml-access.ts'
 import type { Counters } from './counters.ts'
-import { checkIdle } from './idle-checks.ts'
+import { checkIdle } from './idle-check.ts'
 import { seeLicense } from './licenses.ts'
 
 /** So many CML servers are visited at once. A slow one must not hold up others, least of all the reconciler. */

@@ -1,7 +1,7 @@
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type SettingsNow, settingsNow } from '../kit/settings-now.ts'
+import { type SettingsNow, settingsNow } from '../kit/settings-cache.ts'
 import { policyNow } from './current-policy.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 import { aConfig, never } from './testing/simulated-fleet.ts'

@@ -11,8 +11,8 @@ import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import { inParallel } from '../kit/in-parallel.ts'
 import type { Counters } from './counters.ts'
-import { inParallel } from './in-parallel.ts'
 
 /** So many CML servers are asked at once. */
 const CML_AT_ONCE = 50

@@ -21,17 +21,17 @@ import type {
 } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
+import { type ScarceOffers, scarceOffers } from './capacity-refusals.ts'
 import type { CmlAccessWatch } from './cml-access.ts'
 import { type Surveys, seeDefinitions } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import type { Ec2Outages } from './ec2-outages.ts'
-import { surveyTimes } from './idle-checks.ts'
+import { surveyTimes } from './idle-check.ts'
 import { dependsOnLicense, seeLicense } from './licenses.ts'
-import { measureTimes } from './measure-times.ts'
+import { measureTimes } from './metrics-age.ts'
 import { type Sightings, sightings } from './observation-memory.ts'
 import type { RegionSnapshots } from './region-snapshots.ts'
-import { type ScarceOffers, scarceOffers } from './scarce-offers.ts'
-import { tagPauses } from './tag-pauses.ts'
+import { tagPauses } from './tag-backoff.ts'
 
 export interface ObserveParts {
   readonly machines: Machines

@@ -1,89 +1,368 @@
-import { gathered, type Machines } from '@lcm/cloud/batched-compute'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { fencedCompute } from '@lcm/cloud/fenced'
+import { cmlControl } from '@lcm/cloud-sim/cml/control'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
-import { openSimModel } from '@lcm/cloud-sim/model'
-import { aWorker, someLaunchParameters } from '@lcm/testkit/builders'
-import { manualClock } from '@lcm/testkit/manual-clock'
+import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
+import type { Instance } from '@lcm/domain/worker/instance'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import { NO_LICENSE } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { silentMeter } from '@lcm/runtime'
+import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
+import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { changeMachine, launch, openAttempt } from './perform.ts'
+import { counters } from './counters.ts'
+import { type Observer, observer } from './observe.ts'
+import { type ActParts, act } from './perform.ts'
+import { regionSnapshots } from './region-snapshots.ts'
+import type { Look } from './report.ts'
+import { aLook, resignations } from './testing/an-observation.ts'
+import {
+  aConfig,
+  BOOTED_MS,
+  FLEET,
+  never,
+  REGION,
+  type SimulatedFleet,
+  simulatedFleet,
+} from './testing/simulated-fleet.ts'
 
-const never = new AbortController().signal
-let clock: ReturnType<typeof manualClock>
-let compute: ReturnType<typeof simCompute>
-let machines: Machines
-let image: string
+const POLICY = { ...WORKER_POLICY, fleet: FLEET }
+const HOLDING = {
+  ...NO_LICENSE,
+  status: 'DEREGISTERING',
+  product: 'CML_Enterprise',
+  udi: 'udi-1',
+  hostname: 'cml-7',
+} as const
+const REGISTERING = { ...HOLDING, status: 'REGISTERING', pending_operation: 'register' } as const
+
+let fleet: SimulatedFleet
+let machine: Instance
+let observing: Observer
+let requested: [string, number][]
+let parts: ActParts
+
+const writes = () => fleet.api.received.filter(({ ifMatch }) => ifMatch !== null)
+const carryOut = async (worker: Worker, decision: Decision, more: Partial<Look> = {}) => {
+  fleet.api.put(worker)
+  const seen = anObservation({ ec2: { kind: 'instance', instance: await fleet.see(machine) } })
+  return act(parts, worker, decision, aLook({ seen, ...more }))
+}
+const booted = (more: Partial<Worker> = {}) => fleet.workerOn(machine, more)
 
 beforeEach(async () => {
-  clock = manualClock()
-  compute = simCompute(openSimModel({ seed: 1, clock }))
-  machines = gathered(compute)
-  const newest = await compute.newestImage('us-east-1', { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
-  image = newest?.image_id ?? ''
+  fleet = simulatedFleet()
+  requested = []
+  const { api, machines, reads, cml, clock, logins, access } = fleet
+  const surveys = { latest: () => null, saw: () => undefined, forget: () => undefined }
+  const config = aConfig()
+  const snapshots = regionSnapshots({ machines, clock, config })
+  observing = observer({ machines, reads, snapshots, cml, client: api.client, clock, config, logins, surveys, access })
+  parts = {
+    client: api.client,
+    election: resignations().election,
+    counters: counters(silentMeter),
+    machines,
+    cml,
+    logins,
+    clock,
+    observing,
+    surveys: { request: (worker, epoch) => void requested.push([worker.id, epoch]) },
+    config,
+    policy: POLICY,
+  }
+  machine = await fleet.launch()
+  await fleet.clock.advance(BOOTED_MS)
 })
 
-const openWorker = (more: object = {}) => {
-  const parameters = someLaunchParameters({ image_id: image, subnet_id: 'subnet-use1a', ...more })
-  return aWorker({ launch: openAttempt(aWorker(), { n: 1, parameters }, { nowMs: clock.now(), launchSecret: '' }) })
-}
-
-describe('a launch attempt', () => {
-  it('has a token that follows from what it is for and from a secret', () => {
-    const token = (n: number, more: object = {}, launchSecret = 'secret') =>
-      openAttempt(aWorker(), { n, parameters: someLaunchParameters(more) }, { nowMs: 0, launchSecret }).client_token
-    expect(token(1)).toMatch(/^[0-9a-f]{64}$/)
-    expect(token(1)).toBe(token(1, { tags: { other: 'tags' } }))
-    const others = [token(2), token(1, { subnet_id: 'subnet-b' }), token(1, { instance_type: 'c5.metal' })]
-    expect(new Set([token(1), ...others]).size).toBe(4)
-    expect(token(1, {}, 'another secret')).not.toBe(token(1))
-  })
-
-  it('makes one machine however often it is repeated', async () => {
-    const worker = openWorker()
-    const first = await launch(machines, worker, null, never)
-    const second = await launch(machines, worker, null, never)
-    expect(
-      first.kind === 'launched' &&
-        second.kind === 'launched' &&
-        first.instance.instance_id === second.instance.instance_id,
-    ).toBe(true)
-  })
-
-  it('tells what the cloud refused and why', async () => {
-    expect(await launch(machines, openWorker({ subnet_id: 'subnet-nowhere' }), null, never)).toMatchObject({
-      kind: 'refused',
-      errorClass: 'invalid',
+describe('a decision to do nothing yet', () => {
+  it('does nothing', async () => {
+    expect(await carryOut(aWorker(), nothing('at rest'))).toEqual({ status: 'SUCCESS', message: 'at rest' })
+    expect(await carryOut(aWorker(), wait(7_000, 'EC2 says pending'))).toMatchObject({
+      status: 'REQUEUE',
+      afterMs: 7_000,
     })
+    expect([fleet.api.received, requested]).toEqual([[], []])
+  })
+
+  it('but to visit its CML asks for that, in our term, and is not due again at once', async () => {
+    const worker = await booted()
+    expect((await observing.observe(worker, POLICY, never)).isSurveyDue).toBe(true)
+    expect(await carryOut(worker, perform({ kind: 'survey' }, 'it is time'))).toMatchObject({ status: 'SUCCESS' })
+    expect([requested, fleet.api.received]).toEqual([[['w-1', 3]], []])
+    expect((await observing.observe(worker, POLICY, never)).isSurveyDue).toBe(false)
   })
 })
 
-describe('a leader that is none any more', () => {
-  it('sends nothing that changes the cloud', async () => {
-    const fenced = gathered(fencedCompute(compute, () => false))
-    const worker = { ...openWorker(), ec2_instance_id: 'i-1' }
-    await expect(launch(fenced, worker, null, never)).rejects.toBeInstanceOf(NotLeadingError)
-    for (const action of [{ kind: 'start' }, { kind: 'stop', force: false }, { kind: 'terminate' }] as const) {
-      await expect(changeMachine(fenced, worker, action, never), action.kind).rejects.toBeInstanceOf(NotLeadingError)
+describe('a launch', () => {
+  const LAUNCH = perform({ kind: 'launch' }, 'attempt 1 is open')
+
+  async function wanted(more: Partial<Worker> = {}): Promise<Worker> {
+    const image = await fleet.compute.newestImage(REGION, { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
+    const place = { image_id: image?.image_id ?? '', subnet_id: 'subnet-use1a' }
+    return aWorker({ launch: anAttempt({ state: 'open', parameters: someLaunchParameters(place) }), ...more })
+  }
+
+  it('that is taken is one write, with the machine in it', async () => {
+    await carryOut(await wanted(), LAUNCH)
+    expect(writes()).toMatchObject([
+      { body: { changes: { status: 'PROVISIONING', ec2_instance_id: expect.stringMatching(/^i-/) } } },
+    ])
+    expect(parts.counters.snapshot(0).provisioned_count).toBe(1)
+  })
+
+  it('that finds no room is remembered for every worker of that region', async () => {
+    fleet.model.faults.setRoom({ instance_type: 'm5zn.metal', availability_zone: 'us-east-1a' }, 0)
+    await carryOut(await wanted(), LAUNCH)
+    expect(writes()).toMatchObject([{ body: { changes: { launch: { state: 'refused' } } } }])
+    fleet.api.templates.set('metal', aTemplate())
+    const seen = (aws_region: string) => observing.observe(aWorker({ id: 'another', aws_region }), POLICY, never)
+    expect([...((await seen(REGION)).launch?.scarce.keys() ?? [])]).toEqual(['m5zn.metal/subnet-use1a'])
+    expect((await seen('eu-west-1')).launch?.scarce.size).toBe(0)
+  })
+
+  it('that is refused for another reason is held against nobody else', async () => {
+    const lost = await wanted()
+    const parameters = someLaunchParameters({ subnet_id: 'subnet-nowhere' })
+    await carryOut({ ...lost, launch: anAttempt({ state: 'open', parameters }) }, LAUNCH)
+    const seen = await observing.observe(aWorker({ id: 'another' }), POLICY, never)
+    expect([writes().length, seen.launch?.scarce.size]).toEqual([1, 0])
+  })
+})
+
+describe('the rate limit of the account', () => {
+  /** Nothing is sent for as long; afterwards it is. */
+  function limited(retryAfterMs: number): ActParts {
+    const notNow = () =>
+      Promise.reject(
+        new CloudError('throttled', { code: 'RateLimited', action: 'a', message: 'not now', retryAfterMs }),
+      )
+    return { ...parts, machines: { ...parts.machines, launch: notNow, power: notNow } }
+  }
+
+  it('has the launch come back when it may be sent, without looking for its machine meanwhile', async () => {
+    const worker = aWorker({ launch: anAttempt({ state: 'open' }) })
+    const looked = () => observing.observe(worker, POLICY, never)
+    expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
+    const launch = perform({ kind: 'launch' }, 'attempt 1 is open')
+    observing.launchUnsent(worker.id, anAttempt().client_token)
+    await expect(act(limited(625), worker, launch, aLook())).rejects.toMatchObject({ retryAfterMs: 625 })
+    expect((await looked()).ec2).toEqual({ kind: 'absent', confirmed: false, because: 'attempt 1 was not sent yet' })
+    observing.launchSent(worker.id)
+    expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
+  })
+
+  it('ends a launch that is no longer wanted, unless it was sent before', async () => {
+    const worker = aWorker({ launch: anAttempt({ state: 'open' }), desired_status: 'TERMINATED' })
+    const isConfirmed = async () => {
+      const { ec2 } = await observing.observe(worker, POLICY, never)
+      return ec2.kind === 'absent' && ec2.confirmed
     }
-    expect(await compute.list('us-east-1', { client_token: worker.launch?.client_token ?? '' }, never)).toEqual([])
+    const launch = (given: ActParts) =>
+      act(given, worker, perform({ kind: 'launch' }, 'attempt 1 is open'), aLook()).catch(() => null)
+    const lost = () =>
+      Promise.reject(new CloudError('transient', { code: 'TimeoutError', action: 'launch', message: 'no answer' }))
+    observing.launchUnsent(worker.id, anAttempt().client_token)
+    await launch(limited(625))
+    expect(await isConfirmed()).toBe(true)
+    await launch({ ...parts, machines: { ...parts.machines, launch: lost } })
+    await launch(limited(625))
+    expect(await isConfirmed()).toBe(false)
   })
 
-  it('may still look', async () => {
-    const fenced = gathered(fencedCompute(compute, () => false))
-    expect(await fenced.list('us-east-1', { tags: { a: 'b' } }, never)).toEqual([])
+  it('has a stop come back when it may be sent', async () => {
+    const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
+    const stop = perform({ kind: 'stop', force: false }, 'EC2 says running')
+    await expect(act(limited(40), worker, stop, aLook())).rejects.toMatchObject({ retryAfterMs: 40 })
   })
 })
 
-it('stops, starts and terminates the machine of the worker', async () => {
-  const worker = openWorker()
-  const outcome = await launch(machines, worker, null, never)
-  const id = outcome.kind === 'launched' ? outcome.instance.instance_id : ''
-  const running = { ...worker, ec2_instance_id: id }
-  await clock.advance(10 * 60_000)
-  expect(await changeMachine(machines, running, { kind: 'stop', force: false }, never)).toBe('stopping')
-  await clock.advance(10 * 60_000)
-  expect(await changeMachine(machines, running, { kind: 'start' }, never)).toBe('pending')
-  expect(await changeMachine(machines, running, { kind: 'terminate' }, never)).toBe('shutting-down')
-  const unknown = { ...running, ec2_instance_id: 'i-00000000000000000' }
-  await expect(changeMachine(machines, unknown, { kind: 'terminate' }, never)).rejects.toBeInstanceOf(CloudError)
+describe('a licence', () => {
+  const DEREGISTER = perform({ kind: 'deregister_license' }, 'it must be given back')
+  const REGISTER = perform({ kind: 'register_license' }, 'CML is not registered yet')
+  const isRegistered = () => fleet.model.cml.smartAccount().length > 0
+
+  function somebodyStartsLab(): void {
+    const url = `/sim/v1/instances/${machine.instance_id}/cml/start-lab`
+    const answer = cmlControl(fleet.model)({ method: 'POST', url, body: JSON.stringify({ username: 'ada' }) })
+    expect(answer?.status).toBeLessThan(300)
+  }
+
+  async function registered(more: Partial<Worker> = {}): Promise<Worker> {
+    const worker = await booted({ status: 'TERMINATING', desired_status: 'TERMINATED', license: HOLDING, ...more })
+    fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
+    await carryOut({ ...worker, status: 'RUNNING', license: REGISTERING }, REGISTER)
+    await fleet.clock.advance(5 * 60_000)
+    expect(isRegistered()).toBe(true)
+    fleet.api.received.length = 0
+    return worker
+  }
+
+  it('is asked for, and that CML has taken it is on record: it only begins then', async () => {
+    const worker = await booted({ license: REGISTERING })
+    fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
+    expect(await carryOut(worker, REGISTER)).toMatchObject({ status: 'REQUEUE', afterMs: 5_000 })
+    expect(writes()).toMatchObject([{ body: { changes: { license: { unsettled: 'register' } } } }])
+  })
+
+  it('that can never be had fails the operation, in words', async () => {
+    const worker = await booted({ license: REGISTERING })
+    await carryOut(worker, REGISTER)
+    expect(writes()).toMatchObject([
+      { body: { changes: { license: { status: 'FAILED', last_error: expect.stringContaining('no licence token') } } } },
+    ])
+  })
+
+  it('that is given back is one write', async () => {
+    await carryOut(await registered({ status: 'RUNNING', desired_status: 'RUNNING' }), DEREGISTER)
+    expect(writes()).toMatchObject([{ body: { changes: { license: { status: 'UNREGISTERED', last_error: null } } } }])
+    expect(parts.counters.snapshot(0).license_deregistered_count).toBe(1)
+    expect(isRegistered()).toBe(false)
+  })
+
+  it('that is given back before a machine goes is looked at once more before anybody believes it', async () => {
+    expect(await carryOut(await registered(), DEREGISTER)).toMatchObject({ status: 'REQUEUE', afterMs: 5_000 })
+    expect(writes()).toMatchObject([{ body: { changes: { license: { status: 'DEREGISTERING', unsettled: null } } } }])
+    expect(isRegistered()).toBe(false)
+  })
+
+  it('that was given back is remembered until that is on record, and no longer', async () => {
+    const worker = await registered({ license: { ...HOLDING, unsettled: 'deregister' } })
+    const isHeard = async (each: Worker) => (await observing.observe(each, POLICY, never)).isReturnHeard
+    expect(await isHeard(worker)).toBe(false)
+    fleet.api.refuse('reportWorkerStatus', 412, 'version_mismatch')
+    await carryOut(worker, DEREGISTER)
+    expect(await isHeard(worker)).toBe(true)
+    expect(await isHeard({ ...worker, license: HOLDING })).toBe(false)
+    expect(await isHeard(worker)).toBe(false)
+  })
+
+  it('that was given back once may not have been the next time', async () => {
+    const worker = await registered({ license: { ...HOLDING, unsettled: 'deregister' } })
+    observing.returnHeard(worker.id, true)
+    parts = { ...parts, cml: { ...parts.cml, deregister: () => Promise.reject(new Error('it broke')) } }
+    await expect(carryOut(worker, DEREGISTER)).rejects.toThrow('it broke')
+    expect((await observing.observe(worker, POLICY, never)).isReturnHeard).toBe(false)
+    observing.beginTerm(1)
+    observing.returnHeard(worker.id, true)
+    observing.beginTerm(2)
+    expect((await observing.observe(worker, POLICY, never)).isReturnHeard).toBe(false)
+  })
+
+  it('that is left behind is on record as a leak before it is written down as gone', async () => {
+    const worker = await registered()
+    fleet.setServer(machine, { faults: { licence_server: 'not_reached' } })
+    await carryOut(worker, DEREGISTER)
+    expect(fleet.api.received.map(({ name }) => name)).toEqual(['reportLicenseLeak', 'reportWorkerStatus'])
+    expect(fleet.api.received).toMatchObject([
+      {
+        epoch: 3,
+        body: {
+          worker_id: 'w-1',
+          udi: 'udi-1',
+          hostname: 'cml-7',
+          product: 'CML_Enterprise',
+          reason: expect.stringContaining('Smart Account'),
+        },
+      },
+      { ifMatch: 1, epoch: 3, body: { changes: { license: { status: 'UNREGISTERED' } } } },
+    ])
+  })
+
+  it('that is kept because labs run has them stopped, in our term, once that was said', async () => {
+    const worker = await registered({ cml: (await booted()).cml })
+    somebodyStartsLab()
+    await carryOut(worker, DEREGISTER)
+    expect(writes()).toMatchObject([
+      { body: { changes: { conditions: [{ type: 'ReturningLicense', reason: 'LabsRun' }] } } },
+    ])
+    expect(fleet.api.callsOf('stopWorkerLabs')).toEqual([])
+    await carryOut({ ...fleet.api.worker('w-1'), version: 1 }, DEREGISTER)
+    expect(fleet.api.callsOf('stopWorkerLabs')).toMatchObject([
+      { id: 'w-1', epoch: 3, body: { reason: expect.stringContaining('while labs are running') } },
+    ])
+    expect(isRegistered()).toBe(true)
+  })
+
+  it('is not written down as gone when its leak could not be recorded', async () => {
+    const changes = { license: { status: 'UNREGISTERED' } } as const
+    fleet.api.refuse('reportLicenseLeak', 503, 'store_unavailable')
+    const leaking = carryOut(aWorker({ license: HOLDING }), perform({ kind: 'record_leak', changes }, 'it is gone'))
+    await expect(leaking).rejects.toThrow('store_unavailable')
+    expect(writes()).toEqual([])
+  })
+
+  const LOST = { leadership: { epoch: 3, signal: never, isHeld: () => false } }
+
+  it('is not given back by one who leads no longer', async () => {
+    const worker = await registered()
+    await expect(carryOut(worker, DEREGISTER, LOST)).rejects.toBeInstanceOf(NotLeadingError)
+    expect([fleet.api.received, isRegistered()]).toEqual([[], true])
+  })
+
+  it('is not registered by one who leads no longer', async () => {
+    fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
+    const worker = await booted({ license: REGISTERING })
+    await expect(carryOut(worker, REGISTER, LOST)).rejects.toBeInstanceOf(NotLeadingError)
+    await fleet.clock.advance(5 * 60_000)
+    expect([writes(), isRegistered()]).toEqual([[], false])
+  })
+
+  it('of a server without an address is waited for', async () => {
+    await fleet.compute.power(REGION, 'stop', [machine.instance_id], never)
+    const result = await carryOut(aWorker({ license: HOLDING }), DEREGISTER)
+    expect(result).toMatchObject({ status: 'REQUEUE', message: 'CML has no address yet' })
+  })
+})
+
+describe('a change of its machine', () => {
+  it('is no write: what it led to is seen by the next look', async () => {
+    const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
+    const result = await carryOut(worker, perform({ kind: 'stop', force: false }, 'EC2 says running'))
+    expect(result).toMatchObject({ status: 'REQUEUE', message: 'stop: EC2 says stopping' })
+    expect(fleet.api.received).toEqual([])
+  })
+})
+
+describe('a decision to set the name of a machine', () => {
+  const TAG = perform({ kind: 'tag', tags: { Name: 'ada' }, afterMs: 30_000 }, 'it was renamed')
+
+  it('sets it, keeps the other tags, and looks again', async () => {
+    const worker = await booted({ status: 'RUNNING', name: 'ada' })
+    const { tags: before } = await fleet.see(machine)
+    expect(await carryOut(worker, TAG)).toMatchObject({ status: 'REQUEUE', afterMs: 30_000 })
+    expect((await fleet.see(machine)).tags).toEqual({ ...before, Name: 'ada' })
+    expect(writes()).toEqual([])
+  })
+
+  it('is no error when EC2 refuses it, and is not repeated before its pause is over', async () => {
+    const worker = await booted({ status: 'RUNNING', name: 'ada' })
+    const refusal = new CloudError('auth', { code: 'UnauthorizedOperation', action: 'CreateTags', message: 'not you' })
+    const refusing = { ...parts.machines, tag: () => Promise.reject(refusal) }
+    fleet.api.put(worker)
+    expect(await act({ ...parts, machines: refusing }, worker, TAG, aLook())).toMatchObject({
+      status: 'REQUEUE',
+      afterMs: 30_000,
+      message: expect.stringContaining('UnauthorizedOperation'),
+    })
+    expect((await observing.observe(worker, POLICY, never)).tagPauseMs).toBe(60_000)
+  })
+
+  it('comes back when the rate limit allows it, and that is no repetition', async () => {
+    const worker = await booted({ status: 'RUNNING', name: 'ada' })
+    const busy = { code: 'NotNow', action: 'tag', message: 'nothing was sent', retryAfterMs: 125 }
+    const limited = { ...parts.machines, tag: () => Promise.reject(new CloudError('throttled', busy)) }
+    fleet.api.put(worker)
+    const tagging = act({ ...parts, machines: limited }, worker, TAG, aLook())
+    await expect(tagging).rejects.toMatchObject({ retryAfterMs: 125 })
+    expect((await observing.observe(worker, POLICY, never)).tagPauseMs).toBe(0)
+  })
+
+  it('is not sent by one that leads no longer', async () => {
+    const fenced = fencedCompute(simCompute(fleet.model), () => false)
+    const { tags: before } = await fleet.see(machine)
+    await expect(fenced.tag(REGION, machine.instance_id, { Name: 'x' }, never)).rejects.toBeInstanceOf(NotLeadingError)
+    expect((await fleet.see(machine)).tags).toEqual(before)
+  })
 })

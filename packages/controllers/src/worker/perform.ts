@@ -1,55 +1,220 @@
-import { createHash } from 'node:crypto'
+import { unlessMissing } from '@lcm/client/api-error'
 import type { Machines } from '@lcm/cloud/batched-compute'
-import type { PowerAct } from '@lcm/cloud/compute'
-import { CloudError, isNotNow } from '@lcm/cloud/errors'
+import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import { CloudError, isNotNow, NotLeadingError } from '@lcm/cloud/errors'
 import { assert } from '@lcm/domain/assert'
-import { toInstant } from '@lcm/domain/instant'
-import type { WorkerAction } from '@lcm/domain/worker/decision'
-import type { LaunchParameters } from '@lcm/domain/worker/instance'
-import type { LaunchOutcome } from '@lcm/domain/worker/launch'
-import type { LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
+import type { Decision } from '@lcm/domain/worker/decision'
+import { endpointOf } from '@lcm/domain/worker/endpoint'
+import { judgeLaunch, type LaunchOutcome } from '@lcm/domain/worker/launch'
+import { judgeLicense } from '@lcm/domain/worker/license-operation'
+import { lookAgain, type WorkerPolicy } from '@lcm/domain/worker/observation'
+import { judgePower } from '@lcm/domain/worker/power-refusal'
+import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
+import { type ReconciliationResult, requeue, retry, success } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { Surveys } from './cml-probes.ts'
+import type { WorkerControllerConfig } from './config.ts'
+import { changeLicense } from './licenses.ts'
+import { changeMachine, launch, type MachineAction, openAttempt } from './machine-effects.ts'
+import type { Observer } from './observe.ts'
+import { announceAttempt, type Look, type ReportParts, report } from './report.ts'
 
-/** The attempt as it is stored before the cloud is asked, with its token, which people who may launch machines can't compute. */
-export function openAttempt(
-  worker: Worker,
-  { n, parameters }: { n: number; parameters: LaunchParameters },
-  { nowMs, launchSecret }: { nowMs: number; launchSecret: string },
-): LaunchAttempt {
-  const { subnet_id, instance_type } = parameters
-  const what = `${worker.id}|${n}|${subnet_id}|${instance_type}`
-  const client_token = createHash('sha256').update(`${launchSecret}${what}`).digest('hex')
-  return { n, client_token, parameters, requested_at: toInstant(nowMs), state: 'open', error: null }
+export interface ActParts extends ReportParts {
+  readonly machines: Machines
+  readonly cml: CmlSystem
+  readonly logins: CmlLogins
+  readonly clock: Clock
+  readonly observing: Observer
+  readonly surveys: Pick<Surveys, 'request'>
+  readonly config: Pick<WorkerControllerConfig, 'launchSecret'>
+  /** The rules that the decision was made by. */
+  readonly policy: WorkerPolicy
 }
 
-/** Asks for the machine of the open attempt. Every refusal of the cloud is an outcome, so that it can be judged. */
-export async function launch(
-  machines: Machines,
+/** What the API takes of a reason; a server's own words may be longer. */
+const REASON_CHARS_MAX = 500
+
+/** Carries one decision out: one effect, or one write. Throws what `isNotNow` when the rate limit does not allow the effect yet. */
+export async function act(
+  parts: ActParts,
   worker: Worker,
-  user_data: string | null,
-  signal: AbortSignal,
-): Promise<LaunchOutcome> {
-  const attempt = worker.launch
-  assert(attempt?.state === 'open', `${worker.id} has no open attempt`)
-  try {
-    return { kind: 'launched', instance: await machines.launch(worker.aws_region, { ...attempt, user_data }, signal) }
-  } catch (error) {
-    if (!(error instanceof CloudError) || isNotNow(error)) throw error
-    const { errorClass, code } = error
-    return { kind: 'refused', errorClass, code, message: error.message.slice(0, 1000) }
+  decision: Decision,
+  look: Look,
+): Promise<ReconciliationResult> {
+  const { action, because } = decision
+  switch (action.kind) {
+    case 'nothing':
+      return success(because)
+    case 'wait':
+      return requeue(because, action.afterMs)
+    case 'retry':
+      return retryAfterWrite(parts, worker, { changes: action.changes, decision }, look)
+    case 'write':
+      return report(parts, worker, { changes: action.changes, afterMs: action.afterMs, decision }, look)
+    case 'open_attempt': {
+      const attempt = openAttempt(worker, action, { nowMs: parts.clock.now(), ...parts.config })
+      const result = await announceAttempt(parts, worker, { attempt, decision }, look)
+      parts.observing.launchUnsent(worker.id, attempt.client_token)
+      return result
+    }
+    case 'launch':
+      return launchAndReport(parts, worker, look)
+    case 'register_license':
+    case 'deregister_license':
+      return changeLicenseAndReport(parts, worker, action.kind, look)
+    case 'record_leak':
+      return recordLeak(parts, worker, { changes: action.changes, decision }, look)
+    case 'stop_labs': {
+      const body = { reason: because.slice(0, REASON_CHARS_MAX) }
+      await parts.client.call('stopWorkerLabs', {
+        params: { id: worker.id },
+        body,
+        epoch: look.epoch,
+        signal: look.signal,
+      })
+      return requeue(`${because}; they are to be stopped`, action.afterMs)
+    }
+    case 'survey':
+      parts.observing.surveyAsked(worker.id)
+      parts.surveys.request(worker, look.epoch)
+      return success(because)
+    case 'tag':
+      return tag(parts, worker, action, look)
+    default:
+      return change(parts, worker, action, look)
   }
 }
 
-export type MachineAction = Extract<WorkerAction, { kind: 'start' | 'stop' | 'terminate' }>
-
-export function changeMachine(
-  machines: Machines,
+/** The write must not end the backoff, as a success would. */
+async function retryAfterWrite(
+  parts: ActParts,
   worker: Worker,
-  action: MachineAction,
-  signal: AbortSignal,
-): Promise<string> {
-  const id = worker.ec2_instance_id
-  assert(id !== null, `${worker.id} has no machine to ${action.kind}`)
-  return machines.power(worker.aws_region, actOf(action), id, signal)
+  { changes, decision }: { changes: WorkerChanges | null; decision: Decision },
+  look: Look,
+): Promise<ReconciliationResult> {
+  if (changes === null) return retry(decision.because)
+  const written = await report(parts, worker, { changes, afterMs: null, decision }, look)
+  return written.status === 'SUCCESS' ? retry(decision.because) : written
 }
 
-const actOf = (action: MachineAction): PowerAct => (action.kind === 'stop' && action.force ? 'force_stop' : action.kind)
+async function launchAndReport(parts: ActParts, worker: Worker, look: Look): Promise<ReconciliationResult> {
+  assert(worker.launch, `${worker.id} has no attempt to launch`)
+  const { user_data_ref: ref } = worker.launch.parameters
+  const userData = ref === null ? null : await userDataOf(parts, worker, ref, look.signal)
+  if (ref !== null && userData === null)
+    return requeue(
+      'the user data of this attempt is gone; it is given up once no machine of it shows',
+      parts.policy.lookAgainMsMax,
+    )
+  const outcome = await launchOnce(parts, worker, userData, look)
+  if (outcome.kind === 'refused' && outcome.errorClass === 'capacity') parts.observing.launchRefused(worker)
+  const at = { policy: parts.policy, nowMs: parts.clock.now() }
+  return act(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), look)
+}
+
+async function launchOnce(
+  { machines, observing }: ActParts,
+  worker: Worker,
+  userData: string | null,
+  look: Look,
+): Promise<LaunchOutcome> {
+  const wasUnsent = observing.launchSent(worker.id)
+  try {
+    return await look.withoutSlot(() => launch(machines, worker, userData, look.signal))
+  } catch (error) {
+    // An attempt that was sent before may have a machine, though its repetition was not sent.
+    if (isNotNow(error) && wasUnsent && worker.launch) observing.launchUnsent(worker.id, worker.launch.client_token)
+    throw error
+  }
+}
+
+async function userDataOf(
+  { client }: ActParts,
+  worker: Worker,
+  ref: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const params = { name: worker.template_name }
+  const found = await unlessMissing(client.call('getTemplateUserData', { params, query: { ref }, signal }))
+  return found === null ? null : found.user_data
+}
+
+async function change(
+  parts: ActParts,
+  worker: Worker,
+  action: MachineAction,
+  look: Look,
+): Promise<ReconciliationResult> {
+  try {
+    const state = await look.withoutSlot(() => changeMachine(parts.machines, worker, action, look.signal))
+    return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.policy, parts.clock.now()))
+  } catch (error) {
+    if (!(error instanceof CloudError) || isNotNow(error)) throw error
+    const at = { policy: parts.policy, nowMs: parts.clock.now() }
+    const refused = judgePower(worker, action.kind, error, at)
+    if (refused !== null) return act(parts, worker, refused, look)
+    const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
+    return expected ? requeue(error.message, parts.policy.lookAgainMsMax) : retry(error.message, error)
+  }
+}
+
+/** A refusal is told and no more: nothing else waits for a tag, and the pause after it grows. */
+async function tag(
+  { machines, observing }: ActParts,
+  worker: Worker,
+  { tags, afterMs }: Extract<Decision['action'], { kind: 'tag' }>,
+  look: Look,
+): Promise<ReconciliationResult> {
+  const { aws_region: region, ec2_instance_id: id } = worker
+  assert(id !== null, `${worker.id} has no machine to tag`)
+  try {
+    await look.withoutSlot(() => machines.tag(region, id, tags, look.signal))
+    observing.tagSent(worker)
+    return requeue(`tag: ${JSON.stringify(tags)}`, afterMs)
+  } catch (error) {
+    if (!(error instanceof CloudError) || isNotNow(error)) throw error
+    observing.tagSent(worker)
+    return requeue(error.message, afterMs)
+  }
+}
+
+async function changeLicenseAndReport(
+  parts: ActParts,
+  worker: Worker,
+  kind: 'register_license' | 'deregister_license',
+  look: Look,
+): Promise<ReconciliationResult> {
+  // Where it is now: one that boots once more to give its licence back has no address on record.
+  const instance = look.seen.ec2.kind === 'instance' ? look.seen.ec2.instance : null
+  const url = instance && endpointOf(instance, parts.policy.cmlAddress)
+  if (instance === null || url === null) return requeue('CML has no address yet', parts.policy.lookAgainMs)
+  // The last question before something is changed that no compare-and-set guards.
+  const permit = () => {
+    if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
+  }
+  parts.observing.returnHeard(worker.id, false)
+  const outcome = await look.withoutSlot(() => changeLicense(parts, worker, { act: kind, url, permit }, look.signal))
+  parts.observing.returnHeard(worker.id, outcome.kind === 'returned')
+  const at = { policy: parts.policy, instance, nowMs: parts.clock.now() }
+  return act(parts, worker, judgeLicense(worker, outcome, at), look)
+}
+
+/** On record first, and only then written down as done: one that is reported twice is still one. */
+async function recordLeak(
+  parts: ActParts,
+  worker: Worker,
+  { changes, decision }: { changes: WorkerChanges; decision: Decision },
+  look: Look,
+): Promise<ReconciliationResult> {
+  const { udi, hostname, product } = worker.license
+  const body = {
+    worker_id: worker.id,
+    udi,
+    hostname,
+    product,
+    reason: decision.because.slice(0, REASON_CHARS_MAX),
+  }
+  await parts.client.call('reportLicenseLeak', { body, epoch: look.epoch, signal: look.signal })
+  return report(parts, worker, { changes, afterMs: 0, decision }, look)
+}

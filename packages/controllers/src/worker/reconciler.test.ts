@@ -16,7 +16,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type DecisionLog, decisionLog } from '../kit/decision-log.ts'
 import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
-import { workerController } from './worker-controller.ts'
+import { workerController } from './controller.ts'
 
 let clock: ReturnType<typeof manualClock>
 let worker: Worker

@@ -22,13 +22,13 @@ import {
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import type { DecisionLog } from '../kit/decision-log.ts'
-import type { SettingsNow } from '../kit/settings-now.ts'
-import { act } from './act.ts'
+import type { SettingsNow } from '../kit/settings-cache.ts'
 import type { Surveys } from './cml-probes.ts'
 import type { Counters } from './counters.ts'
 import { policyNow } from './current-policy.ts'
-import type { FleetBoard } from './fleet-board.ts'
+import type { FleetBoard } from './fleet-metrics.ts'
 import type { ObserveParts, Observer } from './observe.ts'
+import { act } from './perform.ts'
 import { ec2Of, noteOf } from './report.ts'
 
 export interface WorkerReconcilerParts extends ObserveParts {

@@ -8,7 +8,7 @@ import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { counters } from './counters.ts'
 import { announceAttempt, noteOf, type ReportParts, report } from './report.ts'
-import { aLook, resignations } from './testing/a-look.ts'
+import { aLook, resignations } from './testing/an-observation.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 
 let api: FakeApi

@@ -7,7 +7,7 @@ import type { Observation } from '@lcm/domain/worker/observation'
 import { type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
 import { type Election, type ReconcileContext, type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import type { Counters } from './counters.ts'
-import { BECAUSE_CHARS_MAX } from './fleet-board.ts'
+import { BECAUSE_CHARS_MAX } from './fleet-metrics.ts'
 
 /** One look at one worker: what the loop says of it, and what was seen. */
 export interface Look extends ReconcileContext<Worker> {

@@ -15,10 +15,10 @@ import {
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import type { Counters } from '../../kit/counters.ts'
+import { guardedWrite } from '../../kit/fenced-write.ts'
 import type { LabletControllerConfig } from '../config.ts'
-import type { Counters } from '../counters.ts'
-import { guardedWrite } from '../guarded-write.ts'
-import { fetchDefinition } from '../lab-records.ts'
+import { fetchDefinition } from '../labs/lab-records.ts'
 import { ContentError } from './content-error.ts'
 import { readPackage } from './content-package.ts'
 import type { ContentSources } from './content-sources.ts'

@@ -14,12 +14,12 @@ import {
   success,
   watchTriggeredHostedService,
 } from '@lcm/runtime'
-import { guardedWrite } from '../guarded-write.ts'
-import { type LabHands, labHands, SupersededError } from '../lab-hands.ts'
-import { fetchLab, fetchWorker, type LabChanges } from '../lab-records.ts'
-import type { SessionParts } from '../sessions/session-parts.ts'
-import { takeDown } from '../take-down.ts'
-import { BECAUSE_CHARS_MAX } from '../work-board.ts'
+import { guardedWrite } from '../../kit/fenced-write.ts'
+import { BECAUSE_CHARS_MAX } from '../../kit/plan-board.ts'
+import type { SessionParts } from '../dependencies.ts'
+import { type LabHands, labHands, SupersededError } from './fenced-labs.ts'
+import { fetchLab, fetchWorker, type LabChanges } from './lab-records.ts'
+import { takeDown } from './lab-teardown.ts'
 
 export type LabActionParts = Omit<SessionParts, 'memory' | 'definitions' | 'settings'>
 

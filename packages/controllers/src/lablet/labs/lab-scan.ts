@@ -19,12 +19,12 @@ import {
   retry,
   success,
 } from '@lcm/runtime'
-import { guardedWrite } from '../guarded-write.ts'
-import { loginTo } from '../lab-hands.ts'
-import { fetchSession, fetchWorker, labsOnRecord, reportLab } from '../lab-records.ts'
-import { isOurs, isStray, sessionInTitle } from '../lab-titles.ts'
-import type { SessionParts } from '../sessions/session-parts.ts'
-import { isQuietState } from '../take-down.ts'
+import { guardedWrite } from '../../kit/fenced-write.ts'
+import type { SessionParts } from '../dependencies.ts'
+import { loginTo } from './fenced-labs.ts'
+import { fetchSession, fetchWorker, labsOnRecord, reportLab } from './lab-records.ts'
+import { isQuietState } from './lab-teardown.ts'
+import { isOurs, isStray, sessionInTitle } from './lab-titles.ts'
 
 export type LabScanParts = Omit<SessionParts, 'memory' | 'definitions' | 'settings' | 'labsChanged'>
 

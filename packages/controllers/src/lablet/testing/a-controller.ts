@@ -5,7 +5,7 @@ import { silentLogger, silentMeter } from '@lcm/runtime'
 import type { Controller } from '../../kit/controller.ts'
 import { LABLET_CONTROLLER_DEFAULTS, type LabletControllerConfig } from '../config.ts'
 import type { ContentSources } from '../content/content-sources.ts'
-import { labletController } from '../lablet-controller.ts'
+import { labletController } from '../controller.ts'
 import type { LabWorld } from './lab-world.ts'
 
 export interface AController {

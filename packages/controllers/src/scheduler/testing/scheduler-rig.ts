@@ -8,7 +8,7 @@ import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-mete
 import type { Controller } from '../../kit/controller.ts'
 import { decisionLog } from '../../kit/decision-log.ts'
 import { RESOURCE_SCHEDULER_DEFAULTS, type ResourceSchedulerConfig } from '../config.ts'
-import { resourceScheduler } from '../resource-scheduler.ts'
+import { resourceScheduler } from '../controller.ts'
 import { aDefinition, aServingWorker, aSmallTemplate, NOW_MS } from './a-booking.ts'
 import { type FakeApi, fakeApi } from './fake-api.ts'
 

@@ -1,0 +1,130 @@
+import { networkInterfaces } from 'node:os'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { ControllerFace } from './admin-api.ts'
+import { startControllerServer } from './admin-server.ts'
+
+let done: string[]
+let leads: boolean
+let waitsFor: string | null
+let status: 'healthy' | 'unhealthy'
+let server: Awaited<ReturnType<typeof startControllerServer>>
+
+const face: ControllerFace = {
+  service: 'worker-controller',
+  version: '1.2.3',
+  health: () => ({ status, is_leader: leads, instance_id: 'one', last_reconciliation: null, problems: [] }),
+  waitsFor: () => waitsFor,
+  leader: () => ({ state: leads ? 'LEADER' : 'STANDBY', leader_id: 'one', term: 7, since: null }),
+  metrics: async () => 'a_metric 1\n',
+  stats: () => ({ stopped_count: 3 }),
+  plan: () => [{ resource: 'worker:w-1', action: 'stop', because: 'asked for', due_at: null }],
+  trigger: () => {
+    done.push('trigger')
+    return leads
+  },
+  resign: async () => void done.push('resign'),
+}
+const ROLES = new Map([
+  ['root', 'admin'],
+  ['joe', 'user'],
+])
+const roleOf = async (token: string) => ROLES.get(token) ?? null
+
+const hasIpv6 = Object.values(networkInterfaces()).some(all => all?.some(({ address }) => address === '::1'))
+
+beforeEach(async () => {
+  done = []
+  leads = true
+  waitsFor = null
+  status = 'healthy'
+  server = await startControllerServer({ face, roleOf, host: '127.0.0.1', port: 0 })
+})
+afterEach(() => server.close())
+
+const ask = async (path: string, token?: string, method = 'GET') => {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const response = await fetch(server.url + path, { method, headers })
+  return [response.status, await response.text()] as const
+}
+
+it('tells everybody whether it works', async () => {
+  expect(await ask('/health')).toEqual([
+    200,
+    '{"status":"healthy","is_leader":true,"instance_id":"one","last_reconciliation":null,"problems":[]}',
+  ])
+  status = 'unhealthy'
+  expect((await ask('/health'))[0]).toBe(503)
+  expect(await ask('/info')).toEqual([200, '{"service":"worker-controller","version":"1.2.3"}'])
+  expect(await ask('/ready')).toEqual([200, '{"ready":true}'])
+  waitsFor = 'etcd'
+  expect(await ask('/ready')).toEqual([503, '{"ready":false,"waits_for":"etcd"}'])
+})
+
+it('answers those who ask for no body, as load balancers do', async () => {
+  expect(await ask('/health', undefined, 'HEAD')).toEqual([200, ''])
+  status = 'unhealthy'
+  expect(await ask('/health', undefined, 'HEAD')).toEqual([503, ''])
+  expect((await ask('/metrics', undefined, 'HEAD'))[0]).toBe(401)
+  expect((await ask('/admin/resign-leadership', 'root', 'HEAD'))[0]).toBe(404)
+})
+
+it('says that it can not know anybody while the API is away', async () => {
+  const roleOf = () => Promise.reject(new Error('SECRET'))
+  const alone = await startControllerServer({ face, roleOf, host: '127.0.0.1', port: 0 })
+  const answer = await fetch(`${alone.url}/metrics`, { headers: { authorization: 'Bearer joe' } })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    503,
+    expect.stringContaining('application/problem+json'),
+  ])
+  const said = await answer.text()
+  expect(said).toContain('"code":"api_unavailable"')
+  expect(said).not.toContain('SECRET')
+  await alone.close()
+})
+
+it.runIf(hasIpv6)('writes an address of IPv6 as people type it', async () => {
+  const six = await startControllerServer({ face, roleOf, host: '::1', port: 0 })
+  expect(six.url).toMatch(/^http:\/\/\[::1\]:\d+$/)
+  expect((await fetch(`${six.url}/health`)).status).toBe(200)
+  await six.close()
+})
+
+it('shows its metrics, and nothing else, to strangers where that is wanted', async () => {
+  const roleOf = async () => {
+    throw new Error('the API is away')
+  }
+  const open = await startControllerServer({ face, roleOf, metricsPublic: true, host: '127.0.0.1', port: 0 })
+  const statusOf = async (path: string, token: string) =>
+    (await fetch(open.url + path, { headers: { authorization: `Bearer ${token}` } })).status
+  expect([await statusOf('/metrics', 'anybody'), await statusOf('/admin/plan', 'anybody')]).toEqual([200, 503])
+  expect((await fetch(`${open.url}/metrics`)).status).toBe(200)
+  expect((await fetch(`${open.url}/admin/plan`)).status).toBe(401)
+  await open.close()
+})
+
+it('shows its metrics to whoever the API knows', async () => {
+  expect((await ask('/metrics'))[0]).toBe(401)
+  expect((await ask('/metrics', 'nobody'))[0]).toBe(401)
+  expect(await ask('/metrics', 'joe')).toEqual([200, 'a_metric 1\n'])
+})
+
+it('lets only administrators act', async () => {
+  for (const path of ['/admin/trigger-reconcile', '/admin/resign-leadership']) {
+    expect((await ask(path, undefined, 'POST'))[0]).toBe(401)
+    expect((await ask(path, 'joe', 'POST'))[0]).toBe(403)
+    expect((await ask(path, 'root', 'POST'))[0]).toBe(202)
+  }
+  expect(done).toEqual(['trigger', 'resign'])
+  expect((await ask('/admin/leader-status', 'root'))[1]).toContain('"term":7')
+  expect((await ask('/admin/stats', 'root'))[1]).toContain('"stopped_count":3')
+  expect((await ask('/admin/plan', 'root'))[1]).toContain('worker:w-1')
+  for (const path of ['/admin/stats', '/admin/plan']) expect((await ask(path, 'joe'))[0]).toBe(403)
+})
+
+it('can not trigger where it does not lead', async () => {
+  leads = false
+  expect(await ask('/admin/trigger-reconcile', 'root', 'POST')).toMatchObject([
+    409,
+    expect.stringContaining('not_leader'),
+  ])
+})

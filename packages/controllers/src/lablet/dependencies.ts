@@ -1,0 +1,35 @@
+import type { Client } from '@lcm/client/client'
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import type { Election, Logger, Meter } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { Counters } from '../kit/counters.ts'
+import type { DecisionLog } from '../kit/decision-log.ts'
+import type { WorkBoard } from '../kit/plan-board.ts'
+import type { SettingsNow } from '../kit/settings-cache.ts'
+import type { LabletControllerConfig } from './config.ts'
+import type { Definitions } from './definition-cache.ts'
+import type { SessionMemory } from './term-memory.ts'
+import type { WorkerTurns } from './worker-slots.ts'
+
+export interface SessionParts {
+  readonly client: Client
+  readonly labs: CmlLabs
+  readonly logins: CmlLogins
+  readonly changeKeys: ChangeKeys
+  readonly election: Election
+  readonly decisions: DecisionLog
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly meter: Meter
+  readonly config: LabletControllerConfig
+  readonly settings: SettingsNow
+  readonly definitions: Definitions
+  readonly counters: Counters
+  readonly board: WorkBoard
+  readonly turns: WorkerTurns
+  readonly memory: SessionMemory
+  /** Labs of a worker have changed by what we did. */
+  labsChanged(workerId: string): void
+}

@@ -1,0 +1,81 @@
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import { NotLeadingError } from '@lcm/cloud/errors'
+import { aWorker } from '@lcm/testkit/builders'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { never } from '../testing/lab-world.ts'
+import { type LabHands, labHands, SupersededError } from './fenced-labs.ts'
+
+let sent: string[]
+let isHeld: boolean
+let isWanted: boolean
+let hands: LabHands
+
+beforeEach(() => {
+  sent = []
+  isHeld = true
+  isWanted = true
+  const send = (name: string) => async () => void sent.push(name)
+  const labs: CmlLabs = {
+    list: async () => [],
+    get: async () => Promise.reject(new Error('nobody asks for it')),
+    import: async () => {
+      sent.push('import')
+      return { lab_id: 'lab', warnings: [] }
+    },
+    start: send('start'),
+    stop: send('stop'),
+    wipe: send('wipe'),
+    delete: send('delete'),
+    isConverged: async () => true,
+    nodes: async () => [],
+    download: async () => '',
+    nodeQuota: async () => ({ quota: null, started: 0 }),
+  }
+  const url = 'https://192.0.2.1'
+  const login = { url, certificate_sha256: null, username: 'lcm', password: 'lcm' }
+  hands = labHands(
+    { labs, logins: { of: async () => login, forget: () => undefined } },
+    {
+      worker: aWorker({ https_endpoint: url, public_ip: '192.0.2.1' }),
+      signal: never,
+      leadership: { epoch: 1, signal: never, isHeld: () => isHeld },
+      withoutSlot: work => work(),
+      confirm: async () => {
+        if (!isWanted) throw new SupersededError('somebody else wrote meanwhile')
+      },
+    },
+  )
+})
+
+const CHANGES: readonly [string, () => Promise<unknown>][] = [
+  ['import', () => hands.import({ title: 'lab', topology: '' })],
+  ['start', () => hands.start('lab')],
+  ['stop', () => hands.stop('lab')],
+  ['wipe', () => hands.wipe('lab')],
+  ['delete', () => hands.delete('lab')],
+]
+
+describe('D-2: what no compare-and-set guards', () => {
+  it.each(CHANGES)('%s is sent while it is wanted and this instance leads', async (name, change) => {
+    await change()
+    expect(sent).toEqual([name])
+  })
+
+  it.each(CHANGES)('%s is not sent once somebody wrote to what it is for', async (_, change) => {
+    isWanted = false
+    await expect(change()).rejects.toThrow(SupersededError)
+    expect(sent).toEqual([])
+  })
+
+  it.each(CHANGES)('%s is not sent by one who leads no longer', async (_, change) => {
+    isHeld = false
+    await expect(change()).rejects.toThrow(NotLeadingError)
+    expect(sent).toEqual([])
+  })
+})
+
+it('looking is free', async () => {
+  isHeld = false
+  isWanted = false
+  expect([await hands.list(), await hands.nodes('lab'), await hands.isConverged('lab')]).toEqual([[], [], true])
+})

@@ -1,0 +1,68 @@
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import type { SessionDecision, SessionSight } from '@lcm/domain/session/decide-session'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { LabHands } from './labs/fenced-labs.ts'
+import { fetchLab, fetchWorker, labsOnRecord } from './labs/lab-records.ts'
+import { isQuietState } from './labs/lab-teardown.ts'
+import type { SessionLook } from './report.ts'
+
+export interface Observed extends SessionSight {
+  /** CML's own word for the lab of a session that is up; null where nobody looked, or CML did not say. */
+  readonly labState: string | null
+}
+
+export interface Deciding {
+  readonly decision: SessionDecision
+  readonly seen: Observed
+  readonly hands: LabHands | null
+}
+
+export const workerOf = async ({ client, session, signal }: SessionLook): Promise<Worker | null> =>
+  session.worker_id === null ? null : fetchWorker(client, session.worker_id, signal)
+
+/** The lab of this session on its present worker, also when only one of the two records names the other. */
+export async function recordOf({ client, session, signal }: SessionLook): Promise<LabRecord | null> {
+  const { id, worker_id, lab_record_id } = session
+  if (worker_id === null) return null
+  const isIts = (record: LabRecord | null): record is LabRecord =>
+    record !== null && record.worker_id === worker_id && record.session_id === id && !isGoneStatus(record)
+  const named = lab_record_id === null ? null : await fetchLab(client, lab_record_id, signal)
+  if (isIts(named)) return named
+  return (await labsOnRecord(client, { worker_id, session_id: id }, signal)).find(isIts) ?? null
+}
+
+const isGoneStatus = ({ status }: LabRecord): boolean => status === 'DELETED' || status === 'ORPHANED'
+
+/** The lab that a session has been told of, also when a scan has missed it since. */
+export const namedLab = async ({ client, session, signal }: SessionLook): Promise<LabRecord | null> =>
+  session.lab_record_id === null ? null : fetchLab(client, session.lab_record_id, signal)
+
+export type LabSight = Pick<Observed, 'isLabGone' | 'isLabStopped' | 'labState'>
+/** Nothing is known of the lab. */
+export const NOT_SEEN: LabSight = { isLabGone: false, isLabStopped: false, labState: null }
+
+/** What CML says of the lab of a session that is up. Gone is only what a whole list does not show either. */
+export async function lookAtLab(record: LabRecord | null, hands: LabHands): Promise<LabSight> {
+  if (record?.lab_id == null) return NOT_SEEN
+  const { lab_id } = record
+  const lab = await hands.get(lab_id)
+  if (lab !== null) return { isLabGone: false, labState: lab.state, isLabStopped: isQuietState(lab.state) }
+  const isLabGone = !(await hands.list()).some(each => each.lab_id === lab_id)
+  return { ...NOT_SEEN, isLabGone }
+}
+
+/** Where people get in, as the worker is reached now; null when that is what the session says, or nobody knows. */
+export function followedAccess(
+  { status, access }: LabletSession,
+  worker: Worker | null,
+): LabletSession['access'] | null {
+  const host = hostOf(worker)
+  const isUp = status === 'READY' || status === 'RUNNING'
+  if (!isUp || host === null || access.every(door => door.host === host)) return null
+  return access.map(door => ({ ...door, host }))
+}
+
+/** The address of a worker itself; null while it has none. */
+export const hostOf = (worker: Worker | null): string | null =>
+  worker === null || worker.https_endpoint === null ? null : new URL(worker.https_endpoint).hostname

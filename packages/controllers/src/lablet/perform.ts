@@ -1,0 +1,67 @@
+import { toInstant } from '@lcm/domain/instant'
+import type { SessionChanges } from '@lcm/domain/session/decide-session'
+import { labConditions } from '@lcm/domain/session/lab-restart'
+import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
+import type { SessionParts } from './dependencies.ts'
+import { type Deciding, followedAccess, type Observed } from './observe.ts'
+import { type SessionLook, writeSession } from './report.ts'
+import { beforeLeaving } from './steps/release-worker.ts'
+import { runStep } from './steps/run-step.ts'
+
+/** Whoever waits is looked at after so many rounds, whatever else it waits for: what nobody told is found. */
+const WAITING_ROUNDS_MAX = 2
+
+/** Carries one decision out: one write, or one step. */
+export async function act(parts: SessionParts, look: SessionLook, deciding: Deciding): Promise<ReconciliationResult> {
+  const { action, because } = deciding.decision
+  switch (action.kind) {
+    case 'nothing':
+      return success(because)
+    case 'wait':
+      await writeSights(look, deciding.seen)
+      return requeue(
+        because,
+        Math.min(Math.max(0, action.afterMs), WAITING_ROUNDS_MAX * parts.config.reconcileIntervalMs),
+      )
+    case 'write':
+      return write(parts, look, deciding, action.changes)
+    case 'step':
+      return runStep(parts, look, deciding, action.next)
+  }
+}
+
+/** What became of its lab and of its worker's address while it waits. */
+async function writeSights(look: SessionLook, { labState, isLabStopped, worker, nowMs }: Observed): Promise<void> {
+  const lab = { state: labState ?? '', isStopped: isLabStopped, worker }
+  const conditions = labState === null ? null : labConditions(look.session, lab, toInstant(nowMs))
+  const access = followedAccess(look.session, worker)
+  if (conditions === null && access === null) return
+  const said =
+    conditions === null
+      ? { action: 'access', because: 'its worker has another address' }
+      : { action: 'condition', because: conditions.find(({ type }) => type === LAB_STOPPED)?.message ?? '' }
+  await writeSession(look, { ...(conditions && { conditions }), ...(access && { access }) }, said)
+}
+
+async function write(
+  parts: SessionParts,
+  look: SessionLook,
+  { decision, seen }: Deciding,
+  changes: SessionChanges,
+): Promise<ReconciliationResult> {
+  const { session } = look
+  const version = await beforeLeaving(look, seen, changes)
+  const said = { action: changes.status ?? 'write', because: decision.because, version }
+  await writeSession(look, changes, said)
+  count(parts, session, changes)
+  const moved = changes.status === undefined ? '' : `${session.status} -> ${changes.status}: `
+  return requeue(`${moved}${decision.because}`, 0)
+}
+
+function count({ counters }: SessionParts, { status }: LabletSession, changes: SessionChanges): void {
+  if (changes.status === status) return
+  if (changes.status === 'INSTANTIATING') counters.add('sessions_instantiated')
+  if (changes.status === 'READY') counters.add('sessions_ready')
+  if (changes.status === 'STOPPED') counters.add('sessions_stopped')
+}

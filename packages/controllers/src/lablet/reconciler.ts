@@ -1,0 +1,144 @@
+import { pagesOf } from '@lcm/client/lists'
+import { CloudError } from '@lcm/cloud/errors'
+import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import type { ChangeHint } from '@lcm/coordination/change-keys'
+import { bootLeadMs } from '@lcm/domain/session/boot-lead'
+import { canServeLabs, decideSession, type SessionDecision } from '@lcm/domain/session/decide-session'
+import { isEndUnserved, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import {
+  gone,
+  type ReconcileContext,
+  type Reconciliation,
+  type ReconciliationResult,
+  requeue,
+  watchTriggeredHostedService,
+} from '@lcm/runtime'
+import type { SessionParts } from './dependencies.ts'
+import { type LabHands, labHands, SupersededError } from './labs/fenced-labs.ts'
+import { fetchSession } from './labs/lab-records.ts'
+import { lookAtLab, NOT_SEEN, namedLab, type Observed, workerOf } from './observe.ts'
+import { act } from './perform.ts'
+import { noteOf, type SessionLook } from './report.ts'
+import { workerWatch } from './worker-watch.ts'
+
+const SESSION_KEYS = CHANGE_KEYS.sessions
+/** Whoever found no turn at a busy CML comes back after this. */
+const NO_TURN_MS = 1_000
+
+/** Seeds: LabletReconciler. Watch-triggered, 30 s; the group that it belongs to is run by the leader only. */
+export function sessionReconciler(parts: SessionParts): Reconciliation {
+  const { client, config, changeKeys, clock, logger, meter } = parts
+  return watchTriggeredHostedService<LabletSession, ChangeHint>(
+    {
+      listResources: signal => pagesOf(page => client.call('listSessions', { query: page, signal })),
+      keyOf: session => session.id,
+      fetchResource: (id, signal) => fetchSession(client, id, signal),
+      reconcile: (session, context) => reconcile(parts, session, context),
+      moreTriggers: [workerWatch(parts)],
+      watchSource: prefix => changeKeys.source(prefix),
+      parseWatchKey: key => (key.startsWith(SESSION_KEYS) ? key.slice(SESSION_KEYS.length) : null),
+      isUrgent: hint => hint.status === 'SCHEDULED' || hint.desired_status === 'TERMINATED',
+      goesFirst: ({ status = '', desired_status = '' }) => isEndUnserved(status, desired_status),
+    },
+    {
+      serviceName: 'lablet-controller',
+      metricPrefix: 'lablet_controller',
+      intervalMs: config.reconcileIntervalMs,
+      pollingEnabled: config.pollingEnabled,
+      maxConcurrent: config.maxConcurrent,
+    },
+    { prefix: SESSION_KEYS },
+    { clock, logger, meter },
+  )
+}
+
+async function reconcile(
+  parts: SessionParts,
+  session: LabletSession,
+  context: ReconcileContext<LabletSession>,
+): Promise<ReconciliationResult> {
+  const { client, clock, election, turns, memory } = parts
+  if (isFinal(session.status)) return forget(parts, session)
+  memory.beginTerm(context.epoch)
+  const look: SessionLook = { ...context, client, election, session, clock, startedMs: clock.monotonic() }
+  const { worker_id } = session
+  const looking = () => lookAndAct(parts, look)
+  try {
+    // The end of a session begins with a write, whatever its CML says or does not say.
+    if (worker_id === null || isToEnd(session)) return await looking()
+    return await (turns.tryWith(worker_id, looking) ?? requeue('others talk to its CML', NO_TURN_MS))
+  } catch (error) {
+    if (error instanceof SupersededError) return requeue(error.message, 0)
+    throw error
+  }
+}
+
+const isToEnd = ({ status, desired_status }: LabletSession): boolean => isEndUnserved(status, desired_status)
+
+/** Observe, decide, then one write or one step. */
+async function lookAndAct(parts: SessionParts, look: SessionLook): Promise<ReconciliationResult> {
+  const worker = await workerOf(look)
+  const hands = worker === null ? null : handsFor(parts, look, worker)
+  const seen = await observe(parts, look, { worker, hands })
+  const decision = decideSession(look.session, seen)
+  noteOnBoard(parts, look.session, decision)
+  const result = await act(parts, look, { decision, seen, hands })
+  const { action, because } = decision
+  const name = `session:${look.session.id}`
+  if (action.kind === 'wait')
+    parts.decisions.note(name, look.epoch, noteOf(look, { action: 'wait', because }, result.message))
+  if (action.kind === 'write') parts.decisions.told(name, because)
+  return result
+}
+
+/** Changes are sent only while the session is as it was when they were announced. */
+function handsFor(parts: SessionParts, look: SessionLook, worker: Worker): LabHands {
+  const { client, session, signal, leadership, withoutSlot } = look
+  const confirm = async () => {
+    const now = await client.call('getSession', { params: { id: session.id }, signal })
+    if (now.version !== session.version) throw new SupersededError('somebody else wrote meanwhile')
+  }
+  return labHands(parts, { worker, signal, leadership, withoutSlot, confirm })
+}
+
+async function observe(
+  parts: SessionParts,
+  look: SessionLook,
+  { worker, hands }: { worker: Worker | null; hands: LabHands | null },
+): Promise<Observed> {
+  const { session } = look
+  const isUp = (session.status === 'READY' || session.status === 'RUNNING') && !isToEnd(session)
+  const lead = session.status === 'SCHEDULED' ? await leadOf(parts, look, worker) : 0
+  const lab =
+    isUp && hands !== null && canServeLabs(worker)
+      ? await unlessUnknown(lookAtLab(await namedLab(look), hands))
+      : NOT_SEEN
+  return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...lab }
+}
+
+async function leadOf(parts: SessionParts, { session, signal }: SessionLook, worker: Worker | null): Promise<number> {
+  const settings = await parts.settings.read(signal)
+  const definition = await parts.definitions.get(session.definition.id, signal)
+  return bootLeadMs(definition, settings, canServeLabs(worker))
+}
+
+/** A CML that does not answer says nothing of its labs. */
+const unlessUnknown = (looking: ReturnType<typeof lookAtLab>): ReturnType<typeof lookAtLab> =>
+  looking.catch((error: unknown) => {
+    if (error instanceof CloudError) return NOT_SEEN
+    throw error
+  })
+
+function noteOnBoard({ board }: SessionParts, { id }: LabletSession, { action, because }: SessionDecision): void {
+  const name = action.kind === 'step' ? action.next.step.name : action.kind
+  const afterMs = action.kind === 'nothing' ? null : action.kind === 'wait' ? action.afterMs : 0
+  board.looked(`session:${id}`, { action: name, because, afterMs })
+}
+
+function forget({ board, decisions, memory }: SessionParts, { id, status }: LabletSession): ReconciliationResult {
+  board.forget(`session:${id}`)
+  decisions.forget(`session:${id}`)
+  memory.forget(id)
+  return gone(`${status} is final`)
+}

@@ -1,0 +1,32 @@
+import { toInstant } from '@lcm/domain/instant'
+import type { SessionChanges } from '@lcm/domain/session/decide-session'
+import { guardedWrite } from '../../kit/fenced-write.ts'
+import { reportLab } from '../labs/lab-records.ts'
+import { type Observed, recordOf } from '../observe.ts'
+import type { SessionLook } from '../report.ts'
+
+/** What is settled on its worker before a session leaves it; answers the version that it has then. */
+export async function beforeLeaving(look: SessionLook, { worker }: Observed, changes: SessionChanges): Promise<number> {
+  const { session } = look
+  const isLeft = changes.worker_id === null
+  const endsWithoutLab = changes.status === 'TERMINATED' && session.status !== 'STOPPED'
+  if (session.worker_id === null || !(isLeft || endsWithoutLab)) return session.version
+  const mayHaveLab = isLeft && worker !== null && worker.status !== 'TERMINATED'
+  if (!mayHaveLab) return releaseRoom(look, isLeft ? 'its worker is gone' : 'it ended before it had a lab')
+  // Its room stays taken until a scan has seen the lab gone.
+  await removeLater(look, `its session left ${worker.name}`)
+  return session.version
+}
+
+async function releaseRoom({ client, election, session, epoch, signal }: SessionLook, reason: string): Promise<number> {
+  const call = { params: { id: session.id }, body: { reason }, epoch, signal }
+  return (await guardedWrite(election, () => client.call('releaseSession', call))).version
+}
+
+export async function removeLater(look: SessionLook, because: string): Promise<void> {
+  const record = await recordOf(look)
+  if (record === null || record.pending_action?.action === 'delete') return
+  const at = toInstant(look.clock.now())
+  const pending_action = { action: 'delete', by: 'lablet-controller', at, attempts: 0, error: null } as const
+  await reportLab(look, record.id, { changes: { pending_action }, action: 'delete', because })
+}

@@ -1,0 +1,173 @@
+import { CloudError } from '@lcm/cloud/errors'
+import { assert } from '@lcm/domain/assert'
+import { toInstant } from '@lcm/domain/instant'
+import { workerLost } from '@lcm/domain/session/decide-session'
+import { type Pipeline, UNTOUCHED } from '@lcm/domain/session/lablet-session'
+import { begun, concluded, type NextStep, nextStep, type StepPlan } from '@lcm/domain/session/pipeline'
+import { type ReconciliationResult, requeue } from '@lcm/runtime'
+import type { SessionParts } from '../dependencies.ts'
+import type { LabHands } from '../labs/fenced-labs.ts'
+import { reportLab } from '../labs/lab-records.ts'
+import { type Deciding, recordOf } from '../observe.ts'
+import { noteOf, type ReportedChanges, type SessionLook, writeSession } from '../report.ts'
+import { INSTANTIATE } from './instantiate.ts'
+import { removeLater } from './release-worker.ts'
+import { failed, type RunStep, type StepResult, type StepScene, unlessLate } from './step.ts'
+import { TEARDOWN } from './teardown.ts'
+
+/** How soon a step that is under way is looked at again. */
+const UNDER_WAY_MS = 3_000
+
+const STEPS: Readonly<Record<Pipeline['name'], Readonly<Record<string, RunStep>>>> = {
+  instantiate: INSTANTIATE,
+  teardown: TEARDOWN,
+}
+
+type StepTurn = Exclude<NextStep, { kind: 'rest' | 'done' }>
+
+/** A step that is announced here is carried out by the next look; so is one that somebody before us announced. */
+export async function runStep(
+  parts: SessionParts,
+  look: SessionLook,
+  deciding: Deciding,
+  next: StepTurn,
+): Promise<ReconciliationResult> {
+  const { pipeline } = look.session
+  assert(pipeline !== null, 'a step without a pipeline')
+  if (next.kind === 'failed') return giveUp(parts, look, deciding, next)
+  const { step: plan } = next
+  const now = toInstant(parts.clock.now())
+  if (next.kind === 'begin') return announce(parts, look, { pipeline: begun(pipeline, plan, now), plan })
+  const asked = parts.memory.askedBy(look.session.id, runOf(pipeline, plan))
+  // Somebody before us announced it: once it is written by this term, whoever that was can't report any more.
+  if (asked === null) return announce(parts, look, { pipeline, plan })
+  const step = pipeline.steps[plan.name] ?? UNTOUCHED
+  const scene = sceneOf(parts, look, deciding, { plan, step, asked })
+  return conclude(parts, look, scene, await carryOut(STEPS[pipeline.name][plan.name], scene))
+}
+
+/** One try of one step. */
+const runOf = ({ name, attempt, steps }: Pipeline, { name: step }: StepPlan): string =>
+  `${name}:${attempt}:${step}:${steps[step]?.attempts ?? 0}`
+
+async function announce(
+  { memory }: SessionParts,
+  look: SessionLook,
+  { pipeline, plan }: { pipeline: Pipeline; plan: StepPlan },
+): Promise<ReconciliationResult> {
+  await writeSession(look, { pipeline }, { action: plan.name, because: `begins ${plan.name}` })
+  memory.announced(look.session.id, runOf(pipeline, plan))
+  return requeue(`${plan.name} is announced`, 0)
+}
+
+function sceneOf(
+  parts: SessionParts,
+  look: SessionLook,
+  { seen, hands }: Deciding,
+  at: Pick<StepScene, 'plan' | 'step' | 'asked'>,
+): StepScene {
+  const { session, signal } = look
+  return {
+    ...look,
+    ...at,
+    counters: parts.counters,
+    worker: seen.worker,
+    hands: hands ?? NO_HANDS,
+    definition: () => parts.definitions.get(session.definition.id, signal),
+    record: () => recordOf(look),
+    labsChanged: () => parts.labsChanged(session.worker_id ?? ''),
+  }
+}
+
+const nobody = async (): Promise<never> => {
+  throw new Error('there is no worker to ask')
+}
+const NO_HANDS: LabHands = {
+  ownName: nobody,
+  list: nobody,
+  get: nobody,
+  nodes: nobody,
+  isConverged: nobody,
+  import: nobody,
+  start: nobody,
+  stop: nobody,
+  wipe: nobody,
+  delete: nobody,
+}
+
+/** Whether it may help to ask CML the same thing again. */
+const PASSING: ReadonlySet<string> = new Set(['throttled', 'transient', 'state', 'not_found'])
+
+async function carryOut(run: RunStep | undefined, scene: StepScene): Promise<StepResult> {
+  assert(run !== undefined, `nobody knows the step ${scene.plan.name}`)
+  try {
+    return await run(scene)
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    if (!PASSING.has(error.errorClass)) return failed(error.message, { definite: false })
+    return unlessLate(scene, error.message)
+  }
+}
+
+/** One write says what the step came to, and which one is next. */
+async function conclude(
+  parts: SessionParts,
+  look: SessionLook,
+  { plan, step }: StepScene,
+  result: StepResult,
+): Promise<ReconciliationResult> {
+  const { outcome, access, progress, version } = result
+  const { pipeline } = look.session
+  assert(pipeline !== null, 'a step without a pipeline')
+  const now = toInstant(parts.clock.now())
+  const after = concluded(pipeline, plan, outcome, now)
+  if (after === null) {
+    const because = 'because' in outcome ? outcome.because : ''
+    const isNews = progress !== undefined && JSON.stringify(progress) !== JSON.stringify(step.output)
+    if (isNews) {
+      const told = { ...pipeline, steps: { ...pipeline.steps, [plan.name]: { ...step, output: progress } } }
+      await writeSession(look, { pipeline: told }, { action: plan.name, because })
+    } else if (because !== '') {
+      // What it waits for, such as a CML that does not answer, is in no write.
+      parts.decisions.note(`session:${look.session.id}`, look.epoch, noteOf(look, { action: 'wait', because }))
+    }
+    return requeue(`${plan.name}: ${because}`, UNDER_WAY_MS)
+  }
+  const next = nextStep(after, parts.clock.now())
+  const isFailure = outcome.kind === 'failed'
+  const follows = next.kind === 'begin' && !isFailure ? next.step : null
+  const told = follows === null ? after : begun(after, follows, now)
+  const changes: ReportedChanges = { pipeline: told, ...(access === undefined ? {} : { access }) }
+  const because = isFailure ? outcome.error : 'because' in outcome ? outcome.because : `${plan.name} is ${outcome.kind}`
+  await writeSession(look, changes, { action: plan.name, because, ...(version === undefined ? {} : { version }) })
+  if (follows !== null) parts.memory.announced(look.session.id, runOf(told, follows))
+  return requeue(`${plan.name}: ${because}`, 0)
+}
+
+/**
+ * A teardown that can't go on. The session ends all the same; its room stays taken until a scan has seen its lab stopped or
+ * gone. A worker that is away may come back, and then its lab is removed.
+ */
+async function giveUp(
+  parts: SessionParts,
+  look: SessionLook,
+  { seen }: Deciding,
+  { step, error }: Extract<NextStep, { kind: 'failed' }>,
+): Promise<ReconciliationResult> {
+  const last_error = `${step.name}: ${error}`.slice(0, 1000)
+  const record = await recordOf(look)
+  if (record !== null && workerLost(seen.worker, parts.clock.now()) !== null) await removeLater(look, last_error)
+  else if (record !== null)
+    await reportLab(look, record.id, {
+      changes: { status: 'ERROR', last_error },
+      action: step.name,
+      because: last_error,
+    })
+  await writeSession(
+    look,
+    { status: 'STOPPED', last_error: look.session.last_error ?? last_error },
+    { action: 'STOPPED', because: `${last_error}; its room stays taken until its lab is seen stopped or gone` },
+  )
+  parts.counters.add('sessions_stopped')
+  return requeue(last_error, 0)
+}

@@ -1,0 +1,67 @@
+import type { Client } from '@lcm/client/client'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { toMs } from '@lcm/domain/instant'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import type { LabletSession, Step } from '@lcm/domain/session/lablet-session'
+import type { StepOutcome, StepPlan } from '@lcm/domain/session/pipeline'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Election } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { Counters } from '../../kit/counters.ts'
+import type { LabHands } from '../labs/fenced-labs.ts'
+
+/** All that one step of a session may touch. */
+export interface StepScene {
+  readonly client: Client
+  readonly election: Election
+  readonly counters: Counters
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly epoch: number
+  readonly session: LabletSession
+  readonly plan: StepPlan
+  /** The step as it was announced. */
+  readonly step: Step
+  readonly worker: Worker | null
+  readonly hands: LabHands
+  /** What this run of the step has asked of CML already; it may be forgotten without harm. */
+  readonly asked: Set<string>
+  definition(): Promise<LabletDefinition>
+  /** The record of this session's lab on its worker; null when there is none. */
+  record(): Promise<LabRecord | null>
+  /** Labs of its worker have changed. */
+  labsChanged(): void
+}
+
+export interface StepResult {
+  readonly outcome: StepOutcome
+  /** What is written of the session beside the outcome. */
+  readonly access?: LabletSession['access']
+  /** What the step has come to so far, while it is under way. */
+  readonly progress?: Step['output']
+  /** The version that the session has after what the step wrote by itself. */
+  readonly version?: number
+}
+
+export type RunStep = (scene: StepScene) => Promise<StepResult>
+
+export const completed = (output: Step['output'] = {}): StepResult => ({ outcome: { kind: 'completed', output } })
+export const skipped = (why: string): StepResult => ({ outcome: { kind: 'skipped', output: { why } } })
+export const again = (because: string): StepResult => ({ outcome: { kind: 'again', because } })
+export const failed = (error: string, { definite }: { definite: boolean }): StepResult => ({
+  outcome: { kind: 'failed', error: error.slice(0, 1000), definite },
+})
+
+/** Counted as a failure once it takes too long; how often that may happen is bounded. */
+export const unlessLate = (scene: StepScene, because: string): StepResult => orLate(scene, again(because), because)
+
+/** The same for what is not in the hands of the step. */
+export const blockedUnlessLate = (scene: StepScene, because: string): StepResult =>
+  orLate(scene, { outcome: { kind: 'blocked', because: because.slice(0, 1000) } }, because)
+
+function orLate({ clock, step, plan, session }: StepScene, inTime: StepResult, because: string): StepResult {
+  const elapsedMs = clock.now() - toMs(step.started_at ?? session.updated_at)
+  return elapsedMs <= plan.timeoutMs
+    ? inTime
+    : failed(`after ${Math.round(elapsedMs / 60_000)} min: ${because}`, { definite: false })
+}

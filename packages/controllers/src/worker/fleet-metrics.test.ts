@@ -1,0 +1,144 @@
+import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
+import type { DriftType } from '@lcm/domain/worker/drift'
+import { NO_LICENSE } from '@lcm/domain/worker/parts'
+import { aWorker } from '@lcm/testkit/builders'
+import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
+import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type FleetBoard, fleetBoard } from './fleet-metrics.ts'
+
+const SERIES_MAX = 500
+let clock: ManualClock
+let meter: RecordingMeter
+let board: FleetBoard
+
+const REST = nothing('running, as wanted')
+const running = (id: string) => aWorker({ id, status: 'RUNNING', service_status: 'AVAILABLE' })
+const look = (decision: Decision = REST, drift: DriftType | null = null, ec2 = 'running') => ({
+  decision,
+  drift,
+  ec2,
+  seconds: 0.2,
+})
+
+beforeEach(() => {
+  clock = manualClock(Date.parse('2026-01-02T03:04:05.000Z'))
+  meter = recordingMeter()
+  board = fleetBoard({ meter, clock, workerSeriesMax: SERIES_MAX })
+})
+
+describe('the plan', () => {
+  it('says what is due for each worker, when and why', () => {
+    board.looked(running('w-1'), look(wait(5_000, 'EC2 says stopping')))
+    board.looked(running('w-2'), look(perform({ kind: 'terminate' }, 'x'.repeat(2_000))))
+    expect(board.plan()).toEqual([
+      { resource: 'worker:w-1', action: 'wait', because: 'EC2 says stopping', due_at: '2026-01-02T03:04:10.000Z' },
+      { resource: 'worker:w-2', action: 'terminate', because: 'x'.repeat(1_000), due_at: '2026-01-02T03:04:05.000Z' },
+    ])
+  })
+
+  it.each<[string, Decision]>([
+    ['it is at rest', REST],
+    ['only a visit is due', perform({ kind: 'survey' }, 'it is time')],
+  ])('says nothing of a worker any more once %s', (_, decision) => {
+    board.looked(running('w-1'), look(wait(1, 'a wait')))
+    board.looked(running('w-1'), look(decision))
+    expect(board.plan()).toEqual([])
+  })
+
+  it('says why EC2 refused what is tried again', () => {
+    const refused = { type: 'StopBlocked', status: true, reason: 'X', message: 'EC2 refuses to stop i-1', since: '' }
+    const stopping = aWorker({ id: 'w-1', status: 'STOPPING', desired_status: 'STOPPED', conditions: [refused] })
+    board.looked(stopping, look(perform({ kind: 'stop', force: false }, 'EC2 says running')))
+    expect(board.plan()).toMatchObject([{ action: 'stop', because: 'EC2 refuses to stop i-1' }])
+  })
+
+  it('says what only a person can change: a wish that is not fulfilled is never nothing to do', () => {
+    const because = 'it failed, and its machine is stopped; retry it or terminate it'
+    board.looked(aWorker({ id: 'w-1', status: 'FAILED' }), look(nothing(because)))
+    expect(board.plan()).toEqual([{ resource: 'worker:w-1', action: 'manual', because, due_at: null }])
+    board.looked(aWorker({ id: 'w-1', status: 'PENDING', desired_status: 'STOPPED' }), look(nothing('as asked for')))
+    expect(board.plan()).toEqual([])
+  })
+})
+
+describe('the counts', () => {
+  it('are of what the last look at each worker found', () => {
+    board.looked(running('w-1'), look(REST, 'state'))
+    board.looked(running('w-1'), look(REST, 'address'))
+    board.looked(running('w-2'), look(REST, 'type'))
+    board.looked(running('w-2'), look(REST))
+    board.looked(aWorker({ id: 'w-3', status: 'STOPPED' }), look())
+    expect([board.workersManaged(), board.workersWithDrift(), board.runningWorkers()]).toEqual([3, 1, 2])
+  })
+
+  it('are over with the worker, and with the term', () => {
+    board.looked(running('w-1'), look(wait(1, 'a wait'), 'state'))
+    board.looked(running('w-2'), look(wait(1, 'a wait'), 'state'))
+    board.forget('w-1')
+    expect([board.workersManaged(), board.workersWithDrift(), board.plan().length]).toEqual([1, 1, 1])
+    board.clear()
+    expect([board.workersManaged(), board.workersWithDrift(), board.plan().length]).toEqual([0, 0, 0])
+    expect(meter.value('worker_ec2_state', { worker_id: 'w-2', state: 'running' })).toBeUndefined()
+  })
+})
+
+describe('the numbers', () => {
+  it('are kept for each worker', () => {
+    const licensed = { ...NO_LICENSE, status: 'REGISTERED', product: 'CML_Enterprise' } as const
+    board.looked({ ...running('w-1'), license: licensed }, look(REST, 'licence'))
+    board.looked({ ...running('w-1'), license: licensed }, look(REST, 'licence'))
+    const worker_id = 'w-1'
+    expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id })).toEqual([0.2, 0.2])
+    expect(meter.value('worker_drift_detected_total', { worker_id, drift_type: 'licence' })).toBe(2)
+    expect(meter.value('worker_ec2_state', { worker_id, state: 'running' })).toBe(1)
+    expect(meter.value('worker_cml_license_status', { worker_id, tier: 'CML_Enterprise' })).toBe(1)
+    expect(meter.value('worker_series_folded')).toBe(0)
+  })
+
+  it('are there for every kind of drift before any was found', () => {
+    for (const drift_type of ['state', 'address', 'type', 'absent', 'licence'])
+      expect(meter.value('worker_drift_detected_total', { worker_id: '_all', drift_type })).toBe(0)
+  })
+
+  it('show only the state that EC2 named last', () => {
+    board.looked(running('w-1'), look(REST, null, 'running'))
+    board.looked(running('w-1'), look(REST, null, 'stopping'))
+    expect(meter.value('worker_ec2_state', { worker_id: 'w-1', state: 'running' })).toBeUndefined()
+    expect(meter.value('worker_ec2_state', { worker_id: 'w-1', state: 'stopping' })).toBe(1)
+    expect(meter.value('worker_cml_license_status', { worker_id: 'w-1', tier: 'none' })).toBe(0)
+  })
+
+  it('are dropped with the worker', () => {
+    board.looked(running('w-1'), look(REST, 'state'))
+    board.forget('w-1')
+    const worker_id = 'w-1'
+    expect(meter.value('worker_ec2_state', { worker_id, state: 'running' })).toBeUndefined()
+    expect(meter.value('worker_cml_license_status', { worker_id, tier: 'none' })).toBeUndefined()
+    expect(meter.value('worker_drift_detected_total', { worker_id, drift_type: 'state' })).toBeUndefined()
+    expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id })).toEqual([])
+  })
+
+  it('are dropped with the term: nobody would say when a worker is gone', () => {
+    board.looked(running('w-1'), look(REST, 'state'))
+    board.clear()
+    const worker_id = 'w-1'
+    expect(meter.value('worker_drift_detected_total', { worker_id, drift_type: 'state' })).toBeUndefined()
+    expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id })).toEqual([])
+  })
+
+  it('are those of all together beyond five hundred workers, and nothing stale is left', () => {
+    for (let n = 0; n < SERIES_MAX; n += 1) board.looked(running(`w-${n}`), look())
+    expect(meter.value('worker_ec2_state', { worker_id: 'w-499', state: 'running' })).toBe(1)
+    board.looked(running('one-more'), look(REST, 'state'))
+    expect(meter.value('worker_series_folded')).toBe(1)
+    expect(meter.value('worker_drift_detected_total', { worker_id: '_all', drift_type: 'state' })).toBe(1)
+    expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id: '_all' })).toEqual([0.2])
+    expect(meter.value('worker_ec2_state', { worker_id: 'one-more', state: 'running' })).toBeUndefined()
+    expect(meter.value('worker_ec2_state', { worker_id: 'w-499', state: 'running' })).toBeUndefined()
+    board.forget('one-more')
+    board.looked(running('w-0'), look())
+    expect(meter.value('worker_series_folded')).toBe(0)
+    expect(meter.value('worker_ec2_state', { worker_id: 'w-0', state: 'running' })).toBe(1)
+  })
+})

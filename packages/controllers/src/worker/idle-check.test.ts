@@ -1,0 +1,141 @@
+import { CLOUD_ERROR_CLASSES, CloudError } from '@lcm/cloud/errors'
+import { toInstant } from '@lcm/domain/instant'
+import type { Instance } from '@lcm/domain/worker/instance'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { aWorker } from '@lcm/testkit/builders'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { cmlLogins } from './cml-logins.ts'
+import { checkIdle, surveyTimes } from './idle-check.ts'
+import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+
+const MINUTE_MS = 60_000
+const serving = (more: Partial<Worker> = {}) => aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', ...more })
+
+describe('a visit', () => {
+  it('is due at once for a new leader, and then every five minutes', () => {
+    const times = surveyTimes(5 * MINUTE_MS)
+    expect(times.isDue(serving(), 0)).toBe(true)
+    times.asked('w-1', 0)
+    expect(times.isDue(serving(), 5 * MINUTE_MS - 1)).toBe(false)
+    expect(times.isDue(serving(), 5 * MINUTE_MS)).toBe(true)
+    times.clear()
+    expect(times.isDue(serving(), 1)).toBe(true)
+  })
+
+  it('is due as seldom as is asked for', () => {
+    const times = surveyTimes(20 * MINUTE_MS)
+    times.asked('w-1', 0)
+    expect(times.isDue(serving(), 19 * MINUTE_MS)).toBe(false)
+    expect(times.isDue(serving(), 20 * MINUTE_MS)).toBe(true)
+    expect(times.isDue(serving({ id: 'w-2' }), 1)).toBe(true)
+  })
+
+  it.each<[string, Partial<Worker>]>([
+    ['does not run', { status: 'DRAINING' }],
+    ['has no CML that answers', { service_status: 'UNAVAILABLE' }],
+  ])('is not due to a worker that %s', (_, more) => {
+    expect(surveyTimes(MINUTE_MS).isDue(serving(more), 0)).toBe(false)
+  })
+
+  it('is forgotten with the worker', () => {
+    const times = surveyTimes(MINUTE_MS)
+    times.asked('w-1', 0)
+    times.forget('w-1')
+    expect(times.isDue(serving(), 1)).toBe(true)
+  })
+})
+
+describe('the evidence that is sent to the API', () => {
+  let fleet: SimulatedFleet
+  let machine: Instance
+  let worker: Worker
+
+  const check = (more: Partial<SimulatedFleet> = {}, on = worker) => {
+    const { cml, logins, api } = { ...fleet, ...more }
+    return checkIdle({ cml, logins, client: api.client }, on, { url: on.https_endpoint ?? '', epoch: 7 }, never)
+  }
+  const sent = () => fleet.api.callsOf('checkWorkerIdle').at(-1)
+
+  beforeEach(async () => {
+    fleet = simulatedFleet()
+    machine = await fleet.launch()
+    await fleet.clock.advance(BOOTED_MS)
+    worker = await fleet.workerOn(machine)
+    fleet.api.put(worker)
+    fleet.setServer(machine, { opt_in: true })
+  })
+
+  it('is what people did, without what we did ourselves, in our term', async () => {
+    await check()
+    expect(sent()).toMatchObject({ epoch: 7, body: { evidence: { last_activity_at: null, running_nodes: 0 } } })
+    const at_ms = fleet.clock.now()
+    fleet.model.cml.act(machine.instance_id, () => {
+      const event = { category: 'start_lab', at_ms, data: { user_id: 'somebody' } }
+      return { status: 204, change: { events: [event] } }
+    })
+    await fleet.clock.advance(MINUTE_MS)
+    await check()
+    const at = toInstant(at_ms)
+    expect(sent()?.body.evidence).toEqual({
+      last_activity_at: at,
+      running_nodes: 0,
+      events: [{ at, category: 'start_lab', detail: 'user somebody' }],
+      lab_events: [],
+    })
+  })
+
+  it('has the newest event of each lab apart, since only its record tells whether LCM caused it', async () => {
+    const at_ms = fleet.clock.now()
+    fleet.model.cml.act(machine.instance_id, () => {
+      const event = { category: 'wipe_node', at_ms, data: { lab_id: 'lab-1', node_id: 'n-1' } }
+      return { status: 204, change: { events: [event] } }
+    })
+    await check()
+    expect(sent()?.body.evidence).toMatchObject({
+      last_activity_at: null,
+      lab_events: [{ lab_id: 'lab-1', at: toInstant(at_ms), category: 'wipe_node' }],
+    })
+  })
+
+  it('is none where telemetry is off', async () => {
+    fleet.setServer(machine, { opt_in: false })
+    await check()
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: 'telemetry_off' })
+  })
+
+  it.each(CLOUD_ERROR_CLASSES)('is none when CML fails as %s', async errorClass => {
+    const activity = () =>
+      Promise.reject(new CloudError(errorClass, { code: 'Failed', action: 'GET', message: 'it failed' }))
+    await check({ cml: { ...fleet.cml, activity } })
+    const unreadable = errorClass === 'auth' || errorClass === 'invalid' ? 'telemetry_refused' : null
+    expect(sent()?.body).toEqual({ evidence: null, unreadable })
+  })
+
+  it('is none where CML refuses, and says what', async () => {
+    fleet.setServer(machine, { faults: { refused_paths: ['/telemetry'] } })
+    await check()
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: 'telemetry_refused' })
+    await check({ logins: cmlLogins(fleet.api.client, { username: 'admin', password: 'Not-This-One' }) })
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: 'login_refused' })
+    await check({ logins: cmlLogins(fleet.api.client, null) })
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: 'no_credentials' })
+  })
+
+  it('is none where the certificate was never seen', async () => {
+    await check({}, { ...worker, cml: aWorker().cml })
+    expect(sent()?.body).toEqual({ evidence: null, unreadable: null })
+  })
+
+  it('says nothing of nodes when only those could not be counted', async () => {
+    const stats = () => Promise.reject(new CloudError('transient', { code: 'F', action: 'GET', message: 'it failed' }))
+    await check({ cml: { ...fleet.cml, stats } })
+    expect(sent()?.body).toMatchObject({ evidence: { running_nodes: null } })
+  })
+
+  it('is judged by the API, whose answer is passed on', async () => {
+    fleet.api.verdicts.set('w-1', 'pause')
+    expect(await check()).toMatchObject({ verdict: 'pause', because: 'so it was judged' })
+    fleet.api.refuse('checkWorkerIdle', 409, 'stale_leader')
+    await expect(check()).rejects.toThrow('stale_leader')
+  })
+})
