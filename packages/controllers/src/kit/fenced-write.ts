@@ -1,6 +1,10 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Election } from '@lcm/runtime'
-import { SupersededError } from '../lablet/labs/fenced-labs.ts'
+
+/** What was announced no longer holds: somebody wrote meanwhile. Nothing was sent. */
+export class SupersededError extends Error {
+  override readonly name = 'SupersededError'
+}
 
 /** Runs a write of this term. Losing the race to another writer is no failure: look again at what they wrote. */
 export async function guardedWrite<Answer>(election: Election, write: () => Promise<Answer>): Promise<Answer> {

@@ -14,8 +14,9 @@ import {
   requeue,
   watchTriggeredHostedService,
 } from '@lcm/runtime'
+import { SupersededError } from '../kit/fenced-write.ts'
 import type { SessionParts } from './dependencies.ts'
-import { type LabHands, labHands, SupersededError } from './labs/fenced-labs.ts'
+import { type LabHands, labHands } from './labs/fenced-labs.ts'
 import { fetchSession } from './labs/lab-records.ts'
 import { lookAtLab, NOT_SEEN, namedLab, type Observed, workerOf } from './observe.ts'
 import { act } from './perform.ts'

@@ -2,8 +2,9 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { NotLeadingError } from '@lcm/cloud/errors'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { SupersededError } from '../../kit/fenced-write.ts'
 import { never } from '../testing/lab-world.ts'
-import { type LabHands, labHands, SupersededError } from './fenced-labs.ts'
+import { type LabHands, labHands } from './fenced-labs.ts'
 
 let sent: string[]
 let isHeld: boolean

@@ -6,11 +6,6 @@ import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Leadership, ReconcileContext } from '@lcm/runtime'
 
-/** What was announced no longer holds: somebody wrote meanwhile. Nothing was sent. */
-export class SupersededError extends Error {
-  override readonly name = 'SupersededError'
-}
-
 /** The labs of one worker, for one look at one thing. Before each change it is asked whether the change is still wanted. */
 export interface LabHands {
   /** The name that owns what we import. */

@@ -14,10 +14,10 @@ import {
   success,
   watchTriggeredHostedService,
 } from '@lcm/runtime'
-import { guardedWrite } from '../../kit/fenced-write.ts'
+import { guardedWrite, SupersededError } from '../../kit/fenced-write.ts'
 import { BECAUSE_CHARS_MAX } from '../../kit/plan-board.ts'
 import type { SessionParts } from '../dependencies.ts'
-import { type LabHands, labHands, SupersededError } from './fenced-labs.ts'
+import { type LabHands, labHands } from './fenced-labs.ts'
 import { fetchLab, fetchWorker, type LabChanges } from './lab-records.ts'
 import { takeDown } from './lab-teardown.ts'
 
