@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promMeter } from '@lcm/controllers/kit/prom-meter'
-import { SERVED } from '@lcm/lcm/serve/serve'
+import { SERVED } from '@lcm/lcm/serve/one-service'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'

@@ -91,7 +91,7 @@ describe('bans', () => {
       'packages/testkit/src/turns.ts': 'setImmediate(run)',
       'apps/lcm/src/serve/random.ts': "import { randomUUID } from 'node:crypto'",
       'apps/lcm/src/main.ts': 'run(process.env)',
-      'apps/lcm/src/cli/output.ts': 'console.log(1)',
+      'apps/lcm/src/cli/terminal/output.ts': 'console.log(1)',
       'vitest.config.ts': 'export default {}',
     }
     expect(said(checkBans, files)).toEqual([])

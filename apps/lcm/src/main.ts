@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { systemClock } from '@lcm/runtime/clock'
 import { EXIT } from './cli/exit-code.ts'
-import { keysOf } from './cli/keyboard.ts'
-import { processSink, unwritten } from './cli/output.ts'
+import { textFrom } from './cli/files/text-file.ts'
 import { run } from './cli/program.ts'
 import type { Host, Shell } from './cli/shell.ts'
-import { textFrom } from './cli/text-file.ts'
+import { keysOf } from './cli/terminal/keyboard.ts'
+import { processSink, unwritten } from './cli/terminal/output.ts'
 
 // Which Node to run is ours to say; the SDK's own notice would only puzzle whoever starts LCM.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
@@ -43,10 +43,10 @@ async function readInput(): Promise<string> {
 async function loadHost(): Promise<Host> {
   const [{ up }, { serve }, { serveSim }, { checkBackup }, { restore }, { StartupError }] = await Promise.all([
     import('./serve/up.ts'),
-    import('./serve/serve.ts'),
-    import('./serve/serve-sim.ts'),
-    import('./serve/backup.ts'),
-    import('./serve/restore.ts'),
+    import('./serve/one-service.ts'),
+    import('./serve/sim.ts'),
+    import('./serve/data/backup.ts'),
+    import('./serve/data/restore.ts'),
     import('./serve/startup-error.ts'),
   ])
   const startupExitCode = (error: unknown) => (error instanceof StartupError ? error.exitCode : null)

@@ -1,8 +1,8 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { actionWords, isSkippedPause } from '@lcm/domain/text/decision-words'
-import type { Move } from './description.ts'
-import { ageOf } from './worker-view.ts'
+import type { Move } from './terminal/description.ts'
+import { ageOf } from './worker/worker-view.ts'
 
 /** For whom it is told: everything is for who asks for it, the rest want to go back to bed. */
 export interface Reader {

@@ -1,7 +1,7 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
 import { SimRefusal } from '@lcm/client/sim-client'
 import { CliError } from './exit-code.ts'
-import { printable } from './table.ts'
+import { printable } from './terminal/table.ts'
 
 export interface Failure {
   readonly sentence: string

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ConnectionOptions } from './connection.ts'
-import { makeOutput, type Output } from './output.ts'
 import type { Shell } from './shell.ts'
+import { makeOutput, type Output } from './terminal/output.ts'
 
 /** Options that every command takes, before or after its name. */
 export interface GlobalOptions extends ConnectionOptions {

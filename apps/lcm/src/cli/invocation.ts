@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Connection, connect } from './connection.ts'
-import { DURATION_MS_MAX, formatDuration, parseDuration } from './duration.ts'
 import { type GlobalOptions, outputFor } from './global-options.ts'
-import type { Output } from './output.ts'
 import type { Shell } from './shell.ts'
+import { DURATION_MS_MAX, formatDuration, parseDuration } from './terminal/duration.ts'
+import type { Output } from './terminal/output.ts'
 
 /** What one run of one command works with. */
 export interface Invocation {

@@ -6,13 +6,10 @@ import { isGone, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { DefinitionSummary } from './definition/definition-view.ts'
+import { findDefinition, findLab, findSession } from './definition/find.ts'
 import { findTemplate, findWorker, notThere } from './find.ts'
-import type { DefinitionSummary } from './lablets/definition-view.ts'
-import { findDefinition, findLab, findSession } from './lablets/find.ts'
-import { labColumns } from './lablets/lab-view.ts'
-import { sessionColumns } from './lablets/session-view.ts'
-import type { WorkerNames } from './lablets/worker-names.ts'
-import { isLost, readLivingAndLost } from './lost-workers.ts'
+import { labColumns } from './lab/lab-view.ts'
 import {
   DEFINITION_VIEW,
   LAB_VIEW,
@@ -24,8 +21,11 @@ import {
   TEMPLATE_VIEW,
   WORKER_VIEW,
 } from './resource-view.ts'
-import { isOtherService, readServices, type ServiceRecord } from './services/service-view.ts'
+import { isOtherService, readServices, type ServiceRecord } from './service/service-view.ts'
+import { sessionColumns } from './session/session-view.ts'
 import type { Listing } from './watch-list.ts'
+import { isLost, readLivingAndLost } from './worker/lost-workers.ts'
+import type { WorkerNames } from './worker/worker-names.ts'
 
 /** A kind of things, as commands find, list and follow them. */
 export interface Kind<T extends Resource> {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { Format } from './invocation.ts'
-import { makeOutput } from './output.ts'
 import { changeText, handlesOf, printList, printOne, TEMPLATE_VIEW, WORKER_VIEW } from './resource-view.ts'
+import { makeOutput } from './terminal/output.ts'
 import { capturedShell } from './testing/captured-shell.ts'
 import { aTemplate, aWorker, START_MS } from './testing/samples.ts'
 

@@ -1,15 +1,15 @@
 import type { Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 import type { DiskFacts } from '../doctor/machine.ts'
-import type { Sink } from './output.ts'
+import type { Sink } from './terminal/output.ts'
 
 /** The host, for commands that are more than a question to an API. The types are its own, so that the two can not drift apart. */
 export interface Host {
   readonly up: typeof import('../serve/up.ts').up
-  readonly serve: typeof import('../serve/serve.ts').serve
-  readonly serveSim: typeof import('../serve/serve-sim.ts').serveSim
-  readonly checkBackup: typeof import('../serve/backup.ts').checkBackup
-  readonly restore: typeof import('../serve/restore.ts').restore
+  readonly serve: typeof import('../serve/one-service.ts').serve
+  readonly serveSim: typeof import('../serve/sim.ts').serveSim
+  readonly checkBackup: typeof import('../serve/data/backup.ts').checkBackup
+  readonly restore: typeof import('../serve/data/restore.ts').restore
   /** The exit code of a start that was refused for a known reason; null for any other error. */
   startupExitCode(error: unknown): number | null
 }

@@ -1,8 +1,8 @@
 import type { Client } from '@lcm/client/client'
 import { type Command, Option } from 'commander'
 import { durationMs, type Format, formatOption, type Invocation } from './invocation.ts'
-import { progress } from './progress.ts'
 import { printOne, type Resource, type ResourceView } from './resource-view.ts'
+import { progress } from './terminal/progress.ts'
 import { WAIT_MS_DEFAULT, type Waited, waitFor } from './wait.ts'
 
 /** Options of every command that asks something which takes a while. */

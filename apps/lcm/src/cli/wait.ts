@@ -2,11 +2,11 @@ import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { Clock } from '@lcm/runtime/clock'
-import { formatDuration } from './duration.ts'
 import { CliError, EXIT, isPassing } from './exit-code.ts'
-import { follow, type Notice } from './follow.ts'
-import type { Progress } from './progress.ts'
+import { follow, type Notice } from './follow-events.ts'
 import type { Resource } from './resource-view.ts'
+import { formatDuration } from './terminal/duration.ts'
+import type { Progress } from './terminal/progress.ts'
 
 export const WAIT_MS_DEFAULT = 45 * 60_000
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RETRY_MS } from './follow.ts'
+import { RETRY_MS } from './follow-events.ts'
 import { run } from './program.ts'
 import { type CapturedOptions, capturedShell } from './testing/captured-shell.ts'
 import { aRunningWorker, aWorker } from './testing/samples.ts'

@@ -2,11 +2,11 @@ import type { Client } from '@lcm/client/client'
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { Clock } from '@lcm/runtime/clock'
 import { isPassing } from './exit-code.ts'
-import { follow, type Notice } from './follow.ts'
+import { follow, type Notice } from './follow-events.ts'
 import type { Format } from './invocation.ts'
-import { liveArea, type Output } from './output.ts'
 import { changeText, type Resource, type ResourceView } from './resource-view.ts'
-import { columnWidths, rowLines, tableLines, titleLine } from './table.ts'
+import { liveArea, type Output } from './terminal/output.ts'
+import { columnWidths, rowLines, tableLines, titleLine } from './terminal/table.ts'
 
 export interface Listing<T> {
   readonly items: T[]

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { formatDuration } from '../cli/duration.ts'
+import { formatDuration } from '../cli/terminal/duration.ts'
 import { type Finding, failure, failureIn, ok, warning } from './finding.ts'
 
 /** How an API that was found answered. */

@@ -1,6 +1,6 @@
 import { CML_REASONS, FAULT_REASONS } from '@lcm/domain/worker/cml-access'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
-import { shellWord } from '../cli/shell-word.ts'
+import { shellWord } from '../cli/terminal/shell-word.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
 
 const LISTING = 'lcm get workers'

@@ -3,10 +3,10 @@ import { toInstant } from '@lcm/domain/instant'
 import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
-import { readLivingAndLost } from '../cli/lost-workers.ts'
 import { fakeApi } from '../cli/testing/fake-api.ts'
 import { aLeak } from '../cli/testing/fake-fleet.ts'
 import { aDefinition, aReadySession, aRunningWorker, aSession, aWorker, START_MS } from '../cli/testing/samples.ts'
+import { readLivingAndLost } from '../cli/worker/lost-workers.ts'
 import { type FleetFacts, judgeFleet, readFleet } from './fleet.ts'
 
 const CALM: FleetFacts = { workers: [], sessions: [], definitions: [], leaks: [] }

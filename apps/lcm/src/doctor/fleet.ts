@@ -4,9 +4,9 @@ import { readList } from '@lcm/client/lists'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { isFinal, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
-import type { DefinitionSummary } from '../cli/lablets/definition-view.ts'
-import { isLost } from '../cli/lost-workers.ts'
-import { shellWord } from '../cli/shell-word.ts'
+import type { DefinitionSummary } from '../cli/definition/definition-view.ts'
+import { shellWord } from '../cli/terminal/shell-word.ts'
+import { isLost } from '../cli/worker/lost-workers.ts'
 import { type Finding, firstOf, ok, warning } from './finding.ts'
 
 /** What people run on LCM. */

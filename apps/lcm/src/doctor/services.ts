@@ -1,7 +1,7 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { SERVICES } from '@lcm/domain/actor'
 import { toMs } from '@lcm/domain/instant'
-import { formatDuration } from '../cli/duration.ts'
+import { formatDuration } from '../cli/terminal/duration.ts'
 import { OUTAGE_NEXT } from './api.ts'
 import { type Finding, failure, failureIn, ok, warning } from './finding.ts'
 

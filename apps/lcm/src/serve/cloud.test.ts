@@ -3,7 +3,7 @@ import { memorySimStore, SimStoreError } from '@lcm/cloud-sim/store'
 import { systemClock } from '@lcm/runtime/clock'
 import { expect, it, onTestFinished } from 'vitest'
 import { bucketsOf, openWorld } from './cloud.ts'
-import { upEnvironment } from './environment.ts'
+import { upEnvironment } from './environment/environment.ts'
 import { StartupError } from './startup-error.ts'
 
 it('says in words that a simulated cloud has no room for its world', () => {

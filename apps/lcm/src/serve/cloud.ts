@@ -18,8 +18,8 @@ import { startSimServer } from '@lcm/cloud-sim/wire/server'
 import { WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { S3Environment } from './environment.ts'
-import { type Regions, readRegionFile } from './region-file.ts'
+import type { S3Environment } from './environment/environment.ts'
+import { type Regions, readRegionFile } from './files/region-file.ts'
 import { StartupError } from './startup-error.ts'
 
 /** A cloud that the controllers can be given: the ports, and where it is. */

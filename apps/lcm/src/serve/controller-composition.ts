@@ -8,7 +8,7 @@ import { type RegisteredElection, registeredElection } from '@lcm/controllers/ki
 import type { ServiceName } from '@lcm/domain/actor'
 import type { HostedService, Reconciliation } from '@lcm/runtime'
 import { type Clock, systemClock } from '@lcm/runtime/clock'
-import { ENDING } from './closing.ts'
+import { ENDING } from './close-all.ts'
 import { VERSION } from './version.ts'
 
 /** What every controller is given, in a process of its own and beside the API. */

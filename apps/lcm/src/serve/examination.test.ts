@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '@lcm/runtime/clock'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { holdLock } from './data/lock.ts'
 import {
   type ExaminedEnvironment,
   examineAws,
@@ -13,7 +14,6 @@ import {
   fileOfStore,
   readEnvironment,
 } from './examination.ts'
-import { holdLock } from './lock.ts'
 import { StartupError } from './startup-error.ts'
 
 let folder: string

@@ -5,9 +5,9 @@ import { type EtcdMemberFacts, examineEtcd } from '@lcm/coordination/etcd/client
 import { LEADER_ELECTION_DEFAULTS } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { examineMongo, examineSqlite, isLocked, type StoreFacts } from '@lcm/store/examination'
-import { type Env, type ExaminedEnvironment, etcdEndpoints, examinedEnvironment } from './environment.ts'
-import { readRegionFile } from './region-file.ts'
-import { tlsOf, withVariable } from './serving.ts'
+import { type Env, type ExaminedEnvironment, etcdEndpoints, examinedEnvironment } from './environment/environment.ts'
+import { tlsOf, withVariable } from './etcd.ts'
+import { readRegionFile } from './files/region-file.ts'
 import { StartupError } from './startup-error.ts'
 
 export type { AccountFacts, EtcdMemberFacts, ExaminedEnvironment, ExaminedLaunch, StoreFacts }

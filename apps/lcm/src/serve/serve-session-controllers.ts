@@ -10,7 +10,7 @@ import {
   labletLoopsOf,
   type ResourceSchedulerEnvironment,
   schedulerLoopsOf,
-} from './environment.ts'
+} from './environment/environment.ts'
 import { type At, serveController } from './serve-controller.ts'
 import {
   composeLabletController,

@@ -18,13 +18,13 @@ import type { Actor, ServiceName } from '@lcm/domain/actor'
 import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
-import { assetFolder } from './assets.ts'
 import { awsCallMetrics } from './aws-call-metrics.ts'
-import { backupsOf } from './backup.ts'
-import { closingAfter, ENDING } from './closing.ts'
+import { closingAfter, ENDING } from './close-all.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import { type ComposedController, type ControllerParts, healthOfAll } from './controller-composition.ts'
-import { type DataFolder, isNewFolder, openDataFolder } from './data-folder.ts'
+import { backupsOf } from './data/backup.ts'
+import { type DataFolder, isNewFolder, openDataFolder } from './data/data-folder.ts'
+import { holdRestoredFleet } from './data/restored-fleet.ts'
 import {
   labletLoopsOf,
   loopsOf,
@@ -34,22 +34,22 @@ import {
   type UpEnvironment,
   upEnvironment,
   webhookOf,
-} from './environment.ts'
+} from './environment/environment.ts'
+import { unknownVariables } from './environment/unknown-variables.ts'
+import { assetFolder } from './files/assets.ts'
+import { regionsFrom } from './files/region-file.ts'
+import { readTemplateFiles } from './files/template-files.ts'
 import { createFirstFleet } from './first-fleet.ts'
-import { listen, openStore, prepared, refuseTakenPort, served } from './listening.ts'
-import { regionsFrom } from './region-file.ts'
-import { holdRestoredFleet } from './restored.ts'
+import { listen, openStore, prepared, refuseTakenPort, served } from './http.ts'
 import {
   composeLabletController,
   composeResourceScheduler,
   LABLET_CONTROLLER,
   RESOURCE_SCHEDULER,
 } from './session-controllers.ts'
-import { hostInStages } from './stages.ts'
-import { readTemplateFiles } from './template-files.ts'
-import { unknownVariables } from './unknown-variables.ts'
+import { hostInStages } from './shutdown-stages.ts'
+import { watchedStore } from './stores.ts'
 import { VERSION } from './version.ts'
-import { watchedStore } from './watched-store.ts'
 import { composeWorkerController, WORKER_CONTROLLER } from './worker-controller.ts'
 
 export interface UpOptions {

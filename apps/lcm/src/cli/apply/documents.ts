@@ -9,9 +9,9 @@ import { isMissing } from '@lcm/domain/text/issue-words'
 import { WorkerName } from '@lcm/domain/worker/worker'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import { CliError, EXIT } from '../exit-code.ts'
-import { complaintsOf } from '../schema-words.ts'
-import { readTextFile } from '../text-file.ts'
-import { yamlTrouble } from '../yaml-limits.ts'
+import { complaintsOf } from '../files/schema-errors.ts'
+import { readTextFile } from '../files/text-file.ts'
+import { yamlTrouble } from '../files/yaml-limits.ts'
 
 /** One thing that a file says there is to be. `given`: only what the file says, nothing that follows from defaults. */
 export type Wanted =

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '@lcm/domain/decision'
-import type { WorkerNames } from '../lablets/worker-names.ts'
-import { thingText } from '../resource-ref.ts'
-import { type Column, tableLines } from '../table.ts'
+import { type Column, tableLines } from '../terminal/table.ts'
+import type { WorkerNames } from '../worker/worker-names.ts'
+import { thingText } from './resource-ref.ts'
 
 const VALUE_CHARS_MAX = 60
 /** Of a thing that was made, so many fields say what it is; `-o json` has them all. */

@@ -1,8 +1,8 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
-import { usdText } from '../money.ts'
-import type { Colors } from '../output.ts'
-import { type Column, tableLines } from '../table.ts'
+import { usdText } from '../terminal/money.ts'
+import type { Colors } from '../terminal/output.ts'
+import { type Column, tableLines } from '../terminal/table.ts'
 
 export type FleetCost = AnswerOf<'getFleetCost'>
 

@@ -1,12 +1,12 @@
 import type { Client } from '@lcm/client/client'
 import type { Clock } from '@lcm/runtime/clock'
 import { isPassing } from '../exit-code.ts'
-import { follow, type Notice } from '../follow.ts'
-import { isInterrupt } from '../keyboard.ts'
-import type { Output } from '../output.ts'
-import { openScreen } from '../screen.ts'
+import { follow, type Notice } from '../follow-events.ts'
 import type { Keys } from '../shell.ts'
-import { type FleetPicture, fleetPicture } from './fleet-picture.ts'
+import { isInterrupt } from '../terminal/keyboard.ts'
+import type { Output } from '../terminal/output.ts'
+import { openScreen } from '../terminal/screen.ts'
+import { type FleetPicture, fleetPicture } from './fleet-snapshot.ts'
 import { BETWEEN, footNotes, headLines, NO_WORKERS, type Sort, topOf, topTable } from './top-view.ts'
 
 export interface LiveTop {

@@ -3,12 +3,12 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { costOf } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
-import { formatDuration } from '../duration.ts'
-import { usdText } from '../money.ts'
-import type { Colors } from '../output.ts'
-import { type Column, columnWidths, GAP, tableLines } from '../table.ts'
-import { inkOf, statusOf } from '../worker-view.ts'
-import type { FleetPicture } from './fleet-picture.ts'
+import { formatDuration } from '../terminal/duration.ts'
+import { usdText } from '../terminal/money.ts'
+import type { Colors } from '../terminal/output.ts'
+import { type Column, columnWidths, GAP, tableLines } from '../terminal/table.ts'
+import { inkOf, statusOf } from '../worker/worker-view.ts'
+import type { FleetPicture } from './fleet-snapshot.ts'
 
 export const SORTS = ['cpu', 'memory', 'cost', 'idle', 'name'] as const
 export type Sort = (typeof SORTS)[number]

@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
-import type { Sink } from '../output.ts'
 import type { Shell } from '../shell.ts'
+import type { Sink } from '../terminal/output.ts'
 import { type FakeApi, fakeApi } from './fake-api.ts'
 import { START_MS } from './samples.ts'
 

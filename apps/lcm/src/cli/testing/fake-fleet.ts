@@ -5,7 +5,7 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import type { AuditEntry } from '@lcm/domain/decision'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { toInstant } from '@lcm/domain/instant'
-import type { Replica, Service } from '../services/service-view.ts'
+import type { Replica, Service } from '../service/service-view.ts'
 import type { Answer, Asked } from './fake-lablets.ts'
 import { START_MS } from './samples.ts'
 

@@ -1,0 +1,73 @@
+import { type FileHandle, mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { CliError, EXIT } from '../exit-code.ts'
+
+export interface Saving {
+  /** Whether a file that is there already may be replaced. */
+  readonly force: boolean
+  /** Rejects when what came is not what was asked for; then nothing is kept. */
+  check(written: string): Promise<void>
+}
+
+/**
+ * Writes for the owner only, in a folder beside the file, and moves it there once it is whole and on the disk. Whatever goes
+ * wrong leaves no trace. Answers how many bytes it has.
+ */
+export async function saveFile(file: string, chunks: () => Promise<AsyncIterable<Uint8Array>>, saving: Saving) {
+  await refuseTaken(file, saving.force)
+  const folder = await onDisk(file, mkdtemp(`${file}.`))
+  try {
+    const written = join(folder, 'whole')
+    const given = await chunks()
+    const bytes = await writeAll(file, await onDisk(file, open(written, 'wx', 0o600)), given)
+    await saving.check(written)
+    await refuseTaken(file, saving.force)
+    await onDisk(file, rename(written, file))
+    await sync(dirname(file))
+    return bytes
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Its new name is on the disk only then. Not every file system can do this for a folder. */
+async function sync(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => null)
+  await handle?.sync().catch(() => undefined)
+  await handle?.close()
+}
+
+async function writeAll(file: string, handle: FileHandle, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  let bytes = 0
+  try {
+    for await (const chunk of chunks) {
+      await onDisk(file, handle.writeFile(chunk))
+      bytes += chunk.length
+    }
+    await onDisk(file, handle.sync())
+    return bytes
+  } finally {
+    await handle.close()
+  }
+}
+
+async function refuseTaken(file: string, force: boolean): Promise<void> {
+  const there = await stat(file).catch(() => null)
+  if (there === null || (force && there.isFile())) return
+  const next = there.isFile() ? 'name another, or replace it with --force' : 'name a file'
+  throw new CliError(EXIT.conflict, `${file} is there already: ${next}`)
+}
+
+async function onDisk<T>(file: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    throw new CliError(EXIT.failed, `${file} can't be written (${reason}): ${NEXT[reason] ?? 'name another file'}`)
+  }
+}
+
+const NEXT: Readonly<Record<string, string>> = {
+  ENOENT: 'make its folder first',
+  ENOSPC: 'make room on that disk',
+}

@@ -1,0 +1,72 @@
+import { Argument, type Command } from 'commander'
+import { inTime } from '../../doctor/time-limit.ts'
+import { connect } from '../connection.ts'
+import type { GlobalOptions } from '../global-options.ts'
+import { invocation } from '../invocation.ts'
+import type { Shell } from '../shell.ts'
+import { completionScript, offerFor, SHELLS, type ShellName } from './completion.ts'
+import { namesOf } from './resource-names.ts'
+
+export function defineCompletion(completion: Command, shell: Shell): void {
+  completion
+    .addArgument(new Argument('<shell>', 'the shell to make it for').choices(SHELLS))
+    .action(async (name: ShellName, _: unknown, command: Command) =>
+      invocation(command, shell).output.out(completionScript(name)),
+    )
+    .addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+It completes commands, options, and the names of workers, definitions, sessions, labs and templates as they are now.
+
+Examples:
+  source <(lcm completion bash)                  in ~/.bashrc
+  source <(lcm completion zsh)                   in ~/.zshrc, after compinit
+  lcm completion fish > ~/.config/fish/completions/lcm.fish`
+
+/** Nobody waits longer for what they could type. */
+const PATIENCE_MS = 1_000
+
+/** `whole` is the program with all its groups defined, or there would be nothing to complete in them. */
+export function defineComplete(complete: Command, shell: Shell, whole: () => Promise<Command>): void {
+  complete
+    .argument('[words...]', 'what was typed behind lcm; the last word is being typed')
+    .action(async (words: readonly string[]) => {
+      const program = await whole()
+      const { words: ours, noun, prefix } = offerFor(program, words)
+      const names = noun === null ? [] : await knownNames(noun, globalsIn(program, words), shell)
+      const current = words.at(-1) ?? ''
+      for (const word of [...ours, ...names].map(each => `${prefix}${each}`))
+        if (word.startsWith(current)) shell.stdout.write(`${word}\n`)
+    })
+    .addHelpText('afterAll', '\nExamples:\n  lcm __complete -- get wo     what a shell would offer here')
+}
+
+/** Which LCM was named on the way. */
+function globalsIn(program: Command, words: readonly string[]): GlobalOptions {
+  const typed = rejoined(words)
+  const valuesOf = (long: string) =>
+    typed.flatMap((word, at) => {
+      if (word === long) return typed[at + 1] ?? []
+      return word.startsWith(`${long}=`) ? word.slice(long.length + 1) : []
+    })
+  const given = program.options.flatMap(({ long }) => (long ? valuesOf(long).map(value => [long.slice(2), value]) : []))
+  return { color: false, ...Object.fromEntries(given) }
+}
+
+/** Bash takes `--url=http://a:1` apart at each `=` and `:`. */
+const rejoined = (words: readonly string[]): string[] =>
+  words
+    .join('\n')
+    .replaceAll(/\n([=:])(?:\n|$)/g, '$1')
+    .split('\n')
+
+/** Silent when nobody answers in time, or nobody lets us in: a person is typing. */
+async function knownNames(noun: string, globals: GlobalOptions, shell: Shell): Promise<readonly string[]> {
+  try {
+    const asking = async (signal: AbortSignal) => namesOf(noun, (await connect(globals, shell)).client, signal)
+    return (await inTime(shell.clock, shell.signal, asking, PATIENCE_MS)) ?? []
+  } catch {
+    return []
+  }
+}

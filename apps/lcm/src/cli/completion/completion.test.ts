@@ -1,0 +1,142 @@
+import { spawnSync } from 'node:child_process'
+import { expect, it } from 'vitest'
+import { run } from '../program.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aDefinition, aTemplate, aWorker } from '../testing/samples.ts'
+
+/** What a shell would offer after these words, the last of which is being typed. */
+async function offered(...words: string[]): Promise<string[]> {
+  const { shell, outLines, err, api } = capturedShell()
+  api.put(aWorker({ name: 'metal-1' }))
+  api.put(aWorker({ id: 'w-0abcdefgh0002', name: 'old', status: 'TERMINATED', desired_status: 'TERMINATED' }))
+  api.putTemplate(aTemplate({ name: 'metal' }))
+  api.lablets.definitions.put(aDefinition())
+  expect(await run(['__complete', '--', ...words], shell)).toBe(0)
+  expect(err()).toBe('')
+  return outLines()
+}
+
+it('offers commands, nouns and options', async () => {
+  expect(await offered('st')).toEqual(['start', 'stop'])
+  expect(await offered('')).toEqual(expect.arrayContaining(['up', 'get', 'doctor', 'apply']))
+  expect(await offered('')).not.toContain('__complete')
+  expect(await offered('get', 'w')).toEqual(['workers', 'worker'])
+  expect(await offered('retry', '')).toEqual(expect.arrayContaining(['worker', 'session']))
+  expect(await offered('extend', 'session', '--m')).toEqual(['--minutes'])
+  expect(await offered('terminate', 'worker', 'metal-1', '--y')).toEqual(['--yes'])
+  expect(await offered('get', 'workers', '--u')).toEqual(['--url'])
+  expect(await offered('get', 'workers', '-o', '')).toEqual(['table', 'json', 'yaml', 'name'])
+  expect(await offered('get', 'workers', '--output=j')).toEqual(['--output=json'])
+  expect(await offered('get', 'workers', '--output', '=', 'j')).toEqual(['json'])
+  expect(await offered('get', 'workers', '--watch=')).toEqual([])
+  expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish'])
+  expect(await offered('serve', 'c')).toEqual(['control-plane-api'])
+})
+
+it('offers the names of what there is', async () => {
+  expect(await offered('stop', 'worker', '')).toEqual(['metal-1'])
+  expect(await offered('get', 'worker', 'm')).toEqual(['metal-1'])
+  expect(await offered('get', '--watch', 'workers', '')).toEqual(['metal-1'])
+  expect(await offered('book', 't')).toEqual(['two-routers'])
+  expect(await offered('create', 'worker', '--template', '')).toEqual(['metal'])
+  expect(await offered('create', 'worker', '--template=')).toEqual(['--template=metal'])
+  expect(await offered('get', 'templates', '')).toEqual(['metal'])
+  expect(await offered('stop', 'worker', 'metal-1', '')).toEqual([])
+})
+
+it('asks the LCM that was named on the way, however that was written', async () => {
+  const asked = async (...words: string[]) => {
+    const { shell } = capturedShell()
+    const urls: string[] = []
+    const transport: typeof shell.transport = url => {
+      urls.push(url)
+      return shell.transport(url)
+    }
+    await run(['__complete', '--', ...words, 'stop', 'worker', ''], { ...shell, transport })
+    return urls
+  }
+  expect(await asked('--url', 'http://there:1')).toEqual(['http://there:1'])
+  expect(await asked('--url=http://there:1')).toEqual(['http://there:1'])
+  expect(await asked('--url', '=', 'http://there:1')).toEqual(['http://there:1'])
+  expect(await asked('--url', '=', 'http', ':', '//there', ':', '1')).toEqual(['http://there:1'])
+})
+
+it('is silent when nobody answers, or not in time', async () => {
+  const { shell, api, out, err } = capturedShell()
+  api.crash()
+  expect(await run(['__complete', '--', 'stop', 'worker', ''], shell)).toBe(0)
+  expect(out() + err()).toBe('')
+  const slow = capturedShell()
+  const transport = async () => () => new Promise<never>(() => undefined)
+  const asked = run(['__complete', '--', 'stop', 'worker', ''], { ...slow.shell, transport })
+  await slow.clock.advance(1_000)
+  expect(await asked).toBe(0)
+  expect(slow.out() + slow.err()).toBe('')
+})
+
+async function script(name: string): Promise<string> {
+  const { shell, out } = capturedShell()
+  expect(await run(['completion', name], shell)).toBe(0)
+  return out()
+}
+
+/** What a shell prints that has read the script and then does this. */
+async function printed(name: string, before: string, after: string, flags: readonly string[]): Promise<string> {
+  const text = `${before}\n${await script(name)}\n${after}`
+  const { stdout, stderr } = spawnSync(name, [...flags, '-c', text], {
+    encoding: 'utf8',
+  })
+  expect(stderr).toBe('')
+  return stdout
+}
+
+const isThere = (name: string): boolean => spawnSync(name, ['--version']).status === 0
+
+it('is asked by bash with the words as they were typed', async () => {
+  const lcm = `lcm() { [ "$1 $2" = "__complete --" ] && printf '%s\\n' "\${@:3}" "$((\${#@} - 2)) words" "two words"; }`
+  const offers = (words: string, at: number) =>
+    printed('bash', lcm, `COMP_WORDS=(lcm ${words}); COMP_CWORD=${at}; _lcm; printf '<%s>' "\${COMPREPLY[@]}"`, [
+      '--norc',
+    ])
+  expect(await offers(`get 'a b' ''`, 3)).toBe(String.raw`<get><a\ b><3\ words><two\ words>`)
+  expect(await offers('g', 1)).toBe('<g>')
+  expect(await offers('get -o =', 3)).toBe(String.raw`<get><-o><3\ words><two\ words>`)
+})
+
+it('has bash run nothing that a name says, neither now nor when the line is sent off', async () => {
+  const lcm = `lcm() { printf '%s\\n' '$(echo run >&2)' '*'; }`
+  const offers = `COMP_WORDS=(lcm get worker ''); COMP_CWORD=3; _lcm; printf '<%s>' "\${COMPREPLY[@]}"`
+  expect(await printed('bash', lcm, offers, ['--norc'])).toBe(String.raw`<\$\(echo\ run\ \>\&2\)><\*>`)
+})
+
+it.skipIf(!isThere('zsh'))(
+  'is asked by zsh with the words as they were typed (skipped where there is no zsh)',
+  async () => {
+    const lcm = `lcm() { [[ "$1 $2 $6" = "__complete -- " ]] && printf '%s\\n' "$3" "$4" "" "two words" }
+compdef() { :; }; compset() { :; }; _files() { printf '<files>' }; compadd() { shift; printf '<%s>' "$@" }`
+    const offers = (words: string, at: number) =>
+      printed('zsh', lcm, `words=(lcm ${words}); CURRENT=${at}; _lcm`, ['-f'])
+    expect(await offers(`get 'a b' '' later`, 4)).toBe('<get><a b><two words>')
+    expect(await offers('get a b c', 5)).toBe('<files>')
+  },
+)
+
+it.skipIf(!isThere('fish'))(
+  'is asked by fish with the words as they were typed (skipped where there is no fish)',
+  async () => {
+    const lcm = `function lcm; test "$argv[3]" = get; and printf '%s\\n' $argv[3..] (count $argv)' words' 'two words'; end`
+    const offers = (line: string) => printed('fish', lcm, `complete -C "lcm ${line}"`, ['--no-config'])
+    expect((await offers("get 'a b' ")).split('\n').filter(Boolean).toSorted()).toEqual([
+      '5 words',
+      'a b',
+      'get',
+      'two words',
+    ])
+    expect(await offers('apply --file /et')).toBe('/etc/\n')
+    expect(await offers('apply --file=/et')).toBe('--file=/etc/\n')
+  },
+)
+
+it('has a script for no other shell', async () => {
+  expect(await run(['completion', 'csh'], capturedShell().shell)).toBe(2)
+})

@@ -1,0 +1,64 @@
+import { basename } from 'node:path'
+import { DefinitionName, type LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import type { Command } from 'commander'
+import { CliError, EXIT } from '../exit-code.ts'
+import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
+import { DEFINITION_VIEW, printOne } from '../resource-view.ts'
+import type { Shell } from '../shell.ts'
+import { type TopologyOptions, topologyGiven } from './definition-file.ts'
+import { countOf, needsOf } from './definition-view.ts'
+
+const MINUTES_MAX = 7 * 24 * 60
+
+interface CreateDefinitionOptions extends TopologyOptions {
+  readonly name?: string
+  readonly title?: string
+  readonly maxMinutes?: number
+  readonly output?: Format
+}
+
+export function addCreateDefinition(create: Command, shell: Shell): void {
+  const noun = create.command('definition').description('define a lab that people can book, from a CML topology')
+  addDefinitionOptions(noun)
+    .option('--name <name>', 'what to call it (default: as the file)')
+    .addOption(formatOption())
+    .action(async (options: CreateDefinitionOptions, command: Command) =>
+      createDefinition(options, invocation(command, shell)),
+    )
+}
+
+/** What can be said of a definition, at first and later. */
+export const addDefinitionOptions = (command: Command): Command =>
+  command
+    .option('-f, --file <file>', 'the YAML that CML exports')
+    .option('--source <address>', 'where to fetch it from instead: file:, https:// or s3://')
+    .option('--title <title>', 'what people read')
+    .option('--max-minutes <count>', 'how long a session may last', wholeNumber(1, MINUTES_MAX))
+
+async function createDefinition(options: CreateDefinitionOptions, invoked: Invocation): Promise<void> {
+  const { file, source, title, maxMinutes: max_duration_minutes, output: format } = options
+  const { shell, output, connect } = invoked
+  const given = await topologyGiven(options)
+  if (given === null) throw new CliError(EXIT.usage, 'a definition needs a topology: give --file or --source')
+  const name = options.name ?? nameIn(file ?? source ?? '')
+  const { client } = await connect()
+  const body = { name, ...given, title, max_duration_minutes }
+  const definition = await client.call('createDefinition', { body, signal: shell.signal })
+  if (format !== undefined) return printOne(DEFINITION_VIEW, definition, { output, format, nowMs: shell.clock.now() })
+  if (!output.quiet) output.out(createdText(definition))
+}
+
+const createdText = (definition: LabletDefinition): string =>
+  `definition ${definition.name} ${definition.definition_version} (${definition.id}) is ${definition.status}: ` +
+  `${needsOf(definition)}, ${countOf(definition.port_template.length, 'port')}`
+
+/** `labs/BGP basics.yaml` is `bgp-basics`. */
+function nameIn(file: string): string {
+  const name = basename(file)
+    .replace(/\.[^.]*$/, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+  if (DefinitionName.safeParse(name).success) return name
+  throw new CliError(EXIT.usage, `no name can be made of ${file}: give one with --name`)
+}

@@ -1,0 +1,58 @@
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import type { PortWish } from '@lcm/domain/lab/ports'
+import { type Fact, factLines, section, tableOf } from '../terminal/description.ts'
+import type { Colors } from '../terminal/output.ts'
+import { type Column, printable } from '../terminal/table.ts'
+import { ageOf } from '../worker/worker-view.ts'
+import { inkOf, longestOf, needsOf } from './definition-view.ts'
+
+/** All there is to say of one definition but its topology, which is long. */
+export function describeDefinition(definition: LabletDefinition, nowMs: number, colors: Colors): string[] {
+  return [
+    `${colors.bold(`${definition.name} ${definition.definition_version}`)}  ${definition.id}`,
+    ...factLines(factsOf(definition, nowMs, colors), colors),
+    ...section('Ways in', tableOf(DOOR_COLUMNS, definition.port_template), colors),
+  ]
+}
+
+const factsOf = (definition: LabletDefinition, nowMs: number, colors: Colors): readonly Fact[] => [
+  ['status', inkOf(definition.status, colors)(definition.status)],
+  ['title', printable(definition.title)],
+  ['about', printable(definition.description)],
+  ['needs', `${needsOf(definition)}, ${definition.needs.storage_gb} GB disk`],
+  ['nodes', printable(definition.node_definitions_required.join(', '))],
+  ['licence', printable(definition.license_affinity.join(' or '))],
+  ['cml', releasesOf(definition)],
+  ['longest', longestOf(definition)],
+  ['boot lead', definition.boot_lead_minutes === null ? null : `${definition.boot_lead_minutes}m`],
+  ['reuse', definition.lab_reuse ? 'its labs are wiped and kept for the next session' : null],
+  ['source', printable(definition.source)],
+  ['sync', syncOf(definition, nowMs)],
+  ['topology', topologyOf(definition)],
+  ['replaces', definition.replaces],
+  ['created', printable(`${ageOf(definition.created_at, nowMs)} ago by ${definition.created_by}`)],
+  ['version', String(definition.version)],
+]
+
+function releasesOf({ cml_version: { min, max } }: LabletDefinition): string | null {
+  if (min === null) return max === null ? null : `${max} or older`
+  return max === null ? `${min} or newer` : `${min} to ${max}`
+}
+
+function syncOf({ sync }: LabletDefinition, nowMs: number): string | null {
+  if (sync.status === 'none') return null
+  const when = sync.at === null ? '' : ` ${ageOf(sync.at, nowMs)} ago`
+  return printable(`${sync.status}${when}${sync.error === null ? '' : `: ${sync.error}`}`)
+}
+
+const topologyOf = ({ id, topology, topology_sha256 }: LabletDefinition): string =>
+  topology === null
+    ? 'not fetched yet'
+    : `sha256 ${topology_sha256?.slice(0, 12) ?? 'unknown'}; \`lcm get definition ${id} -o yaml\` has all of it`
+
+const DOOR_COLUMNS: readonly Column<PortWish>[] = [
+  { title: 'NAME', text: wish => wish.name },
+  { title: 'NODE', text: wish => wish.node },
+  { title: 'PROTOCOL', text: wish => wish.protocol },
+  { title: 'INSIDE', text: wish => (wish.inside === null ? '' : String(wish.inside)) },
+]

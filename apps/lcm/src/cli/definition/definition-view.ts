@@ -1,0 +1,37 @@
+import type { AnswerOf } from '@lcm/contract/routes'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { formatDuration } from '../terminal/duration.ts'
+import type { Colors } from '../terminal/output.ts'
+import type { Column } from '../terminal/table.ts'
+import { ageOf } from '../worker/worker-view.ts'
+
+/** As lists and events have it: without the topology. */
+export type DefinitionSummary = AnswerOf<'listDefinitions'>['items'][number]
+
+const INK_BY_STATUS = { PENDING_SYNC: 'yellow', ACTIVE: 'green', DEPRECATED: 'gray' } as const
+
+export const inkOf = (status: DefinitionSummary['status'], colors: Colors) => colors[INK_BY_STATUS[status]]
+
+export const needsOf = ({ needs }: Pick<LabletDefinition, 'needs'>): string =>
+  `${needs.cpu_cores} CPU, ${needs.memory_gb} GB, ${countOf(needs.node_count, 'node')}`
+
+export const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+export const longestOf = ({ max_duration_minutes }: DefinitionSummary): string =>
+  formatDuration(max_duration_minutes * 60_000)
+
+export const definitionColumns = (nowMs: number, colors: Colors): readonly Column<DefinitionSummary>[] => [
+  { title: 'NAME', text: definition => definition.name },
+  { title: 'VERSION', text: definition => definition.definition_version },
+  { title: 'ID', text: definition => definition.id },
+  {
+    title: 'STATUS',
+    text: definition => definition.status,
+    paint: (text, definition) => inkOf(definition.status, colors)(text),
+  },
+  { title: 'NEEDS', text: needsOf },
+  { title: 'PORTS', text: definition => String(definition.port_template.length) },
+  { title: 'LONGEST', text: longestOf },
+  { title: 'TITLE', text: definition => definition.title },
+  { title: 'AGE', text: definition => ageOf(definition.created_at, nowMs) },
+]

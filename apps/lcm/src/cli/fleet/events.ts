@@ -1,0 +1,82 @@
+import type { EventEnvelope } from '@lcm/contract/events'
+import type { Command } from 'commander'
+import { follow, positionNow } from '../follow-events.ts'
+import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import { waitsFor as sessionWaitsFor, statusOf as statusOfSession } from '../session/session-view.ts'
+import type { Shell } from '../shell.ts'
+import { whileRead } from '../terminal/output.ts'
+import { printable } from '../terminal/table.ts'
+import { statusOf, waitsFor } from '../worker/worker-view.ts'
+
+export function defineEvents(events: Command, shell: Shell): void {
+  events
+    .addOption(formatOption().default('table'))
+    .action(async (options: { output: Format }, command: Command) =>
+      showEvents(options.output, invocation(command, shell)),
+    )
+    .addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  lcm events                                     a line per change until Ctrl-C
+  lcm events -o json | jq -c 'select(.type == "worker.updated") | .data.status'`
+
+async function showEvents(format: Format, { shell, output, connect }: Invocation): Promise<void> {
+  const { client } = await connect()
+  const { clock } = shell
+  const signal = whileRead(shell.signal, output.stdout)
+  const after = await positionNow(client, signal)
+  let isBroken = false
+  for await (const notice of follow({ client, clock, signal, after })) {
+    if (notice.kind === 'broken' && !isBroken) output.note('the event stream broke, resuming')
+    if (notice.kind === 'event') output.out(await eventText(notice.event, format))
+    if (notice.kind !== 'look') isBroken = notice.kind === 'broken'
+  }
+}
+
+async function eventText(event: EventEnvelope, format: Format): Promise<string> {
+  if (format === 'json') return JSON.stringify(event)
+  if (format === 'name') return 'id' in event ? event.id : event.type
+  if (format === 'table') return printable(eventLine(event)).trimEnd()
+  const { stringify } = await import('yaml')
+  return `---\n${stringify(event).trimEnd()}`
+}
+
+function eventLine(event: EventEnvelope): string {
+  const head = `${event.at}  ${event.type.padEnd(18)}`
+  switch (event.type) {
+    case 'heartbeat':
+      return head
+    case 'reset':
+      return `${head}  some events were missed: read the lists again`
+    case 'worker.created':
+    case 'worker.updated':
+      return `${head}  ${event.id}  ${event.data.name}  ${statusOf(event.data)}  ${waitsFor(event.data)}`
+    case 'template.created':
+    case 'template.updated':
+      return `${head}  ${event.id}  ${event.data.name}`
+    case 'settings.created':
+    case 'settings.updated':
+      return `${head}  version ${event.version}`
+    case 'decision':
+      return `${head}  ${event.data.resource}  ${event.data.action}: ${event.data.because}`
+    case 'metrics.batch':
+      return `${head}  ${event.data.length} ${event.data.length === 1 ? 'worker' : 'workers'}`
+    case 'definition.created':
+    case 'definition.updated':
+      return `${head}  ${event.id}  ${event.data.name} ${event.data.definition_version}  ${event.data.status}`
+    case 'session.created':
+    case 'session.updated':
+      return `${head}  ${event.id}  ${event.data.definition.name}  ${statusOfSession(event.data)}  ${sessionWaitsFor(event.data)}`
+    case 'lab.created':
+    case 'lab.updated':
+      return `${head}  ${event.id}  ${event.data.title}  ${event.data.status}`
+    case 'worker.deleted':
+    case 'template.deleted':
+    case 'definition.deleted':
+    case 'session.deleted':
+    case 'lab.deleted':
+      return `${head}  ${event.id}`
+  }
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import type { Shell } from '../shell.ts'
+import { printDocument } from '../terminal/print-document.ts'
+import { readWorkerNames } from '../worker/worker-names.ts'
+import { leftOutFor, planByService, planLines } from './plan-view.ts'
+
+export function definePlan(plan: Command, shell: Shell): void {
+  plan
+    .addOption(formatOption().default('table'))
+    .action(async ({ output }: { output: Format }, command: Command) => showPlan(output, invocation(command, shell)))
+    .addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  lcm plan                 a line for each thing, with its reason; nothing is done
+  lcm plan -o json | jq '.items[] | select(.action == "terminate")'`
+
+async function showPlan(format: Format, { shell, output, connect }: Invocation): Promise<void> {
+  const { signal } = shell
+  const { client } = await connect()
+  const [info, plan, { items: services }, names] = await Promise.all([
+    client.call('info', { signal }),
+    client.call('getFleetPlan', { signal }),
+    client.call('listServices', { signal }),
+    readWorkerNames(client, signal),
+  ])
+  const summaries = planByService({ plan, services }).map(({ items: _, ...summary }) => summary)
+  await printDocument(
+    {
+      told: { ...plan, services: summaries, left_out: leftOutFor(info.actor) },
+      names: () => plan.items.map(({ resource }) => resource),
+      lines: colors => planLines({ plan, services, names, actor: info.actor }, colors),
+    },
+    format,
+    output,
+  )
+}

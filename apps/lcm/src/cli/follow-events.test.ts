@@ -1,0 +1,90 @@
+import { apiClient } from '@lcm/client/client'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { expect, it } from 'vitest'
+import { follow, RETRY_MS } from './follow-events.ts'
+import { fakeApi } from './testing/fake-api.ts'
+import { aWorker, START_MS } from './testing/samples.ts'
+
+function following(token = 'secret') {
+  const api = fakeApi()
+  const clock = manualClock(START_MS)
+  const interrupt = new AbortController()
+  const notices: string[] = []
+  api.put(aWorker())
+  const client = apiClient(api.dispatch, { token })
+  const done = (async () => {
+    for await (const notice of follow({ client, clock, signal: interrupt.signal })) {
+      const isVersioned = notice.kind === 'event' && 'version' in notice.event
+      notices.push(isVersioned ? `version ${notice.event.version}` : notice.kind)
+    }
+  })()
+  const change = () => api.change('w-0abcdefgh0001', {})
+  return { api, clock, interrupt, notices, done, change }
+}
+
+it('asks to look once, then tells every change', async () => {
+  const { api, clock, interrupt, notices, done, change } = following()
+  await api.stream(1)
+  change()
+  change()
+  await clock.advance(0)
+  interrupt.abort()
+  await done
+  expect(notices).toEqual(['look', 'version 2', 'version 3'])
+})
+
+it('resumes after a break where it was, and asks to look meanwhile', async () => {
+  const { api, clock, interrupt, notices, done, change } = following()
+  await api.stream(1)
+  change()
+  await clock.advance(0)
+  api.crash()
+  change()
+  await clock.advance(2 * RETRY_MS)
+  api.restart()
+  await clock.advance(RETRY_MS)
+  interrupt.abort()
+  await done
+  expect(notices.at(-1)).toBe('version 3')
+  expect(notices.filter(notice => notice.startsWith('version'))).toEqual(['version 2', 'version 3'])
+  expect(notices.filter(notice => notice === 'look').length).toBeGreaterThan(2)
+})
+
+it('begins anew when its position is no longer known', async () => {
+  const { api, clock, interrupt, notices, done, change } = following()
+  await api.stream(1)
+  change()
+  api.compact()
+  await clock.advance(3 * RETRY_MS)
+  change()
+  await clock.advance(0)
+  interrupt.abort()
+  await done
+  expect(notices.slice(-3)).toEqual(['event', 'look', 'version 3'])
+})
+
+it('does not trust a stream that has fallen silent', async () => {
+  const { api, clock, interrupt, done } = following()
+  await api.stream(1)
+  await clock.advance(45_000 + RETRY_MS)
+  await api.stream(2)
+  interrupt.abort()
+  await done
+})
+
+it('ends well in the middle of opening the stream', async () => {
+  const clock = manualClock(START_MS)
+  const interrupt = new AbortController()
+  const client = apiClient(async ({ signal }) => {
+    interrupt.abort()
+    signal.throwIfAborted()
+    throw new Error('the signal of the request follows the one that was given')
+  })
+  const notices: string[] = []
+  for await (const { kind } of follow({ client, clock, signal: interrupt.signal, after: '1' })) notices.push(kind)
+  expect(notices).toEqual(['look'])
+})
+
+it('ends when it is refused', async () => {
+  await expect(following('wrong').done).rejects.toMatchObject({ problem: { code: 'unauthenticated' } })
+})

@@ -1,0 +1,42 @@
+import { Argument, type Command } from 'commander'
+import { type Invocation, invocation } from '../invocation.ts'
+import type { Host, Shell } from '../shell.ts'
+import { portArgument, runHosted } from './run-hosted.ts'
+
+type Service = Parameters<Host['serve']>[0]['service']
+
+interface ServeFlags {
+  readonly host: string
+  readonly port?: number
+}
+
+const SERVICES: readonly Service[] = [
+  'control-plane-api',
+  'resource-scheduler',
+  'lablet-controller',
+  'worker-controller',
+]
+
+export function defineServe(serve: Command, shell: Shell): void {
+  serve
+    .addArgument(new Argument('<service>', 'which one').choices(SERVICES))
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option('--port <n>', "the port to listen on (default: the service's own)", portArgument)
+    .action(async (service: Service, flags: ServeFlags, command: Command) =>
+      runServe(service, flags, invocation(command, shell)),
+    )
+    .addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Everything else comes from the environment: see docs/reference/config.md.
+
+SIGTERM ends it cleanly: it takes nothing new, finishes what is under way and lets another instance lead. A second one
+does not wait. /health tells whether it works, and /ready what it waits for.
+
+Examples:
+  LCM_STORE=sqlite:lcm.sqlite … lcm serve control-plane-api
+  LCM_SERVICE_TOKEN=… LCM_FLEET=prod … lcm serve worker-controller --port 8093`
+
+const runServe = (service: Service, { host, port = undefined }: ServeFlags, invoked: Invocation): Promise<void> =>
+  runHosted(invoked, (hosting, io) => hosting.serve({ service, host, port: port ?? null, env: invoked.shell.env }, io))

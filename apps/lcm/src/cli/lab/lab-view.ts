@@ -1,0 +1,35 @@
+import { changedAt, type LabRecord, type LabStatus } from '@lcm/domain/lab/lab-record'
+import type { Colors } from '../terminal/output.ts'
+import type { Column } from '../terminal/table.ts'
+import { BY_ID } from '../worker/worker-names.ts'
+import { ageOf } from '../worker/worker-view.ts'
+
+type Ink = 'green' | 'yellow' | 'blue' | 'red' | 'gray' | 'magenta'
+
+const INK_BY_STATUS: Readonly<Record<LabStatus, Ink>> = {
+  DEFINED: 'gray',
+  STARTING: 'yellow',
+  BOOTED: 'green',
+  STOPPING: 'blue',
+  STOPPED: 'gray',
+  WIPED: 'gray',
+  DELETING: 'red',
+  DELETED: 'gray',
+  ORPHANED: 'magenta',
+  ERROR: 'red',
+}
+
+export const inkOf = (status: LabStatus, colors: Colors) => colors[INK_BY_STATUS[status]]
+
+export const labColumns = (nowMs: number, colors: Colors, names = BY_ID): readonly Column<LabRecord>[] => [
+  { title: 'TITLE', text: lab => lab.title },
+  { title: 'ID', text: lab => lab.id },
+  { title: 'STATUS', text: lab => lab.status, paint: (text, lab) => inkOf(lab.status, colors)(text) },
+  { title: 'ASKED', text: lab => lab.pending_action?.action ?? '' },
+  { title: 'WORKER', text: lab => names.of(lab.worker_id) },
+  { title: 'SESSION', text: lab => lab.session_id ?? '' },
+  { title: 'OWNER', text: lab => lab.owner ?? '' },
+  { title: 'NODES', text: lab => String(lab.node_count) },
+  { title: 'CHANGED', text: lab => ageOf(changedAt(lab), nowMs) },
+  { title: 'LAST SEEN', text: lab => ageOf(lab.last_seen_at, nowMs) },
+]

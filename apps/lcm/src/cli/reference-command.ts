@@ -1,0 +1,12 @@
+import type { Command } from 'commander'
+import { referencePage } from './reference.ts'
+import type { Shell } from './shell.ts'
+
+/** Prints docs/reference/cli.md. `hidden` are the commands that are not for people. */
+export const referenceOf =
+  (hidden: ReadonlySet<string>) =>
+  (command: Command, shell: Shell, whole: () => Promise<Command>): void => {
+    command
+      .action(async () => shell.stdout.write(referencePage(await whole(), hidden)))
+      .addHelpText('afterAll', '\nExamples:\n  lcm __reference > docs/reference/cli.md')
+  }

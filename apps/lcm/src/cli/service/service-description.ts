@@ -1,0 +1,70 @@
+import { countOf } from '../definition/definition-view.ts'
+import { type Fact, factLines, section, tableOf } from '../terminal/description.ts'
+import type { Colors } from '../terminal/output.ts'
+import { type Column, printable } from '../terminal/table.ts'
+import { ageOf } from '../worker/worker-view.ts'
+import {
+  inkOfState,
+  queueText,
+  type Replica,
+  roleOf,
+  type Service,
+  stateOf,
+  sweepText,
+  troublesOf,
+  watchText,
+} from './service-view.ts'
+
+/** All there is to say of one service and its replicas. */
+export function describeService(service: Service, nowMs: number, colors: Colors): string[] {
+  const troubles = service.instances.flatMap(replica =>
+    troublesOf(replica, service, nowMs).map(trouble => printable(`${replica.instance_id}: ${trouble}`)),
+  )
+  return [
+    colors.bold(service.service),
+    ...factLines(factsOf(service, nowMs, colors), colors),
+    ...section('Replicas', tableOf(replicaColumns(service, nowMs), service.instances), colors),
+    ...section('What keeps it from its work', [...idleness(service), ...troubles], colors),
+  ]
+}
+
+function factsOf(service: Service, nowMs: number, colors: Colors): readonly Fact[] {
+  const { leader, term } = service
+  const state = stateOf(service, nowMs)
+  return [
+    ['state', inkOfState(state, colors)(state)],
+    ['leader', leader === null ? null : printable(leader.instance_id)],
+    ['term', termText(service, nowMs)],
+    [
+      'asked',
+      term === null
+        ? null
+        : `${countOf(term.triggers, 'time')} to look, ${countOf(term.resignations, 'time')} to step down`,
+    ],
+  ]
+}
+
+function termText({ leader, term }: Service, nowMs: number): string | null {
+  if (leader === null) return term === null ? null : `${term.epoch}, which is over`
+  return `${leader.epoch}${leader.since === null ? '' : ` for ${ageOf(leader.since, nowMs)}`}`
+}
+
+function idleness({ service, leader, instances }: Service): string[] {
+  if (leader !== null) return []
+  return instances.length === 0
+    ? [`nobody runs it: start it with \`lcm serve ${service}\`, or look at its process`]
+    : ['no replica leads: nothing is decided until one does']
+}
+
+const replicaColumns = (service: Service, nowMs: number): readonly Column<Replica>[] => [
+  { title: 'REPLICA', text: ({ instance_id }) => instance_id },
+  { title: 'ROLE', text: replica => roleOf(replica, service) },
+  { title: 'TERM', text: ({ epoch }) => String(epoch), isNumber: true },
+  { title: 'SINCE', text: ({ since }) => (since === null ? '' : `${ageOf(since, nowMs)} ago`) },
+  { title: 'QUEUE', text: queueText },
+  { title: 'RETRIES', text: ({ retries }) => String(retries), isNumber: true },
+  { title: 'WATCH', text: watchText },
+  { title: 'LAST SWEEP', text: replica => sweepText(replica, nowMs) },
+  { title: 'HEARD', text: ({ seen_at }) => `${ageOf(seen_at, nowMs)} ago` },
+  { title: 'SOFTWARE', text: ({ software }) => software },
+]

@@ -1,0 +1,107 @@
+import { toMs } from '@lcm/domain/instant'
+import { isFinal, type LabletSession, type Pipeline, type Step } from '@lcm/domain/session/lablet-session'
+import { stepsOf } from '@lcm/domain/session/pipeline-place'
+import { needsOf } from '../definition/definition-view.ts'
+import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description.ts'
+import { formatDuration } from '../terminal/duration.ts'
+import type { Colors } from '../terminal/output.ts'
+import { printable } from '../terminal/table.ts'
+import { BY_ID } from '../worker/worker-names.ts'
+import { ageOf } from '../worker/worker-view.ts'
+import { accessLines, distanceOf, endOf, inkOf, statusOf, waitsFor } from './session-view.ts'
+
+export interface DescribedSession {
+  readonly session: LabletSession
+  readonly workerLabel: string | null
+}
+
+/** All there is to say of one session, for reading. */
+export function describeSession(described: DescribedSession, nowMs: number, colors: Colors): string[] {
+  const { session } = described
+  const { definition, pipeline } = session
+  const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
+  return [
+    `${colors.bold(printable(`${definition.name} ${definition.version}`))}  ${session.id}`,
+    ...factLines(factsOf(described, nowMs, colors), colors),
+    ...part('Access', accessLines(session)),
+    ...(pipeline === null ? [] : part(titleOf(pipeline), stepLines(pipeline, nowMs, colors))),
+    ...part('Conditions', conditionLines(session.conditions, nowMs)),
+    ...part('History, newest first', historyLines(session.state_history, nowMs)),
+  ]
+}
+
+const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colors: Colors): readonly Fact[] => [
+  ['status', `${inkOf(session.status, colors)(statusOf(session))} for ${ageOf(session.entered_status_at, nowMs)}`],
+  ['waits', printable(waitsFor(session, { ...BY_ID, of: id => workerLabel ?? id }))],
+  ['error', session.last_error === null ? null : printable(session.last_error)],
+  ['slot', slotOf(session, nowMs)],
+  ['owner', printable(ownerText(session))],
+  ['wanted', printable(wantedBy(session))],
+  ['worker', workerLabel === null ? null : printable(workerLabel)],
+  ['lab', session.lab_record_id],
+  ['needs', needsOf(session)],
+  ['reserved', session.reservation_id === null ? null : printable(session.reservation_id)],
+  ['created', `${ageOf(session.created_at, nowMs)} ago`],
+  ['version', String(session.version)],
+]
+
+/** Whom to ask, and by which id lists are asked for theirs. */
+function ownerText({ owner, owner_name }: LabletSession): string {
+  return owner_name === '' || owner_name === owner ? owner : `${owner_name} (${owner})`
+}
+
+/** From when to when, and how far away that is. */
+export function slotOf(session: LabletSession, nowMs: number): string {
+  const { start, end } = session.timeslot
+  const over = endOf(session)
+  if (isFinal(session.status) && over < start)
+    return `${start} to ${end}, over ${distanceOf(over, nowMs)}, before it began`
+  const begins = toMs(start) > nowMs ? 'begins' : 'began'
+  const ends = toMs(over) > nowMs ? 'ends' : 'ended'
+  return `${start} to ${end}, ${begins} ${distanceOf(start, nowMs)}, ${ends} ${distanceOf(over, nowMs)}`
+}
+
+export const wantedBy = ({ desired_status, desired_by, desired_reason }: LabletSession): string =>
+  `${desired_status} by ${desired_by}${desired_reason === '' ? '' : `: ${desired_reason}`}`
+
+const titleOf = ({ name, attempt }: Pipeline): string =>
+  `Steps of ${name}${attempt === 1 ? '' : `, attempt ${attempt}`}`
+
+const stepLines = (pipeline: Pipeline, nowMs: number, colors: Colors): string[] =>
+  stepsOf(pipeline).map(step => {
+    const text = printable(`${step.name.padEnd(14)} ${spanOf(step, nowMs).padEnd(10)}${noteOf(step)}`)
+    return `${markOf(step, colors)} ${text}`.trimEnd()
+  })
+
+function markOf({ status }: Step, colors: Colors): string {
+  switch (status) {
+    case 'completed':
+      return colors.green('✓')
+    case 'running':
+      return colors.yellow('…')
+    case 'failed':
+      return colors.red('✗')
+    case 'skipped':
+    case 'blocked':
+      return colors.gray('-')
+    case 'pending':
+      return ' '
+  }
+}
+
+/** How long it took, or has taken so far. */
+function spanOf({ status, started_at, ended_at }: Step, nowMs: number): string {
+  if (status === 'pending' || started_at === null) return ''
+  if (status === 'running') return `for ${ageOf(started_at, nowMs)}`
+  return ended_at === null ? '' : formatDuration(toMs(ended_at) - toMs(started_at))
+}
+
+function noteOf({ status, attempts, output, error }: Step): string {
+  const waits = typeof output.waits_for === 'string' && output.waits_for !== '' && status === 'running'
+  return [
+    ...(status === 'skipped' || status === 'blocked' ? [status] : []),
+    ...(attempts > 1 ? [`try ${attempts}`] : []),
+    ...(waits ? [`waits for ${output.waits_for}`] : []),
+    ...(error === null ? [] : [error]),
+  ].join(', ')
+}

@@ -1,0 +1,117 @@
+import { toInstant } from '@lcm/domain/instant'
+import { type LabletSession, SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
+import { newPipeline } from '@lcm/domain/session/pipeline'
+import { placeIn } from '@lcm/domain/session/pipeline-place'
+import picocolors from 'picocolors'
+import { describe, expect, it } from 'vitest'
+import { tableLines } from '../terminal/table.ts'
+import { anInstantiatingSession, aReadySession, aSession, START_MS } from '../testing/samples.ts'
+import { accessLines, distanceOf, sessionColumns, stageOf, statusOf, waitsFor } from './session-view.ts'
+
+const plain = picocolors.createColors(false)
+
+/** The same session, whose current step says so. */
+function saying(session: LabletSession, step: object): LabletSession {
+  const place = placeIn(session)
+  if (session.pipeline === null || place === null) throw new Error('it has no step')
+  const { name, ...at } = place.step
+  return {
+    ...session,
+    pipeline: { ...session.pipeline, steps: { ...session.pipeline.steps, [name]: { ...at, ...step } } },
+  }
+}
+
+it('shows sessions as a table', () => {
+  const sessions = [
+    anInstantiatingSession(5),
+    aSession({ id: 'ls-2', desired_status: 'TERMINATED', timeslot: { start: toInstant(START_MS + 600_000), end: '' } }),
+  ]
+  const lines = tableLines(sessionColumns(START_MS + 60_000, plain), sessions).map(line => line.slice(0, 108))
+  expect(lines).toEqual([
+    'ID     DEFINITION          OWNER   STATUS                  STAGE           WORKER            BEGINS   ENDS  ',
+    'ls-1   two-routers 1.0.0   Ann     INSTANTIATING           converged 6/7   w-0abcdefgh0001   1m ago   in 59m',
+    'ls-2   two-routers 1.0.0   Ann     PENDING -> TERMINATED   -               -                 in 9m    0s ago',
+  ])
+})
+
+it('shows for what it waits in a few words, and a name where there is one', () => {
+  const waiting_reason = 'it waits for metal-2, which has room again when ls-7 ends'
+  expect(stageOf(aSession({ waiting_reason }))).toBe('it waits for metal-2, which…')
+  expect(stageOf(aSession({ waiting_reason: 'no worker yet' }))).toBe('no worker yet')
+  const names = { of: () => 'metal-1', learn: () => undefined }
+  expect(waitsFor(aSession({ status: 'SCHEDULED', worker_id: 'w-1' }), names)).toBe(
+    'it has a place on metal-1 and waits for its time',
+  )
+  expect(tableLines(sessionColumns(START_MS, plain, names), [aReadySession()])[1]).toContain(' metal-1 ')
+})
+
+it('that is over has ended, whatever its slot says', () => {
+  const over = { status: 'TERMINATED', entered_status_at: toInstant(START_MS + 60_000) } as const
+  const ended = (more: object) =>
+    tableLines(sessionColumns(START_MS + 120_000, plain), [aSession({ ...over, ...more })])[1] ?? ''
+  expect(ended({})).toMatch(/ 2m ago +1m ago /)
+  const [start, end] = [toInstant(START_MS + 600_000), toInstant(START_MS + 900_000)]
+  expect(ended({ timeslot: { start, end } })).toMatch(/ - +1m ago /)
+})
+
+it('says that it is to end before its time, until it has', () => {
+  expect(statusOf(aReadySession({ desired_status: 'TERMINATED' }))).toBe('READY -> TERMINATED')
+  expect(statusOf(aSession({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toBe('TERMINATED')
+  expect(statusOf(aSession({ status: 'ARCHIVED' }))).toBe('ARCHIVED')
+})
+
+describe('what a session waits for', () => {
+  it('is what the scheduler says while it has no place', () => {
+    expect(waitsFor(aSession())).toBe('waiting for a place')
+    expect(waitsFor(aSession({ waiting_reason: 'waits for metal-2' }))).toBe('waits for metal-2')
+  })
+
+  it('is a step of its pipeline', () => {
+    expect(waitsFor(anInstantiatingSession(0))).toBe('step 1 of 7, lab_resolve')
+    expect(stageOf(anInstantiatingSession(0))).toBe('lab_resolve 1/7')
+    const taken = aSession({ status: 'STOPPING', pipeline: newPipeline('teardown', 1) })
+    expect([waitsFor(taken), stageOf(taken)]).toEqual(['step 1 of 5, stop', 'stop 1/5'])
+  })
+
+  it('tells how many nodes are up, which attempt it is and what went wrong', () => {
+    const converging = saying(anInstantiatingSession(5), { output: { booted: 1, nodes: 3 } })
+    expect(waitsFor(converging)).toBe('step 6 of 7, converged, 1 of 3 nodes are up')
+    const failing = aSession({ status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 2) })
+    expect(waitsFor(saying(failing, { error: 'CML answers 500' }))).toBe(
+      'step 1 of 7, lab_resolve, attempt 2, CML answers 500',
+    )
+  })
+
+  it('has words for every status but those of rest', () => {
+    const silent = SESSION_STATUSES.filter(status => waitsFor(aSession({ status })) === '')
+    expect(silent).toEqual(['RUNNING', 'ARCHIVED', 'TERMINATED'])
+    expect(waitsFor(aSession({ status: 'TERMINATED', last_error: 'lab_lost' }))).toBe('lab_lost')
+  })
+
+  it('is no step once they are all behind it', () => {
+    expect(placeIn(aReadySession())).toBeNull()
+    expect(placeIn(aSession())).toBeNull()
+    expect(waitsFor(aReadySession({ status: 'INSTANTIATING' }))).toBe('its lab is up')
+    expect(waitsFor(aSession({ status: 'INSTANTIATING' }))).toBe('its lab is about to be started')
+  })
+})
+
+it('names its owner, whose id is shown only where no name was kept', () => {
+  const shown = (more: object) => tableLines(sessionColumns(START_MS, plain), [aSession(more)]).at(-1)
+  expect(shown({ owner: 'token:tk-1', owner_name: 'ci' })).toContain('   ci   ')
+  expect(shown({ owner: 'token:tk-1', owner_name: '' })).toContain('   token:tk-1   ')
+})
+
+it('lists the ways in, host and port', () => {
+  expect(accessLines(aReadySession())).toEqual([
+    'NAME         NODE   PROTOCOL   OPEN WITH',
+    'r1_serial    r1     serial     telnet 203.0.113.7 2000',
+    'web_tcp_80   web    tcp        http://203.0.113.7:2001',
+  ])
+  expect(accessLines(aSession())).toEqual([])
+})
+
+it('measures to both sides of now', () => {
+  expect(distanceOf(toInstant(START_MS + 90_000), START_MS)).toBe('in 1m30s')
+  expect(distanceOf(toInstant(START_MS - 5_000), START_MS)).toBe('5s ago')
+})

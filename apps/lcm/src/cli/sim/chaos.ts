@@ -1,0 +1,178 @@
+import type { Client } from '@lcm/client/client'
+import { readList } from '@lcm/client/lists'
+import { type FaultState, MACHINE_ACTS, type MachineAct, type Preset, simClient } from '@lcm/client/sim-client'
+import { pairsOf } from '@lcm/client/sim-machines'
+import { Argument, type Command, Option } from 'commander'
+import { CliError, EXIT } from '../exit-code.ts'
+import { findWorker } from '../find.ts'
+import { presetOption } from '../host/run-hosted.ts'
+import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
+import type { Shell } from '../shell.ts'
+import { printDocument } from '../terminal/print-document.ts'
+import { shellWord } from '../terminal/shell-word.ts'
+import { asInPreset, CML_WAYS, faultsIn, WAYS } from './fault-arguments.ts'
+import { chaosLines, faultLines } from './machine-view.ts'
+
+export function defineChaos(chaos: Command, shell: Shell): void {
+  chaos
+    .command('list')
+    .description('every simulated machine beside what LCM says of it, and the faults that strike')
+    .addOption(formatOption().default('table'))
+    .action(async ({ output }: { output: Format }, command: Command) => list(output, invocation(command, shell)))
+  for (const act of MACHINE_ACTS)
+    chaos
+      .command(`${act} <id>`)
+      .description(`${act} a machine behind the back of LCM; by worker, or by instance id`)
+      .action(async (id: string, _: unknown, command: Command) => actOn(id, act, invocation(command, shell)))
+  chaos
+    .command('cml <id>')
+    .description('break the CML of a worker, or heal it')
+    .addArgument(new Argument('<way>', 'what it does').choices([...Object.keys(CML_WAYS), 'forget', 'heal']))
+    .action(async (id: string, way: string, _: unknown, command: Command) =>
+      breakCml(id, way, invocation(command, shell)),
+    )
+  addFault(chaos, shell)
+  chaos.addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Only where this LCM simulates its cloud, and only for admins. docs/reference/simulator.md names all faults.
+
+Examples:
+  lcm chaos list                                     what is in truth, beside what LCM says
+  lcm chaos stop metal-1 && lcm why worker metal-1   then watch it heal
+  lcm chaos terminate i-0123456789abcdef0
+  lcm chaos fault lost_answer_rate=0.3               and --clear lost_answer_rate
+  lcm chaos fault --preset hostile                   and --clear to have all as the preset has it
+  lcm chaos fault --next RunInstances --meets lost-answer --times 2
+  lcm chaos cml metal-1 cut                          its labs go on; heal it with \`heal\``
+
+interface FaultOptions {
+  readonly preset?: Preset
+  readonly clear?: boolean
+  readonly next?: string
+  readonly meets?: string
+  readonly times: number
+  readonly output: Format
+}
+
+function addFault(chaos: Command, shell: Shell): void {
+  chaos
+    .command('fault [faults...]')
+    .description('set faults such as lost_answer_rate=0.3, or take them back')
+    .addOption(presetOption('--preset <preset>'))
+    .option('--clear', 'as the preset has them: those that are named, else everything')
+    .option('--next <action>', 'have the next calls of an action of AWS go wrong, such as RunInstances')
+    .addOption(new Option('--meets <way>', 'what those calls meet').choices(Object.keys(WAYS)))
+    .option('--times <count>', 'how many of them', wholeNumber(1, 1000), 1)
+    .addOption(formatOption().default('table'))
+    .action(async (words: string[], options: FaultOptions, command: Command) => {
+      const reached = await reach(invocation(command, shell))
+      const { output } = reached
+      const state = await changed(reached, words, options)
+      const told = { told: state, names: () => [state.preset], lines: () => faultLines(state) }
+      if (options.output !== 'table' || !output.quiet) await printDocument(told, options.output, output)
+    })
+}
+
+async function changed({ sim, signal }: Reached, words: readonly string[], options: FaultOptions): Promise<FaultState> {
+  const { preset, clear = false, next, meets, times } = options
+  if ((next === undefined) !== (meets === undefined))
+    throw new CliError(EXIT.usage, '--next and --meets go together, such as --next RunInstances --meets throttled')
+  if (clear && (preset !== undefined || next !== undefined))
+    throw new CliError(EXIT.usage, '--clear takes names of faults alone: set others in a command of their own')
+  if (clear && words.length === 0) return sim.reset()
+  if (clear) return sim.patch(asInPreset(words, (await sim.presets(signal))[(await sim.faults(signal)).preset]))
+  const faults = { ...(preset === undefined ? {} : { preset }), ...faultsIn(words) }
+  const isNothing = Object.keys(faults).length === 0 && next === undefined
+  if (isNothing) throw new CliError(EXIT.usage, 'say which fault: NAME=VALUE, --preset, --next or --clear')
+  const state = Object.keys(faults).length === 0 ? null : await sim.patch(faults)
+  const way = WAYS[meets ?? '']
+  return next === undefined || way === undefined ? (state ?? sim.faults(signal)) : sim.script(next, times, way)
+}
+
+interface Reached {
+  readonly output: Invocation['output']
+  readonly client: Client
+  readonly sim: ReturnType<typeof simClient>
+  readonly signal: AbortSignal
+}
+
+/** The simulator behind this LCM, if it has one. */
+async function reach({ shell, output, connect }: Invocation): Promise<Reached> {
+  const { signal } = shell
+  const { client, dispatch } = await connect()
+  const { cloud, sim_control } = await client.call('info', { signal })
+  if (sim_control === null)
+    throw new CliError(
+      EXIT.usage,
+      cloud === 'sim'
+        ? 'another process simulates the cloud of this LCM: ask that one, at /sim/v1 of `lcm sim`'
+        : 'the cloud of this LCM is real, and chaos is for a simulated one: try it on `lcm up --cloud sim`',
+    )
+  return { output, client, sim: simClient(sim_control, dispatch), signal }
+}
+
+async function list(format: Format, invoked: Invocation): Promise<void> {
+  const { output, client, sim, signal } = await reach(invoked)
+  const query = { include_terminated: true }
+  const [machines, faults, workers] = await Promise.all([
+    sim.machines(signal),
+    sim.faults(signal),
+    readList(page => client.call('listWorkers', { query: { ...page, ...query }, signal })),
+  ])
+  const pairs = pairsOf(machines, workers.items)
+  const items = pairs.map(({ machine, worker }) => ({ ...machine, worker_id: worker?.id ?? null }))
+  await printDocument(
+    {
+      told: { items, faults },
+      names: () => items.map(({ instance_id }) => instance_id),
+      lines: colors => chaosLines(pairs, faults, colors),
+    },
+    format,
+    output,
+  )
+}
+
+const PAST: Readonly<Record<MachineAct, string>> = {
+  start: 'started',
+  stop: 'stopped',
+  reboot: 'rebooted',
+  terminate: 'terminated',
+}
+
+async function actOn(idOrName: string, act: MachineAct, invoked: Invocation): Promise<void> {
+  const { output, client, sim, signal } = await reach(invoked)
+  const { instanceId, name } = await findMachine(client, idOrName, signal)
+  await sim.act(instanceId, act)
+  if (output.quiet) return
+  output.out(`${name ?? instanceId} is ${PAST[act]} behind the back of LCM (${instanceId})`)
+  if (name !== null) output.note(`\`lcm why worker ${shellWord(name)}\` tells what LCM makes of it.`)
+}
+
+const CML_SAID: Readonly<Record<string, string>> = {
+  fail: 'answers 500 to every call',
+  cut: 'can not be reached',
+  expire: 'lets tokens expire within seconds',
+  forget: 'has forgotten who was logged in',
+  heal: 'is healed',
+}
+
+async function breakCml(idOrName: string, way: string, invoked: Invocation): Promise<void> {
+  const { output, client, sim, signal } = await reach(invoked)
+  const { instanceId, name } = await findMachine(client, idOrName, signal)
+  const faults = CML_WAYS[way]
+  if (faults !== undefined) await sim.breakCml(instanceId, faults)
+  else await (way === 'heal' ? sim.healCml(instanceId) : sim.forgetSessions(instanceId))
+  if (!output.quiet) output.out(`the CML of ${name ?? instanceId} ${CML_SAID[way]}`)
+}
+
+const INSTANCE_ID = /^i-[0-9a-f]+$/
+
+/** The machine with this id, or the one of the worker with this id or name. */
+async function findMachine(client: Client, idOrName: string, signal: AbortSignal) {
+  if (INSTANCE_ID.test(idOrName)) return { instanceId: idOrName, name: null }
+  const { name, status, ec2_instance_id: instanceId } = await findWorker(client, idOrName, signal)
+  if (instanceId !== null) return { instanceId, name }
+  throw new CliError(EXIT.conflict, `${name} has no machine: it is ${status}, \`lcm chaos list\` shows those there are`)
+}

@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import { parse } from 'yaml'
+import { readSources, readWanted, type Source } from '../apply/documents.ts'
+import { stepFor } from '../apply/steps.ts'
+import { CliError, EXIT } from '../exit-code.ts'
+import { yamlTrouble } from '../files/yaml-limits.ts'
+import { findTemplate } from '../find.ts'
+import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
+import type { Shell } from '../shell.ts'
+
+interface EditTemplateOptions {
+  readonly file: string
+  readonly output?: Format
+}
+
+export function addEditTemplate(edit: Command, shell: Shell): void {
+  edit
+    .command('template <name>')
+    .alias('templates')
+    .description('say a template anew; workers that exist keep what they were made from')
+    .requiredOption('-f, --file <file>', 'YAML or JSON, or - for standard input; what it leaves out stays as it is')
+    .addOption(formatOption())
+    .action(async (name: string, options: EditTemplateOptions, command: Command) =>
+      editTemplate(name, options, invocation(command, shell)),
+    )
+}
+
+async function editTemplate(idOrName: string, options: EditTemplateOptions, invoked: Invocation): Promise<void> {
+  const { shell, output, connect } = invoked
+  const sources = await readSources(options.file, shell.readInput)
+  const { client } = await connect()
+  const current = await findTemplate(client, idOrName, shell.signal)
+  const wanted = await readWanted(sources.map(source => named(source, current.name)))
+  const [first] = wanted
+  if (first === undefined || wanted.length > 1)
+    throw new CliError(EXIT.usage, `${options.file} holds ${wanted.length} documents: give one, or use \`lcm apply\``)
+  const outcome = await (await stepFor(client, first, wanted, shell.signal)).perform()
+  if (options.output !== undefined) {
+    const template = await findTemplate(client, current.name, shell.signal)
+    return printOne(TEMPLATE_VIEW, template, { output, format: options.output, nowMs: shell.clock.now() })
+  }
+  if (!output.quiet) output.out(`template ${current.name} is ${outcome}`)
+}
+
+/** The file need not repeat which template it is about, but must not name another. */
+function named(source: Source, name: string): Source {
+  const fields = fieldsIn(source.text)
+  if (typeof fields !== 'object' || fields === null) return source
+  const said = 'name' in fields ? fields.name : name
+  if (said !== name)
+    throw new CliError(EXIT.usage, `${source.name} is about template ${shortened(said)}, not ${name}: name that one`)
+  return { ...source, text: JSON.stringify({ ...fields, kind: 'Template', name }) }
+}
+
+const NAME_SHOWN_MAX = 60
+
+const shortened = (said: unknown): string => String(said).slice(0, NAME_SHOWN_MAX)
+
+/** Null where it is no single YAML document: whoever reads it next says why. */
+function fieldsIn(text: string): unknown {
+  if (yamlTrouble(text) !== null) return null
+  try {
+    const fields: unknown = parse(text, { logLevel: 'error' })
+    // What holds itself can not be written down.
+    return JSON.parse(JSON.stringify(fields))
+  } catch {
+    return null
+  }
+}

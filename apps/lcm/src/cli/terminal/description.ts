@@ -1,0 +1,44 @@
+import type { Condition } from '@lcm/domain/worker/worker'
+import { ageOf } from '../worker/worker-view.ts'
+import type { Colors } from './output.ts'
+import { type Column, printable, tableLines } from './table.ts'
+
+export type Fact = readonly [name: string, text: string | null]
+
+/** One line per fact that there is. */
+export const factLines = (facts: readonly Fact[], colors: Colors): string[] =>
+  facts.flatMap(([name, text]) => (text ? [`  ${colors.dim(name.padEnd(10))} ${text}`] : []))
+
+/** A part of a description under its title; nothing when there is nothing to say. */
+export const section = (title: string, lines: readonly string[], colors: Colors): string[] =>
+  lines.length === 0 ? [] : ['', colors.bold(title), ...lines.map(line => `  ${line}`)]
+
+/** A table, or nothing where it would be empty. */
+export const tableOf = <T>(columns: readonly Column<T>[], items: readonly T[]): string[] =>
+  items.length === 0 ? [] : tableLines(columns, items)
+
+export const conditionLines = (conditions: readonly Condition[], nowMs: number): string[] =>
+  tableOf(
+    [
+      { title: 'TYPE', text: condition => condition.type },
+      { title: 'HOLDS', text: condition => (condition.status ? 'yes' : 'no') },
+      { title: 'FOR', text: condition => ageOf(condition.since, nowMs) },
+      { title: 'REASON', text: condition => condition.reason },
+      { title: 'MESSAGE', text: condition => condition.message },
+    ],
+    conditions,
+  )
+
+export interface Move {
+  readonly from: string | null
+  readonly to: string
+  readonly at: string
+  readonly because: string
+}
+
+/** Newest first. */
+export const historyLines = (history: readonly Move[], nowMs: number): string[] =>
+  history.toReversed().map(({ from, to, at, because }) => {
+    const move = from === null ? to : `${from} -> ${to}`
+    return printable(`${ageOf(at, nowMs).padEnd(8)}${move.padEnd(26)} ${because}`).trimEnd()
+  })

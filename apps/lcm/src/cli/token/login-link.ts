@@ -1,0 +1,21 @@
+import type { Command } from 'commander'
+import { invocation } from '../invocation.ts'
+import type { Shell } from '../shell.ts'
+import { formatDuration } from '../terminal/duration.ts'
+
+export function defineOpen(open: Command, shell: Shell): void {
+  open
+    .action(async (_: unknown, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client, url } = await connect()
+      const link = await client.call('createLoginLink', { signal: shell.signal })
+      output.out(new URL(link.url, url).href)
+      output.note(
+        `Open it in a browser: it logs you in once, within ${formatDuration(link.expires_in_seconds * 1000)}.`,
+      )
+    })
+    .addHelpText(
+      'afterAll',
+      '\nExamples:\n  lcm open                  print a link to the console\n  xdg-open "$(lcm open -q)"',
+    )
+}

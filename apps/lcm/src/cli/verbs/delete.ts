@@ -1,0 +1,64 @@
+import type { Command } from 'commander'
+import { findDefinition } from '../definition/find.ts'
+import { findTemplate, findWorker } from '../find.ts'
+import { invocation } from '../invocation.ts'
+import { addLabVerb } from '../lab/lab-commands.ts'
+import type { Shell } from '../shell.ts'
+import { TOKENS } from '../token/token-kind.ts'
+
+export function defineDelete(group: Command, shell: Shell): void {
+  group
+    .command('worker <id>')
+    .alias('workers')
+    .description('remove the record of a TERMINATED worker')
+    .action(async (idOrName: string, _: unknown, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      const { id, name } = await findWorker(client, idOrName, shell.signal)
+      await client.call('deleteWorker', { params: { id }, signal: shell.signal })
+      if (!output.quiet) output.out(`the record of ${name} (${id}) is removed`)
+    })
+  group
+    .command('definition <id>')
+    .alias('definitions')
+    .description('remove one version of a definition that no session needs any more')
+    .action(async (idOrName: string, _: unknown, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      const { id, name, definition_version } = await findDefinition(client, idOrName, shell.signal)
+      await client.call('deleteDefinition', { params: { id }, signal: shell.signal })
+      if (!output.quiet) output.out(`definition ${name} ${definition_version} (${id}) is removed`)
+    })
+  addLabVerb(group, 'delete', shell)
+  group
+    .command('template <name>')
+    .alias('templates')
+    .description('remove a template that no worker needs any more')
+    .action(async (idOrName: string, _: unknown, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      const { name } = await findTemplate(client, idOrName, shell.signal)
+      await client.call('deleteTemplate', { params: { name }, signal: shell.signal })
+      if (!output.quiet) output.out(`template ${name} is removed`)
+    })
+  group
+    .command('token <id>')
+    .alias('tokens')
+    .description('take a token back: whoever has it is not let in any more')
+    .action(async (idOrName: string, _: unknown, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      const { id, name } = await TOKENS.find(client, idOrName, shell.signal)
+      await client.call('deleteToken', { params: { id }, signal: shell.signal })
+      if (!output.quiet) output.out(`token ${name} (${id}) is taken back: nobody gets in with it any more`)
+    })
+  group.addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  lcm terminate worker metal-3 --wait && lcm delete worker metal-3
+  lcm delete definition bgp-basics
+  lcm delete template metal
+  lcm delete token ci
+  lcm delete lab lr-0n4k2m7a8q1cd --yes --wait     takes it off its worker, and does not ask`

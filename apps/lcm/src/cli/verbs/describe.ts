@@ -1,0 +1,91 @@
+import type { Client } from '@lcm/client/client'
+import type { Command } from 'commander'
+import { describeDefinition } from '../definition/definition-description.ts'
+import { findDefinition, findLab, findSession, workerLabel } from '../definition/find.ts'
+import { findWorker } from '../find.ts'
+import { invocation } from '../invocation.ts'
+import { SERVICES } from '../kinds.ts'
+import { describeLab } from '../lab/lab-description.ts'
+import { describeService } from '../service/service-description.ts'
+import { describeSession } from '../session/session-description.ts'
+import type { Shell } from '../shell.ts'
+import type { Colors } from '../terminal/output.ts'
+import { readSlotEnds } from '../worker/drain-wait.ts'
+import { describeWorker } from '../worker/worker-description.ts'
+
+type Description = (nowMs: number, colors: Colors) => string[]
+
+interface Describable {
+  readonly singular: string
+  readonly summary: string
+  read(client: Client, idOrName: string, signal: AbortSignal): Promise<Description>
+}
+
+const NOUNS: readonly Describable[] = [
+  {
+    singular: 'worker',
+    summary: 'show one worker: what it waits for, its boot stages, launch and history',
+    async read(client, idOrName, signal) {
+      const worker = await findWorker(client, idOrName, signal)
+      const ends = await readSlotEnds(worker, client, signal)
+      return (nowMs, colors) => describeWorker(worker, nowMs, colors, ends)
+    },
+  },
+  {
+    singular: 'definition',
+    summary: 'show what can be booked: what it needs, how long it may last, the ways in',
+    async read(client, idOrName, signal) {
+      const definition = await findDefinition(client, idOrName, signal)
+      return (nowMs, colors) => describeDefinition(definition, nowMs, colors)
+    },
+  },
+  {
+    singular: 'session',
+    summary: 'show one session: its slot, worker, steps, the ways in and its history',
+    async read(client, id, signal) {
+      const session = await findSession(client, id, signal)
+      const described = { session, workerLabel: await workerLabel(client, session.worker_id, signal) }
+      return (nowMs, colors) => describeSession(described, nowMs, colors)
+    },
+  },
+  {
+    singular: 'lab',
+    summary: 'show one lab on a worker: its nodes, ports and runs',
+    async read(client, idOrTitle, signal) {
+      const lab = await findLab(client, idOrTitle, signal)
+      const described = { lab, workerLabel: await workerLabel(client, lab.worker_id, signal) }
+      return (nowMs, colors) => describeLab(described, nowMs, colors)
+    },
+  },
+  {
+    singular: 'service',
+    summary: 'show one controller: its replicas, who leads, and what keeps them from their work',
+    async read(client, name, signal) {
+      const service = await SERVICES.find(client, name, signal)
+      return (nowMs, colors) => describeService(service, nowMs, colors)
+    },
+  },
+]
+
+export function defineDescribe(describe: Command, shell: Shell): void {
+  for (const { singular, summary, read } of NOUNS)
+    describe
+      .command(`${singular} <id>`)
+      .alias(`${singular}s`)
+      .description(summary)
+      .action(async (idOrName: string, _: unknown, command: Command) => {
+        const { output, connect } = invocation(command, shell)
+        const { client } = await connect()
+        const description = await read(client, idOrName, shell.signal)
+        description(shell.clock.now(), output.colors).forEach(output.out)
+      })
+  describe.addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  lcm describe worker metal-3
+  lcm describe definition bgp-basics
+  lcm describe session ls-0n4k2m7a8q1cd     where to get in, and what it waits for
+  lcm describe lab "BGP basics"
+  lcm describe service worker-controller`

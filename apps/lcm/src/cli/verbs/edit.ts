@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import { addDefinitionOptions } from '../definition/create-definition.ts'
+import { type TopologyOptions, topologyGiven } from '../definition/definition-file.ts'
+import { findDefinition } from '../definition/find.ts'
+import { CliError, EXIT } from '../exit-code.ts'
+import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import { DEFINITION_VIEW, printOne } from '../resource-view.ts'
+import type { Shell } from '../shell.ts'
+import { addEditTemplate } from '../template/edit-template.ts'
+
+interface EditOptions extends TopologyOptions {
+  readonly title?: string
+  readonly maxMinutes?: number
+  readonly output?: Format
+}
+
+export function defineEdit(group: Command, shell: Shell): void {
+  const noun = group
+    .command('definition <id>')
+    .alias('definitions')
+    .description('change a definition; one that can be booked stays as it is, and its next version takes its place')
+  addDefinitionOptions(noun)
+    .addOption(formatOption())
+    .action(async (idOrName: string, options: EditOptions, command: Command) =>
+      edit(idOrName, options, invocation(command, shell)),
+    )
+  addEditTemplate(group, shell)
+  const examples = [
+    'lcm edit template metal --file metal.yaml           as `lcm apply` would',
+    'lcm edit definition bgp-basics --file bgp.yaml      what is not given stays as it is',
+    'lcm edit definition bgp-basics --max-minutes 120',
+  ]
+  group.addHelpText('afterAll', `\nExamples:\n${examples.map(line => `  ${line}`).join('\n')}`)
+}
+
+async function edit(idOrName: string, options: EditOptions, invoked: Invocation): Promise<void> {
+  const { title, maxMinutes: max_duration_minutes, output: format } = options
+  const { shell, output, connect } = invoked
+  const given = await topologyGiven(options)
+  if (given === null && title === undefined && max_duration_minutes === undefined)
+    throw new CliError(EXIT.usage, 'nothing is to be changed: give --file, --source, --title or --max-minutes')
+  const { client } = await connect()
+  const current = await findDefinition(client, idOrName, shell.signal)
+  // Nothing else is sent: what its author said, and what was fetched, the API alone keeps apart.
+  const body = {
+    ...given,
+    ...(title === undefined ? {} : { title }),
+    ...(max_duration_minutes === undefined ? {} : { max_duration_minutes }),
+  }
+  const call = { params: { id: current.id }, ifMatch: current.version, signal: shell.signal }
+  const definition = await client.call('putDefinition', { ...call, body })
+  if (format !== undefined) return printOne(DEFINITION_VIEW, definition, { output, format, nowMs: shell.clock.now() })
+  if (output.quiet) return
+  const { name, id, definition_version, status } = definition
+  const isSame = definition.version === current.version && id === current.id
+  output.out(`definition ${name} ${definition_version} (${id}) is ${status}${isSame ? ', as it was' : ''}`)
+}

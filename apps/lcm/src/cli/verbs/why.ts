@@ -1,0 +1,149 @@
+import { unlessMissing } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { toMs } from '@lcm/domain/instant'
+import type { ServiceState } from '@lcm/domain/next'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { nextOfSession } from '@lcm/domain/session/session-next'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { nextOfWorker } from '@lcm/domain/worker/worker-next'
+import type { Command } from 'commander'
+import { findSession } from '../definition/find.ts'
+import { newestShown, type Reader, readingFor } from '../explanation.ts'
+import { findWorker } from '../find.ts'
+import { invocation, wholeNumber } from '../invocation.ts'
+import { explainSession } from '../session/session-explanation.ts'
+import type { Shell } from '../shell.ts'
+import type { Colors } from '../terminal/output.ts'
+import { explainWorker } from '../worker/worker-explanation.ts'
+
+const DECISIONS = 20
+const DECISIONS_MAX = 100
+
+interface WhyOptions {
+  readonly limit: number
+  readonly json?: boolean
+  readonly verbose?: boolean
+}
+
+interface Explanation {
+  /** As the API tells it. */
+  readonly told: object
+  lines(reader: Reader, colors: Colors): string[]
+}
+
+interface Question {
+  readonly client: Client
+  readonly idOrName: string
+  readonly limit: number
+  /** Whether every decision is told, as it is to programs. */
+  readonly isVerbose: boolean
+  readonly signal: AbortSignal
+}
+
+type Explain = (question: Question) => Promise<Explanation>
+
+export function defineWhy(why: Command, shell: Shell): void {
+  addNoun(why, 'worker', whyWorker, shell)
+  addNoun(why, 'session', whySession, shell)
+  why.addHelpText('afterAll', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  lcm why worker metal-3
+  lcm why worker metal-3 -n 50
+  lcm why session ls-0n4k2m7a8q1cd     why it has no place yet, or no lab`
+
+function addNoun(why: Command, noun: string, explain: Explain, shell: Shell): void {
+  why
+    .command(`${noun} <id>`)
+    .alias(`${noun}s`)
+    .description(`why a ${noun} is where it is, what happens next and what you can do`)
+    .option('-n, --limit <count>', 'how many decisions to show', wholeNumber(1, DECISIONS_MAX), DECISIONS)
+    .option('-v, --verbose', "every guard of a decision, also those that stood in nobody's way, and no text cut short")
+    .option('--json', 'as the API tells it, for programs')
+    .action(
+      async (idOrName: string, { limit, json = false, verbose: isVerbose = false }: WhyOptions, command: Command) => {
+        const { output, connect } = invocation(command, shell)
+        const { client } = await connect()
+        const { told, lines } = await explain({
+          client,
+          idOrName,
+          limit,
+          isVerbose: isVerbose || json,
+          signal: shell.signal,
+        })
+        if (json) output.out(JSON.stringify(told, null, 2))
+        else lines({ nowMs: shell.clock.now(), isVerbose }, output.colors).forEach(output.out)
+      },
+    )
+}
+
+/** So many are read even if fewer are shown: they tell since when something is so. */
+const READ_MIN = 50
+const countFor = ({ limit, isVerbose }: Question): number => Math.max(READ_MIN, readingFor(limit, isVerbose))
+
+const whyWorker: Explain = async question => {
+  const { client, idOrName, limit, isVerbose, signal } = question
+  const worker = await findWorker(client, idOrName, signal)
+  const [{ items }, fleet] = await Promise.all([
+    client.call('getWorkerDecisions', { params: { id: worker.id }, query: { limit: countFor(question) }, signal }),
+    readFleetState(client, signal),
+  ])
+  const plan = fleet.planOf('worker-controller', `worker:${worker.id}`)
+  const controller = fleet.services.find(({ service }) => service === 'worker-controller') ?? null
+  const next = nextOfWorker({ worker, decisions: items, plan, controller, nowMs: fleet.nowMs })
+  const told = { worker, decisions: newestShown(items, limit, isVerbose), plan, next }
+  return { told, lines: (reader, colors) => explainWorker(told, reader, colors) }
+}
+
+const whySession: Explain = async question => {
+  const { client, idOrName, limit, isVerbose, signal } = question
+  const session = await findSession(client, idOrName, signal)
+  const [{ items }, fleet, worker, minutesLeft] = await Promise.all([
+    client.call('getSessionDecisions', { params: { id: session.id }, query: { limit: countFor(question) }, signal }),
+    readFleetState(client, signal),
+    workerOf(client, session, signal),
+    minutesLeftOf(client, session, signal),
+  ])
+  const by = session.status === 'PENDING' ? 'resource-scheduler' : 'lablet-controller'
+  const plan = fleet.planOf(by, `session:${session.id}`)
+  const { services, nowMs } = fleet
+  const next = nextOfSession({ session, worker, decisions: items, plan, services, nowMs })
+  const told = { session, decisions: newestShown(items, limit, isVerbose), plan, next }
+  return { told, lines: (reader, colors) => explainSession({ ...told, minutesLeft }, reader, colors) }
+}
+
+async function workerOf(client: Client, { worker_id }: LabletSession, signal: AbortSignal): Promise<Worker | null> {
+  return worker_id === null ? null : unlessMissing(client.call('getWorker', { params: { id: worker_id }, signal }))
+}
+
+interface FleetState {
+  readonly services: readonly ServiceState[]
+  /** By the clock of the API, whose moments all of this is told in. */
+  readonly nowMs: number
+  planOf(service: string, resource: string): PlannedAction | null
+}
+
+async function readFleetState(client: Client, signal: AbortSignal): Promise<FleetState> {
+  const [plan, services] = await Promise.all([
+    client.call('getFleetPlan', { signal }),
+    client.call('listServices', { signal }),
+  ])
+  return {
+    services: services.items,
+    nowMs: toMs(plan.at),
+    planOf: (by, resource) => plan.items.find(item => item.service === by && item.resource === resource) ?? null,
+  }
+}
+
+const MINUTE_MS = 60_000
+
+/** None where its definition is gone: then nobody could extend it. */
+async function minutesLeftOf(client: Client, session: LabletSession, signal: AbortSignal): Promise<number> {
+  const { definition, timeslot } = session
+  const found = await unlessMissing(client.call('getDefinition', { params: { id: definition.id }, signal }))
+  const lengthMs = toMs(timeslot.end) - toMs(timeslot.start)
+  return Math.max(0, Math.floor((found?.max_duration_minutes ?? 0) - lengthMs / MINUTE_MS))
+}

@@ -1,0 +1,97 @@
+import { isProblem } from '@lcm/client/api-error'
+import type { Client } from '@lcm/client/client'
+import { type Instant, toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Drain } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Clock } from '@lcm/runtime/clock'
+import { formatDuration } from '../terminal/duration.ts'
+import { impossible, reached, underWay, type Verdict } from '../wait.ts'
+import type { Settling } from '../wait-until-settled.ts'
+import { failureOf } from './worker-view.ts'
+import { WORKER_SETTLING, waitedWorker } from './worker-wait.ts'
+
+type End = Drain['then']
+
+/** Whether a worker that is drained has come to where the drain leads. */
+export function judgeDrain(worker: Worker, end: End): Verdict {
+  const { status, desired_status, desired_by, drain } = worker
+  if (status === end) return reached
+  if (status === 'TERMINATED') return impossible(`is TERMINATED: ${failureOf(worker)}`)
+  if (status === 'FAILED') return impossible(`has FAILED: ${failureOf(worker)}`)
+  if (drain !== null)
+    return drain.then === end
+      ? underWay
+      : impossible(`will not get there: ${drain.by} now drains it to be ${drain.then}`)
+  if (desired_status === end) return underWay
+  return impossible(
+    desired_status === 'RUNNING'
+      ? 'is not drained any more: somebody opened its door again'
+      : `will not get there: ${desired_by} now wants it ${desired_status}`,
+  )
+}
+
+const SESSIONS_NAMED = 3
+
+/** When the slots of sessions end, as far as that was read. */
+export type SlotEnds = ReadonlyMap<string, Instant>
+const NOT_READ: SlotEnds = new Map()
+
+/** Read only where few sessions are waited for. */
+export async function readSlotEnds(
+  { drain, reservations }: Worker,
+  client: Client,
+  signal: AbortSignal,
+): Promise<SlotEnds> {
+  const ids = Object.keys(reservations)
+  if (drain === null || ids.length > SESSIONS_NAMED) return NOT_READ
+  const sessions = await Promise.all(ids.map(id => sessionUnlessHidden(client, id, signal)))
+  return new Map(sessions.flatMap(session => (session === null ? [] : [[session.id, session.timeslot.end]])))
+}
+
+/** Null where it is gone, or is nobody's business who asks. */
+async function sessionUnlessHidden(client: Client, id: string, signal: AbortSignal): Promise<LabletSession | null> {
+  try {
+    return await client.call('getSession', { params: { id }, signal })
+  } catch (error) {
+    if (isProblem(error, 'not_found') || isProblem(error, 'forbidden')) return null
+    throw error
+  }
+}
+
+/** Who still lives on it, and for how long that may last. */
+export function drainText(worker: Worker, drain: Drain, nowMs: number, ends = NOT_READ): string {
+  const sessions = Object.keys(worker.reservations)
+  if (sessions.length === 0) return 'no session lives on it any more'
+  const more = sessions.length - SESSIONS_NAMED
+  const named = `${sessions.slice(0, SESSIONS_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const leftMs = toMs(drain.deadline) - nowMs
+  const limit = leftMs > 0 ? `for ${formatDuration(leftMs)} at most` : 'its time is over'
+  const whom = sessions.length === 1 ? 'session' : `${sessions.length} sessions`
+  return `waiting for ${whom} ${named} to end, ${limit}${slotText(sessions, ends, nowMs)}`
+}
+
+/** Nothing unless it is known of all of them. */
+function slotText(sessions: readonly string[], ends: SlotEnds, nowMs: number): string {
+  const known = sessions.flatMap(id => ends.get(id) ?? [])
+  if (known.length < sessions.length) return ''
+  const leftMs = Math.max(...known.map(toMs)) - nowMs
+  const whose = sessions.length === 1 ? 'its slot' : 'the last of their slots'
+  return leftMs > 0 ? `; ${whose} ends in ${formatDuration(leftMs)}` : `; ${whose} is over`
+}
+
+export const drainSettling = (end: End, clock: Clock): Settling<Worker> => ({
+  ...WORKER_SETTLING,
+  waited(start) {
+    const waited = waitedWorker(start)
+    return {
+      ...waited,
+      mayVanish: end === 'TERMINATED',
+      judge: worker => judgeDrain(worker, end),
+      progressText: worker =>
+        worker.drain === null
+          ? waited.progressText(worker)
+          : `${worker.name} is ${worker.status}: ${drainText(worker, worker.drain, clock.now())}`,
+    }
+  },
+})

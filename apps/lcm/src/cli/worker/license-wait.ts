@@ -1,0 +1,51 @@
+import type { License } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { shellWord } from '../terminal/shell-word.ts'
+import { printable } from '../terminal/table.ts'
+import { impossible, reached, underWay, type Verdict } from '../wait.ts'
+import type { Settling } from '../wait-until-settled.ts'
+import { WORKER_SETTLING, waitedWorker } from './worker-wait.ts'
+
+export type Operation = NonNullable<License['pending_operation']>
+
+const GOALS: Readonly<Record<Operation, License['status']>> = { register: 'REGISTERED', deregister: 'UNREGISTERED' }
+
+/** Whether CML has done what was asked of its licence, is at it, or will not do it. */
+export function judgeLicense(worker: Worker, operation: Operation): Verdict {
+  const { license, status, desired_status } = worker
+  if (status === 'TERMINATED') return impossible('is TERMINATED')
+  if (license.pending_operation === operation) {
+    const isAsleep = status === 'STOPPED' && desired_status === 'STOPPED'
+    return isAsleep
+      ? impossible(
+          `is STOPPED, and only one that runs can be asked: \`lcm start worker ${shellWord(worker.name)}\` has it done`,
+        )
+      : underWay
+  }
+  if (license.status === GOALS[operation]) return reached
+  if (license.status === 'FAILED') return impossible(`could not ${operation} its licence: ${errorOf(license)}`)
+  return impossible(`did not ${operation} its licence, which is ${license.status}: ${errorOf(license)}`)
+}
+
+const errorOf = ({ last_error }: License): string => last_error ?? 'no reason is recorded'
+
+function progressText({ name, status, license }: Worker): string {
+  if (status !== 'RUNNING') return `${name} is ${status}: its licence waits until it runs`
+  return `the licence of ${name} is ${license.status}${license.last_error === null ? '' : `: ${license.last_error}`}`
+}
+
+export const licenseSettling = (operation: Operation): Settling<Worker> => ({
+  ...WORKER_SETTLING,
+  waited: start => ({
+    ...waitedWorker(start),
+    mayVanish: false,
+    judge: worker => judgeLicense(worker, operation),
+    progressText,
+  }),
+  outcome: ({ name, license }, elapsed) => ({
+    sentence: printable(
+      `the licence of ${name} is ${license.status} after ${elapsed}${license.udi === null ? '' : `: ${license.udi}`}`,
+    ),
+    lines: license.last_error === null ? [] : [printable(`${license.last_error}; \`lcm get leaks\` lists it`)],
+  }),
+})

@@ -1,0 +1,80 @@
+import type { Condition, LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
+import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description.ts'
+import type { Colors } from '../terminal/output.ts'
+import { printable } from '../terminal/table.ts'
+import { drainText, type SlotEnds } from './drain-wait.ts'
+import { ageOf, inkOf, isBootStage, statusOf, waitsFor } from './worker-view.ts'
+
+/** All there is to say of one worker, for reading. */
+export function describeWorker(worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): string[] {
+  const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
+  const stages = worker.conditions.filter(isBootStage)
+  const others = worker.conditions.filter(condition => !isBootStage(condition))
+  return [
+    `${colors.bold(printable(worker.name))}  ${worker.id}`,
+    ...factLines(factsOf(worker, nowMs, colors, ends), colors),
+    ...part(
+      'Boot stages',
+      stages.map(stage => stageLine(stage, nowMs, colors)),
+    ),
+    ...part('Conditions', conditionLines(others, nowMs)),
+    ...part('Launch attempt', worker.launch === null ? [] : launchLines(worker.launch, nowMs)),
+    ...part('History, newest first', historyLines(worker.state_history, nowMs)),
+  ]
+}
+
+const factsOf = (worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): readonly Fact[] => [
+  ['status', `${inkOf(worker.status, colors)(statusOf(worker))} for ${ageOf(worker.entered_status_at, nowMs)}`],
+  ['waits', printable(waitsFor(worker))],
+  ['wanted', printable(wantedBy(worker))],
+  ['drain', worker.drain === null ? null : drainText(worker, worker.drain, nowMs, ends)],
+  ['sessions', Object.keys(worker.reservations).join(', ')],
+  ['service', worker.service_status],
+  ['endpoint', worker.https_endpoint],
+  ['addresses', [worker.public_ip, worker.private_ip].filter(address => address !== null).join(', ')],
+  ['machine', machineOf(worker)],
+  ['place', worker.availability_zone ?? worker.aws_region],
+  ['template', `${worker.template_name}, ${worker.cost_per_hour_usd.toFixed(2)} USD an hour`],
+  ['cml', worker.cml.version],
+  ['licence', printable(licenseOf(worker))],
+  ['protected', worker.protected ? 'yes' : 'no'],
+  ['cordoned', worker.cordoned ? 'yes' : null],
+  ['labels', pairsOf(worker.labels)],
+  ['tags', pairsOf(worker.tags)],
+  ['created', `${ageOf(worker.created_at, nowMs)} ago (${worker.origin})`],
+  ['version', String(worker.version)],
+]
+
+const wantedBy = ({ desired_status, desired_by, desired_reason }: Worker): string =>
+  `${desired_status} by ${desired_by}${desired_reason === '' ? '' : `: ${desired_reason}`}`
+
+function licenseOf({ license: { status, product, pending_operation, last_error } }: Worker): string {
+  if (status === 'UNREGISTERED' && product === null && pending_operation === null) return ''
+  const asked = pending_operation === null ? null : `asked to ${pending_operation}`
+  return [status, product, asked, last_error].filter(part => part !== null).join(', ')
+}
+
+const machineOf = (worker: Worker): string =>
+  [worker.ec2_instance_id, worker.instance_type, worker.ami_id].filter(part => part !== null).join(', ')
+
+const pairsOf = (pairs: Readonly<Record<string, string>>): string =>
+  printable(
+    Object.entries(pairs)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(', '),
+  )
+
+function stageLine(stage: Condition, nowMs: number, colors: Colors): string {
+  const mark = stage.status ? colors.green('✓') : colors.yellow('…')
+  const since = ageOf(stage.since, nowMs)
+  return `${mark} ${stage.type.padEnd(16)} ${since.padEnd(8)}${printable(stage.message)}`.trimEnd()
+}
+
+function launchLines(launch: LaunchAttempt, nowMs: number): string[] {
+  const { parameters } = launch
+  return [
+    `attempt ${launch.n} is ${launch.state}, asked for ${ageOf(launch.requested_at, nowMs)} ago`,
+    `${parameters.instance_type} from ${parameters.image_id} in ${parameters.subnet_id}, ${parameters.root_volume_gb} GB disk`,
+    ...(launch.error === null ? [] : [printable(launch.error)]),
+  ]
+}

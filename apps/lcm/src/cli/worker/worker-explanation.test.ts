@@ -1,0 +1,258 @@
+import type { DecisionRecord } from '@lcm/domain/decision'
+import { toInstant } from '@lcm/domain/instant'
+import { withBoot } from '@lcm/domain/worker/boot'
+import type { Condition, Worker } from '@lcm/domain/worker/worker'
+import { nextOfWorker } from '@lcm/domain/worker/worker-next'
+import { describe, expect, it } from 'vitest'
+import { makeOutput } from '../terminal/output.ts'
+import { capturedShell } from '../testing/captured-shell.ts'
+import { aLaunch, aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'
+import { type Explained, explainWorker } from './worker-explanation.ts'
+
+const nowMs = START_MS + 3_600_000
+const ago = (seconds: number) => toInstant(nowMs - seconds * 1000)
+const { colors } = makeOutput({ ...capturedShell().shell, color: false, quiet: false })
+const decision = (more: Partial<DecisionRecord>): DecisionRecord => ({
+  id: 'd-1',
+  at: ago(20),
+  service: 'worker-controller',
+  epoch: 3,
+  resource: 'worker:w-0abcdefgh0001',
+  action: 'wait',
+  because: 'EC2 says pending',
+  cause: 'timer',
+  seen: {},
+  guards: [],
+  outcome: '',
+  duration_ms: 3,
+  ...more,
+})
+const plan = (dueInSeconds: number, because = 'EC2 says pending') => ({
+  service: 'worker-controller',
+  resource: 'worker:w-0abcdefgh0001',
+  action: 'wait',
+  because,
+  due_at: toInstant(nowMs + dueInSeconds * 1000),
+})
+const told = (worker: Worker, more: Partial<Omit<Explained, 'worker' | 'next'>> = {}, isVerbose = false) => {
+  const known = { worker, decisions: [], plan: null, ...more }
+  const next = nextOfWorker({ ...known, controller: null, nowMs })
+  return explainWorker({ ...known, next }, { nowMs, isVerbose }, colors)
+}
+/** The lines below a title, without their indent. */
+function part(lines: readonly string[], title: string): string[] {
+  const from = lines.indexOf(title)
+  if (from === -1) return []
+  const rest = lines.slice(from + 1)
+  const end = rest.indexOf('')
+  return rest.slice(0, end === -1 ? rest.length : end).map(line => line.slice(2))
+}
+const blocked = (reason: string, message: string): Condition => ({
+  type: 'LaunchBlocked',
+  status: true,
+  reason,
+  message,
+  since: ago(300),
+})
+
+it('says who created it, and when', () => {
+  const state_history = [{ from: null, to: 'PENDING', at: ago(6), because: 'created' }] as const
+  const worker = aWorker({ state_history: [...state_history], desired_by: 'admin', desired_reason: 'created' })
+  expect(part(told(worker), 'Why')).toEqual(['It was created by admin 6s ago.'])
+  const other = { ...worker, desired_by: 'ann', desired_reason: 'not now' }
+  expect(part(told(other), 'Why')).toEqual(['It was created 6s ago.'])
+})
+
+describe('what is next', () => {
+  const worker = aWorker({ status: 'STARTING', conditions: withBoot([], 2, nowMs) })
+  const waits = 'finish its boot; for 0s now: waiting for the CML web server to speak TLS'
+
+  it('is what the worker waits for, and when somebody looks again', () => {
+    expect(part(told(worker, { plan: plan(4) }), 'Next')).toEqual([`${waits}; next check in 4s`])
+  })
+
+  it('is nothing that an old plan says', () => {
+    expect(part(told(worker, { plan: plan(-2) }), 'Next')).toEqual([waits])
+    expect(part(told(worker), 'Next')).toEqual([waits])
+  })
+})
+
+it('does not repeat what was noted as something that is waited for', () => {
+  const decisions = [
+    decision({ because: 'a' }),
+    decision({ action: 'write', because: 'a' }),
+    decision({ because: 'b' }),
+  ]
+  expect(part(told(aWorker(), { decisions }), 'Decisions, newest first')).toEqual([
+    '20s     noted               a',
+    '20s     wait                b',
+  ])
+  expect(part(told(aWorker(), { decisions }, true), 'Decisions, newest first')).toHaveLength(3)
+})
+
+it('says what was noted without calling that a decision', () => {
+  const because = 'its boot is at stage 3 of 6, waiting for the CML web server to speak TLS: connection refused'
+  const worker = aWorker({
+    status: 'STARTING',
+    state_history: [{ from: 'PROVISIONING', to: 'STARTING', at: ago(60), because: 'EC2 says running' }],
+  })
+  const lines = told(worker, { decisions: [decision({ action: 'write', because })] })
+  expect(part(lines, 'Why')).toEqual(['It became STARTING because EC2 says running.', `Since then: ${because}.`])
+  expect(lines.join()).not.toContain('record')
+})
+
+describe('without room', () => {
+  const message = 'no room for m5zn.metal, m5.metal in subnet-a, subnet-b; asked again every 3 min'
+  const text = `RunInstances: InsufficientInstanceCapacity: ${'We currently do not have sufficient capacity. '.repeat(5)}`
+  const worker = aWorker({
+    conditions: [blocked('NoCapacity', message)],
+    launch: aLaunch({ n: 3, state: 'refused', error: text }),
+  })
+  const lines = told(worker, {
+    plan: plan(90),
+    decisions: [decision({ because: message }), decision({ because: text })],
+  })
+
+  it('says so once above the decisions, and repeats no text of AWS', () => {
+    const above = lines.slice(0, lines.indexOf('Decisions, newest first')).join('\n')
+    expect(above.split('no room for').length - 1).toBe(1)
+    expect(part(lines, 'Next')).toEqual([
+      `launch its instance; blocked for 5m by LaunchBlocked: ${message}; next check in 1m30s`,
+    ])
+    expect(part(lines, 'What stands out')).toEqual([])
+    expect(lines.join('\n')).not.toContain('..')
+    for (const line of lines) expect(line.length).toBeLessThan(160)
+  })
+
+  it('says what helps', () => {
+    expect(part(lines, 'What you can do')).toEqual([
+      'lcm get template metal -o yaml                        its types and subnets: add one, and it is tried there too',
+      'lcm create worker --template metal --region REGION    try another region',
+      'lcm terminate worker metal-1                          give it up',
+    ])
+  })
+})
+
+it('says what a person must do where AWS refuses the whole account', () => {
+  const message = 'You have requested more vCPU capacity.'
+  const worker = aWorker({ conditions: [blocked('VcpuLimitExceeded', message)] })
+  const decisions = [decision({ action: 'launch', because: 'attempt 1 is open', outcome: message })]
+  expect(part(told(worker, { decisions }), 'Why')).toHaveLength(1)
+  expect(part(told(worker), 'What you can do')).toEqual([
+    'raise the quota, or mend the permissions, of the AWS account: it is asked again without you',
+    'lcm terminate worker metal-1    give it up',
+  ])
+})
+
+it('says of a CML that refuses LCM what follows and what to do', () => {
+  const message = "CML refuses LCM's login (Authentication failed!): LCM can't judge whether it is idle"
+  const refused = { ...blocked('LoginRefused', message), type: 'CmlAccessRefused' }
+  const because = "CML refuses LCM's login, so the idle policy can't judge this worker"
+  const worker = aRunningWorker({ conditions: [refused] })
+  const lines = told(worker, { decisions: [decision({ action: 'skipped_cannot_judge', because })] })
+  expect(part(lines, 'Why').join()).toContain("the idle policy can't judge this worker")
+  expect(part(lines, 'Next').join()).toContain(message)
+  expect(part(lines, 'What you can do')).toEqual([
+    'lcm set credentials metal-1    set the CML account that LCM logs in with',
+  ])
+  const off = { ...refused, reason: 'TelemetryOff', message: 'telemetry is turned off in its CML' }
+  expect(part(told(aRunningWorker({ conditions: [off] })), 'What you can do')).toEqual([])
+})
+
+describe('paused for idleness', () => {
+  const because = 'nobody used metal-1 for 62 min, the limit is 60'
+  const guards = [
+    { name: 'idle_seconds', value: 3720, limit: 3600, passed: true },
+    { name: 'running_workers', value: 1, limit: 0, passed: true },
+  ]
+  const worker = aRunningWorker({
+    status: 'STOPPED',
+    desired_status: 'STOPPED',
+    desired_by: 'idle',
+    desired_reason: because,
+    pause: { ...aWorker().pause, reason: 'idle', by: 'idle', last_paused_at: ago(122) },
+    state_history: [
+      { from: 'RUNNING', to: 'STOPPING', at: ago(121), because: `idle wants it STOPPED: ${because}` },
+      { from: 'STOPPING', to: 'STOPPED', at: ago(120), because: 'EC2 says stopped' },
+    ],
+  })
+  const decisions = [decision({ action: 'pause', because, guards, at: ago(122) })]
+
+  it('says who did it, why and that EC2 has confirmed it', () => {
+    expect(part(told(worker, { decisions }), 'Why')).toEqual([
+      `The idle policy paused it 2m2s ago: ${because}.`,
+      'EC2 confirmed after 2s that it is stopped.',
+    ])
+    expect(part(told(worker, { decisions }), 'What you can do')).toEqual(['lcm start worker metal-1    run it again'])
+  })
+
+  it('shows the guards to who wants to know all', () => {
+    expect(part(told(worker, { decisions }, true), 'Why')).toEqual([
+      `The idle policy paused it 2m2s ago: ${because}.`,
+      '  ok  idle seconds: 3720, at least 3600 is asked for',
+      '  ok  running workers: 1, more than 0 is asked for',
+      'EC2 confirmed after 2s that it is stopped.',
+    ])
+  })
+})
+
+it('says who stopped it when a person did', () => {
+  const worker = aRunningWorker({
+    status: 'STOPPED',
+    desired_status: 'STOPPED',
+    state_history: [
+      { from: 'RUNNING', to: 'STOPPING', at: ago(130), because: 'ann wants it STOPPED: class is over' },
+      { from: 'STOPPING', to: 'STOPPED', at: ago(120), because: 'EC2 says stopped' },
+    ],
+  })
+  expect(part(told(worker), 'Why')).toEqual([
+    'It became STOPPING because ann wants it STOPPED: class is over.',
+    'EC2 confirmed after 10s that it is stopped.',
+  ])
+})
+
+it('says what can be done when somebody else has terminated it', () => {
+  const because = 'somebody outside LCM terminated i-1; its disk is gone'
+  const worker = aRunningWorker({
+    status: 'TERMINATED',
+    state_history: [{ from: 'RUNNING', to: 'TERMINATED', at: ago(60), because }],
+  })
+  const lines = told(worker)
+  expect(part(lines, 'Why')).toEqual([`It became TERMINATED because ${because}.`])
+  expect(part(lines, 'What you can do')).toEqual([
+    'lcm create worker --template metal --name metal-1    a new one in its place',
+    'replace_lost: true in template metal has that done without you',
+  ])
+  expect(part(told({ ...worker, desired_status: 'TERMINATED' }), 'What you can do')).toEqual([])
+})
+
+describe('an idle worker that is spared', () => {
+  const because = 'the last automatic stop was 30 s ago, and 600 s must pass'
+  const guards = [
+    { name: 'protected', value: false, limit: false, passed: true },
+    { name: 'seconds_since_scale_down', value: 30, limit: 600, passed: false },
+  ]
+  const worker = aRunningWorker({
+    state_history: [{ from: 'STARTING', to: 'RUNNING', at: ago(600), because: 'CML 2.9.1 is ready' }],
+  })
+  const explained = { decisions: [decision({ action: 'skipped_cooldown', because, guards })] }
+
+  it('is not paused yet, in words, and only what stood in the way is listed', () => {
+    const lines = told(worker, explained)
+    expect(part(lines, 'Why')).toEqual([
+      'It became RUNNING because CML 2.9.1 is ready.',
+      `It was not paused yet: ${because}.`,
+      '  no  seconds since scale down: 30, at least 600 is asked for',
+    ])
+    expect(part(lines, 'Decisions, newest first')).toEqual([`20s     not paused yet      ${because}`])
+  })
+
+  it('has all its guards listed for who asks for that', () => {
+    expect(part(told(worker, explained, true), 'Why')).toContain('  ok  protected: false, false is asked for')
+  })
+})
+
+it('writes names into commands so that they can be copied', () => {
+  const failed = aWorker({ name: '$(old) lab', status: 'FAILED' })
+  expect(part(told(failed), 'What you can do')[0]).toBe("lcm retry worker '$(old) lab'        try again what failed")
+})

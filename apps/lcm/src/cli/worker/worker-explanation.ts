@@ -1,0 +1,165 @@
+import type { DecisionRecord } from '@lcm/domain/decision'
+import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { toMs } from '@lcm/domain/instant'
+import type { Next } from '@lcm/domain/next'
+import { CML_REASONS } from '@lcm/domain/worker/cml-access'
+import { POLICY } from '@lcm/domain/worker/consequences'
+import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
+import { type WorkerNextCode, workerNextText } from '@lcm/domain/worker/worker-next'
+import { decisionLines, guardLines, moveText, type Reader, saidLines, sentence } from '../explanation.ts'
+import { section } from '../terminal/description.ts'
+import { formatDuration } from '../terminal/duration.ts'
+import type { Colors } from '../terminal/output.ts'
+import { shellWord } from '../terminal/shell-word.ts'
+import { printable } from '../terminal/table.ts'
+import { ageOf, inkOf, isBootStage } from './worker-view.ts'
+
+export interface Explained {
+  readonly worker: Worker
+  /** Newest first. */
+  readonly decisions: readonly DecisionRecord[]
+  readonly plan: PlannedAction | null
+  readonly next: Next<WorkerNextCode>
+}
+
+/** Why a worker is where it is, what happens next, and what its reader can do about it. */
+export function explainWorker({ worker, decisions, next }: Explained, reader: Reader, colors: Colors): string[] {
+  const { nowMs, isVerbose } = reader
+  const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
+  const status = inkOf(worker.status, colors)(worker.status)
+  const nextLine = workerNextText(next, { nowMs, duration: formatDuration })
+  return [
+    `${colors.bold(printable(worker.name))} is ${status}, for ${ageOf(worker.entered_status_at, nowMs)} now.`,
+    ...part('Why', reasons(worker, decisions, reader)),
+    ...part('Wanted', [wantedOf(worker, nowMs)]),
+    ...part('Next', [nextLine]),
+    ...part('What stands out', obstaclesOf(worker, nextLine, nowMs)),
+    ...part('What you can do', adviceFor(worker)),
+    ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
+  ]
+}
+
+/** What led here, and what was decided since unless it is said elsewhere. */
+function reasons(worker: Worker, decisions: readonly DecisionRecord[], { nowMs, isVerbose }: Reader): string[] {
+  const moved = worker.state_history.at(-1)
+  const led = pausedLines(worker, decisions, { nowMs, isVerbose }) ?? movedLines(worker, nowMs)
+  const [last] = decisions
+  const isSaid =
+    last === undefined ||
+    led.some(line => line.includes(last.because)) ||
+    last.because === moved?.because ||
+    worker.conditions.some(
+      ({ status, message }) => status && message !== '' && [last.because, last.outcome].includes(message),
+    )
+  return isSaid ? led : [...led, ...saidLines(last, { nowMs, isVerbose })]
+}
+
+const CREATED = 'created'
+
+function movedLines(worker: Worker, nowMs: number): string[] {
+  const { state_history, desired_by, desired_reason } = worker
+  const moved = state_history.at(-1)
+  if (moved === undefined) return []
+  if (moved.from === null && moved.because === CREATED) {
+    const by = desired_reason === CREATED && desired_by !== '' ? ` by ${desired_by}` : ''
+    return [`It was created${by} ${ageOf(moved.at, nowMs)} ago.`]
+  }
+  const before = state_history.at(-2)
+  // That EC2 has done as it was told explains nothing.
+  if (moved.to !== 'STOPPED' || before?.to !== 'STOPPING') return [moveText(moved)]
+  return [moveText(before), confirmedAfter(toMs(moved.at) - toMs(before.at))]
+}
+
+const confirmedAfter = (ms: number): string => `EC2 confirmed after ${formatDuration(ms)} that it is stopped.`
+
+/** Null unless it was stopped although no person asked for it. */
+function pausedLines(worker: Worker, decisions: readonly DecisionRecord[], reader: Reader): string[] | null {
+  const { pause, desired_status, desired_by, desired_reason, state_history } = worker
+  if (desired_status !== 'STOPPED' || desired_by !== POLICY.idle || pause.last_paused_at === null) return null
+  const decision = decisions.find(({ action }) => action === 'pause' || action === 'drain')
+  const moved = state_history.at(-1)
+  return [
+    sentence(`The idle policy paused it ${ageOf(pause.last_paused_at, reader.nowMs)} ago: ${desired_reason}`),
+    ...(decision === undefined ? [] : guardLines(decision, reader.isVerbose)),
+    ...(moved?.to === 'STOPPED' ? [confirmedAfter(toMs(moved.at) - toMs(pause.last_paused_at))] : []),
+  ]
+}
+
+function wantedOf(worker: Worker, nowMs: number): string {
+  const { desired_status, desired_by, desired_reason, desired_at, desired_until, drain } = worker
+  const why = desired_reason === '' ? '' : `: ${desired_reason}`
+  const since = desired_at === null ? '' : `, for ${ageOf(desired_at, nowMs)} now`
+  const until =
+    desired_until !== null && toMs(desired_until) > nowMs
+      ? `; no policy changes that for another ${formatDuration(toMs(desired_until) - nowMs)}`
+      : ''
+  const draining = drain === null ? '' : `; ${drain.by} asked to drain it, then ${drain.then}`
+  return `${desired_status}, by ${desired_by}${why}${since}${until}${draining}`
+}
+
+const obstaclesOf = (worker: Worker, next: string, nowMs: number): string[] => [
+  ...worker.conditions
+    .filter(condition => condition.status && !isBootStage(condition) && !next.includes(unended(condition.message)))
+    .map(({ type, message, since }) => `${type}, for ${ageOf(since, nowMs)}: ${unended(message)}`),
+  ...(worker.license.last_error === null ? [] : [`its licence: ${worker.license.last_error}`]),
+]
+
+const unended = (text: string): string => text.replace(/[\s.]+$/, '')
+
+type Advice = readonly [command: string, meaning: string]
+
+/** Commands in one column, and what they are for in another. */
+function aligned(rows: readonly Advice[]): string[] {
+  const width = Math.max(...rows.map(([command]) => command.length))
+  return rows.map(([command, meaning]) => `${command.padEnd(width)}    ${meaning}`)
+}
+
+function adviceFor(worker: Worker): string[] {
+  const { status, desired_status, template_name: template } = worker
+  const name = shellWord(worker.name)
+  const giveUp: Advice = [`lcm terminate worker ${name}`, 'give it up']
+  if (status === 'FAILED')
+    return aligned([
+      [`lcm retry worker ${name}`, 'try again what failed'],
+      [`lcm terminate worker ${name}`, 'end it'],
+      [`lcm describe worker ${name}`, 'see its boot and launch'],
+    ])
+  if (status === 'TERMINATED' && desired_status !== 'TERMINATED')
+    return [
+      ...aligned([[`lcm create worker --template ${template} --name ${name}`, 'a new one in its place']]),
+      `replace_lost: true in template ${template} has that done without you`,
+    ]
+  const blocked = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.blocked && isSo)
+  if (blocked !== undefined) return unblockingAdvice(worker, blocked.reason, giveUp)
+  const refused = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.cmlAccessRefused && isSo)
+  // The condition itself says what to do in CML.
+  if (refused !== undefined && refused.reason !== CML_REASONS.telemetry_off)
+    return aligned([[`lcm set credentials ${name}`, 'set the CML account that LCM logs in with']])
+  const paused = worker.pause.reason !== null && desired_status === 'STOPPED'
+  if (paused || (status === 'STOPPED' && desired_status === 'STOPPED'))
+    return aligned([[`lcm start worker ${name}`, 'run it again']])
+  return status === 'PENDING' && desired_status === 'STOPPED'
+    ? aligned([[`lcm start worker ${name}`, 'launch it']])
+    : []
+}
+
+function unblockingAdvice({ template_name: template, status }: Worker, reason: string, giveUp: Advice): string[] {
+  const shown = `lcm get template ${template} -o yaml`
+  switch (reason) {
+    case 'NoCapacity':
+      // A machine that exists starts where its disk is, or nowhere.
+      if (status !== 'PENDING') return aligned([giveUp])
+      return aligned([
+        [shown, 'its types and subnets: add one, and it is tried there too'],
+        [`lcm create worker --template ${template} --region REGION`, 'try another region'],
+        giveUp,
+      ])
+    case 'InputMissing':
+      return aligned([[shown, 'what it is made from'], giveUp])
+    default:
+      return [
+        'raise the quota, or mend the permissions, of the AWS account: it is asked again without you',
+        ...aligned([giveUp]),
+      ]
+  }
+}

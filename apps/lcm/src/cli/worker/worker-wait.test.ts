@@ -1,0 +1,191 @@
+import { apiClient } from '@lcm/client/client'
+import { toInstant } from '@lcm/domain/instant'
+import { withBoot, withCondition } from '@lcm/domain/worker/boot'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { describe, expect, it } from 'vitest'
+import { RETRY_MS } from '../follow-events.ts'
+import { fakeApi } from '../testing/fake-api.ts'
+import { aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'
+import { waitFor } from '../wait.ts'
+import { goalFor, judge, waitedWorker } from './worker-wait.ts'
+
+const failed = (changes: Partial<Worker>) =>
+  aWorker({
+    status: 'FAILED',
+    conditions: withCondition([], { type: 'Failed', status: true, reason: 'timeout', message: 'too slow' }, START_MS),
+    ...changes,
+  })
+
+describe('judge', () => {
+  const verdict = (worker: Worker, start = worker) => judge(worker, goalFor(start)).kind
+
+  it('is content with RUNNING only when CML can be used', () => {
+    expect(verdict(aRunningWorker())).toBe('reached')
+    expect(verdict(aRunningWorker({ service_status: 'STARTING' }))).toBe('under_way')
+  })
+
+  it('sees that somebody changed their mind', () => {
+    const seen = aWorker({ desired_status: 'STOPPED', desired_by: 'eve', desired_reason: 'cost' })
+    const because = 'will not get there: eve now wants it STOPPED (cost)'
+    expect(judge(seen, goalFor(aWorker()))).toEqual({ kind: 'impossible', because })
+  })
+
+  it('takes a new failure for the end', () => {
+    expect(judge(failed({}), goalFor(aWorker()))).toEqual({ kind: 'impossible', because: 'has FAILED: too slow' })
+    const again = failed({ desired_status: 'TERMINATED', entered_status_at: toInstant(START_MS + 1) })
+    expect(verdict(again, failed({ desired_status: 'TERMINATED' }))).toBe('impossible')
+  })
+
+  it('lets an old failure be left by a stop or an end, not by a start', () => {
+    expect(verdict(failed({ desired_status: 'TERMINATED' }))).toBe('under_way')
+    expect(verdict(failed({ desired_status: 'STOPPED', ec2_instance_id: 'i-1' }))).toBe('under_way')
+    expect(verdict(failed({ desired_status: 'STOPPED' }))).toBe('impossible')
+    expect(verdict(failed({ desired_status: 'RUNNING' }))).toBe('impossible')
+  })
+
+  it('knows that nothing comes back from TERMINATED', () => {
+    expect(verdict(aWorker({ status: 'TERMINATED' }))).toBe('impossible')
+    expect(verdict(aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toBe('reached')
+  })
+
+  it('takes a worker that is held before its launch for stopped', () => {
+    const held = { type: 'HeldByIntent', status: true, reason: 'Stopped', message: 'start it to launch it' }
+    const conditions = withCondition([], held, START_MS)
+    expect(verdict(aWorker({ desired_status: 'STOPPED' }))).toBe('under_way')
+    expect(verdict(aWorker({ desired_status: 'STOPPED', conditions }))).toBe('reached')
+  })
+})
+
+const ID = 'w-0abcdefgh0001'
+
+function waiting(start = aWorker(), timeoutMs = 600_000) {
+  const api = fakeApi()
+  const clock = manualClock(START_MS)
+  const interrupt = new AbortController()
+  const shown: string[] = []
+  const progress = { show: (text: string) => shown.push(text), elapsed: () => '', end: () => shown.push('end') }
+  api.put(start)
+  const client = apiClient(api.dispatch, { token: 'secret' })
+  const done = waitFor(waitedWorker(start), { client, clock, signal: interrupt.signal, progress, timeoutMs })
+  // A rejection is awaited later; until then it must not count as unhandled.
+  done.catch(() => undefined)
+  return { api, clock, interrupt, shown, done }
+}
+
+describe('waitFor', () => {
+  it('shows each stage and ends when it is usable', async () => {
+    const { api, clock, shown, done } = waiting()
+    await api.stream(1)
+    api.change(ID, { status: 'PROVISIONING' })
+    api.change(ID, { status: 'STARTING', conditions: withBoot([], 2, START_MS) })
+    api.change(ID, { status: 'RUNNING', service_status: 'AVAILABLE' })
+    await clock.advance(0)
+    expect((await done)?.status).toBe('RUNNING')
+    expect(shown).toEqual([
+      'metal-1 is PENDING: waiting for its launch',
+      'metal-1 is PENDING: waiting for its launch',
+      'metal-1 is PROVISIONING: waiting for EC2 to say running',
+      'metal-1 is STARTING: waiting for the CML web server to speak TLS',
+      'end',
+    ])
+  })
+
+  it('asks nothing of the API when it is there already', async () => {
+    const { api, done } = waiting(aRunningWorker())
+    expect((await done)?.status).toBe('RUNNING')
+    expect(api.requests).toEqual([])
+  })
+
+  it('ends with the reason when the worker fails', async () => {
+    const { api, done } = waiting()
+    await api.stream(1)
+    api.change(ID, failed({}))
+    await expect(done).rejects.toMatchObject({
+      exitCode: 1,
+      message: `metal-1 has FAILED: too slow; \`lcm describe worker ${ID}\` says more`,
+    })
+  })
+
+  it('outlives a restart of the API and misses nothing of it', async () => {
+    const { api, clock, shown, done } = waiting()
+    await api.stream(1)
+    api.crash()
+    await clock.advance(3 * RETRY_MS)
+    expect(shown.at(-1)).toBe('API unreachable, retrying')
+    api.change(ID, aRunningWorker())
+    api.restart()
+    await clock.advance(RETRY_MS)
+    expect((await done)?.status).toBe('RUNNING')
+  })
+
+  it('begins even if the API goes away right after the command', async () => {
+    const start = aWorker()
+    const { api, clock, done } = waiting(start)
+    api.crash()
+    await clock.advance(RETRY_MS)
+    api.restart()
+    api.change(ID, aRunningWorker())
+    await clock.advance(RETRY_MS)
+    expect((await done)?.status).toBe('RUNNING')
+  })
+
+  it('polls while streams are refused', async () => {
+    const { api, clock, shown, done } = waiting()
+    await api.stream(1)
+    api.refuseStreams(true)
+    await clock.advance(RETRY_MS)
+    api.change(ID, aRunningWorker())
+    await clock.advance(RETRY_MS)
+    expect((await done)?.status).toBe('RUNNING')
+    expect(shown).not.toContain('API unreachable, retrying')
+  })
+
+  it('never goes back to older news', async () => {
+    const { api, clock, shown, done, interrupt } = waiting(aWorker({ status: 'PROVISIONING', version: 5 }))
+    await api.stream(1)
+    api.put(aWorker({ status: 'PENDING', version: 3 }))
+    await clock.advance(0)
+    interrupt.abort()
+    await expect(done).rejects.toThrow()
+    expect(shown.filter(text => text.includes('PENDING'))).toEqual([])
+  })
+
+  it('takes a removed record for the end of a termination, and for a failure otherwise', async () => {
+    const end = waiting(aWorker({ desired_status: 'TERMINATED' }))
+    await end.api.stream(1)
+    end.api.remove(ID)
+    expect(await end.done).toBeNull()
+    const other = waiting()
+    await other.api.stream(1)
+    other.api.remove(ID)
+    await expect(other.done).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('is gone') })
+  })
+
+  it('gives up after the timeout and says where things stand', async () => {
+    const { api, clock, done } = waiting(aWorker(), 90_000)
+    await api.stream(1)
+    await clock.advance(90_000)
+    await expect(done).rejects.toMatchObject({
+      exitCode: 1,
+      message: expect.stringMatching(/^metal-1 is PENDING: waiting for its launch, still so after 1m30s: it goes on/),
+    })
+  })
+
+  it('gives up as unreachable when nobody answered until the timeout', async () => {
+    const { api, clock, done } = waiting(aWorker(), 90_000)
+    api.crash()
+    await clock.advance(90_000)
+    await expect(done).rejects.toMatchObject({ exitCode: 6 })
+  })
+
+  it('ends at once when the person has had enough, and leaves no timer behind', async () => {
+    const { api, clock, interrupt, done } = waiting()
+    await api.stream(1)
+    interrupt.abort()
+    await expect(done).rejects.toMatchObject({ exitCode: 130 })
+    const asked = api.requests.length
+    await clock.advance(3_600_000)
+    expect(api.requests.length).toBe(asked)
+  })
+})

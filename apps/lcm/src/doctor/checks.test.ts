@@ -1,0 +1,264 @@
+import { toInstant } from '@lcm/domain/instant'
+import { aWorker } from '@lcm/testkit/builders'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { expect, it } from 'vitest'
+import { type ApiFacts, judgeApi, judgeClock, judgeHealth, judgeToken } from './api.ts'
+import { judgeAws } from './aws.ts'
+import { judgeCml } from './cml.ts'
+import { type Finding, failure, failureIn, firstOf } from './finding.ts'
+import { judgeEtcd, judgeStore, unknownEtcd } from './servers.ts'
+import { judgeServices } from './services.ts'
+import { inTime } from './time-limit.ts'
+
+const NOW_MS = Date.parse('2026-01-01T12:00:00Z')
+const brief = (findings: readonly Finding[]) => findings.map(({ severity, sentence }) => `${severity}: ${sentence}`)
+
+const INFO = {
+  version: '1.0.0',
+  profile: 'cluster' as const,
+  cloud: 'aws' as const,
+  regions: ['us-east-1'],
+  sim_control: null,
+  actor: { id: 'tk-1', name: 'ci', role: 'operator' as const },
+}
+const API: ApiFacts = {
+  url: 'http://lcm',
+  hasToken: true,
+  answer: { kind: 'known', info: INFO },
+  skew: null,
+  waitsFor: null,
+  problems: [],
+}
+
+it('says which API answers, what it waits for, and that versions differ', () => {
+  expect(brief(judgeApi(API, '1.0.0'))).toEqual(['ok: LCM 1.0.0 answers at http://lcm: cluster, on AWS in us-east-1'])
+  expect(brief(judgeApi({ ...API, waitsFor: 'the store, which does not answer' }, '2.0.0'))).toEqual([
+    'warning: LCM 1.0.0 answers at http://lcm: cluster, on AWS in us-east-1, but this lcm is 2.0.0',
+    'failure: the API is not ready: it waits for the store, which does not answer',
+  ])
+  const gone: ApiFacts = { ...API, answer: { kind: 'unreachable', message: 'nobody is at http://lcm: start it' } }
+  expect(judgeApi(gone, '1.0.0')).toEqual([failure('api', 'nobody is at http://lcm', 'start it')])
+  expect(judgeToken(gone)).toBeNull()
+})
+
+it('tells a wrong token from none', () => {
+  const refused: ApiFacts = { ...API, answer: { kind: 'refused', status: 401, detail: 'unknown' } }
+  expect(judgeToken(API)?.sentence).toBe('you are ci, with the role operator')
+  expect(judgeToken(refused)).toMatchObject({ severity: 'failure', sentence: expect.stringContaining('this token') })
+  expect(judgeToken({ ...refused, hasToken: false })?.sentence).toBe('no token was given')
+})
+
+it.each([
+  [0, 500, 'ok'],
+  [4_000, 500, 'ok'],
+  [20_000, 500, 'warning'],
+  [20_000, 30_000, 'ok'],
+  [-600_000, 500, 'failure'],
+])('judges a clock that is %i ms ahead, give or take %i, as %s', (ms, uncertaintyMs, severity) => {
+  expect(judgeClock('the API', { ms, uncertaintyMs }).severity).toBe(severity)
+})
+
+it('says in which direction clocks differ', () => {
+  const sentence = (ms: number) => judgeClock('AWS', { ms, uncertaintyMs: 0 }).sentence
+  expect(sentence(600_000)).toBe('the clock of AWS is 10m ahead of the one here')
+  expect(sentence(-600_000)).toBe('the clock of AWS is 10m behind the one here')
+})
+
+const instance = (more: object = {}) => ({
+  id: 'x:a',
+  service: 'x',
+  instance_id: 'a',
+  is_leader: true,
+  epoch: 1,
+  since: toInstant(NOW_MS - 60_000),
+  software: '1.0.0',
+  queue: { due: 0, active: 0 },
+  retries: 0,
+  watch: { healthy: true, age_seconds: 1 },
+  last_sweep: toInstant(NOW_MS - 10_000),
+  problems: [] as string[],
+  seen_at: toInstant(NOW_MS),
+  ...more,
+})
+const service = (name: string, ...instances: ReturnType<typeof instance>[]) => ({
+  service: name,
+  leader: null,
+  term: null,
+  last_seen_at: null,
+  instances,
+})
+const WELL = [service('resource-scheduler', instance()), service('lablet-controller', instance())]
+const controller = (...instances: ReturnType<typeof instance>[]) =>
+  brief(judgeServices([...WELL, service('worker-controller', ...instances)], NOW_MS, 'cluster').slice(2))
+
+it('says who leads, or why a service does not do its work', () => {
+  const standby = instance({ is_leader: false, instance_id: 'b' })
+  expect(controller(instance(), standby)).toEqual(['ok: a leads the worker-controller with 1 standing by'])
+  expect(brief(judgeServices(WELL, NOW_MS, 'cluster').slice(2))).toEqual([
+    'failure: no instance of the worker-controller has been heard of for half a minute',
+  ])
+  expect(controller(standby)).toEqual(['failure: nobody leads the worker-controller, though one instance lives'])
+  expect(controller(instance({ watch: { healthy: false, age_seconds: 90 } }))[0]).toContain('does not hear of changes')
+  expect(controller(instance({ last_sweep: toInstant(NOW_MS - 3_600_000) }))[0]).toContain('for 1h')
+})
+
+it('sends nobody to an etcd, or to a process, that an embedded LCM does not have', () => {
+  const standby = instance({ is_leader: false })
+  const deaf = instance({ watch: { healthy: false, age_seconds: 90 } })
+  const services = [service('resource-scheduler', standby), service('lablet-controller', deaf)]
+  const steps = (profile: 'embedded' | 'cluster') =>
+    judgeServices(services, NOW_MS, profile).map(each => each.next_step)
+  for (const step of steps('embedded')) expect(step).toMatch(/`lcm up`/)
+  for (const step of steps('cluster')) expect(step).toMatch(/etcd|lcm serve/)
+})
+
+it('knows what to do about what AWS refuses', () => {
+  const quota = instance({ problems: ['AWS refuses RunInstances of m5zn.metal in us-east-1: VcpuLimitExceeded: no'] })
+  const [finding] = judgeServices([...WELL, service('worker-controller', quota)], NOW_MS, 'cluster').slice(2)
+  expect(finding).toMatchObject({ severity: 'failure', next_step: expect.stringContaining('higher quota') })
+  const right = instance({ problems: ['AWS refuses StopInstances in us-east-1: UnauthorizedOperation: no'] })
+  const [other] = judgeServices([...WELL, service('worker-controller', right)], NOW_MS, 'cluster').slice(2)
+  expect(other?.next_step).toContain('docs/how-to/run-on-aws.md')
+  expect(controller(instance({ problems: ['etcd is slow'] }))[0]).toMatch(/^failure/)
+  expect(controller(instance(), instance({ is_leader: false, problems: ['etcd is slow'] }))[0]).toMatch(/^warning/)
+})
+
+it('fails on what does not answer, by the health of the API and by that of any instance', () => {
+  const problem = 'EC2 in us-east-1 has not answered since 2026-01-01T00:00:00.000Z: DescribeInstances: timeout'
+  const next_step = expect.stringContaining('goes on by itself')
+  expect(judgeHealth({ problems: [problem] })).toEqual([
+    { check: 'health', severity: 'failure', sentence: problem, next_step },
+  ])
+  expect(judgeHealth(null)).toEqual([])
+  for (const is_leader of [true, false]) {
+    const [finding] = judgeServices(
+      [...WELL, service('worker-controller', instance(), instance({ is_leader, problems: [problem] }))],
+      NOW_MS,
+      'cluster',
+    ).slice(2)
+    expect(finding).toMatchObject({ severity: 'failure', sentence: expect.stringContaining(problem), next_step })
+  }
+})
+
+const running = (more: Parameters<typeof aWorker>[0] = {}) =>
+  aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', https_endpoint: 'https://10.0.0.1', ...more })
+const condition = (type: string, status: boolean, message: string) => ({
+  type,
+  status,
+  message,
+  reason: '',
+  since: toInstant(NOW_MS),
+})
+
+it('names a CML that does not answer, with what was last seen of it', () => {
+  expect(judgeCml([])).toEqual([])
+  expect(brief(judgeCml([running(), running()]))).toEqual(['ok: the CML of 2 workers answer'])
+  const cut = running({
+    name: 'metal-1',
+    service_status: 'UNAVAILABLE',
+    conditions: [condition('Tls', false, 'no TLS')],
+  })
+  expect(brief(judgeCml([cut]))).toEqual(['failure: the CML of metal-1 does not answer at https://10.0.0.1: no TLS'])
+  expect(judgeCml([{ ...cut, service_status: 'STARTING' }])[0]?.severity).toBe('warning')
+  const failed = running({ name: 'm', status: 'FAILED', conditions: [condition('Failed', true, 'no room')] })
+  expect(brief(judgeCml([failed]))).toEqual(['failure: m is FAILED: no room'])
+  const stale = running({ name: 'm', conditions: [condition('MetricsStale', true, 'nobody answers')] })
+  expect(judgeCml([stale])[1]).toMatchObject({ severity: 'warning' })
+  const message = "CML refuses LCM's login (no)"
+  const refused = { ...condition('CmlAccessRefused', true, message), reason: 'LoginRefused' }
+  expect(judgeCml([running({ name: 'my lab', conditions: [refused] })])[1]).toMatchObject({
+    severity: 'failure',
+    sentence: `my lab: ${message}`,
+    next_step: "`lcm set credentials 'my lab'`; LCM tries it at once",
+  })
+  const unknown = { ...refused, reason: 'NoCredentials' }
+  expect(judgeCml([running({ conditions: [unknown] })])[1]?.severity).toBe('warning')
+  const off = { ...refused, reason: 'TelemetryOff' }
+  expect(judgeCml([running({ conditions: [off] })])[1]).toMatchObject({
+    severity: 'warning',
+    next_step: 'turn telemetry on in its CML; LCM sees it at its next visit',
+  })
+  expect(
+    judgeCml(Array.from({ length: 12 }, () => cut))
+      .map(({ sentence }) => sentence)
+      .at(-1),
+  ).toBe('and 2 more')
+})
+
+const MEMBER = { endpoint: 'e:2379', problem: null, version: '3.5.1', atMs: NOW_MS, hasLeader: true, alarms: [] }
+
+it('judges etcd by what its members say, and forgives a minority', () => {
+  expect(brief(judgeEtcd([MEMBER], NOW_MS))).toEqual(['ok: etcd 3.5.1 answers at e:2379 and has a leader'])
+  expect(judgeEtcd([{ ...MEMBER, alarms: ['NOSPACE'] }], NOW_MS)[0]?.sentence).toContain('NOSPACE')
+  expect(judgeEtcd([{ ...MEMBER, alarms: ['CORRUPT'] }], NOW_MS)[0]?.severity).toBe('failure')
+  expect(judgeEtcd([{ ...MEMBER, hasLeader: false }], NOW_MS)[0]?.severity).toBe('failure')
+  expect(judgeEtcd([MEMBER], NOW_MS + 120_000)[1]).toMatchObject({ check: 'clock', severity: 'failure' })
+  const lost = { ...MEMBER, hasLeader: false }
+  expect(judgeEtcd([MEMBER, MEMBER, lost], NOW_MS).map(({ severity }) => severity)).toEqual(['ok', 'ok', 'warning'])
+  expect(unknownEtcd().severity).toBe('warning')
+})
+
+it('judges a store by what it said', () => {
+  expect(judgeStore({ place: 'sqlite:x', problem: null, isWhole: true }).sentence).toBe('sqlite:x is well')
+  expect(judgeStore({ place: 'sqlite:x', problem: 'torn', isWhole: true }).next_step).toContain('restore a backup')
+  expect(judgeStore({ place: 'mongodb at h', problem: 'gone', isWhole: true }).next_step).toContain('LCM_STORE')
+})
+
+const tried = (
+  action: 'ec2:StopInstances' | 'ec2:RunInstances',
+  verdict: 'granted' | 'denied' | 'rejected' | 'untold',
+) => ({
+  region: 'us-east-1',
+  action,
+  verdict,
+  details: verdict === 'granted' ? '' : 'X: no. Encoded authorization failure message: abc',
+})
+const CALLER = { arn: 'arn:aws:iam::1:role/lcm', refusal: null, atMs: NOW_MS }
+const ACCOUNT = {
+  credentialsError: null,
+  caller: CALLER,
+  callerError: null,
+  actions: [tried('ec2:StopInstances', 'granted')],
+}
+
+it('names what is wrong with the account: credentials, rights, time or the way to it', () => {
+  const judged = (more: Partial<Parameters<typeof judgeAws>[0]>, atMs = NOW_MS) =>
+    brief(judgeAws({ ...ACCOUNT, ...more }, atMs))
+  expect(judged({})).toEqual([
+    'ok: AWS knows the credentials as arn:aws:iam::1:role/lcm',
+    'ok: all 1 IAM actions that LCM needs are allowed',
+  ])
+  expect(judged({ credentialsError: 'none' })).toEqual(['failure: no AWS credentials were found: none'])
+  expect(judged({ actions: [tried('ec2:StopInstances', 'denied'), tried('ec2:RunInstances', 'granted')] })[1]).toBe(
+    'failure: the IAM action ec2:StopInstances is missing in us-east-1: X: no',
+  )
+  expect(judged({ actions: [tried('ec2:StopInstances', 'rejected')] })[0]).toContain('AWS refuses the credentials')
+  const refusal = { code: 'InvalidClientTokenId', message: 'no' }
+  expect(judged({ caller: { ...CALLER, refusal } })[0]).toContain('InvalidClientTokenId')
+  expect(judged({ actions: [tried('ec2:StopInstances', 'untold')], callerError: 'ENOTFOUND' })[0]).toContain(
+    "can't be asked",
+  )
+  expect(judged({}, NOW_MS + 600_000)[1]).toContain('failure: the clock of AWS is')
+  expect(judged({ actions: [tried('ec2:StopInstances', 'untold'), tried('ec2:RunInstances', 'granted')] })[1]).toMatch(
+    /^warning/,
+  )
+})
+
+it('parts the words of others into what is wrong and what to do', () => {
+  expect(failureIn('a', 'it is off; turn it on', 'x')).toEqual(failure('a', 'it is off', 'turn it on'))
+  expect(failureIn('a', 'it is off', 'look')).toEqual(failure('a', 'it is off', 'look'))
+  expect(firstOf([], 'x')).toEqual([])
+})
+
+it('waits no longer than it says, and no longer than the person', async () => {
+  const clock = manualClock()
+  const interrupt = new AbortController()
+  const never = () => new Promise<never>(() => undefined)
+  const late = inTime(clock, interrupt.signal, never, 5_000)
+  await clock.advance(5_000)
+  expect(await late).toBeNull()
+  expect(await inTime(clock, interrupt.signal, async () => 7, 5_000)).toBe(7)
+  const interrupted = inTime(clock, interrupt.signal, never, 5_000)
+  interrupt.abort(new Error('enough'))
+  await expect(interrupted).rejects.toThrow('enough')
+})

@@ -1,0 +1,133 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { ProblemError } from '@lcm/contract/problems'
+import { toInstant } from '@lcm/domain/instant'
+import type { Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import { type BackupParts, packBackup, readSealed, verifyBackup } from '@lcm/store/sqlite-backup'
+import { type Store, StoreError } from '@lcm/store/store'
+import { StartupError } from '../startup-error.ts'
+import { VERSION } from '../version.ts'
+
+export interface BackedUp {
+  readonly store: Store
+  /** Copies are made beside it, where there is room for another one and secrets are at home. */
+  readonly storeFile: string
+  readonly secretKey: Uint8Array
+  /** Null where only the controllers know it. */
+  readonly fleetId: string | null
+  readonly cloud: string
+  /** Copies the simulated cloud to a new file; null for a real one, which nobody can take back. */
+  readonly copyCloud: ((file: string) => Promise<void>) | null
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What a backup holds beside the store. */
+export const PARTS = {
+  secretKey: 'secret-key',
+  fleetId: 'fleet-id',
+  cloud: 'cloud',
+  madeAt: 'made-at',
+  version: 'version',
+  simulation: 'sim.sqlite',
+} as const
+
+type MakeBackup = (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
+
+/**
+ * How a backup of this store is made; null where the store has tools of its own. To be called while the store is held by
+ * this process, since it removes what an earlier one left half made.
+ */
+export function backupsOf(source: BackedUp): MakeBackup | null {
+  const { store, storeFile, log } = source
+  const copyStore = store.backup
+  if (copyStore === null) return null
+  const prefix = `${storeFile}.backup-`
+  removeLeftovers(prefix)
+  return async signal => {
+    const folder = await mkdtemp(prefix)
+    const remove = () =>
+      rm(folder, { recursive: true, force: true }).catch(err =>
+        log.warn({ err, folder }, 'a copy could not be removed'),
+      )
+    try {
+      const file = await newFile(folder, 'backup')
+      await copyStore(file)
+      // The cloud comes second: a store that is older than its cloud is what every restore has to deal with.
+      packBackup(file, await partsOf(source, folder))
+      return read({ file, remove, log }, signal)
+    } catch (cause) {
+      await remove()
+      log.error({ err: cause }, 'a backup could not be made')
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new ProblemError('store_unavailable', `the backup could not be made: ${reason}`)
+    }
+  }
+}
+
+/** Rejects with a StartupError unless the file is a whole backup: for whoever has just got one. */
+export async function checkBackup(file: string): Promise<void> {
+  try {
+    await verifyBackup(file)
+  } catch (cause) {
+    throw cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
+  }
+}
+
+function removeLeftovers(prefix: string): void {
+  for (const name of readdirSync(dirname(prefix)))
+    if (name.startsWith(basename(prefix))) rmSync(join(dirname(prefix), name), { recursive: true, force: true })
+}
+
+/** Empty, for its owner only. SQLite fills it and keeps its mode. */
+async function newFile(folder: string, name: string): Promise<string> {
+  const file = join(folder, name)
+  await writeFile(file, '', { mode: 0o600, flag: 'wx' })
+  return file
+}
+
+async function partsOf(source: BackedUp, folder: string): Promise<BackupParts> {
+  const texts: readonly (readonly [string, string | null])[] = [
+    [PARTS.secretKey, Buffer.from(source.secretKey).toString('hex')],
+    [PARTS.fleetId, source.fleetId],
+    [PARTS.cloud, source.cloud],
+    [PARTS.madeAt, toInstant(source.clock.now())],
+    [PARTS.version, VERSION],
+  ]
+  const parts = new Map<string, Uint8Array>()
+  for (const [name, text] of texts) if (text !== null) parts.set(name, Buffer.from(text))
+  if (source.copyCloud === null) return parts
+  const file = await newFile(folder, PARTS.simulation)
+  await source.copyCloud(file)
+  return parts.set(PARTS.simulation, await readFile(file))
+}
+
+interface Made {
+  readonly file: string
+  readonly log: Logger
+  remove(): Promise<void>
+}
+
+/** Whoever goes away before the first byte never begins to read: the signal removes it then. */
+function read(made: Made, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  signal.addEventListener('abort', made.remove, { once: true })
+  if (signal.aborted) void made.remove()
+  return removedAfter(made, signal)
+}
+
+async function* removedAfter({ file, log, remove }: Made, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of readSealed(file)) {
+      signal.throwIfAborted()
+      yield chunk
+    }
+  } catch (err) {
+    if (!signal.aborted) log.error({ err }, 'a backup broke off while it was sent')
+    throw err
+  } finally {
+    signal.removeEventListener('abort', remove)
+    await remove()
+  }
+}

@@ -1,0 +1,94 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { StartupError } from '../startup-error.ts'
+import { openDataFolder } from './data-folder.ts'
+
+const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-data-')), 'deep', 'folder')
+
+it('makes its secrets once, for its owner only', () => {
+  const path = scratch()
+  const first = openDataFolder(path, 'sim')
+  first.release()
+  const second = openDataFolder(path, 'sim')
+  expect(second.adminToken).toBe(first.adminToken)
+  expect(second.secretKey).toEqual(first.secretKey)
+  expect(second.secretKey).toHaveLength(32)
+  expect(second.fleetId).toMatch(/^lcm-[0-9a-f]{8}$/)
+  for (const name of ['admin-token', 'secret-key']) expect(statSync(join(path, name)).mode & 0o777, name).toBe(0o600)
+  expect(statSync(path).mode & 0o777).toBe(0o700)
+  second.release()
+})
+
+it('lets one process in at a time', () => {
+  const path = scratch()
+  const first = openDataFolder(path, 'sim')
+  expect(() => openDataFolder(path, 'sim')).toThrow(/another LCM uses .* already.*--data/)
+  first.release()
+  openDataFolder(path, 'sim').release()
+})
+
+it('says what is wrong with a folder that can not be used', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'lcm-data-')), 'a-file')
+  writeFileSync(file, '')
+  for (const path of [file, join(file, 'below'), '/proc/lcm']) {
+    expect(() => openDataFolder(path, 'sim'), path).toThrow(StartupError)
+    expect(() => openDataFolder(path, 'sim'), path).toThrow(/can not be written.*--data/)
+  }
+})
+
+it('says which file can not be written, as on a full disk', () => {
+  const path = scratch()
+  const folder = openDataFolder(path, 'sim')
+  for (const name of ['cloud.new', 'endpoints.json.new']) mkdirSync(join(path, name))
+  expect(() => folder.bind()).toThrow(StartupError)
+  expect(() => folder.bind()).toThrow(/cloud can not be written: /)
+  const endpoints = { api: 'http://localhost:1', aws: null, sim_control: null, pid: 7 }
+  expect(() => folder.publish(endpoints)).toThrow(/endpoints\.json can not be written: /)
+  folder.release()
+})
+
+it('refuses to run a fleet of one cloud in another', () => {
+  const path = scratch()
+  const folder = openDataFolder(path, 'sim')
+  folder.bind()
+  folder.release()
+  expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in the cloud "sim", not "aws".*--data/)
+  openDataFolder(path, 'sim').release()
+})
+
+it('refuses to give a fleet that has begun another name, by which its machines would be strangers', () => {
+  const path = scratch()
+  const folder = openDataFolder(path, 'sim')
+  folder.bind()
+  folder.release()
+  rmSync(join(path, 'fleet-id'))
+  expect(() => openDataFolder(path, 'sim')).toThrow(/fleet-id is missing.*lcm:fleet/)
+  writeFileSync(join(path, 'fleet-id'), `${folder.fleetId}\n`)
+  openDataFolder(path, 'sim').release()
+})
+
+it('refuses a damaged key rather than sign with half of it', () => {
+  const path = scratch()
+  openDataFolder(path, 'sim').release()
+  writeFileSync(join(path, 'secret-key'), 'zz')
+  expect(() => openDataFolder(path, 'sim')).toThrow(/secret-key is damaged/)
+})
+
+it('refuses an empty secret rather than run without one', () => {
+  const path = scratch()
+  openDataFolder(path, 'sim').release()
+  writeFileSync(join(path, 'admin-token'), '\n')
+  expect(() => openDataFolder(path, 'sim')).toThrow(/admin-token is damaged/)
+})
+
+it('tells where the process is', () => {
+  const folder = openDataFolder(scratch(), 'sim')
+  folder.publish({ api: 'http://localhost:1', aws: null, sim_control: null, pid: 7 })
+  expect(JSON.parse(readFileSync(folder.file('endpoints.json'), 'utf8'))).toMatchObject({
+    api: 'http://localhost:1',
+    pid: 7,
+  })
+  folder.release()
+})

@@ -1,0 +1,149 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { silentLogger } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { beforeAll, expect, it } from 'vitest'
+import { StartupError } from '../startup-error.ts'
+import { type BackedUp, backupsOf } from './backup.ts'
+import { openDataFolder } from './data-folder.ts'
+import { restore } from './restore.ts'
+import { holdRestoredFleet, UNFINISHED } from './restored-fleet.ts'
+
+const scratch = () => mkdtempSync(join(tmpdir(), 'lcm-restore-'))
+
+async function backup(more: Partial<BackedUp> = {}): Promise<string> {
+  const folder = scratch()
+  const store = openSqliteStore(join(folder, 'lcm.sqlite'))
+  const make = backupsOf({
+    store,
+    storeFile: join(folder, 'lcm.sqlite'),
+    secretKey: Buffer.alloc(32, 7),
+    fleetId: 'lcm-1234',
+    cloud: 'sim',
+    copyCloud: async file => writeFileSync(file, 'a whole world'),
+    clock: systemClock,
+    log: silentLogger,
+    ...more,
+  })
+  for await (const chunk of (await make?.(new AbortController().signal)) ?? [])
+    appendFileSync(join(folder, 'fleet.backup'), chunk)
+  await store.close()
+  return join(folder, 'fleet.backup')
+}
+
+let file = ''
+beforeAll(async () => {
+  file = await backup()
+})
+
+async function restored(from: string, dataDir: string) {
+  const out: string[] = []
+  const err: string[] = []
+  await restore({ file: from, dataDir }, { out: line => out.push(line), err: line => err.push(line) })
+  return { out: out.join('\n'), err: err.join('\n') }
+}
+
+async function refusal(from: string, dataDir: string): Promise<StartupError> {
+  const error = await restored(from, dataDir).catch((reason: unknown) => reason)
+  if (error instanceof StartupError) return error
+  throw new Error(`it was not refused: ${error}`)
+}
+
+it('makes a data folder that goes on where the backup was, for its owner only', async () => {
+  const path = join(scratch(), 'deep', 'folder')
+  const { out, err } = await restored(file, path)
+  expect(out).toMatch(/folder holds the backup of 20\d\d-.*Z \(LCM \d/)
+  expect(out).toContain(`start it with: lcm up --cloud sim --data ${path}`)
+  expect(err).toBe('')
+  const names = ['cloud', 'fleet-id', 'lcm.sqlite', 'restored', 'secret-key', 'sim.sqlite']
+  expect(readdirSync(path).sort()).toEqual([...names, 'lock'].sort())
+  for (const name of names) expect(statSync(join(path, name)).mode & 0o777, name).toBe(0o600)
+  expect(statSync(path).mode & 0o777).toBe(0o700)
+  expect(readFileSync(join(path, 'sim.sqlite'), 'utf8')).toBe('a whole world')
+  const folder = openDataFolder(path, 'sim')
+  expect(folder.fleetId).toBe('lcm-1234')
+  expect(Buffer.from(folder.secretKey)).toEqual(Buffer.alloc(32, 7))
+  expect(folder.adminToken).toMatch(/^\S{16,}$/)
+  folder.release()
+  expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in the cloud "sim"/)
+})
+
+it('takes an empty folder as it is', async () => {
+  const path = scratch()
+  await restored(file, path)
+  expect(existsSync(join(path, 'lcm.sqlite'))).toBe(true)
+})
+
+it('refuses a folder that is held, and one that is not empty, and leaves both alone', async () => {
+  const path = scratch()
+  const held = openDataFolder(path, 'sim')
+  expect(await refusal(file, path)).toMatchObject({ exitCode: 4, message: expect.stringContaining('another LCM uses') })
+  held.release()
+  const before = readdirSync(path)
+  expect(before).toContain('secret-key')
+  const { message, exitCode } = await refusal(file, path)
+  expect([message, exitCode]).toEqual([expect.stringMatching(/is not empty\. .*name a new folder with --data/), 4])
+  expect(readdirSync(path)).toEqual(before)
+
+  const other = scratch()
+  writeFileSync(join(other, '.hidden'), 'mine')
+  expect((await refusal(file, other)).message).toContain('is not empty')
+  expect(readdirSync(other)).toEqual(['.hidden'])
+})
+
+it('leaves nothing behind when the file is no backup', async () => {
+  const bytes = readFileSync(file)
+  const at = Math.floor(bytes.length / 2)
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  const flipped = join(scratch(), 'flipped')
+  writeFileSync(flipped, bytes)
+  const path = join(scratch(), 'new')
+  expect((await refusal(flipped, path)).message).toMatch(/flipped is damaged or cut off.*Use another backup/)
+  expect((await refusal(join(scratch(), 'nowhere'), path)).message).toMatch(/nowhere can not be read/)
+  expect(existsSync(path)).toBe(false)
+  mkdirSync(path)
+  await refusal(flipped, path)
+  expect(readdirSync(path)).toEqual([])
+})
+
+it('never starts what a restore left half done', async () => {
+  const path = scratch()
+  writeFileSync(join(path, UNFINISHED), '')
+  writeFileSync(join(path, 'secret-key'), '07'.repeat(32))
+  expect(() => openDataFolder(path, 'sim')).toThrow(/a restore into .* was cut off\. Remove that folder/)
+  expect((await refusal(file, path)).message).toContain('an earlier restore left')
+})
+
+it('does not make up the fleet of a backup that does not say it', async () => {
+  const path = scratch()
+  const { err } = await restored(await backup({ fleetId: null, copyCloud: null }), path)
+  expect(err).toMatch(/fleet-id is missing: write into it the LCM_FLEET/)
+  expect(() => openDataFolder(path, 'sim')).toThrow(/fleet-id is missing/)
+  writeFileSync(join(path, 'fleet-id'), 'prod\n')
+  const folder = openDataFolder(path, 'sim')
+  expect(folder.fleetId).toBe('prod')
+  folder.release()
+})
+
+it('holds the fleet once, and forgets that it must only when that is stored', async () => {
+  const path = scratch()
+  await restored(file, path)
+  const held: string[] = []
+  const failing = { holdFleet: () => Promise.reject(new Error('the disk is full')) }
+  await expect(holdRestoredFleet(path, failing)).rejects.toThrow('the disk is full')
+  const plane = { holdFleet: async () => void held.push('held') }
+  await holdRestoredFleet(path, plane)
+  await holdRestoredFleet(path, plane)
+  expect(held).toEqual(['held'])
+})

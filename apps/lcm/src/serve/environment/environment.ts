@@ -1,0 +1,380 @@
+import { readFileSync } from 'node:fs'
+import type { OidcConfig } from '@lcm/control-plane/access/identity-provider'
+import type { ControlPlaneParts } from '@lcm/control-plane/control-plane'
+import { LOG_LEVELS } from '@lcm/controllers/kit/pino-logger'
+import { GivenSettings } from '@lcm/domain/fleet/settings'
+import { issueWords } from '@lcm/domain/text/issue-words'
+import { z } from 'zod'
+import { StartupError } from '../startup-error.ts'
+import {
+  flag,
+  issuer,
+  publicUrl,
+  seconds,
+  secondsFrom,
+  setting,
+  url,
+  whole,
+  wholeSecondsFrom,
+  word,
+  words,
+} from './variable-values.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+const file = word.optional()
+const REGION = {
+  AWS_REGION: word.default('us-east-1'),
+  /** Another name for the same, which many have set for the AWS command line. */
+  AWS_DEFAULT_REGION: word.optional(),
+}
+
+/** Every variable that a service reads, with its default. */
+const SHARED = {
+  LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  LCM_COORDINATION: z.enum(['etcd']).default('etcd'),
+  ETCD_HOST: word.default('localhost'),
+  ETCD_PORT: whole(1, 65_535).default(2379),
+  ETCD_ENDPOINTS: words.optional(),
+  ETCD_USERNAME: word.optional(),
+  ETCD_PASSWORD: z.string().optional(),
+  ETCD_CA_FILE: file,
+  ETCD_CERT_FILE: file,
+  ETCD_KEY_FILE: file,
+  /** Leases of etcd last whole seconds, and 2 at least. */
+  LEADER_LEASE_TTL: wholeSecondsFrom(2, 15),
+  LCM_LIVENESS_HOST: word.default('127.0.0.1'),
+  LCM_METRICS_PUBLIC: flag.default(false),
+}
+
+const MINUTES = { name: 'minutes', size: 60 }
+
+/** What `GET /settings` shows as coming from the environment. People can change each of them at run time. */
+const SETTINGS = z.object({
+  IDLE_DETECTION_ENABLED: setting('idle_detection_enabled'),
+  IDLE_TIMEOUT_MINUTES: setting('idle_timeout_seconds', MINUTES),
+  IDLE_SNOOZE_MINUTES: setting('idle_snooze_seconds', MINUTES),
+  IDLE_ACTION: setting('idle_action'),
+  IDLE_RUNNING_NODES: setting('idle_running_nodes'),
+  SCALE_DOWN_ENABLED: setting('scale_down_enabled'),
+  MIN_WORKERS: setting('min_workers'),
+  SCALE_DOWN_COOLDOWN_SECONDS: setting('scale_down_cooldown_seconds'),
+  SCALE_UP_ENABLED: setting('scale_up_enabled'),
+  SCALE_UP_COOLDOWN_SECONDS: setting('scale_up_cooldown_seconds'),
+  MAX_WORKERS_PER_REGION: setting('max_workers_per_region'),
+  EXTERNAL_STOP: setting('external_stop'),
+  ORPHAN_ACTION: setting('orphan_action'),
+  LICENSE_ON_TERMINATE: setting('license_on_terminate'),
+  LICENSE_ON_STOP: setting('license_on_stop'),
+  BOOT_LEAD_MINUTES: setting('boot_lead_minutes'),
+  SCHEDULE_AHEAD_MINUTES: setting('schedule_ahead_minutes'),
+  JOURNAL_RETENTION_DAYS: setting('journal_retention_days'),
+  TERMINATED_RETENTION_DAYS: setting('terminated_retention_days'),
+})
+/** Where a variable's name is not that of its setting. */
+const SETTING_NAMES: Readonly<Record<string, string>> = {
+  IDLE_TIMEOUT_MINUTES: 'idle_timeout_seconds',
+  IDLE_SNOOZE_MINUTES: 'idle_snooze_seconds',
+}
+
+export function settingsEnvironment(env: Env): GivenSettings {
+  const given = Object.entries(read(SETTINGS, env)).filter(([, value]) => value !== undefined)
+  return GivenSettings.parse(
+    Object.fromEntries(given.map(([name, value]) => [SETTING_NAMES[name] ?? name.toLowerCase(), value])),
+  )
+}
+
+const WEBHOOK = {
+  LCM_WEBHOOK_URL: url.optional(),
+  LCM_WEBHOOK_TOKEN_FILE: file,
+}
+
+const API = z.object({
+  ...SHARED,
+  ...WEBHOOK,
+  LCM_STORE: z.string().regex(/^(sqlite:.+|mongodb(\+srv)?:\/\/.+)/, 'sqlite:PATH or mongodb://HOST/DATABASE'),
+  LCM_SECRET_KEY: z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits, such as `openssl rand -hex 32` makes'),
+  LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: file,
+  LCM_OIDC_ISSUER: issuer.optional(),
+  LCM_OIDC_AUDIENCE: word.optional(),
+  LCM_OIDC_CLIENT_ID: word.optional(),
+  LCM_OIDC_ROLE_CLAIM: word.default('roles'),
+  LCM_PUBLIC_URL: publicUrl.optional(),
+  LCM_PUBLIC_HOSTS: words.default([]),
+  LCM_CLOUD: z.enum(['sim', 'aws']).default('aws'),
+  LCM_STOP_DELAY: secondsFrom(0, 0, 300),
+  AWS_REGIONS_CONFIG_PATH: word,
+  ...REGION,
+})
+export type ApiEnvironment = z.infer<typeof API>
+
+const tagFilter = z
+  .string()
+  .regex(/^none$|^[^=]+=.+$/, 'name=value, such as cml-managed=true, or none')
+  .transform(text => {
+    const [key = '', ...value] = text.split('=')
+    return text === 'none' ? null : { key, value: value.join('=') }
+  })
+
+/** What the worker-controller's loops are set to, alone or beside the API. */
+const LOOPS = {
+  RECONCILE_INTERVAL: seconds(30),
+  RECONCILE_POLLING_ENABLED: flag.default(true),
+  METRICS_COLLECT_INTERVAL: seconds(60),
+  /** Telemetry of CML comes whole each time, so it is not asked for more often. */
+  IDLE_DETECTION_INTERVAL: secondsFrom(300, 300),
+  AUTO_IMPORT_ENABLED: flag.optional(),
+  WORKER_DISCOVERY_ENABLED: flag.optional(),
+  WORKER_DISCOVERY_INTERVAL: seconds(300),
+  WORKER_DISCOVERY_TAG_FILTER: tagFilter.default({ key: 'cml-managed', value: 'true' }),
+  WORKER_DISCOVERY_AMI_FILTER: z.string().max(128).default(''),
+  CML_ADDRESS: z.enum(['public', 'private']).default('public'),
+  METRICS_WORKER_SERIES_MAX: whole(0, 100_000).default(500),
+  CML_DEFAULT_USERNAME: word.default('admin'),
+  CML_DEFAULT_PASSWORD: z.string().default(''),
+}
+/** What the loops of the resource-scheduler are set to, alone or beside the API. */
+const CLEANUP = { CLEANUP_INTERVAL: seconds(3600), CLEANUP_DRY_RUN: flag.default(false) }
+/** What the loops of the lablet-controller are set to, alone or beside the API. */
+const LAB_SCAN = { LAB_SCAN_INTERVAL: seconds(1800) }
+
+/** The names that the AWS SDK itself knows. */
+const S3 = {
+  ...REGION,
+  AWS_ENDPOINT_URL: url.optional(),
+  AWS_ENDPOINT_URL_S3: url.optional(),
+}
+export type S3Environment = z.infer<z.ZodObject<typeof S3>>
+
+const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, ...S3 })
+/** In a terminal all is well until something is not. */
+const UP_ALONE = UP.extend({
+  LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('warn'),
+  LCM_METRICS_PUBLIC: SHARED.LCM_METRICS_PUBLIC,
+  ...WEBHOOK,
+})
+type LoopsEnvironment = z.infer<z.ZodObject<typeof LOOPS>>
+export type UpEnvironment = z.infer<typeof UP_ALONE>
+
+/** Two names for one thing may not say two things, and what is looked for must be said somehow. */
+function contradictions(given: Env): string[] {
+  const { AUTO_IMPORT_ENABLED: one, WORKER_DISCOVERY_ENABLED: other } = given
+  const differ = one !== undefined && other !== undefined && isOn(one) !== isOn(other)
+  const takesAll = given.WORKER_DISCOVERY_TAG_FILTER === 'none' && given.WORKER_DISCOVERY_AMI_FILTER === undefined
+  return [
+    ...(differ ? [`AUTO_IMPORT_ENABLED=${one} and WORKER_DISCOVERY_ENABLED=${other} contradict each other`] : []),
+    ...(takesAll
+      ? ['WORKER_DISCOVERY_TAG_FILTER=none needs WORKER_DISCOVERY_AMI_FILTER, or every machine would be taken']
+      : []),
+  ]
+}
+const isOn = (text: string): boolean => flag.safeParse(text).data === true
+
+/** What every controller in a process of its own needs. */
+const SERVED = {
+  ...SHARED,
+  CONTROL_PLANE_API_URL: url.default('http://localhost:8080'),
+  LCM_SERVICE_TOKEN: word,
+}
+
+const RESOURCE_SCHEDULER = z.object({
+  ...SERVED,
+  RESOURCE_SCHEDULER_INSTANCE_ID: word.optional(),
+  RECONCILE_INTERVAL: LOOPS.RECONCILE_INTERVAL,
+  RECONCILE_POLLING_ENABLED: LOOPS.RECONCILE_POLLING_ENABLED,
+  ...CLEANUP,
+  ...REGION,
+})
+export type ResourceSchedulerEnvironment = z.infer<typeof RESOURCE_SCHEDULER>
+
+const LABLET_CONTROLLER = z.object({
+  ...SERVED,
+  LABLET_CONTROLLER_INSTANCE_ID: word.optional(),
+  RECONCILE_INTERVAL: LOOPS.RECONCILE_INTERVAL,
+  RECONCILE_POLLING_ENABLED: LOOPS.RECONCILE_POLLING_ENABLED,
+  ...LAB_SCAN,
+  LCM_CONTENT_FOLDER: file,
+  ...S3,
+  CML_DEFAULT_USERNAME: LOOPS.CML_DEFAULT_USERNAME,
+  CML_DEFAULT_PASSWORD: LOOPS.CML_DEFAULT_PASSWORD,
+})
+export type LabletControllerEnvironment = z.infer<typeof LABLET_CONTROLLER>
+
+const WORKER_CONTROLLER = z.object({
+  ...SERVED,
+  ...LOOPS,
+  LCM_FLEET: z.string().regex(/^[\w.-]{1,64}$/, 'letters, digits, dots and dashes'),
+  WORKER_CONTROLLER_INSTANCE_ID: word.optional(),
+  READY_PROBE_INTERVAL: seconds(10),
+  AWS_REGIONS_CONFIG_PATH: word,
+})
+export type WorkerControllerEnvironment = z.infer<typeof WORKER_CONTROLLER>
+/** A served controller's variables, with its own name for itself. */
+export type ControllerEnvironment = z.infer<z.ZodObject<typeof SERVED>> & { readonly instanceId: string | undefined }
+export type SharedEnvironment = Pick<ApiEnvironment, keyof typeof SHARED>
+
+export type WebhookEnvironment = Pick<ApiEnvironment, keyof typeof WEBHOOK>
+
+export const apiEnvironment = (env: Env): ApiEnvironment =>
+  read(API, env, given => [...missingAccess(given), ...halfGiven(given)])
+export const workerControllerEnvironment = (env: Env): WorkerControllerEnvironment =>
+  read(WORKER_CONTROLLER, env, given => [...contradictions(given), ...halfGiven(given)])
+export const resourceSchedulerEnvironment = (env: Env): ResourceSchedulerEnvironment =>
+  read(RESOURCE_SCHEDULER, env, halfGiven)
+export const labletControllerEnvironment = (env: Env): LabletControllerEnvironment =>
+  read(LABLET_CONTROLLER, env, halfGiven)
+
+/** What is looked at when somebody asks what is wrong; all of it may be left out. */
+const EXAMINED = z.object({
+  ...SHARED,
+  LCM_STORE: API.shape.LCM_STORE.optional(),
+  LCM_CLOUD: API.shape.LCM_CLOUD.unwrap().optional(),
+  AWS_REGIONS_CONFIG_PATH: file,
+  AWS_ENDPOINT_URL: S3.AWS_ENDPOINT_URL,
+  LCM_FLEET: WORKER_CONTROLLER.shape.LCM_FLEET.optional(),
+})
+export type ExaminedEnvironment = z.infer<typeof EXAMINED>
+export const examinedEnvironment = (env: Env): ExaminedEnvironment => read(EXAMINED, env)
+/** For a process in which the controllers run beside the API. */
+export const upEnvironment = (env: Env): UpEnvironment => read(UP_ALONE, env, contradictions)
+
+/** By reader: every variable that it takes, for whoever checks that they are documented. */
+export const VARIABLES = {
+  'control-plane-api': Object.keys(API.shape),
+  'resource-scheduler': Object.keys(RESOURCE_SCHEDULER.shape),
+  'lablet-controller': Object.keys(LABLET_CONTROLLER.shape),
+  'worker-controller': Object.keys(WORKER_CONTROLLER.shape),
+  up: Object.keys(UP.shape),
+  settings: Object.keys(SETTINGS.shape),
+} as const
+
+/** An empty variable counts as unset, as shells and unit files make them. */
+function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) => string[] = () => []): z.output<T> {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+  const given: Env = { AWS_REGION: set.AWS_DEFAULT_REGION, ...set }
+  const result = schema.safeParse(given)
+  const missing = check(given)
+  if (result.success && missing.length === 0) return result.data
+  const wrong = (result.error?.issues ?? []).map(issue => {
+    const name = String(issue.path[0])
+    const value = given[name]
+    return value === undefined ? `${name} must be set` : `${name}=${shown(name, value)}: ${issueWords(issue)}`
+  })
+  throw refused([...wrong, ...missing])
+}
+
+const SEE = '. Set an allowed value and start again. See docs/reference/config.md'
+const refused = (wrong: readonly string[]): StartupError =>
+  new StartupError(`${wrong.join('; ')}${SEE}`, { exitCode: 2 })
+
+/** What both of them read. What is wrong for either is said at once. */
+export function readBoth<A, B>(first: () => A, second: () => B): readonly [A, B] {
+  const wrong: string[] = []
+  const attempt = <T>(read: () => T): T | null => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof StartupError) || !error.message.endsWith(SEE)) throw error
+      wrong.push(error.message.slice(0, -SEE.length))
+      return null
+    }
+  }
+  const [a, b] = [attempt(first), attempt(second)]
+  if (a === null || b === null) throw refused(wrong)
+  return [a, b]
+}
+
+/** What would otherwise be left aside without a word: certificates without TLS, half a pair, a password of nobody. */
+function halfGiven(given: Env): string[] {
+  const { ETCD_CA_FILE: ca, ETCD_CERT_FILE: cert, ETCD_KEY_FILE: key, ETCD_USERNAME: user, ETCD_PASSWORD: word } = given
+  return [
+    ...(ca === undefined && (cert ?? key) !== undefined ? ['ETCD_CERT_FILE and ETCD_KEY_FILE need ETCD_CA_FILE'] : []),
+    ...((cert === undefined) === (key === undefined) ? [] : ['ETCD_CERT_FILE and ETCD_KEY_FILE need each other']),
+    ...(user === undefined && word !== undefined ? ['ETCD_PASSWORD needs ETCD_USERNAME'] : []),
+  ]
+}
+
+/** Nothing is served without somebody who can be let in. */
+function missingAccess(given: Env): string[] {
+  if (given.LCM_OIDC_ISSUER !== undefined) {
+    const others = { LCM_OIDC_AUDIENCE: given.LCM_OIDC_AUDIENCE, LCM_OIDC_CLIENT_ID: given.LCM_OIDC_CLIENT_ID }
+    return Object.entries(others).flatMap(([name, value]) => (value === undefined ? [`${name} must be set`] : []))
+  }
+  if (given.LCM_BOOTSTRAP_ADMIN_TOKEN_FILE !== undefined) return []
+  return ['LCM_BOOTSTRAP_ADMIN_TOKEN_FILE must be set, or LCM_OIDC_ISSUER']
+}
+
+/** What the loops are to do, as the controller wants it told. */
+export const loopsOf = (env: LoopsEnvironment) => ({
+  reconcileIntervalMs: env.RECONCILE_INTERVAL,
+  pollingEnabled: env.RECONCILE_POLLING_ENABLED,
+  metricsIntervalMs: env.METRICS_COLLECT_INTERVAL,
+  idleCheckIntervalMs: env.IDLE_DETECTION_INTERVAL,
+  discoveryIntervalMs: env.WORKER_DISCOVERY_INTERVAL,
+  autoImportEnabled: env.AUTO_IMPORT_ENABLED ?? env.WORKER_DISCOVERY_ENABLED ?? true,
+  discoveryAmiFilter: env.WORKER_DISCOVERY_AMI_FILTER,
+  workerSeriesMax: env.METRICS_WORKER_SERIES_MAX,
+  cmlDefaults: cmlDefaultsOf(env),
+})
+
+export const schedulerLoopsOf = (
+  env: Pick<ResourceSchedulerEnvironment, 'RECONCILE_INTERVAL' | 'RECONCILE_POLLING_ENABLED' | keyof typeof CLEANUP>,
+) => ({
+  reconcileIntervalMs: env.RECONCILE_INTERVAL,
+  pollingEnabled: env.RECONCILE_POLLING_ENABLED,
+  cleanupIntervalMs: env.CLEANUP_INTERVAL,
+  cleanupDryRun: env.CLEANUP_DRY_RUN,
+})
+
+export const labletLoopsOf = (
+  env: Pick<LabletControllerEnvironment, 'RECONCILE_INTERVAL' | 'RECONCILE_POLLING_ENABLED' | keyof typeof LAB_SCAN>,
+) => ({
+  reconcileIntervalMs: env.RECONCILE_INTERVAL,
+  pollingEnabled: env.RECONCILE_POLLING_ENABLED,
+  labScanIntervalMs: env.LAB_SCAN_INTERVAL,
+})
+
+/** Null where no password was said: nobody logs in by a guess. */
+export const cmlDefaultsOf = (env: Pick<LoopsEnvironment, 'CML_DEFAULT_USERNAME' | 'CML_DEFAULT_PASSWORD'>) =>
+  env.CML_DEFAULT_PASSWORD === '' ? null : { username: env.CML_DEFAULT_USERNAME, password: env.CML_DEFAULT_PASSWORD }
+
+const shown = (name: string, value: string): string =>
+  /TOKEN$|KEY$|PASSWORD$|STORE$|WEBHOOK_URL$/.test(name) ? '(hidden)' : value
+
+/** The content of a file that a variable names. */
+export function readNamedFile(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (cause) {
+    throw new StartupError(`${name}=${path} can not be read`, { cause, exitCode: 2 })
+  }
+}
+
+/** The token of the first administrator; null when people come by OIDC alone. */
+export function bootstrapToken({ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: path }: ApiEnvironment): string | null {
+  if (path === undefined) return null
+  const token = readNamedFile('LCM_BOOTSTRAP_ADMIN_TOKEN_FILE', path)
+  if (/^[\x21-\x7e]{16,512}$/.test(token)) return token
+  const use = 'must hold 16 to 512 printable characters without blanks, such as `openssl rand -hex 32` makes'
+  throw new StartupError(`LCM_BOOTSTRAP_ADMIN_TOKEN_FILE=${path} ${use}`, { exitCode: 2 })
+}
+
+/** Whom to tell of every change, and as whom; empty when nobody is configured. */
+export function webhookOf(env: WebhookEnvironment, source: string): Pick<ControlPlaneParts, 'webhook'> {
+  const { LCM_WEBHOOK_URL: url, LCM_WEBHOOK_TOKEN_FILE: path } = env
+  if (url === undefined) return {}
+  const token = path === undefined ? null : readNamedFile('LCM_WEBHOOK_TOKEN_FILE', path)
+  if (token === null || /^[\x21-\x7e]+$/.test(token)) return { webhook: { url, token, source, fetch } }
+  throw new StartupError(`LCM_WEBHOOK_TOKEN_FILE=${path} must hold printable characters without blanks`, {
+    exitCode: 2,
+  })
+}
+
+export function oidcOf(env: ApiEnvironment): OidcConfig | null {
+  const { LCM_OIDC_ISSUER: issuer, LCM_OIDC_AUDIENCE: audience, LCM_OIDC_CLIENT_ID: clientId } = env
+  if (issuer === undefined || audience === undefined || clientId === undefined) return null
+  return { issuer, audience, clientId, roleClaim: env.LCM_OIDC_ROLE_CLAIM }
+}
+
+export const etcdEndpoints = (env: SharedEnvironment): readonly string[] =>
+  env.ETCD_ENDPOINTS ?? [`${env.ETCD_HOST}:${env.ETCD_PORT}`]

@@ -1,0 +1,55 @@
+import { type EtcdCoordination, EtcdEndpointError, etcdCoordination } from '@lcm/coordination/etcd/coordination'
+import type { Logger } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import { etcdEndpoints, readNamedFile, type SharedEnvironment } from './environment/environment.ts'
+import { StartupError } from './startup-error.ts'
+
+export function openEtcd(env: SharedEnvironment, logger: Logger): EtcdCoordination {
+  try {
+    return connected(env, logger)
+  } catch (cause) {
+    throw withVariable(env, cause)
+  }
+}
+
+/** An endpoint that can't be one, with the variable that names it. */
+export function withVariable(env: SharedEnvironment, cause: unknown): unknown {
+  if (!(cause instanceof EtcdEndpointError)) return cause
+  const name = env.ETCD_ENDPOINTS === undefined ? 'ETCD_HOST' : 'ETCD_ENDPOINTS'
+  return new StartupError(`${name}: ${cause.message}`, { cause, exitCode: 2 })
+}
+
+function connected(env: SharedEnvironment, logger: Logger): EtcdCoordination {
+  const { ETCD_USERNAME: user, ETCD_PASSWORD: password = '' } = env
+  return etcdCoordination({
+    endpoints: etcdEndpoints(env),
+    clock: systemClock,
+    logger,
+    leaseTtlMs: env.LEADER_LEASE_TTL,
+    liveness: { host: env.LCM_LIVENESS_HOST },
+    ...(user === undefined ? {} : { auth: { user, password } }),
+    ...(env.ETCD_CA_FILE === undefined ? {} : { tls: tlsOf(env) }),
+  })
+}
+
+export function tlsOf(env: SharedEnvironment): { ca?: string; certificate?: string; key?: string } {
+  const { ETCD_CA_FILE: ca, ETCD_CERT_FILE: certificate, ETCD_KEY_FILE: key } = env
+  return {
+    ...(ca === undefined ? {} : { ca: readNamedFile('ETCD_CA_FILE', ca) }),
+    ...(certificate === undefined ? {} : { certificate: readNamedFile('ETCD_CERT_FILE', certificate) }),
+    ...(key === undefined ? {} : { key: readNamedFile('ETCD_KEY_FILE', key) }),
+  }
+}
+
+/** What is wrong with etcd, as sentences for a health route. */
+export function etcdProblems(coordination: EtcdCoordination): string[] {
+  const { problem } = coordination.health()
+  return problem === null ? [] : [`${problem.code} since ${problem.since}: ${problem.message}`]
+}
+
+/** What a service that can do nothing without etcd waits for; null when it is there. */
+export function etcdAwaited(coordination: EtcdCoordination): string | null {
+  const { state, problem } = coordination.health()
+  if (state === 'starting') return 'etcd, which has not answered yet'
+  return problem === null ? null : `etcd: ${problem.message}`
+}

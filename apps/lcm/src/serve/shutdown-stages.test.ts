@@ -1,0 +1,53 @@
+import { aborted, type HostedService, silentLogger } from '@lcm/runtime'
+import { beforeEach, expect, it } from 'vitest'
+import { hostInStages } from './shutdown-stages.ts'
+
+let said: string[]
+let finish: Map<string, () => void>
+let stop: AbortController
+beforeEach(() => {
+  said = []
+  finish = new Map()
+  stop = new AbortController()
+})
+
+/** Ends when it was asked to and the test lets it. */
+const service = (name: string): HostedService => ({
+  name,
+  async run(signal) {
+    const finished = new Promise<void>(resolve => finish.set(name, resolve))
+    await aborted(signal)
+    said.push(`${name} is asked to end`)
+    await finished
+    said.push(`${name} ended`)
+  },
+})
+const failing = (name: string): HostedService => ({ name, run: () => Promise.reject(new Error('it broke')) })
+const untilSaid = (...lines: string[]) => expect.poll(() => said).toEqual(lines)
+
+it('asks what comes later to end only when all before has ended', async () => {
+  const running = hostInStages([[service('a'), service('b')], [service('c')]], stop.signal, { logger: silentLogger })
+  stop.abort()
+  await untilSaid('a is asked to end', 'b is asked to end')
+  finish.get('a')?.()
+  await expect.poll(() => said).toContain('a ended')
+  finish.get('b')?.()
+  await expect.poll(() => said).toContain('c is asked to end')
+  finish.get('c')?.()
+  await running
+  expect(said.slice(2)).toEqual(['a ended', 'b ended', 'c is asked to end', 'c ended'])
+})
+
+it.each([
+  ['first', () => [[failing('x')], [service('a')], [service('b')]]],
+  ['last', () => [[service('a')], [service('b')], [failing('x')]]],
+])('ends all in their order when one of the %s stage fails', async (_, stages) => {
+  const running = hostInStages(stages(), stop.signal, { logger: silentLogger })
+  running.catch(() => undefined)
+  await untilSaid('a is asked to end')
+  finish.get('a')?.()
+  await untilSaid('a is asked to end', 'a ended', 'b is asked to end')
+  finish.get('b')?.()
+  await expect(running).rejects.toThrow('x: it broke')
+  expect(said.at(-1)).toBe('b ended')
+})
