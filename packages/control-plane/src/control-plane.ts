@@ -13,17 +13,17 @@ import { kindOfKey } from './changes/announced.ts'
 import { announcer } from './changes/announcer.ts'
 import { eventStreams } from './changes/events.ts'
 import { changeKeyFeed } from './changes/feed/change-key-feed.ts'
-import { liveNews } from './changes/live-events.ts'
-import { countedStreams } from './changes/stream-limit.ts'
+import { liveEvents } from './changes/live-events.ts'
+import { limitStreams } from './changes/stream-limit.ts'
 import { webhook } from './changes/webhook/webhook.ts'
 import type { WebhookSetting } from './changes/webhook/webhook-post.ts'
 import { housekeeping } from './housekeeping.ts'
 import { type Api, type ApiConfig, openApi } from './http/api.ts'
 import { withDeadline } from './http/deadline.ts'
 import { dispatcher } from './http/dispatch.ts'
-import { extraRoutes, type ProcessFace } from './http/extra-routes.ts'
+import { extraRoutes, type ProcessStatus } from './http/extra-routes.ts'
 import { handlers } from './http/handlers.ts'
-import { onlyOnce } from './http/idempotency.ts'
+import { executeOnce } from './http/idempotency.ts'
 import { fleetMetrics } from './resources/fleet/fleet-metrics.ts'
 import { holdFleet } from './resources/fleet/fleet-scaling.ts'
 import { sealing } from './resources/secret/sealing.ts'
@@ -39,7 +39,7 @@ export interface ControlPlaneParts extends AccessSetting {
   readonly secretKey: Uint8Array
   readonly config: ApiConfig
   readonly log: Logger
-  readonly process: ProcessFace
+  readonly process: ProcessStatus
   /** Reads a consistent copy of everything; absent where the store has its own tools for that. */
   readonly backup?: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
   /** Whom else to tell of every change. */
@@ -70,8 +70,8 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
     findToken: secret => findToken(api, secret),
     getToken: id => getToken(api, id),
   })
-  const news = liveNews(api, log)
-  const events = countedStreams(eventStreams(api, news))
+  const news = liveEvents(api, log)
+  const events = limitStreams(eventStreams(api, news))
   const backup = parts.backup ?? refuseBackup
   const simControl = parts.process.simulator === undefined ? null : SIM_CONTROL_PATH
   return {
@@ -89,7 +89,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
         fleetMetrics: () => fleetMetrics(api, events.openNow()),
       }),
       fenceOf: (service, epoch) => fenceOf(api, service, epoch),
-      once: (which, carryOut) => onlyOnce(api, which, carryOut),
+      once: (which, carryOut) => executeOnce(api, which, carryOut),
     }),
     access,
     services: [

@@ -4,8 +4,8 @@ import type { Api } from './http/api.ts'
 import { forgetOldRequests } from './http/idempotency.ts'
 import { STREAMS } from './resources/journal/entries.ts'
 import { forgetSilentInstances } from './resources/service/commands.ts'
-import { forgetFinished, tendSessions } from './resources/session/session-housekeeping.ts'
-import { settingsNow } from './resources/settings/queries.ts'
+import { forgetFinished, maintainSessions } from './resources/session/session-housekeeping.ts'
+import { currentSettings } from './resources/settings/queries.ts'
 
 /** Queries look into the outboxes too, so nobody waits for this. */
 const SETTLE_MS = 10_000
@@ -27,7 +27,7 @@ export function housekeeping(api: Api, log: Logger): HostedService {
 
   async function prune(signal: AbortSignal): Promise<void> {
     const { journal, series } = api.store
-    const { journal_retention_days } = await settingsNow(api)
+    const { journal_retention_days } = await currentSettings(api)
     await untilDone(() => journal.prune(STREAMS.decision, daysAgo(journal_retention_days), BATCH), signal)
     for (const stream of [STREAMS.audit, STREAMS.transition, STREAMS.scaling, STREAMS.cost])
       await untilDone(() => journal.prune(stream, daysAgo(HISTORY_DAYS), BATCH), signal)
@@ -47,7 +47,7 @@ export function housekeeping(api: Api, log: Logger): HostedService {
           await untilDone(() => api.store.settle(BATCH), signal)
           if (api.clock.monotonic() - tendedAt >= TEND_MS) {
             tendedAt = api.clock.monotonic()
-            await tendSessions(api, signal)
+            await maintainSessions(api, signal)
           }
           if (api.clock.monotonic() - prunedAt >= PRUNE_MS) {
             prunedAt = api.clock.monotonic()

@@ -2,18 +2,18 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { Actor } from '@lcm/domain/actor'
 
 /** Who finishes what requests and controllers left behind. */
-export const HOUSE: Actor = { id: 'control-plane-api', name: 'control-plane-api', role: 'admin', service: null }
+export const SYSTEM_ACTOR: Actor = { id: 'control-plane-api', name: 'control-plane-api', role: 'admin', service: null }
 
 /** A change that nobody asked for. With a version it gives way to whoever was faster. */
-export const byHouse = (id: string, ifMatch: number | null = null) => ({
+export const asSystem = (id: string, ifMatch: number | null = null) => ({
   params: { id },
-  actor: HOUSE,
+  actor: SYSTEM_ACTOR,
   ifMatch,
   once: null,
 })
 
 /** What somebody else has changed or removed meanwhile is looked at again another time. */
-export async function unlessOvertaken<T>(work: Promise<T>): Promise<T | null> {
+export async function nullOnConflict<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work
   } catch (error) {

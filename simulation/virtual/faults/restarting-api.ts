@@ -47,7 +47,7 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
       if (!mine.mortal.isAlive) return
       mine.plane = plane
       // Decisions and samples for event streams are read every second, which nobody here follows.
-      mine.abandoned = plane.services.filter(({ name }) => name !== 'live-news').map(run)
+      mine.abandoned = plane.services.filter(({ name }) => name !== 'live-events').map(run)
     } catch {
       end(mine, RETRIED_MS)
     }

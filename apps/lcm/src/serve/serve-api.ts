@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
-import { type WaitingRoom, waitingRoom } from '@lcm/control-plane/http/not-ready-api'
+import { type NotReadyApi, notReadyApi } from '@lcm/control-plane/http/not-ready-api'
 import { outages } from '@lcm/controllers/kit/outages'
 import { pinoLogger } from '@lcm/controllers/kit/pino-logger'
 import { promMeter } from '@lcm/controllers/kit/prom-meter'
@@ -42,7 +42,7 @@ export function serveApi(
     if (file !== null) claim(file, onClose)
     const coordination = openEtcd(env, log)
     onClose(() => coordination.close())
-    const room = waitingRoom()
+    const room = notReadyApi()
     const server = await listen(room.dispatch, {
       ...at,
       publicHosts: [...env.LCM_PUBLIC_HOSTS, ...hostOf(env)],
@@ -82,7 +82,7 @@ function claim(file: string, onClose: (close: () => unknown) => void): void {
 }
 
 interface Waiting {
-  readonly room: WaitingRoom
+  readonly room: NotReadyApi
   readonly log: Logger
   readonly ending: AbortSignal
   /** Called when it begins to wait. */

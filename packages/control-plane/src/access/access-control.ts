@@ -7,7 +7,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
 import { sealing } from '../resources/secret/sealing.ts'
 import { ACCESS_LIMITS, type AccessLimits } from './access-limits.ts'
-import { type KnownTokens, knownTokens } from './bearer-tokens.ts'
+import { type BearerTokens, bearerTokens } from './bearer-tokens.ts'
 import { boundedMap } from './bounded-map.ts'
 import { type BrowserLogin, browserLogin } from './browser-login.ts'
 import { type BrowserSessions, browserSessions } from './browser-sessions.ts'
@@ -15,7 +15,7 @@ import { failedAttempts } from './failed-attempts.ts'
 import type { Fetch } from './fetch-json.ts'
 import { type IdentityProvider, identityProvider, type OidcConfig } from './identity-provider.ts'
 import { LOGIN_CODES, loginCodes } from './login-codes.ts'
-import { requestRate } from './rate-limiter.ts'
+import { rateLimiter } from './rate-limiter.ts'
 import { refuseForeignOrigin } from './request-origin.ts'
 import { sha256 } from './secret-digest.ts'
 import { signInCookie } from './sign-in-cookie.ts'
@@ -65,9 +65,9 @@ export function accessControl(parts: AccessParts): AccessControl {
   const limits = { ...ACCESS_LIMITS, ...parts.limits }
   const seals = sealing(parts.secretKey, parts.randomBytes)
   const attempts = failedAttempts(clock, limits)
-  const rate = requestRate(clock, limits)
+  const rate = rateLimiter(clock, limits)
   const codes = loginCodes({ ...parts, codes: parts.store.collection(LOGIN_CODES) })
-  const tokens = knownTokens(parts)
+  const tokens = bearerTokens(parts)
   const provider = oidc && identityProvider(oidc, { ...parts, fetch: parts.fetch ?? fetch })
   const keyOf = async (actorId: string) =>
     actorId.startsWith('oidc:') ? (oidc?.issuer ?? null) : tokens.keyOf(actorId)
@@ -113,7 +113,7 @@ function welcomed() {
 }
 
 interface Who {
-  readonly tokens: KnownTokens
+  readonly tokens: BearerTokens
   readonly provider: IdentityProvider | null
   readonly sessions: BrowserSessions
   readonly publicUrl: string | null

@@ -1,7 +1,7 @@
 import type { Token } from '@lcm/domain/token'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type KnownTokens, knownTokens } from './bearer-tokens.ts'
+import { type BearerTokens, bearerTokens } from './bearer-tokens.ts'
 
 const SECRET = `lcm_${'s'.repeat(43)}`
 const AT = '2026-01-01T00:00:00.000Z'
@@ -20,7 +20,7 @@ const ACTOR = { id: 'token:tk-1', name: 'ci', role: 'operator', service: null }
 let clock: ReturnType<typeof manualClock>
 let stored: Map<string, Token>
 let looked: number
-let tokens: KnownTokens
+let tokens: BearerTokens
 beforeEach(() => {
   clock = manualClock()
   stored = new Map([[SECRET, TOKEN]])
@@ -29,7 +29,7 @@ beforeEach(() => {
     looked += 1
     return find() ?? null
   }
-  tokens = knownTokens({
+  tokens = bearerTokens({
     clock,
     findToken: secret => look(() => stored.get(secret)),
     getToken: id => look(() => [...stored.values()].find(token => token.id === id)),
@@ -77,7 +77,7 @@ describe('a stored token', () => {
 
   it('is looked up again after the store did not answer', async () => {
     let isDown = true
-    tokens = knownTokens({
+    tokens = bearerTokens({
       clock,
       getToken: async () => null,
       findToken: async () => {

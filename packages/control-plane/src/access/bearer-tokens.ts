@@ -17,7 +17,7 @@ interface Lookup {
   readonly sinceMs: number
 }
 
-export interface KnownTokens {
+export interface BearerTokens {
   grant(secret: string, actor: Actor): void
   granted(secret: string): Actor | null
   stored(secret: string): Promise<Actor | null>
@@ -28,11 +28,11 @@ export interface KnownTokens {
 }
 
 /** Tokens that the process was started with and those in the store. Looked up by hash, so the time tells nothing. */
-export function knownTokens(options: {
+export function bearerTokens(options: {
   clock: Clock
   findToken: (secret: string) => Promise<Token | null>
   getToken: (id: string) => Promise<Token | null>
-}): KnownTokens {
+}): BearerTokens {
   const { clock } = options
   const actors = new Map<string, Actor>()
   const keys = new Map<string, string>()

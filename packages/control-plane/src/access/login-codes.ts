@@ -4,7 +4,7 @@ import { Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection, Kind } from '@lcm/store/store'
 import { z } from 'zod'
-import { everyPage } from '../resources/list-documents.ts'
+import { listAll } from '../resources/list-documents.ts'
 import { randomText, sha256 } from './secret-digest.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
@@ -46,7 +46,7 @@ export function loginCodes(options: {
 
   /** Expired ones go, and the oldest ones of an actor who has too many: links of others are not theirs to push out. */
   async function makeRoom(actorId: string): Promise<void> {
-    const oldestFirst = (await everyPage(codes)).toSorted((a, b) => a.expires_at.localeCompare(b.expires_at))
+    const oldestFirst = (await listAll(codes)).toSorted((a, b) => a.expires_at.localeCompare(b.expires_at))
     const own = oldestFirst.filter(code => code.actor_id === actorId)
     const tooMany = new Set(own.slice(0, Math.max(0, own.length - (LOGIN_CODES_MAX - 1))))
     const now = clock.now()

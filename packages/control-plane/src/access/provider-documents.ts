@@ -4,7 +4,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { z } from 'zod'
 import { type Fetch, fetchJson } from './fetch-json.ts'
-import { type KeptFresh, keptFresh } from './stale-while-revalidate.ts'
+import { type StaleWhileRevalidate, staleWhileRevalidate } from './stale-while-revalidate.ts'
 
 const DISCOVERY = { freshMs: 60 * 60_000, staleMs: 24 * 60 * 60_000, renewMs: 60_000, retryMs: 2_000 }
 /** An unknown key is looked for at most every thirty seconds, whatever strangers send. */
@@ -24,8 +24,8 @@ const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(
 export type Keys = ReturnType<typeof createLocalJWKSet>
 
 export interface ProviderDocuments {
-  readonly discovery: KeptFresh<Discovery>
-  readonly keys: KeptFresh<Keys>
+  readonly discovery: StaleWhileRevalidate<Discovery>
+  readonly keys: StaleWhileRevalidate<Keys>
   /** Any answer but a failure of the provider itself. */
   ask(url: string, init?: RequestInit): Promise<{ status: number; json: unknown }>
 }
@@ -38,8 +38,8 @@ export interface ProviderParts {
 
 /** What an identity provider says about itself. Where it can not be asked or believed, that is `identity_provider_unavailable`. */
 export function providerDocuments(issuer: string, parts: ProviderParts): ProviderDocuments {
-  const discovery = keptFresh(parts.clock, discover, DISCOVERY)
-  const keys = keptFresh(parts.clock, loadKeys, KEYS)
+  const discovery = staleWhileRevalidate(parts.clock, discover, DISCOVERY)
+  const keys = staleWhileRevalidate(parts.clock, loadKeys, KEYS)
 
   async function ask(url: string, init: RequestInit = {}) {
     try {

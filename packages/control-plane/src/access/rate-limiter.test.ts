@@ -3,7 +3,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aPlane } from '../testing/a-plane.ts'
 import { ACCESS_LIMITS } from './access-limits.ts'
-import { requestRate } from './rate-limiter.ts'
+import { rateLimiter } from './rate-limiter.ts'
 
 const LIMITS = { ...ACCESS_LIMITS, requestsPerSecond: 2, burst: 4, controllerFactor: 10 }
 const ONE: Actor = { id: 'one', name: 'one', role: 'user', service: null }
@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 
 /** How many of a thousand requests at once are let through. */
-function taken(rate: ReturnType<typeof requestRate>, actor: Actor): number {
+function taken(rate: ReturnType<typeof rateLimiter>, actor: Actor): number {
   for (let count = 0; count < 1000; count++) {
     try {
       rate.take(actor)
@@ -29,7 +29,7 @@ function taken(rate: ReturnType<typeof requestRate>, actor: Actor): number {
 
 describe('the rate of one caller', () => {
   it('may run ahead by the burst and then goes on at its pace', async () => {
-    const rate = requestRate(clock, LIMITS)
+    const rate = rateLimiter(clock, LIMITS)
     expect(taken(rate, ONE)).toBe(4)
     await clock.advance(499)
     expect(taken(rate, ONE)).toBe(0)
@@ -40,25 +40,25 @@ describe('the rate of one caller', () => {
   })
 
   it('is not used up by others, and is higher for controllers', () => {
-    const rate = requestRate(clock, LIMITS)
+    const rate = rateLimiter(clock, LIMITS)
     taken(rate, ONE)
     expect(taken(rate, OTHER)).toBe(4)
     expect(taken(rate, CONTROLLER)).toBe(40)
   })
 
   it('says when to come back', () => {
-    const rate = requestRate(clock, { ...LIMITS, requestsPerSecond: 0.1, burst: 1 })
+    const rate = rateLimiter(clock, { ...LIMITS, requestsPerSecond: 0.1, burst: 1 })
     taken(rate, ONE)
     expect(() => rate.take(ONE)).toThrow(expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: 10 }))
   })
 
   it('can be without limit', () => {
     const limits = { ...LIMITS, requestsPerSecond: Number.POSITIVE_INFINITY, burst: Number.POSITIVE_INFINITY }
-    expect(taken(requestRate(clock, limits), ONE)).toBe(1000)
+    expect(taken(rateLimiter(clock, limits), ONE)).toBe(1000)
   })
 
   it('is kept for a bounded number of callers', () => {
-    const rate = requestRate(clock, { ...LIMITS, actorsMax: 1 })
+    const rate = rateLimiter(clock, { ...LIMITS, actorsMax: 1 })
     taken(rate, ONE)
     taken(rate, OTHER)
     expect(taken(rate, ONE)).toBe(4)

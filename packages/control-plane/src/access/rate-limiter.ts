@@ -10,7 +10,7 @@ interface Bucket {
 }
 
 /** A bucket of tokens per caller: each request takes one, and time fills it again. */
-export function requestRate(clock: Clock, limits: AccessLimits): { take(actor: Actor): void } {
+export function rateLimiter(clock: Clock, limits: AccessLimits): { take(actor: Actor): void } {
   const buckets = boundedMap<Bucket>(limits.actorsMax)
   return {
     take(actor) {

@@ -1,7 +1,7 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aPlane } from '../testing/a-plane.ts'
-import { whileAllowed } from './revocable-stream.ts'
+import { revocableStream } from './revocable-stream.ts'
 
 let clock: ReturnType<typeof manualClock>
 let caller: AbortController
@@ -37,7 +37,7 @@ describe('a stream', () => {
       checks += 1
       if (!isAllowed) throw new Error('revoked')
     }
-    const { parts, ended } = follow(await whileAllowed(ticking, { clock, signal: caller.signal, check }))
+    const { parts, ended } = follow(await revocableStream(ticking, { clock, signal: caller.signal, check }))
     await clock.advance(10_500)
     expect([parts.length, checks]).toEqual([11, 2])
     isAllowed = false
@@ -52,7 +52,7 @@ describe('a stream', () => {
     const check = async () => {
       checks += 1
     }
-    const { ended } = follow(await whileAllowed(ticking, { clock, signal: caller.signal, check }))
+    const { ended } = follow(await revocableStream(ticking, { clock, signal: caller.signal, check }))
     await clock.advance(0)
     caller.abort()
     expect(await ended).toBe('ended')
@@ -70,7 +70,7 @@ describe('a stream', () => {
       signal = given
       return ticking(given)
     }
-    for await (const _ of await whileAllowed(open, { clock, signal: caller.signal, check })) break
+    for await (const _ of await revocableStream(open, { clock, signal: caller.signal, check })) break
     await clock.advance(60_000)
     expect([checks, signal.aborted, caller.signal.aborted]).toEqual([0, true, false])
   })
@@ -79,7 +79,7 @@ describe('a stream', () => {
     const open = async () => {
       throw new Error('no such position')
     }
-    const opened = whileAllowed(open, { clock, signal: caller.signal, check: async () => undefined })
+    const opened = revocableStream(open, { clock, signal: caller.signal, check: async () => undefined })
     await expect(opened).rejects.toThrow('no such position')
   })
 })

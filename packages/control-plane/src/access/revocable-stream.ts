@@ -13,7 +13,7 @@ interface Caller {
 }
 
 /** Opens a stream that ends when its caller goes, or may no longer have it. It must end by the signal that it is given. */
-export async function whileAllowed(
+export async function revocableStream(
   open: (signal: AbortSignal) => Promise<AsyncIterable<string>>,
   caller: Caller,
 ): Promise<AsyncIterable<string>> {

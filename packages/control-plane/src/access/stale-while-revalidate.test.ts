@@ -1,11 +1,11 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type KeptFresh, keptFresh } from './stale-while-revalidate.ts'
+import { type StaleWhileRevalidate, staleWhileRevalidate } from './stale-while-revalidate.ts'
 
 let clock: ReturnType<typeof manualClock>
 let loads: number
 let isDown: boolean
-let kept: KeptFresh<number>
+let kept: StaleWhileRevalidate<number>
 beforeEach(() => {
   clock = manualClock()
   loads = 0
@@ -15,7 +15,7 @@ beforeEach(() => {
     if (isDown) throw new Error('down')
     return loads
   }
-  kept = keptFresh(clock, load, { freshMs: 100, staleMs: 1_000, renewMs: 30, retryMs: 10 })
+  kept = staleWhileRevalidate(clock, load, { freshMs: 100, staleMs: 1_000, renewMs: 30, retryMs: 10 })
 })
 
 describe('a value that is kept fresh', () => {
@@ -47,7 +47,7 @@ describe('a value that is kept fresh', () => {
 
   it('keeps nobody waiting for what is out of reach', async () => {
     let answer = Promise.resolve(1)
-    kept = keptFresh(clock, () => answer, { freshMs: 100, staleMs: 1_000, renewMs: 30, retryMs: 10 })
+    kept = staleWhileRevalidate(clock, () => answer, { freshMs: 100, staleMs: 1_000, renewMs: 30, retryMs: 10 })
     await kept.get()
     await clock.advance(100)
     answer = Promise.reject(new Error('down'))

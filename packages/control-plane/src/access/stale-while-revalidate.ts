@@ -1,6 +1,6 @@
 import type { Clock } from '@lcm/runtime/clock'
 
-export interface KeptFresh<T> {
+export interface StaleWhileRevalidate<T> {
   get(): Promise<T>
   /** Loads again, unless that was done a moment ago. */
   renew(): Promise<T>
@@ -18,7 +18,11 @@ export interface Freshness {
 }
 
 /** A value that is loaded from elsewhere when it is first needed and again when it is old. One load at a time. */
-export function keptFresh<T>(clock: Clock, load: () => Promise<T>, freshness: Freshness): KeptFresh<T> {
+export function staleWhileRevalidate<T>(
+  clock: Clock,
+  load: () => Promise<T>,
+  freshness: Freshness,
+): StaleWhileRevalidate<T> {
   let kept: { value: T; atMs: number } | null = null
   let failure: { error: unknown; atMs: number } | null = null
   let loading: Promise<T> | null = null

@@ -3,7 +3,7 @@ import type { HostedService, Logger } from '@lcm/runtime'
 import type { Change } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
 import { type Announced, announcedKinds } from './announced.ts'
-import { bell } from './feed/commit-signal.ts'
+import { commitSignal } from './feed/commit-signal.ts'
 
 /** How soon one process makes good what another one left untold. */
 const SWEEP_MS = 2_000
@@ -42,13 +42,13 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
-    const commits = bell(api.store.announcements.onCommit, { clock: api.clock, signal })
+    const commits = commitSignal(api.store.announcements.onCommit, { clock: api.clock, signal })
     try {
       await announcePending()
       for (const kind of kinds.values()) await announceAll(kind, signal)
       while (!signal.aborted) {
         await announcePending()
-        await commits.ring(SWEEP_MS)
+        await commits.wait(SWEEP_MS)
       }
     } finally {
       commits.close()

@@ -4,25 +4,29 @@ import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../http/api.ts'
 import {
-  labFor,
   OWNS_NOTHING,
-  type Own,
-  ownIn,
+  type Ownership,
+  ownershipIn,
+  redactLab,
+  redactWorker,
   seesAll,
   sessionsOfLab,
   sessionsOfWorker,
-  workerFor,
 } from './redaction.ts'
 
 /** A change as it is told. Every stream is told the same text, except where that would tell of others' sessions. */
-export interface Told {
+export interface PublishedEvent {
   readonly type: EventEnvelope['type']
   readonly id: string
   /** Null when this listener is not told of it. */
   textFor(actor: Actor): Promise<string | null>
 }
 
-export function toldOf(api: Api, event: EventEnvelope, about: { id: string; position: string }): Told {
+export function publishedEvent(
+  api: Api,
+  event: EventEnvelope,
+  about: { id: string; position: string },
+): PublishedEvent {
   const write = (each: EventEnvelope) => writeSse({ id: about.position, data: JSON.stringify(each) })
   const whole = write(event)
   const narrowed = narrowedOf(api, event, write)
@@ -47,7 +51,7 @@ function narrowedOf(api: Api, event: EventEnvelope, write: (event: EventEnvelope
     case 'worker.created':
     case 'worker.updated': {
       const { data } = event
-      return perOwner(api, sessionsOfWorker(data), own => write({ ...event, data: workerFor(data, own) }))
+      return perOwner(api, sessionsOfWorker(data), own => write({ ...event, data: redactWorker(data, own) }))
     }
     case 'lab.created':
     case 'lab.updated': {
@@ -55,7 +59,7 @@ function narrowedOf(api: Api, event: EventEnvelope, write: (event: EventEnvelope
       // Whoever saw it while it was nobody's is told that it is gone. Which change hid it can't be told, so every later one says so.
       const gone = event.type === 'lab.created' ? null : write({ type: 'lab.deleted', id, version, at, data: null })
       return perOwner(api, sessionsOfLab(data), own => {
-        const lab = labFor(data, own)
+        const lab = redactLab(data, own)
         return lab === null ? gone : write({ ...event, data: lab })
       })
     }
@@ -65,8 +69,8 @@ function narrowedOf(api: Api, event: EventEnvelope, write: (event: EventEnvelope
 }
 
 /** Worked out when the first asks who does not see all, and once for each owner; all the others share one text. */
-function perOwner(api: Api, sessionIds: readonly string[], textOf: (own: Own) => string | null): Narrowed {
-  let owners: Promise<Map<string, Own>> | null = null
+function perOwner(api: Api, sessionIds: readonly string[], textOf: (own: Ownership) => string | null): Narrowed {
+  let owners: Promise<Map<string, Ownership>> | null = null
   const texts = new Map<string, string | null>()
   return async actor => {
     owners ??= ownersOf(api, sessionIds)
@@ -80,10 +84,10 @@ function perOwner(api: Api, sessionIds: readonly string[], textOf: (own: Own) =>
   }
 }
 
-async function ownersOf(api: Api, sessionIds: readonly string[]): Promise<Map<string, Own>> {
+async function ownersOf(api: Api, sessionIds: readonly string[]): Promise<Map<string, Ownership>> {
   const found = await Promise.all(sessionIds.map(id => api.sessions.get(id)))
   const byOwner = new Map<string, LabletSession[]>()
   for (const session of found)
     if (session !== null) byOwner.set(session.owner, [...(byOwner.get(session.owner) ?? []), session])
-  return new Map([...byOwner].map(([owner, sessions]) => [owner, ownIn(sessions)]))
+  return new Map([...byOwner].map(([owner, sessions]) => [owner, ownershipIn(sessions)]))
 }

@@ -5,15 +5,15 @@ import type { Actor } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
 import { type Change, type PositionedChange, StoreError } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
-import { oncePer } from '../http/json-page.ts'
-import { summaryOf } from '../resources/definition/queries.ts'
+import { memoizePerObject } from '../http/json-page.ts'
+import { definitionSummary } from '../resources/definition/queries.ts'
 import { settingsView } from '../resources/settings/queries.ts'
-import { viewOf } from '../resources/worker/queries.ts'
-import { type Told, toldOf } from './event-visibility.ts'
-import { type Followed, followChanges } from './feed/follow-changes.ts'
-import type { LiveNews } from './live-events.ts'
-import { seesAll, textFor } from './redaction.ts'
-import { concernOf } from './visibility.ts'
+import { workerView } from '../resources/worker/queries.ts'
+import { type PublishedEvent, publishedEvent } from './event-visibility.ts'
+import { type FeedItem, followChanges } from './feed/follow-changes.ts'
+import type { LiveEvents } from './live-events.ts'
+import { redactSessionIds, seesAll } from './redaction.ts'
+import { visibilityOf } from './visibility.ts'
 
 /** Every stream is told the same text of a change, which is made once. */
 const TEXTS_MAX = 512
@@ -33,10 +33,10 @@ export interface Follow {
 
 type DecisionEvent = Extract<EventEnvelope, { type: 'decision' }>
 
-export function eventStreams(api: Api, news: LiveNews): EventStreams {
-  const texts = new Map<string, Promise<Told | null>>()
+export function eventStreams(api: Api, news: LiveEvents): EventStreams {
+  const texts = new Map<string, Promise<PublishedEvent | null>>()
 
-  function textOf(change: PositionedChange): Promise<Told | null> {
+  function textOf(change: PositionedChange): Promise<PublishedEvent | null> {
     const key = `${change.position} ${change.kind} ${change.id} ${change.version}`
     const known = texts.get(key)
     if (known) return known
@@ -49,17 +49,17 @@ export function eventStreams(api: Api, news: LiveNews): EventStreams {
   }
 
   /** Every stream is given the same decision, so that whom it concerns is asked once for all of them. */
-  const concern = oncePer((event: DecisionEvent) => concernOf(api, event.data.resource))
+  const concern = memoizePerObject((event: DecisionEvent) => visibilityOf(api, event.data.resource))
 
   async function newsFor(event: EventEnvelope, actor: Actor): Promise<string | null> {
     if (event.type !== 'decision' || seesAll(actor)) return textOfNews(event)
     const { owner, own } = await concern(event)
     if (owner !== null && !maySee(actor, owner)) return null
-    return textOfNews({ ...event, data: textFor(event.data, own) })
+    return textOfNews({ ...event, data: redactSessionIds(event.data, own) })
   }
 
   async function saidOf(
-    followed: Followed,
+    followed: FeedItem,
     events: readonly EventEnvelope[],
     { actor, isWanted }: { actor: Actor; isWanted: (event: Filtered) => boolean },
   ): Promise<string[]> {
@@ -83,7 +83,7 @@ export function eventStreams(api: Api, news: LiveNews): EventStreams {
         const options = {
           clock: api.clock,
           signal,
-          alsoWakes: subscription.onNews,
+          onOtherWake: subscription.onEvent,
           /** What is left, so that events which nobody here wants do not put off the sign of life. */
           get idleMs() {
             return HEARTBEAT_MS - silentMs()
@@ -103,7 +103,7 @@ export function eventStreams(api: Api, news: LiveNews): EventStreams {
 }
 
 /** A filter names types or kinds. Signals always come: without them nobody could tell silence from death. */
-type Filtered = EventEnvelope | Told
+type Filtered = EventEnvelope | PublishedEvent
 
 function filterOf({ types, id }: QueryOf<'events'>): (event: Filtered) => boolean {
   const wanted = types?.split(',')
@@ -123,9 +123,9 @@ function signalText(api: Api, type: 'heartbeat' | 'reset'): string {
   return writeSse({ id: null, data: JSON.stringify(event) })
 }
 
-async function tellingOf(api: Api, change: PositionedChange): Promise<Told | null> {
+async function tellingOf(api: Api, change: PositionedChange): Promise<PublishedEvent | null> {
   const event = await eventOf(api, change)
-  return event && toldOf(api, event, change)
+  return event && publishedEvent(api, event, change)
 }
 
 /**
@@ -138,7 +138,7 @@ export async function eventOf(api: Api, change: Change): Promise<EventEnvelope |
       if (change.deleted) return { type: 'worker.deleted', ...deleted(api, change) }
       const data = notOlder(await api.workers.get(change.id), change)
       const type = change.version === 1 ? 'worker.created' : 'worker.updated'
-      return data && { type, ...about(change, data), data: await viewOf(api, data) }
+      return data && { type, ...about(change, data), data: await workerView(api, data) }
     }
     case 'template': {
       if (change.deleted) return { type: 'template.deleted', ...deleted(api, change) }
@@ -155,7 +155,7 @@ export async function eventOf(api: Api, change: Change): Promise<EventEnvelope |
       if (change.deleted) return { type: 'definition.deleted', ...deleted(api, change) }
       const data = notOlder(await api.definitions.get(change.id), change)
       const type = change.version === 1 ? 'definition.created' : 'definition.updated'
-      return data && { type, ...about(change, data), data: summaryOf(data) }
+      return data && { type, ...about(change, data), data: definitionSummary(data) }
     }
     case 'session': {
       if (change.deleted) return { type: 'session.deleted', ...deleted(api, change) }

@@ -19,12 +19,12 @@ const QUEUE_MAX = 200
 export interface Subscription {
   /** What came since it was last asked. */
   take(): readonly EventEnvelope[]
-  readonly onNews: (wake: () => void) => () => void
+  readonly onEvent: (wake: () => void) => () => void
   close(): void
 }
 
 /** Decisions and samples as they come, whichever replica took them: read from the store once a second while somebody listens. */
-export interface LiveNews {
+export interface LiveEvents {
   readonly service: HostedService
   subscribe(): Subscription
 }
@@ -34,7 +34,7 @@ interface Reader {
   wake: () => void
 }
 
-export function liveNews(api: Api, log: Logger): LiveNews {
+export function liveEvents(api: Api, log: Logger): LiveEvents {
   const readers = new Set<Reader>()
   const decisions = newOnes<JournalEntry>(api, entry => entry.id)
   const samples = newOnes<Sample>(api, sample => `${sample.series} ${sample.at}`)
@@ -59,7 +59,7 @@ export function liveNews(api: Api, log: Logger): LiveNews {
 
   return {
     service: {
-      name: 'live-news',
+      name: 'live-events',
       async run(signal) {
         while (!signal.aborted) {
           await api.clock.sleep(INTERVAL_MS, signal)
@@ -73,7 +73,7 @@ export function liveNews(api: Api, log: Logger): LiveNews {
       readers.add(reader)
       return {
         take: () => reader.queue.splice(0),
-        onNews(wake) {
+        onEvent(wake) {
           reader.wake = wake
           return () => readers.delete(reader)
         },

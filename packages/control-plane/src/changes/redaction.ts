@@ -4,30 +4,30 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../http/api.ts'
-import { everyPage } from '../resources/list-documents.ts'
+import { listAll } from '../resources/list-documents.ts'
 
 /**
  * Whoever knows the worker and the ports of a lab is at its consoles. So those who may not see every session are shown fleet and
  * labs without what belongs to the sessions of others. This file alone says what that is.
  */
-export interface Own {
+export interface Ownership {
   readonly sessions: ReadonlySet<string>
   /** Records of the labs that those sessions have now. */
   readonly labs: ReadonlySet<string>
 }
 
-export const OWNS_NOTHING: Own = { sessions: new Set(), labs: new Set() }
+export const OWNS_NOTHING: Ownership = { sessions: new Set(), labs: new Set() }
 
 export const seesAll = (actor: Actor): boolean => maySee(actor, '')
 
-export const ownIn = (sessions: readonly Pick<LabletSession, 'id' | 'lab_record_id'>[]): Own => ({
+export const ownershipIn = (sessions: readonly Pick<LabletSession, 'id' | 'lab_record_id'>[]): Ownership => ({
   sessions: new Set(sessions.map(({ id }) => id)),
   labs: new Set(sessions.flatMap(({ lab_record_id }) => lab_record_id ?? [])),
 })
 
 /** Null for those who see everything, who are shown everything as it is. */
-export const ownOf = async (api: Api, actor: Actor): Promise<Own | null> =>
-  seesAll(actor) ? null : ownIn(await everyPage(api.sessions, { where: { owner: actor.id } }))
+export const ownershipOf = async (api: Api, actor: Actor): Promise<Ownership | null> =>
+  seesAll(actor) ? null : ownershipIn(await listAll(api.sessions, { where: { owner: actor.id } }))
 
 /** Every session that a worker's book names. */
 export const sessionsOfWorker = ({ reservations, wanted_by }: Worker): string[] => [
@@ -35,9 +35,9 @@ export const sessionsOfWorker = ({ reservations, wanted_by }: Worker): string[] 
 ]
 
 /** Sums and counts stay: they tell how full it is, and of nobody. */
-export function workerFor<W extends Worker>(worker: W, own: Own | null): W {
+export function redactWorker<W extends Worker>(worker: W, own: Ownership | null): W {
   if (own === null) return worker
-  return textFor(
+  return redactSessionIds(
     {
       ...worker,
       reservations: onlyKeys(worker.reservations, own.sessions),
@@ -54,20 +54,20 @@ export const sessionsOfLab = ({ session_id, runs }: LabRecord): string[] => [
 ]
 
 /** Null for the lab of somebody else's session. What is nobody's may still run with the ports that somebody had. */
-export function labFor(lab: LabRecord, own: Own | null): LabRecord | null {
+export function redactLab(lab: LabRecord, own: Ownership | null): LabRecord | null {
   if (own === null) return lab
   if (lab.session_id !== null && !own.sessions.has(lab.session_id)) return null
   const runs = lab.runs.map(run =>
     run.session_id === null || own.sessions.has(run.session_id) ? run : { ...run, session_id: null },
   )
-  return textFor({ ...lab, runs, ports: lab.session_id === null ? {} : lab.ports }, own)
+  return redactSessionIds({ ...lab, runs, ports: lab.session_id === null ? {} : lab.ports }, own)
 }
 
 const SESSION_ID = /\bls-[0-9a-hjkmnp-tv-z]{13}\b/g
 const ANOTHER = 'ls-…'
 
 /** With the ids of others' sessions blotted out wherever a sentence or a title names them. */
-export function textFor<T extends object>(told: T, own: Own | null): T {
+export function redactSessionIds<T extends object>(told: T, own: Ownership | null): T {
   if (own === null) return told
   const text = JSON.stringify(told)
   const blotted = text.replace(SESSION_ID, id => (own.sessions.has(id) ? id : ANOTHER))

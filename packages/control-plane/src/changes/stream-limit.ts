@@ -6,7 +6,7 @@ const STREAMS_MAX = 500
 const STREAMS_PER_ACTOR_MAX = STREAMS_MAX / 2
 
 /** The same streams, and how many of them are open. Throws `too_many_clients` to whoever has enough. */
-export function countedStreams(streams: EventStreams): EventStreams & { openNow(): number } {
+export function limitStreams(streams: EventStreams): EventStreams & { openNow(): number } {
   const counts = new Map<string, number>()
   const add = (actorId: string, change: 1 | -1) => {
     const count = (counts.get(actorId) ?? 0) + change

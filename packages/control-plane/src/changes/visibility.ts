@@ -1,21 +1,21 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../http/api.ts'
-import { OWNS_NOTHING, type Own, ownIn } from './redaction.ts'
+import { OWNS_NOTHING, type Ownership, ownershipIn } from './redaction.ts'
 
 /** Whom it concerns that something was decided or planned. */
-export interface Concern {
+export interface Visibility {
   /** Whose session it is about; null for what everybody may hear. */
   readonly owner: string | null
   /** What of it is the owner's own. */
-  readonly own: Own
+  readonly own: Ownership
 }
 
-const EVERYBODY: Concern = { owner: null, own: OWNS_NOTHING }
+const EVERYBODY: Visibility = { owner: null, own: OWNS_NOTHING }
 /** Of what is gone nobody can tell whose it was, so that only those hear of it who see all. */
-const UNKNOWN: Concern = { owner: '', own: OWNS_NOTHING }
+const UNKNOWN: Visibility = { owner: '', own: OWNS_NOTHING }
 
 /** For a resource such as `session:ls-1`. A lab is as private as the session that it is for. */
-export async function concernOf(api: Api, resource: string): Promise<Concern> {
+export async function visibilityOf(api: Api, resource: string): Promise<Visibility> {
   const [kind, id = ''] = resource.split(':')
   if (kind === 'session') return concernOfSession(await api.sessions.get(id))
   if (kind !== 'lab_record') return EVERYBODY
@@ -24,5 +24,5 @@ export async function concernOf(api: Api, resource: string): Promise<Concern> {
   return lab.session_id === null ? EVERYBODY : concernOfSession(await api.sessions.get(lab.session_id))
 }
 
-const concernOfSession = (session: LabletSession | null): Concern =>
-  session === null ? UNKNOWN : { owner: session.owner, own: ownIn([session]) }
+const concernOfSession = (session: LabletSession | null): Visibility =>
+  session === null ? UNKNOWN : { owner: session.owner, own: ownershipIn([session]) }

@@ -1,27 +1,27 @@
 import { expect, it } from 'vitest'
-import { answerMemory } from './buffer-pool.ts'
+import { bufferPool } from './buffer-pool.ts'
 
 it('is used again once it was given back, and only then', () => {
-  const memory = answerMemory()
+  const memory = bufferPool()
   const [first, second] = [memory.take(1000), memory.take(1000)]
   expect(first.buffer).not.toBe(second.buffer)
-  memory.giveBack(first)
+  memory.release(first)
   expect(memory.take(900)).toBe(first)
   expect(memory.take(900)).not.toBe(first)
 })
 
 it('is always as much as was asked for', () => {
-  const memory = answerMemory()
-  memory.giveBack(memory.take(1000))
+  const memory = bufferPool()
+  memory.release(memory.take(1000))
   expect(memory.take(10_000_000).length).toBeGreaterThanOrEqual(10_000_000)
 })
 
 it('is kept up to a limit', () => {
-  const memory = answerMemory(200_000)
+  const memory = bufferPool(200_000)
   const all = [1, 2, 3, 4].map(() => memory.take(60_000))
-  for (const each of all) memory.giveBack(each)
+  for (const each of all) memory.release(each)
   const again = [1, 2, 3, 4].map(() => memory.take(60_000))
   expect(again.filter(each => all.includes(each)).length).toBe(3)
-  for (const each of again) memory.giveBack(each)
+  for (const each of again) memory.release(each)
   expect(all).toContain(memory.take(60_000))
 })

@@ -2,13 +2,13 @@ const KEPT_BYTES_MAX = 8 * 1024 * 1024
 const STEP_BYTES = 64 * 1024
 
 /** Memory for large answers, used again and again: to take it anew for each would keep the collector at work. */
-export interface AnswerMemory {
+export interface BufferPool {
   take(bytes: number): Buffer
   /** Nobody reads this any more. What is never given back is not used again. */
-  giveBack(taken: Buffer): void
+  release(taken: Buffer): void
 }
 
-export function answerMemory(keptBytesMax = KEPT_BYTES_MAX): AnswerMemory {
+export function bufferPool(keptBytesMax = KEPT_BYTES_MAX): BufferPool {
   const free: Buffer[] = []
   let kept = 0
   return {
@@ -18,7 +18,7 @@ export function answerMemory(keptBytesMax = KEPT_BYTES_MAX): AnswerMemory {
       kept -= found?.length ?? 0
       return found ?? Buffer.allocUnsafeSlow(Math.ceil(bytes / STEP_BYTES) * STEP_BYTES)
     },
-    giveBack(taken) {
+    release(taken) {
       if (kept + taken.length > keptBytesMax) return
       kept += taken.length
       free.push(taken)

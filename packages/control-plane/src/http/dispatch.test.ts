@@ -4,7 +4,7 @@ import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { StoreError } from '@lcm/store/store'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aPlane, METAL } from '../testing/a-plane.ts'
-import { interruptedStore } from '../testing/interruptible-store.ts'
+import { interruptibleStore } from '../testing/interruptible-store.ts'
 
 let plane: ReturnType<typeof aPlane>
 beforeEach(() => {
@@ -35,7 +35,7 @@ describe('a store that refuses', () => {
     [{}, 'the store does not answer; try again in a moment'],
     [{ advice: 'the disk is full' }, 'the disk is full'],
   ])('is told with what to do, and never with its own words: %j', async (options, detail) => {
-    const store = interruptedStore(openSqliteStore(':memory:'))
+    const store = interruptibleStore(openSqliteStore(':memory:'))
     const run = () => {
       throw new StoreError('SECRET in /some/folder', options)
     }

@@ -16,12 +16,12 @@ import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { StoreError } from '@lcm/store/store'
 import type { AccessControl } from '../access/access-control.ts'
-import { whileAllowed } from '../access/revocable-stream.ts'
+import { revocableStream } from '../access/revocable-stream.ts'
 import { OtherStatus } from '../resources/other-status.ts'
 import { withDeadline } from './deadline.ts'
 import type { Handler, Handlers, RawRequest } from './handlers.ts'
 import { JsonBytes } from './json-page.ts'
-import { ifMatchOf, jsonOf, parse, queryOf, refuseOddities } from './parse-request.ts'
+import { ifMatchOf, jsonOf, parse, queryOf, refuseUnsafeValues } from './parse-request.ts'
 import { findRoute } from './router.ts'
 
 /** Only the path and the query of a request matter here. */
@@ -29,7 +29,7 @@ const ORIGIN = 'http://api.invalid'
 /** Checks that this is the registered term of the service and answers the number that guards its writes. */
 export type FenceOf = (service: ServiceName, epoch: number) => Promise<number>
 /** Carries a request with an Idempotency-Key out once, and one without whenever it comes. */
-export type OnlyOnce = (
+export type ExecuteOnce = (
   which: { request: ApiRequest; actor: Actor; path: string },
   carryOut: (once: RawRequest['once']) => Promise<ApiResponse>,
 ) => Promise<ApiResponse>
@@ -44,7 +44,7 @@ export function dispatcher(parts: {
   log: Logger
   extra: Extra
   fenceOf: FenceOf
-  once: OnlyOnce
+  once: ExecuteOnce
 }): Dispatch {
   const handlerOf = new Map<string, Handler>(Object.entries(parts.handlers))
 
@@ -55,7 +55,7 @@ export function dispatcher(parts: {
     if (extra) return extra
     const { name, spec, params } = findRoute(request.method, url.pathname)
     const actor = allowedOrRefused(await parts.access.identify(request), spec)
-    refuseOddities(params, 'path')
+    refuseUnsafeValues(params, 'path')
     const raw: RawRequest = {
       params,
       query: parse(spec.query, spec.query && queryOf(url), 'query'),
@@ -83,7 +83,7 @@ export function dispatcher(parts: {
     if (!spec.stream) return success(spec, await withDeadline(parts.clock, ANSWER_MS_MAX, handle(raw)))
     const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(streamOf)
     const check = async () => allowedOrRefused(await parts.access.recheck(request), spec)
-    return success(spec, await whileAllowed(open, { clock: parts.clock, signal: request.signal, check }))
+    return success(spec, await revocableStream(open, { clock: parts.clock, signal: request.signal, check }))
   }
 
   async function fenceFor(actor: Actor, request: ApiRequest): Promise<number> {

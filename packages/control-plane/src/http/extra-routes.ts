@@ -8,7 +8,7 @@ import type { Extra } from './dispatch.ts'
 import { methodNotAllowed } from './router.ts'
 
 /** What the host knows and the API serves for it. */
-export interface ProcessFace {
+export interface ProcessStatus {
   /** Answers with `status: healthy | degraded | unhealthy` and whatever explains it. */
   health(): { readonly status: string }
   /** What keeps it from being sent anybody, in a few words; null when nothing does. */
@@ -44,7 +44,7 @@ interface ExtraParts {
   /** What the store knows of the fleet, in Prometheus' text format. */
   readonly fleetMetrics: () => Promise<string>
   readonly access: AccessControl
-  readonly process: ProcessFace
+  readonly process: ProcessStatus
   readonly version: string
   /** Whether `/metrics` answers strangers. */
   readonly metricsPublic?: boolean

@@ -14,9 +14,9 @@ import { scaleUp } from '../resources/fleet/scale-up.ts'
 import { listAudit, workerDecisions, workerHistory } from '../resources/journal/queries.ts'
 import { stopLabsOf } from '../resources/lab/stop-labs.ts'
 import { asMade, type OtherStatus } from '../resources/other-status.ts'
-import { pageOf } from '../resources/page.ts'
+import { listPage } from '../resources/page.ts'
 import { deregisterLicense, registerLicense, setCredentials, workerSecrets } from '../resources/secret/commands.ts'
-import { askLeader, reportInstance } from '../resources/service/commands.ts'
+import { reportInstance, requestOfLeader } from '../resources/service/commands.ts'
 import { fleetPlan, listServices } from '../resources/service/queries.ts'
 import { registerTerm, resetTerm } from '../resources/service/terms.ts'
 import { patchSettings } from '../resources/settings/commands.ts'
@@ -31,9 +31,9 @@ import { createWorker } from '../resources/worker/create-worker.ts'
 import { deleteWorker } from '../resources/worker/delete-worker.ts'
 import { cancelDrain, drainWorker } from '../resources/worker/drain.ts'
 import { importWorker } from '../resources/worker/import-worker.ts'
-import { getWorker, listWorkers, viewOf } from '../resources/worker/queries.ts'
+import { getWorker, listWorkers, workerView } from '../resources/worker/queries.ts'
 import { openLaunchAttempt, reportStatus } from '../resources/worker/report-status.ts'
-import { setIntent } from '../resources/worker/set-desired-status.ts'
+import { setDesiredStatus } from '../resources/worker/set-desired-status.ts'
 import { recordDecisions, reportMetrics } from '../resources/worker/telemetry.ts'
 import { workerMetrics } from '../resources/worker/telemetry-queries.ts'
 import { patchWorker, refreshWorker, repinWorker, retryWorker } from '../resources/worker/worker-commands.ts'
@@ -82,16 +82,16 @@ export function handlers(parts: HandlerParts): Handlers {
 }
 
 const workerHandlers = (api: Api) => {
-  const shown = async (changed: Promise<Worker>) => viewOf(api, await changed)
+  const shown = async (changed: Promise<Worker>) => workerView(api, await changed)
   return {
     listWorkers: request => listWorkers(api, request),
     createWorker: request => shown(createWorker(api, request)),
     getWorker: request => getWorker(api, request.params.id, request.actor),
     patchWorker: request => shown(patchWorker(api, request)),
     deleteWorker: request => deleteWorker(api, request),
-    startWorker: request => shown(setIntent(api, request, 'RUNNING')),
-    stopWorker: request => shown(setIntent(api, request, 'STOPPED')),
-    terminateWorker: request => shown(setIntent(api, request, 'TERMINATED')),
+    startWorker: request => shown(setDesiredStatus(api, request, 'RUNNING')),
+    stopWorker: request => shown(setDesiredStatus(api, request, 'STOPPED')),
+    terminateWorker: request => shown(setDesiredStatus(api, request, 'TERMINATED')),
     drainWorker: request => shown(drainWorker(api, request)),
     cancelDrainWorker: request => shown(cancelDrain(api, request)),
     refreshWorker: request => shown(refreshWorker(api, request)),
@@ -120,11 +120,11 @@ const fleetHandlers = (api: Api) =>
     getFleetCost: request => fleetCost(api, request.query),
     getFleetPlan: request => fleetPlan(api, request.actor),
     listServices: () => listServices(api),
-    triggerService: request => askLeader(api, request, 'triggers'),
-    resignService: request => askLeader(api, request, 'resignations'),
+    triggerService: request => requestOfLeader(api, request, 'triggers'),
+    resignService: request => requestOfLeader(api, request, 'resignations'),
     getSettings: () => getSettings(api),
     patchSettings: request => patchSettings(api, request),
-    listLicenseLeaks: request => pageOf(api, api.leaks, request.query, {}),
+    listLicenseLeaks: request => listPage(api, api.leaks, request.query, {}),
     resolveLicenseLeak: request => resolveLicenseLeak(api, request),
   }) satisfies Partial<HandlerMap>
 
@@ -149,7 +149,7 @@ const systemHandlers = ({ api, access, events, backup, simControl }: HandlerPart
   }) satisfies Partial<HandlerMap>
 
 const controllerHandlers = (api: Api) => {
-  const shown = async (changed: Promise<Worker>) => viewOf(api, await changed)
+  const shown = async (changed: Promise<Worker>) => workerView(api, await changed)
   return {
     reportWorkerStatus: request => shown(reportStatus(api, request)),
     openLaunchAttempt: request => shown(openLaunchAttempt(api, request)),
@@ -158,7 +158,7 @@ const controllerHandlers = (api: Api) => {
     stopWorkerLabs: request => stopLabsOf(api, request),
     importWorker: async request => {
       const { worker, isNew } = await importWorker(api, request)
-      return asMade(await viewOf(api, worker), isNew)
+      return asMade(await workerView(api, worker), isNew)
     },
     scaleUp: async request => {
       const { answer, isNew } = await scaleUp(api, request)

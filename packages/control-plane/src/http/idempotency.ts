@@ -18,7 +18,7 @@ export type Once = NonNullable<Request<unknown, unknown, unknown>['once']>
  * Carries a request with a key out once. The id of what it creates is chosen and stored first, so that a repetition after a
  * crash creates the same thing; its answer is kept for a day and given again.
  */
-export async function onlyOnce(
+export async function executeOnce(
   api: Api,
   { request, actor, path }: { request: ApiRequest; actor: Actor; path: string },
   carryOut: (once: Once | null) => Promise<ApiResponse>,

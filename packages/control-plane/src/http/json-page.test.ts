@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { aPlane } from '../testing/a-plane.ts'
-import { jsonPage, oncePer } from './json-page.ts'
+import { jsonPage, memoizePerObject } from './json-page.ts'
 import { startServer } from './server.ts'
 
 const text = (bytes: { data: Uint8Array }) => Buffer.from(bytes.data).toString()
@@ -32,7 +32,7 @@ describe('a page made of JSON', () => {
 
 it('makes one thing of each object, as long as it is the same one', () => {
   let made = 0
-  const numbered = oncePer((_: object) => ++made)
+  const numbered = memoizePerObject((_: object) => ++made)
   const [one, other] = [{}, {}]
   expect([numbered(one), numbered(other), numbered(one)]).toEqual([1, 2, 1])
 })

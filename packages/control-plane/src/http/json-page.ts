@@ -1,5 +1,5 @@
 import type { ApiResponse } from '@lcm/contract/wire'
-import { answerMemory } from './buffer-pool.ts'
+import { bufferPool } from './buffer-pool.ts'
 
 type Bytes = NonNullable<ApiResponse['bytes']>
 
@@ -15,7 +15,7 @@ export class JsonBytes<T> {
 }
 
 /** Remembers what is made of an object for as long as the object lives. */
-export function oncePer<T extends object, R>(make: (from: T) => R): (from: T) => R {
+export function memoizePerObject<T extends object, R>(make: (from: T) => R): (from: T) => R {
   const known = new WeakMap<T, R>()
   return from => {
     const before = known.get(from)
@@ -28,7 +28,7 @@ export function oncePer<T extends object, R>(make: (from: T) => R): (from: T) =>
 
 const OPENING = '{"items":['
 const UTF8_BYTES_MAX = 3
-const memory = answerMemory()
+const memory = bufferPool()
 
 /** A list whose items are given as JSON in two parts each, and whose further fields follow them. */
 export function jsonPage(items: readonly (readonly [Buffer, string])[], further: object): Bytes {
@@ -43,5 +43,5 @@ export function jsonPage(items: readonly (readonly [Buffer, string])[], further:
     length += page.write(tail, length)
   }
   length += page.write(end, length)
-  return { data: page.subarray(0, length), done: () => memory.giveBack(page) }
+  return { data: page.subarray(0, length), done: () => memory.release(page) }
 }

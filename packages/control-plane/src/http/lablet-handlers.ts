@@ -4,9 +4,9 @@ import {
   deprecateDefinition,
   putDefinition,
 } from '../resources/definition/commands.ts'
-import { turnsOf } from '../resources/definition/definition-content.ts'
+import { yieldToOthers } from '../resources/definition/definition-content.ts'
 import { previewPlacement } from '../resources/definition/placement-preview.ts'
-import { getDefinition, listDefinitions, shownDefinition } from '../resources/definition/queries.ts'
+import { definitionView, getDefinition, listDefinitions } from '../resources/definition/queries.ts'
 import { recordSync, requestSync } from '../resources/definition/sync.ts'
 import { labGraphs } from '../resources/definition/topology/lab-graph.ts'
 import { sessionDecisions } from '../resources/journal/queries.ts'
@@ -15,24 +15,24 @@ import { bindLab } from '../resources/lab/bind-lab.ts'
 import { discoverLabs } from '../resources/lab/discover-labs.ts'
 import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
 import { reportLab } from '../resources/lab/report-lab.ts'
-import { askOfLab } from '../resources/lab/request-lab-action.ts'
+import { requestLabAction } from '../resources/lab/request-lab-action.ts'
 import { assignSession } from '../resources/session/assign-session.ts'
 import { createSession } from '../resources/session/create-session.ts'
 import { getSession, listMySessions, listSessions } from '../resources/session/queries.ts'
 import { releaseSession } from '../resources/session/release-session.ts'
 import { reportSession } from '../resources/session/report-session.ts'
 import { cancelSession, extendSession, requeueSession, retrySession } from '../resources/session/session-commands.ts'
-import { viewOf } from '../resources/worker/queries.ts'
+import { workerView } from '../resources/worker/queries.ts'
 import { resumeWorker } from '../resources/worker/resume-worker.ts'
 import type { StoredDefinition } from '../resources.ts'
 import type { Api } from './api.ts'
 import type { HandlerMap } from './handlers.ts'
 
-const shown = async (changed: Promise<StoredDefinition>) => shownDefinition(await changed)
+const shown = async (changed: Promise<StoredDefinition>) => definitionView(await changed)
 
 /** What can be booked, what is booked, and the labs that come of it. */
 export const labletHandlers = (api: Api) => {
-  const graphOf = labGraphs(turnsOf(api))
+  const graphOf = labGraphs(yieldToOthers(api))
   return {
     listDefinitions: request => listDefinitions(api, request.query),
     createDefinition: request => shown(createDefinition(api, request)),
@@ -54,10 +54,10 @@ export const labletHandlers = (api: Api) => {
     listLabs: request => listLabs(api, request),
     getLab: ({ params, actor }) => getLab(api, params.id, actor),
     getLabTopology: ({ params, actor }) => labTopology(api, params.id, actor),
-    startLab: request => askOfLab(api, request, 'start'),
-    stopLab: request => askOfLab(api, request, 'stop'),
-    wipeLab: request => askOfLab(api, request, 'wipe'),
-    deleteLab: request => askOfLab(api, request, 'delete'),
+    startLab: request => requestLabAction(api, request, 'start'),
+    stopLab: request => requestLabAction(api, request, 'stop'),
+    wipeLab: request => requestLabAction(api, request, 'wipe'),
+    deleteLab: request => requestLabAction(api, request, 'delete'),
   } satisfies Partial<HandlerMap>
 }
 
@@ -65,7 +65,7 @@ export const labletHandlers = (api: Api) => {
 export const labletControllerHandlers = (api: Api) =>
   ({
     assignSession: request => assignSession(api, request),
-    resumeWorker: async request => viewOf(api, await resumeWorker(api, request)),
+    resumeWorker: async request => workerView(api, await resumeWorker(api, request)),
     reportSession: request => reportSession(api, request),
     bindLab: request => bindLab(api, request),
     releaseSession: request => releaseSession(api, request),

@@ -1,6 +1,6 @@
 import type { ApiRequest } from '@lcm/contract/wire'
 import { expect, it } from 'vitest'
-import { waitingRoom } from './not-ready-api.ts'
+import { notReadyApi } from './not-ready-api.ts'
 
 const request = (url: string): ApiRequest => ({
   method: 'GET',
@@ -11,7 +11,7 @@ const request = (url: string): ApiRequest => ({
 })
 
 it('lives, is not ready, and asks everybody to come again until it opens', async () => {
-  const room = waitingRoom()
+  const room = notReadyApi()
   room.waitFor('the store')
   const ask = async (url: string) => {
     const { status, headers, body } = await room.dispatch(request(url))

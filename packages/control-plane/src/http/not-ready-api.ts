@@ -4,7 +4,7 @@ import { problemResponse } from './dispatch.ts'
 import { readiness } from './extra-routes.ts'
 
 /** Answers for an API that is not there yet, and lets everybody through once it is. */
-export interface WaitingRoom {
+export interface NotReadyApi {
   readonly dispatch: Dispatch
   /** In a few words; may be said anew as often as it changes. */
   waitFor(what: string): void
@@ -14,7 +14,7 @@ export interface WaitingRoom {
 /** Whoever comes back after so long may find it open. */
 const COME_BACK_SECONDS = 2
 
-export function waitingRoom(): WaitingRoom {
+export function notReadyApi(): NotReadyApi {
   let what = 'its start'
   let inner: Dispatch | null = null
   return {

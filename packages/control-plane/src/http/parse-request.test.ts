@@ -2,7 +2,7 @@ import { ROUTES } from '@lcm/contract/routes'
 import type { ApiRequest } from '@lcm/contract/wire'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { ifMatchOf, jsonOf, parse, queryOf, refuseOddities } from './parse-request.ts'
+import { ifMatchOf, jsonOf, parse, queryOf, refuseUnsafeValues } from './parse-request.ts'
 
 const HALF = '\ud800'
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
@@ -22,22 +22,22 @@ it.each([
   ['half of a character in a key', { [HALF]: 1 }, 'body: half of a character is not allowed'],
   ['a key that some take for the prototype', JSON.parse('{"tags":{"__proto__":"x"}}'), 'body.tags: __proto__'],
 ])('refuses %s', (_, value, words) => {
-  expect(failureOf(() => refuseOddities(value, 'body'))).toMatchObject({
+  expect(failureOf(() => refuseUnsafeValues(value, 'body'))).toMatchObject({
     code: 'validation_failed',
     message: expect.stringContaining(words),
   })
 })
 
 it('lets whole characters outside the basic plane pass', () => {
-  expect(failureOf(() => refuseOddities({ name: '\u{1f600}' }, 'body'))).toBeNull()
+  expect(failureOf(() => refuseUnsafeValues({ name: '\u{1f600}' }, 'body'))).toBeNull()
 })
 
 it('refuses ten thousand levels rather than running out of stack', () => {
-  expect(failureOf(() => refuseOddities(nested(10_000), 'body'))).toMatchObject({
+  expect(failureOf(() => refuseUnsafeValues(nested(10_000), 'body'))).toMatchObject({
     code: 'validation_failed',
     message: expect.stringMatching(/nested too deeply$/),
   })
-  expect(failureOf(() => refuseOddities(nested(20), 'body'))).toBeNull()
+  expect(failureOf(() => refuseUnsafeValues(nested(20), 'body'))).toBeNull()
 })
 
 it('refuses a query parameter that is given twice', () => {

@@ -51,7 +51,7 @@ function placeOf(error: unknown): string {
 
 export function parse(schema: z.ZodType | undefined, value: unknown, where: string): unknown {
   if (!schema) return undefined
-  refuseOddities(value, where)
+  refuseUnsafeValues(value, where)
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const { issues } = result.error
@@ -67,7 +67,7 @@ export function parse(schema: z.ZodType | undefined, value: unknown, where: stri
 }
 
 /** Refuses what stores and parsers differ over, so that it goes no further than here. */
-export function refuseOddities(value: unknown, path: string, depth = 0): void {
+export function refuseUnsafeValues(value: unknown, path: string, depth = 0): void {
   if (depth > DEPTH_MAX) throw refused(path, 'nested too deeply')
   if (typeof value === 'string') {
     if (value.includes('\u0000')) throw refused(path, 'NUL is not allowed')
@@ -75,9 +75,9 @@ export function refuseOddities(value: unknown, path: string, depth = 0): void {
   }
   if (typeof value !== 'object' || value === null) return
   for (const [key, child] of Object.entries(value)) {
-    refuseOddities(key, path)
+    refuseUnsafeValues(key, path)
     if (key === '__proto__') throw refused(path, '__proto__ is not allowed')
-    refuseOddities(child, `${path}.${key}`, depth + 1)
+    refuseUnsafeValues(child, `${path}.${key}`, depth + 1)
   }
 }
 

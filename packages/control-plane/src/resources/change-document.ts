@@ -17,7 +17,7 @@ export interface Target<T extends Document> {
 }
 
 /** What the document becomes, and what the journal is told of it in the same commit. */
-export interface Changed<T> {
+export interface DocumentChange<T> {
   readonly document: T
   readonly entries: readonly NewEntry[]
 }
@@ -31,17 +31,20 @@ export function changeDocument<T extends Resource>(
   target: Target<T>,
   clock: Clock,
   ifMatch: number | null,
-  change: (current: T, now: Instant) => Changed<T> | null,
+  change: (current: T, now: Instant) => DocumentChange<T> | null,
 ): Promise<T> {
-  return inTurn(target, () => changed(target, clock, ifMatch, change))
+  return serialized(target, () => changed(target, clock, ifMatch, change))
 }
 
 /** Writers of one document in one process wait for each other; only those of other processes can lose a race. */
-const turns = new WeakMap<object, Map<string, Promise<unknown>>>()
+const queues = new WeakMap<object, Map<string, Promise<unknown>>>()
 
-async function inTurn<T>({ collection, id }: { collection: object; id: string }, work: () => Promise<T>): Promise<T> {
-  const byId = turns.get(collection) ?? new Map<string, Promise<unknown>>()
-  turns.set(collection, byId)
+async function serialized<T>(
+  { collection, id }: { collection: object; id: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  const byId = queues.get(collection) ?? new Map<string, Promise<unknown>>()
+  queues.set(collection, byId)
   const mine = (byId.get(id) ?? Promise.resolve()).then(work, work)
   byId.set(id, mine)
   try {
@@ -55,7 +58,7 @@ async function changed<T extends Resource>(
   target: Target<T>,
   clock: Clock,
   ifMatch: number | null,
-  change: (current: T, now: Instant) => Changed<T> | null,
+  change: (current: T, now: Instant) => DocumentChange<T> | null,
 ): Promise<T> {
   for (let race = 0; race < RACES_MAX; race++) {
     const current = await target.collection.get(target.id)

@@ -7,7 +7,7 @@ const PAGE = 100
  * Every document that matches and was made before then. Ids begin with the time they were made at, so the first that is too
  * young is followed by none that is not, and what is young is never read.
  */
-export async function madeBefore<T extends Document & { readonly created_at: Instant }>(
+export async function listCreatedBefore<T extends Document & { readonly created_at: Instant }>(
   collection: Pick<Collection<T>, 'list'>,
   before: Instant,
   filter: Omit<Query, 'limit' | 'after'>,

@@ -1,6 +1,6 @@
 import type { Query } from '@lcm/store/store'
 import { describe, expect, it } from 'vitest'
-import { madeBefore } from './list-created-before.ts'
+import { listCreatedBefore } from './list-created-before.ts'
 
 const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
 
@@ -24,18 +24,18 @@ function aCollection(count: number) {
 describe('what was made before a time', () => {
   it('is found to the last, over as many pages as it takes', async () => {
     const collection = aCollection(1_000)
-    const found = await madeBefore(collection, minute(250), { where: { is_over: 'yes' } })
+    const found = await listCreatedBefore(collection, minute(250), { where: { is_over: 'yes' } })
     expect(found.map(({ created_at }) => created_at)).toEqual(Array.from({ length: 250 }, (_, n) => minute(n)))
     expect(collection.asked.every(({ where }) => where?.is_over === 'yes')).toBe(true)
   })
 
   it('is found where everything is old', async () => {
-    expect(await madeBefore(aCollection(200), minute(900), {})).toHaveLength(200)
+    expect(await listCreatedBefore(aCollection(200), minute(900), {})).toHaveLength(200)
   })
 
   it('is looked for no further than the first that is too young', async () => {
     const collection = aCollection(1_000)
-    expect(await madeBefore(collection, minute(0), {})).toEqual([])
+    expect(await listCreatedBefore(collection, minute(0), {})).toEqual([])
     expect(collection.asked).toHaveLength(1)
   })
 })

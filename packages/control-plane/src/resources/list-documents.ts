@@ -3,7 +3,7 @@ import type { Collection, Document, Query } from '@lcm/store/store'
 const PAGE = 500
 
 /** Every document that matches, page by page to the end. */
-export async function everyPage<T extends Document>(
+export async function listAll<T extends Document>(
   collection: Collection<T>,
   filter: Omit<Query, 'limit' | 'after'> = {},
 ): Promise<T[]> {

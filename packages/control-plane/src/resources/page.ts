@@ -5,7 +5,7 @@ import type { Api } from '../http/api.ts'
  * One page of a list. The position is read before the documents, so whoever follows the events from it may see a change
  * twice but never misses one. The cursor is the last id: it stays good whatever is added or removed meanwhile.
  */
-export async function pageOf<T extends Document>(
+export async function listPage<T extends Document>(
   api: Api,
   collection: Collection<T>,
   page: { limit: number; cursor?: string | undefined },

@@ -8,7 +8,7 @@ import { anAttempt } from '@lcm/testkit/builders'
 import type { ControlPlaneParts } from '../control-plane.ts'
 import { FLEET_SCALING, WORKERS } from '../resources.ts'
 import { aPlane } from './a-plane.ts'
-import { interruptedStore } from './interruptible-store.ts'
+import { interruptibleStore } from './interruptible-store.ts'
 
 export const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: '2026-01-01T00:00:00.000Z' }
 
@@ -20,7 +20,7 @@ interface Fenced {
 
 /** A control plane with controllers of every service, and short ways to bring its workers where a test needs them. */
 export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
-  const store = interruptedStore(setting.store ?? openSqliteStore(':memory:'))
+  const store = interruptibleStore(setting.store ?? openSqliteStore(':memory:'))
   const plane = aPlane({ ...setting, store })
   for (const service of ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const)
     plane.access.grant(service, { id: service, name: service, role: 'controller', service } satisfies Actor)

@@ -12,7 +12,7 @@ interface Interruption {
   run(): Promise<unknown> | unknown
 }
 
-export interface InterruptedStore extends Store {
+export interface InterruptibleStore extends Store {
   /** Something happens right before or after the next write of this kind: another writer, or a crash. */
   interrupt(interruption: Interruption): void
 }
@@ -23,7 +23,7 @@ export function crash(): never {
 }
 
 /** A store in which a test gets its foot in the door between two steps of a command. */
-export function interruptedStore(store: Store): InterruptedStore {
+export function interruptibleStore(store: Store): InterruptibleStore {
   let armed: (Interruption & { skipped: number }) | null = null
 
   async function around<T>(kind: string, write: Write, work: () => Promise<T>): Promise<T> {

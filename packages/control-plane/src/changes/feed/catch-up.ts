@@ -1,9 +1,9 @@
 import { isCompacted, linkedAbort, type WatchMessage } from '@lcm/runtime'
 import { type ChangesAnswer, StoreError } from '@lcm/store/store'
-import { type ChangeKeyParts, type ChangeReader, changeReader, type ToldChange } from './change-reader.ts'
+import { type ChangeKeyParts, type ChangeReader, changeReader, type FeedChange } from './change-reader.ts'
 import type { ChangeRing } from './change-ring.ts'
-import { isAfter, type Place } from './feed-position.ts'
-import { toldVersions } from './version-filter.ts'
+import { type FeedPosition, isAfter } from './feed-position.ts'
+import { versionFilter } from './version-filter.ts'
 
 /** An open watch without a change for this long has none, as far as we know. Being wrong costs a delay, never a change. */
 const QUIET_MS = 500
@@ -17,7 +17,7 @@ export const UNKNOWN: ChangesAnswer = { known: false }
 export interface CatchUp {
   readonly parts: ChangeKeyParts
   readonly ring: ChangeRing
-  readonly place: Place
+  readonly position: FeedPosition
   readonly limit: number
   readonly signal: AbortSignal
 }
@@ -26,22 +26,22 @@ type MessageType = WatchMessage<unknown>['type']
 
 interface Reading extends CatchUp {
   readonly reader: ChangeReader
-  readonly found: ToldChange[]
+  readonly found: FeedChange[]
   isOpen: boolean
   lastChangeAt: number
 }
 
 /**
- * Changes after a place that the ring does not reach back to, read from a watch of its own until there are enough or the
+ * Changes after a position that the ring does not reach back to, read from a watch of its own until there are enough or the
  * ring goes on. Whatever ends it early, the answer is a beginning of the truth: it may be short, but has no gap.
  */
 export async function catchUp(asked: CatchUp): Promise<ChangesAnswer> {
-  const { parts, place } = asked
+  const { parts, position } = asked
   // One revision earlier, since the one where the reader stands may have more puts than it has seen.
-  const after = Math.max(0, place.revision - 1)
+  const after = Math.max(0, position.revision - 1)
   const reading: Reading = {
     ...asked,
-    reader: changeReader(parts, { revision: after, nth: 0 }, toldVersions(RELEASED_MAX)),
+    reader: changeReader(parts, { revision: after, nth: 0 }, versionFilter(RELEASED_MAX)),
     found: [],
     isOpen: false,
     lastChangeAt: parts.clock.monotonic(),
@@ -85,15 +85,15 @@ export async function hasReached(parts: ChangeKeyParts, revision: number, signal
   return false
 }
 
-const known = (told: readonly ToldChange[]): ChangesAnswer => ({
+const known = (items: readonly FeedChange[]): ChangesAnswer => ({
   known: true,
-  changes: told.map(({ change }) => change),
+  changes: items.map(({ change }) => change),
 })
 
-function note(reading: Reading, type: MessageType, told: ToldChange | null): void {
+function note(reading: Reading, type: MessageType, item: FeedChange | null): void {
   reading.isOpen = true
   if (type !== 'progress') reading.lastChangeAt = reading.parts.clock.monotonic()
-  if (told !== null && isAfter(told.place, reading.place)) reading.found.push(told)
+  if (item !== null && isAfter(item.position, reading.position)) reading.found.push(item)
 }
 
 /** The ring may move on while we read. A sign of life speaks for all of its revision, a change for itself. */
@@ -101,13 +101,13 @@ function hasMetTheRing({ reader, ring }: Reading, type: MessageType): boolean {
   return type === 'progress' ? reader.at.revision >= ring.from.revision : !isAfter(ring.from, reader.at)
 }
 
-/** What was read is kept for the next reader, if there is room. Another may have taken the ring further back than this place. */
-function joined({ found, ring, place, limit }: Reading): ChangesAnswer {
+/** What was read is kept for the next reader, if there is room. Another may have taken the ring further back than this position. */
+function joined({ found, ring, position, limit }: Reading): ChangesAnswer {
   const { from } = ring
-  if (!isAfter(from, place)) return known(ring.after(place, limit))
-  const older = found.filter(told => !isAfter(told.place, from))
+  if (!isAfter(from, position)) return known(ring.after(position, limit))
+  const older = found.filter(item => !isAfter(item.position, from))
   const newer = ring.after(from, limit)
-  ring.beginAt(place, older)
+  ring.beginAt(position, older)
   return known([...older, ...newer].slice(0, limit))
 }
 

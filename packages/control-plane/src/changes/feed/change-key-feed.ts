@@ -14,8 +14,8 @@ import { type ChangeFeed, type ChangesAnswer, StoreError } from '@lcm/store/stor
 import { catchUp, hasReached, UNKNOWN } from './catch-up.ts'
 import { type ChangeKeyParts, type ChangeReader, changeReader } from './change-reader.ts'
 import { type ChangeRing, changeRing } from './change-ring.ts'
-import { isAfter, type Place, placeIn, placeText } from './feed-position.ts'
-import { toldVersions } from './version-filter.ts'
+import { type FeedPosition, formatPosition, isAfter, parsePosition } from './feed-position.ts'
+import { versionFilter } from './version-filter.ts'
 
 export interface ChangeKeyFeedParts extends ChangeKeyParts {
   /** How many of the newest changes are held in memory. */
@@ -77,7 +77,7 @@ export function changeKeyFeed(parts: ChangeKeyFeedParts): { feed: ChangeFeed; se
   }
   return {
     feed: {
-      position: async () => placeText((await historyOf(feed)).reader.at),
+      position: async () => formatPosition((await historyOf(feed)).reader.at),
       since: (position, limit) => since(feed, position, limit),
       onCommit(wake) {
         feed.listeners.add(wake)
@@ -88,32 +88,32 @@ export function changeKeyFeed(parts: ChangeKeyFeedParts): { feed: ChangeFeed; se
   }
 }
 
-async function since(feed: Feed, position: string, limit: number): Promise<ChangesAnswer> {
-  const place = placeIn(position)
-  if (place === null) return UNKNOWN
+async function since(feed: Feed, text: string, limit: number): Promise<ChangesAnswer> {
+  const position = parsePosition(text)
+  if (position === null) return UNKNOWN
   const { lineage } = await historyOf(feed)
-  await until(feed, () => place.revision <= (feed.history?.reader.at.revision ?? -1), AHEAD_MS)
+  await until(feed, () => position.revision <= (feed.history?.reader.at.revision ?? -1), AHEAD_MS)
   const { history } = feed
-  if (history === null || history.lineage !== lineage || place.revision < lineage.floor) return UNKNOWN
-  if (place.revision > history.reader.at.revision) return nothingAfter(feed, place)
-  if (isAfter(history.ring.from, place)) return catchUpOnce(feed, history, { place, limit })
-  return { known: true, changes: history.ring.after(place, limit).map(({ change }) => change) }
+  if (history === null || history.lineage !== lineage || position.revision < lineage.floor) return UNKNOWN
+  if (position.revision > history.reader.at.revision) return nothingAfter(feed, position)
+  if (isAfter(history.ring.from, position)) return catchUpOnce(feed, history, { position, limit })
+  return { known: true, changes: history.ring.after(position, limit).map(({ change }) => change) }
 }
 
 /**
  * Keys elsewhere in etcd have revisions too, and our stream does not say that it has passed them. So a position ahead of it
  * may be a good one, with nothing told between.
  */
-async function nothingAfter({ parts, stopping }: Feed, { revision }: Place): Promise<ChangesAnswer> {
+async function nothingAfter({ parts, stopping }: Feed, { revision }: FeedPosition): Promise<ChangesAnswer> {
   return (await hasReached(parts, revision, stopping.signal)) ? { known: true, changes: [] } : UNKNOWN
 }
 
 function catchUpOnce(
   { parts, stopping }: Feed,
   { ring, catchUps }: History,
-  asked: { readonly place: Place; readonly limit: number },
+  asked: { readonly position: FeedPosition; readonly limit: number },
 ): Promise<ChangesAnswer> {
-  const name = `${placeText(asked.place)} ${asked.limit}`
+  const name = `${formatPosition(asked.position)} ${asked.limit}`
   const underWay = catchUps.get(name)
   if (underWay !== undefined) return underWay
   const answer = catchUp({ ...asked, parts, ring, signal: stopping.signal }).finally(() => catchUps.delete(name))
@@ -220,8 +220,8 @@ const lineageOf = ({ history, isReplaced }: Feed, revision: number): Lineage =>
 function historyFrom(parts: ChangeKeyFeedParts, listing: WatchListing<ChangeHint>, lineage: Lineage): History {
   const { entries, revision } = listing
   const { changesKept = CHANGES_KEPT } = parts
-  const versions = toldVersions(changesKept)
-  for (const { key, hint } of entries) versions.isNews(key, hint.version)
+  const versions = versionFilter(changesKept)
+  for (const { key, hint } of entries) versions.accept(key, hint.version)
   const at = { revision, nth: entries.filter(entry => entry.revision === revision).length }
   const reader = changeReader(parts, at, versions)
   return { reader, ring: changeRing(at, changesKept), lineage, catchUps: new Map() }
@@ -238,9 +238,9 @@ function receive(feed: Feed, { reader, ring }: History, message: WatchMessage<Ch
   if (feed.failures > 0) feed.parts.log.info({ failures: feed.failures }, 'change feed is back')
   feed.failures = 0
   feed.wasCompacted = false
-  const told = reader.read(message)
-  if (told !== null) {
-    ring.add(told)
+  const change = reader.read(message)
+  if (change !== null) {
+    ring.add(change)
     wakeListeners(feed)
   }
   wakeWaiting(feed)

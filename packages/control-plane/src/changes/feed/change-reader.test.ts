@@ -4,12 +4,12 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { scriptedWatchSource } from '@lcm/testkit/scripted-watch-source'
 import { expect, it } from 'vitest'
 import { changeReader } from './change-reader.ts'
-import { toldVersions } from './version-filter.ts'
+import { versionFilter } from './version-filter.ts'
 
 function reading(releasedMax: number) {
   const kindOfKey = (key: string) => (key.startsWith('/w/') ? { kind: 'worker', id: key.slice(3) } : null)
   const parts = { source: scriptedWatchSource<ChangeHint>(), kindOfKey, clock: manualClock(), log: silentLogger }
-  const reader = changeReader(parts, { revision: 0, nth: 0 }, toldVersions(releasedMax))
+  const reader = changeReader(parts, { revision: 0, nth: 0 }, versionFilter(releasedMax))
   let revision = 0
   const put = (key: string, hint: Partial<ChangeHint>) => {
     revision += 1

@@ -1,8 +1,8 @@
 import type { ChangeHint } from '@lcm/coordination/change-keys'
 import type { Clock, Logger, WatchMessage, WatchSource } from '@lcm/runtime'
 import type { PositionedChange } from '@lcm/store/store'
-import { type Place, placeAfter, placeText } from './feed-position.ts'
-import type { ToldVersions } from './version-filter.ts'
+import { type FeedPosition, formatPosition, positionAfter } from './feed-position.ts'
+import type { VersionFilter } from './version-filter.ts'
 
 export interface ChangeKeyParts {
   /** Of all keys, also of those that are about nothing that is told. */
@@ -14,36 +14,36 @@ export interface ChangeKeyParts {
 }
 
 /** A change and where it stands in the history of the change keys. */
-export interface ToldChange {
-  readonly place: Place
+export interface FeedChange {
+  readonly position: FeedPosition
   readonly change: PositionedChange
 }
 
 export interface ChangeReader {
   /** Everything up to here was read. */
-  readonly at: Place
+  readonly at: FeedPosition
   /**
    * The change that the message tells, if it tells any. A removal is told by the put that comes before the deletion, since
    * that one has a version.
    */
-  read(message: WatchMessage<ChangeHint>): ToldChange | null
+  read(message: WatchMessage<ChangeHint>): FeedChange | null
 }
 
-export function changeReader(parts: ChangeKeyParts, from: Place, versions: ToldVersions): ChangeReader {
+export function changeReader(parts: ChangeKeyParts, from: FeedPosition, versions: VersionFilter): ChangeReader {
   let at = from
   return {
     get at() {
       return at
     },
     read(message) {
-      at = placeAfter(at, message)
+      at = positionAfter(at, message)
       if (message.type === 'delete') versions.release(message.key)
       if (message.type !== 'put') return null
       const { key, hint } = message
       const about = subjectOf(parts, key)
-      if (about === null || !versions.isNews(key, hint.version)) return null
-      const change = { ...about, version: hint.version, deleted: hint.deleted === true, position: placeText(at) }
-      return { place: at, change }
+      if (about === null || !versions.accept(key, hint.version)) return null
+      const change = { ...about, version: hint.version, deleted: hint.deleted === true, position: formatPosition(at) }
+      return { position: at, change }
     },
   }
 }

@@ -3,18 +3,19 @@ import { changeRing } from './change-ring.ts'
 
 const at = (revision: number) => ({ revision, nth: 1 })
 const aChange = (revision: number) => ({
-  place: at(revision),
+  position: at(revision),
   change: { kind: 'worker', id: 'w-1', version: revision, deleted: false, position: `${revision}` },
 })
 
 function filled(revisions: readonly number[], changesMax: number) {
   const ring = changeRing(at(0), changesMax)
   for (const revision of revisions) ring.add(aChange(revision))
-  const after = (revision: number, limit = 100) => ring.after(at(revision), limit).map(({ place }) => place.revision)
+  const after = (revision: number, limit = 100) =>
+    ring.after(at(revision), limit).map(({ position }) => position.revision)
   return { ring, after }
 }
 
-it('gives what comes after a place, whether there is a change at it or not', () => {
+it('gives what comes after a position, whether there is a change at it or not', () => {
   const { after } = filled([2, 4, 6, 8], 10)
   expect([after(0), after(2), after(3), after(7), after(8), after(9)]).toEqual([
     [2, 4, 6, 8],

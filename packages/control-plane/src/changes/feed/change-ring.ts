@@ -1,20 +1,20 @@
-import type { ToldChange } from './change-reader.ts'
-import { isAfter, type Place } from './feed-position.ts'
+import type { FeedChange } from './change-reader.ts'
+import { type FeedPosition, isAfter } from './feed-position.ts'
 
 /** The newest changes, in order and without a gap, at most so many. */
 export interface ChangeRing {
-  /** Every change after this place is inside. */
-  readonly from: Place
+  /** Every change after this position is inside. */
+  readonly from: FeedPosition
   readonly isEmpty: boolean
-  add(told: ToldChange): void
-  /** Begins at an earlier place, with all changes from there to the old beginning, if there is room for them. */
-  beginAt(place: Place, older: readonly ToldChange[]): void
-  after(place: Place, limit: number): readonly ToldChange[]
+  add(item: FeedChange): void
+  /** Begins at an earlier position, with all changes from there to the old beginning, if there is room for them. */
+  beginAt(position: FeedPosition, older: readonly FeedChange[]): void
+  after(position: FeedPosition, limit: number): readonly FeedChange[]
 }
 
-export function changeRing(beginning: Place, changesMax: number): ChangeRing {
+export function changeRing(beginning: FeedPosition, changesMax: number): ChangeRing {
   let from = beginning
-  let items: ToldChange[] = []
+  let items: FeedChange[] = []
   /** Those before it have left; they are cleared away many at a time, since each time costs the length of the ring. */
   let first = 0
   return {
@@ -24,35 +24,35 @@ export function changeRing(beginning: Place, changesMax: number): ChangeRing {
     get isEmpty() {
       return items.length === first
     },
-    add(told) {
-      items.push(told)
+    add(item) {
+      items.push(item)
       const oldest = items[first]
       if (items.length - first <= changesMax || oldest === undefined) return
-      from = oldest.place
+      from = oldest.position
       first += 1
       if (first < changesMax) return
       items = items.slice(first)
       first = 0
     },
-    beginAt(place, older) {
+    beginAt(position, older) {
       if (older.length + items.length - first > changesMax) return
       items = [...older, ...items.slice(first)]
       first = 0
-      from = place
+      from = position
     },
-    after(place, limit) {
-      const start = firstAfter(items, first, place)
+    after(position, limit) {
+      const start = firstAfter(items, first, position)
       return items.slice(start, start + limit)
     },
   }
 }
 
-function firstAfter(items: readonly ToldChange[], first: number, place: Place): number {
+function firstAfter(items: readonly FeedChange[], first: number, position: FeedPosition): number {
   let [low, high] = [first, items.length]
   while (low < high) {
     const middle = (low + high) >> 1
     const item = items[middle]
-    if (item !== undefined && isAfter(item.place, place)) high = middle
+    if (item !== undefined && isAfter(item.position, position)) high = middle
     else low = middle + 1
   }
   return low

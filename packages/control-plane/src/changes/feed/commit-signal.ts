@@ -1,16 +1,16 @@
 import type { Clock } from '@lcm/runtime/clock'
 
-export interface Bell {
+export interface CommitSignal {
   /** True when it rang, false when `ms` passed or the signal aborted first. */
-  ring(ms: number): Promise<boolean>
+  wait(ms: number): Promise<boolean>
   close(): void
 }
 
 /** Rings for what happened since it was last asked, so nothing slips in between reading and waiting. */
-export function bell(
+export function commitSignal(
   listen: (wake: () => void) => () => void,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
-): Bell {
+): CommitSignal {
   let pending = true
   let wake = (): void => undefined
   const close = listen(() => {
@@ -29,7 +29,7 @@ export function bell(
     })
   return {
     close,
-    async ring(ms) {
+    async wait(ms) {
       if (!pending && !signal.aborted) await nap(ms)
       const rang = pending
       pending = false

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest'
-import { isAfter, placeAfter, placeIn, placeText } from './feed-position.ts'
+import { formatPosition, isAfter, parsePosition, positionAfter } from './feed-position.ts'
 
 const at = (revision: number, nth: number) => ({ revision, nth })
 
 it('comes back from its text, where no put and one put are the same', () => {
-  expect([at(7, 0), at(7, 1), at(7, 2)].map(placeText)).toEqual(['7', '7', '7.2'])
-  expect(['0', '7', '7.1', '7.12'].map(placeIn)).toEqual([at(0, 1), at(7, 1), at(7, 1), at(7, 12)])
+  expect([at(7, 0), at(7, 1), at(7, 2)].map(formatPosition)).toEqual(['7', '7', '7.2'])
+  expect(['0', '7', '7.1', '7.12'].map(parsePosition)).toEqual([at(0, 1), at(7, 1), at(7, 1), at(7, 12)])
 })
 
 it.each(['', '7.', '7.0', '7.1.1', '.1', 'x', '0x7', '-7', '7 ', '1234567890123456', '1.1234567'])(
   'is not in %j',
   text => {
-    expect(placeIn(text)).toBeNull()
+    expect(parsePosition(text)).toBeNull()
   },
 )
 
@@ -29,11 +29,11 @@ it('counts the puts of a revision, and never goes back', () => {
   const put = (revision: number) => ({ type: 'put', key: 'k', hint: null, revision }) as const
   const gone = (revision: number) => ({ type: 'delete', key: 'k', revision }) as const
   const sign = (revision: number) => ({ type: 'progress', revision }) as const
-  expect(placeAfter(at(7, 1), put(8))).toEqual(at(8, 1))
-  expect(placeAfter(at(8, 1), put(8))).toEqual(at(8, 2))
-  expect(placeAfter(at(8, 2), gone(8))).toEqual(at(8, 2))
-  expect(placeAfter(at(8, 2), sign(8))).toEqual(at(8, 2))
-  expect(placeAfter(at(8, 2), gone(9))).toEqual(at(9, 0))
-  expect(placeAfter(at(8, 2), sign(20))).toEqual(at(20, 0))
-  expect([put(7), gone(7), sign(7)].map(message => placeAfter(at(8, 2), message))).toEqual(Array(3).fill(at(8, 2)))
+  expect(positionAfter(at(7, 1), put(8))).toEqual(at(8, 1))
+  expect(positionAfter(at(8, 1), put(8))).toEqual(at(8, 2))
+  expect(positionAfter(at(8, 2), gone(8))).toEqual(at(8, 2))
+  expect(positionAfter(at(8, 2), sign(8))).toEqual(at(8, 2))
+  expect(positionAfter(at(8, 2), gone(9))).toEqual(at(9, 0))
+  expect(positionAfter(at(8, 2), sign(20))).toEqual(at(20, 0))
+  expect([put(7), gone(7), sign(7)].map(message => positionAfter(at(8, 2), message))).toEqual(Array(3).fill(at(8, 2)))
 })

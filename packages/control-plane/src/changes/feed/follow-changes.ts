@@ -1,10 +1,10 @@
 import type { Clock } from '@lcm/runtime/clock'
 import type { ChangeFeed, PositionedChange } from '@lcm/store/store'
-import { bell } from './commit-signal.ts'
+import { commitSignal } from './commit-signal.ts'
 
 const BATCH = 100
 
-export type Followed =
+export type FeedItem =
   | { readonly kind: 'change'; readonly change: PositionedChange }
   /** The position was too old or unknown: whoever follows must read everything again. Changes go on from now. */
   | { readonly kind: 'reset' }
@@ -13,17 +13,17 @@ export type Followed =
   /** Nothing happened for the given time. */
   | { readonly kind: 'idle' }
 
-export interface Following {
+export interface FollowOptions {
   readonly clock: Clock
   readonly idleMs: number
   readonly signal: AbortSignal
   /** Further reasons to wake up. */
-  readonly alsoWakes?: (wake: () => void) => () => void
+  readonly onOtherWake?: (wake: () => void) => () => void
 }
 
 /** Reads the feed at the reader's own pace until `signal` aborts. Nothing is queued, so a slow reader costs nothing. */
-export async function* followChanges(feed: ChangeFeed, from: string, options: Following): AsyncGenerator<Followed> {
-  const news = bell(wake => both(feed.onCommit(wake), options.alsoWakes?.(wake)), options)
+export async function* followChanges(feed: ChangeFeed, from: string, options: FollowOptions): AsyncGenerator<FeedItem> {
+  const news = commitSignal(wake => both(feed.onCommit(wake), options.onOtherWake?.(wake)), options)
   let position = from
   try {
     while (!options.signal.aborted) {
@@ -39,8 +39,9 @@ export async function* followChanges(feed: ChangeFeed, from: string, options: Fo
         position = change.position
       }
       if (answer.changes.length === BATCH) continue
-      const rang = await news.ring(options.idleMs)
-      if (!options.signal.aborted && !(rang && options.alsoWakes === undefined)) yield { kind: rang ? 'woken' : 'idle' }
+      const rang = await news.wait(options.idleMs)
+      if (!options.signal.aborted && !(rang && options.onOtherWake === undefined))
+        yield { kind: rang ? 'woken' : 'idle' }
     }
   } finally {
     news.close()

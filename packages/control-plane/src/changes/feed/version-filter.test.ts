@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { toldVersions } from './version-filter.ts'
+import { versionFilter } from './version-filter.ts'
 
 it('takes a version for news once, and no older one after it', () => {
-  const { isNews } = toldVersions(10)
+  const { accept: isNews } = versionFilter(10)
   expect([isNews('a', 2), isNews('a', 2), isNews('a', 1), isNews('a', 3), isNews('b', 1), isNews('c', 0)]).toEqual([
     true,
     false,
@@ -14,7 +14,7 @@ it('takes a version for news once, and no older one after it', () => {
 })
 
 it('remembers keys that are gone, at most so many, and those that are there for ever', () => {
-  const { isNews, release } = toldVersions(2)
+  const { accept: isNews, release } = versionFilter(2)
   for (const key of ['kept', 'a', 'b', 'c']) isNews(key, 5)
   for (const key of ['a', 'b', 'c', 'never seen']) release(key)
   expect([isNews('a', 5), isNews('b', 5), isNews('c', 5), isNews('kept', 5)]).toEqual([true, false, false, false])

@@ -22,18 +22,18 @@ type WebhookState = z.infer<typeof WebhookState>
 const WEBHOOKS: Kind<WebhookState> = { name: 'webhook', parse: readStored(WebhookState), announced: false }
 
 /** Which replica tells the webhook, and how far it has come: one document, changed by compare-and-set. */
-export interface WebhookTurn {
+export interface WebhookLease {
   /** The position to go on after; null while another replica has the turn. */
-  take(): Promise<string | null>
+  acquire(): Promise<string | null>
   /** Remembers the position. False when another replica has taken over. */
   save(position: string): Promise<boolean>
   /** The same, but only when it is time to say that this replica still lives. */
-  keep(position: string): Promise<boolean>
+  renew(position: string): Promise<boolean>
   /** Lets another replica go on at once. */
-  giveBack(): Promise<void>
+  release(): Promise<void>
 }
 
-export interface TurnParts {
+export interface LeaseParts {
   readonly store: Store
   readonly feed: ChangeFeed
   readonly clock: Clock
@@ -41,7 +41,7 @@ export interface TurnParts {
   readonly holder: string
 }
 
-export function webhookTurn({ store, feed, clock, holder }: TurnParts): WebhookTurn {
+export function webhookLease({ store, feed, clock, holder }: LeaseParts): WebhookLease {
   const states = store.collection(WEBHOOKS)
   let mine: WebhookState | null = null
   let savedAt = 0
@@ -67,15 +67,15 @@ export function webhookTurn({ store, feed, clock, holder }: TurnParts): WebhookT
   const save = async (position: string): Promise<boolean> => mine !== null && (await write(mine.version + 1, position))
 
   return {
-    async take() {
+    async acquire() {
       const current = await states.get(ID)
       if (current !== null && !isFree(current)) return null
       const position = current?.position ?? (await feed.position())
       return (await write((current?.version ?? 0) + 1, position)) ? position : null
     },
     save,
-    keep: async position => (clock.monotonic() - savedAt < RENEW_MS ? mine !== null : save(position)),
-    async giveBack() {
+    renew: async position => (clock.monotonic() - savedAt < RENEW_MS ? mine !== null : save(position)),
+    async release() {
       if (mine !== null) await write(mine.version + 1, mine.position, false)
     },
   }

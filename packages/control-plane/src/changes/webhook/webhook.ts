@@ -5,7 +5,7 @@ import type { Api } from '../../http/api.ts'
 import { eventOf } from '../events.ts'
 import { followChanges } from '../feed/follow-changes.ts'
 import { cloudEventOf } from './cloud-event.ts'
-import { RENEW_MS, type WebhookTurn, webhookTurn } from './webhook-lease.ts'
+import { RENEW_MS, type WebhookLease, webhookLease } from './webhook-lease.ts'
 import { type Post, type WebhookSetting, webhookPost } from './webhook-post.ts'
 
 /** How soon a replica that waits for its turn looks again. */
@@ -17,7 +17,7 @@ interface Telling {
   readonly clock: Clock
   readonly log: Logger
   readonly post: Post
-  readonly turn: WebhookTurn
+  readonly turn: WebhookLease
 }
 
 /**
@@ -28,13 +28,13 @@ export function webhook(api: Api, setting: WebhookSetting, logger: Logger): Host
   const { clock, feed, store } = api
   const log = logger.child({ webhook: new URL(setting.url).host })
   const holder = Buffer.from(api.randomBytes(8)).toString('hex')
-  const turn = webhookTurn({ store, feed, clock, holder })
+  const turn = webhookLease({ store, feed, clock, holder })
   const telling = { clock, log, turn, post: webhookPost(setting, clock) }
 
   /** False when this replica has lost its turn, or ends. */
   async function tell(change: PositionedChange, before: string, signal: AbortSignal): Promise<boolean> {
     const event = await eventOf(api, change)
-    if (event === null) return turn.keep(change.position)
+    if (event === null) return turn.renew(change.position)
     const cloudEvent = cloudEventOf(event, change, setting.source)
     return (await deliver(telling, { cloudEvent, before }, signal)) && turn.save(change.position)
   }
@@ -49,12 +49,12 @@ export function webhook(api: Api, setting: WebhookSetting, logger: Logger): Host
         position = await feed.position()
         log.warn({ position }, 'changes were forgotten before the webhook was told of them; it goes on from now')
         if (!(await turn.save(position))) return
-      } else if (!(await turn.keep(position))) return
+      } else if (!(await turn.renew(position))) return
     }
   }
 
   async function takeTurn(signal: AbortSignal): Promise<void> {
-    const from = await turn.take()
+    const from = await turn.acquire()
     if (from === null) await clock.sleep(STANDBY_MS, signal)
     else await tellAll(from, signal)
   }
@@ -70,7 +70,7 @@ export function webhook(api: Api, setting: WebhookSetting, logger: Logger): Host
           await clock.sleep(TROUBLE_MS, signal)
         }
       }
-      await turn.giveBack().catch(() => undefined)
+      await turn.release().catch(() => undefined)
     },
   }
 }
@@ -86,7 +86,7 @@ async function deliver(telling: Telling, { cloudEvent, before }: InHand, signal:
   const { log, post, turn } = telling
   const body = JSON.stringify(cloudEvent)
   const { id, type, subject } = cloudEvent
-  for (let retries = 0; !signal.aborted && (await turn.keep(before)); retries += 1) {
+  for (let retries = 0; !signal.aborted && (await turn.renew(before)); retries += 1) {
     const delivery = await post(body, signal)
     if (delivery.outcome === 'taken') return true
     const about = { reason: delivery.reason, id, type, subject }
@@ -106,6 +106,6 @@ async function deliver(telling: Telling, { cloudEvent, before }: InHand, signal:
 async function patience({ clock, turn }: Telling, ms: number, position: string, signal: AbortSignal): Promise<void> {
   for (let left = ms; left > 0 && !signal.aborted; left -= RENEW_MS) {
     await clock.sleep(Math.min(left, RENEW_MS), signal)
-    if (!(await turn.keep(position))) return
+    if (!(await turn.renew(position))) return
   }
 }

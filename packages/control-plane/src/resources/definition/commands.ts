@@ -11,7 +11,7 @@ import { changeDocument, refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { type Content, changedContent, contentOf, isSameContent } from './definition-content.ts'
 import { findDefinition, newestFirst, versionsOf } from './queries.ts'
-import { settleVersions } from './versions.ts'
+import { deprecateReplaced } from './versions.ts'
 
 type DefinitionRequest<B = unknown> = Request<{ id: string }, unknown, B>
 
@@ -87,7 +87,7 @@ export async function putDefinition(
   const successor = (await versionsOf(api, current.name)).find(each => each.replaces === current.id)
   // The same request a second time finds what the first one made.
   if (successor !== undefined && isSameContent(successor, content)) {
-    await settleVersions(api, current.name)
+    await deprecateReplaced(api, current.name)
     return successor
   }
   refuseStale(current, request.ifMatch)
@@ -117,7 +117,7 @@ async function rewritten(
       entries: [auditEntry(request.actor, 'put', now, { before: said(current), after: said(document) })],
     }
   })
-  await settleVersions(api, written.name)
+  await deprecateReplaced(api, written.name)
   return written
 }
 
@@ -140,7 +140,7 @@ export async function nextVersion(
   const definition = sync === null ? made : { ...made, sync }
   const result = await api.definitions.insert(definition, [created(request, definition)])
   if (!result.ok) throw new ProblemError('version_mismatch', `${name} got another version meanwhile: read it again`)
-  await settleVersions(api, name)
+  await deprecateReplaced(api, name)
   return definition
 }
 

@@ -5,7 +5,7 @@ import { portsOf, strayWishes } from '@lcm/domain/lab/ports'
 import { needsOf, nodeDefinitionsOf } from '@lcm/domain/lab/topology'
 import type { Api } from '../../http/api.ts'
 import type { StoredDefinition } from '../../resources.ts'
-import { gistOf, readTopology, type TopologyRead } from './topology/read-topology.ts'
+import { readTopology, summarizeErrors, type TopologyRead } from './topology/read-topology.ts'
 
 const NO_NEEDS = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, node_count: 0 }
 
@@ -42,7 +42,7 @@ export async function contentOf(api: Api, body: DefinitionBody): Promise<Content
     const message = 'say a topology, or where to fetch it from, not both'
     throw new ProblemError('validation_failed', `body.topology: ${message}`, [{ path: 'body.topology', message }])
   }
-  return withTopology(api, waiting, topology ?? '')
+  return contentWithTopology(api, waiting, topology ?? '')
 }
 
 /**
@@ -97,24 +97,24 @@ function refuseCredentials(source: string): void {
 }
 
 /** Everybody else gets a turn. */
-export const turnsOf =
+export const yieldToOthers =
   ({ clock }: Api) =>
   () =>
     clock.sleep(0)
 
 /** Refuses what is no lab, with the lines. */
-async function withTopology<T extends Content>(api: Api, content: T, text: string): Promise<T> {
-  const reading = await readTopology(text, turnsOf(api))
-  if (!reading.ok) throw new ProblemError('topology_invalid', gistOf(reading.errors), [...reading.errors])
-  const stray = strayPorts(content, reading)
-  if (stray.length > 0) throw new ProblemError('port_node_unknown', gistOfPorts(stray), stray)
-  return withReading(content, text, reading)
+async function contentWithTopology<T extends Content>(api: Api, content: T, text: string): Promise<T> {
+  const reading = await readTopology(text, yieldToOthers(api))
+  if (!reading.ok) throw new ProblemError('topology_invalid', summarizeErrors(reading.errors), [...reading.errors])
+  const stray = invalidPorts(content, reading)
+  if (stray.length > 0) throw new ProblemError('port_node_unknown', summarizePortErrors(stray), stray)
+  return withTopology(content, text, reading)
 }
 
 type PortError = { readonly path: string; readonly message: string }
 
 /** What is wrong with the ports that its author asks for, now that the nodes are known. */
-export function strayPorts({ given, port_template }: Content, { topology }: TopologyRead): PortError[] {
+export function invalidPorts({ given, port_template }: Content, { topology }: TopologyRead): PortError[] {
   const stray = given.port_template ? strayWishes(port_template, topology) : []
   return stray.slice(0, ERRORS_MAX).map(({ index, message }) => ({
     path: `body.port_template.${index}.node`,
@@ -125,10 +125,10 @@ const ERRORS_MAX = 20
 const MESSAGE_CHARS_MAX = 500
 
 /** The first of them, for people. */
-export const gistOfPorts = ([first, ...more]: readonly PortError[]): string =>
+export const summarizePortErrors = ([first, ...more]: readonly PortError[]): string =>
   `port_template: ${first?.message}${more.length === 0 ? '' : ` (and ${more.length} more)`}`
 
-export function withReading<T extends Content>(content: T, text: string, { topology, sha256 }: TopologyRead): T {
+export function withTopology<T extends Content>(content: T, text: string, { topology, sha256 }: TopologyRead): T {
   const { title, needs, port_template, cml_min } = givenOf(content)
   const { cml_version } = content
   return {

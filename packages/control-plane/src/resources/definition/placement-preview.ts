@@ -3,10 +3,10 @@ import { toInstant } from '@lcm/domain/instant'
 import { demandOf, place } from '@lcm/domain/session/placement'
 import { type SchedulingStep, schedule } from '@lcm/domain/session/scheduling'
 import type { Api } from '../../http/api.ts'
-import { everyPage } from '../list-documents.ts'
+import { listAll } from '../list-documents.ts'
 import { newSession } from '../session/new-session.ts'
-import { settingsNow } from '../settings/queries.ts'
-import { allWorkers } from '../worker/queries.ts'
+import { currentSettings } from '../settings/queries.ts'
+import { listAllWorkers } from '../worker/queries.ts'
 import { findDefinition } from './queries.ts'
 
 type Preview = AnswerOf<'previewPlacement'>
@@ -14,7 +14,7 @@ type Preview = AnswerOf<'previewPlacement'>
 /** What the scheduler would do with a session that begins now, by the same functions, without doing it. */
 export async function previewPlacement(api: Api, id: string): Promise<Preview> {
   const definition = await findDefinition(api, id)
-  const workers = (await allWorkers(api)).filter(({ status }) => status !== 'TERMINATED')
+  const workers = (await listAllWorkers(api)).filter(({ status }) => status !== 'TERMINATED')
   const names = new Map(workers.map(worker => [worker.id, worker.name]))
   const named = <T extends { worker_id: string }>(each: T) => ({
     ...each,
@@ -30,8 +30,8 @@ export async function previewPlacement(api: Api, id: string): Promise<Preview> {
     sessions: [newSession('preview', definition, { timeslot, owner: '', by: '', reservation_id: null })],
     definitions: new Map([[definition.id, definition]]),
     workers,
-    templates: await everyPage(api.templates),
-    settings: await settingsNow(api),
+    templates: await listAll(api.templates),
+    settings: await currentSettings(api),
     region: api.config.regions[0],
     nowMs,
   })

@@ -5,18 +5,18 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../../http/api.ts'
 import type { StoredDefinition } from '../../resources.ts'
-import { everyPage } from '../list-documents.ts'
-import { pageOf } from '../page.ts'
+import { listAll } from '../list-documents.ts'
+import { listPage } from '../page.ts'
 import { givenOf } from './definition-content.ts'
-import { settleVersions } from './versions.ts'
+import { deprecateReplaced } from './versions.ts'
 
 /** Without what only we need to know. */
-export function shownDefinition({ given: _, fence: __, ...definition }: StoredDefinition): LabletDefinition {
+export function definitionView({ given: _, fence: __, ...definition }: StoredDefinition): LabletDefinition {
   return definition
 }
 
-export function summaryOf(definition: StoredDefinition): Omit<LabletDefinition, 'topology'> {
-  const { topology: _, ...summary } = shownDefinition(definition)
+export function definitionSummary(definition: StoredDefinition): Omit<LabletDefinition, 'topology'> {
+  const { topology: _, ...summary } = definitionView(definition)
   return summary
 }
 
@@ -33,9 +33,9 @@ export async function getDefinition(
   graphOf: (definition: LabletDefinition) => Promise<LabGraph | null>,
 ): Promise<AnswerOf<'getDefinition'>> {
   const found = await findDefinition(api, id)
-  if (found.status === 'ACTIVE') await settleVersions(api, found.name)
+  if (found.status === 'ACTIVE') await deprecateReplaced(api, found.name)
   const stored = await findDefinition(api, id)
-  const definition = shownDefinition(stored)
+  const definition = definitionView(stored)
   return { ...definition, given: givenOf(stored), graph: await graphOf(definition) }
 }
 
@@ -45,15 +45,15 @@ export async function listDefinitions(
 ): Promise<AnswerOf<'listDefinitions'>> {
   const { name, status, q } = query
   const where = { ...(name === undefined ? {} : { name }), ...(status === undefined ? {} : { status }) }
-  const page = await pageOf(api, api.definitions, query, {
+  const page = await listPage(api, api.definitions, query, {
     where,
     ...(q === undefined ? {} : { contains: { name: q } }),
   })
-  return { ...page, items: page.items.map(summaryOf) }
+  return { ...page, items: page.items.map(definitionSummary) }
 }
 
 export const versionsOf = (api: Api, name: string): Promise<StoredDefinition[]> =>
-  everyPage(api.definitions, { where: { name } })
+  listAll(api.definitions, { where: { name } })
 
 /** The last first. */
 export const newestFirst = (definitions: readonly StoredDefinition[]): StoredDefinition[] =>

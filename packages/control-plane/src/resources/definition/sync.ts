@@ -5,12 +5,12 @@ import type { Api, Request } from '../../http/api.ts'
 import type { StoredDefinition } from '../../resources.ts'
 import { changeDocument, refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { raisedFence } from '../worker/change-worker.ts'
+import { raiseDocumentFence } from '../worker/change-worker.ts'
 import { nextVersion } from './commands.ts'
-import { gistOfPorts, strayPorts, turnsOf, withReading } from './definition-content.ts'
+import { invalidPorts, summarizePortErrors, withTopology, yieldToOthers } from './definition-content.ts'
 import { findDefinition, versionsOf } from './queries.ts'
-import { gistOf, readTopology, type TopologyRead } from './topology/read-topology.ts'
-import { settleVersions } from './versions.ts'
+import { readTopology, summarizeErrors, type TopologyRead } from './topology/read-topology.ts'
+import { deprecateReplaced } from './versions.ts'
 
 type DefinitionRequest<B> = Request<{ id: string }, unknown, B>
 type SyncRequest = DefinitionRequest<BodyOf<'recordSync'>>
@@ -40,22 +40,23 @@ export function requestSync(api: Api, request: DefinitionRequest<BodyOf<'syncDef
 export async function recordSync(api: Api, request: SyncRequest): Promise<StoredDefinition> {
   const { result } = request.body
   const current = await findDefinition(api, request.params.id)
-  raisedFence(current, request)
+  raiseDocumentFence(current, request)
   if (!isAwaited(current, request)) return current
   if ('error' in result) return concluded(api, request, { status: 'failed', error: result.error })
-  const reading = await readTopology(result.topology, turnsOf(api))
-  if (!reading.ok) return concluded(api, request, { status: 'failed', error: gistOf(reading.errors).slice(0, 1000) })
+  const reading = await readTopology(result.topology, yieldToOthers(api))
+  if (!reading.ok)
+    return concluded(api, request, { status: 'failed', error: summarizeErrors(reading.errors).slice(0, 1000) })
   const { package_sha256 } = result
   const isKnown = current.sync.package_sha256 === package_sha256 || current.topology_sha256 === reading.sha256
-  const stray = isKnown ? [] : strayPorts(current, reading)
-  if (stray.length > 0) return concluded(api, request, { status: 'failed', error: gistOfPorts(stray) })
+  const stray = isKnown ? [] : invalidPorts(current, reading)
+  if (stray.length > 0) return concluded(api, request, { status: 'failed', error: summarizePortErrors(stray) })
   if (current.status === 'ACTIVE' && !isKnown) return succeeded(api, request, current, reading)
   const written = await concluded(api, request, { status: 'success', error: null }, definition =>
     definition.status === 'PENDING_SYNC'
-      ? { ...withReading(definition, result.topology, reading), status: 'ACTIVE' }
+      ? { ...withTopology(definition, result.topology, reading), status: 'ACTIVE' }
       : definition,
   )
-  await settleVersions(api, written.name)
+  await deprecateReplaced(api, written.name)
   return written
 }
 
@@ -76,7 +77,7 @@ function concluded(
     const document = {
       ...change(current),
       sync: syncOf(current, request, outcome, now),
-      fence: raisedFence(current, request),
+      fence: raiseDocumentFence(current, request),
     }
     const more = { before: gist(current), after: gist(document), reason: outcome.error ?? '' }
     return { document, entries: [auditEntry(request.actor, 'sync-result', now, more)] }
@@ -109,9 +110,9 @@ async function succeeded(
   // Made of this result before a crash, or by an author just now.
   const successor = versions.find(each => each.replaces === current.id && each.status === 'ACTIVE')
   const sync = syncOf(current, request, outcome, toInstant(api.clock.now()))
-  const content = withReading(current, topology, reading)
+  const content = withTopology(current, topology, reading)
   const made = successor ?? (await nextVersion(api, request, current, { content, sync }))
   await concluded(api, request, outcome)
-  await settleVersions(api, current.name)
+  await deprecateReplaced(api, current.name)
   return made
 }

@@ -2,10 +2,10 @@ import type { Actor } from '@lcm/domain/actor'
 import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../../http/api.ts'
 import type { StoredDefinition } from '../../resources.ts'
-import { unlessOvertaken } from '../../system-actor.ts'
+import { nullOnConflict } from '../../system-actor.ts'
 import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { everyPage } from '../list-documents.ts'
+import { listAll } from '../list-documents.ts'
 
 /** Who stands behind a version that went because a newer one came. */
 const SUCCESSION: Actor = { id: 'succession', name: 'a newer version', role: 'admin', service: null }
@@ -15,13 +15,13 @@ const SUCCESSION: Actor = { id: 'succession', name: 'a newer version', role: 'ad
  * after the one that made the new version ACTIVE: until it is done both can be booked, and never neither. Whoever looks next
  * finishes it.
  */
-export const settleVersions = (api: Api, name: string): Promise<void> => settle(api, { name })
+export const deprecateReplaced = (api: Api, name: string): Promise<void> => settle(api, { name })
 
-export const settleAllVersions = (api: Api): Promise<void> => settle(api, {})
+export const deprecateAllReplaced = (api: Api): Promise<void> => settle(api, {})
 
 async function settle(api: Api, which: { name?: string }): Promise<void> {
-  const active = await everyPage(api.definitions, { where: { ...which, status: 'ACTIVE' } })
-  const waiting = await everyPage(api.definitions, { where: { ...which, status: 'PENDING_SYNC' } })
+  const active = await listAll(api.definitions, { where: { ...which, status: 'ACTIVE' } })
+  const waiting = await listAll(api.definitions, { where: { ...which, status: 'PENDING_SYNC' } })
   for (const [name, versions] of byName(active)) {
     const inUse = inUseOf(versions)
     if (inUse === undefined) continue
@@ -57,7 +57,7 @@ async function deprecateFor(api: Api, { id }: StoredDefinition, successor: Store
 
 /** An edit that still waits is to replace what is in use by then, which may be newer than what it was made from. */
 async function aimAt(api: Api, { id }: StoredDefinition, inUse: StoredDefinition): Promise<void> {
-  await unlessOvertaken(
+  await nullOnConflict(
     changeDocument({ collection: api.definitions, id, noun: 'definition' }, api.clock, null, current =>
       current.status === 'PENDING_SYNC' ? { document: { ...current, replaces: inUse.id }, entries: [] } : null,
     ),

@@ -10,7 +10,7 @@ type Days = AnswerOf<'getFleetSummary'>['cost']['by_day']
 const dayNumber = (ms: number): number => Math.floor(ms / DAY_MS)
 
 /** What each day, in UTC, has its share in, from that of `since` to that of `now`: days without any are named, too. */
-export function spentByDay(intervals: readonly Interval[], since: Instant, now: Instant): Days {
+export function costByDay(intervals: readonly Interval[], since: Instant, now: Instant): Days {
   const first = dayNumber(toMs(since))
   const last = Math.max(first, dayNumber(toMs(now)))
   const days = Array.from({ length: last - first + 1 }, (_, index) => ({

@@ -11,21 +11,21 @@ const KEPT_MS = 400 * 86_400_000
 const PAGE = 1000
 
 /** A stretch of a worker's life, and whose it was. */
-export interface Billed {
+export interface WorkerCostInterval {
   readonly workerId: string
   readonly interval: CostInterval
 }
 
 /** From when on money is counted: the last week unless said, and never longer than it is kept. */
-export const countedSince = (asked: Instant | undefined, now: Instant): Instant =>
+export const costPeriodStart = (asked: Instant | undefined, now: Instant): Instant =>
   toInstant(Math.max(asked === undefined ? toMs(now) - WEEK_MS : toMs(asked), toMs(now) - KEPT_MS))
 
 /** Every interval that ended since then, and those that are open now. */
-export async function billedSince(
+export async function costIntervalsSince(
   api: Api,
   since: Instant,
   { workers, now }: { readonly workers: readonly Worker[]; readonly now: Instant },
-): Promise<Billed[]> {
+): Promise<WorkerCostInterval[]> {
   const open = workers.flatMap(worker => {
     const interval = intervalOf(worker, now)
     return interval === null ? [] : [{ workerId: worker.id, interval }]
@@ -33,8 +33,8 @@ export async function billedSince(
   return [...(await closedSince(api, since)), ...open]
 }
 
-async function closedSince(api: Api, since: Instant): Promise<Billed[]> {
-  const found: Billed[] = []
+async function closedSince(api: Api, since: Instant): Promise<WorkerCostInterval[]> {
+  const found: WorkerCostInterval[] = []
   let after: { at: string; id: string } | null = null
   for (;;) {
     const page: Awaited<ReturnType<typeof api.store.journal.query>> = await api.store.journal.query({
@@ -51,17 +51,17 @@ async function closedSince(api: Api, since: Instant): Promise<Billed[]> {
   }
 }
 
-export type Spent = Pick<CostInterval, 'cause' | 'usd' | 'saved_usd'>
+export type Cost = Pick<CostInterval, 'cause' | 'usd' | 'saved_usd'>
 
 /** The part of an interval that lies after `since`. */
-export function within(interval: CostInterval, since: Instant): Spent {
+export function costSince(interval: CostInterval, since: Instant): Cost {
   const whole = toMs(interval.to) - toMs(interval.from)
   const part = toMs(interval.to) - Math.max(toMs(interval.from), toMs(since))
   const share = whole <= 0 ? 1 : Math.min(1, Math.max(0, part / whole))
   return { cause: interval.cause, usd: interval.usd * share, saved_usd: interval.saved_usd * share }
 }
 
-export function spentOf(intervals: readonly Spent[]) {
+export function costTotals(intervals: readonly Cost[]) {
   const of = (cause: CostCause) =>
     sum(
       intervals.filter(each => each.cause === cause),

@@ -3,8 +3,8 @@ import { costOf } from '@lcm/domain/worker/cost'
 import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
 import type { Api } from '../../http/api.ts'
 import { withDeadline } from '../../http/deadline.ts'
-import { everyPage } from '../list-documents.ts'
-import { allWorkers } from '../worker/queries.ts'
+import { listAll } from '../list-documents.ts'
+import { listAllWorkers } from '../worker/queries.ts'
 import { sum } from './cost-intervals.ts'
 import { fleetSummary } from './fleet-summary.ts'
 
@@ -31,7 +31,7 @@ const storeUp = (value: 0 | 1): string => gauge('control_plane_store_up', '1 whe
 
 async function toldOfFleet(api: Api): Promise<string[]> {
   const { workers, cost } = await fleetSummary(api, {})
-  const leaks = await everyPage(api.leaks)
+  const leaks = await listAll(api.leaks)
   return [
     gauge('fleet_workers', 'workers by status', ['status', workers.by_status]),
     gauge('fleet_workers_idle', 'workers that run and that nobody uses', workers.idle),
@@ -48,7 +48,7 @@ async function toldOfFleet(api: Api): Promise<string[]> {
 
 async function costByCause(api: Api): Promise<Labelled> {
   const now = toInstant(api.clock.now())
-  const costs = (await allWorkers(api)).map(worker => costOf(worker, now))
+  const costs = (await listAllWorkers(api)).map(worker => costOf(worker, now))
   const perHour = (cause: CostCause) => sum(costs, cost => (cost.cause === cause ? cost.per_hour_usd : 0))
   return Object.fromEntries(COST_CAUSES.map(cause => [cause, perHour(cause)]))
 }

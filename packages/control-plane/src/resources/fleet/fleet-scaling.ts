@@ -3,7 +3,7 @@ import { FLEET_SCALING_ID, type FleetScaling, newFleetScaling } from '@lcm/domai
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../../http/api.ts'
-import { type Fenced, raisedFence } from '../worker/change-worker.ts'
+import { type Fenced, raiseDocumentFence } from '../worker/change-worker.ts'
 
 /** Each lost race means that another writer won. */
 const RACES_MAX = 100
@@ -35,7 +35,7 @@ export async function changeScaling(
     const now = toInstant(Math.max(api.clock.now(), toMs(scaling.updated_at) + 1))
     const changed = await change(scaling, now)
     if (changed === null) return scaling
-    const fence = by === undefined ? scaling.fence : raisedFence(scaling, by)
+    const fence = by === undefined ? scaling.fence : raiseDocumentFence(scaling, by)
     const next = { ...changed.scaling, fence, version: scaling.version + 1, updated_at: now }
     if ((await api.fleetScaling.replace(next, changed.entries ?? [])).ok) return next
   }

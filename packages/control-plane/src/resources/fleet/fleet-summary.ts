@@ -3,17 +3,17 @@ import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
-import { allWorkers } from '../worker/queries.ts'
-import { spentByDay } from './cost-by-day.ts'
-import { billedSince, countedSince, spentOf, sum, within } from './cost-intervals.ts'
+import { listAllWorkers } from '../worker/queries.ts'
+import { costByDay } from './cost-by-day.ts'
+import { costIntervalsSince, costPeriodStart, costSince, costTotals, sum } from './cost-intervals.ts'
 
 type Summary = AnswerOf<'getFleetSummary'>
 
 export async function fleetSummary(api: Api, query: QueryOf<'getFleetSummary'>): Promise<Summary> {
   const now = toInstant(api.clock.now())
-  const since = countedSince(query.since, now)
-  const workers = await allWorkers(api)
-  const intervals = (await billedSince(api, since, { workers, now })).map(({ interval }) => interval)
+  const since = costPeriodStart(query.since, now)
+  const workers = await listAllWorkers(api)
+  const intervals = (await costIntervalsSince(api, since, { workers, now })).map(({ interval }) => interval)
   return {
     at: now,
     workers: countsOf(workers),
@@ -21,8 +21,8 @@ export async function fleetSummary(api: Api, query: QueryOf<'getFleetSummary'>):
     cost: {
       per_hour_usd: sum(workers, worker => costOf(worker, now).per_hour_usd),
       since,
-      ...spentOf(intervals.map(interval => within(interval, since))),
-      by_day: spentByDay(intervals, since, now),
+      ...costTotals(intervals.map(interval => costSince(interval, since))),
+      by_day: costByDay(intervals, since, now),
     },
   }
 }

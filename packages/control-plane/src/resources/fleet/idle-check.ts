@@ -9,11 +9,11 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../../http/api.ts'
 import { decisionEntry, STREAMS, scalingEntry } from '../journal/entries.ts'
-import { everyPage } from '../list-documents.ts'
-import { settingsNow } from '../settings/queries.ts'
+import { listAll } from '../list-documents.ts'
+import { currentSettings } from '../settings/queries.ts'
 import { findTemplate } from '../template/queries.ts'
-import { changeWorker, raisedFence, type WorkerRequest } from '../worker/change-worker.ts'
-import { allWorkers, findWorker, viewOf } from '../worker/queries.ts'
+import { changeWorker, raiseDocumentFence, type WorkerRequest } from '../worker/change-worker.ts'
+import { findWorker, listAllWorkers, workerView } from '../worker/queries.ts'
 import { changeScaling } from './fleet-scaling.ts'
 
 type IdleRequest = WorkerRequest<BodyOf<'checkWorkerIdle'>>
@@ -30,9 +30,9 @@ const CHECK_MS_MAX = 30_000
  * then is the worker changed; a crash between the two costs a permit that the next check of this worker finds.
  */
 export async function checkWorkerIdle(api: Api, asked: IdleRequest): Promise<AnswerOf<'checkWorkerIdle'>> {
-  const settings = await settingsNow(api)
+  const settings = await currentSettings(api)
   const worker = await findWorker(api, asked.params.id)
-  raisedFence(worker, asked)
+  raiseDocumentFence(worker, asked)
   const evidence = await peoplesEvidence(api, worker, asked.body.evidence)
   const request = { ...asked, body: { ...asked.body, evidence } }
   const decision = await decideWithRoom(api, request, worker, settings)
@@ -40,7 +40,12 @@ export async function checkWorkerIdle(api: Api, asked: IdleRequest): Promise<Ans
   await returnPermit(api, worker.id, isStop(decision))
   const { verdict, guards } = recorded.decision
   const said = guards.map(guard => ({ ...guard }))
-  return { verdict: verdict.kind, because: verdict.because, guards: said, worker: await viewOf(api, recorded.worker) }
+  return {
+    verdict: verdict.kind,
+    because: verdict.because,
+    guards: said,
+    worker: await workerView(api, recorded.worker),
+  }
 }
 
 /** The labs are read only when one of their events is newer than what is known of the worker. */
@@ -52,7 +57,7 @@ async function peoplesEvidence(
   if (evidence === null) return null
   const known = activity.last_activity_at ?? ''
   const lab_events = evidence.lab_events.filter(({ at }) => at > known)
-  const labs = lab_events.length === 0 ? [] : await everyPage(api.labs, { where: { worker_id: id } })
+  const labs = lab_events.length === 0 ? [] : await listAll(api.labs, { where: { worker_id: id } })
   const { events, ...judged } = withPeoplesLabs({ ...evidence, lab_events }, labs)
   return { ...judged, events: [...events], lab_events: [] }
 }
@@ -87,7 +92,7 @@ async function decideWithRoom(
 
 /** One that is to be drained still runs, but not for long. */
 const runningWorkers = async (api: Api): Promise<Worker[]> =>
-  (await allWorkers(api, { status: 'RUNNING', desired_status: 'RUNNING' })).filter(worker => worker.drain === null)
+  (await listAllWorkers(api, { status: 'RUNNING', desired_status: 'RUNNING' })).filter(worker => worker.drain === null)
 
 /** Its own permit, left by a crash, does not stand in a worker's way; nor does the cooldown that began with it. */
 function countsOf(workers: readonly Worker[], scaling: FleetScaling, id: string) {
@@ -129,7 +134,7 @@ async function recordCheck(
       : decision
     const activity = activityAfter(current, evidence, held, now)
     if (activity === null && !isStop(held) && isSame(held.verdict, lastVerdict)) return null
-    const seen = { ...current, activity: activity ?? current.activity, fence: raisedFence(current, request) }
+    const seen = { ...current, activity: activity ?? current.activity, fence: raiseDocumentFence(current, request) }
     const changed = isStop(held) ? stoppedByPolicy(seen, held, { now, drainSeconds }) : seen
     return {
       worker: changed,

@@ -2,7 +2,7 @@ import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { permitOrphan } from '@lcm/domain/fleet/orphans'
 import type { Api, Request } from '../../http/api.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { allWorkers } from '../worker/queries.ts'
+import { listAllWorkers } from '../worker/queries.ts'
 import { changeScaling } from './fleet-scaling.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function permitOrphanTermination(
   await changeScaling(
     api,
     async (scaling, now) => {
-      const fleet = await allWorkers(api, {})
+      const fleet = await listAllWorkers(api, {})
       const size = fleet.filter(each => each.status !== 'TERMINATED' && each.ec2_instance_id !== null).length
       const { granted, because, terminations } = permitOrphan(id, scaling, size, now)
       answer = { granted, because }

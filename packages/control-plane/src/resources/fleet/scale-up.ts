@@ -10,9 +10,9 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api.ts'
 import { auditEntry, scalingEntry, transitionEntry } from '../journal/entries.ts'
-import { settingsNow } from '../settings/queries.ts'
+import { currentSettings } from '../settings/queries.ts'
 import { usableRegion, usableTemplate } from '../worker/create-worker.ts'
-import { allWorkers, viewOf } from '../worker/queries.ts'
+import { listAllWorkers, workerView } from '../worker/queries.ts'
 import { changeScaling, fleetScaling } from './fleet-scaling.ts'
 
 type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>
@@ -32,7 +32,7 @@ export async function scaleUp(
   const { body } = request
   const template = await usableTemplate(api, body.template_name)
   usableRegion(api, body.aws_region)
-  const settings = await settingsNow(api)
+  const settings = await currentSettings(api)
   const place = `${body.template_name}/${body.aws_region}`
   let isNew = false
   const scaling = await changeScaling(
@@ -40,7 +40,7 @@ export async function scaleUp(
     async (current, now) => {
       isNew = false
       if (current.flights[place]?.key === body.key) return null
-      const workers = await allWorkers(api, { aws_region: body.aws_region })
+      const workers = await listAllWorkers(api, { aws_region: body.aws_region })
       const refusal = refusalOf(body, { settings, workers, scaling: current, now })
       if (refusal !== null) throw new ProblemError('scale_up_rejected', refusal)
       isNew = true
@@ -52,7 +52,7 @@ export async function scaleUp(
   ).catch(error => reject(api, body, error))
   const flight = scaling.flights[place]
   const made = await launchFlight(api, request, template, flight)
-  const views = await Promise.all(made.map(worker => viewOf(api, worker)))
+  const views = await Promise.all(made.map(worker => workerView(api, worker)))
   return { answer: { workers: views, because: `flight ${body.key} of ${flight?.count ?? 0}` }, isNew }
 }
 

@@ -6,7 +6,7 @@ import { Instant } from '@lcm/domain/instant'
 import { StateChange } from '@lcm/domain/worker/worker'
 import type { JournalEntry } from '@lcm/store/store'
 import { z } from 'zod'
-import { ownOf, textFor } from '../../changes/redaction.ts'
+import { ownershipOf, redactSessionIds } from '../../changes/redaction.ts'
 import type { Api, Request } from '../../http/api.ts'
 import { getSession } from '../session/queries.ts'
 import { findWorker } from '../worker/queries.ts'
@@ -85,9 +85,9 @@ async function shownTo<T extends object>(
   actor: Actor,
   page: ReturnType<typeof journalPage<T>>,
 ): ReturnType<typeof journalPage<T>> {
-  const own = await ownOf(api, actor)
+  const own = await ownershipOf(api, actor)
   const { items, ...rest } = await page
-  return { ...rest, items: items.map(item => textFor(item, own)) }
+  return { ...rest, items: items.map(item => redactSessionIds(item, own)) }
 }
 
 /** What happened to a worker is told also when its record is gone. Of one that never was nothing is known. */

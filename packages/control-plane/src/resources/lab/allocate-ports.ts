@@ -4,7 +4,7 @@ import { allocatePorts as allocated } from '@lcm/domain/lab/ports'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { isLabGone } from '../../resources.ts'
-import { changeWorker, raisedFence } from '../worker/change-worker.ts'
+import { changeWorker, raiseDocumentFence } from '../worker/change-worker.ts'
 import { changeLab, type LabRequest } from './change-lab.ts'
 import { findLab } from './queries.ts'
 
@@ -13,7 +13,7 @@ type PortsRequest = LabRequest<BodyOf<'allocatePorts'>>
 /** One compare-and-set on the worker's book of ports, then the lab's own copy. The same lab gets the same ports. */
 export async function allocatePorts(api: Api, request: PortsRequest): Promise<AnswerOf<'allocatePorts'>> {
   const lab = await findLab(api, request.params.id)
-  raisedFence(lab, request)
+  raiseDocumentFence(lab, request)
   if (isLabGone(lab)) throw new ProblemError('lab_gone', `${lab.title} is ${lab.status}`)
   const definition = lab.definition_id === null ? null : await api.definitions.get(lab.definition_id)
   const wishes = definition?.port_template ?? []
@@ -25,12 +25,14 @@ export async function allocatePorts(api: Api, request: PortsRequest): Promise<An
     if (given === null) throw new ProblemError('no_room', `${worker.name} has no ${wishes.length} ports left`)
     ports = given
     if (JSON.stringify(given) === JSON.stringify(held)) return null
-    return { worker: { ...worker, ports: { ...worker.ports, [lab.id]: given }, fence: raisedFence(worker, request) } }
+    return {
+      worker: { ...worker, ports: { ...worker.ports, [lab.id]: given }, fence: raiseDocumentFence(worker, request) },
+    }
   })
   await changeLab(api, { ...request, ifMatch: null }, current =>
     JSON.stringify(current.ports) === JSON.stringify(ports)
       ? null
-      : { lab: { ...current, ports, fence: raisedFence(current, request) } },
+      : { lab: { ...current, ports, fence: raiseDocumentFence(current, request) } },
   )
   return { ports }
 }

@@ -7,14 +7,14 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../http/api.ts'
 import { isLabUsable } from '../../resources.ts'
-import { turnsOf } from '../definition/definition-content.ts'
+import { yieldToOthers } from '../definition/definition-content.ts'
 import { readTopology } from '../definition/topology/read-topology.ts'
 import { transitionEntry } from '../journal/entries.ts'
-import { everyPage } from '../list-documents.ts'
-import { changeSession, isAt, type SessionRequest } from '../session/change-session.ts'
+import { listAll } from '../list-documents.ts'
+import { changeSession, isPlacedOn, type SessionRequest } from '../session/change-session.ts'
 import { findSession } from '../session/queries.ts'
-import { settleSession } from '../session/session-cleanup.ts'
-import { raisedFence } from '../worker/change-worker.ts'
+import { cleanUpSession } from '../session/session-cleanup.ts'
+import { raiseDocumentFence } from '../worker/change-worker.ts'
 import { changeLab } from './change-lab.ts'
 import { countLabs } from './lab-counts.ts'
 
@@ -27,7 +27,7 @@ type Bound = LabletSession & { readonly worker_id: string }
  */
 export async function bindLab(api: Api, request: BindRequest): Promise<LabRecord> {
   const session = await findSession(api, request.params.id)
-  raisedFence(session, request)
+  raiseDocumentFence(session, request)
   const { worker_id } = session
   if (session.status !== 'INSTANTIATING' || worker_id === null)
     throw new ProblemError('illegal_transition', `it is ${session.status}; only INSTANTIATING is given a lab`)
@@ -39,7 +39,7 @@ export async function bindLab(api: Api, request: BindRequest): Promise<LabRecord
 }
 
 async function ownLab(api: Api, request: BindRequest, session: Bound): Promise<LabRecord> {
-  const all = await everyPage(api.labs, { where: { session_id: session.id } })
+  const all = await listAll(api.labs, { where: { session_id: session.id } })
   const current = all.find(lab => lab.worker_id === session.worker_id && isLabUsable(lab))
   if (current !== undefined) return completed(api, request, current)
   const { record_id } = request.body
@@ -54,13 +54,13 @@ async function completed(api: Api, request: BindRequest, lab: LabRecord): Promis
     throw new ProblemError('lab_in_use', `its lab on ${lab.worker_id} is ${lab.lab_id}, not ${lab_id}`)
   await forgetDiscovered(api, lab.worker_id, lab_id)
   return changeLab(api, { ...request, params: { id: lab.id }, ifMatch: null }, (current, now) => ({
-    lab: { ...current, lab_id, last_seen_at: now, fence: raisedFence(current, request) },
+    lab: { ...current, lab_id, last_seen_at: now, fence: raiseDocumentFence(current, request) },
   }))
 }
 
 /** A look at the worker may have found the lab before we could say that it is ours. */
 async function forgetDiscovered(api: Api, workerId: string, labId: string): Promise<void> {
-  const there = await everyPage(api.labs, { where: { worker_id: workerId } })
+  const there = await listAll(api.labs, { where: { worker_id: workerId } })
   const found = there.find(lab => lab.lab_id === labId && lab.source === 'DISCOVERY' && lab.session_id === null)
   if (found !== undefined) await api.labs.remove(found)
 }
@@ -75,7 +75,7 @@ function claimed(api: Api, request: BindRequest, session: Bound, id: string): Pr
       throw new ProblemError('lab_gone', `${lab.title} is ${lab.status}; only WIPED or STOPPED labs are used again`)
     if (lab.session_id !== null || lab.pending_action !== null)
       throw new ProblemError('lab_in_use', `${lab.title} is used by ${lab.session_id ?? 'somebody'}`)
-    return { lab: { ...lab, session_id: session.id, last_seen_at: now, fence: raisedFence(lab, request) } }
+    return { lab: { ...lab, session_id: session.id, last_seen_at: now, fence: raiseDocumentFence(lab, request) } }
   })
 }
 
@@ -85,7 +85,7 @@ async function recorded(api: Api, request: BindRequest, session: Bound, n: numbe
   const chance = createHash('sha256').update(`${session.id}|${session.worker_id}|${n}`).digest()
   const now = toInstant(api.clock.now())
   const lab: LabRecord = {
-    ...EMPTY,
+    ...EMPTY_LAB,
     id: makeId('lr', toMs(session.created_at), chance.subarray(0, ID_RANDOM_BYTES)),
     created_at: now,
     updated_at: now,
@@ -98,7 +98,7 @@ async function recorded(api: Api, request: BindRequest, session: Bound, n: numbe
     session_id: session.id,
     first_seen_at: now,
     last_seen_at: now,
-    fence: raisedFence({ id: session.id, fence: {} }, request),
+    fence: raiseDocumentFence({ id: session.id, fence: {} }, request),
   }
   if (lab_id !== null) await forgetDiscovered(api, session.worker_id, lab_id)
   const move = { from: null, to: lab.status, at: now, because: `it is made for ${session.id}` }
@@ -112,13 +112,13 @@ async function recorded(api: Api, request: BindRequest, session: Bound, n: numbe
 /** What CML will count once it is imported. */
 async function sizeOf(api: Api, session: Bound): Promise<Pick<LabRecord, 'node_count' | 'link_count'>> {
   const text = (await api.definitions.get(session.definition.id))?.topology ?? ''
-  const reading = await readTopology(text, turnsOf(api))
+  const reading = await readTopology(text, yieldToOthers(api))
   if (!reading.ok) return { node_count: session.needs.node_count, link_count: 0 }
   return { node_count: reading.topology.nodes.length, link_count: reading.topology.links.length }
 }
 
 /** A lab of which nothing is known. */
-export const EMPTY = {
+export const EMPTY_LAB = {
   version: 1,
   owner: null,
   status: 'DEFINED',
@@ -136,10 +136,10 @@ export const EMPTY = {
 async function pointAt(api: Api, request: BindRequest, session: Bound, lab: LabRecord): Promise<void> {
   const writer = { ...request, ifMatch: null, once: null }
   const written = await changeSession(api, session.id, writer, current => {
-    if (!isAt(current, lab.worker_id) || current.lab_record_id === lab.id) return null
-    return { session: { ...current, lab_record_id: lab.id, fence: raisedFence(current, request) } }
+    if (!isPlacedOn(current, lab.worker_id) || current.lab_record_id === lab.id) return null
+    return { session: { ...current, lab_record_id: lab.id, fence: raiseDocumentFence(current, request) } }
   })
   if (written.lab_record_id === lab.id) return
-  await settleSession(api, session.id)
+  await cleanUpSession(api, session.id)
   throw new ProblemError('illegal_transition', `it is ${written.status} by now, and wants no lab`)
 }

@@ -3,7 +3,7 @@ import { LAB_RUNS_MAX, type LabRecord, type LabStatus } from '@lcm/domain/lab/la
 import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api.ts'
-import { type Changed, changeDocument, refuseStale } from '../change-document.ts'
+import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
 import { transitionEntry } from '../journal/entries.ts'
 
 export type LabRequest<B = unknown> = Request<{ id: string }, unknown, B>
@@ -36,7 +36,7 @@ function completed(
   { lab: changed, entries = [], because = '' }: LabChange,
   { actor, once }: LabWriter,
   now: Instant,
-): Changed<LabRecord> {
+): DocumentChange<LabRecord> {
   const dated = isOther(changed, before) ? { ...changed, changed_at: now } : changed
   const lab =
     once === null ? dated : { ...dated, applied_keys: [...dated.applied_keys, once.key].slice(-APPLIED_KEYS_MAX) }

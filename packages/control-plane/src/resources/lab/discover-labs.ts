@@ -5,15 +5,15 @@ import { isOldNews, type LabRecord, type LabScan, statusOfLab, statusOfMissing }
 import type { Api, Request } from '../../http/api.ts'
 import { isLabGone } from '../../resources.ts'
 import { transitionEntry } from '../journal/entries.ts'
-import { everyPage } from '../list-documents.ts'
-import { isAt } from '../session/change-session.ts'
-import { changeWorker, raisedFence } from '../worker/change-worker.ts'
+import { listAll } from '../list-documents.ts'
+import { isPlacedOn } from '../session/change-session.ts'
+import { changeWorker, raiseDocumentFence } from '../worker/change-worker.ts'
 import { findWorker } from '../worker/queries.ts'
-import { EMPTY } from './bind-lab.ts'
+import { EMPTY_LAB } from './bind-lab.ts'
 import { changeLab } from './change-lab.ts'
-import { isOwnLab, unlessRival } from './lab-cleanup.ts'
+import { deleteIfSuperseded, isOwnLab } from './lab-cleanup.ts'
 import { countLabs } from './lab-counts.ts'
-import { settleAround } from './report-lab.ts'
+import { cleanUpAfterLab } from './report-lab.ts'
 
 type DiscoverRequest = Request<object, unknown, BodyOf<'discoverLabs'>>
 type Sight = DiscoverRequest['body']['labs'][number]
@@ -26,7 +26,7 @@ export async function discoverLabs(api: Api, request: DiscoverRequest): Promise<
   const { worker_id, labs, began_at, is_complete } = request.body
   await findWorker(api, worker_id)
   const counts = { created: 0, updated: 0, orphaned: 0 }
-  const known = await everyPage(api.labs, { where: { worker_id } })
+  const known = await listAll(api.labs, { where: { worker_id } })
   const byLabId = new Map(known.flatMap(lab => (lab.lab_id === null ? [] : [[lab.lab_id, lab]])))
   // What we were about to import, and never learned the id of.
   const byTitle = new Map(known.flatMap(lab => (lab.lab_id === null && !isLabGone(lab) ? [[lab.title, lab]] : [])))
@@ -55,14 +55,14 @@ async function takeWishAway(api: Api, request: DiscoverRequest): Promise<void> {
   await changeWorker(api, writer, worker => {
     const asked = worker.labs_refresh_requested_at
     if (asked === null || asked >= began_at) return null
-    return { worker: { ...worker, labs_refresh_requested_at: null, fence: raisedFence(worker, request) } }
+    return { worker: { ...worker, labs_refresh_requested_at: null, fence: raiseDocumentFence(worker, request) } }
   })
 }
 
 async function found(api: Api, { body, actor, fence }: DiscoverRequest, sight: Sight): Promise<number> {
   const now = toInstant(api.clock.now())
   const lab: LabRecord = {
-    ...EMPTY,
+    ...EMPTY_LAB,
     id: makeId('lr', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES)),
     created_at: now,
     updated_at: now,
@@ -96,12 +96,15 @@ async function seenAgain(api: Api, request: DiscoverRequest, lab: LabRecord, sig
     isChanged = false
     if (isOldNews(request.body, current)) return null
     const facts = factsOf(sight, current.status)
-    const next = unlessRival({ ...current, ...facts }, isOwn, now)
+    const next = deleteIfSuperseded({ ...current, ...facts }, isOwn, now)
     isChanged = JSON.stringify(next) !== JSON.stringify(current)
     if (!isChanged && toMs(began_at) - toMs(current.last_seen_at) < SEEN_MS) return null
-    return { lab: { ...next, last_seen_at: began_at, fence: raisedFence(current, request) }, because: 'it was seen' }
+    return {
+      lab: { ...next, last_seen_at: began_at, fence: raiseDocumentFence(current, request) },
+      because: 'it was seen',
+    }
   })
-  if (isChanged) await settleAround(api, changed)
+  if (isChanged) await cleanUpAfterLab(api, changed)
   return isChanged ? 1 : 0
 }
 
@@ -112,14 +115,14 @@ async function missed(api: Api, request: DiscoverRequest, lab: LabRecord, scan: 
     const status = statusOfMissing(current, { ...scan, isAwaited })
     isMarked = status !== null
     if (status === null) return null
-    const gone = { ...current, status, pending_action: null, fence: raisedFence(current, request) }
+    const gone = { ...current, status, pending_action: null, fence: raiseDocumentFence(current, request) }
     return { lab: gone, because: 'a complete look did not find it' }
   })
-  if (isMarked) await settleAround(api, changed)
+  if (isMarked) await cleanUpAfterLab(api, changed)
   return isMarked ? 1 : 0
 }
 
 async function isAboutToBeImported(api: Api, lab: LabRecord): Promise<boolean> {
   const session = lab.session_id === null ? null : await api.sessions.get(lab.session_id)
-  return isAt(session, lab.worker_id)
+  return isPlacedOn(session, lab.worker_id)
 }

@@ -3,39 +3,39 @@ import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../http/api.ts'
 import { isLabGone, isLabUsable } from '../../resources.ts'
-import { byHouse, HOUSE, unlessOvertaken } from '../../system-actor.ts'
-import { everyPage } from '../list-documents.ts'
-import { isAt } from '../session/change-session.ts'
+import { asSystem, nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
+import { listAll } from '../list-documents.ts'
+import { isPlacedOn } from '../session/change-session.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeLab } from './change-lab.ts'
 
 export const labsOf = (api: Api, workerId: string, sessionId: string): Promise<LabRecord[]> =>
-  everyPage(api.labs, { where: { worker_id: workerId, session_id: sessionId } })
+  listAll(api.labs, { where: { worker_id: workerId, session_id: sessionId } })
 
 /** Whether it may run, or be imported at this moment: what is not known is not free. */
-export const mayTakeRoom = (lab: LabRecord): boolean =>
+export const mayUseCapacity = (lab: LabRecord): boolean =>
   !isQuiet(lab.status) || (lab.status === 'DEFINED' && lab.lab_id === null)
 
 /** A lab whose session does not count on it: its ports are given back once it is gone; until then it is to be deleted, or kept. */
-export async function settleLab(api: Api, lab: LabRecord, session: LabletSession | null): Promise<void> {
-  if (session !== null && isAt(session, lab.worker_id) && session.lab_record_id === lab.id) return
-  if (isLabGone(lab)) return dropPorts(api, lab)
-  if (session !== null && isAt(session, lab.worker_id) && session.lab_record_id === null) return
-  if (session !== null && isFinal(session.status) && (await isKept(api, lab))) return unbindLab(api, lab)
+export async function cleanUpLab(api: Api, lab: LabRecord, session: LabletSession | null): Promise<void> {
+  if (session !== null && isPlacedOn(session, lab.worker_id) && session.lab_record_id === lab.id) return
+  if (isLabGone(lab)) return releasePorts(api, lab)
+  if (session !== null && isPlacedOn(session, lab.worker_id) && session.lab_record_id === null) return
+  if (session !== null && isFinal(session.status) && (await isKeptForReuse(api, lab))) return unbindLab(api, lab)
   // Whoever failed to take it down just now does not try again at once.
   if (lab.status === 'ERROR' && api.clock.now() - toMs(lab.updated_at) < AFTER_ERROR_MS) return
-  await condemnLab(api, lab, NOT_HERE)
+  await requestLabDeletion(api, lab, NOT_HERE)
 }
 
 /** Whether its session counts on this lab, or is about to. */
 export async function isOwnLab(api: Api, lab: LabRecord): Promise<boolean> {
   const session = lab.session_id === null ? null : await api.sessions.get(lab.session_id)
-  if (session === null || !isAt(session, lab.worker_id)) return lab.session_id === null
+  if (session === null || !isPlacedOn(session, lab.worker_id)) return lab.session_id === null
   return session.lab_record_id === lab.id || session.lab_record_id === null
 }
 
 /** A lab that turns up again after its session went on must not be taken for the one that the session has now. */
-export const unlessRival = (lab: LabRecord, isOwn: boolean, now: Instant): LabRecord =>
+export const deleteIfSuperseded = (lab: LabRecord, isOwn: boolean, now: Instant): LabRecord =>
   isOwn || !isLabUsable(lab) || lab.status === 'ERROR' ? lab : { ...lab, pending_action: deletion(NOT_HERE, now) }
 
 const NOT_HERE = 'its session is not here any more'
@@ -44,14 +44,14 @@ const AFTER_ERROR_MS = 10 * 60_000
 
 const deletion = (why: string, at: Instant) => ({
   action: 'delete' as const,
-  by: `${HOUSE.name}: ${why}`,
+  by: `${SYSTEM_ACTOR.name}: ${why}`,
   at,
   attempts: 0,
   error: null,
 })
 
 /** Wiped or at least stopped, of a definition that wants its labs back. */
-export async function isKept(api: Api, lab: LabRecord): Promise<boolean> {
+export async function isKeptForReuse(api: Api, lab: LabRecord): Promise<boolean> {
   if (lab.status !== 'WIPED' && lab.status !== 'STOPPED') return false
   if (lab.definition_id === null || lab.pending_action !== null) return false
   return (await api.definitions.get(lab.definition_id))?.lab_reuse === true
@@ -59,16 +59,16 @@ export async function isKept(api: Api, lab: LabRecord): Promise<boolean> {
 
 /** It is nobody's from now on, so that another session may claim it. */
 export async function unbindLab(api: Api, lab: LabRecord): Promise<void> {
-  await dropPorts(api, lab)
-  await unlessOvertaken(
-    changeLab(api, byHouse(lab.id, lab.version), current =>
+  await releasePorts(api, lab)
+  await nullOnConflict(
+    changeLab(api, asSystem(lab.id, lab.version), current =>
       current.session_id === null ? null : { lab: { ...current, session_id: null, ports: {} } },
     ),
   )
 }
 
 /** Whether it was kept for other sessions and lies idle. What people made or started by hand is theirs. */
-export const isSpare = (lab: LabRecord): boolean =>
+export const isReusable = (lab: LabRecord): boolean =>
   lab.source === 'IMPORT' &&
   lab.session_id === null &&
   lab.pending_action === null &&
@@ -76,31 +76,31 @@ export const isSpare = (lab: LabRecord): boolean =>
   !isLabGone(lab)
 
 /** Has it deleted where no session can want it any more: its version can't be booked, and none that was booked is left. */
-export async function condemnUnlessWanted(api: Api, lab: LabRecord): Promise<void> {
+export async function deleteUnlessBookable(api: Api, lab: LabRecord): Promise<void> {
   const { definition_id } = lab
   if (definition_id === null) return
   if ((await api.definitions.get(definition_id))?.status === 'ACTIVE') return
   if ((await api.sessions.list({ where: { definition_id, is_over: 'no' }, limit: 1 })).length > 0) return
-  await unlessOvertaken(
-    changeLab(api, byHouse(lab.id), (current, now) =>
-      isSpare(current) ? { lab: { ...current, pending_action: deletion(NOT_WANTED, now) } } : null,
+  await nullOnConflict(
+    changeLab(api, asSystem(lab.id), (current, now) =>
+      isReusable(current) ? { lab: { ...current, pending_action: deletion(NOT_WANTED, now) } } : null,
     ),
   )
 }
 
 /** Has it deleted, whatever else was to be done with it. */
-export async function condemnLab(api: Api, lab: LabRecord, why: string): Promise<void> {
-  await unlessOvertaken(
-    changeLab(api, byHouse(lab.id), (current, now) => {
+export async function requestLabDeletion(api: Api, lab: LabRecord, why: string): Promise<void> {
+  await nullOnConflict(
+    changeLab(api, asSystem(lab.id), (current, now) => {
       if (isLabGone(current) || current.pending_action?.action === 'delete') return null
       return { lab: { ...current, pending_action: deletion(why, now) } }
     }),
   )
 }
 
-export async function dropPorts(api: Api, lab: LabRecord): Promise<void> {
-  await unlessOvertaken(
-    changeWorker(api, byHouse(lab.worker_id), worker => {
+export async function releasePorts(api: Api, lab: LabRecord): Promise<void> {
+  await nullOnConflict(
+    changeWorker(api, asSystem(lab.worker_id), worker => {
       if (worker.ports[lab.id] === undefined) return null
       const { [lab.id]: _, ...ports } = worker.ports
       return { worker: { ...worker, ports } }

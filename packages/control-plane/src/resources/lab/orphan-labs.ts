@@ -1,26 +1,26 @@
 import type { Api } from '../../http/api.ts'
-import { byHouse, unlessOvertaken } from '../../system-actor.ts'
-import { everyPage } from '../list-documents.ts'
+import { asSystem, nullOnConflict } from '../../system-actor.ts'
+import { listAll } from '../list-documents.ts'
 import { changeLab } from './change-lab.ts'
 import { countLabs } from './lab-counts.ts'
-import { settleAround } from './report-lab.ts'
+import { cleanUpAfterLab } from './report-lab.ts'
 
 /** The labs of a machine that is gone are gone with it. */
 export async function orphanLabs(api: Api, workerId: string): Promise<void> {
-  const labs = await everyPage(api.labs, { where: { worker_id: workerId, is_gone: 'no' } })
+  const labs = await listAll(api.labs, { where: { worker_id: workerId, is_gone: 'no' } })
   for (const { id } of labs) {
-    const orphaned = await unlessOvertaken(
-      changeLab(api, byHouse(id), lab => ({
+    const orphaned = await nullOnConflict(
+      changeLab(api, asSystem(id), lab => ({
         lab: { ...lab, status: 'ORPHANED', pending_action: null },
         because: 'its machine is gone',
       })),
     )
-    if (orphaned !== null) await settleAround(api, orphaned)
+    if (orphaned !== null) await cleanUpAfterLab(api, orphaned)
   }
   if (labs.length > 0) await countLabs(api, workerId)
 }
 
 /** With the record of their worker. */
 export async function removeLabsOf(api: Api, workerId: string): Promise<void> {
-  for (const lab of await everyPage(api.labs, { where: { worker_id: workerId } })) await api.labs.remove(lab)
+  for (const lab of await listAll(api.labs, { where: { worker_id: workerId } })) await api.labs.remove(lab)
 }

@@ -3,9 +3,9 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Query } from '@lcm/store/store'
-import { labFor, type Own, ownOf } from '../../changes/redaction.ts'
+import { type Ownership, ownershipOf, redactLab } from '../../changes/redaction.ts'
 import type { Api, Request } from '../../http/api.ts'
-import { pageOf } from '../page.ts'
+import { listPage } from '../page.ts'
 
 export async function findLab(api: Api, id: string): Promise<LabRecord> {
   const lab = await api.labs.get(id)
@@ -17,7 +17,7 @@ const unknown = (id: string) => new ProblemError('not_found', `there is no lab $
 
 /** Of the lab of somebody else's session nobody learns that there is one. */
 export async function getLab(api: Api, id: string, actor: Actor): Promise<LabRecord> {
-  const lab = labFor(await findLab(api, id), await ownOf(api, actor))
+  const lab = redactLab(await findLab(api, id), await ownershipOf(api, actor))
   if (lab === null) throw unknown(id)
   return lab
 }
@@ -35,23 +35,23 @@ export async function listLabs(
     where: Object.fromEntries(given),
     ...(isHidden ? { whereNot: { status: 'DELETED' } } : {}),
   }
-  const own = await ownOf(api, actor)
-  return own === null ? pageOf(api, api.labs, query, filter) : pageFor(api, own, query, filter)
+  const own = await ownershipOf(api, actor)
+  return own === null ? listPage(api, api.labs, query, filter) : pageFor(api, own, query, filter)
 }
 
 /** A page is full while there is more, whatever had to be left out: it must not show by its gaps what others have. */
 async function pageFor(
   api: Api,
-  own: Own,
+  own: Ownership,
   query: QueryOf<'listLabs'>,
   filter: Omit<Query, 'limit' | 'after'>,
 ): Promise<AnswerOf<'listLabs'>> {
   const { limit } = query
-  let { items: read, next_cursor, revision } = await pageOf(api, api.labs, query, filter)
-  const seen = read.flatMap(lab => labFor(lab, own) ?? [])
+  let { items: read, next_cursor, revision } = await listPage(api, api.labs, query, filter)
+  const seen = read.flatMap(lab => redactLab(lab, own) ?? [])
   while (next_cursor !== null && seen.length <= limit) {
-    ;({ items: read, next_cursor } = await pageOf(api, api.labs, { limit, cursor: next_cursor }, filter))
-    seen.push(...read.flatMap(lab => labFor(lab, own) ?? []))
+    ;({ items: read, next_cursor } = await listPage(api, api.labs, { limit, cursor: next_cursor }, filter))
+    seen.push(...read.flatMap(lab => redactLab(lab, own) ?? []))
   }
   const items = seen.slice(0, limit)
   return { items, next_cursor: seen.length > limit ? (items.at(-1)?.id ?? null) : null, revision }

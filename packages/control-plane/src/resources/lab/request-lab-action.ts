@@ -10,7 +10,7 @@ import { changeLab, type LabRequest } from './change-lab.ts'
 import { findLab } from './queries.ts'
 
 /** What people want of a lab that no session uses. The lablet-controller does it and says so. */
-export async function askOfLab(
+export async function requestLabAction(
   api: Api,
   request: LabRequest<BodyOf<'startLab'>>,
   action: LabAction,

@@ -3,9 +3,9 @@ import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
-import { byHouse, HOUSE, unlessOvertaken } from '../../system-actor.ts'
-import { everyPage } from '../list-documents.ts'
-import { changeWorker, raisedFence, type WorkerRequest } from '../worker/change-worker.ts'
+import { asSystem, nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
+import { listAll } from '../list-documents.ts'
+import { changeWorker, raiseDocumentFence, type WorkerRequest } from '../worker/change-worker.ts'
 import { findWorker } from '../worker/queries.ts'
 import { changeLab } from './change-lab.ts'
 
@@ -17,11 +17,11 @@ type StopRequest = WorkerRequest<BodyOf<'stopWorkerLabs'>>
  */
 export async function stopLabsOf(api: Api, request: StopRequest): Promise<AnswerOf<'stopWorkerLabs'>> {
   const worker = await findWorker(api, request.params.id)
-  raisedFence(worker, request)
+  raiseDocumentFence(worker, request)
   refuseOthers(worker)
-  const labs = await everyPage(api.labs, { where: { worker_id: worker.id, is_gone: 'no' } })
+  const labs = await listAll(api.labs, { where: { worker_id: worker.id, is_gone: 'no' } })
   const running = labs.filter(lab => !isQuiet(lab.status))
-  for (const lab of running) await unlessOvertaken(stopLab(api, lab.id, request.body.reason))
+  for (const lab of running) await nullOnConflict(stopLab(api, lab.id, request.body.reason))
   if (running.length === 0) await askForLook(api, request)
   return { stopping: running.length }
 }
@@ -32,9 +32,9 @@ function refuseOthers({ name, status }: Worker): void {
 }
 
 const stopLab = (api: Api, id: string, reason: string): Promise<LabRecord> =>
-  changeLab(api, byHouse(id), (lab, now) => {
+  changeLab(api, asSystem(id), (lab, now) => {
     if (isQuiet(lab.status) || isTakenDown(lab)) return null
-    const by = `${HOUSE.name}: ${reason}`
+    const by = `${SYSTEM_ACTOR.name}: ${reason}`
     return { lab: { ...lab, pending_action: { action: 'stop', by, at: now, attempts: 0, error: null } } }
   })
 
@@ -46,6 +46,6 @@ const isTakenDown = ({ pending_action }: LabRecord): boolean =>
 async function askForLook(api: Api, request: StopRequest): Promise<void> {
   await changeWorker(api, { ...request, ifMatch: null, once: null }, (worker, now) => {
     if (worker.status !== 'TERMINATING' || worker.labs_refresh_requested_at !== null) return null
-    return { worker: { ...worker, labs_refresh_requested_at: now, fence: raisedFence(worker, request) } }
+    return { worker: { ...worker, labs_refresh_requested_at: now, fence: raiseDocumentFence(worker, request) } }
   })
 }

@@ -25,7 +25,7 @@ interface Place {
 const idOf = ({ resource, purpose }: Place, ref: string): string => `${resource}:${purpose}:${ref}`
 
 /** Seals the text and puts it where nobody looks until the document's own write names the reference. */
-export async function sealAside(api: Api, place: Place, text: string): Promise<string> {
+export async function storeSecret(api: Api, place: Place, text: string): Promise<string> {
   const ref = Buffer.from(api.randomBytes(REF_BYTES)).toString('hex')
   const id = idOf(place, ref)
   await api.secrets.insert({ id, version: 1, resource: place.resource, sealed: api.sealing.seal(text, id) })
@@ -54,7 +54,7 @@ export async function withSecret<T>(
   text: string,
   write: (ref: string) => Promise<{ written: T; replaced: string | undefined }>,
 ): Promise<T> {
-  const ref = await sealAside(api, place, text)
+  const ref = await storeSecret(api, place, text)
   const { written, replaced } = await write(ref).catch(async error => {
     // Only a refusal is certain: a write that failed otherwise may have happened, and then needs its secret.
     if (error instanceof ProblemError) await dropSecret(api, place, ref)

@@ -7,7 +7,7 @@ import type { Api, Request } from '../../http/api.ts'
 import { changeDocument } from '../change-document.ts'
 import { releaseFleet } from '../fleet/fleet-scaling.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { openTerms } from './terms.ts'
+import { openTerm } from './terms.ts'
 
 const RACES_MAX = 10
 
@@ -26,7 +26,7 @@ export async function reportInstance(api: Api, request: HeartbeatRequest): Promi
   if (request.actor.service !== service)
     throw new ProblemError('forbidden', `${request.actor.name} does not belong to ${service}`)
   await remember(api, service, instance_id, request.body)
-  const { triggers, resignations, epoch } = await openTerms(api, service)
+  const { triggers, resignations, epoch } = await openTerm(api, service)
   if (request.body.epoch === epoch && hasLookedAtAll(request)) await releaseFleet(api, request.body.last_sweep)
   return { triggers, resignations }
 }
@@ -69,13 +69,13 @@ export const isSilent = (api: Api, { seen_at }: ServiceInstance): boolean =>
   Math.abs(api.clock.now() - toMs(seen_at)) > INSTANCE_SILENCE_MS
 
 /** Reaches the leader with the answer to its next heartbeat, and at once by the change key of its service. */
-export async function askLeader(
+export async function requestOfLeader(
   api: Api,
   { params, actor, body }: Request<{ service: string }, unknown, BodyOf<'triggerService'>>,
   what: 'triggers' | 'resignations',
 ): Promise<AnswerOf<'triggerService'>> {
   const service = serviceNamed(params.service)
-  await openTerms(api, service)
+  await openTerm(api, service)
   const target = { collection: api.services, id: service, noun: 'service' }
   await changeDocument(target, api.clock, null, (term, now) => {
     const action = what === 'triggers' ? 'trigger' : 'resign'

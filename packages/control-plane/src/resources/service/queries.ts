@@ -3,8 +3,8 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import { type Actor, SERVICES } from '@lcm/domain/actor'
 import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
-import { seesAll, textFor } from '../../changes/redaction.ts'
-import { concernOf } from '../../changes/visibility.ts'
+import { redactSessionIds, seesAll } from '../../changes/redaction.ts'
+import { visibilityOf } from '../../changes/visibility.ts'
 import type { Api } from '../../http/api.ts'
 import { isSilent, newestOf } from './commands.ts'
 
@@ -47,8 +47,8 @@ export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFl
   if (seesAll(actor)) return { at, items: all }
   const items: typeof all = []
   for (const item of all) {
-    const { owner, own } = await concernOf(api, item.resource)
-    if (owner === null || maySee(actor, owner)) items.push(textFor(item, own))
+    const { owner, own } = await visibilityOf(api, item.resource)
+    if (owner === null || maySee(actor, owner)) items.push(redactSessionIds(item, own))
   }
   return { at, items }
 }

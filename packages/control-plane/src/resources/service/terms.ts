@@ -16,7 +16,7 @@ export async function registerTerm(api: Api, request: TermRequest): Promise<Serv
   const { service } = request.params
   if (request.actor.service !== service)
     throw new ProblemError('forbidden', `${request.actor.name} does not belong to ${service}`)
-  await openTerms(api, service)
+  await openTerm(api, service)
   const target = { collection: api.services, id: service, noun: 'service' }
   return changeDocument(target, api.clock, null, (term, now) => {
     const { epoch, instance_id } = request.body
@@ -28,14 +28,14 @@ export async function registerTerm(api: Api, request: TermRequest): Promise<Serv
 }
 
 /** The document of a service, made at first need. */
-export async function openTerms(api: Api, service: string): Promise<ServiceTerm> {
+export async function openTerm(api: Api, service: string): Promise<ServiceTerm> {
   const found = await api.services.get(service)
   if (found !== null) return found
   const now = toInstant(api.clock.now())
   const counts = { epoch: 0, generation: 0, triggers: 0, resignations: 0 }
   const first = { id: service, version: 1, created_at: now, updated_at: now, instance_id: '', ...counts }
   const result = await api.services.insert(first)
-  return result.ok ? first : openTerms(api, service)
+  return result.ok ? first : openTerm(api, service)
 }
 
 function stale(term: ServiceTerm, epoch: number): ProblemError {

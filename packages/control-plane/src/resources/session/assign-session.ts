@@ -5,12 +5,12 @@ import { type Demand, demandOf, place, withoutReservation, withReservation } fro
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { decisionEntry } from '../journal/entries.ts'
-import { labsOf, mayTakeRoom } from '../lab/lab-cleanup.ts'
-import { changeWorker, raisedFence } from '../worker/change-worker.ts'
+import { labsOf, mayUseCapacity } from '../lab/lab-cleanup.ts'
+import { changeWorker, raiseDocumentFence } from '../worker/change-worker.ts'
 import { findWorker } from '../worker/queries.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
-import { settleSession } from './session-cleanup.ts'
+import { cleanUpSession } from './session-cleanup.ts'
 
 type AssignRequest = SessionRequest<BodyOf<'assignSession'>>
 
@@ -28,7 +28,7 @@ export async function assignSession(api: Api, request: AssignRequest): Promise<L
     const found = await findSession(api, request.params.id)
     if (found.status === 'SCHEDULED' && found.worker_id === worker_id) return found
     refuseAssignment(found)
-    await settleSession(api, found.id)
+    await cleanUpSession(api, found.id)
     const session = await findSession(api, found.id)
     refuseAssignment(session)
     await reserve(api, request, session)
@@ -48,7 +48,7 @@ async function reserve(api: Api, request: AssignRequest, session: LabletSession)
   const definition = await api.definitions.get(session.definition.id)
   if (definition === null) throw new ProblemError('no_room', `its definition ${session.definition.name} is gone`)
   const demand = { ...demandOf(definition, session.id), needs: session.needs }
-  if ((await labsOf(api, worker_id, session.id)).some(mayTakeRoom))
+  if ((await labsOf(api, worker_id, session.id)).some(mayUseCapacity))
     throw new ProblemError('no_room', `what it had on ${worker_id} before may still run there`)
   const writer = { ...request, params: { id: worker_id }, ifMatch: null, once: null }
   await changeWorker(api, writer, (worker, now) => {
@@ -56,7 +56,7 @@ async function reserve(api: Api, request: AssignRequest, session: LabletSession)
     // Written also where it is in the book already: whoever is about to take it out must notice.
     const reserved = withReservation(worker, session.id, session.needs, now)
     const wanted_by = worker.wanted_by.filter(id => id !== session.id)
-    return { worker: { ...reserved, wanted_by, fence: raisedFence(worker, request) } }
+    return { worker: { ...reserved, wanted_by, fence: raiseDocumentFence(worker, request) } }
   })
 }
 
@@ -76,14 +76,14 @@ async function scheduled(api: Api, request: AssignRequest, session: LabletSessio
         status: 'SCHEDULED',
         worker_id,
         waiting_reason: null,
-        fence: raisedFence(current, request),
+        fence: raiseDocumentFence(current, request),
       },
       entries: [decisionEntry(decision, { service: request.actor.service ?? '', epoch: request.epoch }, now)],
       because: decision.because,
     }))
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
-    await settleSession(api, session.id)
+    await cleanUpSession(api, session.id)
     if (error.code === 'version_mismatch') return null
     throw error
   }

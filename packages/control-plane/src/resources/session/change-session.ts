@@ -10,7 +10,7 @@ import {
 import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api.ts'
-import { type Changed, changeDocument, refuseStale } from '../change-document.ts'
+import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
 import { transitionEntry } from '../journal/entries.ts'
 
 export type SessionRequest<B = unknown> = Request<{ id: string }, unknown, B>
@@ -49,7 +49,7 @@ function completed(
   { session, entries = [], because = '' }: SessionChange,
   { actor, once }: Writer,
   now: Instant,
-): Changed<LabletSession> {
+): DocumentChange<LabletSession> {
   const applied_keys =
     once === null ? session.applied_keys : [...session.applied_keys, once.key].slice(-APPLIED_KEYS_MAX)
   const kept = { ...session, applied_keys }
@@ -71,5 +71,5 @@ function refuseMove({ from, to }: { from: LabletSession['status']; to: LabletSes
 }
 
 /** Whether it counts on its worker and its lab there. */
-export const isAt = (session: LabletSession | null, workerId: string): boolean =>
+export const isPlacedOn = (session: LabletSession | null, workerId: string): boolean =>
   session !== null && session.worker_id === workerId && !isFinal(session.status)

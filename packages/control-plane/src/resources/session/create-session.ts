@@ -6,9 +6,9 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../http/api.ts'
 import type { StoredDefinition } from '../../resources.ts'
 import { newestFirst, versionsOf } from '../definition/queries.ts'
-import { settleVersions } from '../definition/versions.ts'
+import { deprecateReplaced } from '../definition/versions.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
-import { endAfter, invalid, newSession } from './new-session.ts'
+import { endAfter, invalidTimeslot, newSession } from './new-session.ts'
 import { cancelSession } from './session-commands.ts'
 
 type Body = BodyOf<'createSession'>
@@ -42,7 +42,7 @@ export async function createSession(api: Api, request: Request<object, unknown, 
 async function bookable(api: Api, wanted: string): Promise<StoredDefinition> {
   const byId = await api.definitions.get(wanted)
   const name = byId?.name ?? wanted
-  await settleVersions(api, name)
+  await deprecateReplaced(api, name)
   const versions = newestFirst(await versionsOf(api, name))
   if (versions.length === 0) throw new ProblemError('definition_not_found', `there is no definition ${wanted}`)
   const found =
@@ -70,12 +70,14 @@ async function stillBookable(
 function timeslotOf(body: Body, definition: StoredDefinition, now: Instant): LabletSession['timeslot'] {
   const { start = now, end: givenEnd, duration_minutes } = body
   const { name, max_duration_minutes: longest } = definition
-  if (givenEnd !== undefined && duration_minutes !== undefined) throw invalid('say end or duration_minutes, not both')
+  if (givenEnd !== undefined && duration_minutes !== undefined)
+    throw invalidTimeslot('say end or duration_minutes, not both')
   const end = givenEnd ?? endAfter(start, duration_minutes ?? longest)
   const minutes = (toMs(end) - toMs(start)) / MINUTE_MS
-  if (minutes <= 0) throw invalid(`it would end at ${end}, and begins at ${start}`)
-  if (toMs(start) < toMs(now) - PAST_MS_MAX) throw invalid(`it would begin at ${start}, which is past`)
-  if (end <= now) throw invalid(`it would end at ${end}, which is past`)
-  if (minutes > longest) throw invalid(`it would last ${Math.ceil(minutes)} min, and ${name} may last ${longest} min`)
+  if (minutes <= 0) throw invalidTimeslot(`it would end at ${end}, and begins at ${start}`)
+  if (toMs(start) < toMs(now) - PAST_MS_MAX) throw invalidTimeslot(`it would begin at ${start}, which is past`)
+  if (end <= now) throw invalidTimeslot(`it would end at ${end}, which is past`)
+  if (minutes > longest)
+    throw invalidTimeslot(`it would last ${Math.ceil(minutes)} min, and ${name} may last ${longest} min`)
   return { start, end }
 }

@@ -48,13 +48,13 @@ export function newSession(
 }
 
 /** Why a timeslot can not be had. */
-export const invalid = (detail: string): ProblemError => new ProblemError('timeslot_invalid', detail)
+export const invalidTimeslot = (detail: string): ProblemError => new ProblemError('timeslot_invalid', detail)
 
 const MINUTE_MS = 60_000
 
 /** Beyond the year 9999 instants do not sort as text, and nobody reads them back. */
 export function endAfter(from: Instant, minutes: number): Instant {
   const end = Instant.safeParse(toInstant(toMs(from) + minutes * MINUTE_MS))
-  if (!end.success) throw invalid('it would end after the year 9999')
+  if (!end.success) throw invalidTimeslot('it would end after the year 9999')
   return end.data
 }

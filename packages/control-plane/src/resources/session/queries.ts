@@ -4,7 +4,7 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../http/api.ts'
-import { pageOf } from '../page.ts'
+import { listPage } from '../page.ts'
 
 export async function findSession(api: Api, id: string): Promise<LabletSession> {
   const session = await api.sessions.get(id)
@@ -39,10 +39,10 @@ export async function listSessions(
   // Who asks for somebody else's gets what they may see of them: nothing.
   if (query.owner !== undefined && query.owner !== owner) where.owner = ''
   const isHidden = !include_finished && status === undefined
-  return pageOf(api, api.sessions, query, { where, ...(isHidden ? { whereNot: { is_over: 'yes' } } : {}) })
+  return listPage(api, api.sessions, query, { where, ...(isHidden ? { whereNot: { is_over: 'yes' } } : {}) })
 }
 
 export const listMySessions = (
   api: Api,
   { query, actor }: Request<object, QueryOf<'listMySessions'>, unknown>,
-): Promise<AnswerOf<'listMySessions'>> => pageOf(api, api.sessions, query, { where: { owner: actor.id } })
+): Promise<AnswerOf<'listMySessions'>> => listPage(api, api.sessions, query, { where: { owner: actor.id } })

@@ -4,13 +4,13 @@ import { isQuiet } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../http/api.ts'
 import { isLabGone } from '../../resources.ts'
-import { unlessOvertaken } from '../../system-actor.ts'
+import { nullOnConflict } from '../../system-actor.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { isKept, labsOf, mayTakeRoom, unbindLab } from '../lab/lab-cleanup.ts'
-import { changeWorker, raisedFence } from '../worker/change-worker.ts'
+import { isKeptForReuse, labsOf, mayUseCapacity, unbindLab } from '../lab/lab-cleanup.ts'
+import { changeWorker, raiseDocumentFence } from '../worker/change-worker.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
-import { settleSession } from './session-cleanup.ts'
+import { cleanUpSession } from './session-cleanup.ts'
 
 type ReleaseRequest = SessionRequest<BodyOf<'releaseSession'>>
 
@@ -20,14 +20,14 @@ type ReleaseRequest = SessionRequest<BodyOf<'releaseSession'>>
  */
 export async function releaseSession(api: Api, request: ReleaseRequest): Promise<LabletSession> {
   const session = await findSession(api, request.params.id)
-  raisedFence(session, request)
+  raiseDocumentFence(session, request)
   if (isDown(session) && session.worker_id !== null) await giveBack(api, request, session, session.worker_id)
-  await settleSession(api, session.id)
+  await cleanUpSession(api, session.id)
   const writer = { ...request, ifMatch: null, once: null }
   return changeSession(api, session.id, writer, (current, now) => {
     if (!isDown(current) || current.access.length === 0) return null
     return {
-      session: { ...current, access: [], fence: raisedFence(current, request) },
+      session: { ...current, access: [], fence: raiseDocumentFence(current, request) },
       entries: [auditEntry(request.actor, 'release', now, { reason: request.body.reason })],
     }
   })
@@ -39,18 +39,18 @@ async function giveBack(api: Api, request: ReleaseRequest, session: LabletSessio
   const { id } = session
   const labs = await labsOf(api, workerId, id)
   const writer = { ...request, params: { id: workerId }, ifMatch: null, once: null }
-  await unlessOvertaken(
+  await nullOnConflict(
     changeWorker(api, writer, (worker, now) => {
       // The controller's word counts as far as the records of the labs bear it out.
-      const isQuarantined = worker.status !== 'TERMINATED' && labs.some(mayTakeRoom)
+      const isQuarantined = worker.status !== 'TERMINATED' && labs.some(mayUseCapacity)
       const free = isQuarantined ? worker : afterSession(worker, id, session, now)
       const over = labs.filter(lab => isQuiet(lab.status) && worker.ports[lab.id] !== undefined)
       if ((isQuarantined || worker.reservations[id] === undefined) && over.length === 0) return null
       const ports = Object.fromEntries(
         Object.entries(worker.ports).filter(([owner]) => !over.some(lab => lab.id === owner)),
       )
-      return { worker: { ...free, ports, fence: raisedFence(worker, request) } }
+      return { worker: { ...free, ports, fence: raiseDocumentFence(worker, request) } }
     }),
   )
-  for (const lab of labs) if (!isLabGone(lab) && (await isKept(api, lab))) await unbindLab(api, lab)
+  for (const lab of labs) if (!isLabGone(lab) && (await isKeptForReuse(api, lab))) await unbindLab(api, lab)
 }

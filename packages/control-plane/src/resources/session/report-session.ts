@@ -4,11 +4,11 @@ import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../http/api.ts'
 import { refuseStale } from '../change-document.ts'
 import { decisionEntry } from '../journal/entries.ts'
-import { condemnLab, labsOf } from '../lab/lab-cleanup.ts'
-import { raisedFence } from '../worker/change-worker.ts'
+import { labsOf, requestLabDeletion } from '../lab/lab-cleanup.ts'
+import { raiseDocumentFence } from '../worker/change-worker.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
-import { settleSession } from './session-cleanup.ts'
+import { cleanUpSession } from './session-cleanup.ts'
 
 type ReportRequest = SessionRequest<BodyOf<'reportSession'>>
 
@@ -17,19 +17,19 @@ export async function reportSession(api: Api, request: ReportRequest): Promise<L
   const { changes, decision } = request.body
   const before = await findSession(api, request.params.id)
   refuseStale(before, request.ifMatch)
-  raisedFence(before, request)
+  raiseDocumentFence(before, request)
   refuseOthersMoves(before, changes)
   if (changes.status === 'PENDING') await condemnLabs(api, before)
   const reported = await changeSession(api, before.id, request, (session, now) => {
     const seen = { ...session, ...changes }
-    const changed = seen.status === 'PENDING' ? { ...offWorker(session), ...changes } : seen
+    const changed = seen.status === 'PENDING' ? { ...unplaced(session), ...changes } : seen
     return {
-      session: { ...changed, ...endOf(changed), fence: raisedFence(session, request) },
+      session: { ...changed, ...endOf(changed), fence: raiseDocumentFence(session, request) },
       entries: [decisionEntry(decision, { service: request.actor.service ?? '', epoch: request.epoch }, now)],
       because: decision.because,
     }
   })
-  if (reported.worker_id === null || isFinal(reported.status)) await settleSession(api, reported.id)
+  if (reported.worker_id === null || isFinal(reported.status)) await cleanUpSession(api, reported.id)
   return reported
 }
 
@@ -38,7 +38,7 @@ const endOf = ({ status, access }: LabletSession): Pick<LabletSession, 'access'>
   access: isFinal(status) || status === 'STOPPED' ? [] : access,
 })
 
-export const offWorker = (session: LabletSession): LabletSession => ({
+export const unplaced = (session: LabletSession): LabletSession => ({
   ...session,
   worker_id: null,
   lab_record_id: null,
@@ -57,5 +57,5 @@ function refuseOthersMoves(session: LabletSession, { status, worker_id }: Report
 async function condemnLabs(api: Api, session: LabletSession): Promise<void> {
   if (session.worker_id === null) return
   const why = `session ${session.id} left ${session.worker_id}`
-  for (const lab of await labsOf(api, session.worker_id, session.id)) await condemnLab(api, lab, why)
+  for (const lab of await labsOf(api, session.worker_id, session.id)) await requestLabDeletion(api, lab, why)
 }

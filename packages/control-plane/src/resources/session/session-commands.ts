@@ -6,10 +6,10 @@ import { retryOf } from '@lcm/domain/session/retry'
 import type { Api } from '../../http/api.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
-import { endAfter, invalid } from './new-session.ts'
+import { endAfter, invalidTimeslot } from './new-session.ts'
 import { findSession, refuseStranger } from './queries.ts'
-import { offWorker } from './report-session.ts'
-import { settleSession } from './session-cleanup.ts'
+import { unplaced } from './report-session.ts'
+import { cleanUpSession } from './session-cleanup.ts'
 
 const MINUTE_MS = 60_000
 
@@ -37,7 +37,7 @@ export async function cancelSession(api: Api, request: SessionRequest): Promise<
       because: `${actor.name} cancelled it`,
     }
   })
-  await settleSession(api, cancelled.id)
+  await cleanUpSession(api, cancelled.id)
   return cancelled
 }
 
@@ -56,7 +56,7 @@ export async function extendSession(
     const timeslot = { start, end: endAfter(end, body.minutes) }
     const minutes = (toMs(timeslot.end) - toMs(start)) / MINUTE_MS
     if (minutes > longest)
-      throw invalid(
+      throw invalidTimeslot(
         `it would last ${Math.ceil(minutes)} min, and ${definition.name} may last ${longest} min: ${leftOf(longest, session)}`,
       )
     const extended = { ...session, timeslot }
@@ -90,12 +90,12 @@ export async function requeueSession(
     refuseUnwanted(session, 'SCHEDULED')
     const because = `${actor.name} asked for another place`
     return {
-      session: { ...offWorker(session), status: 'PENDING', waiting_reason: because },
+      session: { ...unplaced(session), status: 'PENDING', waiting_reason: because },
       entries: [auditEntry(actor, 'requeue', now, { reason: body.reason })],
       because,
     }
   })
-  await settleSession(api, requeued.id)
+  await cleanUpSession(api, requeued.id)
   return requeued
 }
 

@@ -4,15 +4,15 @@ import { canServeLabs } from '@lcm/domain/session/decide-session'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
-import { byHouse, unlessOvertaken } from '../../system-actor.ts'
-import { settleAllVersions } from '../definition/versions.ts'
-import { condemnUnlessWanted, isSpare } from '../lab/lab-cleanup.ts'
+import { asSystem, nullOnConflict } from '../../system-actor.ts'
+import { deprecateAllReplaced } from '../definition/versions.ts'
+import { deleteUnlessBookable, isReusable } from '../lab/lab-cleanup.ts'
 import { orphanLabs } from '../lab/orphan-labs.ts'
-import { madeBefore } from '../list-created-before.ts'
-import { everyPage } from '../list-documents.ts'
+import { listCreatedBefore } from '../list-created-before.ts'
+import { listAll } from '../list-documents.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeSession } from './change-session.ts'
-import { settleRoom, settleSession } from './session-cleanup.ts'
+import { cleanUpSession, releaseReservation } from './session-cleanup.ts'
 
 /** Its controller ends a session in time; this is for when there is none. */
 export const EXPIRY_GRACE_MS = 5 * 60_000
@@ -20,8 +20,8 @@ export const EXPIRY_GRACE_MS = 5 * 60_000
 const ASSIGNMENT_MS_MAX = 60_000
 
 /** Finishes what crashes and silent controllers left of sessions. Any number of replicas may do so at once. */
-export async function tendSessions(api: Api, signal: AbortSignal): Promise<void> {
-  for (const step of [expireOverdue, settleAllVersions, settleBooks, settleLabs, forgetWishes])
+export async function maintainSessions(api: Api, signal: AbortSignal): Promise<void> {
+  for (const step of [expireOverdue, deprecateAllReplaced, settleBooks, settleLabs, forgetWishes])
     if (!signal.aborted) await step(api)
 }
 
@@ -36,26 +36,26 @@ const EXPIRING: ReadonlySet<LabletSession['status']> = new Set([
 async function expireOverdue(api: Api): Promise<void> {
   const isOverdue = ({ status, timeslot }: LabletSession): boolean =>
     EXPIRING.has(status) && toMs(timeslot.end) + EXPIRY_GRACE_MS <= api.clock.now()
-  for (const { id, ...rest } of await everyPage(api.sessions, { where: { is_over: 'no' } })) {
+  for (const { id, ...rest } of await listAll(api.sessions, { where: { is_over: 'no' } })) {
     if (!isOverdue({ id, ...rest })) continue
     const change = (session: LabletSession) =>
       isOverdue(session)
         ? { session: { ...session, status: 'EXPIRED' as const }, because: 'its time was over, and nobody ended it' }
         : null
-    await unlessOvertaken(changeSession(api, id, byHouse(id), change))
+    await nullOnConflict(changeSession(api, id, asSystem(id), change))
   }
 }
 
 /** Room that is in a book for a session which is not there. What is quite new may be under way. */
 async function settleBooks(api: Api): Promise<void> {
-  for (const worker of await everyPage(api.workers, { where: { is_reserved: 'yes' } }))
+  for (const worker of await listAll(api.workers, { where: { is_reserved: 'yes' } }))
     for (const [id, { since }] of Object.entries(worker.reservations))
-      if (api.clock.now() - toMs(since) > ASSIGNMENT_MS_MAX) await settleRoom(api, worker, id)
+      if (api.clock.now() - toMs(since) > ASSIGNMENT_MS_MAX) await releaseReservation(api, worker, id)
 }
 
 /** Labs of machines that are gone, of sessions that are over or elsewhere, and those that no session can want any more. */
 async function settleLabs(api: Api): Promise<void> {
-  const labs = await everyPage(api.labs, { where: { is_gone: 'no' } })
+  const labs = await listAll(api.labs, { where: { is_gone: 'no' } })
   const workers = new Map<string, Worker>()
   for (const id of new Set(labs.map(lab => lab.worker_id))) {
     const worker = await api.workers.get(id)
@@ -69,7 +69,7 @@ async function settleLabs(api: Api): Promise<void> {
   for (const lab of labs) {
     const worker = workers.get(lab.worker_id)
     // Nobody can remove a lab from a worker that does not serve; on one that sleeps it waits unasked.
-    if (worker !== undefined && canServeLabs(worker) && isSpare(lab)) await condemnUnlessWanted(api, lab)
+    if (worker !== undefined && canServeLabs(worker) && isReusable(lab)) await deleteUnlessBookable(api, lab)
   }
 }
 
@@ -78,31 +78,31 @@ async function settleBound(api: Api, left: readonly LabRecord[]): Promise<void> 
     const session = await api.sessions.get(id)
     const isOwn = (lab: { id: string }) =>
       session !== null && !isFinal(session.status) && session.lab_record_id === lab.id
-    if (left.some(lab => lab.session_id === id && !isOwn(lab))) await settleSession(api, id)
+    if (left.some(lab => lab.session_id === id && !isOwn(lab))) await cleanUpSession(api, id)
   }
 }
 
 /** Sessions that were placed, or are over, wait for no worker any more: it may be stopped when it is idle. */
 async function forgetWishes(api: Api): Promise<void> {
-  for (const worker of await everyPage(api.workers, { where: { is_wanted: 'yes' } })) {
+  for (const worker of await listAll(api.workers, { where: { is_wanted: 'yes' } })) {
     const waiting = new Set<string>()
     for (const id of worker.wanted_by) if ((await api.sessions.get(id))?.status === 'PENDING') waiting.add(id)
     const without = (current: Worker) => {
       const wanted_by = current.wanted_by.filter(id => waiting.has(id) || !worker.wanted_by.includes(id))
       return wanted_by.length === current.wanted_by.length ? null : { worker: { ...current, wanted_by } }
     }
-    await unlessOvertaken(changeWorker(api, byHouse(worker.id), without))
+    await nullOnConflict(changeWorker(api, asSystem(worker.id), without))
   }
 }
 
 /** Sessions that have been over for so long, and labs that have been gone for so long, are forgotten. */
 export async function forgetFinished(api: Api, days: number): Promise<void> {
   const before = toInstant(api.clock.now() - days * 86_400_000)
-  for (const session of await madeBefore(api.sessions, before, { where: { is_over: 'yes' } })) {
+  for (const session of await listCreatedBefore(api.sessions, before, { where: { is_over: 'yes' } })) {
     if (session.entered_status_at >= before) continue
-    await settleSession(api, session.id)
+    await cleanUpSession(api, session.id)
     await api.sessions.remove(session)
   }
-  for (const lab of await madeBefore(api.labs, before, { where: { is_gone: 'yes' } }))
+  for (const lab of await listCreatedBefore(api.labs, before, { where: { is_gone: 'yes' } }))
     if (lab.updated_at < before) await api.labs.remove(lab)
 }

@@ -10,7 +10,7 @@ import {
 import type { Api } from '../../http/api.ts'
 
 /** What holds now. */
-export async function settingsNow(api: Api): Promise<SettingValues> {
+export async function currentSettings(api: Api): Promise<SettingValues> {
   return effectiveSettings((await api.settings.get(SETTINGS_ID))?.given ?? {}, api.config.settings)
 }
 

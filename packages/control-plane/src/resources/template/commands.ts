@@ -9,7 +9,7 @@ import type { Api, Request } from '../../http/api.ts'
 import { changeDocument, refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { dropSecret, forgetSecrets, openSecret, withRef, withSecret } from '../secret/commands.ts'
-import { allWorkers } from '../worker/queries.ts'
+import { listAllWorkers } from '../worker/queries.ts'
 import { findTemplate, getTemplate } from './queries.ts'
 
 type CreateRequest = Request<object, unknown, BodyOf<'createTemplate'>>
@@ -101,7 +101,9 @@ const shown = ({ secret_refs: _, ...template }: WorkerTemplate) => template
 export async function deleteTemplate(api: Api, request: NamedRequest): Promise<null> {
   const template = await getTemplate(api, request.params.name)
   refuseStale(template, request.ifMatch)
-  const users = (await allWorkers(api, { template_name: template.name })).filter(each => each.status !== 'TERMINATED')
+  const users = (await listAllWorkers(api, { template_name: template.name })).filter(
+    each => each.status !== 'TERMINATED',
+  )
   if (users.length > 0) {
     const names = users
       .slice(0, 3)

@@ -2,7 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Api, Request } from '../../http/api.ts'
-import { pageOf } from '../page.ts'
+import { listPage } from '../page.ts'
 import { openSecret } from '../secret/commands.ts'
 
 export async function findTemplate(api: Api, name: string): Promise<WorkerTemplate | null> {
@@ -17,7 +17,7 @@ export async function getTemplate(api: Api, name: string): Promise<WorkerTemplat
 }
 
 export const listTemplates = (api: Api, query: QueryOf<'listTemplates'>): Promise<AnswerOf<'listTemplates'>> =>
-  pageOf(api, api.templates, query, {})
+  listPage(api, api.templates, query, {})
 
 /** For controllers only. */
 export async function templateUserData(

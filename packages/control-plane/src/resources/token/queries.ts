@@ -2,12 +2,12 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { toMs } from '@lcm/domain/instant'
 import { Token } from '@lcm/domain/token'
 import type { Api } from '../../http/api.ts'
-import { pageOf } from '../page.ts'
+import { listPage } from '../page.ts'
 import { hashOf } from './commands.ts'
 
 /** Without the hashes. */
 export async function listTokens(api: Api, query: QueryOf<'listTokens'>): Promise<AnswerOf<'listTokens'>> {
-  const page = await pageOf(api, api.tokens, query, {})
+  const page = await listPage(api, api.tokens, query, {})
   return { ...page, items: page.items.map(token => Token.parse(token)) }
 }
 

@@ -1,12 +1,12 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { effectiveIdleAction } from '@lcm/domain/fleet/idle'
 import type { Api } from '../../http/api.ts'
-import { settingsNow } from '../settings/queries.ts'
+import { currentSettings } from '../settings/queries.ts'
 import { findWorker } from './queries.ts'
 
 export async function workerActivity(api: Api, id: string): Promise<AnswerOf<'getWorkerActivity'>> {
   const worker = await findWorker(api, id)
-  const settings = await settingsNow(api)
+  const settings = await currentSettings(api)
   return {
     worker_id: worker.id,
     idle_detection_enabled: worker.idle_detection_enabled,

@@ -16,7 +16,7 @@ import {
 } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api.ts'
-import { type Changed, changeDocument, refuseStale } from '../change-document.ts'
+import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
 import { costEntry, transitionEntry } from '../journal/entries.ts'
 
 export type WorkerRequest<B = unknown> = Request<{ id: string }, unknown, B>
@@ -51,7 +51,7 @@ export function changeWorker(
   })
 }
 
-function completed(before: Worker, changed: WorkerChange, request: WorkerWriter, now: Instant): Changed<Worker> {
+function completed(before: Worker, changed: WorkerChange, request: WorkerWriter, now: Instant): DocumentChange<Worker> {
   const entries = [...(changed.entries ?? [])]
   let worker = changed.worker
   if (worker.status !== before.status) {
@@ -105,7 +105,7 @@ export interface Fenced {
 }
 
 /** The second check of a fenced write, inside the compare-and-set: a leader that was overtaken between the two is refused here. */
-export function raisedFence(document: { id: string; fence: Fence }, { actor, fence }: Fenced): Fence {
+export function raiseDocumentFence(document: { id: string; fence: Fence }, { actor, fence }: Fenced): Fence {
   assert(actor.service !== null && fence !== null, 'the route is fenced')
   const next = raiseFence(document.fence, actor.service, fence)
   if (next === null)

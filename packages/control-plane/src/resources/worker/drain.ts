@@ -8,7 +8,7 @@ import { auditEntry } from '../journal/entries.ts'
 import { findTemplate } from '../template/queries.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
 import { findWorker } from './queries.ts'
-import { intentOf, refuseProtected, refuseTerminating } from './set-desired-status.ts'
+import { desiredState, refuseProtected, refuseTerminating } from './set-desired-status.ts'
 
 const DRAIN_SECONDS = 4 * 3600
 
@@ -30,8 +30,8 @@ export async function drainWorker(api: Api, request: WorkerRequest<BodyOf<'drain
     const drain = { requested_at: now, by: actor.name, reason: body.reason ?? '', then: body.then, deadline }
     const changed = { ...worker, drain }
     const entry = auditEntry(actor, 'drain', now, {
-      before: intentOf(worker),
-      after: intentOf(changed),
+      before: desiredState(worker),
+      after: desiredState(changed),
       reason: body.reason,
     })
     return { worker: changed, entries: [entry] }
@@ -53,6 +53,6 @@ export const cancelDrain = (api: Api, request: WorkerRequest<BodyOf<'cancelDrain
   changeWorker(api, request, (worker, now) => {
     if (worker.drain === null) return null
     const changed = { ...worker, drain: null }
-    const more = { before: intentOf(worker), after: intentOf(changed), reason: request.body.reason }
+    const more = { before: desiredState(worker), after: desiredState(changed), reason: request.body.reason }
     return { worker: changed, entries: [auditEntry(request.actor, 'cancel-drain', now, more)] }
   })

@@ -6,11 +6,11 @@ import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Query, Sample } from '@lcm/store/store'
-import { OWNS_NOTHING, type Own, ownOf, sessionsOfWorker, workerFor } from '../../changes/redaction.ts'
+import { OWNS_NOTHING, type Ownership, ownershipOf, redactWorker, sessionsOfWorker } from '../../changes/redaction.ts'
 import type { Api, Request } from '../../http/api.ts'
-import { JsonBytes, jsonPage, oncePer } from '../../http/json-page.ts'
+import { JsonBytes, jsonPage, memoizePerObject } from '../../http/json-page.ts'
 import { labCountOf, labCountSeries } from '../lab/lab-counts.ts'
-import { pageOf } from '../page.ts'
+import { listPage } from '../page.ts'
 import { sampleOf } from './telemetry-queries.ts'
 
 const PAGE = 1000
@@ -22,7 +22,7 @@ export async function findWorker(api: Api, id: string): Promise<Worker> {
 }
 
 /** With what is joined to a worker when it is read and never stored with it. */
-export async function viewOf(api: Api, worker: Worker): Promise<WorkerView> {
+export async function workerView(api: Api, worker: Worker): Promise<WorkerView> {
   const newest = await api.store.series.newest([`worker:${worker.id}`, labCountSeries(worker.id)])
   return {
     ...worker,
@@ -34,7 +34,7 @@ export async function viewOf(api: Api, worker: Worker): Promise<WorkerView> {
 
 export async function getWorker(api: Api, id: string, actor: Actor): Promise<WorkerView> {
   const worker = await findWorker(api, id)
-  return viewOf(api, workerFor(worker, await ownOf(api, actor)))
+  return workerView(api, redactWorker(worker, await ownershipOf(api, actor)))
 }
 
 /** Made of what each worker and its sample were last time: to write the same JSON again would be most of the work. */
@@ -42,8 +42,8 @@ export async function listWorkers(
   api: Api,
   { query, actor }: Request<object, QueryOf<'listWorkers'>, unknown>,
 ): Promise<JsonBytes<AnswerOf<'listWorkers'>>> {
-  const own = await ownOf(api, actor)
-  const { items, ...page } = await pageOf(api, api.workers, query, filterOf(query))
+  const own = await ownershipOf(api, actor)
+  const { items, ...page } = await listPage(api, api.workers, query, filterOf(query))
   const series = items.map(worker => `worker:${worker.id}`)
   const labs = items.map(worker => labCountSeries(worker.id))
   const newest = await api.store.series.newest([...series, ...labs])
@@ -63,16 +63,16 @@ export async function listWorkers(
 
 /** A worker's JSON without its closing brace. */
 const openJson = (worker: Worker) => Buffer.from(JSON.stringify(worker).slice(0, -1))
-const openJsonOf = oncePer(openJson)
+const openJsonOf = memoizePerObject(openJson)
 /** The same for everybody who has nothing on it. */
-const openJsonForOthers = oncePer((worker: Worker) => openJson(workerFor(worker, OWNS_NOTHING)))
-function openJsonFor(worker: Worker, own: Own | null): Buffer {
+const openJsonForOthers = memoizePerObject((worker: Worker) => openJson(redactWorker(worker, OWNS_NOTHING)))
+function openJsonFor(worker: Worker, own: Ownership | null): Buffer {
   if (own === null) return openJsonOf(worker)
   const isGuest = sessionsOfWorker(worker).some(id => own.sessions.has(id))
-  return isGuest ? openJson(workerFor(worker, own)) : openJsonForOthers(worker)
+  return isGuest ? openJson(redactWorker(worker, own)) : openJsonForOthers(worker)
 }
 /** The fields that follow, up to those that change by themselves. */
-const openJsonOfSample = oncePer((sample: Sample) => `,${JSON.stringify(measured(sample)).slice(1, -1)}`)
+const openJsonOfSample = memoizePerObject((sample: Sample) => `,${JSON.stringify(measured(sample)).slice(1, -1)}`)
 const WITHOUT_SAMPLE = `,${JSON.stringify(measured(undefined)).slice(1, -1)}`
 const openSampleJsonOf = (sample: Sample | undefined) =>
   sample === undefined ? WITHOUT_SAMPLE : openJsonOfSample(sample)
@@ -111,7 +111,7 @@ function filterOf(query: QueryOf<'listWorkers'>): Omit<Query, 'limit' | 'after'>
 }
 
 /** Every worker, page by page to the end. */
-export async function allWorkers(api: Api, where: Readonly<Record<string, string>> = {}): Promise<Worker[]> {
+export async function listAllWorkers(api: Api, where: Readonly<Record<string, string>> = {}): Promise<Worker[]> {
   const all: Worker[] = []
   let after = ''
   for (;;) {

@@ -13,7 +13,7 @@ import type { WorkerRequest } from './change-worker.ts'
  * A worker whose machine is lost is ended, for its disk is gone. Where its template says so, another takes its place. That one
  * is made before the end is written and its id follows from the lost one's, so a crash in between costs neither nor doubles it.
  */
-export async function replaceLost(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<void> {
+export async function replaceLostWorker(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<void> {
   const { changes, decision } = request.body
   if (changes.status !== 'TERMINATED') return
   const lost = await api.workers.get(request.params.id)

@@ -8,22 +8,22 @@ import type { Api } from '../../http/api.ts'
 import { decisionEntry, scalingEntry } from '../journal/entries.ts'
 import { orphanLabs } from '../lab/orphan-labs.ts'
 import { forgetLicenseToken, withRef } from '../secret/commands.ts'
-import { settingsNow } from '../settings/queries.ts'
-import { changeWorker, raisedFence, type WorkerRequest } from './change-worker.ts'
-import { replaceLost } from './replace-lost-worker.ts'
+import { currentSettings } from '../settings/queries.ts'
+import { changeWorker, raiseDocumentFence, type WorkerRequest } from './change-worker.ts'
+import { replaceLostWorker } from './replace-lost-worker.ts'
 
 /** Controllers report what is, never what is wanted. An illegal move is refused here, at the write. */
 export async function reportStatus(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<Worker> {
   const { changes, decision } = request.body
-  const settings = await settingsNow(api)
+  const settings = await currentSettings(api)
   // Where licences are released with every stop, the token is needed again after the next start.
   const isOver = changes.license?.pending_operation === null && settings.license_on_stop === 'keep'
-  await replaceLost(api, request)
+  await replaceLostWorker(api, request)
   let token: string | undefined
   const reported = await changeWorker(api, request, (worker, now) => {
     refuseNewAttempt(worker, changes.launch)
     token = isOver ? worker.secret_refs.license_token : undefined
-    const seen = { ...withChanges(worker, changes), fence: raisedFence(worker, request) }
+    const seen = { ...withChanges(worker, changes), fence: raiseDocumentFence(worker, request) }
     refuseForgetting(worker, seen)
     const followed = consequenceOf(worker, isOver ? withRef(seen, 'license_token', null) : seen, settings, now)
     if (followed === null)
@@ -95,7 +95,7 @@ export function openLaunchAttempt(api: Api, request: WorkerRequest<BodyOf<'openL
         'illegal_transition',
         `the next attempt of ${worker.name} is ${(last?.n ?? 0) + 1}, and open`,
       )
-    const changed = { ...worker, launch: attempt, fence: raisedFence(worker, request) }
+    const changed = { ...worker, launch: attempt, fence: raiseDocumentFence(worker, request) }
     return { worker: changed, entries: [decided(request, now)] }
   })
 }

@@ -4,8 +4,8 @@ import type { Instant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { changeWorker, raisedFence, type WorkerRequest } from './change-worker.ts'
-import { intentOf, refuseTerminating, wanting } from './set-desired-status.ts'
+import { changeWorker, raiseDocumentFence, type WorkerRequest } from './change-worker.ts'
+import { desiredState, refuseTerminating, withDesiredStatus } from './set-desired-status.ts'
 
 const RESUME = 'resume_for_session'
 const WANTED_MAX = 1000
@@ -19,10 +19,10 @@ export const resumeWorker = (api: Api, request: WorkerRequest<BodyOf<'resumeWork
     const isAwake = worker.desired_status === 'RUNNING'
     if (isAwake && wanted_by.length === worker.wanted_by.length) return null
     const { reason } = request.body
-    const awake = isAwake ? worker : wanting(worker, 'RUNNING', { by: RESUME, reason, until: null, now })
-    const more = { before: intentOf(worker), after: intentOf(awake), reason }
+    const awake = isAwake ? worker : withDesiredStatus(worker, 'RUNNING', { by: RESUME, reason, until: null, now })
+    const more = { before: desiredState(worker), after: desiredState(awake), reason }
     return {
-      worker: { ...awake, wanted_by, fence: raisedFence(worker, request) },
+      worker: { ...awake, wanted_by, fence: raiseDocumentFence(worker, request) },
       entries: [auditEntry({ ...request.actor, name: RESUME }, 'resume', now, more)],
     }
   })

@@ -4,7 +4,7 @@ import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { settingsNow } from '../settings/queries.ts'
+import { currentSettings } from '../settings/queries.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
 
 type IntentRequest = WorkerRequest<BodyOf<'startWorker'>>
@@ -12,19 +12,24 @@ type IntentRequest = WorkerRequest<BodyOf<'startWorker'>>
 const VERBS: Readonly<Record<DesiredStatus, string>> = { RUNNING: 'start', STOPPED: 'stop', TERMINATED: 'terminate' }
 
 /** People change what is wanted, never what is. Asking again for what is already wanted changes nothing. */
-export async function setIntent(api: Api, request: IntentRequest, desired: DesiredStatus): Promise<Worker> {
-  const { idle_snooze_seconds } = await settingsNow(api)
+export async function setDesiredStatus(api: Api, request: IntentRequest, desired: DesiredStatus): Promise<Worker> {
+  const { idle_snooze_seconds } = await currentSettings(api)
   return changeWorker(api, request, (worker, now) => {
     refuseIntent(worker, desired, request.body.force)
     refusePast(request.body.until, now)
     if (isWanted(worker, desired, request.body.until, now)) return null
     const until =
       desired === 'TERMINATED' ? null : (request.body.until ?? heldByDefault(desired, now, idle_snooze_seconds))
-    const changed = wanting(worker, desired, { by: request.actor.name, reason: request.body.reason ?? '', until, now })
+    const changed = withDesiredStatus(worker, desired, {
+      by: request.actor.name,
+      reason: request.body.reason ?? '',
+      until,
+      now,
+    })
     const entries = [
       auditEntry(request.actor, VERBS[desired], now, {
-        before: intentOf(worker),
-        after: intentOf(changed),
+        before: desiredState(worker),
+        after: desiredState(changed),
         reason: request.body.reason,
       }),
     ]
@@ -53,10 +58,14 @@ function refusePast(until: Instant | undefined, now: Instant): void {
 const heldByDefault = (desired: DesiredStatus, now: Instant, snoozeSeconds: number): Instant | null =>
   desired === 'RUNNING' ? toInstant(toMs(now) + snoozeSeconds * 1000) : null
 
-export const intentOf = ({ desired_status, desired_until, drain }: Worker) => ({ desired_status, desired_until, drain })
+export const desiredState = ({ desired_status, desired_until, drain }: Worker) => ({
+  desired_status,
+  desired_until,
+  drain,
+})
 
 /** A worker with a new wish of a person. It ends a drain, and a pause by a policy. */
-export function wanting(
+export function withDesiredStatus(
   worker: Worker,
   desired_status: DesiredStatus,
   { by, reason, until, now }: { by: string; reason: string; until: Instant | null; now: Instant },

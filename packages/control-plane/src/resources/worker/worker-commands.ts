@@ -5,7 +5,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { auditEntry, STREAMS } from '../journal/entries.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
-import { intentOf, refuseTerminating, wanting } from './set-desired-status.ts'
+import { desiredState, refuseTerminating, withDesiredStatus } from './set-desired-status.ts'
 
 const REFRESH_MS_MIN = 10_000
 /** More requests than people make of one worker within that time. */
@@ -52,9 +52,11 @@ export const retryWorker = (api: Api, request: Reasoned): Promise<Worker> =>
     const { name: by } = request.actor
     const { reason = '' } = request.body
     const wanted =
-      worker.desired_status === 'RUNNING' ? worker : wanting(worker, 'RUNNING', { by, reason, until: null, now })
+      worker.desired_status === 'RUNNING'
+        ? worker
+        : withDesiredStatus(worker, 'RUNNING', { by, reason, until: null, now })
     const entries = [
-      auditEntry(request.actor, 'retry', now, { before: intentOf(worker), after: intentOf(wanted), reason }),
+      auditEntry(request.actor, 'retry', now, { before: desiredState(worker), after: desiredState(wanted), reason }),
     ]
     const because = `${by} asked for a retry`
     return { worker: { ...wanted, status, service_status: 'UNAVAILABLE', failures: 0 }, entries, because }

@@ -10,7 +10,7 @@ class EnoughError extends Error {
 }
 
 /** The first document of some tokens, or what is wrong with it; no more than a few things, since each of them costs time. */
-export function composed(
+export function composeYaml(
   tokens: readonly CST.Token[],
   { length, complaintsMax }: { length: number; complaintsMax: number },
 ): { readonly document: Document.Parsed } | { readonly complaints: readonly Complaint[] } {

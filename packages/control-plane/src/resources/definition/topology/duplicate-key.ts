@@ -1,7 +1,7 @@
 import { type Document, isScalar, visit } from 'yaml'
 
 /** The first key that a map has twice. The parser's own check compares each key with all others, which takes hours. */
-export function repeatedKey(document: Document.Parsed): { key: string; offset: number } | null {
+export function duplicateKey(document: Document.Parsed): { key: string; offset: number } | null {
   let found: { key: string; offset: number } | null = null
   visit(document, {
     Map(_, map) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gistOf, LINES_MAX, readTopology as read, WORDS_MAX } from './read-topology.ts'
+import { LINES_MAX, readTopology as read, summarizeErrors, WORDS_MAX } from './read-topology.ts'
 import { WORDS_PER_SLICE } from './yaml-tokens.ts'
 
 const LAB = `lab:
@@ -134,5 +134,5 @@ describe('however long it is', () => {
 
 it('says the first of many in a sentence', async () => {
   const reading = await readTopology(LAB.replace('label: r2', 'label: 7').replace('0.3.0', '9'))
-  expect(reading.ok ? '' : gistOf(reading.errors)).toMatch(/^line 2: lab\.version: .* \(and 1 more\)$/)
+  expect(reading.ok ? '' : summarizeErrors(reading.errors)).toMatch(/^line 2: lab\.version: .* \(and 1 more\)$/)
 })

@@ -5,9 +5,9 @@ import { judgeLabFile, type LabFileIssue } from '@lcm/domain/lab/lab-file'
 import type { Topology } from '@lcm/domain/lab/topology'
 import { issueWords } from '@lcm/domain/text/issue-words'
 import { type Document, isMap, isNode, isScalar, LineCounter, visit } from 'yaml'
-import { composed } from './compose-yaml.ts'
-import { repeatedKey } from './duplicate-key.ts'
-import { oddityIn } from './unsafe-value.ts'
+import { composeYaml } from './compose-yaml.ts'
+import { duplicateKey } from './duplicate-key.ts'
+import { findUnsafeValue } from './unsafe-value.ts'
 import { tokensOf } from './yaml-tokens.ts'
 
 /** Deeper than any lab that is meant. */
@@ -51,7 +51,7 @@ export async function readTopology(text: string, pause: () => Promise<void>): Pr
   if (beyond !== null) return refused([at([], lineOf(beyond.offset), beyond.message)])
   const rest = async () => (isLong ? pause() : undefined)
   await rest()
-  const whole = composed(tokens, { length: text.length, complaintsMax: ERRORS_MAX })
+  const whole = composeYaml(tokens, { length: text.length, complaintsMax: ERRORS_MAX })
   if (!('document' in whole))
     return refused(whole.complaints.map(({ offset, message }) => at([], lineOf(offset), `this is no YAML: ${message}`)))
   await rest()
@@ -76,7 +76,7 @@ function judged(text: string, document: Document.Parsed, lineOf: LineOf): Topolo
   const value = plainOf(document)
   if (value === GREW) return refused([at([], 1, 'its aliases make it too long')])
   const whereIs = (path: readonly PropertyKey[]) => lineOf(offsetOf(document, path))
-  const odd = oddityIn(value, { depthMax: DEPTH_MAX, charsMax: 2 * TOPOLOGY_CHARS_MAX })
+  const odd = findUnsafeValue(value, { depthMax: DEPTH_MAX, charsMax: 2 * TOPOLOGY_CHARS_MAX })
   if (odd !== null) return refused([at(odd.path, whereIs(odd.path), odd.message)])
   const verdict = judgeLabFile(value)
   if (verdict.isGood) return { ok: true, topology: verdict.topology, sha256: sha256(text) }
@@ -109,7 +109,7 @@ function plainOf(document: Document.Parsed): unknown {
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** Where something is wrong, in one sentence for people. */
-export const gistOf = (errors: readonly TopologyError[]): string => {
+export const summarizeErrors = (errors: readonly TopologyError[]): string => {
   const [first] = errors
   if (first === undefined) return 'it can not be read'
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
@@ -132,7 +132,7 @@ type LineOf = (offset: number) => number
 
 /** A key that is there twice, or more aliases than anybody means. */
 function excessOf(document: Document.Parsed): { offset: number; message: string } | null {
-  const repeated = repeatedKey(document)
+  const repeated = duplicateKey(document)
   if (repeated !== null) return { offset: repeated.offset, message: `${repeated.key} is there already` }
   const offset = aliasBeyond(document, ALIASES_MAX)
   return offset === null ? null : { offset, message: `more than ${ALIASES_MAX} aliases` }

@@ -6,16 +6,16 @@ interface Limits {
   readonly charsMax: number
 }
 
-export interface Oddity {
+export interface UnsafeValue {
   readonly path: readonly (string | number)[]
   readonly message: string
 }
 
 /** What stores, parsers and labs differ over, or what grew beyond measure by references; null when there is nothing of it. */
-export function oddityIn(value: unknown, { depthMax, charsMax }: Limits): Oddity | null {
+export function findUnsafeValue(value: unknown, { depthMax, charsMax }: Limits): UnsafeValue | null {
   let chars = 0
   const around = new Set<object>()
-  const walk = (each: unknown, path: readonly (string | number)[]): Oddity | null => {
+  const walk = (each: unknown, path: readonly (string | number)[]): UnsafeValue | null => {
     chars += typeof each === 'string' ? each.length : 1
     if (chars > charsMax) return { path, message: 'its references make it too long' }
     if (path.length > depthMax) return { path, message: 'nested too deeply' }
@@ -35,7 +35,7 @@ export function oddityIn(value: unknown, { depthMax, charsMax }: Limits): Oddity
   return walk(value, [])
 }
 
-function oddText(text: string, path: Oddity['path']): Oddity | null {
+function oddText(text: string, path: UnsafeValue['path']): UnsafeValue | null {
   if (text.includes('\u0000')) return { path, message: 'NUL is not allowed' }
   return HALF_CHARACTER.test(text) ? { path, message: 'half of a character is not allowed' } : null
 }
