@@ -12,11 +12,13 @@ import { httpTransport } from '@lcm/client/http-transport'
 import { awsMetrics } from '@lcm/cloud-aws/cloudwatch/metrics'
 import { cmlSystemClient } from '@lcm/cloud-aws/cml/cml-system'
 import { awsCompute } from '@lcm/cloud-aws/ec2/compute'
+import { composeController } from '@lcm/controllers/kit/compose-controller'
 import { promMeter } from '@lcm/controllers/kit/prom-meter'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/controllers/worker/config'
+import { workerController } from '@lcm/controllers/worker/controller'
+import { leaderOnlyCompute } from '@lcm/controllers/worker/leader-only-compute'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
-import { composeWorkerController, WORKER_CONTROLLER } from '@lcm/lcm/serve/worker-controller'
 import { host, silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { scratchFolder, startApi, TOKEN } from './api/processes.ts'
@@ -29,6 +31,7 @@ const CYCLE_MS = 30_000
 const BAR = { calls: 60, sweepMs: 15_000, blockMs: 100 } as const
 const FLEET = 'bench'
 const clock = systemClock
+const SERVICE = 'worker-controller'
 
 const child = fork(fileURLToPath(new URL('./cloud/serve-sim.ts', import.meta.url)), [String(WORKERS)])
 const [{ url: endpoint, region }] = (await once(child, 'message')) as [{ url: string; region: string }]
@@ -44,39 +47,41 @@ const api = await startApi(folder, file)
 const transport = httpTransport({ baseUrl: `http://127.0.0.1:${api.port}`, clock })
 const admin = apiClient(transport, { token: TOKEN })
 const { secret } = await admin.call('createToken', {
-  body: { name: 'bench', role: 'controller', service: WORKER_CONTROLLER },
+  body: { name: 'bench', role: 'controller', service: SERVICE },
 })
 
 const [cml, metrics] = [cmlSystemClient({ clock }), awsMetrics({ clock, endpoint, credentials })]
+
+const config = {
+  ...WORKER_CONTROLLER_DEFAULTS,
+  fleet: FLEET,
+  regions: { [region]: { security_group_ids: [], subnets: ['subnet-use1a'], key_name: null, default_tags: {} } },
+  policy: WORKER_POLICY,
+  reconcileIntervalMs: CYCLE_MS,
+}
 
 /** A controller that leads from its start; like after a failover when there was one before. */
 function startController(name: string) {
   const stop = new AbortController()
   const coordination = localCoordination({ clock, firstEpoch: () => epoch++ })
-  const controller = composeWorkerController({
+  const parts = {
+    version: 'bench',
     client: apiClient(transport, { token: secret }),
-    compute,
-    metrics,
-    cml,
     changeKeys: coordination.changeKeys,
-    election: coordination.election(WORKER_CONTROLLER, name),
+    election: coordination.election(SERVICE, name),
     logger: silentLogger,
     meter: promMeter(),
-    config: {
-      ...WORKER_CONTROLLER_DEFAULTS,
-      fleet: FLEET,
-      regions: { [region]: { security_group_ids: [], subnets: ['subnet-use1a'], key_name: null, default_tags: {} } },
-      policy: WORKER_POLICY,
-      reconcileIntervalMs: CYCLE_MS,
-    },
     ending: stop.signal,
     waitsFor: () => null,
     problems: () => [],
-  })
+  }
+  const controller = composeController(SERVICE, parts, shared =>
+    workerController({ ...shared, ...leaderOnlyCompute({ ...shared, compute }), metrics, cml, config }),
+  )
   const ended = host([controller.work, ...controller.reports], stop.signal)
   return {
-    health: () => controller.face.health(),
-    stats: () => controller.face.stats(),
+    health: () => controller.admin.health(),
+    stats: () => controller.admin.stats(),
     async stop() {
       stop.abort()
       await ended

@@ -10,7 +10,7 @@ import { decisionLog } from '@lcm/controllers/kit/decision-log'
 import { registeredElection } from '@lcm/controllers/kit/registered-election'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/controllers/worker/config'
 import { workerController } from '@lcm/controllers/worker/controller'
-import { ledMachines } from '@lcm/controllers/worker/leader-only-compute'
+import { leaderOnlyCompute } from '@lcm/controllers/worker/leader-only-compute'
 import type { LocalCoordination } from '@lcm/coordination/local/coordination'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
@@ -80,7 +80,7 @@ export function startController({ instanceId, aheadMs = 0 }: Started, around: Su
   const client = apiClient(hearing(life.watch(callName, traced(around.dispatch, around.time))), { token })
   const decisions = decisionLog({ client: apiClient(hearing(around.dispatch), { token }), clock, logger, instanceId })
   const election = around.elect(life.electing(coordination.election('worker-controller', instanceId)))
-  const led = ledMachines({
+  const led = leaderOnlyCompute({
     compute: life.watchAll('ec2', around.compute),
     election: registeredElection({ election, service: 'worker-controller', client, clock, logger }),
     clock,

@@ -1,6 +1,3 @@
-/** What a process says to whoever asks whether it can be counted on, once it was asked to end. */
-export const ENDING = 'nothing: it was asked to end, and takes nothing new'
-
 /** Runs the work, then closes in reverse order what it opened, also when it or a close fails. Rejects with what failed first. */
 export async function closingAfter(work: (onClose: (close: () => unknown) => void) => Promise<void>): Promise<void> {
   const closing: (() => unknown)[] = []

@@ -9,8 +9,7 @@ import {
 } from './environment/environment.ts'
 import { unknownVariables, unreadSettings } from './environment/unknown-variables.ts'
 import { serveApi } from './serve-api.ts'
-import { serveLabletController, serveResourceScheduler } from './serve-session-controllers.ts'
-import { serveWorkerController } from './serve-worker-controller.ts'
+import { serveLabletController, serveResourceScheduler, serveWorkerController } from './serve-controllers.ts'
 import type { Io } from './up.ts'
 
 /** The services of the cluster profile, with the ports they take unless told otherwise. */

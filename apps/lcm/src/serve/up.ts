@@ -4,24 +4,35 @@ import { resolve } from 'node:path'
 import { apiClient } from '@lcm/client/client'
 import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
-import { answerOf } from '@lcm/controllers/kit/admin-api'
+import { answerAdminRequest } from '@lcm/controllers/kit/admin-api'
+import {
+  type ComposedController,
+  combinedHealth,
+  composeController,
+  ENDING,
+  type ProcessParts,
+} from '@lcm/controllers/kit/compose-controller'
+import type { Controller, ControllerParts } from '@lcm/controllers/kit/controller'
 import { lineForPeople } from '@lcm/controllers/kit/log-line'
 import { outages } from '@lcm/controllers/kit/outages'
 import { pinoLogger } from '@lcm/controllers/kit/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/controllers/kit/prom-meter'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
 import { contentSources } from '@lcm/controllers/lablet/content/content-sources'
+import { labletController } from '@lcm/controllers/lablet/controller'
 import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/controllers/scheduler/config'
+import { resourceScheduler } from '@lcm/controllers/scheduler/controller'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '@lcm/controllers/worker/config'
+import { workerController } from '@lcm/controllers/worker/controller'
+import { leaderOnlyCompute } from '@lcm/controllers/worker/leader-only-compute'
 import { type LocalCoordination, localCoordination } from '@lcm/coordination/local/coordination'
 import type { Actor, ServiceName } from '@lcm/domain/actor'
 import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
 import { awsCallMetrics } from './aws-call-metrics.ts'
-import { closingAfter, ENDING } from './close-all.ts'
+import { closingAfter } from './close-all.ts'
 import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
-import { type ComposedController, type ControllerParts, healthOfAll } from './controller-composition.ts'
 import { backupsOf } from './data/backup.ts'
 import { type DataFolder, isNewFolder, openDataFolder } from './data/data-folder.ts'
 import { holdRestoredFleet } from './data/restored-fleet.ts'
@@ -41,16 +52,9 @@ import { regionsFrom } from './files/region-file.ts'
 import { readTemplateFiles } from './files/template-files.ts'
 import { createFirstFleet } from './first-fleet.ts'
 import { listen, openStore, prepared, refuseTakenPort, served } from './http.ts'
-import {
-  composeLabletController,
-  composeResourceScheduler,
-  LABLET_CONTROLLER,
-  RESOURCE_SCHEDULER,
-} from './session-controllers.ts'
 import { hostInStages } from './shutdown-stages.ts'
 import { watchedStore } from './stores.ts'
 import { VERSION } from './version.ts'
-import { composeWorkerController, WORKER_CONTROLLER } from './worker-controller.ts'
 
 export interface UpOptions {
   readonly cloud: 'sim' | 'aws'
@@ -161,10 +165,11 @@ function composeAll(
   { plane, coordination }: { plane: ControlPlane; coordination: LocalCoordination },
 ): ComposedController[] {
   const instanceId = `${hostname()}-${randomBytes(4).toString('hex')}`
-  const partsOf = (service: ServiceName): ControllerParts => {
+  const partsOf = (service: ServiceName): ProcessParts => {
     const token = randomBytes(32).toString('base64url')
     plane.access.grant(token, { id: service, name: service, role: 'controller', service })
     return {
+      version: VERSION,
       client: apiClient(plane.dispatch, { token }),
       changeKeys: coordination.changeKeys,
       election: coordination.election(service, instanceId),
@@ -183,18 +188,17 @@ function composeAll(
     fetch: globalThis.fetch,
     objects,
   })
+  const schedulerConfig = { ...RESOURCE_SCHEDULER_DEFAULTS, region, ...schedulerLoopsOf(env) }
+  const { cmlDefaults } = config
+  const labletConfig = { ...LABLET_CONTROLLER_DEFAULTS, ...labletLoopsOf(env), cmlDefaults }
+  const composed = (service: ServiceName, create: (parts: ControllerParts) => Controller) =>
+    composeController(service, partsOf(service), create)
   return [
-    composeWorkerController({ ...partsOf(WORKER_CONTROLLER), compute, metrics, cml, config }),
-    composeResourceScheduler({
-      ...partsOf(RESOURCE_SCHEDULER),
-      config: { ...RESOURCE_SCHEDULER_DEFAULTS, region, ...schedulerLoopsOf(env) },
-    }),
-    composeLabletController({
-      ...partsOf(LABLET_CONTROLLER),
-      labs,
-      sources,
-      config: { ...LABLET_CONTROLLER_DEFAULTS, ...labletLoopsOf(env), cmlDefaults: config.cmlDefaults },
-    }),
+    composed('worker-controller', parts =>
+      workerController({ ...parts, ...leaderOnlyCompute({ ...parts, compute }), metrics, cml, config }),
+    ),
+    composed('resource-scheduler', parts => resourceScheduler({ ...parts, config: schedulerConfig })),
+    composed('lablet-controller', parts => labletController({ ...parts, labs, sources, config: labletConfig })),
   ]
 }
 
@@ -260,15 +264,15 @@ function openControlPlane(
     },
     process: {
       ...(cloud.control === null ? {} : { simulator: cloud.control.handle }),
-      health: () => healthOfAll(rest.controllers, silent.problems()),
+      health: () => combinedHealth(rest.controllers, silent.problems()),
       waitsFor: () => (io.signal.aborted ? ENDING : rest.controllers.length === 0 ? 'its controllers' : null),
       metrics: () => {
-        for (const controller of rest.controllers) controller.measure()
+        for (const controller of rest.controllers) controller.refreshGauges()
         return meter.text()
       },
       controller(service, { roleOf, ...request }) {
-        const face = rest.controllers.find(each => each.face.service === service)?.face
-        return face === undefined ? null : answerOf(face, request, roleOf)
+        const admin = rest.controllers.find(each => each.admin.service === service)?.admin
+        return admin === undefined ? null : answerAdminRequest(admin, request, roleOf)
       },
     },
   })

@@ -6,97 +6,98 @@ export interface ControllerHealth {
   readonly is_leader: boolean
   readonly instance_id: string
   readonly last_reconciliation: string | null
-  /** What it looks after, by name, such as `workers_managed`. */
+  /** Counts of managed resources, such as `workers_managed`. */
   readonly [count: `${string}_managed` | `${string}_with_drift`]: number
-  /** What keeps it from being healthy, each in a sentence. */
+  /** Causes of a status that is not healthy, each in a sentence. */
   readonly problems: readonly string[]
 }
 
-/** What a controller shows of itself over HTTP. The same for all of them, alone or on the product port. */
-export interface ControllerFace {
+/** The HTTP API of every controller, on a port of its own or on the product port. */
+export interface AdminApi {
   readonly service: string
   readonly version: string
   health(): ControllerHealth
-  /** What keeps it from being counted on, in a few words; null when nothing does. */
+  /** The condition that `/ready` waits for, in a few words; null when ready. */
   waitsFor(): string | null
   leader(): LeaderStatus
   metrics(): Promise<string>
-  /** What it has done since it began, by name. */
+  /** Counters since the process started, by name. */
   stats(): Readonly<Record<string, number>>
   plan(): readonly PlannedAction[]
-  /** Looks at everything now; false when this instance does not lead. */
+  /** Reconciles everything now; false when this instance does not lead. */
   trigger(): boolean
   resign(): Promise<void>
 }
 
-export interface FaceAnswer {
+export interface AdminResponse {
   readonly status: number
-  /** Text is Prometheus' format; all else is JSON. */
+  /** A string is in the text format of Prometheus; an object is JSON. */
   readonly body: object | string
 }
 
-type Who = 'anyone' | 'known' | 'admin'
+type Access = 'public' | 'authenticated' | 'admin'
 
-interface FaceRoute {
-  readonly who: Who
-  answer(face: ControllerFace): FaceAnswer | Promise<FaceAnswer>
+interface AdminRoute {
+  readonly access: Access
+  answer(api: AdminApi): AdminResponse | Promise<AdminResponse>
 }
 
-/** Leader and standby are equally healthy: health tells whether the process works, not whether it won. */
-const ROUTES: Readonly<Record<string, FaceRoute>> = {
+/** Leader and standby are equally healthy: `/health` tells whether the process works, not whether it leads. */
+const ROUTES: Readonly<Record<string, AdminRoute>> = {
   'GET /health': {
-    who: 'anyone',
-    answer(face) {
-      const body = face.health()
+    access: 'public',
+    answer(api) {
+      const body = api.health()
       return { status: body.status === 'unhealthy' ? 503 : 200, body }
     },
   },
   'GET /ready': {
-    who: 'anyone',
-    answer(face) {
-      const waits_for = face.waitsFor()
+    access: 'public',
+    answer(api) {
+      const waits_for = api.waitsFor()
       return waits_for === null
         ? { status: 200, body: { ready: true } }
         : { status: 503, body: { ready: false, waits_for } }
     },
   },
-  'GET /info': { who: 'anyone', answer: ({ service, version }) => ({ status: 200, body: { service, version } }) },
-  'GET /metrics': { who: 'known', answer: async face => ({ status: 200, body: await face.metrics() }) },
-  'GET /admin/stats': { who: 'admin', answer: face => ({ status: 200, body: face.stats() }) },
-  'GET /admin/plan': { who: 'admin', answer: face => ({ status: 200, body: { items: face.plan() } }) },
-  'GET /admin/leader-status': { who: 'admin', answer: face => ({ status: 200, body: face.leader() }) },
+  'GET /info': { access: 'public', answer: ({ service, version }) => ({ status: 200, body: { service, version } }) },
+  'GET /metrics': { access: 'authenticated', answer: async api => ({ status: 200, body: await api.metrics() }) },
+  'GET /admin/stats': { access: 'admin', answer: api => ({ status: 200, body: api.stats() }) },
+  'GET /admin/plan': { access: 'admin', answer: api => ({ status: 200, body: { items: api.plan() } }) },
+  'GET /admin/leader-status': { access: 'admin', answer: api => ({ status: 200, body: api.leader() }) },
   'POST /admin/trigger-reconcile': {
-    who: 'admin',
-    answer: face =>
-      face.trigger()
+    access: 'admin',
+    answer: api =>
+      api.trigger()
         ? { status: 202, body: { triggered: true } }
-        : refusal(409, 'not_leader', 'this instance does not lead'),
+        : problem(409, 'not_leader', 'this instance is not the leader'),
   },
   'POST /admin/resign-leadership': {
-    who: 'admin',
-    async answer(face) {
-      await face.resign()
+    access: 'admin',
+    async answer(api) {
+      await api.resign()
       return { status: 202, body: { resigned: true } }
     },
   },
 }
 
-/** `roleOf` answers the caller's role, or null for a stranger; it is asked only where it matters. */
-export async function answerOf(
-  face: ControllerFace,
+/** `roleOf` resolves to the role of the caller, or null for an unknown one. It is called only for routes that need a role. */
+export async function answerAdminRequest(
+  api: AdminApi,
   request: { method: string; path: string },
   roleOf: () => Promise<string | null>,
-): Promise<FaceAnswer> {
+): Promise<AdminResponse> {
   const route = ROUTES[`${request.method} ${request.path}`]
-  if (route === undefined) return refusal(404, 'not_found', `nothing is at ${request.path}`)
-  if (route.who === 'anyone') return route.answer(face)
+  if (route === undefined) return problem(404, 'not_found', `no route at ${request.path}`)
+  if (route.access === 'public') return route.answer(api)
   const role = await roleOf()
-  if (role === null) return refusal(401, 'unauthenticated', 'send a bearer token that the API knows')
-  if (route.who === 'admin' && role !== 'admin') return refusal(403, 'forbidden', `${role} may not do this`)
-  return route.answer(face)
+  if (role === null) return problem(401, 'unauthenticated', 'send a bearer token of this LCM')
+  if (route.access === 'admin' && role !== 'admin')
+    return problem(403, 'forbidden', `role ${role} is not allowed to do this`)
+  return route.answer(api)
 }
 
-export const refusal = (status: number, code: string, detail: string): FaceAnswer => ({
+export const problem = (status: number, code: string, detail: string): AdminResponse => ({
   status,
   body: { type: `/api/docs#${code}`, title: code, status, detail, code },
 })

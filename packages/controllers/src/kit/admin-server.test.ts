@@ -1,15 +1,15 @@
 import { networkInterfaces } from 'node:os'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { ControllerFace } from './admin-api.ts'
-import { startControllerServer } from './admin-server.ts'
+import type { AdminApi } from './admin-api.ts'
+import { startAdminServer } from './admin-server.ts'
 
 let done: string[]
 let leads: boolean
 let waitsFor: string | null
 let status: 'healthy' | 'unhealthy'
-let server: Awaited<ReturnType<typeof startControllerServer>>
+let server: Awaited<ReturnType<typeof startAdminServer>>
 
-const face: ControllerFace = {
+const api: AdminApi = {
   service: 'worker-controller',
   version: '1.2.3',
   health: () => ({ status, is_leader: leads, instance_id: 'one', last_reconciliation: null, problems: [] }),
@@ -37,7 +37,7 @@ beforeEach(async () => {
   leads = true
   waitsFor = null
   status = 'healthy'
-  server = await startControllerServer({ face, roleOf, host: '127.0.0.1', port: 0 })
+  server = await startAdminServer({ api, roleOf, host: '127.0.0.1', port: 0 })
 })
 afterEach(() => server.close())
 
@@ -47,7 +47,7 @@ const ask = async (path: string, token?: string, method = 'GET') => {
   return [response.status, await response.text()] as const
 }
 
-it('tells everybody whether it works', async () => {
+it('answers /health, /info and /ready without a token', async () => {
   expect(await ask('/health')).toEqual([
     200,
     '{"status":"healthy","is_leader":true,"instance_id":"one","last_reconciliation":null,"problems":[]}',
@@ -60,7 +60,7 @@ it('tells everybody whether it works', async () => {
   expect(await ask('/ready')).toEqual([503, '{"ready":false,"waits_for":"etcd"}'])
 })
 
-it('answers those who ask for no body, as load balancers do', async () => {
+it('answers HEAD requests, which load balancers send', async () => {
   expect(await ask('/health', undefined, 'HEAD')).toEqual([200, ''])
   status = 'unhealthy'
   expect(await ask('/health', undefined, 'HEAD')).toEqual([503, ''])
@@ -68,9 +68,9 @@ it('answers those who ask for no body, as load balancers do', async () => {
   expect((await ask('/admin/resign-leadership', 'root', 'HEAD'))[0]).toBe(404)
 })
 
-it('says that it can not know anybody while the API is away', async () => {
+it('answers 503 to token holders while the API is down', async () => {
   const roleOf = () => Promise.reject(new Error('SECRET'))
-  const alone = await startControllerServer({ face, roleOf, host: '127.0.0.1', port: 0 })
+  const alone = await startAdminServer({ api, roleOf, host: '127.0.0.1', port: 0 })
   const answer = await fetch(`${alone.url}/metrics`, { headers: { authorization: 'Bearer joe' } })
   expect([answer.status, answer.headers.get('content-type')]).toEqual([
     503,
@@ -82,18 +82,18 @@ it('says that it can not know anybody while the API is away', async () => {
   await alone.close()
 })
 
-it.runIf(hasIpv6)('writes an address of IPv6 as people type it', async () => {
-  const six = await startControllerServer({ face, roleOf, host: '::1', port: 0 })
+it.runIf(hasIpv6)('prints an IPv6 address in brackets', async () => {
+  const six = await startAdminServer({ api, roleOf, host: '::1', port: 0 })
   expect(six.url).toMatch(/^http:\/\/\[::1\]:\d+$/)
   expect((await fetch(`${six.url}/health`)).status).toBe(200)
   await six.close()
 })
 
-it('shows its metrics, and nothing else, to strangers where that is wanted', async () => {
+it('serves only metrics without a token when metrics are public', async () => {
   const roleOf = async () => {
     throw new Error('the API is away')
   }
-  const open = await startControllerServer({ face, roleOf, metricsPublic: true, host: '127.0.0.1', port: 0 })
+  const open = await startAdminServer({ api, roleOf, metricsPublic: true, host: '127.0.0.1', port: 0 })
   const statusOf = async (path: string, token: string) =>
     (await fetch(open.url + path, { headers: { authorization: `Bearer ${token}` } })).status
   expect([await statusOf('/metrics', 'anybody'), await statusOf('/admin/plan', 'anybody')]).toEqual([200, 503])
@@ -102,13 +102,13 @@ it('shows its metrics, and nothing else, to strangers where that is wanted', asy
   await open.close()
 })
 
-it('shows its metrics to whoever the API knows', async () => {
+it('serves metrics to every authenticated user', async () => {
   expect((await ask('/metrics'))[0]).toBe(401)
   expect((await ask('/metrics', 'nobody'))[0]).toBe(401)
   expect(await ask('/metrics', 'joe')).toEqual([200, 'a_metric 1\n'])
 })
 
-it('lets only administrators act', async () => {
+it('allows only administrators to trigger, resign and read plan and stats', async () => {
   for (const path of ['/admin/trigger-reconcile', '/admin/resign-leadership']) {
     expect((await ask(path, undefined, 'POST'))[0]).toBe(401)
     expect((await ask(path, 'joe', 'POST'))[0]).toBe(403)
@@ -121,7 +121,7 @@ it('lets only administrators act', async () => {
   for (const path of ['/admin/stats', '/admin/plan']) expect((await ask(path, 'joe'))[0]).toBe(403)
 })
 
-it('can not trigger where it does not lead', async () => {
+it('refuses to trigger on a standby', async () => {
   leads = false
   expect(await ask('/admin/trigger-reconcile', 'root', 'POST')).toMatchObject([
     409,

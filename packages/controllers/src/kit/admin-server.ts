@@ -1,31 +1,31 @@
 import { isIPv6 } from 'node:net'
 import fastify from 'fastify'
-import { answerOf, type ControllerFace, type FaceAnswer, refusal } from './admin-api.ts'
+import { type AdminApi, type AdminResponse, answerAdminRequest, problem } from './admin-api.ts'
 
-/** A controller's own port. The API knows who people are; a controller only asks it. */
-export async function startControllerServer(options: {
-  face: ControllerFace
-  /** The role that the API gives the bearer of this token, or null. */
+/** Serves the admin API on a port of its own. Roles come from the LCM API; a controller keeps no users. */
+export async function startAdminServer(options: {
+  api: AdminApi
+  /** The role of the bearer of this token, or null for an unknown one. */
   roleOf(token: string): Promise<string | null>
-  /** Whether `/metrics` answers strangers: then it goes on while the API is away. */
+  /** Serves `/metrics` without a token, so also while the LCM API is down. */
   metricsPublic?: boolean
   host: string
   port: number
 }): Promise<{ url: string; close(): Promise<void> }> {
-  const { face, metricsPublic = false } = options
+  const { api, metricsPublic = false } = options
   const app = fastify({ forceCloseConnections: true, requestTimeout: 10_000 })
   const knownRole = (token: string) =>
     options.roleOf(token).catch((cause: unknown) => {
-      throw new UnknownRole('the API could not be asked', { cause })
+      throw new UnknownRole('the role could not be read from the API', { cause })
     })
   app.all('/*', async (request, reply) => {
     const token = /^Bearer (\S{1,8192})$/i.exec(request.headers.authorization ?? '')?.[1]
     const path = request.url.split('?')[0] ?? ''
     const isOpen = metricsPublic && path === '/metrics'
     const roleOf = async () => (isOpen ? 'user' : token === undefined ? null : knownRole(token))
-    // The body is left out by Node.js.
+    // Node.js leaves out the body of the response.
     const method = request.method === 'HEAD' ? 'GET' : request.method
-    const { status, body } = await answerOf(face, { method, path }, roleOf).catch(awayOrDefect)
+    const { status, body } = await answerAdminRequest(api, { method, path }, roleOf).catch(unknownRoleResponse)
     const type = typeof body === 'string' ? 'text/plain; version=0.0.4' : typeOf(status)
     return reply.code(status).type(type).send(body)
   })
@@ -38,9 +38,13 @@ export async function startControllerServer(options: {
 
 class UnknownRole extends Error {}
 
-function awayOrDefect(error: unknown): FaceAnswer {
+function unknownRoleResponse(error: unknown): AdminResponse {
   if (!(error instanceof UnknownRole)) throw error
-  return refusal(503, 'api_unavailable', 'the API does not answer, so nobody can be recognised; try again in a moment')
+  return problem(
+    503,
+    'api_unavailable',
+    'the LCM API does not answer, so the role of the caller is unknown; try again in a moment',
+  )
 }
 
 const typeOf = (status: number): string => (status < 400 ? 'application/json' : 'application/problem+json')

@@ -5,7 +5,7 @@ import type { Election, HostedService, Logger, Meter, Reconciliation } from '@lc
 import type { Clock } from '@lcm/runtime/clock'
 import type { DecisionLog } from './decision-log.ts'
 
-/** What every controller is made of, whatever it looks after. */
+/** Dependencies of every controller. */
 export interface ControllerParts {
   readonly client: Client
   readonly changeKeys: ChangeKeys
@@ -17,18 +17,18 @@ export interface ControllerParts {
 }
 
 export interface Controller {
-  /** Everything that only the leader does. */
+  /** All loops; they run only while this instance leads. */
   readonly service: HostedService
   readonly loop: Reconciliation
-  /** The loops that run beside it, if there are any. */
+  /** Further loops with a health of their own. */
   readonly others?: readonly Reconciliation[]
-  /** What it would do next, and when. */
+  /** The next actions, with the time each is due. */
   plan(): readonly PlannedAction[]
-  /** What it has done since it began, by name. */
+  /** Counters since the process started, by name. */
   stats(): Readonly<Record<string, number>>
-  /** What keeps it from its work and only a person can mend, each in a sentence. */
+  /** Problems that only a person can fix, each in a sentence. */
   problems?(): readonly string[]
-  /** How much it looks after, such as `workers_managed`. */
+  /** Counts of managed resources, such as `workers_managed`. */
   health(): Readonly<Record<`${string}_managed` | `${string}_with_drift`, number>>
 }
 

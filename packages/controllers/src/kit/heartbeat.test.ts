@@ -137,23 +137,23 @@ it('comes as often when the clock that all go by is set back', async () => {
   wrongByMs = -3_600_000
   await clock.advance(3 * HEARTBEAT_INTERVAL_MS)
   expect(beats).toHaveLength(4)
-  expect(beating.unheard()).toBeNull()
+  expect(beating.failure()).toBeNull()
 })
 
 it('knows why the API has not heard it for a while', async () => {
   isDown = true
   start()
-  expect(beating.unheard()).toBe('it has not answered yet')
+  expect(beating.failure()).toBe('it has not answered yet')
   await clock.advance(0)
-  expect(beating.unheard()).toBe('nobody answers')
+  expect(beating.failure()).toBe('nobody answers')
   isDown = false
   await clock.advance(HEARTBEAT_INTERVAL_MS)
-  expect(beating.unheard()).toBeNull()
+  expect(beating.failure()).toBeNull()
   isDown = true
   await clock.advance(2 * HEARTBEAT_INTERVAL_MS)
-  expect(beating.unheard()).toBeNull()
+  expect(beating.failure()).toBeNull()
   await clock.advance(HEARTBEAT_INTERVAL_MS)
-  expect(beating.unheard()).toBe('nobody answers')
+  expect(beating.failure()).toBe('nobody answers')
 })
 
 it('an API that has not answered for 30 s is a problem, until it answers again', async () => {

@@ -18,7 +18,7 @@ import type { Outages } from './outages.ts'
 const LOOK_MS = 500
 const API = 'the API'
 /** One beat may get lost, such as when the API is restarted. */
-const UNHEARD_MS = 3 * HEARTBEAT_INTERVAL_MS
+const FAILURE_MS = 3 * HEARTBEAT_INTERVAL_MS
 
 export interface HeartbeatParts {
   readonly service: ServiceName
@@ -37,8 +37,8 @@ export interface HeartbeatParts {
 }
 
 export interface Heartbeat extends HostedService {
-  /** Why the API has not heard it for a while; null when it has. */
-  unheard(): string | null
+  /** Error of the last heartbeats when none succeeded for a while; null otherwise. */
+  failure(): string | null
 }
 
 /** Tells the API every few seconds, and at each change of leadership, what this instance does; and hears what people ask of it. */
@@ -78,7 +78,7 @@ export function heartbeat(parts: HeartbeatParts): Heartbeat {
 
   return {
     name: 'heartbeat',
-    unheard: () => (clock.monotonic() - heardAt < UNHEARD_MS ? null : trouble),
+    failure: () => (clock.monotonic() - heardAt < FAILURE_MS ? null : trouble),
     async run(signal) {
       const key = keyWatch(parts, () => {
         sent = null

@@ -11,7 +11,7 @@ import type { Controller } from '../kit/controller.ts'
 import { decisionLog } from '../kit/decision-log.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { workerController } from './controller.ts'
-import { ledMachines } from './leader-only-compute.ts'
+import { leaderOnlyCompute } from './leader-only-compute.ts'
 import { aConfig, BOOTED_MS, ourTags, REGION, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
 const MINUTE_MS = 60_000
@@ -33,7 +33,7 @@ function begin(config: Partial<WorkerControllerConfig> = {}, compute = fleet.com
   const { api, clock, cml, metrics } = fleet
   coordination = localCoordination({ clock, firstEpoch: () => 1 })
   controller = workerController({
-    ...ledMachines({ compute, clock, election: coordination.election('worker-controller', 'one') }),
+    ...leaderOnlyCompute({ compute, clock, election: coordination.election('worker-controller', 'one') }),
     client: api.client,
     metrics,
     cml,

@@ -5,7 +5,7 @@ import { openSimModel } from '@lcm/cloud-sim/model'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { ledMachines } from './leader-only-compute.ts'
+import { leaderOnlyCompute } from './leader-only-compute.ts'
 
 const REGION = 'us-east-1'
 const UNKNOWN = 'i-00000000000000000'
@@ -26,7 +26,7 @@ function open() {
   return {
     clock,
     sent,
-    ...ledMachines({ compute, clock, election: coordination.election('worker-controller', 'one') }),
+    ...leaderOnlyCompute({ compute, clock, election: coordination.election('worker-controller', 'one') }),
   }
 }
 
@@ -57,7 +57,7 @@ describe('the machines of a leader', () => {
         return new Map(ids.map(id => [id, 'stopping']))
       },
     }
-    const { machines, election: led } = ledMachines({ compute, clock, election })
+    const { machines, election: led } = leaderOnlyCompute({ compute, clock, election })
     await led.campaign(never)
     const ids = Array.from({ length: 5 }, (_, n) => `i-0000000000000000${n}`)
     const outcomes = ids.map(id => machines.power(REGION, 'stop', id, never).catch((error: Error) => error.name))
@@ -93,7 +93,7 @@ describe('the machines of a leader', () => {
       },
     }
     const election = coordination.election('worker-controller', 'one')
-    const { machines } = ledMachines({ compute, clock, election })
+    const { machines } = leaderOnlyCompute({ compute, clock, election })
     const wanted = { name_pattern: 'cml-*', owner: 'self' }
     for (let n = 0; n < 100; n += 1) {
       await machines.newestImage(REGION, wanted, never)

@@ -11,7 +11,7 @@ import type { Clock } from '@lcm/runtime/clock'
  * The machines as a leader may use them: calls are gathered, images cached, then calls wait for their turn, and only then is it
  * asked whether this instance still leads. Use the election that comes with them, since the machines learn from it who does.
  */
-export function ledMachines<E extends Election>(parts: {
+export function leaderOnlyCompute<E extends Election>(parts: {
   compute: Compute
   election: E
   clock: Clock

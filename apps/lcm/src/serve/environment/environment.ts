@@ -209,8 +209,8 @@ const WORKER_CONTROLLER = z.object({
   AWS_REGIONS_CONFIG_PATH: word,
 })
 export type WorkerControllerEnvironment = z.infer<typeof WORKER_CONTROLLER>
-/** A served controller's variables, with its own name for itself. */
-export type ControllerEnvironment = z.infer<z.ZodObject<typeof SERVED>> & { readonly instanceId: string | undefined }
+/** Variables that all served controllers share. */
+export type ControllerEnvironment = z.infer<z.ZodObject<typeof SERVED>>
 export type SharedEnvironment = Pick<ApiEnvironment, keyof typeof SHARED>
 
 export type WebhookEnvironment = Pick<ApiEnvironment, keyof typeof WEBHOOK>

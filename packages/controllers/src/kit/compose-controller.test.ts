@@ -1,39 +1,45 @@
 import { apiClient } from '@lcm/client/client'
-import { answerOf } from '@lcm/controllers/kit/admin-api'
-import { promMeter } from '@lcm/controllers/kit/prom-meter'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { type Reconciliation, reconciliation, silentLogger, success } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { awaited, compose, healthOfAll } from './controller-composition.ts'
+import { answerAdminRequest } from './admin-api.ts'
+import { combinedHealth, composeController, missingForReady } from './compose-controller.ts'
+import { promMeter } from './prom-meter.ts'
 
-const STANDBY = { isEnding: false, around: null, unheard: null, loop: { running: false, last_sweep: null } }
+const STANDBY = {
+  isEnding: false,
+  dependency: null,
+  heartbeatFailure: null,
+  loop: { running: false, last_sweep: null },
+}
 
 it.each([
   ['nothing as a standby', {}, null],
-  ['its first listing as a new leader', { loop: { running: true, last_sweep: null } }, 'the end of its first listing'],
-  ['nothing once it has seen all', { loop: { running: true, last_sweep: '2026-01-01T00:00:00.000Z' } }, null],
+  ['the first listing of a new leader', { loop: { running: true, last_sweep: null } }, 'the end of its first listing'],
+  ['nothing after its first sweep', { loop: { running: true, last_sweep: '2026-01-01T00:00:00.000Z' } }, null],
   [
-    'the API before that',
-    { unheard: 'who are you?', loop: { running: true, last_sweep: null } },
+    'the API before its first listing',
+    { heartbeatFailure: 'who are you?', loop: { running: true, last_sweep: null } },
     'the API: who are you?',
   ],
-  ['etcd before the API', { around: 'etcd', unheard: 'it has not answered yet' }, 'etcd'],
-])('a controller waits for %s', (_, differing, expected) => {
-  expect(awaited({ ...STANDBY, ...differing })).toBe(expected)
+  ['etcd before the API', { dependency: 'etcd', heartbeatFailure: 'it has not answered yet' }, 'etcd'],
+])('/ready waits for %s', (_, differing, expected) => {
+  expect(missingForReady({ ...STANDBY, ...differing })).toBe(expected)
 })
 
-it('a controller that was asked to end says only that', () => {
-  expect(awaited({ ...STANDBY, isEnding: true, around: 'etcd' })).toContain('asked to end')
+it('/ready names only the shutdown once the process was asked to end', () => {
+  expect(missingForReady({ ...STANDBY, isEnding: true, dependency: 'etcd' })).toContain('asked to end')
 })
 
-/** A controller of two loops, which leads nothing. */
+/** A standby controller with two loops. */
 function composed(second: (loop: Reconciliation) => Reconciliation, clock = manualClock()) {
   const coordination = localCoordination({ clock, firstEpoch: () => 1 })
   const meter = promMeter()
   const loopNamed = (name: string) =>
     reconciliation({ name, clock, logger: silentLogger, triggers: [], reconcile: async () => success() })
   const parts = {
+    version: '1.2.3',
     client: apiClient(() => Promise.reject(new Error('nobody is there'))),
     changeKeys: coordination.changeKeys,
     election: coordination.election('lablet-controller', 'a'),
@@ -45,7 +51,7 @@ function composed(second: (loop: Reconciliation) => Reconciliation, clock = manu
     problems: () => [],
   }
   const loop = loopNamed('first')
-  return compose('lablet-controller', parts, () => ({
+  return composeController('lablet-controller', parts, () => ({
     service: { name: 'none', run: async () => undefined },
     loop,
     others: [second(loopNamed('second'))],
@@ -55,42 +61,44 @@ function composed(second: (loop: Reconciliation) => Reconciliation, clock = manu
   }))
 }
 
-it('a controller tells of a degraded watch of any of its loops', () => {
+it('health reports a degraded watch of any loop', () => {
   const degraded = composed(loop => ({ ...loop, health: () => ({ ...loop.health(), status: 'degraded' }) }))
-  expect(degraded.face.health()).toMatchObject({
+  expect(degraded.admin.health()).toMatchObject({
     status: 'degraded',
     problems: ['the watch is degraded; polling goes on'],
   })
-  expect(composed(loop => loop).face.health()).toMatchObject({ status: 'healthy', problems: [] })
+  expect(composed(loop => loop).admin.health()).toMatchObject({ status: 'healthy', problems: [] })
 })
 
-it('a controller whose API has not answered for 30 s is degraded, and alive all the same', async () => {
+it('health is degraded, with status 200, once the API has not answered for 30 s', async () => {
   const clock = manualClock()
-  const { face, reports } = composed(loop => loop, clock)
+  const { admin, reports } = composed(loop => loop, clock)
   const ending = new AbortController()
   const running = reports.map(report => report.run(ending.signal))
-  const asked = () => answerOf(face, { method: 'GET', path: '/health' }, async () => null)
+  const asked = () => answerAdminRequest(admin, { method: 'GET', path: '/health' }, async () => null)
   await clock.advance(29_000)
   expect(await asked()).toMatchObject({ status: 200, body: { status: 'healthy', problems: [] } })
   await clock.advance(2_000)
   const problems = [expect.stringMatching(/^the API has not answered since .*: nobody is there$/)]
   expect(await asked()).toMatchObject({ status: 200, body: { status: 'degraded', problems } })
-  expect(await answerOf(face, { method: 'GET', path: '/ready' }, async () => null)).toMatchObject({ status: 503 })
+  expect(await answerAdminRequest(admin, { method: 'GET', path: '/ready' }, async () => null)).toMatchObject({
+    status: 503,
+  })
   ending.abort()
   await clock.advance(2_000)
   await Promise.all(running)
 })
 
-it('one process of all controllers is degraded with any of them, and shows which', () => {
+it('combined health is degraded with any controller, and names it', () => {
   const well = composed(loop => loop)
   const degraded = composed(loop => ({ ...loop, health: () => ({ ...loop.health(), status: 'degraded' }) }))
-  expect(healthOfAll([well, degraded, degraded], [])).toMatchObject({
+  expect(combinedHealth([well, degraded, degraded], [])).toMatchObject({
     status: 'degraded',
     problems: ['the watch is degraded; polling goes on'],
     services: [{ status: 'healthy' }, { status: 'degraded' }, { status: 'degraded' }],
   })
-  expect(healthOfAll([well], [])).toMatchObject({ status: 'healthy', problems: [] })
-  expect(healthOfAll([well], ['the disk is full'])).toMatchObject({
+  expect(combinedHealth([well], [])).toMatchObject({ status: 'healthy', problems: [] })
+  expect(combinedHealth([well], ['the disk is full'])).toMatchObject({
     status: 'degraded',
     services: [{ status: 'healthy' }],
   })
