@@ -10,6 +10,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A busy machine draws late: what is expected is waited for as long as the locators of a page wait.
     expect: { poll: { timeout: 45_000 } },
+    silent: 'passed-only',
     reporters: ['default'],
   },
 })

@@ -2,32 +2,63 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import type { TestSequencer, TestSpecification } from 'vitest/node'
 
-/** Whole systems and other processes: whoever began with them last would have one core wait for the other. */
-const LONG = [/six-hours|failover/, /\.(e2e|etcd)\.test|\/simulation\//]
+/** The longest files start first, so that no core waits for the other at the end. */
+const LONGEST = [
+  /six-hours|crashes\.test|failover|sessions\.e2e|sqlite-store\.test|worker\/decide\.test/,
+  /\.(e2e|etcd)\.test|\/simulation\//,
+]
 
-class LongOnesFirst implements TestSequencer {
+class LongestFirst implements TestSequencer {
   shard = async (files: TestSpecification[]) => files
   sort = async (files: TestSpecification[]) => files.toSorted((a, b) => rank(a) - rank(b))
 }
 function rank({ moduleId }: TestSpecification): number {
-  const found = LONG.findIndex(names => names.test(moduleId))
-  return found < 0 ? LONG.length : found
+  const found = LONGEST.findIndex(names => names.test(moduleId))
+  return found < 0 ? LONGEST.length : found
+}
+
+const VIRTUAL = 'simulation/virtual/**/*.test.ts'
+/** Tests of real processes and real time: they mostly wait, and run best beside the others. */
+const PROCESSES = 'simulation/cluster/**/*.test.ts'
+const SERVERS = '**/*.{e2e,etcd}.test.ts'
+const INTEROP = '**/*.{mongo,moto}.test.ts'
+const NEVER = ['**/node_modules/**', '**/*.browser.test.ts']
+
+const shared = {
+  globalSetup: ['tools/scratch.mjs'],
+  isolate: false,
+  // Virtual seconds leave garbage at once: a large nursery spares the collector most of its work.
+  execArgv: ['--max-semi-space-size=64'],
+  // Nothing here is judged by how long it takes, and a busy machine is slow.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 20_000 } },
+  env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
 }
 
 export default defineConfig({
   test: {
-    include: ['{packages,apps,simulation,examples,tools,bench}/**/*.test.{ts,tsx}'],
-    exclude: ['**/node_modules/**', '**/*.browser.test.ts'],
-    globalSetup: ['tools/scratch.mjs'],
-    isolate: false,
-    sequence: { sequencer: LongOnesFirst },
-    // Much of it waits for other processes: no core is left to itself.
+    sequence: { sequencer: LongestFirst },
     maxWorkers: availableParallelism() + 1,
-    // On a busy machine all comes late, and nothing here is judged by how long it takes.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 20_000 } },
-    env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
+    // Logs of the product appear only below a test that failed.
+    silent: 'passed-only',
     reporters: ['default'],
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'unit',
+          include: ['{packages,apps,simulation,examples,tools,bench}/**/*.test.{ts,tsx}'],
+          exclude: [...NEVER, VIRTUAL, PROCESSES, SERVERS, INTEROP],
+        },
+      },
+      // Virtual time has no wall-clock limits: a run ends by itself, or by a limit of virtual time.
+      { test: { ...shared, name: 'virtual', include: [VIRTUAL], testTimeout: 0, hookTimeout: 0 } },
+      { test: { ...shared, name: 'processes', include: [PROCESSES], exclude: [...NEVER, SERVERS, INTEROP] } },
+      // Needs etcd or the built product. `npm run test:unit` leaves it out.
+      { test: { ...shared, name: 'servers', include: [SERVERS], exclude: NEVER } },
+      // Only `npm run test:interop` runs it.
+      { test: { ...shared, name: 'interop', include: [INTEROP], exclude: NEVER } },
+    ],
   },
 })

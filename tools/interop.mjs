@@ -13,9 +13,9 @@ const JUDGES = [
   {
     name: 'mongo-wire',
     fetch: () => Promise.all([ensureMongoWire(), ensureEtcd()]),
-    ask: () => runSuites('mongo-wire', ['.mongo.test.ts']),
+    ask: () => runSuites('mongo-wire', ['--project=interop', '.mongo.test.ts']),
   },
-  { name: 'moto', fetch: ensureMoto, ask: () => runSuites('moto', ['.moto.test.ts']) },
+  { name: 'moto', fetch: ensureMoto, ask: () => runSuites('moto', ['--project=interop', '.moto.test.ts']) },
   { name: 'virl2_client', fetch: ensureVirl2Client, ask: judgeLabs },
   { name: 'schemathesis', fetch: ensureSchemathesis, ask: judgeApi },
 ]

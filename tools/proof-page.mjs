@@ -40,6 +40,7 @@ const runsCells = (what, proof) => [
 ]
 const RUNS = {
   storms: 'half an hour with 3 workers, something every half minute',
+  'six-hours': '6 hours with 10 workers, calm and storms',
   days: '24 hours with 50 workers, calm and storms',
   crowds: '2 hours with 200 workers',
 }

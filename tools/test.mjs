@@ -1,27 +1,38 @@
 // `npm test`: set up, then lint, types and every suite. Ends with one line, `N passed, N failed`.
+//   --unit   without the suites that need etcd, the built product or a browser
+//   --fast   only domain, runtime, contract and the store on SQLite: no lint, no types, nothing built
+import { availableParallelism } from 'node:os'
 import { ensureChromium } from './chromium.mjs'
 import { ensureEtcd } from './etcd.mjs'
 import { binOf, ensureReady, run } from './setup.mjs'
-import { concluded, INTEROP_SUITES, runSuites, seconds } from './suites.mjs'
+import { concluded, runSuites, seconds } from './suites.mjs'
 
-/** Suites that talk to servers which are not ours to install with npm. */
-const SERVER_SUITES = ['**/*.etcd.test.ts', '**/*.e2e.test.ts']
 const TYPE_PROJECTS = ['tsconfig.json', 'apps/console/tsconfig.json', 'apps/console/e2e/tsconfig.json']
 
 const startedAt = Date.now()
 const args = process.argv.slice(2)
 const unitOnly = args.includes('--unit')
-const passedOn = args.filter(arg => arg !== '--unit')
+const passedOn = args.filter(arg => !['--unit', '--fast'].includes(arg))
+const FAST = ['packages/domain', 'packages/runtime', 'packages/contract', 'packages/store']
 
-await ensureReady()
-if (!unitOnly) {
-  await ensureServers().catch(error => {
-    console.error(`${error.message} Or run what needs no server: npm run test:unit`)
-    process.exit(1)
-  })
+/** Projects of vitest.config.ts. */
+const COMPUTING = ['--project=unit', '--project=virtual']
+const WAITING = ['--project=processes', ...(unitOnly ? [] : ['--project=servers'])]
+
+if (args.includes('--fast')) await fast()
+else await everything()
+
+async function fast() {
+  concluded([await runSuites('fast', ['--project=unit', ...FAST, ...passedOn])], startedAt)
 }
-concluded([await lint(), await types(), ...(await Promise.all([suites(), browserSuites()]))], startedAt)
 
+async function everything() {
+  await ensureReady()
+  if (!unitOnly) await ensureServers()
+  // Suites that wait run beside those that compute, which are as many as there are cores and give way.
+  const suites = passedOn.length > 0 ? [named()] : [computing(), waiting(), browser()]
+  concluded(await Promise.all([lint(), types(), ...suites]), startedAt)
+}
 async function lint() {
   return check('lint', [[binOf('@biomejs/biome', 'biome'), 'check', '.']])
 }
@@ -45,19 +56,32 @@ async function check(title, commands) {
   return failed.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }
 }
 
-/** One after the other: apt-get does one thing at a time. */
+/** One after the other, since apt-get does one thing at a time. Ends the process with one sentence when one can't be had. */
 async function ensureServers() {
-  await ensureEtcd()
-  await ensureChromium()
+  try {
+    await ensureEtcd()
+    await ensureChromium()
+  } catch (error) {
+    console.error(`${error.message} Or run what needs no server: npm run test:unit`)
+    process.exit(1)
+  }
 }
 
-/** The console in a real browser, beside the rest; with arguments for vitest only what they name is asked for. */
-async function browserSuites() {
-  if (unitOnly || passedOn.length > 0) return { passed: 0, failed: 0 }
+function computing() {
+  return runSuites('computing', [...COMPUTING, `--maxWorkers=${availableParallelism()}`], { isPolite: true })
+}
+
+function waiting() {
+  return runSuites('waiting', [...WAITING, '--maxWorkers=2'], { isShownLater: true })
+}
+
+/** The console in a real browser. */
+function browser() {
+  if (unitOnly) return { passed: 0, failed: 0 }
   return runSuites('browser', ['--config', 'vitest.browser.config.ts'], { isShownLater: true })
 }
 
-function suites() {
-  const left = unitOnly ? [...INTEROP_SUITES, ...SERVER_SUITES] : INTEROP_SUITES
-  return runSuites('vitest', [...left.map(suite => `--exclude=${suite}`), ...passedOn])
+/** With arguments for vitest only the suites that they name run. */
+function named() {
+  return runSuites('named', [...COMPUTING, ...WAITING, ...passedOn])
 }

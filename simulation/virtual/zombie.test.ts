@@ -10,7 +10,7 @@ const LOOKS_SAMPLED = 60
 const ZOMBIE_PATHS = PATHS.filter(({ name }) => /^launch|^drain|^register|^terminate with|^discovery|^idle/.test(name))
 
 describe('a controller that slept through its lease', () => {
-  it.each(ZOMBIE_PATHS)('changes nothing any more in $name', { timeout: 120_000 }, async path => {
+  it.each(ZOMBIE_PATHS)('changes nothing any more in $name', async path => {
     const names = await undisturbed(path, SEED)
     const calls = [...names.keys()].filter(call => !isLook(names[call] ?? '') || call % LOOKS_SAMPLED === 0)
     for (const call of calls) {

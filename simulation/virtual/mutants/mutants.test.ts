@@ -57,16 +57,16 @@ describe('a defect on purpose', () => {
     expect(MUTANTS.map(({ name }) => name)).toEqual(expect.arrayContaining(QUICK))
   })
 
-  it.each(named(QUICK))('is found: $name', { timeout: 60_000 }, async mutant => {
+  it.each(named(QUICK))('is found: $name', async mutant => {
     const { failure } = await hunt(mutant, () => false)
     expect(failure?.rule).toMatch(mutant.caughtBy)
   })
 
-  it.each(named(HARD_STORIES))('is not its story: $name', { timeout: 60_000 }, async mutant => {
+  it.each(named(HARD_STORIES))('is not its story: $name', async mutant => {
     expect(await failureWithout(mutant, 1, { untilMs: UNTIL_MS })).toBeNull()
   })
 
-  it.each(named(['debounce that drops']))('is not that nobody polls: $name', { timeout: 60_000 }, async mutant => {
+  it.each(named(['debounce that drops']))('is not that nobody polls: $name', async mutant => {
     const { settings = {} } = mutant.spoil()
     expect(await failureWithout(mutant, 1, { untilMs: UNTIL_MS, spoilt: { settings } })).toBeNull()
   })

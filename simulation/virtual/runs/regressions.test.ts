@@ -81,7 +81,7 @@ const REGRESSIONS: readonly Regression[] = [
 ]
 
 describe('what once failed holds', () => {
-  it.each(REGRESSIONS)('$name', { timeout: 60_000 }, async ({ seed, acts, size = BRISK }) => {
+  it.each(REGRESSIONS)('$name', async ({ seed, acts, size = BRISK }) => {
     await wholeRun({ seed, size, acts: [...acts].sort((a, b) => a.atMs - b.atMs) })
   })
 })

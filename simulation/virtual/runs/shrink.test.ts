@@ -6,7 +6,7 @@ import { SimulationFailure } from '../passing.ts'
 import { failureOf, kindOf, shrink } from './shrink.ts'
 
 describe('a failing run', () => {
-  it('is shrunk to the acts that lead there, which lead there again', { timeout: 120_000 }, async () => {
+  it('is shrunk to the acts that lead there, which lead there again', async () => {
     const mutant = MUTANTS.find(({ name }) => name === 'ledger not counted')
     if (mutant === undefined) throw new Error('there is no such mutant')
     // What leads there, among much that does not: without a worker the booking buys one.

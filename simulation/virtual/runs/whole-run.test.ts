@@ -7,11 +7,11 @@ const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
 const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
 
 describe('people, hands and faults at random', () => {
-  it('come to rest and break nothing that must hold, in a hurry', { timeout: 120_000 }, async () => {
+  it('come to rest and break nothing that must hold, in a hurry', async () => {
     await wholeRun(planOf(1, BRISK))
   })
 
-  it('break nothing while two processes of the API write at once', { timeout: 120_000 }, async () => {
+  it('break nothing while two processes of the API write at once', async () => {
     const acts = [
       at(0, 'write beside us', { much: 1, forMinutes: 30 }),
       at(0.1, 'create'),
@@ -24,7 +24,7 @@ describe('people, hands and faults at random', () => {
     expect(faults).toBeGreaterThan(5)
   })
 
-  it('are the same run for the same seed, and another for another', { timeout: 120_000 }, async () => {
+  it('are the same run for the same seed, and another for another', async () => {
     const tiny = { ...BRISK, hours: 0.1 }
     const { hash } = await wholeRun(planOf(41, tiny))
     expect((await wholeRun(planOf(41, tiny))).hash).toBe(hash)

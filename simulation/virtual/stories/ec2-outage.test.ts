@@ -56,9 +56,7 @@ async function anOutage(seed: number) {
   }
 }
 
-it('EC2 down for 10 min with 100 workers: few calls, one condition and one decision each, few log lines', {
-  timeout: 120_000,
-}, async () => {
+it('EC2 down for 10 min with 100 workers: few calls, one condition and one decision each, few log lines', async () => {
   const { figures, outageLines, linesAfter, done } = await anOutage(701)
   expect(figures.toldByMinute, 'conditions, 30 s after the first failure').toEqual(Array(MINUTES).fill(WORKERS))
   expect(figures.callsPerMinute[0], 'backoff, beginning at 1 s').toBeLessThanOrEqual(10)
