@@ -1,9 +1,9 @@
 import { beforeAll, expect, it } from 'vitest'
 import { browserTests, hiddenPx, screenshot, seriousViolations, WIDTHS } from './testing/browser.ts'
-import { ownWorkers } from './testing/worker-fixtures.ts'
+import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
-const workers = ownWorkers(api)
+const workers = workerFixtures(api)
 
 let victim: { readonly id: string; readonly ec2_instance_id: string | null }
 beforeAll(async () => {

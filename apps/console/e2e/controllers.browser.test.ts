@@ -26,7 +26,7 @@ it('triggers a leader', async () => {
   expect(await triggersOf()).toBe(before + 1)
 })
 
-it('asks a leader to resign after a question, and says so until there is another term', async () => {
+it('requests a leader to resign after a question, and says so until there is another term', async () => {
   const { page } = await open({ at: '#/controllers' })
   // Without a leader for a while the other files would have to wait.
   const asked = page.waitForRequest('**/services/resource-scheduler/resign')

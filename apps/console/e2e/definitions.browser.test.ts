@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
 import { browserTests, hiddenPx, PHONE, screenshot, seriousViolations, WIDTHS } from './testing/browser.ts'
-import { gateTo } from './testing/event-proxy.ts'
+import { eventProxyTo } from './testing/event-proxy.ts'
 import { CAMPUS, TWO_ROUTERS } from './testing/lab-fixtures.ts'
 
 const { open, api } = browserTests()
@@ -83,7 +83,7 @@ describe('definitions', () => {
   it('that somebody else changed since the form was opened are not overwritten, also when it was read again', async () => {
     const body = { name: 'both-e2e', source: 'file:nothing-e2e.yaml' }
     const { id } = await api().call('createDefinition', { body })
-    const gate = await gateTo(inject('product').url)
+    const gate = await eventProxyTo(inject('product').url)
     try {
       const product = { ...inject('product'), url: gate.url }
       const { page } = await open({ at: '#/definitions?q=both-e2e', product })

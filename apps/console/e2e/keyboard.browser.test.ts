@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { browserTests, screenshot, seriousViolations } from './testing/browser.ts'
-import { ownWorkers } from './testing/worker-fixtures.ts'
+import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
-const own = ownWorkers(api)
+const own = workerFixtures(api)
 const PAGES = ['overview', 'workers', 'sessions', 'definitions', 'labs', 'controllers', 'chaos', 'audit', 'settings']
 
 const press = async (page: Page, ...keys: string[]) => {

@@ -7,7 +7,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
 import { describe, expect, inject, it } from 'vitest'
 import { browserTests, clientOf, logIn, screenshot, seriousViolations } from './testing/browser.ts'
-import { gateTo } from './testing/event-proxy.ts'
+import { eventProxyTo } from './testing/event-proxy.ts'
 import { type Product, startProduct } from './testing/running-product.ts'
 
 const { open, api } = browserTests()
@@ -93,7 +93,7 @@ describe('an API that is killed', () => {
 
 describe('events that do not come through', () => {
   it('are replaced by lists that are read again, and taken up when they come again', async () => {
-    const gate = await gateTo(inject('product').url)
+    const gate = await eventProxyTo(inject('product').url)
     try {
       const product = { ...inject('product'), url: gate.url }
       const { page } = await open({ at: '#/workers?q=outage-', product })
@@ -185,7 +185,7 @@ describe('where an identity provider is set up', () => {
 
 describe('a browser whose clock is two hours fast', () => {
   it('shows true ages and countdowns', async () => {
-    const gate = await gateTo(inject('product').url)
+    const gate = await eventProxyTo(inject('product').url)
     try {
       const product = { ...inject('product'), url: gate.url }
       const { page } = await open({ at: '#/settings', product })

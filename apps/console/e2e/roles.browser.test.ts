@@ -4,10 +4,10 @@ import { API_PREFIX, ROUTES } from '@lcm/contract/routes'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { browserTests, clientOf, type Role, visit } from './testing/browser.ts'
-import { ownWorkers } from './testing/worker-fixtures.ts'
+import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
-const own = ownWorkers(api)
+const own = workerFixtures(api)
 const PAGES = [
   'overview',
   'workers?q=roles-',
@@ -33,7 +33,7 @@ interface Asked {
   readonly path: string
 }
 
-/** Notes what the page asks for and is refused, and what it would change, which never reaches the product. */
+/** Notes what the page requests for and is refused, and what it would change, which never reaches the product. */
 async function observed(page: Page): Promise<{ refused: string[]; changes: Asked[] }> {
   const refused: string[] = []
   const changes: Asked[] = []
@@ -54,7 +54,7 @@ async function observed(page: Page): Promise<{ refused: string[]; changes: Asked
 /** Presses whatever can be pressed on the page, and whatever menus then offer. Dialogs are closed again. Answers how much it was. */
 const pressEverything = (page: Page): Promise<number> =>
   page.evaluate(async () => {
-    // What filters and sorts asks the API for nothing.
+    // What filters and sorts requests the API for nothing.
     const PRESSABLE = 'button:not(:disabled, [aria-disabled=true], [aria-pressed], search *, th *)'
     const frame = () => new Promise(resolve => requestAnimationFrame(resolve))
     const drawn = () => frame().then(frame)

@@ -4,10 +4,10 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { browserTests, visit } from './testing/browser.ts'
-import { ownWorkers } from './testing/worker-fixtures.ts'
+import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
-const own = ownWorkers(api)
+const own = workerFixtures(api)
 /** Of its own, since others leave some behind, too. */
 const HOSTILE = '<img src=x onerror=alert(2)>'
 const CONSOLE = 'dist/console'
@@ -62,7 +62,7 @@ async function violations(page: Page): Promise<() => Promise<string[]>> {
 }
 
 describe('every page', () => {
-  it('shows hostile text as text, keeps to the policy and asks nobody but LCM', async () => {
+  it('shows hostile text as text, keeps to the policy and requests nobody but LCM', async () => {
     const { page } = await open({ at: '#/overview', isFresh: true })
     const asked = new Set<string>()
     let dialogs = 0

@@ -5,7 +5,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
-import { gateTo } from './testing/event-proxy.ts'
+import { eventProxyTo } from './testing/event-proxy.ts'
 
 const { open, api } = browserTests()
 
@@ -146,7 +146,7 @@ describe('sessions', () => {
 
   it('that are forgotten while their page is open are called missing', async () => {
     const { id } = await book(LAB, 30)
-    const gate = await gateTo(inject('product').url)
+    const gate = await eventProxyTo(inject('product').url)
     try {
       const { page } = await open({ at: `#/sessions/${id}`, product: { ...inject('product'), url: gate.url } })
       await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
@@ -155,7 +155,7 @@ describe('sessions', () => {
         route.fulfill({ status: problem.status, contentType: PROBLEM_MEDIA_TYPE, json: problem }),
       )
       const at = toInstant(systemClock.now())
-      gate.say({ type: 'session.deleted', id, version: 1_000, at, data: null })
+      gate.inject({ type: 'session.deleted', id, version: 1_000, at, data: null })
       await page.getByRole('heading', { name: 'No such session' }).waitFor()
     } finally {
       await gate.close()

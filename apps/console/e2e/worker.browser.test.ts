@@ -3,10 +3,10 @@ import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { browserTests, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
-import { ownWorkers } from './testing/worker-fixtures.ts'
+import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
-const own = ownWorkers(api)
+const own = workerFixtures(api)
 const TOKEN = 'a-token-that-nobody-may-read'
 
 const dialogOf = (page: Page) => page.getByRole('dialog')

@@ -2,10 +2,10 @@ import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { browserTests, screenshot, seriousViolations } from './testing/browser.ts'
-import { HOSTILE, ownWorkers } from './testing/worker-fixtures.ts'
+import { HOSTILE, workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
-const own = ownWorkers(api)
+const own = workerFixtures(api)
 
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 const inStatus = (page: Page, name: string, status: string) =>

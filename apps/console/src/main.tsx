@@ -10,7 +10,7 @@ import { App } from './parts/shell/app.tsx'
 import { browserClock, ticking } from './state/browser-clock.ts'
 import { liveState } from './state/live-state.ts'
 import { noticeBoard } from './state/notices.ts'
-import { asksOf } from './state/requests.ts'
+import { requestTracker } from './state/requests.ts'
 import { hashRouter } from './state/router.ts'
 import { liveStream } from './state/stream.ts'
 import { themeChoice } from './state/theme.ts'
@@ -30,7 +30,7 @@ const parts: ConsoleParts = {
   state,
   stream,
   notices,
-  asks: asksOf({ client, live: state.live, notices }),
+  requests: requestTracker({ client, live: state.live, notices }),
   router: hashRouter(window),
   themeChoice: themeChoice(document.documentElement, () => localStorage),
   dialog: signal<VNode | null>(null),
@@ -38,7 +38,7 @@ const parts: ConsoleParts = {
   async logOut() {
     const { ok } = await fetch('/logout', { method: 'POST' }).catch(() => ({ ok: false }))
     if (ok) location.reload()
-    else notices.tell('refused', 'You are still signed in', 'LCM does not answer')
+    else notices.show('refused', 'You are still signed in', 'LCM does not answer')
   },
 }
 

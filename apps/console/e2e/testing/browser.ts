@@ -15,15 +15,15 @@ export const WIDTHS = [1024, 1081, 1181, 1280, 1360, 1440] as const
 const LOOKED_FOR_MS = 45_000
 
 export type Role = 'admin' | 'operator' | 'author' | 'user'
-export interface Place {
+export interface Endpoint {
   readonly url: string
   readonly token: string
 }
 
-export interface Opened {
+export interface OpenPage {
   readonly page: Page
   /** What the browser complained about: refused scripts, errors, failed assertions. */
-  readonly complaints: readonly string[]
+  readonly errors: readonly string[]
 }
 
 export interface OpenOptions {
@@ -33,29 +33,29 @@ export interface OpenOptions {
   readonly viewport?: { readonly width: number; readonly height: number }
   readonly theme?: 'light' | 'dark'
   /** Another product than the one that all files share. */
-  readonly product?: Place
+  readonly product?: Endpoint
   /** For a test that changes the browser and not only what a page shows: its cookies, its clock, scripts before all others. */
   readonly isFresh?: boolean
 }
 
 /** A page for the time of a test. */
-interface Lent extends Opened {
-  putAway(): Promise<void>
+interface BorrowedPage extends OpenPage {
+  release(): Promise<void>
 }
 
 /** For a file of tests: pages that are signed in, and the API beside them. No test may leave a complaint. */
 export function browserTests() {
-  const opened: Lent[] = []
+  const opened: BorrowedPage[] = []
   afterEach(async ({ task }) => {
     const failed = task.result?.state === 'fail' ? opened : []
-    const shown = await Promise.all(failed.map(({ page }) => shownOn(page)))
-    const complaints = opened.flatMap(each => each.complaints)
-    await Promise.all(opened.splice(0).map(each => each.putAway()))
+    const shown = await Promise.all(failed.map(({ page }) => visibleText(page)))
+    const complaints = opened.flatMap(each => each.errors)
+    await Promise.all(opened.splice(0).map(each => each.release()))
     expect({ complaints, shown }).toEqual({ complaints: [], shown: [] })
   })
   return {
     api: (): Client => clientOf(inject('product')),
-    async open(options: OpenOptions = {}): Promise<Opened> {
+    async open(options: OpenOptions = {}): Promise<OpenPage> {
       const lent = await openPage(options)
       opened.push(lent)
       return lent
@@ -63,11 +63,11 @@ export function browserTests() {
   }
 }
 
-export const clientOf = ({ url, token }: Place): Client =>
+export const clientOf = ({ url, token }: Endpoint): Client =>
   apiClient(httpTransport({ baseUrl: url, clock: systemClock }), { token })
 
 /** What a person would have read when a test failed: a locator that was waited for does not say what stood there instead. */
-async function shownOn(page: Page): Promise<string> {
+async function visibleText(page: Page): Promise<string> {
   const dialog = page.getByRole('dialog')
   const part = (await dialog.count()) > 0 ? dialog.first() : page.locator('body')
   const text = await part.innerText().catch(error => `nothing: ${error}`)
@@ -82,21 +82,21 @@ function theBrowser(): Promise<Browser> {
 }
 
 /** Pages that show nothing and are signed in to the product that all share: a new one costs more than most tests do with it. */
-const resting: Readonly<Record<Role, Page[]>> = { admin: [], operator: [], author: [], user: [] }
+const idlePages: Readonly<Record<Role, Page[]>> = { admin: [], operator: [], author: [], user: [] }
 
-async function openPage(options: OpenOptions): Promise<Lent> {
+async function openPage(options: OpenOptions): Promise<BorrowedPage> {
   const { at = '', role = 'admin', viewport = DESKTOP, theme = 'light', product = inject('product') } = options
   const isShared = options.product === undefined && options.isFresh !== true
-  const rested = isShared ? resting[role].pop() : undefined
-  const page = rested ?? (await freshPage(role === 'admin' ? product : await placeFor(product, role)))
-  const complaints = heardFrom(page)
+  const rested = isShared ? idlePages[role].pop() : undefined
+  const page = rested ?? (await freshPage(role === 'admin' ? product : await endpointFor(product, role)))
+  const complaints = collectErrors(page)
   await page.setViewportSize(viewport)
   await page.emulateMedia({ colorScheme: theme })
   await visit(page, `${product.url}/${at}`)
-  return { page, complaints, putAway: () => (isShared ? rest(page, role) : page.context().close()) }
+  return { page, errors: complaints, release: () => (isShared ? reset(page, role) : page.context().close()) }
 }
 
-async function freshPage(place: Place): Promise<Page> {
+async function freshPage(place: Endpoint): Promise<Page> {
   const browser = await theBrowser()
   const context = await browser.newContext({ reducedMotion: 'reduce', locale: 'en-US' })
   context.setDefaultTimeout(LOOKED_FOR_MS)
@@ -105,9 +105,9 @@ async function freshPage(place: Place): Promise<Page> {
 }
 
 /** What tests hear from a page. */
-const HEARD = ['pageerror', 'console', 'request', 'response', 'dialog']
+const LISTENED_EVENTS = ['pageerror', 'console', 'request', 'response', 'dialog']
 
-function heardFrom(page: Page): readonly string[] {
+function collectErrors(page: Page): readonly string[] {
   const complaints: string[] = []
   page.on('pageerror', error => complaints.push(`error: ${error.message}`))
   page.on('console', message => {
@@ -119,14 +119,14 @@ function heardFrom(page: Page): readonly string[] {
 }
 
 /** Takes back all that a test did to a page, and keeps it for the next one. */
-async function rest(page: Page, role: Role): Promise<void> {
-  for (const event of HEARD) page.removeAllListeners(event)
+async function reset(page: Page, role: Role): Promise<void> {
+  for (const event of LISTENED_EVENTS) page.removeAllListeners(event)
   try {
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await showNothing(page)
     await page.evaluate(() => localStorage.clear())
     await page.context().clearPermissions()
-    resting[role].push(page)
+    idlePages[role].push(page)
   } catch {
     // A page that can't be brought back, such as one with an open alarm, serves nobody again.
     await page.context().close()
@@ -147,14 +147,14 @@ type Cookies = Parameters<BrowserContext['addCookies']>[0]
 const cookies = new Map<string, Promise<Cookies>>()
 
 /** Signs in once for each token: whoever comes again has the cookie still. */
-function signedIn(browser: Browser, place: Place): Promise<Cookies> {
+function signedIn(browser: Browser, place: Endpoint): Promise<Cookies> {
   const key = `${place.url} ${place.token}`
   const known = cookies.get(key) ?? signIn(browser, place)
   cookies.set(key, known)
   return known
 }
 
-async function signIn(browser: Browser, place: Place): Promise<Cookies> {
+async function signIn(browser: Browser, place: Endpoint): Promise<Cookies> {
   const context = await browser.newContext()
   await logIn(context, place)
   const got = await context.cookies()
@@ -163,22 +163,22 @@ async function signIn(browser: Browser, place: Place): Promise<Cookies> {
 }
 
 /** By a link, as people do. Every page of the context is signed in by it. */
-export async function logIn(context: BrowserContext, place: Place): Promise<void> {
+export async function logIn(context: BrowserContext, place: Endpoint): Promise<void> {
   const { url } = await clientOf(place).call('createLoginLink', {})
   const page = await context.newPage()
   await page.goto(new URL(url, place.url).href)
   await page.close()
 }
 
-const places = new Map<string, Promise<Place>>()
+const endpoints = new Map<string, Promise<Endpoint>>()
 
 /** The product as somebody of this role comes to it. */
-function placeFor(product: Place, role: Role): Promise<Place> {
+function endpointFor(product: Endpoint, role: Role): Promise<Endpoint> {
   const key = `${product.url} ${role}`
   const body = { name: `${role}-${systemClock.now()}`, role }
   const make = async () => ({ url: product.url, token: (await clientOf(product).call('createToken', { body })).secret })
-  const known = places.get(key) ?? make()
-  places.set(key, known)
+  const known = endpoints.get(key) ?? make()
+  endpoints.set(key, known)
   return known
 }
 

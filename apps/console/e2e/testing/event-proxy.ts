@@ -4,17 +4,17 @@ import type { AddressInfo } from 'node:net'
 import { type EventEnvelope, writeSse } from '@lcm/contract/events'
 
 /** Between browser and product: a proxy that can cut or hold what passes. */
-export interface Gate {
+export interface EventProxy {
   readonly url: string
   /** Cuts every event stream and lets no new one through, until it is opened again. Everything else passes. */
   cutEvents(): void
   openEvents(): void
   /** Adds an event to every stream that is open. */
-  say(event: EventEnvelope): void
+  inject(event: EventEnvelope): void
   close(): Promise<void>
 }
 
-export async function gateTo(productUrl: string): Promise<Gate> {
+export async function eventProxyTo(productUrl: string): Promise<EventProxy> {
   const target = new URL(productUrl)
   const streams = new Set<ServerResponse>()
   let isCut = false
@@ -45,7 +45,7 @@ export async function gateTo(productUrl: string): Promise<Gate> {
     openEvents() {
       isCut = false
     },
-    say(event) {
+    inject(event) {
       for (const stream of streams) stream.write(writeSse({ id: null, data: JSON.stringify(event) }))
     },
     async close() {

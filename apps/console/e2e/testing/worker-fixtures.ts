@@ -11,7 +11,7 @@ const LIMIT_MS = 45_000
 const TEMPLATE = 'nested'
 
 /** Workers that a file of tests makes for itself, since all files share one product. */
-export function ownWorkers(api: () => Client) {
+export function workerFixtures(api: () => Client) {
   async function until(id: string, isSo: (worker: WorkerView) => boolean): Promise<WorkerView> {
     const startedMs = systemClock.monotonic()
     for (;;) {

@@ -1,8 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { dayText, minuteText, momentText } from '../state/time-format.ts'
+import { dayText, minuteText, timestampText } from '../state/time-format.ts'
 import { useConsole } from './console-context.ts'
-import { lonePoints } from './lone-points.ts'
 
 const HEIGHT_PX = 180
 
@@ -100,7 +99,7 @@ function optionsOf({ target, series, text, max, kind, spanMs }: Drawn): uPlot.Op
       { ...axis, ticks: { show: false }, size: 56, values: (_, ticks) => ticks.map(text) },
     ],
     series: [
-      { value: (_: uPlot, at: number | null) => (at === null ? '–' : momentText(at * 1000)) },
+      { value: (_: uPlot, at: number | null) => (at === null ? '–' : timestampText(at * 1000)) },
       ...series.map(({ label, tone, values }) => ({
         label,
         stroke: inkOf(target, `--${tone}-ink`),
@@ -125,3 +124,10 @@ function inkOf(target: HTMLElement, variable: string): string {
   probe.remove()
   return colour
 }
+
+/** Places of values with nothing known on either side: a line needs two, so these are drawn as dots. */
+export const lonePoints = (values: readonly (number | null)[]): number[] =>
+  values.flatMap((value, index) => {
+    const isAlone = (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null
+    return value !== null && isAlone ? [index] : []
+  })

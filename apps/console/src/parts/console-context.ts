@@ -6,7 +6,7 @@ import { createContext, type VNode } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { LiveState } from '../state/live-state.ts'
 import type { Notices } from '../state/notices.ts'
-import type { Asks } from '../state/requests.ts'
+import type { Requests } from '../state/requests.ts'
 import type { Router } from '../state/router.ts'
 import type { LiveStream } from '../state/stream.ts'
 import type { ThemeChoice } from '../state/theme.ts'
@@ -14,11 +14,11 @@ import type { ThemeChoice } from '../state/theme.ts'
 /** What main.tsx puts together and every page and part may use. */
 export interface ConsoleParts {
   readonly client: Client
-  /** What the client asks over, for what is no part of its contract. */
+  /** What the client requests over, for what is no part of its contract. */
   readonly transport: Dispatch
   readonly state: LiveState
   readonly stream: LiveStream
-  readonly asks: Asks
+  readonly requests: Requests
   readonly notices: Notices
   readonly router: Router
   readonly themeChoice: ThemeChoice

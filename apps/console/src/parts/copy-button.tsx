@@ -9,9 +9,9 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
   const copy = async () => {
     try {
       await copyText(text)
-      notices.tell('done', 'Copied', text)
+      notices.show('done', 'Copied', text)
     } catch (error) {
-      notices.tell('refused', 'Could not copy, so select it by hand', failureText(error))
+      notices.show('refused', 'Could not copy, so select it by hand', failureText(error))
     }
   }
   return (

@@ -1,5 +1,6 @@
+import type { Status } from '@lcm/domain/text/status-tone'
 import type { ComponentChildren } from 'preact'
-import { lookOf, type Status, type StatusShape } from '../state/status-look.ts'
+import { type StatusShape, shapeOf } from '../state/status-shape.ts'
 
 /** Icons only accompany words, so none has a name of its own. */
 function Icon({ motion = '', children }: { motion?: string; children: ComponentChildren }) {
@@ -68,7 +69,7 @@ const STATUS_SHAPES: Readonly<Record<StatusShape, Draw>> = {
 /** For what has no status but is told apart in the same way. */
 export const ShapeIcon = ({ shape }: { shape: StatusShape }) => <Icon>{STATUS_SHAPES[shape]()}</Icon>
 
-export const StatusIcon = ({ status }: { status: Status }) => <Icon>{STATUS_SHAPES[lookOf(status).shape]()}</Icon>
+export const StatusIcon = ({ status }: { status: Status }) => <Icon>{STATUS_SHAPES[shapeOf(status)]()}</Icon>
 
 const SHAPES = {
   arrow: () => <path d="M2.500 8h11M9.500 4l4 4-4 4" />,

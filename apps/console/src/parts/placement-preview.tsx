@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { countText } from '../state/error-text.ts'
-import type { Tone } from '../state/status-look.ts'
+import { countText } from '@lcm/domain/text/amounts'
+import type { Tone } from '@lcm/domain/text/status-tone'
 import { NamedIcon } from './icons.tsx'
 import { useRead } from './use-read.ts'
 

@@ -12,9 +12,9 @@ export function RawJson({ value, look = 'card raw' }: { value: object; look?: st
   const copy = async () => {
     try {
       await copyText(text)
-      notices.tell('done', 'Copied')
+      notices.show('done', 'Copied')
     } catch (error) {
-      notices.tell('refused', 'Could not copy, so select it by hand', failureText(error))
+      notices.show('refused', 'Could not copy, so select it by hand', failureText(error))
     }
   }
   return (

@@ -1,6 +1,6 @@
+import { type Status, toneOf } from '@lcm/domain/text/status-tone'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
-import { type Status, toneOf } from '../state/status-look.ts'
-import { differsFromDesired, wantedOf } from '../state/worker-view.ts'
+import { desiredStatusOf, differsFromDesired } from '../state/worker-view.ts'
 import { NamedIcon, StatusIcon } from './icons.tsx'
 
 export const StatusBadge = ({ status }: { status: Status }) => (
@@ -14,7 +14,7 @@ export const StatusBadge = ({ status }: { status: Status }) => (
 export const WorkerStatusBadge = ({ worker }: { worker: Worker }) => (
   <span class="status">
     <StatusBadge status={worker.status} />
-    {differsFromDesired(worker) && <Desired status={wantedOf(worker)} />}
+    {differsFromDesired(worker) && <Desired status={desiredStatusOf(worker)} />}
   </span>
 )
 

@@ -1,5 +1,5 @@
+import { type Status, toneOf } from '@lcm/domain/text/status-tone'
 import { type ListPage, pageHash } from '../state/router.ts'
-import { type Status, toneOf } from '../state/status-look.ts'
 import { StatusIcon } from './icons.tsx'
 
 interface StatusCountsProps {

@@ -1,7 +1,7 @@
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
-import { exactText, momentText } from '../state/time-format.ts'
+import { exactText, timestampText } from '../state/time-format.ts'
 
-interface MomentProps {
+interface TimestampProps {
   readonly at: Instant | number
   readonly class?: string
   /** How much of it is written; all of it unless said. */
@@ -9,7 +9,7 @@ interface MomentProps {
 }
 
 /** When something was or will be; with its zone, and in UTC, when pointed at. */
-export function Moment({ at, class: name = '', text = momentText }: MomentProps) {
+export function Timestamp({ at, class: name = '', text = timestampText }: TimestampProps) {
   const ms = typeof at === 'number' ? at : toMs(at)
   return (
     <time class={`number ${name}`} dateTime={toInstant(ms)} title={exactText(ms)}>

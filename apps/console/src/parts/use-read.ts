@@ -9,14 +9,14 @@ export interface Read<T> {
   readonly value: T | null
   /** Why the newest attempt failed, while it has. */
   readonly error: string | null
-  again(): void
+  reload(): void
 }
 
 interface ReadOptions {
   /** Read again so often; never unless said. */
   readonly everyMs?: number
   /** Read again when there is news of this; see LiveState.news. */
-  readonly newsOf?: string
+  readonly updatesOf?: string
 }
 
 /**
@@ -27,7 +27,7 @@ interface ReadOptions {
 export function useRead<T>(
   key: string,
   read: (client: Client, signal: AbortSignal) => Promise<T>,
-  { everyMs, newsOf }: ReadOptions = {},
+  { everyMs, updatesOf: newsOf }: ReadOptions = {},
 ): Read<T> {
   const { client, state, nowMs } = useConsole()
   const held = useSignal<{ key: string; value: T | null; error: string | null }>({ key, value: null, error: null })
@@ -41,7 +41,7 @@ export function useRead<T>(
   useSignalEffect(() => {
     wish.value
     const current = asked.value
-    if (newsOf !== undefined) state.news.count(newsOf)
+    if (newsOf !== undefined) state.updates.count(newsOf)
     if (state.connection.value.state === 'signed-out') return
     const asking = new AbortController()
     isReading.current = true
@@ -65,5 +65,5 @@ export function useRead<T>(
     if (!isReading.current) wish.value = wish.peek() + 1
   })
   const { value, error } = held.value.key === key ? held.value : { value: null, error: null }
-  return { value, error, again: () => wish.value++ }
+  return { value, error, reload: () => wish.value++ }
 }

@@ -2,14 +2,14 @@ import type { Client } from '@lcm/client/client'
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { Next, ServiceState } from '@lcm/domain/next'
+import { durationText } from '@lcm/domain/text/amounts'
 import { actionWords } from '@lcm/domain/text/decision-words'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { durationText } from '../state/error-text.ts'
 import { Age } from './age.tsx'
 import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
-import { Moment } from './timestamp.tsx'
+import { Timestamp } from './timestamp.tsx'
 import { useRead } from './use-read.ts'
 
 const PAGE = 8
@@ -38,13 +38,15 @@ interface WhyProps {
 /** What controllers decided about one thing, newest first: why, what they had seen, and which limits they looked at. */
 export function WhyPanel({ resource, next, read }: WhyProps) {
   const limit = useSignal(PAGE)
-  const why = useRead(resource, (client, signal) => read(client, { limit: limit.value }, signal), { newsOf: resource })
+  const why = useRead(resource, (client, signal) => read(client, { limit: limit.value }, signal), {
+    updatesOf: resource,
+  })
   const items = why.value?.items ?? []
   return (
     <section class="card why" aria-labelledby="why-title">
       <h2 id="why-title">Why</h2>
       {why.value !== null && <NextLine resource={resource} decisions={items} next={next} />}
-      {why.error !== null && <WhyFailed error={why.error} onRetry={why.again} />}
+      {why.error !== null && <WhyFailed error={why.error} onRetry={why.reload} />}
       {why.value === null && why.error === null && <p class="muted">Reading the decisions…</p>}
       {why.value !== null && items.length === 0 && <p class="muted">Nothing was decided about it yet.</p>}
       <ol class="why-chain">
@@ -173,7 +175,7 @@ function Seen({ decision }: { decision: DecisionRecord }) {
     ['cause', cause === '' ? 'unknown' : cause],
     ['term', String(epoch)],
     ['took', duration_ms < 1000 ? `${Math.round(duration_ms)} ms` : durationText(duration_ms)],
-    ['at', <Moment at={at} />],
+    ['at', <Timestamp at={at} />],
   ]
   return (
     <dl class="seen">

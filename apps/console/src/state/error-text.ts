@@ -1,28 +1,5 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
 
-const SECOND_MS = 1_000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
-
-const twoDigits = (value: number) => String(value).padStart(2, '0')
-
-/** The two largest units. A server's clock may run ahead of the browser's: never less than nothing. */
-export function durationText(ms: number): string {
-  const whole = Math.max(0, ms)
-  const [days, hours] = [Math.floor(whole / DAY_MS), Math.floor((whole % DAY_MS) / HOUR_MS)]
-  const [minutes, seconds] = [Math.floor((whole % HOUR_MS) / MINUTE_MS), Math.floor((whole % MINUTE_MS) / SECOND_MS)]
-  if (days > 0) return `${days}d ${hours}h`
-  if (hours > 0) return `${hours}h ${twoDigits(minutes)}m`
-  if (minutes > 0) return `${minutes}m ${twoDigits(seconds)}s`
-  return `${seconds}s`
-}
-
-const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
-export const usdText = (amount: number): string => dollars.format(amount)
-
-export const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
-
 /** What went wrong, in a sentence that does not claim more than is known. */
 export function failureText(error: unknown): string {
   if (error instanceof ApiError) return error.problem.detail

@@ -2,9 +2,9 @@ import type { EventEnvelope } from '@lcm/contract/events'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Signal, signal } from '@preact/signals'
 import { type Collection, collection } from './collection.ts'
-import { type News, news } from './live-updates.ts'
+import { type LiveUpdates, liveUpdates } from './live-updates.ts'
 import { type RecentDecisions, recentDecisions } from './recent-decisions.ts'
-import { type Samples, samples } from './usage-samples.ts'
+import { type UsageSamples, usageSamples } from './usage-samples.ts'
 
 export type Info = AnswerOf<'info'>
 
@@ -32,16 +32,16 @@ export interface Collections {
 export interface LiveState {
   readonly live: Collections
   /** What was measured since the page was opened. */
-  readonly samples: Samples
+  readonly samples: UsageSamples
   /** What is not kept here but may be read again: `settings`, and decisions by their resource, such as `worker:w-1`. */
-  readonly news: News
+  readonly updates: LiveUpdates
   /** What controllers decided since the page was opened. */
   readonly decisions: RecentDecisions
   /** Null until everything has been read once. */
   readonly info: Signal<Info | null>
   readonly connection: Signal<Connection>
   /** When the server last said anything, by its own clock; null if it never did. */
-  readonly heardAtMs: Signal<number | null>
+  readonly lastMessageAtMs: Signal<number | null>
   /** The server's clock minus this browser's; 0 until a stream began. */
   readonly clockSkewMs: Signal<number>
 }
@@ -54,11 +54,11 @@ export const liveState = (): LiveState => ({
     session: collection(),
     lab: collection(),
   },
-  samples: samples(),
-  news: news(),
+  samples: usageSamples(),
+  updates: liveUpdates(),
   decisions: recentDecisions(),
   info: signal(null),
   connection: signal({ state: 'connecting' }),
-  heardAtMs: signal(null),
+  lastMessageAtMs: signal(null),
   clockSkewMs: signal(0),
 })

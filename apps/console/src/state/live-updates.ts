@@ -1,13 +1,13 @@
 import { type Signal, signal } from '@preact/signals'
 
 /** That something happened, for those who then read again: `worker:w-1` was decided about, `settings` changed. */
-export interface News {
+export interface LiveUpdates {
   /** Grows each time. Reading it in a component or effect subscribes to that subject alone. */
   count(subject: string): number
-  tell(subject: string): void
+  publish(subject: string): void
 }
 
-export function news(): News {
+export function liveUpdates(): LiveUpdates {
   const heard = new Map<string, Signal<number>>()
   return {
     count(subject) {
@@ -15,7 +15,7 @@ export function news(): News {
       heard.set(subject, known)
       return known.value
     },
-    tell(subject) {
+    publish(subject) {
       const known = heard.get(subject)
       if (known) known.value++
     },

@@ -6,8 +6,8 @@ describe('notices', () => {
   it('of success go by themselves; refusals stay until dismissed', async () => {
     const clock = manualClock()
     const notices = noticeBoard(clock)
-    notices.tell('done', 'Copied')
-    notices.tell('refused', 'No', 'because')
+    notices.show('done', 'Copied')
+    notices.show('refused', 'No', 'because')
     await clock.advance(6_000)
     expect(notices.shown.value.map(notice => notice.title)).toEqual(['No'])
     notices.dismiss(notices.shown.value[0]?.id ?? 0)
@@ -16,14 +16,14 @@ describe('notices', () => {
 
   it('of success make way first, so that a refusal is not gone before it was read', () => {
     const notices = noticeBoard(manualClock())
-    notices.tell('refused', 'No')
-    for (const n of [1, 2, 3, 4]) notices.tell('done', `Copied ${n}`)
+    notices.show('refused', 'No')
+    for (const n of [1, 2, 3, 4]) notices.show('done', `Copied ${n}`)
     expect(notices.shown.value.map(notice => notice.title)).toEqual(['No', 'Copied 2', 'Copied 3', 'Copied 4'])
   })
 
   it('never fill the screen', () => {
     const notices = noticeBoard(manualClock())
-    for (const n of [1, 2, 3, 4, 5, 6]) notices.tell('refused', `No ${n}`)
+    for (const n of [1, 2, 3, 4, 5, 6]) notices.show('refused', `No ${n}`)
     expect(notices.shown.value.map(notice => notice.title)).toEqual(['No 3', 'No 4', 'No 5', 'No 6'])
   })
 })

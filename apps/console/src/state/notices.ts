@@ -11,7 +11,7 @@ export interface Notice {
 export interface Notices {
   readonly shown: ReadonlySignal<readonly Notice[]>
   /** Refusals stay until they are dismissed; the rest goes by itself. */
-  tell(kind: Notice['kind'], title: string, detail?: string): void
+  show(kind: Notice['kind'], title: string, detail?: string): void
   dismiss(id: number): void
 }
 
@@ -32,7 +32,7 @@ export function noticeBoard(clock: Clock): Notices {
   return {
     shown,
     dismiss,
-    tell(kind, title, detail = '') {
+    show(kind, title, detail = '') {
       const id = ++count
       shown.value = [...withRoom(shown.value), { id, kind, title, detail }]
       if (kind === 'done') clock.after(DONE_MS, () => dismiss(id))

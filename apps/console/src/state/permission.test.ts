@@ -17,7 +17,7 @@ describe('permission', () => {
     expect(ROLES.filter(role => isAllowed(infoFor(role), 'stopWorker'))).toEqual(['admin', 'operator'])
   })
 
-  it('is not given before it is known who asks', () => {
+  it('is not given before it is known who requests', () => {
     expect(isAllowed(null, 'listWorkers')).toBe(false)
   })
 })

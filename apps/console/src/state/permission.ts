@@ -7,5 +7,5 @@ export const isAllowed = (info: Info | null, route: RouteName): boolean =>
   info !== null && mayCall({ ...info.actor, service: null }, ROUTES[route].access)
 
 /** Whether the API tells this person of sessions that are not theirs: what else is counted are only their own. */
-export const seesSessionsOfOthers = (info: Info | null): boolean =>
+export const canSeeAllSessions = (info: Info | null): boolean =>
   info !== null && maySee({ ...info.actor, service: null }, '')

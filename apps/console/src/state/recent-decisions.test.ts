@@ -4,8 +4,8 @@ import { recentDecisions } from './recent-decisions.ts'
 
 it('keeps what was decided last, each once', () => {
   const decisions = recentDecisions()
-  for (let n = 1; n <= 250; n += 1) decisions.take(aDecision({ id: `d-${n}` }))
-  decisions.take(aDecision({ id: 'd-250' }))
+  for (let n = 1; n <= 250; n += 1) decisions.add(aDecision({ id: `d-${n}` }))
+  decisions.add(aDecision({ id: 'd-250' }))
   const ids = decisions.all().map(({ id }) => id)
   expect([ids.length, ids[0], ids.at(-1)]).toEqual([200, 'd-250', 'd-51'])
 })

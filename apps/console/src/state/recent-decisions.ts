@@ -5,7 +5,7 @@ import { signal } from '@preact/signals'
 export interface RecentDecisions {
   /** Reading it in a component or effect subscribes to it. */
   all(): readonly DecisionRecord[]
-  take(decision: DecisionRecord): void
+  add(decision: DecisionRecord): void
 }
 
 const KEPT_MAX = 200
@@ -14,7 +14,7 @@ export function recentDecisions(): RecentDecisions {
   const kept = signal<readonly DecisionRecord[]>([])
   return {
     all: () => kept.value,
-    take(decision) {
+    add(decision) {
       if (kept.peek().some(({ id }) => id === decision.id)) return
       kept.value = [decision, ...kept.peek()].slice(0, KEPT_MAX)
     },

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { FakeApi } from '../testing/fake-api.ts'
 import { liveState } from './live-state.ts'
 import { noticeBoard } from './notices.ts'
-import { asksOf } from './requests.ts'
+import { requestTracker } from './requests.ts'
 
 function aDesk() {
   const api = new FakeApi()
@@ -15,84 +15,84 @@ function aDesk() {
   api.workers.set(worker.id, worker)
   workers.put(worker)
   const notices = noticeBoard(manualClock())
-  const asks = asksOf({ client: apiClient(api.transport), live, notices })
+  const requests = requestTracker({ client: apiClient(api.transport), live, notices })
   const ask = (verb: 'stop' | 'terminate') =>
-    asks.ask({ kind: 'worker', ...worker }, verb, client =>
+    requests.send({ kind: 'worker', ...worker }, verb, client =>
       client.call(`${verb}Worker`, { params: { id: worker.id }, body: {} }),
     )
   const create = (name: string) =>
-    asks.create('worker', name, client => client.call('createWorker', { body: { template_name: 'metal', name } }))
-  return { api, worker, workers, notices, asks, ask, create }
+    requests.create('worker', name, client => client.call('createWorker', { body: { template_name: 'metal', name } }))
+  return { api, worker, workers, notices, requests, ask, create }
 }
 
 describe('asking', () => {
   it('stays asked after the answer, until the promised version is seen', async () => {
-    const { worker, workers, asks, ask } = aDesk()
+    const { worker, workers, requests, ask } = aDesk()
     const answered = ask('stop')
-    expect(asks.verbOf(worker.id)).toBe('stop')
+    expect(requests.pendingVerbOf(worker.id)).toBe('stop')
     await answered
-    expect(asks.verbOf(worker.id)).toBe('stop')
+    expect(requests.pendingVerbOf(worker.id)).toBe('stop')
     workers.put({ ...worker, version: 6, desired_status: 'STOPPED' })
-    expect(asks.verbOf(worker.id)).toBeNull()
+    expect(requests.pendingVerbOf(worker.id)).toBeNull()
   })
 
   it('is over at once when the stream was quicker than the answer', async () => {
-    const { worker, workers, asks, ask } = aDesk()
+    const { worker, workers, requests, ask } = aDesk()
     const answered = ask('stop')
     workers.put({ ...worker, version: 7 })
-    expect(asks.verbOf(worker.id)).toBe('stop')
+    expect(requests.pendingVerbOf(worker.id)).toBe('stop')
     await answered
-    expect(asks.verbOf(worker.id)).toBeNull()
+    expect(requests.pendingVerbOf(worker.id)).toBeNull()
   })
 
   it('tells why it was refused, in the words of the API', async () => {
-    const { api, worker, notices, asks, ask } = aDesk()
+    const { api, worker, notices, requests, ask } = aDesk()
     api.refusal = { code: 'worker_protected', detail: 'metal-1 is protected' }
     await ask('terminate')
-    expect(asks.verbOf(worker.id)).toBeNull()
+    expect(requests.pendingVerbOf(worker.id)).toBeNull()
     expect(notices.shown.value).toMatchObject([
       { kind: 'refused', title: 'Could not terminate metal-1', detail: 'metal-1 is protected' },
     ])
   })
 
   it('leaves a refusal to whoever deals with it', async () => {
-    const { api, worker, notices, asks } = aDesk()
+    const { api, worker, notices, requests } = aDesk()
     api.refusal = { code: 'worker_has_sessions', detail: '2 sessions live on metal-1' }
     const refusals: unknown[] = []
-    const isTaken = await asks.ask(
+    const isTaken = await requests.send(
       { kind: 'worker', ...worker },
       'stop',
       client => client.call('stopWorker', { params: { id: worker.id }, body: {} }),
       refusal => refusals.push(refusal) > 0,
     )
     expect([isTaken, refusals.length, notices.shown.value]).toEqual([false, 1, []])
-    expect(asks.verbOf(worker.id)).toBeNull()
+    expect(requests.pendingVerbOf(worker.id)).toBeNull()
   })
 
   it('is over when the worker goes', async () => {
-    const { worker, workers, asks, ask } = aDesk()
+    const { worker, workers, requests, ask } = aDesk()
     await ask('terminate')
     workers.remove(worker.id, 9)
-    expect(asks.verbOf(worker.id)).toBeNull()
+    expect(requests.pendingVerbOf(worker.id)).toBeNull()
   })
 })
 
 describe('creating', () => {
   it('lists what was asked for until it is seen', async () => {
-    const { worker, workers, asks, create } = aDesk()
+    const { worker, workers, requests, create } = aDesk()
     await create('metal-9')
-    expect(asks.creations.value).toEqual([{ kind: 'worker', id: 'w-new', name: 'metal-9' }])
+    expect(requests.creations.value).toEqual([{ kind: 'worker', id: 'w-new', name: 'metal-9' }])
     workers.put({ ...worker, id: 'w-new', version: 1 })
-    expect(asks.creations.value).toEqual([])
+    expect(requests.creations.value).toEqual([])
     workers.remove('w-new', 2)
-    expect(asks.creations.value).toEqual([])
+    expect(requests.creations.value).toEqual([])
   })
 
   it('leaves a refusal to the form', async () => {
-    const { api, notices, asks, create } = aDesk()
+    const { api, notices, requests, create } = aDesk()
     api.refusal = { code: 'already_exists', detail: 'that name is taken' }
     await expect(create('metal-9')).rejects.toThrow('that name is taken')
     expect(notices.shown.value).toEqual([])
-    expect(asks.creations.value).toEqual([])
+    expect(requests.creations.value).toEqual([])
   })
 })

@@ -6,13 +6,13 @@ import type { Collections, LiveKind } from './live-state.ts'
 import type { Notices } from './notices.ts'
 
 /** What is asked to do something. */
-export interface Subject {
+export interface Target {
   readonly kind: LiveKind
   readonly id: string
   readonly name: string
 }
 
-interface Ask {
+interface PendingRequest {
   readonly kind: LiveKind
   readonly verb: string
   /** The version that the answer promised; null while there is no answer. */
@@ -29,36 +29,36 @@ interface Creation {
  * What was asked for and is not yet seen. An answer from the API is only a promise:
  * an ask is over when the event stream shows the promised version, or when it was refused.
  */
-export interface Asks {
+export interface Requests {
   /** What this has been asked to do; null when nothing is outstanding. */
-  verbOf(id: string): string | null
+  pendingVerbOf(id: string): string | null
   readonly creations: ReadonlySignal<readonly Creation[]>
   /**
    * Answers whether it was taken; a refusal is told to the person. `verb` completes "Could not …", such as `stop`.
    * Whoever deals with a refusal in another way takes it by answering true to it.
    */
-  ask(
-    subject: Subject,
+  send(
+    subject: Target,
     verb: string,
     send: (client: Client) => Promise<{ readonly version: number }>,
-    isDealtWith?: (refusal: unknown) => boolean,
+    onRefused?: (refusal: unknown) => boolean,
   ): Promise<boolean>
   /** Rejects when refused, so that the form can say so. */
   create(kind: LiveKind, name: string, send: (client: Client) => Promise<{ readonly id: string }>): Promise<string>
 }
 
-export interface AskDeps {
+export interface RequestDeps {
   readonly client: Client
   readonly live: Collections
   readonly notices: Notices
 }
 
-export function asksOf({ client, live, notices }: AskDeps): Asks {
-  const open = signal<ReadonlyMap<string, Ask>>(new Map())
+export function requestTracker({ client, live, notices }: RequestDeps): Requests {
+  const open = signal<ReadonlyMap<string, PendingRequest>>(new Map())
   const creations = signal<readonly Creation[]>([])
   const held = (kind: LiveKind, id: string): Versioned | undefined => live[kind].get(id)
 
-  const set = (id: string, ask: Ask | null) => {
+  const set = (id: string, ask: PendingRequest | null) => {
     const next = new Map(open.value)
     if (ask) next.set(id, ask)
     else next.delete(id)
@@ -66,7 +66,7 @@ export function asksOf({ client, live, notices }: AskDeps): Asks {
   }
 
   effect(() => {
-    const seen = [...open.value].filter(([id, ask]) => isSeen(ask, held(ask.kind, id)))
+    const seen = [...open.value].filter(([id, ask]) => isConfirmed(ask, held(ask.kind, id)))
     const missing = creations.value.filter(({ kind, id }) => held(kind, id) === undefined)
     batch(() => {
       for (const [id] of seen) set(id, null)
@@ -75,9 +75,9 @@ export function asksOf({ client, live, notices }: AskDeps): Asks {
   })
 
   return {
-    verbOf: id => open.value.get(id)?.verb ?? null,
+    pendingVerbOf: id => open.value.get(id)?.verb ?? null,
     creations,
-    async ask({ kind, id, name }, verb, send, isDealtWith = () => false) {
+    async send({ kind, id, name }, verb, send, onRefused = () => false) {
       set(id, { kind, verb, version: null })
       try {
         const promised = await send(client)
@@ -85,7 +85,7 @@ export function asksOf({ client, live, notices }: AskDeps): Asks {
         return true
       } catch (error) {
         set(id, null)
-        if (!isDealtWith(error)) notices.tell('refused', `Could not ${verb} ${name}`, failureText(error))
+        if (!onRefused(error)) notices.show('refused', `Could not ${verb} ${name}`, failureText(error))
         return false
       }
     },
@@ -98,9 +98,9 @@ export function asksOf({ client, live, notices }: AskDeps): Asks {
 }
 
 /** For forms, which say themselves why they were refused. */
-export async function askOrReject(
-  asks: Asks,
-  subject: Subject,
+export async function sendOrReject(
+  requests: Requests,
+  subject: Target,
   verb: string,
   send: (client: Client) => Promise<{ readonly version: number }>,
 ): Promise<void> {
@@ -109,9 +109,9 @@ export async function askOrReject(
     refusal = error
     return true
   }
-  if (!(await asks.ask(subject, verb, send, keep))) throw refusal
+  if (!(await requests.send(subject, verb, send, keep))) throw refusal
 }
 
 /** Only what is held is asked, so what is missing has gone since. */
-const isSeen = ({ version }: Ask, held: Versioned | undefined): boolean =>
+const isConfirmed = ({ version }: PendingRequest, held: Versioned | undefined): boolean =>
   version !== null && (held === undefined || held.version >= version)

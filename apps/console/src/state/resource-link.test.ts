@@ -1,20 +1,20 @@
 import { asView, aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { liveState } from './live-state.ts'
-import { thingOf } from './resource-link.ts'
+import { resourceLinkOf } from './resource-link.ts'
 
 it('has the name that people know and the page that shows it', () => {
   const { live } = liveState()
   live.worker.put(asView(aWorker({ id: 'w-1', name: 'metal-1' })))
-  expect(thingOf('worker:w-1', live)).toEqual({ kind: 'worker', name: 'metal-1', href: '#/workers/w-1' })
-  expect(thingOf('service:worker-controller', live).href).toBe('#/controllers')
-  expect(thingOf('token:tk-1', live).href).toBe('#/settings')
+  expect(resourceLinkOf('worker:w-1', live)).toEqual({ kind: 'worker', name: 'metal-1', href: '#/workers/w-1' })
+  expect(resourceLinkOf('service:worker-controller', live).href).toBe('#/controllers')
+  expect(resourceLinkOf('token:tk-1', live).href).toBe('#/settings')
 })
 
 it('that is gone has its id, and what has no page has no link', () => {
   const { live } = liveState()
-  expect(thingOf('worker:w-9', live)).toMatchObject({ name: 'w-9', href: '#/workers/w-9' })
-  expect(thingOf('lab_record:lr-1', live)).toEqual({ kind: 'lab', name: 'lr-1', href: '#/labs?q=lr-1' })
-  expect(thingOf('fleet_scaling:fleet', live)).toEqual({ kind: 'fleet scaling', name: 'fleet', href: null })
-  expect(thingOf('odd', live)).toEqual({ kind: '', name: 'odd', href: null })
+  expect(resourceLinkOf('worker:w-9', live)).toMatchObject({ name: 'w-9', href: '#/workers/w-9' })
+  expect(resourceLinkOf('lab_record:lr-1', live)).toEqual({ kind: 'lab', name: 'lr-1', href: '#/labs?q=lr-1' })
+  expect(resourceLinkOf('fleet_scaling:fleet', live)).toEqual({ kind: 'fleet scaling', name: 'fleet', href: null })
+  expect(resourceLinkOf('odd', live)).toEqual({ kind: '', name: 'odd', href: null })
 })

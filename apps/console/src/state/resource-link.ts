@@ -2,7 +2,7 @@ import type { Collections } from './live-state.ts'
 import { definitionHash, pageHash, sessionHash, workerHash } from './router.ts'
 
 /** What an entry is about, as far as it is still known. */
-export interface Thing {
+export interface ResourceLink {
   /** Such as `worker`. */
   readonly kind: string
   readonly name: string
@@ -10,7 +10,7 @@ export interface Thing {
   readonly href: string | null
 }
 
-export function thingOf(resource: string, live: Collections): Thing {
+export function resourceLinkOf(resource: string, live: Collections): ResourceLink {
   const cut = resource.indexOf(':')
   const [stored, id] = [resource.slice(0, Math.max(0, cut)), resource.slice(cut + 1)]
   const kind = stored.replaceAll('_', ' ')

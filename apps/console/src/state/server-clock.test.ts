@@ -13,14 +13,14 @@ function slowBrowser() {
   const server = serverClock(manualClock(NOW_MS - 2 * HOUR_MS), skewMs)
   const answer = (headers: Record<string, string>) => {
     const request = { method: 'GET', url: '/', headers: {}, body: null, signal: new AbortController().signal }
-    return server.listening(async () => ({ status: 200, headers, body: null }))(request)
+    return server.observing(async () => ({ status: 200, headers, body: null }))(request)
   }
   return { skewMs, server, answer }
 }
 
 it('goes by what the server says', () => {
   const { server } = slowBrowser()
-  server.hear(toInstant(NOW_MS + 250))
+  server.sync(toInstant(NOW_MS + 250))
   expect(server.now()).toBe(NOW_MS + 250)
 })
 
@@ -30,7 +30,7 @@ it('learns the time from the date of an answer, unless it knows it better', asyn
   expect(skewMs.value).toBe(0)
   await answer({ date: new Date(NOW_MS).toUTCString() })
   expect(server.now()).toBe(NOW_MS)
-  server.hear(toInstant(NOW_MS + 900))
+  server.sync(toInstant(NOW_MS + 900))
   await answer({ date: new Date(NOW_MS).toUTCString() })
   expect(server.now()).toBe(NOW_MS + 900)
 })

@@ -7,9 +7,9 @@ export interface ServerClock {
   /** The server's time, as far as it is known. */
   now(): number
   /** The server said what time it is. */
-  hear(at: Instant): void
+  sync(at: Instant): void
   /** Reads the date of every answer, too: where no events come, nothing else tells the time. */
-  listening(transport: Dispatch): Dispatch
+  observing(transport: Dispatch): Dispatch
 }
 
 /** A date of HTTP is of whole seconds, and an answer may have been under way for a while: below this it teaches nothing. */
@@ -20,10 +20,10 @@ export function serverClock(clock: Clock, skewMs: Signal<number>): ServerClock {
   const now = () => clock.now() + skewMs.peek()
   return {
     now,
-    hear(at) {
+    sync(at) {
       skewMs.value = toMs(at) - clock.now()
     },
-    listening: transport => async request => {
+    observing: transport => async request => {
       const response = await transport(request)
       const dateMs = Date.parse(response.headers.date ?? '')
       if (Math.abs(dateMs - now()) > ROUGH_MS) skewMs.value = dateMs - clock.now()

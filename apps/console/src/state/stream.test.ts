@@ -53,7 +53,7 @@ describe('reading and following', () => {
   it('keeps every kind, takes measurements and passes on news', async () => {
     const { api, clock, state } = await openConsole()
     const at = '2026-01-02T03:04:05.000Z'
-    const heard = state.news.count('settings')
+    const heard = state.updates.count('settings')
     api.announce({ type: 'session.created', id: 'ls-1', version: 1, at, data: aSession({ id: 'ls-1', version: 1 }) })
     api.announce({ type: 'session.updated', id: 'ls-2', version: 4, at, data: aSession({ id: 'ls-2', version: 4 }) })
     api.announce({ type: 'session.deleted', id: 'ls-2', version: 5, at, data: null })
@@ -68,7 +68,7 @@ describe('reading and following', () => {
     await clock.advance(0)
     expect([...state.live.session.all().keys()]).toEqual(['ls-1'])
     expect(state.samples.of('w-1').cpu).toEqual([40])
-    expect(state.news.count('settings')).toBe(heard + 1)
+    expect(state.updates.count('settings')).toBe(heard + 1)
     expect(state.decisions.all().map(({ id }) => id)).toEqual(['d-1'])
   })
 
@@ -184,7 +184,7 @@ describe('a broken stream', () => {
     expect(waits).toEqual([1, 2, 4, 8, 10, 10])
   })
 
-  it('is retried at once when a person asks', async () => {
+  it('is retried at once when a person requests', async () => {
     const { api, clock, stream, connection } = await openConsole()
     api.breakStream()
     await clock.advance(0)
@@ -222,7 +222,7 @@ describe('without a stream', () => {
 
   it('is offline when lists do not come either, and says since when', async () => {
     const { api, clock, state, connection } = await openConsole()
-    const heardAtMs = state.heardAtMs.value
+    const heardAtMs = state.lastMessageAtMs.value
     const shown = new Set<string>()
     effect(() => void shown.add(state.connection.value.state))
     api.mode = 'down'
@@ -230,7 +230,7 @@ describe('without a stream', () => {
     await clock.advance(60_000)
     expect(connection()).toMatchObject({ state: 'offline', because: 'nobody answers' })
     expect([...shown]).toEqual(['live', 'reconnecting', 'offline'])
-    expect(state.heardAtMs.value).toBe(heardAtMs)
+    expect(state.lastMessageAtMs.value).toBe(heardAtMs)
     expect(versions(state)).toEqual({ 'w-1': 5, 'w-2': 5, 'w-3': 5 })
   })
 

@@ -101,12 +101,12 @@ function brokenConnection(progress: Progress, retryAtMs: number): Connection {
 /** One attempt: read everything if need be, then follow. It always ends by rejecting with the reason. */
 async function connect(deps: Attempting, progress: Progress, signal: AbortSignal): Promise<never> {
   const { state, clock, server } = deps
-  const client = apiClient(server.listening(deps.transport))
+  const client = apiClient(server.observing(deps.transport))
   progress.doing = 'resuming'
   if (progress.position === null || isPolling(progress)) {
     progress.doing = 'listing'
     progress.position = await readAll(client, state, signal)
-    state.heardAtMs.value = server.now()
+    state.lastMessageAtMs.value = server.now()
     progress.doing = 'following'
   }
   if (isPolling(progress)) state.connection.value = brokenConnection(progress, server.now())
@@ -125,21 +125,21 @@ function take({ position, event }: PositionedEvent, { state, server }: Attemptin
   batch(() => {
     // Said once: whoever reads anew when the connection comes back would otherwise do so with every event.
     if (state.connection.peek().state !== 'live') state.connection.value = { state: 'live' }
-    if (event.type === 'heartbeat') server.hear(event.at)
-    state.heardAtMs.value = server.now()
+    if (event.type === 'heartbeat') server.sync(event.at)
+    state.lastMessageAtMs.value = server.now()
     apply(event, state)
   })
   if (position !== null) progress.position = position
 }
 
 /** Passes over kinds that it does not know: the server may be newer than this page. */
-function apply(event: PositionedEvent['event'], { live, samples, news, decisions }: LiveState): void {
+function apply(event: PositionedEvent['event'], { live, samples, updates, decisions }: LiveState): void {
   const kind = LIVE_KINDS.find(each => event.type.startsWith(`${each}.`))
-  if (event.type === 'metrics.batch') samples.take(event.data)
+  if (event.type === 'metrics.batch') samples.add(event.data)
   else if (event.type === 'decision') {
-    news.tell(event.data.resource)
-    decisions.take(event.data)
-  } else if (event.type === 'settings.updated' || event.type === 'settings.created') news.tell('settings')
+    updates.publish(event.data.resource)
+    decisions.add(event.data)
+  } else if (event.type === 'settings.updated' || event.type === 'settings.created') updates.publish('settings')
   else if (kind !== undefined && 'version' in event) change(keptOf(live, kind), event)
   if (event.type === 'worker.deleted') samples.forget(event.id)
 }

@@ -20,7 +20,7 @@ export const minuteText = (ms: number): string => minute.format(ms)
 /** `2 Jan 2026`. */
 export const dayText = (ms: number): string => day.format(ms)
 /** `2 Jan 2026, 19:04:05`. */
-export const momentText = (ms: number): string => moment.format(ms)
+export const timestampText = (ms: number): string => moment.format(ms)
 /** `2 Jan, 19:04`. */
 export const dayAndMinuteText = (ms: number): string => slot.format(ms)
 /** `2 Jan, 19:04 – 20:04`: the day is said once where both ends are on it. */
@@ -38,4 +38,4 @@ export function zoneText(ms: number): string {
 export const utcText = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
 
 /** What is told when a time is pointed at. */
-export const exactText = (ms: number): string => `${momentText(ms)} (${zoneText(ms)}), ${utcText(ms)}`
+export const exactText = (ms: number): string => `${timestampText(ms)} (${zoneText(ms)}), ${utcText(ms)}`

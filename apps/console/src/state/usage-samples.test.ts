@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Sample, samples } from './usage-samples.ts'
+import { type Sample, usageSamples } from './usage-samples.ts'
 
 const sampleAt = (minute: number) =>
   ({
@@ -11,25 +11,25 @@ const sampleAt = (minute: number) =>
 const told = (minute: number) => [{ worker_id: 'w-1', sample: sampleAt(minute) }]
 
 it('keeps the newest sixty of a worker in order, each once', () => {
-  const held = samples()
-  for (let minute = 0; minute < 60; minute++) held.take(told(minute))
-  held.take(told(59))
-  held.take(told(3))
+  const held = usageSamples()
+  for (let minute = 0; minute < 60; minute++) held.add(told(minute))
+  held.add(told(59))
+  held.add(told(3))
   expect(held.of('w-1').cpu).toEqual(Array.from({ length: 60 }, (_, n) => n))
-  held.take([{ worker_id: 'w-1', sample: { ...sampleAt(0), collected_at: '2026-01-02T04:00:00.000Z' } }])
+  held.add([{ worker_id: 'w-1', sample: { ...sampleAt(0), collected_at: '2026-01-02T04:00:00.000Z' } }])
   expect(held.of('w-1').cpu).toHaveLength(60)
   expect(held.of('w-1').cpu[0]).toBe(1)
 })
 
 it('leaves a gap where nothing was said', () => {
-  const held = samples()
-  held.take(told(1))
+  const held = usageSamples()
+  held.add(told(1))
   expect(held.of('w-1').memory).toEqual([null])
 })
 
 it('knows nothing of a worker that is gone', () => {
-  const held = samples()
-  held.take(told(1))
+  const held = usageSamples()
+  held.add(told(1))
   held.forget('w-1')
   expect(held.of('w-1').cpu).toEqual([])
 })

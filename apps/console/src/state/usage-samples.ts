@@ -16,9 +16,9 @@ export interface Usage {
  * How busy each worker was lately. Only what a small picture needs is kept: whole samples of ten thousand workers would be most
  * of the tab's memory.
  */
-export interface Samples {
+export interface UsageSamples {
   of(workerId: string): Usage
-  take(batch: readonly { readonly worker_id: string; readonly sample: Sample }[]): void
+  add(batch: readonly { readonly worker_id: string; readonly sample: Sample }[]): void
   forget(workerId: string): void
 }
 
@@ -30,7 +30,7 @@ interface Held {
 
 const NOTHING: Usage = { cpu: [], memory: [] }
 
-export function samples(): Samples {
+export function usageSamples(): UsageSamples {
   const held = new Map<string, Held>()
   const changes = signal(0)
   return {
@@ -38,7 +38,7 @@ export function samples(): Samples {
       changes.value
       return held.get(workerId) ?? NOTHING
     },
-    take(batch) {
+    add(batch) {
       for (const { worker_id: id, sample } of batch) {
         const kept = held.get(id) ?? { cpu: [], memory: [], newestAt: '' }
         held.set(id, kept)

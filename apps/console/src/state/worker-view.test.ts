@@ -7,14 +7,14 @@ import { describe, expect, it } from 'vitest'
 import {
   bootStages,
   bootText,
+  desiredStatusOf,
   differsFromDesired,
   historyOf,
   isSpending,
-  noteOf,
   otherConditions,
   spentUsd,
+  statusNote,
   summaryOf,
-  wantedOf,
 } from './worker-view.ts'
 
 const THEN = '2026-01-02T03:04:05.000Z'
@@ -25,9 +25,9 @@ describe('where a worker is wanted', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }
     const draining = aWorker({ status: 'DRAINING', desired_status: 'RUNNING', drain })
-    expect([wantedOf(draining), differsFromDesired(draining)]).toEqual(['STOPPED', true])
+    expect([desiredStatusOf(draining), differsFromDesired(draining)]).toEqual(['STOPPED', true])
     const running = aWorker({ status: 'RUNNING', desired_status: 'RUNNING', drain })
-    expect([wantedOf(running), differsFromDesired(running)]).toEqual(['RUNNING', false])
+    expect([desiredStatusOf(running), differsFromDesired(running)]).toEqual(['RUNNING', false])
   })
 })
 
@@ -70,7 +70,7 @@ describe('a worker in one line', () => {
     const state_history = [because('2026-01-02T03:04:05.000Z', 'old'), because('2026-01-02T03:04:06.000Z', 'new')]
     const worker = aWorker({ status: 'STOPPED', state_history })
     expect(historyOf(worker).map(change => change.because)).toEqual(['new', 'old'])
-    expect(noteOf(worker)).toBe('new')
+    expect(statusNote(worker)).toBe('new')
   })
 
   it('is its newest reason also after a clock was set back, and of two in one moment', () => {
@@ -80,12 +80,12 @@ describe('a worker in one line', () => {
   })
 
   it('is the refusal of the cloud while it waits for a machine', () => {
-    expect(noteOf(aWorker({ launch: anAttempt({ error: 'no capacity' }) }))).toBe('no capacity')
+    expect(statusNote(aWorker({ launch: anAttempt({ error: 'no capacity' }) }))).toBe('no capacity')
   })
 
   it('is its service while it runs', () => {
     const cml = { ...aWorker().cml, version: '2.8.1' }
-    expect(noteOf(aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', cml }))).toBe('CML 2.8.1 available')
+    expect(statusNote(aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', cml }))).toBe('CML 2.8.1 available')
   })
 })
 

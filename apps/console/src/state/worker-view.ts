@@ -13,11 +13,11 @@ import type {
 export const isBooting = (worker: Worker): boolean => worker.status === 'PROVISIONING' || worker.status === 'STARTING'
 
 /** One that drains goes on to what it is drained for, which is not yet what it is wanted to be. */
-export const wantedOf = ({ status, drain, desired_status }: Worker): DesiredStatus =>
+export const desiredStatusOf = ({ status, drain, desired_status }: Worker): DesiredStatus =>
   status === 'DRAINING' && drain !== null ? drain.then : desired_status
 
 /** A worker that is where it is wanted needs no arrow. */
-export const differsFromDesired = (worker: Worker): boolean => worker.status !== wantedOf(worker)
+export const differsFromDesired = (worker: Worker): boolean => worker.status !== desiredStatusOf(worker)
 
 const STAGE_NAMES: Readonly<Record<BootCondition, string>> = {
   InstanceRunning: 'Instance running',
@@ -38,11 +38,11 @@ export interface Stage {
   readonly message: string
 }
 
-const WAITING_FOR_NOTHING: readonly WorkerStatus[] = ['STOPPING', 'STOPPED', 'TERMINATING', 'TERMINATED', 'FAILED']
+const NOT_BOOTING: readonly WorkerStatus[] = ['STOPPING', 'STOPPED', 'TERMINATING', 'TERMINATED', 'FAILED']
 
 export function bootStages(worker: Worker): Stage[] {
   const { conditions } = worker
-  const isWaiting = !WAITING_FOR_NOTHING.includes(worker.status)
+  const isWaiting = !NOT_BOOTING.includes(worker.status)
   const first = BOOT_CONDITIONS.findIndex(type => !holds(conditions, type))
   const reached = first === -1 ? BOOT_CONDITIONS.length : first
   const conditionAt = (index: number) => conditions.find(condition => condition.type === BOOT_CONDITIONS[index])
@@ -76,7 +76,7 @@ const SERVICE_TEXTS: Readonly<Record<ServiceStatus, string>> = {
 }
 
 /** One line on what a worker that is not booting is up to. */
-export function noteOf(worker: Worker): string {
+export function statusNote(worker: Worker): string {
   if (worker.status === 'RUNNING') return `CML ${worker.cml.version ?? ''} ${SERVICE_TEXTS[worker.service_status]}`
   const launchError = worker.status === 'PENDING' || worker.status === 'FAILED' ? worker.launch?.error : null
   return launchError ?? historyOf(worker)[0]?.because ?? ''

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { momentText } from '../../state/time-format.ts'
+import { timestampText } from '../../state/time-format.ts'
 import { changesOf } from './audit-changes.ts'
 
 const changes = (before: object, after: object) => changesOf({ before: { ...before }, after: { ...after } })
@@ -34,7 +34,7 @@ it('has words for values, and shortens what is long', () => {
     'a, b',
     'none',
     'none',
-    momentText(Date.parse(at)),
+    timestampText(Date.parse(at)),
     'node r1',
   ])
   expect(changes({}, { long: 'e'.repeat(500) })[0]?.after).toBe(`${'e'.repeat(120)}…`)

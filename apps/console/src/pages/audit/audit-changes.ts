@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import { momentText } from '../../state/time-format.ts'
+import { timestampText } from '../../state/time-format.ts'
 
 export interface FieldChange {
   readonly name: string
@@ -44,7 +44,7 @@ function valueText(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value)) return value.map(valueText).join(', ') || 'none'
   if (isObject(value)) return Object.entries(value).map(fieldText).join(', ') || 'none'
-  if (typeof value === 'string' && INSTANT.test(value)) return momentText(toMs(value))
+  if (typeof value === 'string' && INSTANT.test(value)) return timestampText(toMs(value))
   return String(value) || 'empty'
 }
 

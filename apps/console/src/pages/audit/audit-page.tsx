@@ -4,7 +4,7 @@ import { PageState } from '../../parts/shell/page-states.tsx'
 import { SearchField } from '../../parts/table/filters.tsx'
 import { NoMatch } from '../../parts/table/list-page.tsx'
 import { isAllowed } from '../../state/permission.ts'
-import { thingOf } from '../../state/resource-link.ts'
+import { resourceLinkOf } from '../../state/resource-link.ts'
 import type { Query } from '../../state/router.ts'
 import { type AuditFilter, auditHash, filterOf, matches, NO_FILTER, WHO, type Who } from './audit-log.ts'
 import { AuditTable } from './audit-table.tsx'
@@ -24,7 +24,7 @@ const NotAllowed = () => (
 function Audit({ filter }: { filter: AuditFilter }) {
   const { live } = useConsole().state
   const audit = useAudit(filter.resource)
-  const nameOf = (resource: string) => thingOf(resource, live).name
+  const nameOf = (resource: string) => resourceLinkOf(resource, live).name
   const shown = audit.entries.filter(entry => matches(entry, filter, nameOf))
   return (
     <section class="page audit">
@@ -78,7 +78,7 @@ function Filters({ filter }: { filter: AuditFilter }) {
 
 function ResourceChip({ resource, onClear }: { resource: string; onClear: () => void }) {
   const { live } = useConsole().state
-  const { kind, name } = thingOf(resource, live)
+  const { kind, name } = resourceLinkOf(resource, live)
   return (
     <button type="button" class="chip" aria-pressed="true" onClick={onClear}>
       Only {kind} {name}

@@ -1,10 +1,10 @@
+import { countText } from '@lcm/domain/text/amounts'
 import { useConsole } from '../../parts/console-context.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { TableHead } from '../../parts/table/table-head.tsx'
-import { Moment } from '../../parts/timestamp.tsx'
-import { countText } from '../../state/error-text.ts'
-import { thingOf } from '../../state/resource-link.ts'
+import { Timestamp } from '../../parts/timestamp.tsx'
+import { resourceLinkOf } from '../../state/resource-link.ts'
 import { changesOf, type FieldChange } from './audit-changes.ts'
 import { type AuditFilter, actionText, auditHash, type Entry } from './audit-log.ts'
 
@@ -25,7 +25,7 @@ export const AuditTable = ({ entries, filter }: { entries: readonly Entry[]; fil
 const EntryRow = ({ entry, filter }: { entry: Entry; filter: AuditFilter }) => (
   <tr>
     <td class="audit-when">
-      <Moment at={entry.at} />
+      <Timestamp at={entry.at} />
     </td>
     <td class="audit-who">
       {entry.actor.name}
@@ -44,7 +44,7 @@ const EntryRow = ({ entry, filter }: { entry: Entry; filter: AuditFilter }) => (
 
 function ThingLink({ resource, filter }: { resource: string; filter: AuditFilter }) {
   const { live } = useConsole().state
-  const { kind, name, href } = thingOf(resource, live)
+  const { kind, name, href } = resourceLinkOf(resource, live)
   return (
     <>
       {href === null ? <span>{name}</span> : <a href={href}>{name}</a>}

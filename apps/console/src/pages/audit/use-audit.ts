@@ -39,7 +39,7 @@ export function useAudit(resource: string): Audit {
       const older = await client.call('listAudit', { query: { ...query, cursor } })
       if (held.peek().resource === resource) held.value = { resource, ...withOlder(held.peek(), cursor, older) }
     } catch (error) {
-      notices.tell('refused', 'Could not read older entries', failureText(error))
+      notices.show('refused', 'Could not read older entries', failureText(error))
     } finally {
       isReadingOlder.value = false
     }

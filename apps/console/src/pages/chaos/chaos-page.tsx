@@ -3,17 +3,17 @@ import { PageState } from '../../parts/shell/page-states.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import type { Info } from '../../state/live-state.ts'
 import type { Query } from '../../state/router.ts'
-import { FeedCard } from './decision-feed-card.tsx'
-import { WeatherCard } from './faults-card.tsx'
+import { DecisionFeedCard } from './decision-feed-card.tsx'
+import { FaultsCard } from './faults-card.tsx'
 import { MachinesCard } from './machines-card.tsx'
-import { JournalCard } from './request-log-card.tsx'
+import { RequestLogCard } from './request-log-card.tsx'
 import { useSim } from './use-sim.ts'
 
 export function ChaosPage(_: { query: Query }) {
   const { state } = useConsole()
   const info = state.info.value
   const base = info?.actor.role === 'admin' ? info.sim_control : null
-  return base === null ? <NoChaos info={info} /> : <Chaos base={base} />
+  return base === null ? <NotAvailable info={info} /> : <Chaos base={base} />
 }
 
 const EVERY_MS = 1_000
@@ -32,16 +32,16 @@ function Chaos({ base }: { base: string }) {
       <div class="chaos-columns">
         <div>
           <MachinesCard sim={sim} />
-          <WeatherCard sim={sim} faults={faults} />
-          <JournalCard sim={sim} />
+          <FaultsCard sim={sim} faults={faults} />
+          <RequestLogCard sim={sim} />
         </div>
-        <FeedCard deeds={sim.deeds} />
+        <DecisionFeedCard deeds={sim.userActions} />
       </div>
     </section>
   )
 }
 
-function NoChaos({ info }: { info: Info | null }) {
+function NotAvailable({ info }: { info: Info | null }) {
   if (info?.cloud === 'sim' && info.actor.role !== 'admin')
     return (
       <PageState icon="lock" title="Not for your role">

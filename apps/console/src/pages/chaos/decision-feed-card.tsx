@@ -3,15 +3,15 @@ import { actionWords } from '@lcm/domain/text/decision-words'
 import { useConsole } from '../../parts/console-context.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { ScrollBox } from '../../parts/table/scroll-box.tsx'
-import { Moment } from '../../parts/timestamp.tsx'
-import { thingOf } from '../../state/resource-link.ts'
+import { Timestamp } from '../../parts/timestamp.tsx'
+import { resourceLinkOf } from '../../state/resource-link.ts'
 import { timeText } from '../../state/time-format.ts'
-import { type Deed, feedOf } from './sim-state.ts'
+import { feedOf, type UserAction } from './sim-state.ts'
 
 const SHOWN_MAX = 60
 
 /** What was done here, and what LCM made of it: cause and effect in one list. */
-export function FeedCard({ deeds }: { deeds: readonly Deed[] }) {
+export function DecisionFeedCard({ deeds }: { deeds: readonly UserAction[] }) {
   const { state } = useConsole()
   const feed = feedOf(deeds, state.decisions.all()).slice(0, SHOWN_MAX)
   return (
@@ -26,7 +26,7 @@ export function FeedCard({ deeds }: { deeds: readonly Deed[] }) {
           <ol class="feed-list">
             {feed.map(item =>
               'deed' in item ? (
-                <DeedLine key={item.deed.id} deed={item.deed} />
+                <UserActionLine key={item.deed.id} deed={item.deed} />
               ) : (
                 <DecisionLine key={item.decision.id} atMs={item.atMs} decision={item.decision} />
               ),
@@ -38,9 +38,9 @@ export function FeedCard({ deeds }: { deeds: readonly Deed[] }) {
   )
 }
 
-const DeedLine = ({ deed: { atMs, text } }: { deed: Deed }) => (
+const UserActionLine = ({ deed: { atMs, text } }: { deed: UserAction }) => (
   <li class="feed-line deed">
-    <Moment at={atMs} text={timeText} />
+    <Timestamp at={atMs} text={timeText} />
     <p>
       <NamedIcon name="flask" />
       <span>
@@ -52,10 +52,10 @@ const DeedLine = ({ deed: { atMs, text } }: { deed: Deed }) => (
 
 function DecisionLine({ atMs, decision }: { atMs: number; decision: DecisionRecord }) {
   const { state } = useConsole()
-  const { kind, name, href } = thingOf(decision.resource, state.live)
+  const { kind, name, href } = resourceLinkOf(decision.resource, state.live)
   return (
     <li class="feed-line">
-      <Moment at={atMs} text={timeText} />
+      <Timestamp at={atMs} text={timeText} />
       <p>
         <strong class="decision-action">{actionWords(decision.action)}</strong> <span class="muted">{kind}</span>{' '}
         {href === null ? name : <a href={href}>{name}</a>}

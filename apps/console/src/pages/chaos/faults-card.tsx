@@ -2,22 +2,22 @@ import { type FaultState, type NextFault, PRESETS, type Preset } from '@lcm/clie
 import { scriptText } from '@lcm/client/sim-machines'
 import { useSignal } from '@preact/signals'
 import type { Read } from '../../parts/use-read.ts'
-import { weatherOf } from './sim-state.ts'
+import { activeFaults } from './sim-state.ts'
 import type { Sim } from './use-sim.ts'
 
-interface WeatherProps {
+interface FaultsProps {
   readonly sim: Sim
   readonly faults: Read<FaultState>
 }
 
-const PRESET_WORDS: Readonly<Record<Preset, string>> = {
+const PRESET_TEXTS: Readonly<Record<Preset, string>> = {
   calm: 'No faults, EC2’s own limits',
   realistic: 'EC2 on an ordinary day',
   hostile: 'Everything, at rates that hurt',
 }
 
 /** How the whole cloud behaves, and what its next calls meet. */
-export function WeatherCard({ sim, faults }: WeatherProps) {
+export function FaultsCard({ sim, faults }: FaultsProps) {
   return (
     <section class="card weather" aria-labelledby="weather-title">
       <h2 id="weather-title">AWS</h2>
@@ -34,21 +34,21 @@ export function WeatherCard({ sim, faults }: WeatherProps) {
             type="button"
             class="preset"
             aria-pressed={faults.value?.preset === preset}
-            onClick={() => sim.act(`made the cloud ${preset}`, client => client.patch({ preset }))}
+            onClick={() => sim.change(`made the cloud ${preset}`, client => client.patch({ preset }))}
           >
             <strong>{preset}</strong>
-            <span class="muted">{PRESET_WORDS[preset]}</span>
+            <span class="muted">{PRESET_TEXTS[preset]}</span>
           </button>
         ))}
       </fieldset>
-      {faults.value !== null && <Weather faults={faults.value} />}
+      {faults.value !== null && <ActiveFaults faults={faults.value} />}
       <NextCalls sim={sim} faults={faults.value} />
     </section>
   )
 }
 
-function Weather({ faults }: { faults: FaultState }) {
-  const weather = weatherOf(faults)
+function ActiveFaults({ faults }: { faults: FaultState }) {
+  const weather = activeFaults(faults)
   if (weather.length === 0) return <p class="muted">Every call is answered, and truly.</p>
   return (
     <ul class="weather-list">
@@ -69,14 +69,14 @@ const ACTIONS = [
   'DescribeInstanceStatus',
 ] as const
 
-interface Way {
+interface FaultKind {
   readonly key: string
   readonly words: string
   readonly next: NextFault
 }
 const error = (code: string, status: number): NextFault => ({ error: { code, status } })
-const THROTTLED: Way = { key: 'throttle', words: 'are throttled', next: error('RequestLimitExceeded', 503) }
-const WAYS: readonly Way[] = [
+const THROTTLED: FaultKind = { key: 'throttle', words: 'are throttled', next: error('RequestLimitExceeded', 503) }
+const FAULT_KINDS: readonly FaultKind[] = [
   THROTTLED,
   { key: 'lost_answer', words: 'lose their answer', next: { fault: 'lost_answer' } },
   { key: 'lost_request', words: 'get lost before their effect', next: { fault: 'lost_request' } },
@@ -92,8 +92,8 @@ function NextCalls({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
   const way = useSignal(THROTTLED.key)
   const set = (event: Event) => {
     event.preventDefault()
-    const { words, next } = WAYS.find(({ key }) => key === way.value) ?? THROTTLED
-    sim.act(`had the next ${times.value} ${action.value} ${words.replace(/^are /, 'be ')}`, client =>
+    const { words, next } = FAULT_KINDS.find(({ key }) => key === way.value) ?? THROTTLED
+    sim.change(`had the next ${times.value} ${action.value} ${words.replace(/^are /, 'be ')}`, client =>
       client.script(action.value, times.value, next),
     )
   }
@@ -119,7 +119,7 @@ function NextCalls({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
       <Choice
         label="Meet"
         value={way.value}
-        options={WAYS.map(({ key, words }) => [key, words])}
+        options={FAULT_KINDS.map(({ key, words }) => [key, words])}
         onChoose={value => {
           way.value = value
         }}
@@ -127,7 +127,7 @@ function NextCalls({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
       <button type="submit" class="button small">
         Let it be so
       </button>
-      <Scripted sim={sim} faults={faults} />
+      <PendingFaults sim={sim} faults={faults} />
     </form>
   )
 }
@@ -153,7 +153,7 @@ const Choice = ({ label, value, options, onChoose }: ChoiceProps) => (
 )
 
 /** What was asked for and has not met its calls yet. */
-function Scripted({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
+function PendingFaults({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
   if (faults === null || faults.scripted.length === 0) return null
   return (
     <div class="scripted">
@@ -167,7 +167,7 @@ function Scripted({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
       <button
         type="button"
         class="button small"
-        onClick={() => sim.act('took all faults back but those of the preset', client => client.reset())}
+        onClick={() => sim.change('took all faults back but those of the preset', client => client.reset())}
       >
         Take back
       </button>

@@ -4,7 +4,7 @@ import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { Menu, type MenuItem } from '../../parts/dialog/menu.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
-import { actsOn } from './sim-state.ts'
+import { machineActions } from './sim-state.ts'
 import type { Sim } from './use-sim.ts'
 
 interface ActionProps {
@@ -12,7 +12,7 @@ interface ActionProps {
   readonly sim: Sim
 }
 
-const PAST: Readonly<Record<MachineAct, string>> = {
+const PAST_TENSE: Readonly<Record<MachineAct, string>> = {
   start: 'started',
   stop: 'stopped',
   reboot: 'rebooted',
@@ -28,20 +28,20 @@ const LABELS: Readonly<Record<MachineAct, string>> = {
 export function MachineActions({ pair, sim }: ActionProps) {
   const { dialog } = useConsole()
   const name = nameOf(pair)
-  const acts = actsOn(pair.machine)
+  const actions = machineActions(pair.machine)
   return (
     <span class="actions">
-      {acts.map(act => (
+      {actions.map(action => (
         <button
-          key={act}
+          key={action}
           type="button"
-          class={`button small ${act === 'terminate' ? 'danger' : ''}`}
+          class={`button small ${action === 'terminate' ? 'danger' : ''}`}
           onClick={() => {
-            if (act === 'terminate') dialog.value = <TerminateDialog pair={pair} sim={sim} />
-            else actOn(sim, pair, act)
+            if (action === 'terminate') dialog.value = <TerminateDialog pair={pair} sim={sim} />
+            else changeMachine(sim, pair, action)
           }}
         >
-          {LABELS[act]}
+          {LABELS[action]}
           <span class="sr-only"> {name} behind LCM's back</span>
         </button>
       ))}
@@ -62,8 +62,10 @@ export function MachineActions({ pair, sim }: ActionProps) {
   )
 }
 
-const actOn = (sim: Sim, pair: Pair, act: MachineAct) =>
-  sim.act(`${PAST[act]} ${nameOf(pair)} behind LCM's back`, client => client.act(pair.machine.instance_id, act))
+const changeMachine = (sim: Sim, pair: Pair, action: MachineAct) =>
+  sim.change(`${PAST_TENSE[action]} ${nameOf(pair)} behind LCM's back`, client =>
+    client.act(pair.machine.instance_id, action),
+  )
 
 function cmlItems(sim: Sim, pair: Pair): MenuItem[] {
   const { instance_id, cml_faults } = pair.machine
@@ -73,8 +75,8 @@ function cmlItems(sim: Sim, pair: Pair): MenuItem[] {
     label: words.label,
     help: words.help,
     isDanger: false,
-    bar: null,
-    onPick: () => sim.act(`${words.text} ${name}`, client => client.breakCml(instance_id, faults)),
+    disabledReason: null,
+    onPick: () => sim.change(`${words.text} ${name}`, client => client.breakCml(instance_id, faults)),
   })
   return [
     broken(
@@ -93,16 +95,17 @@ function cmlItems(sim: Sim, pair: Pair): MenuItem[] {
       label: 'Forget all sessions',
       help: 'Whoever is logged in is out',
       isDanger: false,
-      bar: null,
-      onPick: () => sim.act(`ended all sessions at the CML of ${name}`, client => client.forgetSessions(instance_id)),
+      disabledReason: null,
+      onPick: () =>
+        sim.change(`ended all sessions at the CML of ${name}`, client => client.forgetSessions(instance_id)),
     },
     {
       key: 'heal',
       label: 'Heal CML',
       help: 'All as the preset has it',
       isDanger: false,
-      bar: cmlTroubles(cml_faults).length === 0 ? 'Nothing is wrong with it' : null,
-      onPick: () => sim.act(`healed the CML of ${name}`, client => client.healCml(instance_id)),
+      disabledReason: cmlTroubles(cml_faults).length === 0 ? 'Nothing is wrong with it' : null,
+      onPick: () => sim.change(`healed the CML of ${name}`, client => client.healCml(instance_id)),
     },
   ]
 }
@@ -113,7 +116,7 @@ function TerminateDialog({ pair, sim }: ActionProps) {
       title={`Terminate ${nameOf(pair)} behind LCM's back?`}
       verb="Terminate"
       typed={null}
-      onConfirm={() => actOn(sim, pair, 'terminate')}
+      onConfirm={() => changeMachine(sim, pair, 'terminate')}
     >
       <p>
         The simulated machine <code>{pair.machine.instance_id}</code> and its disk go, with every lab on them, as if

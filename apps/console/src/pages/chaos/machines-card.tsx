@@ -1,5 +1,6 @@
 import type { SimMachine } from '@lcm/client/sim-client'
 import { agrees, cmlTroubles, nameOf, type Pair, pairsOf } from '@lcm/client/sim-machines'
+import { toneOf } from '@lcm/domain/text/status-tone'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
@@ -8,9 +9,8 @@ import { WorkerStatusBadge } from '../../parts/status-badge.tsx'
 import { ScrollBox } from '../../parts/table/scroll-box.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { workerHash } from '../../state/router.ts'
-import { toneOf } from '../../state/status-look.ts'
 import { MachineActions } from './machine-actions.tsx'
-import { LIKE } from './sim-state.ts'
+import { WORKER_STATUS_OF } from './sim-state.ts'
 import type { Sim } from './use-sim.ts'
 
 const EVERY_MS = 1_000
@@ -85,7 +85,7 @@ function MachineRow({ pair, sim }: { pair: Pair; sim: Sim }) {
       </td>
       <td>
         {worker === null ? <span class="muted">nothing: it is not ours</span> : <WorkerStatusBadge worker={worker} />}
-        <Agreement pair={pair} />
+        <SyncState pair={pair} />
       </td>
       <td class="col-actions">
         <MachineActions pair={pair} sim={sim} />
@@ -98,8 +98,8 @@ function Ec2State({ machine }: { machine: SimMachine }) {
   const { state, stage, retires_at, cml_faults } = machine
   return (
     <>
-      <span class={`badge tone-${toneOf(LIKE[state])}`}>
-        <StatusIcon status={LIKE[state]} />
+      <span class={`badge tone-${toneOf(WORKER_STATUS_OF[state])}`}>
+        <StatusIcon status={WORKER_STATUS_OF[state]} />
         {state}
       </span>
       {state === 'running' && <span class="sub">CML {stage === 'READY' ? 'is ready' : `is at ${stage}`}</span>}
@@ -113,7 +113,7 @@ function Ec2State({ machine }: { machine: SimMachine }) {
   )
 }
 
-function Agreement({ pair }: { pair: Pair }) {
+function SyncState({ pair }: { pair: Pair }) {
   const isSame = agrees(pair)
   if (isSame === null || pair.worker === null) return null
   if (!isSame)
@@ -122,7 +122,7 @@ function Agreement({ pair }: { pair: Pair }) {
         <span class="trouble tone-orange">
           <ShapeIcon shape="alarm" /> LCM has not seen it yet
         </span>
-        <LookButton worker={pair.worker} />
+        <RefreshButton worker={pair.worker} />
       </>
     )
   return (
@@ -133,16 +133,16 @@ function Agreement({ pair }: { pair: Pair }) {
 }
 
 /** It looks by itself every half minute; whoever can't wait may ask. */
-function LookButton({ worker }: { worker: Worker }) {
-  const { asks } = useConsole()
-  const isAsked = asks.verbOf(worker.id) !== null
+function RefreshButton({ worker }: { worker: Worker }) {
+  const { requests } = useConsole()
+  const isPending = requests.pendingVerbOf(worker.id) !== null
   const look = () =>
-    asks.ask({ kind: 'worker', id: worker.id, name: worker.name }, 'refresh', client =>
+    requests.send({ kind: 'worker', id: worker.id, name: worker.name }, 'refresh', client =>
       client.call('refreshWorker', { params: { id: worker.id }, body: {} }),
     )
   return (
-    <button type="button" class="button small look" aria-disabled={isAsked} onClick={() => !isAsked && look()}>
-      {isAsked ? 'Asked…' : 'Look now'}
+    <button type="button" class="button small look" aria-disabled={isPending} onClick={() => !isPending && look()}>
+      {isPending ? 'Asked…' : 'Look now'}
       <span class="sr-only"> at {worker.name}</span>
     </button>
   )

@@ -2,7 +2,7 @@ import type { JournalEntry } from '@lcm/client/sim-client'
 import { useSignal } from '@preact/signals'
 import { ScrollBox } from '../../parts/table/scroll-box.tsx'
 import { TableHead } from '../../parts/table/table-head.tsx'
-import { Moment } from '../../parts/timestamp.tsx'
+import { Timestamp } from '../../parts/timestamp.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { timeText } from '../../state/time-format.ts'
 import { isFailed } from './sim-state.ts'
@@ -15,7 +15,7 @@ const READ_MAX = 500
 const SHOWN_MAX = 60
 
 /** What AWS was asked, as AWS saw it. */
-export function JournalCard({ sim }: { sim: Sim }) {
+export function RequestLogCard({ sim }: { sim: Sim }) {
   const isFailedOnly = useSignal(false)
   const requests = useRead('requests', (_client, signal) => sim.client.requests(READ_MAX, signal), {
     everyMs: EVERY_MS,
@@ -57,7 +57,7 @@ const Calls = ({ calls }: { calls: readonly JournalEntry[] }) => (
         {calls.map((call, index) => (
           <tr key={`${call.at} ${call.invocation_id} ${call.attempt} ${index}`} class={isFailed(call) ? 'failed' : ''}>
             <td>
-              <Moment at={call.at} text={timeText} />
+              <Timestamp at={call.at} text={timeText} />
             </td>
             <th scope="row">{call.action}</th>
             <td>{call.region}</td>

@@ -1,17 +1,17 @@
 import { aSimMachine } from '@lcm/client/testing/a-sim-machine'
 import { expect, it } from 'vitest'
 import { aDecision } from '../../testing/decision-builder.ts'
-import { actsOn, feedOf, isFailed, weatherOf } from './sim-state.ts'
+import { activeFaults, feedOf, isFailed, machineActions } from './sim-state.ts'
 
 it('machines take what EC2 lets one do', () => {
-  expect(actsOn(aSimMachine({ state: 'running' }))).toEqual(['stop', 'reboot', 'terminate'])
-  expect(actsOn(aSimMachine({ state: 'stopped' }))).toEqual(['start', 'terminate'])
-  expect(actsOn(aSimMachine({ state: 'shutting-down' }))).toEqual([])
+  expect(machineActions(aSimMachine({ state: 'running' }))).toEqual(['stop', 'reboot', 'terminate'])
+  expect(machineActions(aSimMachine({ state: 'stopped' }))).toEqual(['start', 'terminate'])
+  expect(machineActions(aSimMachine({ state: 'shutting-down' }))).toEqual([])
 })
 
 it('how the cloud lies is told in words', () => {
   const plan = { lost_answer_rate: 0.1, server_error_rate: 0, stale_read_s: 30, request_limits: true }
-  expect(weatherOf({ preset: 'hostile', plan, scarce: [], scripted: [] })).toEqual([
+  expect(activeFaults({ preset: 'hostile', plan, scarce: [], scripted: [] })).toEqual([
     '10 % of answers get lost after the effect',
   ])
 })

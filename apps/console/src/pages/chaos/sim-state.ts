@@ -3,7 +3,7 @@ import { toMs } from '@lcm/domain/instant'
 import type { WorkerStatus } from '@lcm/domain/worker/worker'
 
 /** The look of a worker that would be in that state. */
-export const LIKE: Readonly<Record<SimMachine['state'], WorkerStatus>> = {
+export const WORKER_STATUS_OF: Readonly<Record<SimMachine['state'], WorkerStatus>> = {
   pending: 'STARTING',
   running: 'RUNNING',
   stopping: 'STOPPING',
@@ -13,7 +13,7 @@ export const LIKE: Readonly<Record<SimMachine['state'], WorkerStatus>> = {
 }
 
 /** What EC2 would let anybody do to it now. */
-export function actsOn({ state }: SimMachine): MachineAct[] {
+export function machineActions({ state }: SimMachine): MachineAct[] {
   if (state === 'running') return ['stop', 'reboot', 'terminate']
   if (state === 'stopped') return ['start', 'terminate']
   return state === 'pending' || state === 'stopping' ? ['terminate'] : []
@@ -33,7 +33,7 @@ const RATES: readonly (readonly [string, string])[] = [
 ]
 
 /** How the cloud lies now, in sentences: only what it does at all. */
-export const weatherOf = ({ plan }: FaultState): string[] =>
+export const activeFaults = ({ plan }: FaultState): string[] =>
   RATES.flatMap(([name, words]) => {
     const rate = plan[name]
     return typeof rate === 'number' && rate > 0 ? [`${percent(rate)} ${words}`] : []
@@ -42,19 +42,19 @@ export const weatherOf = ({ plan }: FaultState): string[] =>
 export const isFailed = ({ status, fault }: JournalEntry): boolean => status >= 400 || fault !== null
 
 /** What somebody did here, to be seen among what LCM made of it. */
-export interface Deed {
+export interface UserAction {
   readonly id: string
   readonly atMs: number
   readonly text: string
 }
 
 export type FeedItem<D> =
-  | { readonly atMs: number; readonly deed: Deed }
+  | { readonly atMs: number; readonly deed: UserAction }
   | { readonly atMs: number; readonly decision: D }
 
 /** Deeds and decisions together, the newest first. */
 export function feedOf<D extends { readonly at: string }>(
-  deeds: readonly Deed[],
+  deeds: readonly UserAction[],
   decisions: readonly D[],
 ): FeedItem<D>[] {
   const done: FeedItem<D>[] = deeds.map(deed => ({ atMs: deed.atMs, deed }))

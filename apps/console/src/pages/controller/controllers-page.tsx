@@ -1,13 +1,13 @@
+import { countText } from '@lcm/domain/text/amounts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
 import { type Read, useRead } from '../../parts/use-read.ts'
-import { countText } from '../../state/error-text.ts'
 import type { Query } from '../../state/router.ts'
 import { PlanCard } from './plan-card.tsx'
 import { ServiceCard } from './service-card.tsx'
-import { verdictOf } from './service-health.ts'
-import { useLeaderAsks } from './use-leader-requests.ts'
+import { healthOf } from './service-health.ts'
+import { useLeaderRequests } from './use-leader-requests.ts'
 
 const EVERY_MS = 5_000
 /** While somebody waits for a leader to do what it was asked. */
@@ -15,18 +15,18 @@ const SOON_MS = 1_000
 
 export function ControllersPage(_: { query: Query }) {
   const { nowMs } = useConsole()
-  const asks = useLeaderAsks()
+  const requests = useLeaderRequests()
   const isAwaited = useSignal(false)
   const services = useRead('services', (client, signal) => client.call('listServices', { signal }), {
     everyMs: isAwaited.value ? SOON_MS : EVERY_MS,
   })
   const plan = useRead('plan', (client, signal) => client.call('getFleetPlan', { signal }), { everyMs: EVERY_MS })
   const items = services.value?.items ?? []
-  const isAsked = items.some(service => asks.askOf(service) !== null)
+  const isPending = items.some(service => requests.pendingOf(service) !== null)
   useEffect(() => {
-    isAwaited.value = isAsked
-  }, [isAsked, isAwaited])
-  const healthy = items.filter(service => verdictOf(service, nowMs.value).tone === 'green').length
+    isAwaited.value = isPending
+  }, [isPending, isAwaited])
+  const healthy = items.filter(service => healthOf(service, nowMs.value).tone === 'green').length
   return (
     <section class="page">
       <header class="headline">
@@ -43,7 +43,7 @@ export function ControllersPage(_: { query: Query }) {
       <div class="services">
         {services.value === null && services.error === null && <Bones />}
         {items.map(service => (
-          <ServiceCard key={service.service} service={service} asks={asks} />
+          <ServiceCard key={service.service} service={service} requests={requests} />
         ))}
       </div>
       <ReadFailed what="the plan" read={plan} />
@@ -68,7 +68,7 @@ function ReadFailed({ what, read }: { what: string; read: Read<unknown> }) {
       <span>
         Could not read {what}: {read.error}
       </span>
-      <button type="button" class="button small" onClick={read.again}>
+      <button type="button" class="button small" onClick={read.reload}>
         Try again
       </button>
     </p>

@@ -1,10 +1,10 @@
 import { toMs } from '@lcm/domain/instant'
+import { durationText } from '@lcm/domain/text/amounts'
 import { actionWords, planCounts, planKindOf } from '@lcm/domain/text/decision-words'
 import { useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
-import { durationText } from '../../state/error-text.ts'
-import { seesSessionsOfOthers } from '../../state/permission.ts'
-import { thingOf } from '../../state/resource-link.ts'
+import { canSeeAllSessions } from '../../state/permission.ts'
+import { resourceLinkOf } from '../../state/resource-link.ts'
 import { exactText } from '../../state/time-format.ts'
 import { type PlanItem, planByService } from './service-health.ts'
 
@@ -14,13 +14,13 @@ interface PlanProps {
 }
 
 export function PlanCard({ plan, services }: PlanProps) {
-  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const seesAll = canSeeAllSessions(useConsole().state.info.value)
   return (
     <section class="card plan" aria-labelledby="plan-title">
       <h2 id="plan-title">
         Plan{' '}
         <span class="muted">
-          what the leaders would do, and when{!isOfAll && '; what concerns the sessions of others is not shown'}
+          what the leaders would do, and when{!seesAll && '; what concerns the sessions of others is not shown'}
         </span>
       </h2>
       {planByService(plan.items, services).map(([service, items]) => (
@@ -64,7 +64,7 @@ function ServicePlan({ service, items }: { service: string; items: readonly Plan
 function PlanLine({ item }: { item: PlanItem }) {
   const { resource, action, because } = item
   const { state } = useConsole()
-  const { kind, name, href } = thingOf(resource, state.live)
+  const { kind, name, href } = resourceLinkOf(resource, state.live)
   return (
     <li class="plan-line">
       <Due item={item} />
@@ -77,13 +77,13 @@ function PlanLine({ item }: { item: PlanItem }) {
   )
 }
 
-const DUE_WORDS = { act: 'now', wait: 'for now', blocked: 'blocked' } as const
+const DUE_TEXTS = { act: 'now', wait: 'for now', blocked: 'blocked' } as const
 
 function Due({ item }: { item: PlanItem }) {
   const at = item.due_at
   const { nowMs } = useConsole()
   const leftMs = at === null ? 0 : toMs(at) - nowMs.value
-  if (at === null || leftMs < 1_000) return <span class="due">{DUE_WORDS[planKindOf(item.action)]}</span>
+  if (at === null || leftMs < 1_000) return <span class="due">{DUE_TEXTS[planKindOf(item.action)]}</span>
   return (
     <time class="due number" dateTime={at} title={exactText(toMs(at))}>
       in {durationText(leftMs)}

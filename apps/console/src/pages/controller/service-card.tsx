@@ -1,30 +1,30 @@
+import { durationText } from '@lcm/domain/text/amounts'
 import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { NamedIcon, ShapeIcon } from '../../parts/icons.tsx'
 import { ScrollBox } from '../../parts/table/scroll-box.tsx'
 import { TableHead } from '../../parts/table/table-head.tsx'
-import { durationText } from '../../state/error-text.ts'
 import { isAllowed } from '../../state/permission.ts'
 import {
+  type Health,
+  healthOf,
+  problemsOf,
   type Replica,
   type ReplicaRole,
   roleOf,
   type Service,
-  troublesOf,
-  type Verdict,
-  verdictOf,
 } from './service-health.ts'
-import type { LeaderAsks } from './use-leader-requests.ts'
+import type { LeaderRequests } from './use-leader-requests.ts'
 
 const COLUMNS = ['Replica', 'Role', 'Term', 'Queue', 'Retries', 'Watch', 'Last sweep', 'Heard']
 
 interface CardProps {
   readonly service: Service
-  readonly asks: LeaderAsks
+  readonly requests: LeaderRequests
 }
 
-export function ServiceCard({ service, asks }: CardProps) {
+export function ServiceCard({ service, requests }: CardProps) {
   const { nowMs } = useConsole()
   const { leader, instances } = service
   const titleId = `service-${service.service}`
@@ -32,8 +32,8 @@ export function ServiceCard({ service, asks }: CardProps) {
     <section class="card service" aria-labelledby={titleId}>
       <header class="service-head">
         <h2 id={titleId}>{service.service}</h2>
-        <VerdictBadge verdict={verdictOf(service, nowMs.value)} />
-        <LeaderButtons service={service} asks={asks} />
+        <HealthBadge verdict={healthOf(service, nowMs.value)} />
+        <LeaderButtons service={service} requests={requests} />
         <p class="muted">
           {leader === null ? (
             'No replica leads: nothing is decided until one does.'
@@ -55,11 +55,11 @@ export function ServiceCard({ service, asks }: CardProps) {
   )
 }
 
-const VERDICT_SHAPES = { green: 'done', orange: 'alarm', red: 'alarm' } as const
+const HEALTH_SHAPES = { green: 'done', orange: 'alarm', red: 'alarm' } as const
 
-const VerdictBadge = ({ verdict: { tone, text } }: { verdict: Verdict }) => (
+const HealthBadge = ({ verdict: { tone, text } }: { verdict: Health }) => (
   <span class={`badge tone-${tone}`}>
-    <ShapeIcon shape={VERDICT_SHAPES[tone]} />
+    <ShapeIcon shape={HEALTH_SHAPES[tone]} />
     {text}
   </span>
 )
@@ -77,7 +77,7 @@ const Replicas = ({ service }: { service: Service }) => (
   </ScrollBox>
 )
 
-const ROLE_WORDS: Readonly<Record<ReplicaRole, string>> = {
+const ROLE_TEXTS: Readonly<Record<ReplicaRole, string>> = {
   leader: 'leads',
   standby: 'stands by',
   deposed: 'deposed',
@@ -86,7 +86,7 @@ const ROLE_WORDS: Readonly<Record<ReplicaRole, string>> = {
 function ReplicaRow({ replica, service }: { replica: Replica; service: Service }) {
   const { nowMs } = useConsole()
   const role = roleOf(replica, service)
-  const troubles = troublesOf(replica, service, nowMs.value)
+  const troubles = problemsOf(replica, service, nowMs.value)
   return (
     <tr class={troubles.length > 0 ? 'troubled' : ''}>
       <th scope="row">
@@ -100,7 +100,7 @@ function ReplicaRow({ replica, service }: { replica: Replica; service: Service }
       </th>
       <td data-label="Role">
         <span class={`role ${role}`}>
-          {role === 'leader' && <NamedIcon name="check" />} {ROLE_WORDS[role]}
+          {role === 'leader' && <NamedIcon name="check" />} {ROLE_TEXTS[role]}
         </span>
       </td>
       <td class="number" data-label="Term">
@@ -137,20 +137,20 @@ const Ago = ({ since }: { since: string }) => (
 const watchAge = ({ watch: { age_seconds } }: Replica): string =>
   age_seconds === null ? 'never' : `${durationText(age_seconds * 1000)} ago`
 
-function LeaderButtons({ service, asks }: CardProps) {
+function LeaderButtons({ service, requests }: CardProps) {
   const { state, dialog } = useConsole()
   if (!isAllowed(state.info.value, 'triggerService')) return null
-  const asked = asks.askOf(service)
-  const isBarred = asked !== null || service.leader === null
-  const bar = service.leader === null ? 'Nobody leads' : null
+  const asked = requests.pendingOf(service)
+  const isDisabled = asked !== null || service.leader === null
+  const disabledReason = service.leader === null ? 'Nobody leads' : null
   return (
     <span class="actions">
       <button
         type="button"
         class={`button small ${asked?.what === 'trigger' ? 'asked' : ''}`}
-        aria-disabled={isBarred}
-        title={bar ?? 'Has its leader look at everything now'}
-        onClick={() => !isBarred && asks.ask(service, 'trigger')}
+        aria-disabled={isDisabled}
+        title={disabledReason ?? 'Has its leader look at everything now'}
+        onClick={() => !isDisabled && requests.send(service, 'trigger')}
       >
         {asked?.what === 'trigger' ? 'Asked…' : 'Trigger'}
         <span class="sr-only"> {service.service}</span>
@@ -158,10 +158,10 @@ function LeaderButtons({ service, asks }: CardProps) {
       <button
         type="button"
         class={`button small ${asked?.what === 'resign' ? 'asked' : ''}`}
-        aria-disabled={isBarred}
-        title={bar ?? 'Has its leader step down'}
+        aria-disabled={isDisabled}
+        title={disabledReason ?? 'Has its leader step down'}
         onClick={() => {
-          if (!isBarred) dialog.value = <ResignDialog service={service} asks={asks} />
+          if (!isDisabled) dialog.value = <ResignDialog service={service} requests={requests} />
         }}
       >
         {asked?.what === 'resign' ? 'Asked…' : 'Resign…'}
@@ -171,14 +171,14 @@ function LeaderButtons({ service, asks }: CardProps) {
   )
 }
 
-function ResignDialog({ service, asks }: CardProps) {
+function ResignDialog({ service, requests }: CardProps) {
   const others = service.instances.length - 1
   return (
     <ConfirmDialog
       title={`Let the leader of ${service.service} resign?`}
       verb="Resign"
       typed={null}
-      onConfirm={() => asks.ask(service, 'resign')}
+      onConfirm={() => requests.send(service, 'resign')}
     >
       <p>
         It finishes what it has in hand and gives the term back.{' '}

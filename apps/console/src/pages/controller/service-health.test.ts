@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import {
-  isAnswered,
+  healthOf,
+  isFulfilled,
   planByService,
+  problemsOf,
   type Replica,
   roleOf,
   type Service,
-  troublesOf,
-  verdictOf,
 } from './service-health.ts'
 
 const AT = '2026-01-02T03:04:05.000Z'
@@ -45,32 +45,32 @@ describe('a replica', () => {
   })
 
   it('is marked when it is stale, deposed or hears nothing', () => {
-    expect(troublesOf(replica(), service(), AT_MS + 15_000)).toEqual([])
-    expect(troublesOf(replica(), service(), AT_MS + 15_001)).toEqual(['stale'])
+    expect(problemsOf(replica(), service(), AT_MS + 15_000)).toEqual([])
+    expect(problemsOf(replica(), service(), AT_MS + 15_001)).toEqual(['stale'])
     const deaf = replica({
       instance_id: 'two',
       watch: { healthy: false, age_seconds: null },
       problems: ['etcd is gone'],
     })
-    expect(troublesOf(deaf, service(), AT_MS)).toEqual(['thinks that it leads', 'hears of no changes', 'etcd is gone'])
+    expect(problemsOf(deaf, service(), AT_MS)).toEqual(['thinks that it leads', 'hears of no changes', 'etcd is gone'])
   })
 })
 
 it('a service is healthy, degraded, or led by nobody', () => {
-  expect(verdictOf(service(), AT_MS)).toMatchObject({ tone: 'green' })
-  expect(verdictOf(service(), AT_MS + 60_000)).toMatchObject({ tone: 'orange' })
-  expect(verdictOf(service({ leader: null }), AT_MS)).toMatchObject({ tone: 'red', text: 'nobody leads' })
-  expect(verdictOf(service({ instances: [] }), AT_MS)).toMatchObject({ tone: 'red', text: 'nobody runs it' })
+  expect(healthOf(service(), AT_MS)).toMatchObject({ tone: 'green' })
+  expect(healthOf(service(), AT_MS + 60_000)).toMatchObject({ tone: 'orange' })
+  expect(healthOf(service({ leader: null }), AT_MS)).toMatchObject({ tone: 'red', text: 'nobody leads' })
+  expect(healthOf(service({ instances: [] }), AT_MS)).toMatchObject({ tone: 'red', text: 'nobody runs it' })
 })
 
 it('an ask is over when the leader was heard of since, or there is another', () => {
   const trigger = { what: 'trigger', atMs: AT_MS, epoch: 3 } as const
   const resign = { ...trigger, what: 'resign' } as const
-  expect(isAnswered(trigger, service())).toBe(true)
-  expect(isAnswered({ ...trigger, atMs: AT_MS + 1 }, service())).toBe(false)
-  expect(isAnswered(resign, service())).toBe(false)
-  expect(isAnswered(resign, service({ leader: null }))).toBe(false)
-  expect(isAnswered(resign, service({ leader: { instance_id: 'two', epoch: 4, since: AT } }))).toBe(true)
+  expect(isFulfilled(trigger, service())).toBe(true)
+  expect(isFulfilled({ ...trigger, atMs: AT_MS + 1 }, service())).toBe(false)
+  expect(isFulfilled(resign, service())).toBe(false)
+  expect(isFulfilled(resign, service({ leader: null }))).toBe(false)
+  expect(isFulfilled(resign, service({ leader: { instance_id: 'two', epoch: 4, since: AT } }))).toBe(true)
 })
 
 it('a plan is by service, what is due at once first', () => {

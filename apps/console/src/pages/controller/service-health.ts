@@ -18,7 +18,7 @@ export function roleOf(replica: Replica, { leader }: Service): ReplicaRole {
 }
 
 /** What is wrong with a replica, in a word or two; none when all is well. */
-export function troublesOf(replica: Replica, service: Service, nowMs: number): string[] {
+export function problemsOf(replica: Replica, service: Service, nowMs: number): string[] {
   return [
     ...(nowMs - toMs(replica.seen_at) > MISSED_MAX * HEARTBEAT_INTERVAL_MS ? ['stale'] : []),
     ...(roleOf(replica, service) === 'deposed' ? ['thinks that it leads'] : []),
@@ -27,24 +27,24 @@ export function troublesOf(replica: Replica, service: Service, nowMs: number): s
   ]
 }
 
-export type Verdict = { readonly tone: 'green' | 'orange' | 'red'; readonly text: string }
+export type Health = { readonly tone: 'green' | 'orange' | 'red'; readonly text: string }
 
-export function verdictOf(service: Service, nowMs: number): Verdict {
+export function healthOf(service: Service, nowMs: number): Health {
   if (service.instances.length === 0) return { tone: 'red', text: 'nobody runs it' }
   if (service.leader === null) return { tone: 'red', text: 'nobody leads' }
-  const troubled = service.instances.filter(each => troublesOf(each, service, nowMs).length > 0).length
+  const troubled = service.instances.filter(each => problemsOf(each, service, nowMs).length > 0).length
   return troubled === 0 ? { tone: 'green', text: 'healthy' } : { tone: 'orange', text: 'degraded' }
 }
 
 /** What a leader was asked, when, and in which term it was then. */
-export interface LeaderAsk {
+export interface LeaderRequest {
   readonly what: 'trigger' | 'resign'
   readonly atMs: number
   readonly epoch: number
 }
 
 /** A leader hears what it was asked in the answer to its next heartbeat. Whether it stepped down, its term tells. */
-export function isAnswered({ what, atMs, epoch }: LeaderAsk, { leader, instances }: Service): boolean {
+export function isFulfilled({ what, atMs, epoch }: LeaderRequest, { leader, instances }: Service): boolean {
   if (leader === null) return false
   if (leader.epoch > epoch) return true
   const heardAt = instances.find(each => each.instance_id === leader.instance_id)?.seen_at ?? null

@@ -1,6 +1,12 @@
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
-import { ACT_WORDS, actsOf, askDefinition, type DefinitionAct, fullName } from './definition-actions.ts'
+import {
+  ACTION_TEXTS,
+  availableActions,
+  type DefinitionAction,
+  fullName,
+  requestDefinitionAction,
+} from './definition-actions.ts'
 import { EditDialog } from './definition-dialog.tsx'
 import type { Definition } from './definition-groups.ts'
 import { PreviewDialog } from './placement-view.tsx'
@@ -8,39 +14,39 @@ import { PreviewDialog } from './placement-view.tsx'
 interface ActionsProps {
   readonly definition: Definition
   /** What is on the page anyway. */
-  readonly without?: readonly DefinitionAct[]
+  readonly without?: readonly DefinitionAction[]
 }
 
 export function DefinitionActions({ definition, without = [] }: ActionsProps) {
   const { state } = useConsole()
   return (
     <span class="actions">
-      {actsOf(definition, state.info.value)
-        .filter(act => !without.includes(act))
-        .map(act => (
-          <ActButton key={act} definition={definition} act={act} />
+      {availableActions(definition, state.info.value)
+        .filter(action => !without.includes(action))
+        .map(action => (
+          <ActionButton key={action} definition={definition} action={action} />
         ))}
     </span>
   )
 }
 
 /** A barred button keeps the keyboard's focus, which `disabled` would throw away. */
-function ActButton({ definition, act }: { definition: Definition; act: DefinitionAct }) {
-  const { asks, dialog } = useConsole()
-  const { label, verb, help } = ACT_WORDS[act]
-  const asked = asks.verbOf(definition.id)
+function ActionButton({ definition, action }: { definition: Definition; action: DefinitionAction }) {
+  const { requests, dialog } = useConsole()
+  const { label, verb, help } = ACTION_TEXTS[action]
+  const asked = requests.pendingVerbOf(definition.id)
   const begin = () => {
-    if (act === 'sync') askDefinition(asks, definition, act)
-    else dialog.value = dialogOf(definition, act)
+    if (action === 'sync') requestDefinitionAction(requests, definition, action)
+    else dialog.value = dialogOf(definition, action)
   }
-  const isDanger = act === 'deprecate' || act === 'delete'
+  const isDanger = action === 'deprecate' || action === 'delete'
   return (
     <button
       type="button"
       class={`button small ${isDanger ? 'danger' : ''} ${asked === verb ? 'asked' : ''}`}
-      aria-disabled={asked !== null && act !== 'preview'}
+      aria-disabled={asked !== null && action !== 'preview'}
       title={help}
-      onClick={() => (asked === null || act === 'preview') && begin()}
+      onClick={() => (asked === null || action === 'preview') && begin()}
     >
       {asked === verb ? 'Asked…' : label}
       <span class="sr-only"> {fullName(definition)}</span>
@@ -48,20 +54,20 @@ function ActButton({ definition, act }: { definition: Definition; act: Definitio
   )
 }
 
-function dialogOf(definition: Definition, act: Exclude<DefinitionAct, 'sync'>) {
-  if (act === 'preview') return <PreviewDialog id={definition.id} />
-  if (act === 'edit') return <EditDialog id={definition.id} />
-  return act === 'deprecate' ? <DeprecateDialog definition={definition} /> : <DeleteDialog definition={definition} />
+function dialogOf(definition: Definition, action: Exclude<DefinitionAction, 'sync'>) {
+  if (action === 'preview') return <PreviewDialog id={definition.id} />
+  if (action === 'edit') return <EditDialog id={definition.id} />
+  return action === 'deprecate' ? <DeprecateDialog definition={definition} /> : <DeleteDialog definition={definition} />
 }
 
 function DeprecateDialog({ definition }: { definition: Definition }) {
-  const { asks } = useConsole()
+  const { requests } = useConsole()
   return (
     <ConfirmDialog
       title={`Deprecate ${fullName(definition)}?`}
       verb="Deprecate"
       typed={null}
-      onConfirm={() => askDefinition(asks, definition, 'deprecate')}
+      onConfirm={() => requestDefinitionAction(requests, definition, 'deprecate')}
     >
       <p>Nobody can book it any more. Sessions that have it go on to their end.</p>
       <p class="muted">It can't be taken back; a new definition would need another name.</p>
@@ -70,13 +76,13 @@ function DeprecateDialog({ definition }: { definition: Definition }) {
 }
 
 function DeleteDialog({ definition }: { definition: Definition }) {
-  const { asks } = useConsole()
+  const { requests } = useConsole()
   return (
     <ConfirmDialog
       title={`Delete ${fullName(definition)}?`}
       verb="Delete"
       typed={definition.name}
-      onConfirm={() => askDefinition(asks, definition, 'delete')}
+      onConfirm={() => requestDefinitionAction(requests, definition, 'delete')}
     >
       <p>
         Its topology is forgotten. <strong>This can't be undone.</strong> It is refused while a session still has it.

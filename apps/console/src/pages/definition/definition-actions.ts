@@ -1,20 +1,20 @@
 import type { Client } from '@lcm/client/client'
 import type { Info } from '../../state/live-state.ts'
 import { isAllowed } from '../../state/permission.ts'
-import type { Asks } from '../../state/requests.ts'
+import type { Requests } from '../../state/requests.ts'
 import type { Definition } from './definition-groups.ts'
 
-export const DEFINITION_ACTS = ['preview', 'edit', 'sync', 'deprecate', 'delete'] as const
-export type DefinitionAct = (typeof DEFINITION_ACTS)[number]
+export const DEFINITION_ACTIONS = ['preview', 'edit', 'sync', 'deprecate', 'delete'] as const
+export type DefinitionAction = (typeof DEFINITION_ACTIONS)[number]
 
-interface ActWords {
+interface ActionText {
   readonly label: string
   /** Completes "Could not …", before the definition's name. */
   readonly verb: string
   readonly help: string
 }
 
-export const ACT_WORDS: Readonly<Record<DefinitionAct, ActWords>> = {
+export const ACTION_TEXTS: Readonly<Record<DefinitionAction, ActionText>> = {
   preview: { label: 'Preview…', verb: 'preview', help: 'Where a session of it would be placed now' },
   edit: { label: 'New version…', verb: 'change', help: 'Says it anew; what is booked keeps the old one' },
   sync: { label: 'Sync', verb: 'sync', help: 'Fetches its topology again' },
@@ -23,7 +23,7 @@ export const ACT_WORDS: Readonly<Record<DefinitionAct, ActWords>> = {
 }
 
 /** What may be asked of it now, by whom. */
-export function actsOf(definition: Definition, info: Info | null): DefinitionAct[] {
+export function availableActions(definition: Definition, info: Info | null): DefinitionAction[] {
   const { status, source } = definition
   const isOver = status === 'DEPRECATED'
   const isAuthor = isAllowed(info, 'putDefinition')
@@ -37,21 +37,23 @@ export function actsOf(definition: Definition, info: Info | null): DefinitionAct
 }
 
 /** What needs nothing but the definition. */
-export const askDefinition = (
-  asks: Asks,
+export const requestDefinitionAction = (
+  requests: Requests,
   definition: Definition,
-  act: 'sync' | 'deprecate' | 'delete',
+  action: 'sync' | 'deprecate' | 'delete',
 ): Promise<boolean> =>
-  asks.ask({ kind: 'definition', id: definition.id, name: fullName(definition) }, ACT_WORDS[act].verb, client =>
-    sent(client, definition, act),
+  requests.send(
+    { kind: 'definition', id: definition.id, name: fullName(definition) },
+    ACTION_TEXTS[action].verb,
+    client => sendAction(client, definition, action),
   )
 
 export const fullName = ({ name, definition_version }: Definition): string => `${name} ${definition_version}`
 
-async function sent(client: Client, { id, version }: Definition, act: 'sync' | 'deprecate' | 'delete') {
+async function sendAction(client: Client, { id, version }: Definition, action: 'sync' | 'deprecate' | 'delete') {
   const params = { id }
-  if (act === 'sync') return client.call('syncDefinition', { params, body: {} })
-  if (act === 'deprecate') return client.call('deprecateDefinition', { params, body: {} })
+  if (action === 'sync') return client.call('syncDefinition', { params, body: {} })
+  if (action === 'deprecate') return client.call('deprecateDefinition', { params, body: {} })
   await client.call('deleteDefinition', { params })
   // What is removed has no next version: the ask is over when it has gone.
   return { version: version + 1 }

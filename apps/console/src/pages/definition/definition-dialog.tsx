@@ -31,7 +31,7 @@ const useDraft = (first: DefinitionDraft): DraftProps => ({
 })
 
 /** Keeps which lines were refused, for the text to show them. */
-async function noting<T>({ wrong }: DraftProps, sending: Promise<T>): Promise<T> {
+async function keepingLineErrors<T>({ wrong }: DraftProps, sending: Promise<T>): Promise<T> {
   wrong.value = new Map()
   try {
     return await sending
@@ -42,7 +42,7 @@ async function noting<T>({ wrong }: DraftProps, sending: Promise<T>): Promise<T>
 }
 
 export function CreateDialog() {
-  const { asks } = useConsole()
+  const { requests } = useConsole()
   const props = useDraft(EMPTY_DRAFT)
   const draft = props.draft.value
   const body = { ...bodyOf(draft, null), name: draft.name }
@@ -53,9 +53,9 @@ export function CreateDialog() {
       verb="Create definition"
       isComplete={isComplete(draft) && isNamed}
       send={() =>
-        noting(
+        keepingLineErrors(
           props,
-          asks.create('definition', draft.name, client => client.call('createDefinition', { body })),
+          requests.create('definition', draft.name, client => client.call('createDefinition', { body })),
         )
       }
     >
@@ -68,7 +68,7 @@ export function CreateDialog() {
 export function EditDialog({ id }: { id: string }) {
   const { dialog } = useConsole()
   const known = useRead(`edit ${id}`, (client, signal) => client.call('getDefinition', { params: { id }, signal }))
-  if (known.value !== null) return <EditOf known={known.value} />
+  if (known.value !== null) return <EditForm known={known.value} />
   return (
     <Modal
       title="New version"
@@ -83,8 +83,8 @@ export function EditDialog({ id }: { id: string }) {
 
 type Definition = Parameters<typeof draftOf>[0]
 
-function EditOf({ known: newest }: { known: Definition }) {
-  const { asks, notices } = useConsole()
+function EditForm({ known: newest }: { known: Definition }) {
+  const { requests, notices } = useConsole()
   // It may be read again while it is typed; what is sent is a change of what the form began with.
   const known = useRef(newest).current
   const props = useDraft(draftOf(known))
@@ -92,9 +92,9 @@ function EditOf({ known: newest }: { known: Definition }) {
   const isInPlace = known.status === 'PENDING_SYNC'
   const send = async (isShown: () => boolean) => {
     const call = { params: { id: known.id }, ifMatch: known.version, body: bodyOf(draft, known) }
-    const put = asks.create('definition', known.name, client => client.call('putDefinition', call))
-    const id = await noting(props, put)
-    if (id === known.id && !isInPlace) notices.tell('done', `${known.name} is as it was`, 'Nothing was changed.')
+    const put = requests.create('definition', known.name, client => client.call('putDefinition', call))
+    const id = await keepingLineErrors(props, put)
+    if (id === known.id && !isInPlace) notices.show('done', `${known.name} is as it was`, 'Nothing was changed.')
     else if (isShown()) location.hash = definitionHash(id)
   }
   return (
@@ -127,8 +127,8 @@ function DraftFields({ draft, wrong, isNew }: DraftProps & { isNew: boolean }) {
       <fieldset class="field">
         <legend>Topology</legend>
         <span class="either">
-          <Either label="Text or file" isChosen={from === 'text'} onChoose={() => set({ from: 'text' })} />
-          <Either
+          <RadioOption label="Text or file" isChosen={from === 'text'} onChoose={() => set({ from: 'text' })} />
+          <RadioOption
             label="Fetched from an address"
             isChosen={from === 'address'}
             onChoose={() => set({ from: 'address' })}
@@ -185,7 +185,7 @@ interface EitherProps {
   readonly onChoose: () => void
 }
 
-const Either = ({ label, isChosen, onChoose }: EitherProps) => (
+const RadioOption = ({ label, isChosen, onChoose }: EitherProps) => (
   <label class="check">
     <input type="radio" name="from" checked={isChosen} onChange={onChoose} />
     <span>{label}</span>

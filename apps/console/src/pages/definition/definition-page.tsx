@@ -1,11 +1,11 @@
+import { countText } from '@lcm/domain/text/amounts'
 import { useConsole } from '../../parts/console-context.ts'
 import { Fact } from '../../parts/fact.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
 import { NotFound } from '../../parts/shell/page-states.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
-import { Moment } from '../../parts/timestamp.tsx'
+import { Timestamp } from '../../parts/timestamp.tsx'
 import { useRead } from '../../parts/use-read.ts'
-import { countText } from '../../state/error-text.ts'
 import { definitionHash } from '../../state/router.ts'
 import { DefinitionActions } from './action-buttons.tsx'
 import { type Definition, newestFirst } from './definition-groups.ts'
@@ -111,7 +111,7 @@ function Facts({ definition }: { definition: Definition }) {
         <Fact name="Hash">{definition.topology_sha256}</Fact>
         <Fact name="Made by">{definition.created_by}</Fact>
         <Fact name="Created">
-          <Moment at={definition.created_at} />
+          <Timestamp at={definition.created_at} />
         </Fact>
         <Fact name="Id">{definition.id}</Fact>
       </dl>

@@ -8,7 +8,6 @@ import { TableHead } from '../../parts/table/table-head.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { workerHash } from '../../state/router.ts'
 import { fullName } from './definition-actions.ts'
-import { byCategory, CATEGORY_WORDS } from './refusal-groups.ts'
 
 const COLUMNS = ['Worker', 'Score', 'CPU', 'Memory']
 
@@ -44,7 +43,7 @@ export function Placement({ id }: { id: string }) {
   return (
     <p class="read-failed" role="alert">
       Could not ask: {preview.error}{' '}
-      <button type="button" class="button small" onClick={preview.again}>
+      <button type="button" class="button small" onClick={preview.reload}>
         Try again
       </button>
     </p>
@@ -124,3 +123,22 @@ const Refusals = ({ refusals }: { refusals: Preview['refusals'] }) => (
     ))}
   </div>
 )
+
+type Refusal = AnswerOf<'previewPlacement'>['refusals'][number]
+type Category = Refusal['category']
+
+export const CATEGORY_WORDS: Readonly<Record<Category, string>> = {
+  status: 'Not serving',
+  licence: 'Another licence',
+  capacity: 'No room',
+  cml_version: 'Another release of CML',
+  node_definitions: 'CML lacks node definitions',
+  ports: 'Not enough ports',
+}
+
+/** Those that most workers have in common first. */
+export function byCategory(refusals: readonly Refusal[]): [Category, Refusal[]][] {
+  const groups = new Map<Category, Refusal[]>()
+  for (const refusal of refusals) groups.set(refusal.category, [...(groups.get(refusal.category) ?? []), refusal])
+  return [...groups].toSorted(([, a], [, b]) => b.length - a.length)
+}

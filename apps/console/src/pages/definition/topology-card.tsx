@@ -20,7 +20,7 @@ const NotRead = ({ read }: { read: Read<Known> }) =>
   ) : (
     <p class="read-failed" role="alert">
       Could not read the topology: {read.error}{' '}
-      <button type="button" class="button small" onClick={read.again}>
+      <button type="button" class="button small" onClick={read.reload}>
         Try again
       </button>
     </p>

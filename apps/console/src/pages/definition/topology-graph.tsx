@@ -1,7 +1,7 @@
 import type { LabGraph } from '@lcm/contract/lablet-bodies'
+import { countText } from '@lcm/domain/text/amounts'
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { countText } from '../../state/error-text.ts'
 import { cut, type Drawing, type DrawnLink, type DrawnNode, drawingOf, pathOf } from './graph-layout.ts'
 import { fitted, moved, type Size, type View, viewByKey, ZOOM_STEP, zoomed } from './graph-viewport.ts'
 

@@ -67,7 +67,7 @@ function FileButton({ onText }: Pick<YamlProps, 'onText'>) {
     try {
       onText(await file.text(), file.name)
     } catch (error) {
-      notices.tell('refused', `Could not read ${file.name}`, failureText(error))
+      notices.show('refused', `Could not read ${file.name}`, failureText(error))
     }
   }
   return (

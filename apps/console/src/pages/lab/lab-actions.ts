@@ -1,22 +1,22 @@
 import type { Client } from '@lcm/client/client'
 import type { LabAction, LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import type { Asks } from '../../state/requests.ts'
+import type { Requests } from '../../state/requests.ts'
 
-export const ACT_WORDS: Readonly<Record<LabAction, { readonly label: string; readonly help: string }>> = {
+export const ACTION_TEXTS: Readonly<Record<LabAction, { readonly label: string; readonly help: string }>> = {
   start: { label: 'Start', help: 'Starts all of its nodes' },
   stop: { label: 'Stop', help: 'Stops all of its nodes; what they hold stays' },
   wipe: { label: 'Wipe…', help: 'Forgets what its nodes hold' },
   delete: { label: 'Delete…', help: 'Stops, wipes and removes it' },
 }
 
-/** `bar` says why something that belongs there can't be asked; null when it can. */
-export interface Offer {
-  readonly act: LabAction
-  readonly bar: string | null
+/** `disabledReason` says why something that belongs there can't be asked; null when it can. */
+export interface AvailableAction {
+  readonly action: LabAction
+  readonly disabledReason: string | null
 }
 
-const ACTS_BY_STATUS: Readonly<Record<LabStatus, readonly LabAction[]>> = {
+const ACTIONS_BY_STATUS: Readonly<Record<LabStatus, readonly LabAction[]>> = {
   DEFINED: ['start', 'delete'],
   STARTING: ['stop', 'delete'],
   BOOTED: ['stop', 'delete'],
@@ -30,19 +30,19 @@ const ACTS_BY_STATUS: Readonly<Record<LabStatus, readonly LabAction[]>> = {
 }
 
 /** A lab that somebody's session uses is that session's: it is dealt with there. */
-export function offersOf(lab: LabRecord, session: LabletSession | undefined): Offer[] {
+export function availableActions(lab: LabRecord, session: LabletSession | undefined): AvailableAction[] {
   const isUsed = session !== undefined && !isFinal(session.status)
-  const barOf = (act: LabAction) => (isUsed ? 'A session uses it: cancel that instead' : askedBar(lab, act))
-  return ACTS_BY_STATUS[lab.status].map(act => ({ act, bar: barOf(act) }))
+  const barOf = (action: LabAction) => (isUsed ? 'A session uses it: cancel that instead' : pendingReason(lab, action))
+  return ACTIONS_BY_STATUS[lab.status].map(action => ({ action, disabledReason: barOf(action) }))
 }
 
 /** What is asked may wait for a worker that is stopped: something else may be asked in its place. */
-const askedBar = ({ pending_action: asked }: LabRecord, act: LabAction): string | null =>
-  asked?.action === act && asked.error === null ? `It is asked to ${act} already` : null
+const pendingReason = ({ pending_action: asked }: LabRecord, action: LabAction): string | null =>
+  asked?.action === action && asked.error === null ? `It is asked to ${action} already` : null
 
 /** Whether it takes more than a press: what is lost, or was somebody's, is lost on purpose only. */
-export const needsConfirmation = (lab: LabRecord, act: LabAction): boolean =>
-  act === 'wipe' || act === 'delete' || (act === 'stop' && lab.session_id !== null)
+export const needsConfirmation = (lab: LabRecord, action: LabAction): boolean =>
+  action === 'wipe' || action === 'delete' || (action === 'stop' && lab.session_id !== null)
 
 const TYPED_CHARS_MAX = 40
 /** Words with one plain space between them: of more, and of what is not seen, nobody could tell what to type. */
@@ -54,10 +54,11 @@ export const typedName = ({ title, id }: LabRecord): string =>
 
 const SENT = { start: 'startLab', stop: 'stopLab', wipe: 'wipeLab', delete: 'deleteLab' } as const
 
-const sent = (client: Client, { id }: LabRecord, act: LabAction) => client.call(SENT[act], { params: { id }, body: {} })
+const sent = (client: Client, { id }: LabRecord, action: LabAction) =>
+  client.call(SENT[action], { params: { id }, body: {} })
 
-export const askLab = (asks: Asks, lab: LabRecord, act: LabAction): Promise<boolean> =>
-  asks.ask({ kind: 'lab', id: lab.id, name: lab.title || lab.id }, act, client => sent(client, lab, act))
+export const requestLabAction = (requests: Requests, lab: LabRecord, action: LabAction): Promise<boolean> =>
+  requests.send({ kind: 'lab', id: lab.id, name: lab.title || lab.id }, action, client => sent(client, lab, action))
 
 /** `5 BOOTED, 1 STOPPED`: what its nodes do, most first. Null when nobody looked at them one by one. */
 export function nodesText({ nodes }: LabRecord): string | null {

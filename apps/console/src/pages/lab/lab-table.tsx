@@ -1,16 +1,24 @@
 import { toMs } from '@lcm/domain/instant'
 import { changedAt, type LabAction, type LabRecord } from '@lcm/domain/lab/lab-record'
+import { countText } from '@lcm/domain/text/amounts'
 import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { WindowedTable } from '../../parts/table/windowed-table.tsx'
-import { countText } from '../../state/error-text.ts'
 import { isAllowed } from '../../state/permission.ts'
 import { sessionHash, workerHash } from '../../state/router.ts'
 import { exactText } from '../../state/time-format.ts'
-import { ACT_WORDS, askLab, needsConfirmation, nodesText, type Offer, offersOf, typedName } from './lab-actions.ts'
+import {
+  ACTION_TEXTS,
+  type AvailableAction,
+  availableActions,
+  needsConfirmation,
+  nodesText,
+  requestLabAction,
+  typedName,
+} from './lab-actions.ts'
 
 const COLUMNS = ['Lab', 'Status', 'Worker', 'Session', 'Nodes', 'Ports', 'Changed', 'Actions'] as const
 
@@ -105,56 +113,56 @@ function LabActions({ lab }: { lab: LabRecord }) {
   const session = lab.session_id === null ? undefined : state.live.session.get(lab.session_id)
   return (
     <span class="actions">
-      {offersOf(lab, session).map(offer => (
-        <ActButton key={offer.act} lab={lab} offer={offer} />
+      {availableActions(lab, session).map(item => (
+        <ActionButton key={item.action} lab={lab} item={item} />
       ))}
     </span>
   )
 }
 
 /** A barred button keeps the keyboard's focus, which `disabled` would throw away. */
-function ActButton({ lab, offer: { act, bar } }: { lab: LabRecord; offer: Offer }) {
-  const { asks, dialog } = useConsole()
-  const { label, help } = ACT_WORDS[act]
-  const asked = asks.verbOf(lab.id)
-  const isBarred = bar !== null || asked !== null
+function ActionButton({ lab, item: { action, disabledReason } }: { lab: LabRecord; item: AvailableAction }) {
+  const { requests, dialog } = useConsole()
+  const { label, help } = ACTION_TEXTS[action]
+  const asked = requests.pendingVerbOf(lab.id)
+  const isDisabled = disabledReason !== null || asked !== null
   const begin = () => {
-    if (needsConfirmation(lab, act)) dialog.value = <LabDialog lab={lab} act={act} />
-    else askLab(asks, lab, act)
+    if (needsConfirmation(lab, action)) dialog.value = <LabDialog lab={lab} action={action} />
+    else requestLabAction(requests, lab, action)
   }
   return (
     <button
       type="button"
-      class={`button small ${act === 'delete' || act === 'wipe' ? 'danger' : ''} ${asked === act ? 'asked' : ''}`}
-      aria-disabled={isBarred}
-      title={bar ?? help}
-      onClick={() => !isBarred && begin()}
+      class={`button small ${action === 'delete' || action === 'wipe' ? 'danger' : ''} ${asked === action ? 'asked' : ''}`}
+      aria-disabled={isDisabled}
+      title={disabledReason ?? help}
+      onClick={() => !isDisabled && begin()}
     >
-      {asked === act ? 'Asked…' : label}
+      {asked === action ? 'Asked…' : label}
       <span class="sr-only"> {lab.title || lab.id}</span>
     </button>
   )
 }
 
-const WHAT_HAPPENS: Readonly<Record<LabAction, string>> = {
+const EFFECTS: Readonly<Record<LabAction, string>> = {
   start: 'All of its nodes are started.',
   stop: 'All of its nodes are stopped. What they hold stays.',
   wipe: 'What its nodes hold, such as their configurations, is lost.',
   delete: 'Its nodes are stopped and wiped, and the lab is removed from CML.',
 }
 
-function LabDialog({ lab, act }: { lab: LabRecord; act: LabAction }) {
-  const { asks } = useConsole()
-  const verb = ACT_WORDS[act].label.replace('…', '')
+function LabDialog({ lab, action }: { lab: LabRecord; action: LabAction }) {
+  const { requests } = useConsole()
+  const verb = ACTION_TEXTS[action].label.replace('…', '')
   return (
     <ConfirmDialog
       title={`${verb} ${lab.title || lab.id}?`}
       verb={verb}
       typed={typedName(lab)}
-      onConfirm={() => askLab(asks, lab, act)}
+      onConfirm={() => requestLabAction(requests, lab, action)}
     >
       <p>
-        {WHAT_HAPPENS[act]} {act !== 'stop' && <strong>This can't be undone.</strong>}
+        {EFFECTS[action]} {action !== 'stop' && <strong>This can't be undone.</strong>}
       </p>
       {lab.source === 'DISCOVERY' && (
         <p class="muted">LCM did not make this lab{lab.owner !== null && `: it is of ${lab.owner}`}.</p>

@@ -1,10 +1,10 @@
 import { LAB_STATUSES, type LabRecord } from '@lcm/domain/lab/lab-record'
+import { countText } from '@lcm/domain/text/amounts'
 import { useConsole } from '../../parts/console-context.ts'
 import { PageState } from '../../parts/shell/page-states.tsx'
 import { Pick, SearchField, StatusChips } from '../../parts/table/filters.tsx'
 import { Headline, NoMatch } from '../../parts/table/list-page.tsx'
-import { countText } from '../../state/error-text.ts'
-import { seesSessionsOfOthers } from '../../state/permission.ts'
+import { canSeeAllSessions } from '../../state/permission.ts'
 import type { Query } from '../../state/router.ts'
 import { filterOf, inOrder, isFiltering, type LabFilter, labsHash, matches, NO_FILTER } from './lab-filter.ts'
 import { LabTable } from './lab-table.tsx'
@@ -34,8 +34,8 @@ export function LabsPage({ query }: { query: Query }) {
 function LabsHeadline({ labs }: { labs: readonly LabRecord[] }) {
   const present = labs.filter(({ status }) => status !== 'DELETED')
   const bound = present.filter(({ session_id }) => session_id !== null).length
-  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
-  const summary = isOfAll
+  const seesAll = canSeeAllSessions(useConsole().state.info.value)
+  const summary = seesAll
     ? `${countText(present.length, 'lab')} on all workers, ${bound} for a session`
     : `${countText(present.length, 'lab')}, ${bound} for a session of yours; labs of others' sessions are not shown`
   return <Headline title="Labs" summary={summary} />

@@ -8,7 +8,7 @@ import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { NamedIcon, StatusIcon } from '../../parts/icons.tsx'
 import { type Read, useRead } from '../../parts/use-read.ts'
 import { failureText } from '../../state/error-text.ts'
-import { isAllowed, seesSessionsOfOthers } from '../../state/permission.ts'
+import { canSeeAllSessions, isAllowed } from '../../state/permission.ts'
 import { type Attention, type AttentionGroup, attentionOf, groupsOf } from './attention-items.ts'
 import { readLeaks } from './license-leaks.ts'
 
@@ -42,7 +42,7 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
         <h2 id="attention-title">
           Needs attention {items.length > 0 && <span class="number attention-count">{items.length}</span>}
         </h2>
-        {items.length === 0 && isKnown && <AllWell isOfAll={seesSessionsOfOthers(state.info.value)} />}
+        {items.length === 0 && isKnown && <NoIssues seesAll={canSeeAllSessions(state.info.value)} />}
         {items.length === 0 && !isKnown && services.error === null && leaks.error === null && (
           <p class="muted">Looking…</p>
         )}
@@ -51,7 +51,7 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
       {items.length > 0 && (
         <ul class="attention-list">
           {groupsOf(items).map(group => (
-            <Group key={group.what} group={group} onResolved={leaks.again} />
+            <Group key={group.what} group={group} onResolved={leaks.reload} />
           ))}
         </ul>
       )}
@@ -60,10 +60,10 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
 }
 
 /** Of sessions, nobody is told more than they see. */
-const AllWell = ({ isOfAll }: { isOfAll: boolean }) => (
+const NoIssues = ({ seesAll }: { seesAll: boolean }) => (
   <p class="all-well tone-green">
     <StatusIcon status="RUNNING" />
-    All is well: nothing failed, nothing is stuck, {isOfAll ? 'nobody waits' : 'no session of yours waits'}.
+    All is well: nothing failed, nothing is stuck, {seesAll ? 'nobody waits' : 'no session of yours waits'}.
   </p>
 )
 
@@ -109,24 +109,24 @@ const Item = ({ item, onResolved }: { item: Attention; onResolved: () => void })
 /** A leak stays listed until the API has said that it is resolved. */
 function ResolveButton({ leak, onResolved }: { leak: LicenseLeak; onResolved: () => void }) {
   const { state, client, dialog, notices } = useConsole()
-  const isAsked = useSignal(false)
+  const isPending = useSignal(false)
   if (!isAllowed(state.info.value, 'resolveLicenseLeak')) return null
   const resolve = async () => {
-    isAsked.value = true
+    isPending.value = true
     try {
       await client.call('resolveLicenseLeak', { params: { id: leak.id }, body: {} })
       onResolved()
     } catch (error) {
-      notices.tell('refused', `Could not resolve the leak of ${leak.worker_name}`, failureText(error))
-      isAsked.value = false
+      notices.show('refused', `Could not resolve the leak of ${leak.worker_name}`, failureText(error))
+      isPending.value = false
     }
   }
   const confirm = () => {
     dialog.value = <ResolveDialog leak={leak} onConfirm={resolve} />
   }
   return (
-    <button type="button" class={`button small ${isAsked.value ? 'asked' : ''}`} onClick={confirm}>
-      {isAsked.value ? (
+    <button type="button" class={`button small ${isPending.value ? 'asked' : ''}`} onClick={confirm}>
+      {isPending.value ? (
         'Asked…'
       ) : (
         <>

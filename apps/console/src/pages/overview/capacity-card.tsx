@@ -1,5 +1,4 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import { capacityOf, percentText, type Use, useText } from './capacity-use.ts'
 
 export function CapacityCard({ workers }: { workers: readonly Worker[] }) {
   return (
@@ -26,3 +25,41 @@ const UseRow = ({ use }: { use: Use }) => (
     </dd>
   </div>
 )
+
+const KINDS = [
+  { kind: 'cpu_cores', name: 'CPU', unit: 'cores' },
+  { kind: 'memory_gb', name: 'Memory', unit: 'GB' },
+  { kind: 'storage_gb', name: 'Storage', unit: 'GB' },
+  { kind: 'nodes', name: 'Nodes', unit: '' },
+] as const
+
+export interface Use {
+  readonly name: string
+  readonly unit: string
+  readonly reserved: number
+  readonly declared: number
+  /** Between 0 and 1; more may be reserved than is declared, which is still all of it. */
+  readonly share: number
+}
+
+/** What workers that run have, and have given to sessions: the others give nothing now. */
+export function capacityOf(workers: Iterable<Worker>): Use[] {
+  const sums = KINDS.map(({ name, unit }) => ({ name, unit, reserved: 0, declared: 0 }))
+  for (const { status, capacity } of workers) {
+    if (status !== 'RUNNING') continue
+    sums.forEach((sum, index) => {
+      const kind = KINDS[index]?.kind ?? 'nodes'
+      sum.reserved += capacity.reserved[kind]
+      sum.declared += capacity.declared?.[kind === 'nodes' ? 'max_nodes' : kind] ?? 0
+    })
+  }
+  return sums.map(sum => ({ ...sum, share: sum.declared === 0 ? 0 : Math.min(1, sum.reserved / sum.declared) }))
+}
+
+const amounts = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
+/** What is there is never told as nothing. */
+export const percentText = ({ share }: Use): string =>
+  share > 0 && share < 0.01 ? '< 1 %' : `${Math.round(share * 100)} %`
+
+export const useText = ({ reserved, declared, unit }: Use): string =>
+  `${amounts.format(reserved)} of ${amounts.format(declared)} ${unit}`.trim()

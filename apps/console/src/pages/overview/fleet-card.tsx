@@ -1,6 +1,6 @@
+import { toneOf } from '@lcm/domain/text/status-tone'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
 import { StatusCounts } from '../../parts/status-counts.tsx'
-import { toneOf } from '../../state/status-look.ts'
 import type { FleetSummary } from '../../state/worker-view.ts'
 
 /** Those that are gone are no part of the fleet. */

@@ -1,13 +1,13 @@
+import { countText } from '@lcm/domain/text/amounts'
 import { useComputed } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
-import { countText } from '../../state/error-text.ts'
-import { seesSessionsOfOthers } from '../../state/permission.ts'
+import { canSeeAllSessions } from '../../state/permission.ts'
 import type { Query } from '../../state/router.ts'
 import { type FleetSummary, summaryOf } from '../../state/worker-view.ts'
 import { useSessions } from '../session/use-sessions.ts'
 import { AttentionCard } from './attention-card.tsx'
 import { CapacityCard } from './capacity-card.tsx'
-import { MoneyCard } from './cost-card.tsx'
+import { CostCard } from './cost-card.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { FleetCard } from './fleet-card.tsx'
 import { TodayCard } from './today-card.tsx'
@@ -23,7 +23,7 @@ export function OverviewPage(_: { query: Query }) {
   // In steps: what follows from the time here does not change by the second.
   const steps = useComputed(() => Math.floor(nowMs.value / STEP_MS) * STEP_MS)
   const summary = summaryOf(workers)
-  const isOfAll = seesSessionsOfOthers(state.info.value)
+  const seesAll = canSeeAllSessions(state.info.value)
   // Those that are gone are held, too: nothing has ever been here, so there are no numbers to show.
   const isNew = workers.length === 0 && withPast.length === 0
   return (
@@ -33,7 +33,7 @@ export function OverviewPage(_: { query: Query }) {
         <p class="muted">
           {isNew
             ? 'Welcome. Nothing runs here yet.'
-            : headText(summary, sessions.filter(session => session.status === 'RUNNING').length, isOfAll)}
+            : headText(summary, sessions.filter(session => session.status === 'RUNNING').length, seesAll)}
         </p>
       </header>
       <FirstSteps hasWorker={summary.present > 0} hasDefinition={live.definition.all().size > 0} />
@@ -43,7 +43,7 @@ export function OverviewPage(_: { query: Query }) {
           <div class="overview-cards">
             <FleetCard summary={summary} />
             <CapacityCard workers={workers} />
-            <MoneyCard usdPerHour={summary.usdPerHour} nowMs={steps.value} />
+            <CostCard usdPerHour={summary.usdPerHour} nowMs={steps.value} />
           </div>
           <TodayCard sessions={withPast} nowMs={steps.value} />
         </>
@@ -53,7 +53,7 @@ export function OverviewPage(_: { query: Query }) {
 }
 
 /** Who sees only their own sessions is not told a number of all. */
-function headText({ present, running }: FleetSummary, sessionCount: number, isOfAll: boolean): string {
-  const inUse = `${countText(sessionCount, 'session')}${isOfAll ? '' : ' of yours'} in use now`
+function headText({ present, running }: FleetSummary, sessionCount: number, seesAll: boolean): string {
+  const inUse = `${countText(sessionCount, 'session')}${seesAll ? '' : ' of yours'} in use now`
   return `${countText(present, 'worker')}, ${running} running · ${inUse}`
 }

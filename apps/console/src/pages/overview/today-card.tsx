@@ -1,12 +1,12 @@
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { toneOf } from '@lcm/domain/text/status-tone'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
 import { StatusIcon } from '../../parts/icons.tsx'
 import { StatusCounts } from '../../parts/status-counts.tsx'
-import { seesSessionsOfOthers } from '../../state/permission.ts'
+import { canSeeAllSessions } from '../../state/permission.ts'
 import { pageHash, sessionHash } from '../../state/router.ts'
-import { toneOf } from '../../state/status-look.ts'
 import { minuteText } from '../../state/time-format.ts'
 import { ownerText } from '../session/session-text.ts'
 import { type Bar, type Day, dayOf, hoursOf, placeOf, todayOf } from './today-layout.ts'
@@ -14,7 +14,7 @@ import { type Bar, type Day, dayOf, hoursOf, placeOf, todayOf } from './today-la
 const LANE_PX = 28
 
 export function TodayCard({ sessions, nowMs }: { sessions: readonly LabletSession[]; nowMs: number }) {
-  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const seesAll = canSeeAllSessions(useConsole().state.info.value)
   const day = dayOf(nowMs)
   const { bars, laneCount, counts } = todayOf(sessions, day)
   const isEmpty = bars.length === 0
@@ -27,14 +27,14 @@ export function TodayCard({ sessions, nowMs }: { sessions: readonly LabletSessio
   return (
     <section class="card today" aria-labelledby="today-title">
       <header class="today-head">
-        <h2 id="today-title">{isOfAll ? 'Sessions today' : 'Your sessions today'}</h2>
+        <h2 id="today-title">{seesAll ? 'Sessions today' : 'Your sessions today'}</h2>
         <StatusCounts class="today-counts" page="sessions" counts={counts} />
         <a class="today-all" href={pageHash('sessions')}>
           All sessions
         </a>
       </header>
       {isEmpty ? (
-        <p class="muted">{isOfAll ? 'No session is booked for today.' : 'No session of yours is booked for today.'}</p>
+        <p class="muted">{seesAll ? 'No session is booked for today.' : 'No session of yours is booked for today.'}</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
         <section ref={box} class="today-scroll" tabIndex={0} aria-label="Timeline of today">

@@ -1,13 +1,13 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
-import { isCancelled } from './session-text.ts'
+import { isCanceled } from './session-text.ts'
 
 /** Where the session is and, if it was cancelled, where it is going. */
 export const SessionBadge = ({ session }: { session: LabletSession }) => (
   <span class="status">
     <StatusBadge status={session.status} />
-    {isCancelled(session) && (
+    {isCanceled(session) && (
       <span class="desired">
         <NamedIcon name="arrow" />
         <span class="sr-only">wanted: </span>

@@ -2,7 +2,7 @@ import type { Step } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { doingText, inOrder, isCancelled, notesOf, ownerText, shortened, slotNote, stepMs } from './session-text.ts'
+import { activityText, inOrder, isCanceled, notesOf, ownerText, shortened, slotNote, stepMs } from './session-text.ts'
 
 const START = '2026-01-02T03:04:05.000Z'
 const NOW_MS = Date.parse('2026-01-02T03:34:05.000Z')
@@ -11,15 +11,15 @@ if (first === undefined) throw new Error('there are no steps')
 const running = begun(newPipeline('instantiate', 2), first, START)
 
 it('says why a session waits, in the words of the scheduler', () => {
-  expect(doingText(aSession({ waiting_reason: 'waits for metal-1 to boot' }))).toBe('waits for metal-1 to boot')
-  expect(doingText(aSession())).toBe('waits for a place')
+  expect(activityText(aSession({ waiting_reason: 'waits for metal-1 to boot' }))).toBe('waits for metal-1 to boot')
+  expect(activityText(aSession())).toBe('waits for a place')
 })
 
 it('says how far a lab is and at which attempt', () => {
   const session = aSession({ status: 'INSTANTIATING', pipeline: running })
-  expect(doingText(session)).toBe('1/7 Find or import the lab, attempt 2')
+  expect(activityText(session)).toBe('1/7 Find or import the lab, attempt 2')
   const failed = concluded(running, first, { kind: 'failed', error: 'CML said 500', definite: true }, START)
-  expect(doingText({ ...session, pipeline: failed })).toBe('1/7 Find or import the lab, attempt 2, CML said 500')
+  expect(activityText({ ...session, pipeline: failed })).toBe('1/7 Find or import the lab, attempt 2, CML said 500')
 })
 
 it('says of a stopped lab why it is stopped, not that it is in use', () => {
@@ -31,16 +31,16 @@ it('says of a stopped lab why it is stopped, not that it is in use', () => {
     since: START,
   }
   for (const status of ['READY', 'RUNNING'] as const)
-    expect(doingText(aSession({ status, conditions: [stopped] }))).toBe('it was stopped on CML')
-  expect(doingText(aSession({ status: 'RUNNING', conditions: [{ ...stopped, status: false }] }))).toBe(
+    expect(activityText(aSession({ status, conditions: [stopped] }))).toBe('it was stopped on CML')
+  expect(activityText(aSession({ status: 'RUNNING', conditions: [{ ...stopped, status: false }] }))).toBe(
     'its lab is in use',
   )
 })
 
 it('says why it ended', () => {
-  expect(doingText(aSession({ status: 'TERMINATED', last_error: 'no image' }))).toBe('no image')
+  expect(activityText(aSession({ status: 'TERMINATED', last_error: 'no image' }))).toBe('no image')
   const history = [{ from: null, to: 'TERMINATED' as const, at: START, because: 'ann cancelled it' }]
-  expect(doingText(aSession({ status: 'TERMINATED', state_history: history }))).toBe('ann cancelled it')
+  expect(activityText(aSession({ status: 'TERMINATED', state_history: history }))).toBe('ann cancelled it')
 })
 
 it('tells what comes next in the slot', () => {
@@ -56,7 +56,7 @@ it('names the owner where a name is known', () => {
   expect(ownerText(aSession({ owner: 'token:2', owner_name: 'bob' }), me)).toBe('bob')
   expect(ownerText(aSession({ owner: 'token:2', owner_name: '' }), me)).toBe('token:2')
   const cancelled = aSession({ desired_status: 'TERMINATED', desired_by: 'admin' })
-  expect([isCancelled(cancelled), isCancelled({ ...cancelled, status: 'TERMINATED' })]).toEqual([true, false])
+  expect([isCanceled(cancelled), isCanceled({ ...cancelled, status: 'TERMINATED' })]).toEqual([true, false])
 })
 
 it('measures a step while it runs and after', () => {

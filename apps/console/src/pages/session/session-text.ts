@@ -7,7 +7,7 @@ import {
   type Step,
 } from '@lcm/domain/session/lablet-session'
 import { type NamedStep, placeIn } from '@lcm/domain/session/pipeline-place'
-import { durationText } from '../../state/error-text.ts'
+import { durationText } from '@lcm/domain/text/amounts'
 import type { Info } from '../../state/live-state.ts'
 import { spanText } from '../../state/time-format.ts'
 
@@ -46,7 +46,7 @@ export const shortened = (text: string): string =>
   text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX / 2)}…${text.slice(1 - TEXT_CHARS_MAX / 2)}`
 
 /** A cancelled session is on its way out, whatever it does right now. */
-export const isCancelled = ({ desired_status, status }: LabletSession): boolean =>
+export const isCanceled = ({ desired_status, status }: LabletSession): boolean =>
   desired_status === 'TERMINATED' && !isFinal(status)
 
 const STEP_TITLES: Readonly<Record<string, string>> = {
@@ -95,7 +95,7 @@ export function stepMs({ status, started_at, ended_at }: Step, nowMs: number): n
 }
 
 /** What it waits for, or what became of it; empty when there is nothing to say. */
-export function doingText(session: LabletSession): string {
+export function activityText(session: LabletSession): string {
   const { status, waiting_reason, last_error } = session
   switch (status) {
     case 'PENDING':

@@ -21,7 +21,7 @@ export interface Sessions {
   readonly isWhole: boolean
   /** Why they are not. */
   readonly error: string | null
-  again(): void
+  reload(): void
 }
 
 /** What the stream says wins: it is never older than what was read before it. */
@@ -47,6 +47,6 @@ export function useSession(id: string) {
     session,
     isMissing: session === null && read.value !== null,
     error: session === null ? read.error : null,
-    again: read.again,
+    reload: read.reload,
   }
 }

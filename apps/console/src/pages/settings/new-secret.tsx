@@ -17,7 +17,7 @@ export function NewSecret({ token, onDone }: { token: AnswerOf<'createToken'>; o
       await copyText(token.secret)
       isCopied.value = true
     } catch (error) {
-      notices.tell('refused', 'Could not copy, so select it by hand', failureText(error))
+      notices.show('refused', 'Could not copy, so select it by hand', failureText(error))
     }
   }
   return (

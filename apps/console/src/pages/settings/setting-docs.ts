@@ -2,7 +2,7 @@ import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
 
 export type Unit = 'seconds' | 'minutes' | 'days' | 'workers'
 
-interface SettingNote {
+interface SettingDoc {
   /** What people call it. */
   readonly title: string
   /** What it does, in a sentence. */
@@ -11,7 +11,7 @@ interface SettingNote {
   readonly unit?: Unit
 }
 
-export const SETTING_NOTES: Readonly<Record<SettingName, SettingNote>> = {
+export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
   idle_detection_enabled: {
     title: 'Idle detection',
     text: 'Whether workers that nobody uses are looked for at all.',

@@ -7,7 +7,7 @@ import { useConsole } from '../../parts/console-context.ts'
 import { Refusal } from '../../parts/dialog/modal.tsx'
 import { failureText } from '../../state/error-text.ts'
 import { isAllowed } from '../../state/permission.ts'
-import { choicesOf, SETTING_NOTES } from './setting-docs.ts'
+import { choicesOf, SETTING_DOCS } from './setting-docs.ts'
 import {
   changedText,
   draftOf,
@@ -35,7 +35,7 @@ export function SettingRow(props: RowProps) {
   const { state } = useConsole()
   const isEdited = useSignal(false)
   const edit = useRef<HTMLButtonElement>(null)
-  const { title, text } = SETTING_NOTES[name]
+  const { title, text } = SETTING_DOCS[name]
   const close = () => {
     isEdited.value = false
     // The button is there again after the next rendering.
@@ -88,7 +88,7 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
     isSending.value = true
     try {
       onSaved(await client.call('patchSettings', { body: patchOf(name, value), ifMatch: version }))
-      notices.tell('done', `${SETTING_NOTES[name].title} is saved`)
+      notices.show('done', `${SETTING_DOCS[name].title} is saved`)
       onClose()
     } catch (error) {
       refusal.value = refusalText(error)
@@ -172,7 +172,7 @@ function ValueField({ name, draft, onTyped }: ValueFieldProps) {
         onInput={onInput}
       />
       <span class="muted">
-        {SETTING_NOTES[name].unit} {sameAs(name, draft.value) && `= ${sameAs(name, draft.value)}`}
+        {SETTING_DOCS[name].unit} {sameAs(name, draft.value) && `= ${sameAs(name, draft.value)}`}
       </span>
     </label>
   )

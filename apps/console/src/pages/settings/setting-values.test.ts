@@ -1,6 +1,6 @@
 import { SETTING_DEFAULTS, SettingsPatch, SettingValues } from '@lcm/domain/fleet/settings'
 import { describe, expect, it } from 'vitest'
-import { choicesOf, SETTING_GROUPS, SETTING_NOTES } from './setting-docs.ts'
+import { choicesOf, SETTING_DOCS, SETTING_GROUPS } from './setting-docs.ts'
 import { changedText, draftOf, patchOf, sameAs, typedValue, valueText } from './setting-values.ts'
 
 const NAMES = SettingValues.keyof().options
@@ -8,13 +8,13 @@ const NAMES = SettingValues.keyof().options
 describe('every setting', () => {
   it('is shown once, with a sentence', () => {
     expect(SETTING_GROUPS.flatMap(group => group.names).toSorted()).toEqual(NAMES.toSorted())
-    for (const name of NAMES) expect(SETTING_NOTES[name].text).toMatch(/^\w.*\.$/)
+    for (const name of NAMES) expect(SETTING_DOCS[name].text).toMatch(/^\w.*\.$/)
   })
 
   it('that is a number has a unit, and every other has choices', () => {
     for (const name of NAMES) {
       const isNumber = typeof SETTING_DEFAULTS[name] === 'number'
-      expect([name, SETTING_NOTES[name].unit !== undefined]).toEqual([name, isNumber])
+      expect([name, SETTING_DOCS[name].unit !== undefined]).toEqual([name, isNumber])
       expect([name, choicesOf(name) === null]).toEqual([name, isNumber])
     }
   })

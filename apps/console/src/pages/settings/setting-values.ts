@@ -1,7 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { SettingName, SettingSource } from '@lcm/domain/fleet/settings'
-import { durationText } from '../../state/error-text.ts'
-import { choicesOf, SETTING_NOTES, type Unit } from './setting-docs.ts'
+import { durationText } from '@lcm/domain/text/amounts'
+import { choicesOf, SETTING_DOCS, type Unit } from './setting-docs.ts'
 
 export type SettingValue = boolean | number | string
 
@@ -13,13 +13,13 @@ export const draftOf = (value: SettingValue): string =>
 
 /** As it is read: `3600 seconds`, and what that comes to. */
 export function valueText(name: SettingName, value: SettingValue): string {
-  const { unit } = SETTING_NOTES[name]
+  const { unit } = SETTING_DOCS[name]
   return unit === undefined ? draftOf(value) : `${draftOf(value)} ${unit}`
 }
 
 /** What a number of small units comes to in larger ones; empty where that says nothing new. */
 export function sameAs(name: SettingName, draft: string): string {
-  const { unit } = SETTING_NOTES[name]
+  const { unit } = SETTING_DOCS[name]
   const unitMs = unit === undefined ? undefined : UNIT_MS[unit]
   const amount = Number(draft)
   if (unitMs === undefined || draft.trim() === '' || !Number.isFinite(amount) || amount * unitMs < 60_000) return ''

@@ -1,7 +1,7 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
-import { Moment } from '../../parts/timestamp.tsx'
+import { Timestamp } from '../../parts/timestamp.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { isAllowed } from '../../state/permission.ts'
 import type { Query } from '../../state/router.ts'
@@ -13,7 +13,9 @@ type SettingsView = AnswerOf<'getSettings'>
 
 export function SettingsPage(_: { query: Query }) {
   const { state } = useConsole()
-  const read = useRead('settings', (client, signal) => client.call('getSettings', { signal }), { newsOf: 'settings' })
+  const read = useRead('settings', (client, signal) => client.call('getSettings', { signal }), {
+    updatesOf: 'settings',
+  })
   // The answer to a change may come before the news of it.
   const answered = useSignal<SettingsView | null>(null)
   const shown = newerOf(read.value, answered.value)
@@ -26,7 +28,7 @@ export function SettingsPage(_: { query: Query }) {
           {mayEdit ? 'They hold at once, without a restart.' : 'Only administrators can change them.'}{' '}
           {shown?.updated_at && (
             <>
-              Last changed <Moment at={shown.updated_at} />.
+              Last changed <Timestamp at={shown.updated_at} />.
             </>
           )}
         </p>
@@ -35,7 +37,7 @@ export function SettingsPage(_: { query: Query }) {
       {read.error !== null && (
         <div class="refusal tone-red settings-error">
           The settings could not be read: {read.error}
-          <button type="button" class="button small" onClick={read.again}>
+          <button type="button" class="button small" onClick={read.reload}>
             Retry
           </button>
         </div>
@@ -49,7 +51,7 @@ export function SettingsPage(_: { query: Query }) {
             onSaved={view => {
               answered.value = view
             }}
-            onRefused={read.again}
+            onRefused={read.reload}
           />
         ))}
       {isAllowed(state.info.value, 'listTokens') && <TokensCard />}

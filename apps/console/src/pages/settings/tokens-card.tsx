@@ -25,7 +25,7 @@ export function TokensCard() {
   const made = useSignal<AnswerOf<'createToken'> | null>(null)
   const onMade = (token: AnswerOf<'createToken'>) => {
     made.value = token
-    read.again()
+    read.reload()
   }
   const open = () => {
     dialog.value = <NewTokenDialog onMade={onMade} />
@@ -59,7 +59,7 @@ export function TokensCard() {
       {tokens.length > 0 && (
         <ul class="token-list">
           {tokens.map(token => (
-            <TokenRow key={token.id} token={token} onRevoked={read.again} />
+            <TokenRow key={token.id} token={token} onRevoked={read.reload} />
           ))}
         </ul>
       )}
@@ -99,15 +99,15 @@ function expiryText({ expires_at }: Token, hasEnded: boolean): string {
 /** A token stays listed until the API has said that it is gone. */
 function RevokeButton({ token, onRevoked }: { token: Token; onRevoked: () => void }) {
   const { client, dialog, notices } = useConsole()
-  const isAsked = useSignal(false)
+  const isPending = useSignal(false)
   const revoke = async () => {
-    isAsked.value = true
+    isPending.value = true
     try {
       await client.call('deleteToken', { params: { id: token.id } })
-      notices.tell('done', `${token.name} is revoked`)
+      notices.show('done', `${token.name} is revoked`)
     } catch (error) {
-      isAsked.value = false
-      notices.tell('refused', `Could not revoke ${token.name}`, failureText(error))
+      isPending.value = false
+      notices.show('refused', `Could not revoke ${token.name}`, failureText(error))
     }
     onRevoked()
   }
@@ -117,11 +117,11 @@ function RevokeButton({ token, onRevoked }: { token: Token; onRevoked: () => voi
   return (
     <button
       type="button"
-      class={`button small danger ${isAsked.value ? 'asked' : ''}`}
-      aria-disabled={isAsked.value}
-      onClick={() => !isAsked.value && confirm()}
+      class={`button small danger ${isPending.value ? 'asked' : ''}`}
+      aria-disabled={isPending.value}
+      onClick={() => !isPending.value && confirm()}
     >
-      {isAsked.value ? 'Asked…' : 'Revoke'}
+      {isPending.value ? 'Asked…' : 'Revoke'}
       <span class="sr-only"> {token.name}</span>
     </button>
   )

@@ -38,7 +38,7 @@ export function FormDialog({ title, verb, isComplete, send, children }: FormProp
     } catch (error) {
       isSending.value = false
       refusal.value = error
-      if (!isShown()) notices.tell('refused', `Could not ${verb.toLowerCase()}`, failureText(error))
+      if (!isShown()) notices.show('refused', `Could not ${verb.toLowerCase()}`, failureText(error))
     }
   }
   return (

@@ -7,7 +7,7 @@ export interface MenuItem {
   readonly help: string
   readonly isDanger: boolean
   /** Why it can't be picked; null when it can. */
-  readonly bar: string | null
+  readonly disabledReason: string | null
   readonly onPick: () => void
 }
 
@@ -30,8 +30,8 @@ export function Menu({ label, anchor, items }: MenuProps) {
   const close = () => {
     dialog.value = null
   }
-  const pick = ({ bar, onPick }: MenuItem) => {
-    if (bar !== null) return
+  const pick = ({ disabledReason, onPick }: MenuItem) => {
+    if (disabledReason !== null) return
     close()
     onPick()
   }
@@ -50,11 +50,11 @@ export function Menu({ label, anchor, items }: MenuProps) {
             <button
               type="button"
               class={`menu-item ${item.isDanger ? 'danger' : ''}`}
-              aria-disabled={item.bar !== null}
+              aria-disabled={item.disabledReason !== null}
               onClick={() => pick(item)}
             >
               <span>{item.label}</span>
-              <span class="menu-help">{item.bar ?? item.help}</span>
+              <span class="menu-help">{item.disabledReason ?? item.help}</span>
             </button>
           </li>
         ))}

@@ -13,7 +13,7 @@ import type { ListPage, Query, Route } from '../../state/router.ts'
 import { zoneText } from '../../state/time-format.ts'
 import { type ConsoleParts, useConsole } from '../console-context.ts'
 import { ConnectionBanner } from './connection-badge.tsx'
-import { DetailOf } from './detail-page.tsx'
+import { DetailPageOf } from './detail-page.tsx'
 import { NoticeList } from './notice-list.tsx'
 import { Loading, LoginFailed, NotDrawn, NotFound, SignedOut, Unreachable } from './page-states.tsx'
 import { PAGE_NAMES, TopBar } from './top-bar.tsx'
@@ -53,7 +53,7 @@ function Page({ route }: { route: Route }) {
   if (connection.state === 'signed-out') return <SignedOut signIn={connection.signIn} />
   if (state.info.value === null) return 'because' in connection ? <Unreachable {...connection} /> : <Loading />
   if (route.page === 'unknown') return <NoSuchPage path={route.path} />
-  if ('id' in route) return <DetailOf key={route.id} {...route} />
+  if ('id' in route) return <DetailPageOf key={route.id} {...route} />
   const List = LISTS[route.page]
   return <List query={route.query} />
 }

@@ -1,6 +1,6 @@
-import { durationText } from '../../state/error-text.ts'
+import { durationText } from '@lcm/domain/text/amounts'
+import type { Tone } from '@lcm/domain/text/status-tone'
 import type { Connection } from '../../state/live-state.ts'
-import type { Tone } from '../../state/status-look.ts'
 import { timeText } from '../../state/time-format.ts'
 import { useConsole } from '../console-context.ts'
 import { type IconName, NamedIcon } from '../icons.tsx'
@@ -59,7 +59,7 @@ export function ConnectionBanner() {
 
 function HeardAt() {
   const { state } = useConsole()
-  const heardAtMs = state.heardAtMs.value
+  const heardAtMs = state.lastMessageAtMs.value
   return heardAtMs === null ? null : <>What you see is from {timeText(heardAtMs)}.</>
 }
 

@@ -1,14 +1,14 @@
+import { countText } from '@lcm/domain/text/amounts'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { DefinitionPage } from '../../pages/definition/definition-page.tsx'
 import { SessionPage } from '../../pages/session/detail/session-page.tsx'
 import { slotText } from '../../pages/session/session-text.ts'
 import { WorkerPage } from '../../pages/worker/detail/worker-page.tsx'
-import { countText } from '../../state/error-text.ts'
 import { type DetailPage, definitionHash, type Query, sessionHash, workerHash } from '../../state/router.ts'
 import { useConsole } from '../console-context.ts'
 import { Loading, NotFound } from './page-states.tsx'
-import { meantBy } from './resolve-route-id.ts'
+import { resolveRouteIds } from './resolve-route-id.ts'
 
 const DETAILS: Readonly<Record<DetailPage, ComponentType<{ readonly id: string }>>> = {
   worker: WorkerPage,
@@ -25,10 +25,10 @@ interface DetailProps {
 }
 
 /** People type names: the address becomes that of the one thing that is meant, looked at in the same way. */
-export function DetailOf({ page, id, query }: DetailProps) {
+export function DetailPageOf({ page, id, query }: DetailProps) {
   const { router, state } = useConsole()
   const Detail = DETAILS[page]
-  const meant = meantBy(page, id, state.live)
+  const meant = resolveRouteIds(page, id, state.live)
   const other = meant.length === 1 && meant[0] !== id ? meant[0] : undefined
   useEffect(() => {
     if (other !== undefined) router.replace(HASHES[page](other, query))

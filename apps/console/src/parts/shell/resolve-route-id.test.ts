@@ -1,7 +1,7 @@
 import { aDefinition, aSession, aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { liveState } from '../../state/live-state.ts'
-import { meantBy } from './resolve-route-id.ts'
+import { resolveRouteIds } from './resolve-route-id.ts'
 
 const view = { labs_count: 0, nodes_count: 0, utilisation: null, system_health: null }
 const cost = { spent_usd: 0, per_hour_usd: 0, cause: null }
@@ -10,13 +10,13 @@ const workerView = (...more: Parameters<typeof aWorker>) => ({ ...aWorker(...mor
 it('takes the name of a worker for its id, and one that lives before those that are gone', () => {
   const { live } = liveState()
   live.worker.put(workerView({ id: 'w-1', name: 'metal-1', status: 'TERMINATED' }))
-  expect(meantBy('worker', 'metal-1', live)).toEqual(['w-1'])
+  expect(resolveRouteIds('worker', 'metal-1', live)).toEqual(['w-1'])
   live.worker.put(workerView({ id: 'w-2', name: 'metal-1', status: 'RUNNING' }))
-  expect(meantBy('worker', 'metal-1', live)).toEqual(['w-2'])
-  expect(meantBy('worker', 'w-1', live)).toEqual(['w-1'])
+  expect(resolveRouteIds('worker', 'metal-1', live)).toEqual(['w-2'])
+  expect(resolveRouteIds('worker', 'w-1', live)).toEqual(['w-1'])
   live.worker.put(workerView({ id: 'w-3', name: 'metal-1', status: 'STOPPED' }))
-  expect(meantBy('worker', 'metal-1', live)).toEqual(['w-2', 'w-3'])
-  expect(meantBy('worker', 'nobody', live)).toEqual([])
+  expect(resolveRouteIds('worker', 'metal-1', live)).toEqual(['w-2', 'w-3'])
+  expect(resolveRouteIds('worker', 'nobody', live)).toEqual([])
 })
 
 it('takes the name of a definition for the version that would be booked', () => {
@@ -24,7 +24,7 @@ it('takes the name of a definition for the version that would be booked', () => 
   live.definition.put(aDefinition({ id: 'ld-1', name: 'campus', definition_version: '1.0.0' }))
   live.definition.put(aDefinition({ id: 'ld-2', name: 'campus', definition_version: '2.0.0' }))
   live.definition.put(aDefinition({ id: 'ld-3', name: 'campus', definition_version: '3.0.0', status: 'DEPRECATED' }))
-  expect(meantBy('definition', 'campus', live)).toEqual(['ld-2'])
+  expect(resolveRouteIds('definition', 'campus', live)).toEqual(['ld-2'])
 })
 
 it('takes the name of a definition for its sessions that are not over', () => {
@@ -32,5 +32,5 @@ it('takes the name of a definition for its sessions that are not over', () => {
   const { definition } = aSession()
   live.session.put(aSession({ id: 'ls-1', status: 'RUNNING' }))
   live.session.put(aSession({ id: 'ls-2', status: 'ARCHIVED' }))
-  expect(meantBy('session', definition.name, live)).toEqual(['ls-1'])
+  expect(resolveRouteIds('session', definition.name, live)).toEqual(['ls-1'])
 })

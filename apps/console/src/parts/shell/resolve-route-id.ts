@@ -4,7 +4,7 @@ import type { Collections } from '../../state/live-state.ts'
 import type { DetailPage } from '../../state/router.ts'
 
 /** The ids that an address may mean: an id goes before a name, and what lives before what is gone. */
-export function meantBy(page: DetailPage, idOrName: string, live: Collections): string[] {
+export function resolveRouteIds(page: DetailPage, idOrName: string, live: Collections): string[] {
   if (live[page].get(idOrName) !== undefined) return [idOrName]
   return namedOn[page](idOrName, live).map(({ id }) => id)
 }

@@ -1,4 +1,4 @@
-import { type Status, toneOf } from '../../state/status-look.ts'
+import { type Status, toneOf } from '@lcm/domain/text/status-tone'
 import { NamedIcon, StatusIcon } from '../icons.tsx'
 
 interface StatusChipsProps<S extends Status> {

@@ -49,10 +49,10 @@ export function NewButton({ route, form, children }: NewButtonProps) {
 
 /** Accepted, but not yet seen on the stream: so it is no row. What it is of comes before the name. */
 export function Creations({ kind, of = '' }: { kind: LiveKind; of?: string }) {
-  const { asks } = useConsole()
+  const { requests } = useConsole()
   return (
     <div aria-live="polite">
-      {asks.creations.value
+      {requests.creations.value
         .filter(creation => creation.kind === kind)
         .map(creation => (
           <p key={creation.id} class="creation">

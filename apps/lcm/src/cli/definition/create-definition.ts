@@ -1,12 +1,13 @@
 import { basename } from 'node:path'
 import { DefinitionName, type LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { countText } from '@lcm/domain/text/amounts'
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
 import { DEFINITION_VIEW, printOne } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 import { type TopologyOptions, topologyGiven } from './definition-file.ts'
-import { countOf, needsOf } from './definition-view.ts'
+import { needsOf } from './definition-view.ts'
 
 const MINUTES_MAX = 7 * 24 * 60
 
@@ -50,7 +51,7 @@ async function createDefinition(options: CreateDefinitionOptions, invoked: Invoc
 
 const createdText = (definition: LabletDefinition): string =>
   `definition ${definition.name} ${definition.definition_version} (${definition.id}) is ${definition.status}: ` +
-  `${needsOf(definition)}, ${countOf(definition.port_template.length, 'port')}`
+  `${needsOf(definition)}, ${countText(definition.port_template.length, 'port')}`
 
 /** `labs/BGP basics.yaml` is `bgp-basics`. */
 function nameIn(file: string): string {

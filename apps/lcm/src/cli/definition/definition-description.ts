@@ -2,9 +2,10 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { PortWish } from '@lcm/domain/lab/ports'
 import { type Fact, factLines, section, tableOf } from '../terminal/description.ts'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { type Column, printable } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { inkOf, longestOf, needsOf } from './definition-view.ts'
+import { longestOf, needsOf } from './definition-view.ts'
 
 /** All there is to say of one definition but its topology, which is long. */
 export function describeDefinition(definition: LabletDefinition, nowMs: number, colors: Colors): string[] {
@@ -16,7 +17,7 @@ export function describeDefinition(definition: LabletDefinition, nowMs: number, 
 }
 
 const factsOf = (definition: LabletDefinition, nowMs: number, colors: Colors): readonly Fact[] => [
-  ['status', inkOf(definition.status, colors)(definition.status)],
+  ['status', statusColor(definition.status, colors)(definition.status)],
   ['title', printable(definition.title)],
   ['about', printable(definition.description)],
   ['needs', `${needsOf(definition)}, ${definition.needs.storage_gb} GB disk`],

@@ -1,21 +1,17 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { countText } from '@lcm/domain/text/amounts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import type { Column } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
 
 /** As lists and events have it: without the topology. */
 export type DefinitionSummary = AnswerOf<'listDefinitions'>['items'][number]
 
-const INK_BY_STATUS = { PENDING_SYNC: 'yellow', ACTIVE: 'green', DEPRECATED: 'gray' } as const
-
-export const inkOf = (status: DefinitionSummary['status'], colors: Colors) => colors[INK_BY_STATUS[status]]
-
 export const needsOf = ({ needs }: Pick<LabletDefinition, 'needs'>): string =>
-  `${needs.cpu_cores} CPU, ${needs.memory_gb} GB, ${countOf(needs.node_count, 'node')}`
-
-export const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+  `${needs.cpu_cores} CPU, ${needs.memory_gb} GB, ${countText(needs.node_count, 'node')}`
 
 export const longestOf = ({ max_duration_minutes }: DefinitionSummary): string =>
   formatDuration(max_duration_minutes * 60_000)
@@ -27,7 +23,7 @@ export const definitionColumns = (nowMs: number, colors: Colors): readonly Colum
   {
     title: 'STATUS',
     text: definition => definition.status,
-    paint: (text, definition) => inkOf(definition.status, colors)(text),
+    paint: (text, definition) => statusColor(definition.status, colors)(text),
   },
   { title: 'NEEDS', text: needsOf },
   { title: 'PORTS', text: definition => String(definition.port_template.length) },

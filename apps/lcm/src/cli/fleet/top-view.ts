@@ -1,13 +1,14 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
+import { usdText } from '@lcm/domain/text/amounts'
 import { costOf } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import { formatDuration } from '../terminal/duration.ts'
-import { usdText } from '../terminal/money.ts'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { type Column, columnWidths, GAP, tableLines } from '../terminal/table.ts'
-import { inkOf, statusOf } from '../worker/worker-view.ts'
+import { statusOf } from '../worker/worker-view.ts'
 import type { FleetPicture } from './fleet-snapshot.ts'
 
 export const SORTS = ['cpu', 'memory', 'cost', 'idle', 'name'] as const
@@ -124,7 +125,7 @@ const columnsOf = (colors: Colors): readonly Column<TopRow>[] => [
   {
     title: 'STATUS',
     text: statusOf,
-    paint: (text, row) => inkOf(row.status, colors)(text),
+    paint: (text, row) => statusColor(row.status, colors)(text),
   },
   { title: 'CPU', text: row => percentText(row.cpu), isNumber: true },
   { title: 'MEMORY', text: row => percentText(row.memory), isNumber: true },

@@ -1,10 +1,10 @@
 import { changedAt, type LabRecord } from '@lcm/domain/lab/lab-record'
-import { countOf } from '../definition/definition-view.ts'
+import { countText } from '@lcm/domain/text/amounts'
 import { type Fact, factLines, section, tableOf } from '../terminal/description.ts'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { type Column, printable } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { inkOf } from './lab-view.ts'
 
 export interface DescribedLab {
   readonly lab: LabRecord
@@ -14,7 +14,7 @@ export interface DescribedLab {
 /** All there is to say of one lab, for reading. */
 export function describeLab({ lab, workerLabel }: DescribedLab, nowMs: number, colors: Colors): string[] {
   const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
-  const status = inkOf(lab.status, colors)(lab.status)
+  const status = statusColor(lab.status, colors)(lab.status)
   const facts: readonly Fact[] = [
     ['status', lab.raw_state === null ? status : `${status} (CML says ${printable(lab.raw_state)})`],
     ['asked', askedOf(lab, nowMs)],
@@ -25,7 +25,7 @@ export function describeLab({ lab, workerLabel }: DescribedLab, nowMs: number, c
     ['cml id', lab.lab_id === null ? 'not imported yet' : printable(lab.lab_id)],
     ['owner', lab.owner === null ? null : printable(lab.owner)],
     ['origin', lab.source === 'IMPORT' ? 'made by LCM' : 'found on the worker'],
-    ['size', `${countOf(lab.node_count, 'node')}, ${countOf(lab.link_count, 'link')}`],
+    ['size', `${countText(lab.node_count, 'node')}, ${countText(lab.link_count, 'link')}`],
     ['changed', `${ageOf(changedAt(lab), nowMs)} ago`],
     ['last seen', `${ageOf(lab.last_seen_at, nowMs)} ago, first ${ageOf(lab.first_seen_at, nowMs)} ago`],
     ['version', String(lab.version)],

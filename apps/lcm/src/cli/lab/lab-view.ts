@@ -1,30 +1,14 @@
-import { changedAt, type LabRecord, type LabStatus } from '@lcm/domain/lab/lab-record'
+import { changedAt, type LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import type { Column } from '../terminal/table.ts'
 import { BY_ID } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
 
-type Ink = 'green' | 'yellow' | 'blue' | 'red' | 'gray' | 'magenta'
-
-const INK_BY_STATUS: Readonly<Record<LabStatus, Ink>> = {
-  DEFINED: 'gray',
-  STARTING: 'yellow',
-  BOOTED: 'green',
-  STOPPING: 'blue',
-  STOPPED: 'gray',
-  WIPED: 'gray',
-  DELETING: 'red',
-  DELETED: 'gray',
-  ORPHANED: 'magenta',
-  ERROR: 'red',
-}
-
-export const inkOf = (status: LabStatus, colors: Colors) => colors[INK_BY_STATUS[status]]
-
 export const labColumns = (nowMs: number, colors: Colors, names = BY_ID): readonly Column<LabRecord>[] => [
   { title: 'TITLE', text: lab => lab.title },
   { title: 'ID', text: lab => lab.id },
-  { title: 'STATUS', text: lab => lab.status, paint: (text, lab) => inkOf(lab.status, colors)(text) },
+  { title: 'STATUS', text: lab => lab.status, paint: (text, lab) => statusColor(lab.status, colors)(text) },
   { title: 'ASKED', text: lab => lab.pending_action?.action ?? '' },
   { title: 'WORKER', text: lab => names.of(lab.worker_id) },
   { title: 'SESSION', text: lab => lab.session_id ?? '' },

@@ -1,4 +1,4 @@
-import { countOf } from '../definition/definition-view.ts'
+import { countText } from '@lcm/domain/text/amounts'
 import { type Fact, factLines, section, tableOf } from '../terminal/description.ts'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, printable } from '../terminal/table.ts'
@@ -39,7 +39,7 @@ function factsOf(service: Service, nowMs: number, colors: Colors): readonly Fact
       'asked',
       term === null
         ? null
-        : `${countOf(term.triggers, 'time')} to look, ${countOf(term.resignations, 'time')} to step down`,
+        : `${countText(term.triggers, 'time')} to look, ${countText(term.resignations, 'time')} to step down`,
     ],
   ]
 }

@@ -5,10 +5,11 @@ import { needsOf } from '../definition/definition-view.ts'
 import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
 import { BY_ID } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { accessLines, distanceOf, endOf, inkOf, statusOf, waitsFor } from './session-view.ts'
+import { accessLines, distanceOf, endOf, statusOf, waitsFor } from './session-view.ts'
 
 export interface DescribedSession {
   readonly session: LabletSession
@@ -31,7 +32,10 @@ export function describeSession(described: DescribedSession, nowMs: number, colo
 }
 
 const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colors: Colors): readonly Fact[] => [
-  ['status', `${inkOf(session.status, colors)(statusOf(session))} for ${ageOf(session.entered_status_at, nowMs)}`],
+  [
+    'status',
+    `${statusColor(session.status, colors)(statusOf(session))} for ${ageOf(session.entered_status_at, nowMs)}`,
+  ],
   ['waits', printable(waitsFor(session, { ...BY_ID, of: id => workerLabel ?? id }))],
   ['error', session.last_error === null ? null : printable(session.last_error)],
   ['slot', slotOf(session, nowMs)],

@@ -9,10 +9,10 @@ import { decisionLines, type Reader, reasonsOf } from '../explanation.ts'
 import { section } from '../terminal/description.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
 import { slotOf, wantedBy } from './session-description.ts'
-import { inkOf } from './session-view.ts'
 
 export interface ExplainedSession {
   readonly session: LabletSession
@@ -29,7 +29,7 @@ export function explainSession(explained: ExplainedSession, reader: Reader, colo
   const { nowMs, isVerbose } = reader
   const { session, decisions, next } = explained
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
-  const status = inkOf(session.status, colors)(session.status)
+  const status = statusColor(session.status, colors)(session.status)
   const name = `${session.id} of ${session.definition.name} ${session.definition.version}`
   return [
     `${colors.bold(printable(name))} is ${status}, for ${ageOf(session.entered_status_at, nowMs)} now.`,

@@ -4,27 +4,10 @@ import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm
 import { placeIn } from '@lcm/domain/session/pipeline-place'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
 import { BY_ID } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
-
-type Ink = 'green' | 'yellow' | 'blue' | 'gray' | 'magenta'
-
-/** The word itself always stands beside the colour. */
-const INK_BY_STATUS: Readonly<Record<SessionStatus, Ink>> = {
-  PENDING: 'yellow',
-  SCHEDULED: 'yellow',
-  INSTANTIATING: 'yellow',
-  READY: 'green',
-  RUNNING: 'green',
-  STOPPING: 'blue',
-  STOPPED: 'gray',
-  EXPIRED: 'magenta',
-  ARCHIVED: 'gray',
-  TERMINATED: 'gray',
-}
-
-export const inkOf = (status: SessionStatus, colors: Colors) => colors[INK_BY_STATUS[status]]
 
 /** Where it is, and that it is to end before its time. */
 export const statusOf = ({ status, desired_status }: LabletSession): string =>
@@ -112,7 +95,7 @@ export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): re
   { title: 'ID', text: session => session.id },
   { title: 'DEFINITION', text: ({ definition }) => `${definition.name} ${definition.version}` },
   { title: 'OWNER', text: ownerOf },
-  { title: 'STATUS', text: statusOf, paint: (text, session) => inkOf(session.status, colors)(text) },
+  { title: 'STATUS', text: statusOf, paint: (text, session) => statusColor(session.status, colors)(text) },
   { title: 'STAGE', text: stageOf },
   { title: 'WORKER', text: ({ worker_id }) => (worker_id === null ? '' : names.of(worker_id)) },
   {

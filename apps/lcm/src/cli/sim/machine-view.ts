@@ -1,8 +1,8 @@
 import type { FaultState } from '@lcm/client/sim-client'
 import { agrees, cmlTroubles, nameOf, type Pair, scriptText } from '@lcm/client/sim-machines'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
-import { inkOf } from '../worker/worker-view.ts'
 
 const machineColumns = (colors: Colors): readonly Column<Pair>[] => [
   { title: 'NAME', text: nameOf },
@@ -12,7 +12,7 @@ const machineColumns = (colors: Colors): readonly Column<Pair>[] => [
   {
     title: 'LCM SAYS',
     text: pair => (pair.worker === null ? 'no worker' : `${pair.worker.status}${agrees(pair) ? '' : ', not yet seen'}`),
-    paint: (text, { worker }) => (worker === null ? text : inkOf(worker.status, colors)(text)),
+    paint: (text, { worker }) => (worker === null ? text : statusColor(worker.status, colors)(text)),
   },
   { title: 'CML', text: ({ machine }) => [machine.stage, ...cmlTroubles(machine.cml_faults)].join(', ') },
   { title: 'RETIRES', text: ({ machine }) => machine.retires_at ?? '' },

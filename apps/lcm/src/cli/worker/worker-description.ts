@@ -1,9 +1,10 @@
 import type { Condition, LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
 import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description.ts'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
 import { drainText, type SlotEnds } from './drain-wait.ts'
-import { ageOf, inkOf, isBootStage, statusOf, waitsFor } from './worker-view.ts'
+import { ageOf, isBootStage, statusOf, waitsFor } from './worker-view.ts'
 
 /** All there is to say of one worker, for reading. */
 export function describeWorker(worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): string[] {
@@ -24,7 +25,7 @@ export function describeWorker(worker: Worker, nowMs: number, colors: Colors, en
 }
 
 const factsOf = (worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): readonly Fact[] => [
-  ['status', `${inkOf(worker.status, colors)(statusOf(worker))} for ${ageOf(worker.entered_status_at, nowMs)}`],
+  ['status', `${statusColor(worker.status, colors)(statusOf(worker))} for ${ageOf(worker.entered_status_at, nowMs)}`],
   ['waits', printable(waitsFor(worker))],
   ['wanted', printable(wantedBy(worker))],
   ['drain', worker.drain === null ? null : drainText(worker, worker.drain, nowMs, ends)],

@@ -11,8 +11,9 @@ import { section } from '../terminal/description.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { shellWord } from '../terminal/shell-word.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
-import { ageOf, inkOf, isBootStage } from './worker-view.ts'
+import { ageOf, isBootStage } from './worker-view.ts'
 
 export interface Explained {
   readonly worker: Worker
@@ -26,7 +27,7 @@ export interface Explained {
 export function explainWorker({ worker, decisions, next }: Explained, reader: Reader, colors: Colors): string[] {
   const { nowMs, isVerbose } = reader
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
-  const status = inkOf(worker.status, colors)(worker.status)
+  const status = statusColor(worker.status, colors)(worker.status)
   const nextLine = workerNextText(next, { nowMs, duration: formatDuration })
   return [
     `${colors.bold(printable(worker.name))} is ${status}, for ${ageOf(worker.entered_status_at, nowMs)} now.`,

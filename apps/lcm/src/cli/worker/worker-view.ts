@@ -1,30 +1,12 @@
 import { toMs } from '@lcm/domain/instant'
 import { NOT_DECIDED_YET } from '@lcm/domain/next'
 import { BOOT_CONDITIONS, holds } from '@lcm/domain/worker/boot'
-import { CONDITION, type Condition, type Worker, type WorkerStatus } from '@lcm/domain/worker/worker'
+import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker } from '@lcm/domain/worker/worker-next'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import type { Column } from '../terminal/table.ts'
-
-type Ink = 'green' | 'yellow' | 'blue' | 'red' | 'gray' | 'magenta'
-
-/** The same colours as in the console. The word itself always stands beside the colour. */
-const INK_BY_STATUS: Readonly<Record<WorkerStatus, Ink>> = {
-  PENDING: 'yellow',
-  PROVISIONING: 'yellow',
-  STARTING: 'yellow',
-  RUNNING: 'green',
-  DRAINING: 'blue',
-  STOPPING: 'blue',
-  STOPPED: 'gray',
-  TERMINATING: 'red',
-  TERMINATED: 'gray',
-  FAILED: 'red',
-  UNKNOWN: 'magenta',
-}
-
-export const inkOf = (status: WorkerStatus, colors: Colors) => colors[INK_BY_STATUS[status]]
 
 type Heading = Pick<Worker, 'status' | 'drain'> & { readonly desired_status: string }
 
@@ -95,7 +77,7 @@ function bootStep(worker: Worker): string {
 export const workerColumns = (nowMs: number, colors: Colors): readonly Column<Worker>[] => [
   { title: 'NAME', text: worker => worker.name },
   { title: 'ID', text: worker => worker.id },
-  { title: 'STATUS', text: statusOf, paint: (text, worker) => inkOf(worker.status, colors)(text) },
+  { title: 'STATUS', text: statusOf, paint: (text, worker) => statusColor(worker.status, colors)(text) },
   { title: 'STAGE', text: stageOf },
   { title: 'REGION', text: worker => worker.aws_region },
   { title: 'TYPE', text: worker => worker.instance_type ?? '' },

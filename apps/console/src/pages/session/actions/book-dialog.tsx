@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 
 /** Books a lab. `definitionId` is chosen already where it was opened from one. */
 export function BookDialog({ definitionId }: { definitionId?: string }) {
-  const { state, asks, nowMs } = useConsole()
+  const { state, requests, nowMs } = useConsole()
   const definitions = bookable(state.live.definition.all().values())
   const chosen = useSignal(definitionId ?? definitions[0]?.id ?? '')
   const start = useSignal<string | null>(null)
@@ -33,7 +33,7 @@ export function BookDialog({ definitionId }: { definitionId?: string }) {
       verb="Book"
       isComplete={fault === null}
       send={() =>
-        asks.create('session', definition?.name ?? '', client =>
+        requests.create('session', definition?.name ?? '', client =>
           client.call('createSession', { body: bookingBody(draft) }),
         )
       }

@@ -8,7 +8,7 @@ export interface BookingDraft {
   readonly minutes: number | null
 }
 
-/** The API takes what began a moment ago; a form should not offer it. */
+/** The API takes what began a moment ago; a form should not item it. */
 const PAST_MS_MAX = 60_000
 
 /** Why it can't be sent yet; null when it can. */

@@ -4,13 +4,13 @@ import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { SessionBadge } from '../session-badge.tsx'
 import { slotText } from '../session-text.ts'
 import { isOver } from './session-actions.ts'
-import { GoneDialog } from './session-over-dialog.tsx'
-import { askCancel } from './session-requests.ts'
+import { SessionOverDialog } from './session-over-dialog.tsx'
+import { requestCancel } from './session-requests.ts'
 
 export function CancelDialog({ id }: { id: string }) {
-  const { state, asks } = useConsole()
+  const { state, requests } = useConsole()
   const session = state.live.session.get(id)
-  if (!session || isOver(session)) return <GoneDialog title="Nothing to cancel" />
+  if (!session || isOver(session)) return <SessionOverDialog title="Nothing to cancel" />
   const hasLab = isLive(session.status) && session.status !== 'SCHEDULED'
   return (
     <ConfirmDialog
@@ -18,7 +18,7 @@ export function CancelDialog({ id }: { id: string }) {
       verb="Cancel session"
       keep="Keep it"
       typed={null}
-      onConfirm={() => askCancel(asks, session)}
+      onConfirm={() => requestCancel(requests, session)}
     >
       <p>
         {hasLab ? (

@@ -3,7 +3,7 @@ import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import type { Info } from '../../../state/live-state.ts'
-import { barOf, mayAct, minutesLeft, verbsOf } from './session-actions.ts'
+import { availableActions, disabledReasonOf, mayAct, minutesLeft } from './session-actions.ts'
 
 const NOW_MS = Date.parse('2026-01-02T03:34:05.000Z')
 const whoIs = (id: string, role: Role): Info => ({
@@ -24,15 +24,18 @@ it('lets people touch their own, and those who run the fleet everything', () => 
 
 it('extends as long as the definition allows', () => {
   expect(minutesLeft(aSession(), 90)).toBe(30)
-  expect(barOf('extend', aSession(), NOW_MS, 90)).toBe(null)
-  expect(barOf('extend', aSession(), NOW_MS, 60)).toBe('two-routers may last 60 min, and it does')
-  expect(barOf('extend', aSession(), NOW_MS + 3_600_000, 90)).toBe('Its time is over')
-  expect(barOf('extend', aSession(), NOW_MS, null)).toBe('Its definition is gone')
-  expect(barOf('extend', aSession({ desired_status: 'TERMINATED' }), NOW_MS, 90)).toBe('It was cancelled')
+  expect(disabledReasonOf('extend', aSession(), NOW_MS, 90)).toBe(null)
+  expect(disabledReasonOf('extend', aSession(), NOW_MS, 60)).toBe('two-routers may last 60 min, and it does')
+  expect(disabledReasonOf('extend', aSession(), NOW_MS + 3_600_000, 90)).toBe('Its time is over')
+  expect(disabledReasonOf('extend', aSession(), NOW_MS, null)).toBe('Its definition is gone')
+  expect(disabledReasonOf('extend', aSession({ desired_status: 'TERMINATED' }), NOW_MS, 90)).toBe('It was cancelled')
 })
 
-it('offers in each status what the API would do', () => {
-  const offered = SESSION_STATUSES.map(status => [status, verbsOf(aSession({ status }), NOW_MS, 'page').join(' ')])
+it('available in each status what the API would do', () => {
+  const offered = SESSION_STATUSES.map(status => [
+    status,
+    availableActions(aSession({ status }), NOW_MS, 'page').join(' '),
+  ])
   expect(Object.fromEntries(offered)).toEqual({
     PENDING: 'retry extend cancel',
     SCHEDULED: 'retry requeue extend cancel',
@@ -45,11 +48,11 @@ it('offers in each status what the API would do', () => {
     ARCHIVED: '',
     TERMINATED: '',
   })
-  expect(verbsOf(aSession({ status: 'PENDING' }), NOW_MS, 'row')).toEqual(['extend', 'cancel'])
-  expect(verbsOf(aSession({ status: 'INSTANTIATING', last_error: 'oh' }), NOW_MS, 'row')[0]).toBe('retry')
+  expect(availableActions(aSession({ status: 'PENDING' }), NOW_MS, 'row')).toEqual(['extend', 'cancel'])
+  expect(availableActions(aSession({ status: 'INSTANTIATING', last_error: 'oh' }), NOW_MS, 'row')[0]).toBe('retry')
 })
 
 it('cancels once', () => {
-  expect(barOf('cancel', aSession(), NOW_MS, null)).toBe(null)
-  expect(barOf('cancel', aSession({ desired_status: 'TERMINATED' }), NOW_MS, null)).toBe('It was cancelled')
+  expect(disabledReasonOf('cancel', aSession(), NOW_MS, null)).toBe(null)
+  expect(disabledReasonOf('cancel', aSession({ desired_status: 'TERMINATED' }), NOW_MS, null)).toBe('It was cancelled')
 })

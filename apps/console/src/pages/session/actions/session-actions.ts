@@ -5,8 +5,8 @@ import { retryOf } from '@lcm/domain/session/retry'
 import type { Info } from '../../../state/live-state.ts'
 import { isAllowed } from '../../../state/permission.ts'
 
-export const SESSION_VERBS = ['retry', 'requeue', 'extend', 'cancel'] as const
-export type SessionVerb = (typeof SESSION_VERBS)[number]
+export const SESSION_ACTIONS = ['retry', 'requeue', 'extend', 'cancel'] as const
+export type SessionAction = (typeof SESSION_ACTIONS)[number]
 
 const MINUTE_MS = 60_000
 /** What comes now comes by itself. */
@@ -25,14 +25,19 @@ export function minutesLeft({ timeslot }: LabletSession, longest: number | null)
 }
 
 /** Why the API would refuse it; null when it would not. */
-export function barOf(verb: SessionVerb, session: LabletSession, nowMs: number, longest: number | null): string | null {
+export function disabledReasonOf(
+  verb: SessionAction,
+  session: LabletSession,
+  nowMs: number,
+  longest: number | null,
+): string | null {
   const { status, desired_status } = session
   switch (verb) {
     case 'cancel':
       if (isOver(session)) return `It is ${status}`
       return desired_status === 'TERMINATED' ? 'It was cancelled' : null
     case 'extend':
-      return extendBar(session, nowMs, longest)
+      return extendDisabledReason(session, nowMs, longest)
     case 'requeue':
       if (desired_status === 'TERMINATED') return 'It was cancelled'
       return status === 'SCHEDULED' ? null : `It is ${status}, and would have to be SCHEDULED`
@@ -44,7 +49,7 @@ export function barOf(verb: SessionVerb, session: LabletSession, nowMs: number, 
   }
 }
 
-function extendBar(session: LabletSession, nowMs: number, longest: number | null): string | null {
+function extendDisabledReason(session: LabletSession, nowMs: number, longest: number | null): string | null {
   const { status, desired_status, timeslot, definition } = session
   if (isOver(session)) return `It is ${status}`
   if (desired_status === 'TERMINATED') return 'It was cancelled'
@@ -57,12 +62,12 @@ function extendBar(session: LabletSession, nowMs: number, longest: number | null
 const RETRIED_IN_ROWS: ReadonlySet<SessionStatus> = new Set(['INSTANTIATING', 'READY', 'RUNNING'])
 
 /** What is offered. What is barred for a reason that may pass stays, so that the keyboard's focus does. */
-export function verbsOf(session: LabletSession, nowMs: number, place: 'row' | 'page'): SessionVerb[] {
+export function availableActions(session: LabletSession, nowMs: number, place: 'row' | 'page'): SessionAction[] {
   const { status } = session
   if (isOver(session)) return []
-  return SESSION_VERBS.filter(verb => {
+  return SESSION_ACTIONS.filter(verb => {
     if (verb === 'cancel' || verb === 'extend') return true
     if (verb === 'retry' && place === 'row' && !RETRIED_IN_ROWS.has(status)) return false
-    return barOf(verb, session, nowMs, null) === null
+    return disabledReasonOf(verb, session, nowMs, null) === null
   })
 }

@@ -2,7 +2,7 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { Modal } from '../../../parts/dialog/modal.tsx'
 
 /** What it was about has gone while the dialog was open. */
-export function GoneDialog({ title }: { title: string }) {
+export function SessionOverDialog({ title }: { title: string }) {
   const { dialog } = useConsole()
   const close = () => {
     dialog.value = null

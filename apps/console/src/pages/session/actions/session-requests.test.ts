@@ -4,9 +4,9 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { liveState } from '../../../state/live-state.ts'
 import { noticeBoard } from '../../../state/notices.ts'
-import { asksOf } from '../../../state/requests.ts'
+import { requestTracker } from '../../../state/requests.ts'
 import { FakeApi } from '../../../testing/fake-api.ts'
-import { askExtend } from './session-requests.ts'
+import { requestExtend } from './session-requests.ts'
 
 it('leaves it to the form to say why more time was refused, so that it stays with what was typed', async () => {
   const api = new FakeApi()
@@ -16,7 +16,7 @@ it('leaves it to the form to say why more time was refused, so that it stays wit
   const session = aSession()
   live.session.put(session)
   const notices = noticeBoard(manualClock())
-  const asks = asksOf({ client: apiClient(api.transport), live, notices })
-  await expect(askExtend(asks, session, 30)).rejects.toThrow('it is STOPPING')
-  expect([notices.shown.value, asks.verbOf(session.id)]).toEqual([[], null])
+  const requests = requestTracker({ client: apiClient(api.transport), live, notices })
+  await expect(requestExtend(requests, session, 30)).rejects.toThrow('it is STOPPING')
+  expect([notices.shown.value, requests.pendingVerbOf(session.id)]).toEqual([[], null])
 })

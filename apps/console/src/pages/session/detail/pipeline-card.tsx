@@ -1,14 +1,14 @@
 import { isFinal, type LabletSession, type Step } from '@lcm/domain/session/lablet-session'
 import { type NamedStep, stepsOf } from '@lcm/domain/session/pipeline-place'
+import { durationText } from '@lcm/domain/text/amounts'
 import type { ComponentChildren } from 'preact'
 import { useConsole } from '../../../parts/console-context.ts'
 import { NamedIcon, StatusIcon } from '../../../parts/icons.tsx'
-import { durationText } from '../../../state/error-text.ts'
 import { notesOf, stepMs, stepTitle } from '../session-text.ts'
 
 const TITLES = { instantiate: 'Starting the lab', teardown: 'Taking the lab down' } as const
 
-export function StepsCard({ session }: { session: LabletSession }) {
+export function PipelineCard({ session }: { session: LabletSession }) {
   const { pipeline } = session
   return (
     <section class="card" aria-labelledby="steps-title">

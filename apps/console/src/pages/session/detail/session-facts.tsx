@@ -1,10 +1,10 @@
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { countText, durationText } from '@lcm/domain/text/amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Fact } from '../../../parts/fact.tsx'
 import { StatusBadge } from '../../../parts/status-badge.tsx'
-import { Moment } from '../../../parts/timestamp.tsx'
-import { countText, durationText } from '../../../state/error-text.ts'
+import { Timestamp } from '../../../parts/timestamp.tsx'
 import { Owner } from '../owner.tsx'
 
 export function SessionFacts({ session }: { session: LabletSession }) {
@@ -28,10 +28,10 @@ export function SessionFacts({ session }: { session: LabletSession }) {
         <Fact name="Lab record">{session.lab_record_id}</Fact>
         <Fact name="Reservation">{session.reservation_id}</Fact>
         <Fact name="Booked">
-          <Moment at={session.created_at} />
+          <Timestamp at={session.created_at} />
         </Fact>
         <Fact name="Updated">
-          <Moment at={session.updated_at} />
+          <Timestamp at={session.updated_at} />
         </Fact>
         <Fact name="Version">{session.version}</Fact>
       </dl>
@@ -53,7 +53,7 @@ export function SessionHistory({ session }: { session: LabletSession }) {
               <StatusBadge status={change.to} />
               <span class="number">{durationText((next ? toMs(next.at) : nowMs.value) - toMs(change.at))}</span>
               <span class="session-because">{change.because}</span>
-              <Moment class="muted" at={change.at} />
+              <Timestamp class="muted" at={change.at} />
             </li>
           )
         })}

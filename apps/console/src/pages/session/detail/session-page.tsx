@@ -1,5 +1,6 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { nextOfSession, sessionNextText } from '@lcm/domain/session/session-next'
+import { durationText } from '@lcm/domain/text/amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../../parts/age.tsx'
 import { ConditionsCard } from '../../../parts/conditions-card.tsx'
@@ -7,24 +8,23 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { RawJson } from '../../../parts/raw-json.tsx'
 import { NotFound, PageState } from '../../../parts/shell/page-states.tsx'
 import { type NextInputs, WhyPanel } from '../../../parts/why-panel.tsx'
-import { durationText } from '../../../state/error-text.ts'
-import { seesSessionsOfOthers } from '../../../state/permission.ts'
+import { canSeeAllSessions } from '../../../state/permission.ts'
 import { definitionHash, pageHash, workerHash } from '../../../state/router.ts'
 import { SessionActions } from '../actions/action-buttons.tsx'
 import { Owner } from '../owner.tsx'
 import { SessionBadge } from '../session-badge.tsx'
-import { doingText, isWaiting } from '../session-text.ts'
+import { activityText, isWaiting } from '../session-text.ts'
 import { useSession } from '../use-sessions.ts'
 import { AccessCard } from './access-card.tsx'
-import { StepsCard } from './pipeline-card.tsx'
+import { PipelineCard } from './pipeline-card.tsx'
 import { SessionFacts, SessionHistory } from './session-facts.tsx'
 import { SlotCard } from './slot-card.tsx'
 
 export function SessionPage({ id }: { id: string }) {
-  const { session, isMissing, error, again } = useSession(id)
+  const { session, isMissing, error, reload } = useSession(id)
   const { state } = useConsole()
   if (isMissing) return <NoSuchSession id={id} />
-  if (session === null) return error === null ? <Reading /> : <Unread id={id} error={error} onRetry={again} />
+  if (session === null) return error === null ? <Reading /> : <Unread id={id} error={error} onRetry={reload} />
   const worker = session.worker_id === null ? null : (state.live.worker.get(session.worker_id) ?? null)
   return (
     <section class="page session">
@@ -34,7 +34,7 @@ export function SessionPage({ id }: { id: string }) {
       <div class="session-columns">
         <div>
           <AccessCard session={session} />
-          <StepsCard session={session} />
+          <PipelineCard session={session} />
           <ConditionsCard conditions={session.conditions} />
           <SessionHistory session={session} />
         </div>
@@ -42,7 +42,7 @@ export function SessionPage({ id }: { id: string }) {
           <SessionFacts session={session} />
           <WhyPanel
             resource={`session:${id}`}
-            next={inputs => nextTold(session, worker, inputs)}
+            next={inputs => nextStep(session, worker, inputs)}
             read={(client, query, signal) => client.call('getSessionDecisions', { params: { id }, query, signal })}
           />
         </div>
@@ -52,7 +52,7 @@ export function SessionPage({ id }: { id: string }) {
   )
 }
 
-function nextTold(session: LabletSession, worker: Worker | null, inputs: NextInputs) {
+function nextStep(session: LabletSession, worker: Worker | null, inputs: NextInputs) {
   const { decisions, services, planOf, nowMs } = inputs
   const plan = planOf(session.status === 'PENDING' ? 'resource-scheduler' : 'lablet-controller')
   const next = nextOfSession({ session, worker, decisions, plan, services, nowMs })
@@ -71,7 +71,7 @@ const Reading = () => (
 )
 
 function NoSuchSession({ id }: { id: string }) {
-  const isShownAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const isShownAll = canSeeAllSessions(useConsole().state.info.value)
   const maybe = isShownAll ? 'was over and is forgotten' : 'is not yours'
   return (
     <NotFound title="No such session" list="sessions">
@@ -91,7 +91,7 @@ const Unread = ({ id, error, onRetry }: { id: string; error: string; onRetry: ()
       Session <code>{id}</code> can't be shown: {error}.
     </p>
     <button type="button" class="button primary" onClick={onRetry}>
-      Try again
+      Try reload
     </button>
   </PageState>
 )
@@ -137,7 +137,7 @@ function Callouts({ session }: { session: LabletSession }) {
     <>
       {isWaiting(session) && (
         <p class="callout tone-orange">
-          <strong>Waiting</strong> {doingText(session)}
+          <strong>Waiting</strong> {activityText(session)}
         </p>
       )}
       {last_error !== null && (

@@ -1,18 +1,18 @@
-import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
+import { SETTING_DEFAULTS, type SettingValues } from '@lcm/domain/fleet/settings'
 import { toMs } from '@lcm/domain/instant'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { bootLeadMs } from '@lcm/domain/session/boot-lead'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { durationText } from '@lcm/domain/text/amounts'
+import { toneOf } from '@lcm/domain/text/status-tone'
 import { useConsole } from '../../../parts/console-context.ts'
-import { Moment } from '../../../parts/timestamp.tsx'
+import { Timestamp } from '../../../parts/timestamp.tsx'
 import { useRead } from '../../../parts/use-read.ts'
-import { durationText } from '../../../state/error-text.ts'
-import { toneOf } from '../../../state/status-look.ts'
 import { slotNote } from '../session-text.ts'
-import { leadOf, slotScale } from './slot-bar.ts'
 
 export function SlotCard({ session }: { session: LabletSession }) {
   const { state } = useConsole()
   const settings = useRead('settings', (client, signal) => client.call('getSettings', { signal }), {
-    newsOf: 'settings',
+    updatesOf: 'settings',
   })
   const lead = settings.value?.settings.boot_lead_minutes?.value
   const worker = state.live.worker.get(session.worker_id ?? '')
@@ -31,14 +31,14 @@ export function SlotCard({ session }: { session: LabletSession }) {
       <p class="slot-ends number">
         {leadMs > 0 && (
           <span class="muted">
-            lab boots <Moment at={toMs(start) - leadMs} /> ({durationText(leadMs)} before)
+            lab boots <Timestamp at={toMs(start) - leadMs} /> ({durationText(leadMs)} before)
           </span>
         )}
         <span>
-          begins <Moment at={start} />
+          begins <Timestamp at={start} />
         </span>
         <span>
-          ends <Moment at={end} />
+          ends <Timestamp at={end} />
         </span>
         <span class="muted">{durationText(toMs(end) - toMs(start))} long</span>
       </p>
@@ -63,4 +63,40 @@ function SlotScaleBar({ session, leadMs }: { session: LabletSession; leadMs: num
       {now !== null && <span class="slot-now" style={{ left: `${100 * now}%` }} />}
     </div>
   )
+}
+
+/** One slot drawn to scale: the lead in which its lab boots, the slot, and where in it we are. Shares of the width. */
+export interface SlotScale {
+  readonly leadMs: number
+  readonly slotLeft: number
+  /** How much of the slot is behind; of one that is over, how much it had. */
+  readonly passed: number
+  /** Null when now lies outside of what is drawn. */
+  readonly now: number | null
+}
+
+export function slotScale(session: LabletSession, leadMs: number, nowMs: number): SlotScale {
+  const { status, timeslot, entered_status_at } = session
+  const [startMs, endMs] = [toMs(timeslot.start), toMs(timeslot.end)]
+  const fromMs = startMs - leadMs
+  const wholeMs = endMs - fromMs
+  const untilMs = isFinal(status) ? toMs(entered_status_at) : nowMs
+  const now = (nowMs - fromMs) / wholeMs
+  return {
+    leadMs,
+    slotLeft: leadMs / wholeMs,
+    passed: Math.max(0, Math.min(untilMs, endMs) - startMs) / wholeMs,
+    now: now >= 0 && now <= 1 ? now : null,
+  }
+}
+
+/** What was booked to begin at once had no time to boot before. */
+export function leadOf(
+  session: LabletSession,
+  definition: { readonly boot_lead_minutes: number | null } | undefined,
+  settings: Pick<SettingValues, 'boot_lead_minutes'>,
+  isServing: boolean,
+): number {
+  const wanted = bootLeadMs(definition ?? { boot_lead_minutes: null }, settings, isServing)
+  return Math.max(0, Math.min(wanted, toMs(session.timeslot.start) - toMs(session.created_at)))
 }

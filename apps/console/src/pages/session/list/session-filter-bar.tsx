@@ -9,7 +9,7 @@ interface FilterProps {
   readonly sessions: readonly LabletSession[]
 }
 
-export function FilterBar({ filter, sessions }: FilterProps) {
+export function SessionFilterBar({ filter, sessions }: FilterProps) {
   const { router } = useConsole()
   const change = (part: Partial<SessionFilter>) => router.replace(sessionsHash({ ...filter, ...part }))
   const names = new Set(sessions.map(({ definition }) => definition.name))

@@ -7,7 +7,7 @@ import { utcText } from '../../../state/time-format.ts'
 import { SessionActions } from '../actions/action-buttons.tsx'
 import { Owner } from '../owner.tsx'
 import { SessionBadge } from '../session-badge.tsx'
-import { doingText, isWaiting, slotNote, slotText } from '../session-text.ts'
+import { activityText, isWaiting, slotNote, slotText } from '../session-text.ts'
 
 const COLUMNS = ['Session', 'Status', 'Slot', 'Owner', 'Worker', 'Doing', 'Actions'] as const
 
@@ -24,7 +24,7 @@ export const SessionTable = ({ sessions }: { sessions: readonly LabletSession[] 
 function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: number }) {
   const { state } = useConsole()
   const { definition, worker_id } = session
-  const doing = doingText(session)
+  const doing = activityText(session)
   return (
     <tr class="session-row" aria-rowindex={rowIndex} data-session={session.id} data-status={session.status}>
       <th scope="row" class="col-session">

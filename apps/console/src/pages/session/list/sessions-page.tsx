@@ -1,15 +1,15 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { countText } from '@lcm/domain/text/amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { PageState } from '../../../parts/shell/page-states.tsx'
 import { Creations, Headline, NewButton, NoMatch } from '../../../parts/table/list-page.tsx'
-import { countText } from '../../../state/error-text.ts'
-import { seesSessionsOfOthers } from '../../../state/permission.ts'
+import { canSeeAllSessions } from '../../../state/permission.ts'
 import type { Query } from '../../../state/router.ts'
 import { BookDialog } from '../actions/book-dialog.tsx'
 import { inOrder, isWaiting } from '../session-text.ts'
 import { type Sessions, useSessions } from '../use-sessions.ts'
 import { filterOf, isDrawn, isFiltering, isListed, matches, NO_FILTER, sessionsHash } from './session-filter.ts'
-import { FilterBar } from './session-filter-bar.tsx'
+import { SessionFilterBar } from './session-filter-bar.tsx'
 import { SessionTable } from './session-table.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -28,7 +28,7 @@ export function SessionsPage({ query }: { query: Query }) {
   return (
     <section class="page">
       <SessionsHeadline sessions={sessions.all} />
-      <FilterBar filter={filter} sessions={sessions.all} />
+      <SessionFilterBar filter={filter} sessions={sessions.all} />
       <Creations kind="session" of="a session of " />
       <PastMissing sessions={sessions} />
       <Timeline sessions={found.filter(session => isDrawn(session, filter))} filter={filter} />
@@ -57,8 +57,8 @@ function SessionsHeadline({ sessions }: { sessions: readonly LabletSession[] }) 
   const present = sessions.filter(({ status }) => !isFinal(status))
   const waiting = present.filter(isWaiting).length
   const running = present.filter(({ status }) => status === 'READY' || status === 'RUNNING').length
-  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
-  const summary = `${countText(present.length, 'session')}${isOfAll ? '' : ' of yours'}, ${running} up, ${waiting} waiting`
+  const seesAll = canSeeAllSessions(useConsole().state.info.value)
+  const summary = `${countText(present.length, 'session')}${seesAll ? '' : ' of yours'}, ${running} up, ${waiting} waiting`
   return (
     <Headline title="Sessions" summary={summary}>
       <BookButton />
@@ -78,8 +78,8 @@ function PastMissing({ sessions }: { sessions: Sessions }) {
   return (
     <p class="banner tone-orange" role="alert">
       <span>Sessions that are over are missing here: {sessions.error}</span>
-      <button type="button" class="button small" onClick={sessions.again}>
-        Try again
+      <button type="button" class="button small" onClick={sessions.reload}>
+        Try reload
       </button>
     </p>
   )

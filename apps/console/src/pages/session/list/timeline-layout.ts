@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { byStart, isCancelled } from '../session-text.ts'
+import { byStart, isCanceled } from '../session-text.ts'
 
 const MINUTE_MS = 60_000
 const QUARTER_MS = 15 * MINUTE_MS
@@ -61,7 +61,7 @@ export function drawnSpan({ status, timeslot, entered_status_at }: LabletSession
 }
 
 /** Without a worker it waits for one, unless nobody wants it any more. */
-const isGivenUp = (session: LabletSession): boolean => isFinal(session.status) || isCancelled(session)
+const isAbandoned = (session: LabletSession): boolean => isFinal(session.status) || isCanceled(session)
 
 export interface Bar {
   readonly session: LabletSession
@@ -94,7 +94,7 @@ export function timelineRows(sessions: Iterable<LabletSession>, span: Span): Tim
   const byWorker = new Map<string | null, LabletSession[]>([[null, []]])
   for (const session of sessions) {
     const drawn = drawnSpan(session)
-    if (session.worker_id === null && isGivenUp(session)) continue
+    if (session.worker_id === null && isAbandoned(session)) continue
     if (drawn === null || drawn.toMs <= span.fromMs || drawn.fromMs >= span.toMs) continue
     const held = byWorker.get(session.worker_id)
     if (held) held.push(session)

@@ -1,6 +1,6 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { arranged } from './timeline-order.ts'
+import { orderedRows } from './timeline-order.ts'
 
 const row = (workerId: string | null) => ({ workerId, bars: [], lanes: 1, hidden: 0 })
 const fleet = (count: number) =>
@@ -8,19 +8,19 @@ const fleet = (count: number) =>
 const ids = (shown: readonly { workerId: string | null }[]) => shown.map(({ workerId }) => workerId)
 
 it('puts what waits first, then all workers by name', () => {
-  const { shown, more } = arranged([row('w-10'), row(null)], fleet(11), false)
+  const { shown, more } = orderedRows([row('w-10'), row(null)], fleet(11), false)
   expect(ids(shown)).toEqual([null, ...Array.from({ length: 11 }, (_, n) => `w-${n}`)])
   expect(more).toBe(0)
 })
 
 it('leaves out workers that are free when something is looked for, or gone', () => {
-  expect(ids(arranged([row(null), row('w-2')], fleet(3), true).shown)).toEqual([null, 'w-2'])
+  expect(ids(orderedRows([row(null), row('w-2')], fleet(3), true).shown)).toEqual([null, 'w-2'])
   const gone = new Map([['w-1', aWorker({ id: 'w-1', status: 'TERMINATED' })]])
-  expect(ids(arranged([row(null)], gone, false).shown)).toEqual([null])
-  expect(ids(arranged([row(null), row('w-1')], gone, false).shown)).toEqual([null, 'w-1'])
+  expect(ids(orderedRows([row(null)], gone, false).shown)).toEqual([null])
+  expect(ids(orderedRows([row(null), row('w-1')], gone, false).shown)).toEqual([null, 'w-1'])
 })
 
 it('counts free workers that are too many to show', () => {
-  const { shown, more } = arranged([row(null)], fleet(1000), false)
+  const { shown, more } = orderedRows([row(null)], fleet(1000), false)
   expect([shown.length, more]).toEqual([200, 801])
 })

@@ -7,7 +7,7 @@ const ROWS_MAX = 200
 const byName = new Intl.Collator('en', { numeric: true })
 
 /** What waits first, then workers by name; who looks for something sees only where it is. */
-export function arranged(
+export function orderedRows(
   rows: readonly TimelineRow[],
   workers: ReadonlyMap<string, Pick<Worker, 'id' | 'name' | 'status'>>,
   isFiltering: boolean,

@@ -1,11 +1,11 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { countText } from '@lcm/domain/text/amounts'
+import { toneOf } from '@lcm/domain/text/status-tone'
 import { useMemo } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'
 import { StatusIcon } from '../../../parts/icons.tsx'
-import { countText } from '../../../state/error-text.ts'
 import { sessionHash, workerHash } from '../../../state/router.ts'
-import { toneOf } from '../../../state/status-look.ts'
-import { doingText, ownerText, slotText } from '../session-text.ts'
+import { activityText, ownerText, slotText } from '../session-text.ts'
 import type { Bar, Span, TimelineRow } from './timeline-layout.ts'
 
 const LANE_PX = 26
@@ -83,7 +83,7 @@ function BarView({ bar, workerName }: { bar: Bar; workerName: string | null }) {
 function labelOf(session: LabletSession, owner: string, workerName: string | null): string {
   const { definition, status, timeslot } = session
   const place = workerName === null ? 'without a worker' : `on ${workerName}`
-  const doing = doingText(session)
+  const doing = activityText(session)
   const head = `${definition.name} ${definition.version}, ${status}, ${slotText(timeslot)}, ${place}, owner ${owner}`
   return doing === '' ? head : `${head}: ${doing}`
 }

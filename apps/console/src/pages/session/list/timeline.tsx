@@ -1,13 +1,13 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { countText } from '@lcm/domain/text/amounts'
 import { useComputed } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'
 import { NamedIcon } from '../../../parts/icons.tsx'
-import { countText } from '../../../state/error-text.ts'
 import { dayAndMinuteText, exactText, minuteText, weekdayText } from '../../../state/time-format.ts'
 import { isFiltering, type SessionFilter, sessionsHash } from './session-filter.ts'
 import { RANGE_NAMES, type Range, type Span, shareOf, spanOf, ticksOf, timelineRows } from './timeline-layout.ts'
-import { arranged } from './timeline-order.ts'
+import { orderedRows } from './timeline-order.ts'
 import { TimelineRowView } from './timeline-row.tsx'
 
 const MINUTE_MS = 60_000
@@ -23,7 +23,7 @@ export function Timeline({ sessions, filter }: TimelineProps) {
   const minuteMs = useComputed(() => Math.floor(nowMs.value / MINUTE_MS) * MINUTE_MS)
   const span = spanOf(filter.range, filter.atMs, minuteMs.value)
   const rows = timelineRows(sessions, span)
-  const { shown, more } = arranged(rows, state.live.worker.all(), isFiltering(filter))
+  const { shown, more } = orderedRows(rows, state.live.worker.all(), isFiltering(filter))
   return (
     <div class="timeline">
       <TimelineHead filter={filter} span={span} />

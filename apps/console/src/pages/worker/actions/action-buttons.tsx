@@ -1,27 +1,33 @@
+import { isProblem } from '@lcm/client/api-error'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { VNode } from 'preact'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Menu } from '../../../parts/dialog/menu.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { isAllowed } from '../../../state/permission.ts'
-import { useWorkerActs } from './use-worker-action.tsx'
-import { ACT_WORDS, type Offer, offersOf, type WorkerAct } from './worker-actions.ts'
+import { DrainDialog } from './drain-dialog.tsx'
+import { EditDialog } from './edit-dialog.tsx'
+import { ForceDialog } from './force-dialog.tsx'
+import { requestWorkerAction } from './request-worker.ts'
+import { RemoveDialog, TerminateDialog } from './terminate-dialog.tsx'
+import { ACTION_TEXTS, type AvailableAction, availableActions, type WorkerAction } from './worker-actions.ts'
 
-const isDanger = (act: WorkerAct): boolean => act === 'terminate' || act === 'remove'
+const isDanger = (action: WorkerAction): boolean => action === 'terminate' || action === 'remove'
 
 /** In a row there is room for one; the rest is a press away. */
 export function RowActions({ worker }: { worker: Worker }) {
   const { state } = useConsole()
   if (!isAllowed(state.info.value, 'terminateWorker')) return null
-  const [first, ...rest] = offersOf(worker)
+  const [first, ...rest] = availableActions(worker)
   return (
     <span class="actions">
-      {first && <ActButton worker={worker} offer={first} />}
-      {rest.length > 0 && <MoreButton worker={worker} offers={rest} />}
+      {first && <ActionButton worker={worker} item={first} />}
+      {rest.length > 0 && <MoreButton worker={worker} available={rest} />}
     </span>
   )
 }
 
-const ON_THE_PAGE: readonly WorkerAct[] = [
+const PAGE_ACTIONS: readonly WorkerAction[] = [
   'start',
   'stop',
   'drain',
@@ -35,53 +41,55 @@ const ON_THE_PAGE: readonly WorkerAct[] = [
 export function PageActions({ worker }: { worker: Worker }) {
   const { state } = useConsole()
   if (!isAllowed(state.info.value, 'terminateWorker')) return null
-  const offers = offersOf(worker)
-  const rest = offers.filter(({ act }) => !ON_THE_PAGE.includes(act))
+  const available = availableActions(worker)
+  const rest = available.filter(({ action }) => !PAGE_ACTIONS.includes(action))
   return (
     <span class="actions">
-      {offers
-        .filter(({ act }) => ON_THE_PAGE.includes(act))
-        .map(offer => (
-          <ActButton key={offer.act} worker={worker} offer={offer} />
+      {available
+        .filter(({ action }) => PAGE_ACTIONS.includes(action))
+        .map(item => (
+          <ActionButton key={item.action} worker={worker} item={item} />
         ))}
-      {rest.length > 0 && <MoreButton worker={worker} offers={rest} />}
+      {rest.length > 0 && <MoreButton worker={worker} available={rest} />}
     </span>
   )
 }
 
 /** A barred button keeps the keyboard's focus, which `disabled` would throw away. */
-function ActButton({ worker, offer: { act, bar } }: { worker: Worker; offer: Offer }) {
-  const { asks } = useConsole()
-  const begin = useWorkerActs()
-  const { label, verb, help } = ACT_WORDS[act]
-  const asked = asks.verbOf(worker.id)
-  const isBarred = bar !== null || asked !== null
+function ActionButton({ worker, item: { action, disabledReason } }: { worker: Worker; item: AvailableAction }) {
+  const { requests } = useConsole()
+  const begin = useWorkerAction()
+  const { label, verb, help } = ACTION_TEXTS[action]
+  const asked = requests.pendingVerbOf(worker.id)
+  const isDisabled = disabledReason !== null || asked !== null
   return (
     <button
       type="button"
-      class={`button small ${isDanger(act) ? 'danger' : ''} ${asked === verb ? 'asked' : ''}`}
-      aria-disabled={isBarred}
+      class={`button small ${isDanger(action) ? 'danger' : ''} ${asked === verb ? 'asked' : ''}`}
+      aria-disabled={isDisabled}
       aria-label={`${asked === verb ? 'Asked to' : ''} ${label} ${worker.name}`.trim()}
-      title={bar ?? help}
-      onClick={() => !isBarred && begin(worker, act)}
+      title={disabledReason ?? help}
+      onClick={() => !isDisabled && begin(worker, action)}
     >
       {asked === verb ? 'Asked…' : label}
     </button>
   )
 }
 
-function MoreButton({ worker, offers }: { worker: Worker; offers: readonly Offer[] }) {
-  const { asks, dialog } = useConsole()
-  const begin = useWorkerActs()
-  const asked = asks.verbOf(worker.id)
-  const isAsked = offers.some(({ act }) => ACT_WORDS[act].verb === asked)
+function MoreButton({ worker, available }: { worker: Worker; available: readonly AvailableAction[] }) {
+  const { requests, dialog } = useConsole()
+  const begin = useWorkerAction()
+  const asked = requests.pendingVerbOf(worker.id)
+  const isPending = available.some(({ action }) => ACTION_TEXTS[action].verb === asked)
   const open = (anchor: Element) => {
-    const items = offers.map(({ act, bar }) => ({
-      key: act,
-      ...ACT_WORDS[act],
-      isDanger: isDanger(act),
-      bar: bar ?? (asks.verbOf(worker.id) === null ? null : 'Something else was asked of it just now'),
-      onPick: () => begin(worker, act),
+    const items = available.map(({ action, disabledReason }) => ({
+      key: action,
+      ...ACTION_TEXTS[action],
+      isDanger: isDanger(action),
+      disabledReason:
+        disabledReason ??
+        (requests.pendingVerbOf(worker.id) === null ? null : 'Something else was asked of it just now'),
+      onPick: () => begin(worker, action),
     }))
     dialog.value = <Menu label={`Actions for ${worker.name}`} anchor={anchor} items={items} />
   }
@@ -90,11 +98,39 @@ function MoreButton({ worker, offers }: { worker: Worker; offers: readonly Offer
       type="button"
       class="button small icon-only more"
       aria-haspopup="dialog"
-      aria-label={`${isAsked ? `Asked to ${asked}` : 'More actions for'} ${worker.name}`}
-      title={isAsked ? `Asked to ${asked} it…` : 'More actions'}
+      aria-label={`${isPending ? `Asked to ${asked}` : 'More actions for'} ${worker.name}`}
+      title={isPending ? `Asked to ${asked} it…` : 'More actions'}
       onClick={event => open(event.currentTarget)}
     >
-      <NamedIcon name={isAsked ? 'waiting' : 'more'} />
+      <NamedIcon name={isPending ? 'waiting' : 'more'} />
     </button>
   )
+}
+
+/** Begins an action: by asking at once, or by the dialog that it needs. */
+export function useWorkerAction(): (worker: Worker, action: WorkerAction) => void {
+  const { requests, dialog } = useConsole()
+  const show = (needed: VNode) => {
+    dialog.value = needed
+  }
+  const offerForce = (id: string) => (refusal: unknown) => {
+    if (!isProblem(refusal, 'worker_has_sessions')) return false
+    show(<ForceDialog id={id} action="stop" />)
+    return true
+  }
+  return (worker, action) => {
+    const { id } = worker
+    switch (action) {
+      case 'drain':
+        return show(<DrainDialog id={id} />)
+      case 'terminate':
+        return show(<TerminateDialog id={id} />)
+      case 'edit':
+        return show(<EditDialog id={id} />)
+      case 'remove':
+        return show(<RemoveDialog id={id} />)
+      default:
+        requestWorkerAction(requests, worker, action, { onRefused: offerForce(id) })
+    }
+  }
 }

@@ -1,10 +1,10 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { usdText } from '@lcm/domain/text/amounts'
 import { type Signal, useSignal } from '@preact/signals'
 import { useConsole } from '../../../parts/console-context.ts'
 import { SelectField, TextField } from '../../../parts/dialog/fields.tsx'
 import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
-import { usdText } from '../../../state/error-text.ts'
 
 interface Draft {
   readonly template: Signal<string>
@@ -13,7 +13,7 @@ interface Draft {
 }
 
 export function CreateDialog() {
-  const { state, asks } = useConsole()
+  const { state, requests } = useConsole()
   const templates = [...state.live.template.all().values()].toSorted((a, b) => a.name.localeCompare(b.name))
   const draft: Draft = {
     template: useSignal(templates.find(template => template.enabled)?.name ?? ''),
@@ -22,7 +22,7 @@ export function CreateDialog() {
   }
   const create = () => {
     const body = bodyOf(draft)
-    return asks.create('worker', body.name ?? body.template_name, client => client.call('createWorker', { body }))
+    return requests.create('worker', body.name ?? body.template_name, client => client.call('createWorker', { body }))
   }
   return (
     <FormDialog title="New worker" verb="Create worker" isComplete={draft.template.value !== ''} send={create}>

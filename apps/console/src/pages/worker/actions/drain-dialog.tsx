@@ -1,20 +1,20 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { countText } from '@lcm/domain/text/amounts'
 import { type Signal, useSignal } from '@preact/signals'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
-import { countText } from '../../../state/error-text.ts'
 import { sessionsOf } from '../list/worker-sort.ts'
-import { askWorker } from './request-worker.ts'
-import { OfWorker } from './worker-dialog.tsx'
+import { requestWorkerAction } from './request-worker.ts'
+import { WorkerDialog } from './worker-dialog.tsx'
 
 export type AfterDrain = 'STOPPED' | 'TERMINATED'
 
 export const DrainDialog = ({ id }: { id: string }) => (
-  <OfWorker id={id}>{worker => <DrainOf worker={worker} />}</OfWorker>
+  <WorkerDialog id={id}>{worker => <DrainForm worker={worker} />}</WorkerDialog>
 )
 
-function DrainOf({ worker }: { worker: WorkerView }) {
-  const { asks } = useConsole()
+function DrainForm({ worker }: { worker: WorkerView }) {
+  const { requests } = useConsole()
   const next = useSignal<AfterDrain>('STOPPED')
   const sessions = sessionsOf(worker)
   return (
@@ -23,7 +23,7 @@ function DrainOf({ worker }: { worker: WorkerView }) {
       verb="Drain"
       typed={next.value === 'TERMINATED' ? worker.name : null}
       // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
-      onConfirm={() => askWorker(asks, worker, 'drain', { then: next.value })}
+      onConfirm={() => requestWorkerAction(requests, worker, 'drain', { then: next.value })}
     >
       <p>
         No new session is placed on it.{' '}
@@ -46,20 +46,20 @@ export const AfterDrainField = ({ chosen, isProtected }: { chosen: Signal<AfterD
     <legend>Once it is empty</legend>
     <div class="choices">
       {(['STOPPED', 'TERMINATED'] as const).map(next => {
-        const isBarred = next === 'TERMINATED' && isProtected
+        const isDisabled = next === 'TERMINATED' && isProtected
         return (
-          <label key={next} class={`choice ${isBarred ? 'off' : ''}`}>
+          <label key={next} class={`choice ${isDisabled ? 'off' : ''}`}>
             <input
               type="radio"
               name="after-drain"
               checked={chosen.value === next}
-              disabled={isBarred}
+              disabled={isDisabled}
               onChange={() => {
                 chosen.value = next
               }}
             />
             <span class="choice-name">{CHOICES[next].name}</span>
-            <span class="choice-text">{isBarred ? 'It is protected.' : CHOICES[next].text}</span>
+            <span class="choice-text">{isDisabled ? 'It is protected.' : CHOICES[next].text}</span>
           </label>
         )
       })}

@@ -1,21 +1,21 @@
+import type { BodyInput } from '@lcm/contract/routes'
 import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { Worker } from '@lcm/domain/worker/worker'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'
 import { TextField } from '../../../parts/dialog/fields.tsx'
 import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { Refusal } from '../../../parts/dialog/modal.tsx'
-import { labelsOf, labelsText } from './labels.ts'
-import { askByForm } from './request-worker.ts'
-import { OfWorker } from './worker-dialog.tsx'
-import { patchOf } from './worker-edit.ts'
+import { submitWorkerForm } from './request-worker.ts'
+import { WorkerDialog } from './worker-dialog.tsx'
 
 export const EditDialog = ({ id }: { id: string }) => (
-  <OfWorker id={id}>{worker => <EditOf worker={worker} />}</OfWorker>
+  <WorkerDialog id={id}>{worker => <EditForm worker={worker} />}</WorkerDialog>
 )
 
-function EditOf({ worker }: { worker: WorkerView }) {
-  const { asks } = useConsole()
+function EditForm({ worker }: { worker: WorkerView }) {
+  const { requests } = useConsole()
   const opened = useRef(worker).current
   const name = useSignal(opened.name)
   const labels = useSignal(labelsText(opened.labels))
@@ -27,7 +27,9 @@ function EditOf({ worker }: { worker: WorkerView }) {
       verb="Save"
       isComplete={name.value.trim() !== '' && wrong.length === 0}
       send={() =>
-        askByForm(asks, worker, 'change', client => client.call('patchWorker', { params: { id: worker.id }, body }))
+        submitWorkerForm(requests, worker, 'change', client =>
+          client.call('patchWorker', { params: { id: worker.id }, body }),
+        )
       }
     >
       <TextField label="Name" value={name} maxLength={128} />
@@ -48,3 +50,36 @@ function EditOf({ worker }: { worker: WorkerView }) {
     </FormDialog>
   )
 }
+
+/**
+ * What the form says anew. The rest may have been changed by others since it was opened, and the name of a machine that was
+ * found need not be one that could be given now.
+ */
+export const patchOf = (
+  opened: Pick<Worker, 'name' | 'labels'>,
+  name: string,
+  labels: string,
+): BodyInput<'patchWorker'> => ({
+  ...(name.trim() === opened.name.trim() ? {} : { name: name.trim() }),
+  ...(labels === labelsText(opened.labels) ? {} : { labels: labelsOf(labels).labels }),
+})
+
+/** Labels as people type them: `name=value`, one a line. */
+export const labelsText = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n')
+
+/** The lines that are no labels are told, so that nothing is lost in silence. */
+export function labelsOf(text: string): { labels: Record<string, string>; wrong: string[] } {
+  const lines = text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '')
+  const wrong = lines.filter(line => line.indexOf('=') < 1)
+  const pairs = lines.filter(line => !wrong.includes(line)).map(line => [nameOf(line), textOf(line)] as const)
+  return { labels: Object.fromEntries(pairs), wrong }
+}
+
+const nameOf = (line: string): string => line.slice(0, line.indexOf('=')).trim()
+const textOf = (line: string): string => line.slice(line.indexOf('=') + 1).trim()

@@ -1,40 +1,40 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { countText } from '@lcm/domain/text/amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { StatusBadge } from '../../../parts/status-badge.tsx'
-import { Moment } from '../../../parts/timestamp.tsx'
-import { countText } from '../../../state/error-text.ts'
+import { Timestamp } from '../../../parts/timestamp.tsx'
 import { sessionHash } from '../../../state/router.ts'
 import { Owner } from '../../session/owner.tsx'
 import { sessionsOf } from '../list/worker-sort.ts'
 import { DrainDialog } from './drain-dialog.tsx'
-import { askWorker } from './request-worker.ts'
-import { OfWorker } from './worker-dialog.tsx'
+import { requestWorkerAction } from './request-worker.ts'
+import { WorkerDialog } from './worker-dialog.tsx'
 
 const LOSSES = {
   stop: 'Labs stop in the middle of their work. The disk stays.',
   terminate: "Labs are destroyed with the machine and its disk. This can't be undone.",
 } as const
 
-/** A worker with sessions refuses to stop: this says what would be lost, and offers the way that loses nothing. */
-export const ForceDialog = ({ id, act }: { id: string; act: 'stop' | 'terminate' }) => (
-  <OfWorker id={id}>{worker => <ForceOf worker={worker} act={act} />}</OfWorker>
+/** A worker with sessions refuses to stop: this says what would be lost, and available the way that loses nothing. */
+export const ForceDialog = ({ id, action }: { id: string; action: 'stop' | 'terminate' }) => (
+  <WorkerDialog id={id}>{worker => <ForceForm worker={worker} action={action} />}</WorkerDialog>
 )
 
-function ForceOf({ worker, act }: { worker: WorkerView; act: 'stop' | 'terminate' }) {
-  const { asks, dialog } = useConsole()
+function ForceForm({ worker, action }: { worker: WorkerView; action: 'stop' | 'terminate' }) {
+  const { requests, dialog } = useConsole()
   const drain = () => {
     dialog.value = <DrainDialog id={worker.id} />
   }
   return (
     <ConfirmDialog
       title={`${worker.name} has ${countText(sessionsOf(worker), 'session')}`}
-      verb={act === 'stop' ? 'Force stop' : 'Force terminate'}
+      verb={action === 'stop' ? 'Force stop' : 'Force terminate'}
       typed={worker.name}
-      onConfirm={() => askWorker(asks, worker, act, { force: true })}
+      onConfirm={() => requestWorkerAction(requests, worker, action, { force: true })}
     >
       <p>
-        All that lives on it ends at once if you {act} it by force. {LOSSES[act]}
+        All that lives on it ends at once if you {action} it by force. {LOSSES[action]}
       </p>
       <LostSessions worker={worker} />
       <p>
@@ -60,7 +60,7 @@ function LostSessions({ worker }: { worker: WorkerView }) {
             <a href={sessionHash(id)}>{session.definition.name}</a>
             <StatusBadge status={session.status} />
             <span class="muted">
-              <Owner session={session} />, until <Moment at={session.timeslot.end} />
+              <Owner session={session} />, until <Timestamp at={session.timeslot.end} />
             </span>
           </li>
         )

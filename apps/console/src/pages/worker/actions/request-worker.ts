@@ -1,22 +1,32 @@
 import type { Client } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { type Asks, askOrReject } from '../../../state/requests.ts'
-import { ACT_WORDS, type ActOptions, type PlainAct, sendAct } from './worker-actions.ts'
+import { type Requests, sendOrReject } from '../../../state/requests.ts'
+import { ACTION_TEXTS, type ActionOptions, type DirectAction, sendAction } from './worker-actions.ts'
 
-export interface AskOptions extends ActOptions {
-  readonly isDealtWith?: (refusal: unknown) => boolean
+export interface RequestOptions extends ActionOptions {
+  readonly onRefused?: (refusal: unknown) => boolean
 }
 
-const subjectOf = ({ id, name }: Worker) => ({ kind: 'worker', id, name }) as const
+const targetOf = ({ id, name }: Worker) => ({ kind: 'worker', id, name }) as const
 
 /** Asks a worker to do something. Answers whether that was taken. */
-export const askWorker = (asks: Asks, worker: Worker, act: PlainAct, options: AskOptions = {}): Promise<boolean> =>
-  asks.ask(subjectOf(worker), ACT_WORDS[act].verb, client => sendAct(client, worker, act, options), options.isDealtWith)
+export const requestWorkerAction = (
+  requests: Requests,
+  worker: Worker,
+  action: DirectAction,
+  options: RequestOptions = {},
+): Promise<boolean> =>
+  requests.send(
+    targetOf(worker),
+    ACTION_TEXTS[action].verb,
+    client => sendAction(client, worker, action, options),
+    options.onRefused,
+  )
 
 /** For forms, which say themselves why they were refused: rejects then. */
-export const askByForm = (
-  asks: Asks,
+export const submitWorkerForm = (
+  requests: Requests,
   worker: Worker,
   verb: string,
   send: (client: Client) => Promise<{ readonly version: number }>,
-): Promise<void> => askOrReject(asks, subjectOf(worker), verb, send)
+): Promise<void> => sendOrReject(requests, targetOf(worker), verb, send)

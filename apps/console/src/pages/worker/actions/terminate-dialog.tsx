@@ -3,24 +3,24 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
 import { ForceDialog } from './force-dialog.tsx'
-import { askWorker } from './request-worker.ts'
-import { OfWorker } from './worker-dialog.tsx'
+import { requestWorkerAction } from './request-worker.ts'
+import { WorkerDialog } from './worker-dialog.tsx'
 
 export function TerminateDialog({ id }: { id: string }) {
-  const { asks, dialog } = useConsole()
+  const { requests, dialog } = useConsole()
   const offerForce = (refusal: unknown) => {
     if (!isProblem(refusal, 'worker_has_sessions')) return false
-    dialog.value = <ForceDialog id={id} act="terminate" />
+    dialog.value = <ForceDialog id={id} action="terminate" />
     return true
   }
   return (
-    <OfWorker id={id}>
+    <WorkerDialog id={id}>
       {worker => (
         <ConfirmDialog
           title={`Terminate ${worker.name}?`}
           verb="Terminate"
           typed={worker.name}
-          onConfirm={() => askWorker(asks, worker, 'terminate', { isDealtWith: offerForce })}
+          onConfirm={() => requestWorkerAction(requests, worker, 'terminate', { onRefused: offerForce })}
         >
           <p>
             Its machine and disk are destroyed, with every lab on them. <strong>This can't be undone.</strong> To keep
@@ -31,24 +31,24 @@ export function TerminateDialog({ id }: { id: string }) {
           </p>
         </ConfirmDialog>
       )}
-    </OfWorker>
+    </WorkerDialog>
   )
 }
 
 export function RemoveDialog({ id }: { id: string }) {
-  const { asks } = useConsole()
+  const { requests } = useConsole()
   return (
-    <OfWorker id={id}>
+    <WorkerDialog id={id}>
       {worker => (
         <ConfirmDialog
           title={`Remove the record of ${worker.name}?`}
           verb="Remove"
           typed={null}
-          onConfirm={() => askWorker(asks, worker, 'remove')}
+          onConfirm={() => requestWorkerAction(requests, worker, 'remove')}
         >
           <p>Its machine is gone already. What is known of it goes too; the audit log keeps what people did.</p>
         </ConfirmDialog>
       )}
-    </OfWorker>
+    </WorkerDialog>
   )
 }

@@ -3,9 +3,9 @@ import type { ApiRequest } from '@lcm/contract/wire'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aServingWorker, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { offersOf, type PlainAct, sendAct } from './worker-actions.ts'
+import { availableActions, type DirectAction, sendAction } from './worker-actions.ts'
 
-const acts = (worker: Worker) => offersOf(worker).map(({ act }) => act)
+const actions = (worker: Worker) => availableActions(worker).map(({ action }) => action)
 const drain = {
   requested_at: '2026-01-02T03:04:05.000Z',
   by: 'admin',
@@ -17,46 +17,49 @@ const drain = {
 
 describe('what is offered', () => {
   it('begins with what changes what is wanted', () => {
-    expect(acts(aServingWorker({ desired_status: 'RUNNING' })).slice(0, 2)).toEqual(['stop', 'drain'])
-    expect(acts(aServingWorker({ desired_status: 'RUNNING', drain })).slice(0, 2)).toEqual(['cancel-drain', 'stop'])
-    expect(acts(aWorker({ status: 'STOPPED', desired_status: 'STOPPED' }))[0]).toBe('start')
-    expect(acts(aWorker({ status: 'STARTING', desired_status: 'RUNNING' }))).not.toContain('drain')
+    expect(actions(aServingWorker({ desired_status: 'RUNNING' })).slice(0, 2)).toEqual(['stop', 'drain'])
+    expect(actions(aServingWorker({ desired_status: 'RUNNING', drain })).slice(0, 2)).toEqual(['cancel-drain', 'stop'])
+    expect(actions(aWorker({ status: 'STOPPED', desired_status: 'STOPPED' }))[0]).toBe('start')
+    expect(actions(aWorker({ status: 'STARTING', desired_status: 'RUNNING' }))).not.toContain('drain')
   })
 
   it('is a retry only of what failed', () => {
-    expect(acts(aWorker({ status: 'FAILED' }))).toContain('retry')
-    expect(acts(aServingWorker())).not.toContain('retry')
+    expect(actions(aWorker({ status: 'FAILED' }))).toContain('retry')
+    expect(actions(aServingWorker())).not.toContain('retry')
   })
 
   it('is the opposite of what is set', () => {
-    const offered = acts(aWorker({ protected: true, cordoned: true, idle_detection_enabled: false }))
+    const offered = actions(aWorker({ protected: true, cordoned: true, idle_detection_enabled: false }))
     expect(offered).toEqual(expect.arrayContaining(['unprotect', 'uncordon', 'idle-on']))
     expect(offered).not.toContain('protect')
   })
 
   it('bars the termination of what is protected, and says so', () => {
-    expect(offersOf(aWorker({ protected: true })).at(-1)).toMatchObject({
-      act: 'terminate',
-      bar: expect.stringContaining('protected'),
+    expect(availableActions(aWorker({ protected: true })).at(-1)).toMatchObject({
+      action: 'terminate',
+      disabledReason: expect.stringContaining('protected'),
     })
-    expect(offersOf(aWorker()).at(-1)).toEqual({ act: 'terminate', bar: null })
+    expect(availableActions(aWorker()).at(-1)).toEqual({ action: 'terminate', disabledReason: null })
   })
 
   it('is next to nothing for what leaves, and the record of what has left', () => {
-    const leaving = offersOf(aWorker({ status: 'TERMINATING', desired_status: 'TERMINATED' }))
-    expect(leaving).toMatchObject([{ act: 'terminate', bar: expect.stringContaining('on its way') }, { act: 'edit' }])
-    expect(acts(aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toEqual(['remove'])
+    const leaving = availableActions(aWorker({ status: 'TERMINATING', desired_status: 'TERMINATED' }))
+    expect(leaving).toMatchObject([
+      { action: 'terminate', disabledReason: expect.stringContaining('on its way') },
+      { action: 'edit' },
+    ])
+    expect(actions(aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toEqual(['remove'])
   })
 })
 
 describe('what is sent', () => {
-  async function sent(act: PlainAct, options = {}) {
+  async function sent(action: DirectAction, options = {}) {
     const requests: ApiRequest[] = []
     const client = apiClient(async request => {
       requests.push(request)
       return { status: 200, headers: {}, body: JSON.stringify({ version: 8 }) }
     })
-    const promised = await sendAct(client, aWorker({ id: 'w-1', version: 7 }), act, options)
+    const promised = await sendAction(client, aWorker({ id: 'w-1', version: 7 }), action, options)
     const [request] = requests
     return `${request?.method} ${request?.url.replace('/api/v1/workers/', '')} ${request?.body} ${promised.version}`
   }
@@ -77,8 +80,8 @@ describe('what is sent', () => {
     ['idle-on', 'PATCH w-1 {"idle_detection_enabled":true} 8'],
     ['idle-off', 'PATCH w-1 {"idle_detection_enabled":false} 8'],
     ['remove', 'DELETE w-1 null 8'],
-  ] as const)('%s', async (act, request) => {
-    expect(await sent(act)).toBe(request)
+  ] as const)('%s', async (action, request) => {
+    expect(await sent(action)).toBe(request)
   })
 
   it('says what was chosen', async () => {

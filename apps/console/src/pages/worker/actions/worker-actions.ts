@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
 
-export const WORKER_ACTS = [
+export const WORKER_ACTIONS = [
   'start',
   'stop',
   'drain',
@@ -19,9 +19,9 @@ export const WORKER_ACTS = [
   'edit',
   'remove',
 ] as const
-export type WorkerAct = (typeof WORKER_ACTS)[number]
+export type WorkerAction = (typeof WORKER_ACTIONS)[number]
 
-interface ActWords {
+interface ActionText {
   /** On the button. */
   readonly label: string
   /** Completes "Could not …", before the worker's name. */
@@ -30,7 +30,7 @@ interface ActWords {
   readonly help: string
 }
 
-export const ACT_WORDS: Readonly<Record<WorkerAct, ActWords>> = {
+export const ACTION_TEXTS: Readonly<Record<WorkerAction, ActionText>> = {
   start: { label: 'Start', verb: 'start', help: 'Wants it running' },
   stop: { label: 'Stop', verb: 'stop', help: 'Its disk and labs stay' },
   drain: { label: 'Drain…', verb: 'drain', help: 'Lets its sessions end first' },
@@ -49,46 +49,46 @@ export const ACT_WORDS: Readonly<Record<WorkerAct, ActWords>> = {
   remove: { label: 'Remove record…', verb: 'remove the record of', help: 'Forgets that it ever was' },
 }
 
-/** What an operator may ask of a worker now. `bar` says why something that belongs there can't be asked; null when it can. */
-export interface Offer {
-  readonly act: WorkerAct
-  readonly bar: string | null
+/** What an operator may ask of a worker now. `disabledReason` says why something that belongs there can't be asked; null when it can. */
+export interface AvailableAction {
+  readonly action: WorkerAction
+  readonly disabledReason: string | null
 }
 
 /** A worker wanted TERMINATED can't be wanted otherwise any more, and one that is gone can only be forgotten. */
-export function offersOf(worker: Worker): Offer[] {
-  if (worker.status === 'TERMINATED') return [open('remove')]
+export function availableActions(worker: Worker): AvailableAction[] {
+  if (worker.status === 'TERMINATED') return [enabled('remove')]
   const isLeaving = worker.desired_status === 'TERMINATED'
-  const terminate: Offer = { act: 'terminate', bar: terminateBar(worker) }
-  if (isLeaving) return [terminate, open('edit')]
+  const terminate: AvailableAction = { action: 'terminate', disabledReason: terminateDisabledReason(worker) }
+  if (isLeaving) return [terminate, enabled('edit')]
   return [
-    ...intents(worker).map(open),
-    ...(worker.status === 'FAILED' ? [open('retry')] : []),
-    open('refresh'),
-    open(worker.cordoned ? 'uncordon' : 'cordon'),
-    open(worker.protected ? 'unprotect' : 'protect'),
-    open(worker.idle_detection_enabled ? 'idle-off' : 'idle-on'),
-    ...(worker.cml.certificate_sha256 === null ? [] : [open('repin')]),
-    open('edit'),
+    ...intents(worker).map(enabled),
+    ...(worker.status === 'FAILED' ? [enabled('retry')] : []),
+    enabled('refresh'),
+    enabled(worker.cordoned ? 'uncordon' : 'cordon'),
+    enabled(worker.protected ? 'unprotect' : 'protect'),
+    enabled(worker.idle_detection_enabled ? 'idle-off' : 'idle-on'),
+    ...(worker.cml.certificate_sha256 === null ? [] : [enabled('repin')]),
+    enabled('edit'),
     terminate,
   ]
 }
 
-const open = (act: WorkerAct): Offer => ({ act, bar: null })
+const enabled = (action: WorkerAction): AvailableAction => ({ action, disabledReason: null })
 
 /** The first is what people want most often. */
-function intents(worker: Worker): WorkerAct[] {
+function intents(worker: Worker): WorkerAction[] {
   if (worker.desired_status !== 'RUNNING') return ['start']
   if (worker.drain !== null) return ['cancel-drain', 'stop']
   return worker.status === 'RUNNING' ? ['stop', 'drain'] : ['stop']
 }
 
-function terminateBar(worker: Worker): string | null {
+function terminateDisabledReason(worker: Worker): string | null {
   if (worker.desired_status === 'TERMINATED') return 'It is on its way out'
   return worker.protected ? 'It is protected: remove the protection first' : null
 }
 
-export interface ActOptions {
+export interface ActionOptions {
   /** Also when sessions live on it. */
   readonly force?: boolean
   /** What follows a drain. */
@@ -96,15 +96,20 @@ export interface ActOptions {
 }
 
 /** Those that need nothing but the worker. */
-export type PlainAct = Exclude<WorkerAct, 'edit'>
+export type DirectAction = Exclude<WorkerAction, 'edit'>
 type Promised = Promise<{ readonly version: number }>
 
-export function sendAct(client: Client, worker: Worker, act: PlainAct, options: ActOptions = {}): Promised {
+export function sendAction(
+  client: Client,
+  worker: Worker,
+  action: DirectAction,
+  options: ActionOptions = {},
+): Promised {
   const { id } = worker
   const params = { id }
   const patch = (body: object): Promised => client.call('patchWorker', { params, body })
   const { force = false, then: next = 'STOPPED' } = options
-  switch (act) {
+  switch (action) {
     case 'start':
       return client.call('startWorker', { params, body: {} })
     case 'stop':
@@ -119,16 +124,16 @@ export function sendAct(client: Client, worker: Worker, act: PlainAct, options: 
     case 'retry':
     case 'refresh':
     case 'repin':
-      return client.call(`${act}Worker`, { params, body: {} })
+      return client.call(`${action}Worker`, { params, body: {} })
     case 'protect':
     case 'unprotect':
-      return patch({ protected: act === 'protect' })
+      return patch({ protected: action === 'protect' })
     case 'cordon':
     case 'uncordon':
-      return patch({ cordoned: act === 'cordon' })
+      return patch({ cordoned: action === 'cordon' })
     case 'idle-on':
     case 'idle-off':
-      return patch({ idle_detection_enabled: act === 'idle-on' })
+      return patch({ idle_detection_enabled: action === 'idle-on' })
     case 'remove':
       // What is removed has no next version: the ask is over when the record has gone.
       return client.call('deleteWorker', { params }).then(() => ({ version: worker.version + 1 }))

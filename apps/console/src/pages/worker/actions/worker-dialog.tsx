@@ -9,7 +9,7 @@ interface WorkerDialogProps {
 }
 
 /** A dialog about a worker as it is now, which may be gone before anybody has pressed anything. */
-export function OfWorker({ id, children }: WorkerDialogProps) {
+export function WorkerDialog({ id, children }: WorkerDialogProps) {
   const { state, dialog } = useConsole()
   const worker = state.live.worker.get(id)
   if (worker) return <>{children(worker)}</>

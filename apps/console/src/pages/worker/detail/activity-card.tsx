@@ -1,10 +1,10 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { type Instant, toMs } from '@lcm/domain/instant'
+import { durationText } from '@lcm/domain/text/amounts'
 import { Age } from '../../../parts/age.tsx'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Fact } from '../../../parts/fact.tsx'
 import { useRead } from '../../../parts/use-read.ts'
-import { durationText } from '../../../state/error-text.ts'
 import { exactText } from '../../../state/time-format.ts'
 
 /** When somebody last used it, and what idleness leads to. */
@@ -13,7 +13,7 @@ export function ActivityCard({ worker }: { worker: WorkerView }) {
   const policy = useRead(
     worker.id,
     (client, signal) => client.call('getWorkerActivity', { params: { id: worker.id }, signal }),
-    { newsOf: 'settings' },
+    { updatesOf: 'settings' },
   ).value?.policy
   return (
     <section class="card facts" aria-labelledby="activity-title">

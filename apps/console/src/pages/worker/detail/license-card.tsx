@@ -1,4 +1,5 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { Tone } from '@lcm/domain/text/status-tone'
 import type { License } from '@lcm/domain/worker/parts'
 import { useSignal } from '@preact/signals'
 import { Age } from '../../../parts/age.tsx'
@@ -9,9 +10,8 @@ import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { Fact } from '../../../parts/fact.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { isAllowed } from '../../../state/permission.ts'
-import type { Tone } from '../../../state/status-look.ts'
-import { askByForm } from '../actions/request-worker.ts'
-import { OfWorker } from '../actions/worker-dialog.tsx'
+import { submitWorkerForm } from '../actions/request-worker.ts'
+import { WorkerDialog } from '../actions/worker-dialog.tsx'
 
 const LOOKS: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiting' | 'close' | 'key']>> = {
   UNREGISTERED: ['grey', 'key'],
@@ -58,10 +58,10 @@ export function LicenseCard({ worker }: { worker: WorkerView }) {
 }
 
 function LicenseActs({ worker }: { worker: WorkerView }) {
-  const { state, asks, dialog } = useConsole()
+  const { state, requests, dialog } = useConsole()
   const isLeaving = worker.desired_status === 'TERMINATED' || worker.status === 'TERMINATED'
   if (isLeaving || !isAllowed(state.info.value, 'putWorkerLicense')) return null
-  const isAsked = asks.verbOf(worker.id) !== null
+  const isPending = requests.pendingVerbOf(worker.id) !== null
   const holdsOne = worker.license.status !== 'UNREGISTERED' || worker.license.pending_operation === 'register'
   const register = () => {
     dialog.value = <RegisterDialog id={worker.id} />
@@ -71,11 +71,11 @@ function LicenseActs({ worker }: { worker: WorkerView }) {
   }
   return (
     <span class="actions">
-      <button type="button" class="button small" aria-disabled={isAsked} onClick={() => !isAsked && register()}>
+      <button type="button" class="button small" aria-disabled={isPending} onClick={() => !isPending && register()}>
         Register…
       </button>
       {holdsOne && (
-        <button type="button" class="button small" aria-disabled={isAsked} onClick={() => !isAsked && deregister()}>
+        <button type="button" class="button small" aria-disabled={isPending} onClick={() => !isPending && deregister()}>
           Deregister…
         </button>
       )}
@@ -84,12 +84,12 @@ function LicenseActs({ worker }: { worker: WorkerView }) {
 }
 
 const RegisterDialog = ({ id }: { id: string }) => (
-  <OfWorker id={id}>{worker => <RegisterOf worker={worker} />}</OfWorker>
+  <WorkerDialog id={id}>{worker => <RegisterOf worker={worker} />}</WorkerDialog>
 )
 
 /** The token is sent and never shown: neither here nor by the API. */
 function RegisterOf({ worker }: { worker: WorkerView }) {
-  const { asks, state } = useConsole()
+  const { requests, state } = useConsole()
   const template = [...state.live.template.all().values()].find(({ name }) => name === worker.template_name)
   const product = useSignal(worker.license.product ?? template?.license_product ?? '')
   const token = useSignal('')
@@ -100,7 +100,7 @@ function RegisterOf({ worker }: { worker: WorkerView }) {
       verb="Register"
       isComplete={body.product !== '' && body.token !== ''}
       send={() =>
-        askByForm(asks, worker, 'register the licence of', client =>
+        submitWorkerForm(requests, worker, 'register the licence of', client =>
           client.call('putWorkerLicense', { params: { id: worker.id }, body }),
         )
       }
@@ -113,15 +113,15 @@ function RegisterOf({ worker }: { worker: WorkerView }) {
 }
 
 function DeregisterDialog({ id }: { id: string }) {
-  const { asks, notices } = useConsole()
+  const { requests, notices } = useConsole()
   const send = (worker: WorkerView) =>
-    asks.ask({ kind: 'worker', id, name: worker.name }, 'deregister', async client => {
+    requests.send({ kind: 'worker', id, name: worker.name }, 'deregister', async client => {
       const promised = await client.call('deleteWorkerLicense', { params: { id } })
-      notices.tell('done', `${worker.name} gives its licence back`)
+      notices.show('done', `${worker.name} gives its licence back`)
       return promised
     })
   return (
-    <OfWorker id={id}>
+    <WorkerDialog id={id}>
       {worker => (
         <ConfirmDialog
           title={`Deregister ${worker.name}?`}
@@ -132,6 +132,6 @@ function DeregisterDialog({ id }: { id: string }) {
           <p>Its licence goes back to the account. Labs on it stop starting until it is registered again.</p>
         </ConfirmDialog>
       )}
-    </OfWorker>
+    </WorkerDialog>
   )
 }

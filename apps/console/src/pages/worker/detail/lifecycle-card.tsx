@@ -1,20 +1,20 @@
 import { toMs } from '@lcm/domain/instant'
+import { durationText } from '@lcm/domain/text/amounts'
+import { toneOf } from '@lcm/domain/text/status-tone'
 import type { StateChange, Worker } from '@lcm/domain/worker/worker'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'
 import { StatusIcon } from '../../../parts/icons.tsx'
 import { StatusBadge } from '../../../parts/status-badge.tsx'
-import { Moment } from '../../../parts/timestamp.tsx'
-import { durationText } from '../../../state/error-text.ts'
-import { toneOf } from '../../../state/status-look.ts'
+import { Timestamp } from '../../../parts/timestamp.tsx'
 import { historyOf } from '../../../state/worker-view.ts'
 import {
   BOX,
+  DIAGRAM,
   type DrawnMove,
   type DrawnStatus,
   lifecycleOf,
   lifecycleText,
-  PICTURE,
   stepsText,
 } from './lifecycle-diagram.ts'
 
@@ -37,13 +37,13 @@ function Picture({ worker, history }: { worker: Worker; history: readonly StateC
   const nowX = statuses.find(({ state }) => state === 'now')?.x ?? 0
   useEffect(() => {
     const box = place.current
-    if (box) box.scrollLeft = (nowX / PICTURE.width) * box.scrollWidth - box.clientWidth / 2
+    if (box) box.scrollLeft = (nowX / DIAGRAM.width) * box.scrollWidth - box.clientWidth / 2
   }, [nowX])
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
     <section ref={place} class="lifecycle" tabIndex={0} aria-label="Lifecycle diagram">
       <svg
-        viewBox={`0 0 ${PICTURE.width} ${PICTURE.height}`}
+        viewBox={`0 0 ${DIAGRAM.width} ${DIAGRAM.height}`}
         role="img"
         aria-label={lifecycleText(worker.status, history)}
       >
@@ -125,7 +125,7 @@ function History({ newestFirst }: { newestFirst: readonly StateChange[] }) {
               {durationText((next ? toMs(next.at) : nowMs.value) - toMs(change.at))}
             </span>
             <span class="history-because">{change.because}</span>
-            <Moment class="muted" at={change.at} />
+            <Timestamp class="muted" at={change.at} />
           </li>
         )
       })}

@@ -1,7 +1,7 @@
 import { movesFrom } from '@lcm/domain/worker/lifecycle'
 import { type StateChange, WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
-import { BOX, lifecycleOf, lifecycleText, PICTURE, stepsText } from './lifecycle-diagram.ts'
+import { BOX, DIAGRAM, lifecycleOf, lifecycleText, stepsText } from './lifecycle-diagram.ts'
 
 const life = (...statuses: WorkerStatus[]): StateChange[] =>
   statuses.map((to, index) => ({
@@ -52,7 +52,7 @@ describe('the picture of a life', () => {
         const { path = '', middle = { x: 0, y: 0 } } = moves.find(move => move.isNewest) ?? {}
         const numbers = [...path.matchAll(/-?[\d.]+/g)].map(([number]) => Number(number))
         expect(numbers.every(Number.isFinite), `${from} ${to} ${path}`).toBe(true)
-        const isInside = middle.x > 0 && middle.x < PICTURE.width && middle.y > 0 && middle.y < PICTURE.height
+        const isInside = middle.x > 0 && middle.x < DIAGRAM.width && middle.y > 0 && middle.y < DIAGRAM.height
         expect(isInside, `${from} ${to} ${path}`).toBe(true)
         const hit = statuses.filter(
           ({ x, y }) => Math.abs(x - middle.x) < BOX.width / 2 && Math.abs(y - middle.y) < BOX.height / 2,

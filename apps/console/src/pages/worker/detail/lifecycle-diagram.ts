@@ -1,7 +1,7 @@
 import type { StateChange, WorkerStatus } from '@lcm/domain/worker/worker'
 
 /** Places on a grid: the way up is the first row, what goes wrong and what rests the second, the way down the third. */
-const PLACES: Readonly<Record<WorkerStatus, readonly [column: number, row: number]>> = {
+const POSITIONS: Readonly<Record<WorkerStatus, readonly [column: number, row: number]>> = {
   PENDING: [0, 0],
   PROVISIONING: [1, 0],
   STARTING: [2, 0],
@@ -39,7 +39,7 @@ export const BOX = { width: 132, height: 34 } as const
 const PITCH = { x: 192, y: 96 } as const
 /** Room for moves that bend around the outermost boxes. */
 const MARGIN = { x: 56, y: 16 } as const
-export const PICTURE = {
+export const DIAGRAM = {
   width: 3 * PITCH.x + BOX.width + 2 * MARGIN.x,
   height: 2 * PITCH.y + BOX.height + 2 * MARGIN.y,
 } as const
@@ -71,8 +71,8 @@ export interface Lifecycle {
   readonly moves: readonly DrawnMove[]
 }
 
-const centreOf = (status: WorkerStatus): Point => {
-  const [column, row] = PLACES[status]
+const centerOf = (status: WorkerStatus): Point => {
+  const [column, row] = POSITIONS[status]
   return { x: MARGIN.x + BOX.width / 2 + column * PITCH.x, y: MARGIN.y + BOX.height / 2 + row * PITCH.y }
 }
 
@@ -90,10 +90,10 @@ export function lifecycleOf(now: WorkerStatus, history: readonly StateChange[]):
     const isNewest = newest !== undefined && newest.from === from && newest.to === to
     return { from, to, steps: stepsOf.get(key) ?? [], isNewest, ...lineOf(from, to) }
   })
-  const statuses = (Object.keys(PLACES) as WorkerStatus[]).map(status => ({
+  const statuses = (Object.keys(POSITIONS) as WorkerStatus[]).map(status => ({
     status,
     state: status === now ? ('now' as const) : visited.has(status) ? ('visited' as const) : ('ahead' as const),
-    ...centreOf(status),
+    ...centerOf(status),
   }))
   return { statuses, moves }
 }
@@ -108,7 +108,7 @@ const BEND_UPWARDS = 48
 
 /** From box to box: straight, or around what lies in between. */
 function lineOf(from: WorkerStatus, to: WorkerStatus): { path: string; middle: Point } {
-  const [a, b] = [centreOf(from), centreOf(to)]
+  const [a, b] = [centerOf(from), centerOf(to)]
   const [dx, dy] = [b.x - a.x, b.y - a.y]
   const length = Math.hypot(dx, dy)
   const right = { x: -dy / length, y: dx / length }
@@ -129,7 +129,7 @@ const halfway = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + 
 
 /** Outwards: away from the middle of the picture. Along a row there is room inwards only. */
 function bendSide(from: Point, right: Point): 1 | -1 {
-  const outwards = (from.x - PICTURE.width / 2) * right.x + (from.y - PICTURE.height / 2) * right.y
+  const outwards = (from.x - DIAGRAM.width / 2) * right.x + (from.y - DIAGRAM.height / 2) * right.y
   return outwards >= 0 ? 1 : -1
 }
 

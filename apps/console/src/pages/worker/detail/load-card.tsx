@@ -5,13 +5,13 @@ import { Chart, type Series } from '../../../parts/chart.tsx'
 import { useConsole } from '../../../parts/console-context.ts'
 import { useRead } from '../../../parts/use-read.ts'
 import { workerHash } from '../../../state/router.ts'
-import { type MetricLines, metricLines, RANGE_MS, RANGES, type Range, REREAD_MS, rangeOf } from './metric-series.ts'
+import { type MetricSeries, metricSeries, RANGE_MS, RANGES, type Range, REREAD_MS, rangeOf } from './metric-series.ts'
 
 const shareText = (share: number): string => `${Math.round(share)} %`
 const countText = (count: number): string => (Number.isInteger(count) ? String(count) : count.toFixed(1))
 
 /** How busy the worker was. The range is in the address. */
-export function ChartsCard({ id }: { id: string }) {
+export function LoadCard({ id }: { id: string }) {
   const { router, nowMs } = useConsole()
   const route = router.route.value
   const range = rangeOf('query' in route ? route.query.range : undefined)
@@ -23,7 +23,7 @@ export function ChartsCard({ id }: { id: string }) {
     },
     { everyMs: REREAD_MS[range] },
   )
-  const lines = useMemo(() => (metrics.value === null ? null : metricLines(metrics.value.items)), [metrics.value])
+  const lines = useMemo(() => (metrics.value === null ? null : metricSeries(metrics.value.items)), [metrics.value])
   const spanMs = useMemo((): readonly [number, number] => {
     const now = nowMs.peek()
     return [now - RANGE_MS[range], now]
@@ -77,7 +77,7 @@ const share = (label: string, tone: Series['tone'], values: Series['values']): D
   max: 100,
 })
 
-function Charts({ lines, spanMs }: { lines: MetricLines; spanMs: readonly [number, number] }) {
+function Charts({ lines, spanMs }: { lines: MetricSeries; spanMs: readonly [number, number] }) {
   const drawn = useMemo(
     (): readonly Drawn[] => [
       share('CPU', 'blue', lines.cpu),

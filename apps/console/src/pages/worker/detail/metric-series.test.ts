@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { NO_METRICS } from '@lcm/testkit/observations'
 import { expect, it } from 'vitest'
-import { type Metric, metricLines, rangeOf } from './metric-series.ts'
+import { type Metric, metricSeries, rangeOf } from './metric-series.ts'
 
 const sampleAt = (minute: number, more: Partial<Metric> = {}): Metric => ({
   ...NO_METRICS,
@@ -11,28 +11,28 @@ const sampleAt = (minute: number, more: Partial<Metric> = {}): Metric => ({
 })
 
 it('is oldest first, with gaps where nothing is known', () => {
-  const lines = metricLines([sampleAt(2, { cpu_utilization: 40, labs_count: 3 }), sampleAt(1)])
+  const lines = metricSeries([sampleAt(2, { cpu_utilization: 40, labs_count: 3 }), sampleAt(1)])
   expect(lines).toMatchObject({ atMs: [60_000, 120_000], cpu: [null, 40], labs: [null, 3], memory: [null, null] })
 })
 
 it('averages what a chart has no room for', () => {
   const week = Array.from({ length: 3600 }, (_, n) => sampleAt(3600 - n, { cpu_utilization: n < 1800 ? 100 : 0 }))
-  const { atMs, cpu } = metricLines(week)
+  const { atMs, cpu } = metricSeries(week)
   expect([atMs.length, cpu[0], cpu.at(-1)]).toEqual([360, 0, 100])
   expect(atMs.at(-1)).toBe(3600 * 60_000)
 })
 
 it('draws no line through a time in which nothing was measured', () => {
   const busy = (minute: number) => sampleAt(minute, { cpu_utilization: 80 })
-  const { atMs, cpu } = metricLines([503, 502, 501, 3, 2, 1].map(busy))
+  const { atMs, cpu } = metricSeries([503, 502, 501, 3, 2, 1].map(busy))
   expect(cpu).toEqual([80, 80, 80, null, 80, 80, 80])
   expect(atMs).toEqual(atMs.toSorted((a, b) => a - b))
-  expect(metricLines([6, 4, 3, 2].map(busy)).cpu).not.toContain(null)
+  expect(metricSeries([6, 4, 3, 2].map(busy)).cpu).not.toContain(null)
 })
 
 it('makes no mean of what was before such a time and after it', () => {
   const before = Array.from({ length: 361 }, (_, n) => sampleAt(361 - n, { cpu_utilization: 100 }))
-  const { cpu } = metricLines([sampleAt(9_000, { cpu_utilization: 0 }), ...before])
+  const { cpu } = metricSeries([sampleAt(9_000, { cpu_utilization: 0 }), ...before])
   expect(cpu.slice(-3)).toEqual([100, null, 0])
 })
 

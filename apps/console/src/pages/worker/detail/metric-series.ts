@@ -19,7 +19,7 @@ export const REREAD_MS: Readonly<Record<Range, number>> = { '1h': 15_000, '6h': 
 
 export type Line = readonly (number | null)[]
 
-export interface MetricLines {
+export interface MetricSeries {
   readonly atMs: readonly number[]
   readonly cpu: Line
   readonly memory: Line
@@ -32,7 +32,7 @@ export interface MetricLines {
 const POINTS_MAX = 360
 
 /** Lines for charts, oldest first. Where a chart has no room for every sample, neighbours are averaged. */
-export function metricLines(newestFirst: readonly Metric[]): MetricLines {
+export function metricSeries(newestFirst: readonly Metric[]): MetricSeries {
   const samples = newestFirst.toReversed()
   const size = Math.max(1, Math.ceil(samples.length / POINTS_MAX))
   const points = runsOf(samples).flatMap((run, index) => [

@@ -1,23 +1,23 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { countText } from '@lcm/domain/text/amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { StatusBadge } from '../../../parts/status-badge.tsx'
-import { Moment } from '../../../parts/timestamp.tsx'
-import { countText } from '../../../state/error-text.ts'
-import { seesSessionsOfOthers } from '../../../state/permission.ts'
+import { Timestamp } from '../../../parts/timestamp.tsx'
+import { canSeeAllSessions } from '../../../state/permission.ts'
 import { sessionHash } from '../../../state/router.ts'
 import { Owner } from '../../session/owner.tsx'
 
 /** What the worker holds for whom. */
-export const LedgerCard = ({ worker }: { worker: WorkerView }) => (
+export const ReservationsCard = ({ worker }: { worker: WorkerView }) => (
   <section class="card" aria-labelledby="ledger-title">
     <h2 id="ledger-title">Ledger</h2>
-    <Room worker={worker} />
+    <Capacity worker={worker} />
     <Reservations worker={worker} />
     <Ports worker={worker} />
   </section>
 )
 
-const ROOM = [
+const RESOURCES = [
   ['CPU', 'cores', 'cpu_cores', 'cpu_cores'],
   ['Memory', 'GB', 'memory_gb', 'memory_gb'],
   ['Storage', 'GB', 'storage_gb', 'storage_gb'],
@@ -26,11 +26,11 @@ const ROOM = [
 
 const amountText = (amount: number): string => (Number.isInteger(amount) ? String(amount) : amount.toFixed(1))
 
-function Room({ worker: { capacity } }: { worker: WorkerView }) {
+function Capacity({ worker: { capacity } }: { worker: WorkerView }) {
   const { declared, reserved } = capacity
   return (
     <dl class="room">
-      {ROOM.map(([name, unit, taken, all]) => {
+      {RESOURCES.map(([name, unit, taken, all]) => {
         const max = declared?.[all] ?? null
         return (
           <div key={name}>
@@ -61,11 +61,11 @@ function Reservations({ worker }: { worker: WorkerView }) {
   const { state } = useConsole()
   const held = Object.entries(worker.reservations)
   const waiting = worker.wanted_by.length
-  const isOfAll = seesSessionsOfOthers(state.info.value)
+  const seesAll = canSeeAllSessions(state.info.value)
   if (held.length === 0)
     return (
       <p class="muted">
-        {isOfAll ? 'No session has a place on it.' : 'No session of yours has a place on it.'}
+        {seesAll ? 'No session has a place on it.' : 'No session of yours has a place on it.'}
         {waiting > 0 && ` ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for it to run.`}
       </p>
     )
@@ -86,7 +86,7 @@ function Reservations({ worker }: { worker: WorkerView }) {
                 </>
               )}
               {countText(reservation.cpu_cores, 'core')}, {amountText(reservation.memory_gb)} GB,{' '}
-              {countText(reservation.nodes, 'node')} since <Moment at={reservation.since} />
+              {countText(reservation.nodes, 'node')} since <Timestamp at={reservation.since} />
             </span>
           </li>
         )

@@ -3,8 +3,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { ComponentChildren } from 'preact'
 import { Fact } from '../../../parts/fact.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
-import { Moment } from '../../../parts/timestamp.tsx'
-import { healthLines } from './health.ts'
+import { Timestamp } from '../../../parts/timestamp.tsx'
 
 export function WorkerFacts({ worker }: { worker: WorkerView }) {
   return (
@@ -28,10 +27,10 @@ export function WorkerFacts({ worker }: { worker: WorkerView }) {
         <Fact name="Launch">{worker.launch && launchText(worker.launch)}</Fact>
         <Fact name="Origin">{worker.origin}</Fact>
         <Fact name="Created">
-          <Moment at={worker.created_at} />
+          <Timestamp at={worker.created_at} />
         </Fact>
         <Fact name="Updated">
-          <Moment at={worker.updated_at} />
+          <Timestamp at={worker.updated_at} />
         </Fact>
         <Fact name="Version">{worker.version}</Fact>
         {Object.entries(worker.labels).map(([key, value]) => (
@@ -73,3 +72,25 @@ function endpointOf({ https_endpoint: endpoint }: Worker): ComponentChildren {
     </a>
   )
 }
+
+type Health = Readonly<Record<string, boolean | number | string>>
+
+/** One check of CML in words; `isWell` is null for what is neither good nor bad. */
+export interface HealthLine {
+  readonly name: string
+  readonly isWell: boolean | null
+  readonly text: string
+}
+
+/** Names that are not what people would say. */
+const NAMES: Readonly<Record<string, string>> = { kvm_vmx_enabled: 'KVM enabled', enough_cpus: 'enough CPUs' }
+
+/** What is wrong comes first. */
+export const healthLines = (health: Health): HealthLine[] =>
+  Object.entries(health)
+    .map(([key, value]) => ({
+      name: NAMES[key] ?? key.replace(/^is_/, '').replaceAll('_', ' '),
+      isWell: typeof value === 'boolean' ? value : null,
+      text: typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value),
+    }))
+    .toSorted((a, b) => Number(a.isWell !== false) - Number(b.isWell !== false))

@@ -1,5 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Instant } from '@lcm/domain/instant'
+import { durationText, usdText } from '@lcm/domain/text/amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker, workerNextText } from '@lcm/domain/worker/worker-next'
 import { Age } from '../../../parts/age.tsx'
@@ -10,15 +11,14 @@ import { RawJson } from '../../../parts/raw-json.tsx'
 import { NotFound } from '../../../parts/shell/page-states.tsx'
 import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
 import { type NextInputs, WhyPanel } from '../../../parts/why-panel.tsx'
-import { Spent } from '../../../parts/worker-cost.tsx'
-import { durationText, usdText } from '../../../state/error-text.ts'
+import { WorkerCost } from '../../../parts/worker-cost.tsx'
 import { bootStages, otherConditions, type Stage } from '../../../state/worker-view.ts'
 import { PageActions } from '../actions/action-buttons.tsx'
 import { ActivityCard } from './activity-card.tsx'
 import { LicenseCard } from './license-card.tsx'
 import { LifecycleCard } from './lifecycle-card.tsx'
-import { ChartsCard } from './load-card.tsx'
-import { LedgerCard } from './reservations-card.tsx'
+import { LoadCard } from './load-card.tsx'
+import { ReservationsCard } from './reservations-card.tsx'
 import { WorkerFacts } from './worker-facts.tsx'
 
 export function WorkerPage({ id }: { id: string }) {
@@ -31,17 +31,17 @@ export function WorkerPage({ id }: { id: string }) {
       <div class="worker-columns">
         <div>
           <LifecycleCard worker={worker} />
-          <ChartsCard id={id} />
+          <LoadCard id={id} />
           <WhyPanel
             resource={`worker:${id}`}
-            next={inputs => nextTold(worker, inputs)}
+            next={inputs => nextStep(worker, inputs)}
             read={(client, query, signal) => client.call('getWorkerDecisions', { params: { id }, query, signal })}
           />
         </div>
         <div>
           <Boot worker={worker} />
           <ConditionsCard conditions={otherConditions(worker)} />
-          <LedgerCard worker={worker} />
+          <ReservationsCard worker={worker} />
           <LicenseCard worker={worker} />
           <ActivityCard worker={worker} />
           <WorkerFacts worker={worker} />
@@ -52,7 +52,7 @@ export function WorkerPage({ id }: { id: string }) {
   )
 }
 
-function nextTold(worker: Worker, { decisions, services, planOf, nowMs }: NextInputs) {
+function nextStep(worker: Worker, { decisions, services, planOf, nowMs }: NextInputs) {
   const controller = services.find(({ service }) => service === 'worker-controller') ?? null
   const next = nextOfWorker({ worker, decisions, plan: planOf('worker-controller'), controller, nowMs })
   return { next, text: workerNextText(next, { nowMs, duration: durationText }) }
@@ -87,7 +87,7 @@ const WorkerHead = ({ worker }: { worker: WorkerView }) => (
         for <Age since={worker.entered_status_at} />
       </span>
       <span class="number">
-        {usdText(worker.cost_per_hour_usd)}/h, <Spent worker={worker} />
+        {usdText(worker.cost_per_hour_usd)}/h, <WorkerCost worker={worker} />
       </span>
       <span>{worker.aws_region}</span>
     </p>

@@ -9,21 +9,21 @@ const gone = aWorker({ id: 'w-4', status: 'TERMINATED', desired_status: 'TERMINA
 const fleet = [running, stopped, kept, gone]
 const ids = (workers: readonly { id: string }[]) => workers.map(({ id }) => id)
 
-it('asks those that it makes sense for, and says why not the others', () => {
-  expect(ids(bulkPlan(fleet, 'start').asked)).toEqual(['w-2'])
-  expect(ids(bulkPlan(fleet, 'stop').asked)).toEqual(['w-1', 'w-3'])
-  const { asked, leftOut } = bulkPlan(fleet, 'terminate')
+it('requests those that it makes sense for, and says why not the others', () => {
+  expect(ids(bulkPlan(fleet, 'start').targets)).toEqual(['w-2'])
+  expect(ids(bulkPlan(fleet, 'stop').targets)).toEqual(['w-1', 'w-3'])
+  const { targets: asked, skipped: leftOut } = bulkPlan(fleet, 'terminate')
   expect(ids(asked)).toEqual(['w-1', 'w-2'])
   expect(leftOut.map(({ worker, because }) => [worker.id, because])).toEqual([
     ['w-3', 'It is protected: remove the protection first'],
     ['w-4', 'It is gone'],
   ])
-  expect(bulkPlan([stopped], 'drain').leftOut[0]?.because).toBe(
+  expect(bulkPlan([stopped], 'drain').skipped[0]?.because).toBe(
     'Only a RUNNING worker can be drained, and it is STOPPED',
   )
 })
 
-it('asks a few at a time, all of them, and tells each outcome', async () => {
+it('requests a few at a time, all of them, and tells each outcome', async () => {
   const many = Array.from({ length: 20 }, (_, n) => aWorker({ id: `w-${n}` }))
   const told = new Map<string, BulkOutcome>()
   let [now, most] = [0, 0]

@@ -1,30 +1,30 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import { offersOf, type WorkerAct } from '../actions/worker-actions.ts'
+import { availableActions, type WorkerAction } from '../actions/worker-actions.ts'
 
-export const BULK_ACTS = ['start', 'stop', 'drain', 'terminate'] as const satisfies readonly WorkerAct[]
-export type BulkAct = (typeof BULK_ACTS)[number]
+export const BULK_ACTIONS = ['start', 'stop', 'drain', 'terminate'] as const satisfies readonly WorkerAction[]
+export type BulkAction = (typeof BULK_ACTIONS)[number]
 
 export interface BulkPlan {
-  readonly asked: readonly Worker[]
+  readonly targets: readonly Worker[]
   /** Those that it makes no sense for, and why. */
-  readonly leftOut: readonly { readonly worker: Worker; readonly because: string }[]
+  readonly skipped: readonly { readonly worker: Worker; readonly because: string }[]
 }
 
-export function bulkPlan(workers: readonly Worker[], act: BulkAct): BulkPlan {
-  const judged = workers.map(worker => ({ worker, because: barOf(worker, act) }))
+export function bulkPlan(workers: readonly Worker[], action: BulkAction): BulkPlan {
+  const judged = workers.map(worker => ({ worker, because: skipReason(worker, action) }))
   return {
-    asked: judged.flatMap(({ worker, because }) => (because === null ? [worker] : [])),
-    leftOut: judged.flatMap(({ worker, because }) => (because === null ? [] : [{ worker, because }])),
+    targets: judged.flatMap(({ worker, because }) => (because === null ? [worker] : [])),
+    skipped: judged.flatMap(({ worker, because }) => (because === null ? [] : [{ worker, because }])),
   }
 }
 
-function barOf(worker: Worker, act: BulkAct): string | null {
-  const offer = offersOf(worker).find(each => each.act === act)
-  if (offer !== undefined) return offer.bar
+function skipReason(worker: Worker, action: BulkAction): string | null {
+  const item = availableActions(worker).find(each => each.action === action)
+  if (item !== undefined) return item.disabledReason
   if (worker.status === 'TERMINATED') return 'It is gone'
   if (worker.desired_status === 'TERMINATED') return 'It is on its way out'
-  if (act === 'start') return worker.drain === null ? 'It is wanted running already' : 'It is draining: cancel that'
-  if (act === 'stop') return 'It is wanted stopped already'
+  if (action === 'start') return worker.drain === null ? 'It is wanted running already' : 'It is draining: cancel that'
+  if (action === 'stop') return 'It is wanted stopped already'
   return worker.drain === null ? `Only a RUNNING worker can be drained, and it is ${worker.status}` : 'It is draining'
 }
 

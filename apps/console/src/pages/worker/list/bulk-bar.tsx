@@ -1,9 +1,9 @@
+import { countText } from '@lcm/domain/text/amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Signal } from '@preact/signals'
 import { useConsole } from '../../../parts/console-context.ts'
-import { countText } from '../../../state/error-text.ts'
-import { ACT_WORDS } from '../actions/worker-actions.ts'
-import { BULK_ACTS } from './bulk-action.ts'
+import { ACTION_TEXTS } from '../actions/worker-actions.ts'
+import { BULK_ACTIONS } from './bulk-action.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
 import type { Selection } from './selection.ts'
 
@@ -20,16 +20,16 @@ export function BulkBar({ workers, selection }: { workers: readonly Worker[]; se
       <p class="bulk-count" aria-live="polite">
         <strong class="number">{ticked.length}</strong> ticked
       </p>
-      {BULK_ACTS.map(act => (
+      {BULK_ACTIONS.map(action => (
         <button
-          key={act}
+          key={action}
           type="button"
-          class={`button small ${act === 'terminate' ? 'danger' : ''}`}
+          class={`button small ${action === 'terminate' ? 'danger' : ''}`}
           onClick={() => {
-            dialog.value = <BulkDialog workers={ticked} act={act} onDone={clear} />
+            dialog.value = <BulkDialog workers={ticked} action={action} onDone={clear} />
           }}
         >
-          {ACT_WORDS[act].label.replace('…', '')}
+          {ACTION_TEXTS[action].label.replace('…', '')}
           <span class="sr-only"> {countText(ticked.length, 'worker')}</span>
         </button>
       ))}

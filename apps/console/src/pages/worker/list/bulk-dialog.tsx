@@ -1,3 +1,4 @@
+import { countText } from '@lcm/domain/text/amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -5,15 +6,15 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { TextField } from '../../../parts/dialog/fields.tsx'
 import { Modal } from '../../../parts/dialog/modal.tsx'
 import { StatusIcon } from '../../../parts/icons.tsx'
-import { countText, failureText } from '../../../state/error-text.ts'
+import { failureText } from '../../../state/error-text.ts'
 import { workerHash } from '../../../state/router.ts'
 import { type AfterDrain, AfterDrainField } from '../actions/drain-dialog.tsx'
-import { askWorker } from '../actions/request-worker.ts'
-import { type BulkAct, type BulkOutcome, type BulkPlan, bulkPlan, runBulk } from './bulk-action.ts'
+import { requestWorkerAction } from '../actions/request-worker.ts'
+import { type BulkAction, type BulkOutcome, type BulkPlan, bulkPlan, runBulk } from './bulk-action.ts'
 
 interface BulkProps {
   readonly workers: readonly Worker[]
-  readonly act: BulkAct
+  readonly action: BulkAction
   readonly onDone: () => void
 }
 
@@ -25,23 +26,23 @@ interface Outcomes {
 /** More lines than anybody reads. */
 const LINES_MAX = 500
 
-const TITLES: Readonly<Record<BulkAct, string>> = {
+const TITLES: Readonly<Record<BulkAction, string>> = {
   start: 'Start',
   stop: 'Stop',
   drain: 'Drain',
   terminate: 'Terminate',
 }
-const MEANINGS: Readonly<Record<BulkAct, string>> = {
+const MEANINGS: Readonly<Record<BulkAction, string>> = {
   start: 'They are wanted running, which costs money while they do.',
   stop: 'Their disks and labs stay. Those with sessions refuse: drain them instead.',
   drain: 'No new session is placed on them, and those that live on them may end first.',
   terminate: "Their machines and disks are destroyed, with every lab on them. This can't be undone.",
 }
 
-/** Says what will be asked of whom, asks, and tells for each worker how that went. */
-export function BulkDialog({ workers, act, onDone }: BulkProps) {
-  const { asks, dialog } = useConsole()
-  const plan = useSignal(bulkPlan(workers, act)).value
+/** Says what will be asked of whom, requests, and tells for each worker how that went. */
+export function BulkDialog({ workers, action, onDone }: BulkProps) {
+  const { requests, dialog } = useConsole()
+  const plan = useSignal(bulkPlan(workers, action)).value
   const next = useSignal<AfterDrain>('STOPPED')
   const outcomes = useSignal<Outcomes | null>(null)
   const close = () => {
@@ -54,29 +55,29 @@ export function BulkDialog({ workers, act, onDone }: BulkProps) {
       return true
     }
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
-    const isTaken = await askWorker(asks, worker, act, { then: next.value, isDealtWith: keep })
+    const isTaken = await requestWorkerAction(requests, worker, action, { then: next.value, onRefused: keep })
     return isTaken ? 'asked' : { refused }
   }
   const run = async () => {
     const known = new Map<string, BulkOutcome>()
     outcomes.value = { known, count: 0 }
-    await runBulk(plan.asked, ask, ({ id }, outcome) => {
+    await runBulk(plan.targets, ask, ({ id }, outcome) => {
       known.set(id, outcome)
       outcomes.value = { known, count: known.size }
     })
     onDone()
   }
   return (
-    <Modal title={`${TITLES[act]} ${countText(plan.asked.length, 'worker')}`} onClose={close}>
+    <Modal title={`${TITLES[action]} ${countText(plan.targets.length, 'worker')}`} onClose={close}>
       {outcomes.value === null ? (
         <BulkForm
           plan={plan}
-          act={act}
-          isGrave={act === 'terminate' || next.value === 'TERMINATED'}
+          action={action}
+          isGrave={action === 'terminate' || next.value === 'TERMINATED'}
           onRun={run}
           onCancel={close}
         >
-          {act === 'drain' && <AfterDrainField chosen={next} isProtected={false} />}
+          {action === 'drain' && <AfterDrainField chosen={next} isProtected={false} />}
         </BulkForm>
       ) : (
         <BulkResults plan={plan} outcomes={outcomes.value} onClose={close} />
@@ -87,17 +88,17 @@ export function BulkDialog({ workers, act, onDone }: BulkProps) {
 
 interface BulkFormProps {
   readonly plan: BulkPlan
-  readonly act: BulkAct
-  /** What can't be undone asks for the number of workers. */
+  readonly action: BulkAction
+  /** What can't be undone requests for the number of workers. */
   readonly isGrave: boolean
   readonly onRun: () => void
   readonly onCancel: () => void
   readonly children: ComponentChildren
 }
 
-function BulkForm({ plan, act, isGrave, onRun, onCancel, children }: BulkFormProps) {
+function BulkForm({ plan, action, isGrave, onRun, onCancel, children }: BulkFormProps) {
   const given = useSignal('')
-  const count = plan.asked.length
+  const count = plan.targets.length
   const isReady = count > 0 && (!isGrave || given.value.trim() === String(count))
   return (
     <form
@@ -107,9 +108,9 @@ function BulkForm({ plan, act, isGrave, onRun, onCancel, children }: BulkFormPro
         if (isReady) onRun()
       }}
     >
-      <p>{MEANINGS[act]}</p>
+      <p>{MEANINGS[action]}</p>
       {children}
-      <LeftOut plan={plan} />
+      <Skipped plan={plan} />
       {isGrave && count > 0 && (
         <TextField
           label={
@@ -126,14 +127,14 @@ function BulkForm({ plan, act, isGrave, onRun, onCancel, children }: BulkFormPro
           Cancel
         </button>
         <button type="submit" class={`button ${isGrave ? 'danger solid' : 'primary'}`} disabled={!isReady}>
-          {TITLES[act]} {countText(count, 'worker')}
+          {TITLES[action]} {countText(count, 'worker')}
         </button>
       </footer>
     </form>
   )
 }
 
-const LeftOut = ({ plan: { leftOut } }: { plan: BulkPlan }) =>
+const Skipped = ({ plan: { skipped: leftOut } }: { plan: BulkPlan }) =>
   leftOut.length === 0 ? null : (
     <details open={leftOut.length < 6}>
       <summary>{countText(leftOut.length, 'worker')} left out</summary>
@@ -151,12 +152,12 @@ const LeftOut = ({ plan: { leftOut } }: { plan: BulkPlan }) =>
 /** Refusals first: they are what is left to be done. */
 function BulkResults({ plan, outcomes, onClose }: { plan: BulkPlan; outcomes: Outcomes; onClose: () => void }) {
   const isRefused = ({ id }: Worker) => typeof outcomes.known.get(id) === 'object'
-  const refused = plan.asked.filter(isRefused)
-  const lines = [...refused, ...plan.asked.filter(worker => !isRefused(worker))]
+  const refused = plan.targets.filter(isRefused)
+  const lines = [...refused, ...plan.targets.filter(worker => !isRefused(worker))]
   return (
     <div class="modal-body">
       <p aria-live="polite">
-        {outcomes.count < plan.asked.length && `${outcomes.count} of ${plan.asked.length} asked so far. `}
+        {outcomes.count < plan.targets.length && `${outcomes.count} of ${plan.targets.length} asked so far. `}
         {countText(outcomes.count - refused.length, 'worker')} took it, {refused.length} refused.
       </p>
       <ul class="bulk-list">

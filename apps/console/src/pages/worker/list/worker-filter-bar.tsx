@@ -4,13 +4,13 @@ import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/f
 import type { FleetSummary } from '../../../state/worker-view.ts'
 import { choicesOf, type WorkerFilter, workersHash } from './worker-filter.ts'
 
-interface FilterBarProps {
+interface WorkerFilterBarProps {
   readonly filter: WorkerFilter
   readonly summary: FleetSummary
   readonly workers: readonly Worker[]
 }
 
-export function FilterBar({ filter, summary, workers }: FilterBarProps) {
+export function WorkerFilterBar({ filter, summary, workers }: WorkerFilterBarProps) {
   const { router } = useConsole()
   const change = (part: Partial<WorkerFilter>) => router.replace(workersHash({ ...filter, ...part }))
   const regions = choicesOf(new Set(workers.map(worker => worker.aws_region)), filter.region)

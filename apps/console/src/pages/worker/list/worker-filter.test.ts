@@ -22,7 +22,7 @@ it('keeps a filter through a round trip', () => {
     text: 'a&b=c #1',
     region: 'eu-west-1',
     template: 'metal',
-    sort: { by: 'cpu', isDown: true },
+    sort: { by: 'cpu', isDescending: true },
   }
   expect(readBack(workersHash(filter))).toEqual(filter)
   expect(readBack(workersHash(NO_FILTER))).toEqual(NO_FILTER)

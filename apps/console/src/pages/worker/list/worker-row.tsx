@@ -1,5 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { toMs } from '@lcm/domain/instant'
+import { usdText } from '@lcm/domain/text/amounts'
 import type { Signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Age } from '../../../parts/age.tsx'
@@ -7,10 +8,9 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { Sparkline } from '../../../parts/sparkline.tsx'
 import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
-import { Spent } from '../../../parts/worker-cost.tsx'
-import { usdText } from '../../../state/error-text.ts'
+import { WorkerCost } from '../../../parts/worker-cost.tsx'
 import { workerHash } from '../../../state/router.ts'
-import { isBooting, isSpending, noteOf } from '../../../state/worker-view.ts'
+import { isBooting, isSpending, statusNote } from '../../../state/worker-view.ts'
 import { RowActions } from '../actions/action-buttons.tsx'
 import { BootProgress } from './boot-progress.tsx'
 import type { Selection } from './selection.ts'
@@ -82,7 +82,7 @@ export function WorkerRow({ worker, rowIndex, selection, onTick }: RowProps) {
       <td class={`col-cost number ${isSpending(worker) ? '' : 'muted'}`}>
         {`${usdText(worker.cost_per_hour_usd)}/h`}
         <span class="sub">
-          <Spent worker={worker} />
+          <WorkerCost worker={worker} />
         </span>
       </td>
       <td class="col-actions">
@@ -133,7 +133,7 @@ const UsageCell = ({ name, column, value, values }: UsageProps) => (
 )
 
 function Note({ worker }: { worker: WorkerView }) {
-  const text = noteOf(worker)
+  const text = statusNote(worker)
   return (
     <>
       <span class="note" title={text}>

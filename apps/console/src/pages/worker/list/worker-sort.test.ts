@@ -1,7 +1,7 @@
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { asView, aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { cpuOf, memoryOf, NAME_FIRST, pressed, type Sort, sortOf, sortText, workerOrder } from './worker-sort.ts'
+import { cpuOf, memoryOf, NAME_FIRST, nextSort, type Sort, sortOf, sortText, workerSorter } from './worker-sort.ts'
 
 const nothing = { cpu: [], memory: [] }
 const idle = (since: string | null) => ({ ...aWorker().activity, idle_since: since })
@@ -20,29 +20,29 @@ const measured = (status: WorkerView['status']): WorkerView => ({
   ...asView(aWorker({ status })),
   utilisation: { cpu: 12, memory: 1, disk: 1, at: '2026-01-02T03:04:05.000Z' },
 })
-const namesBy = (sort: Sort, order = workerOrder(), workers = fleet) =>
+const namesBy = (sort: Sort, order = workerSorter(), workers = fleet) =>
   order.sorted(workers, sort, () => nothing).map(({ name }) => name)
 
 it('is in the order that people count in', () => {
   expect(namesBy(NAME_FIRST)).toEqual(['metal-1', 'Metal-9', 'metal-10'])
-  expect(namesBy({ by: 'name', isDown: true })).toEqual(['metal-10', 'Metal-9', 'metal-1'])
+  expect(namesBy({ by: 'name', isDescending: true })).toEqual(['metal-10', 'Metal-9', 'metal-1'])
 })
 
 it('puts what is unknown last, whichever way round', () => {
-  expect(namesBy({ by: 'labs', isDown: false })).toEqual(['metal-1', 'metal-10', 'Metal-9'])
-  expect(namesBy({ by: 'labs', isDown: true })).toEqual(['metal-10', 'metal-1', 'Metal-9'])
+  expect(namesBy({ by: 'labs', isDescending: false })).toEqual(['metal-1', 'metal-10', 'Metal-9'])
+  expect(namesBy({ by: 'labs', isDescending: true })).toEqual(['metal-10', 'metal-1', 'Metal-9'])
 })
 
 it('has the longest idle first when the highest is asked for', () => {
-  expect(namesBy({ by: 'idle', isDown: true })).toEqual(['Metal-9', 'metal-10', 'metal-1'])
+  expect(namesBy({ by: 'idle', isDescending: true })).toEqual(['Metal-9', 'metal-10', 'metal-1'])
 })
 
 it('has statuses in the order of a life', () => {
-  expect(namesBy({ by: 'status', isDown: false })).toEqual(['metal-10', 'metal-1', 'Metal-9'])
+  expect(namesBy({ by: 'status', isDescending: false })).toEqual(['metal-10', 'metal-1', 'Metal-9'])
 })
 
 it('is the same when asked again, with what came, went and changed since', () => {
-  const order = workerOrder()
+  const order = workerSorter()
   namesBy(NAME_FIRST, order)
   const renamed = { ...asView(aWorker({ id: 'w-1', name: 'alpha', version: 2 })) }
   const later = [...fleet.filter(({ id }) => id === 'w-2'), renamed, asView(aWorker({ id: 'w-9', name: 'metal-2' }))]
@@ -51,16 +51,16 @@ it('is the same when asked again, with what came, went and changed since', () =>
 })
 
 it('reads its own address, and takes nonsense for the order of names', () => {
-  expect(sortOf('-cpu')).toEqual({ by: 'cpu', isDown: true })
+  expect(sortOf('-cpu')).toEqual({ by: 'cpu', isDescending: true })
   expect(sortOf('nonsense')).toEqual(NAME_FIRST)
-  expect([sortText(NAME_FIRST), sortText({ by: 'name', isDown: true })]).toEqual(['', '-name'])
+  expect([sortText(NAME_FIRST), sortText({ by: 'name', isDescending: true })]).toEqual(['', '-name'])
 })
 
 it('begins a column its own way and then turns it round', () => {
-  expect(pressed(NAME_FIRST, 'name')).toEqual({ by: 'name', isDown: true })
-  expect(pressed(NAME_FIRST, 'cpu')).toEqual({ by: 'cpu', isDown: true })
-  expect(pressed({ by: 'cpu', isDown: true }, 'cpu')).toEqual({ by: 'cpu', isDown: false })
-  expect(pressed(NAME_FIRST, 'region')).toEqual({ by: 'region', isDown: false })
+  expect(nextSort(NAME_FIRST, 'name')).toEqual({ by: 'name', isDescending: true })
+  expect(nextSort(NAME_FIRST, 'cpu')).toEqual({ by: 'cpu', isDescending: true })
+  expect(nextSort({ by: 'cpu', isDescending: true }, 'cpu')).toEqual({ by: 'cpu', isDescending: false })
+  expect(nextSort(NAME_FIRST, 'region')).toEqual({ by: 'region', isDescending: false })
 })
 
 it('believes the newest measurement', () => {

@@ -21,24 +21,25 @@ export type SortColumn = (typeof SORT_COLUMNS)[number]
 
 export interface Sort {
   readonly by: SortColumn
-  readonly isDown: boolean
+  readonly isDescending: boolean
 }
-export const NAME_FIRST: Sort = { by: 'name', isDown: false }
+export const NAME_FIRST: Sort = { by: 'name', isDescending: false }
 
 /** `cpu` or, with the highest first, `-cpu`. */
 export function sortOf(text: string): Sort {
   const by = SORT_COLUMNS.find(column => column === text.replace(/^-/, ''))
-  return by === undefined ? NAME_FIRST : { by, isDown: text.startsWith('-') }
+  return by === undefined ? NAME_FIRST : { by, isDescending: text.startsWith('-') }
 }
 
-export const sortText = ({ by, isDown }: Sort): string => (by === 'name' && !isDown ? '' : `${isDown ? '-' : ''}${by}`)
+export const sortText = ({ by, isDescending }: Sort): string =>
+  by === 'name' && !isDescending ? '' : `${isDescending ? '-' : ''}${by}`
 
 /** Names begin with A; numbers are looked at for the highest. */
-const BEGINS_DOWN: readonly SortColumn[] = ['cpu', 'memory', 'labs', 'sessions', 'idle', 'cost']
+const DESCENDING_FIRST: readonly SortColumn[] = ['cpu', 'memory', 'labs', 'sessions', 'idle', 'cost']
 
 /** What a press on a column's head leads to: the column's own order first, then the other way round. */
-export const pressed = (sort: Sort, by: SortColumn): Sort =>
-  sort.by === by ? { by, isDown: !sort.isDown } : { by, isDown: BEGINS_DOWN.includes(by) }
+export const nextSort = (sort: Sort, by: SortColumn): Sort =>
+  sort.by === by ? { by, isDescending: !sort.isDescending } : { by, isDescending: DESCENDING_FIRST.includes(by) }
 
 export type UsageOf = (workerId: string) => Usage
 
@@ -84,9 +85,9 @@ function naturalKeyOf(worker: WorkerView): string {
 const compare = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** What is unknown comes last whichever way round. */
-function compareKeys(a: Key, b: Key, isDown: boolean): number {
+function compareKeys(a: Key, b: Key, isDescending: boolean): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
-  return (isDown ? -1 : 1) * (typeof a === 'string' ? compare(a, String(b)) : compare(a, Number(b)))
+  return (isDescending ? -1 : 1) * (typeof a === 'string' ? compare(a, String(b)) : compare(a, Number(b)))
 }
 
 /** Kept from one order to the next and changed in place: ten thousand new ones each time would be most of what the tab throws away. */
@@ -98,7 +99,7 @@ interface Entry {
   turn: number
 }
 
-export interface WorkerOrder {
+export interface WorkerSorter {
   sorted(workers: readonly WorkerView[], sort: Sort, usageOf: UsageOf): WorkerView[]
 }
 
@@ -106,7 +107,7 @@ export interface WorkerOrder {
  * Orders workers again and again. It begins with the order of last time, since a list that is nearly in order is sorted in one
  * pass: with ten thousand workers that is the difference between a smooth page and one that stutters at every event.
  */
-export function workerOrder(): WorkerOrder {
+export function workerSorter(): WorkerSorter {
   const byId = new Map<string, Entry>()
   let entries: Entry[] = []
   let turn = 0
@@ -137,8 +138,8 @@ export function workerOrder(): WorkerOrder {
         entry.turn = turn
       })
       if (entries.length > workers.length) forgetOthers()
-      const nameTurn = sort.by === 'name' && sort.isDown ? -1 : 1
-      entries.sort((a, b) => compareKeys(a.key, b.key, sort.isDown) || nameTurn * compare(a.name, b.name))
+      const nameTurn = sort.by === 'name' && sort.isDescending ? -1 : 1
+      entries.sort((a, b) => compareKeys(a.key, b.key, sort.isDescending) || nameTurn * compare(a.name, b.name))
       return entries.map(({ worker }) => worker)
     },
   }

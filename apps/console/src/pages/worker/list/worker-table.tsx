@@ -5,11 +5,11 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { RowSpacer } from '../../../parts/table/row-spacer.tsx'
 import { useRowWindow } from '../../../parts/table/use-row-window.ts'
-import { seesSessionsOfOthers } from '../../../state/permission.ts'
+import { canSeeAllSessions } from '../../../state/permission.ts'
 import { type RowSlots, rowSlots } from './row-slots.ts'
 import { allToggled, type Selection, toggled, withRange } from './selection.ts'
 import { WorkerRow } from './worker-row.tsx'
-import { pressed, type Sort, type SortColumn } from './worker-sort.ts'
+import { nextSort, type Sort, type SortColumn } from './worker-sort.ts'
 
 const COLUMNS: readonly (readonly [column: SortColumn, title: string])[] = [
   ['name', 'Worker'],
@@ -38,7 +38,7 @@ interface TableProps {
 /** Only the rows near the viewport exist, so that ten thousand are as quick as ten. */
 export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   const { table, first, end, rowPx } = useRowWindow(workers.length)
-  const isOfAll = seesSessionsOfOthers(useConsole().state.info.value)
+  const seesAll = canSeeAllSessions(useConsole().state.info.value)
   const newest = useRef(workers)
   newest.current = workers
   const slots = useRef<RowSlots | null>(null)
@@ -49,7 +49,7 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   return (
     <table
       ref={table}
-      class={`workers worker-table ${isOfAll ? '' : 'own-sessions'}`}
+      class={`workers worker-table ${seesAll ? '' : 'own-sessions'}`}
       aria-rowcount={workers.length + 1}
       aria-label="Workers"
     >
@@ -62,7 +62,7 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
             <ColumnHead
               key={column}
               column={column}
-              title={column === 'sessions' && !isOfAll ? 'My sessions' : title}
+              title={column === 'sessions' && !seesAll ? 'My sessions' : title}
               sort={sort}
               onSort={onSort}
             />
@@ -114,11 +114,11 @@ function ColumnHead({ column, title, sort, onSort }: ColumnHeadProps) {
     <th
       scope="col"
       class={`col-${column}`}
-      aria-sort={isSorted ? (sort.isDown ? 'descending' : 'ascending') : undefined}
+      aria-sort={isSorted ? (sort.isDescending ? 'descending' : 'ascending') : undefined}
     >
-      <button type="button" class="sort" onClick={() => onSort(pressed(sort, column))}>
+      <button type="button" class="sort" onClick={() => onSort(nextSort(sort, column))}>
         {title}
-        {isSorted && <NamedIcon name={sort.isDown ? 'down' : 'up'} />}
+        {isSorted && <NamedIcon name={sort.isDescending ? 'down' : 'up'} />}
       </button>
     </th>
   )

@@ -1,36 +1,37 @@
-import { useSignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { countText, usdText } from '@lcm/domain/text/amounts'
+import { untracked, useSignal, useSignalEffect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'
 import { PageState } from '../../../parts/shell/page-states.tsx'
 import { Creations, Headline, NewButton, NoMatch } from '../../../parts/table/list-page.tsx'
-import { countText, usdText } from '../../../state/error-text.ts'
+import { browserClock } from '../../../state/browser-clock.ts'
 import { isAllowed } from '../../../state/permission.ts'
 import type { Query } from '../../../state/router.ts'
 import { type FleetSummary, summaryOf } from '../../../state/worker-view.ts'
 import { CreateDialog } from '../actions/create-dialog.tsx'
 import { BulkBar } from './bulk-bar.tsx'
 import type { Selection } from './selection.ts'
-import { useFleet } from './use-fleet.ts'
 import { filterOf, isFiltering, matcherOf, NO_FILTER, workersHash } from './worker-filter.ts'
-import { FilterBar } from './worker-filter-bar.tsx'
-import { type WorkerOrder, workerOrder } from './worker-sort.ts'
+import { WorkerFilterBar } from './worker-filter-bar.tsx'
+import { type WorkerSorter, workerSorter } from './worker-sort.ts'
 import { WorkerTable } from './worker-table.tsx'
 
 export function WorkersPage({ query }: { query: Query }) {
   const { state, router } = useConsole()
-  const order = useRef<WorkerOrder | null>(null)
+  const order = useRef<WorkerSorter | null>(null)
   const selection = useSignal<Selection>(new Set())
   const filter = filterOf(query)
   const workers = useFleet()
   if (workers.length === 0) return <NoWorkers />
   const summary = summaryOf(workers)
-  order.current ??= workerOrder()
+  order.current ??= workerSorter()
   const shown = order.current.sorted(workers.filter(matcherOf(filter)), filter.sort, state.samples.of)
   const mayAct = isAllowed(state.info.value, 'terminateWorker')
   return (
     <section class="page">
       <FleetHeadline summary={summary} />
-      <FilterBar filter={filter} summary={summary} workers={workers} />
+      <WorkerFilterBar filter={filter} summary={summary} workers={workers} />
       <Creations kind="worker" />
       {shown.length > 0 ? (
         <WorkerTable
@@ -83,3 +84,32 @@ const NoWorkers = () => (
     </p>
   </PageState>
 )
+
+/** Up to so many a list is put in order again with every change. */
+const SMALL_FLEET = 500
+/** A larger one so often: nobody reads faster, and each time leaves a megabyte to be thrown away. */
+const CALM_MS = 250
+
+/** All workers, renewed as they change. */
+export function useFleet(): readonly WorkerView[] {
+  const { state } = useConsole()
+  const all = () => [...state.live.worker.all().values()]
+  const fleet = useSignal<readonly WorkerView[]>(untracked(all))
+  const calm = useRef<{ end: (() => void) | null; isBehind: boolean }>({ end: null, isBehind: false }).current
+  useSignalEffect(() => {
+    const look = () => {
+      fleet.value = untracked(all)
+      if (fleet.peek().length <= SMALL_FLEET) return
+      calm.isBehind = false
+      calm.end = browserClock.after(CALM_MS, () => {
+        calm.end = null
+        if (calm.isBehind) look()
+      })
+    }
+    state.live.worker.all()
+    if (calm.end === null) look()
+    else calm.isBehind = true
+  })
+  useEffect(() => () => calm.end?.(), [calm])
+  return fleet.value
+}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { dayBars, highestUsd, weekStart } from './cost-chart.ts'
+import { dayBars, highestUsd, weekStart } from './cost-card.tsx'
 
 it('begins the week six days before today, at midnight in UTC', () => {
   expect(weekStart(Date.parse('2026-01-08T23:59:59.000Z'))).toBe('2026-01-02T00:00:00.000Z')

@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { leadOf, slotScale } from './slot-bar.ts'
+import { leadOf, slotScale } from './slot-card.tsx'
 
 const MINUTE_MS = 60_000
 const START_MS = Date.parse('2026-01-02T03:04:05.000Z')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { lonePoints } from './lone-points.ts'
+import { lonePoints } from './chart.tsx'
 
 it('are those that no line leads to', () => {
   expect(lonePoints([1, null, 2, 3, null, 0])).toEqual([0, 5])

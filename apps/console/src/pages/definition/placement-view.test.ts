@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { byCategory } from './refusal-groups.ts'
+import { byCategory } from './placement-view.tsx'
 
 it('groups refusals, those that most workers have in common first', () => {
   const refusal = (worker_id: string, category: 'status' | 'capacity') => ({

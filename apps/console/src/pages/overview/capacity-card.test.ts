@@ -1,6 +1,6 @@
 import { aServingWorker, aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { capacityOf, percentText, useText } from './capacity-use.ts'
+import { capacityOf, percentText, useText } from './capacity-card.tsx'
 
 const reserved = { cpu_cores: 12, memory_gb: 48, storage_gb: 0, nodes: 20 }
 const declared = { cpu_cores: 48, memory_gb: 192, storage_gb: 1000, max_nodes: 200 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { healthLines } from './health.ts'
+import { healthLines } from './worker-facts.tsx'
 
 it('says the health of CML in words, what is wrong first', () => {
   const lines = healthLines({ is_licensed: true, kvm_vmx_enabled: false, state: 'READY' })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rowWindow, steppedPx } from './row-window.ts'
+import { rowWindow, steppedPx } from './use-row-window.ts'
 
 describe('the rows that exist', () => {
   it('are all of them in a short list', () => {

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { labelsOf, labelsText, patchOf } from './edit-dialog.tsx'
+
+const opened = { name: 'found  by discovery', labels: { team: 'net' } }
+
+it('says anew only what was typed, so that nothing is taken back that others changed meanwhile', () => {
+  expect(patchOf(opened, 'metal-1', labelsText(opened.labels))).toEqual({ name: 'metal-1' })
+  expect(patchOf(opened, opened.name, '')).toEqual({ labels: {} })
+  expect(patchOf(opened, `${opened.name} `, labelsText(opened.labels))).toEqual({})
+})
+
+it('is one label a line, there and back', () => {
+  const labels = { environment: 'prod', note: 'a=b c' }
+  expect(labelsText(labels)).toBe('environment=prod\nnote=a=b c')
+  expect(labelsOf(labelsText(labels))).toEqual({ labels, wrong: [] })
+})
+
+it('tells the lines that are none', () => {
+  expect(labelsOf(' environment = lab \n\nnonsense\n=x')).toEqual({
+    labels: { environment: 'lab' },
+    wrong: ['nonsense', '=x'],
+  })
+})

@@ -1,0 +1,7 @@
+import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
+import { expect, it } from 'vitest'
+import { shapeOf } from './status-shape.ts'
+
+it('gives every worker status its own shape', () => {
+  expect(new Set(WORKER_STATUSES.map(status => shapeOf(status))).size).toBe(WORKER_STATUSES.length)
+})

@@ -1,0 +1,39 @@
+import type { LabletDefinition } from '../definition/lablet-definition.ts'
+import type { LabStatus } from '../lab/lab-record.ts'
+import type { SessionStatus } from '../session/lablet-session.ts'
+import type { WorkerStatus } from '../worker/worker.ts'
+
+export type Tone = 'green' | 'orange' | 'blue' | 'red' | 'grey' | 'violet'
+export type Status = WorkerStatus | SessionStatus | LabStatus | LabletDefinition['status']
+
+/** A status has the same color for every kind of resource, in the console and in the terminal. */
+const TONES: Readonly<Record<Status, Tone>> = {
+  PENDING: 'orange',
+  PROVISIONING: 'orange',
+  STARTING: 'orange',
+  RUNNING: 'green',
+  DRAINING: 'blue',
+  STOPPING: 'blue',
+  STOPPED: 'grey',
+  TERMINATING: 'red',
+  TERMINATED: 'grey',
+  FAILED: 'red',
+  UNKNOWN: 'violet',
+  SCHEDULED: 'blue',
+  INSTANTIATING: 'orange',
+  READY: 'green',
+  EXPIRED: 'violet',
+  ARCHIVED: 'grey',
+  DEFINED: 'grey',
+  BOOTED: 'green',
+  WIPED: 'grey',
+  DELETING: 'red',
+  DELETED: 'grey',
+  ORPHANED: 'violet',
+  ERROR: 'red',
+  PENDING_SYNC: 'orange',
+  ACTIVE: 'green',
+  DEPRECATED: 'grey',
+}
+
+export const toneOf = (status: Status): Tone => TONES[status]
