@@ -26,8 +26,8 @@ const book = (definition: string, startInMinutes: number, minutes: number) => {
   return api().call('createSession', { body: { definition, start, duration_minutes: minutes } })
 }
 
-/** As the worker-controller reports it that could not give a licence back. */
-async function leakLicence(): Promise<string> {
+/** As the worker-controller reports it that could not give a license back. */
+async function leakLicense(): Promise<string> {
   const body = { name: 'overview-e2e', role: 'controller', service: 'worker-controller' } as const
   const { secret } = await api().call('createToken', { body })
   const { items } = await api().call('listServices', {})
@@ -74,8 +74,8 @@ describe('the overview', () => {
     await page.waitForURL(url => url.hash === `#/sessions/${waiting}`)
   })
 
-  it('lists a leaked licence until somebody says that it is dealt with', async () => {
-    const id = await leakLicence()
+  it('lists a leaked license until somebody says that it is dealt with', async () => {
+    const id = await leakLicense()
     const { page } = await open({ at: '#/overview' })
     const item = page.locator('.attention-item', { hasText: LEAKED })
     await item.getByText('it vanished · cml-7').waitFor()

@@ -5,7 +5,7 @@ const { open } = browserTests()
 
 const PAGES = ['overview', 'workers', 'sessions', 'definitions', 'labs', 'controllers', 'chaos', 'audit', 'settings']
 const DEVICES = { desktop: DESKTOP, phone: PHONE }
-/** Every width and every light once: the colours of a width are those of the other. */
+/** Every width and every light once: the colors of a width are those of the other. */
 const JUDGED: Readonly<Record<string, string>> = { desktop: 'light', phone: 'dark' }
 
 describe.each(PAGES)('%s', name => {

@@ -64,7 +64,7 @@ describe('sessions', () => {
     await page.locator('tbody tr.session-row').nth(before).waitFor()
   })
 
-  it('are extended, placed anew and cancelled', async () => {
+  it('are extended, placed anew and canceled', async () => {
     const { id } = await book(LAB, 30)
     const { page } = await open({ at: `#/sessions?q=${id}` })
     const row = rowOf(page, id)
@@ -91,7 +91,7 @@ describe('sessions', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel session' }).click()
     await page.getByText('No session matches.').waitFor()
     await button(page, /^TERMINATED/).click()
-    await row.getByText('admin cancelled it').waitFor()
+    await row.getByText('admin canceled it').waitFor()
     expect(page.url()).toContain(`status=TERMINATED&q=${id}`)
   })
 

@@ -38,7 +38,7 @@ describe('settings', () => {
     await api().call('patchSettings', { body: { license_on_stop: 'release' } })
     await setting.getByText('release', { exact: true }).waitFor()
     await setting.getByRole('button', { name: 'Edit' }).click()
-    await setting.getByRole('combobox', { name: 'Licence while stopped' }).selectOption('keep')
+    await setting.getByRole('combobox', { name: 'License while stopped' }).selectOption('keep')
     await setting.getByRole('button', { name: 'Save' }).click()
     await setting.getByText('set here').waitFor()
     expect(await settingNow('license_on_stop')).toEqual({ value: 'keep', source: 'given' })

@@ -23,9 +23,9 @@ beforeAll(async () => {
 })
 
 describe('the page of a worker', () => {
-  it('is licensed, holds a session, and gives the licence back', async () => {
+  it('is licensed, holds a session, and gives the license back', async () => {
     const { page } = await open({ at: `#/workers/${worker.id}` })
-    const license = cardOf(page, 'Licence')
+    const license = cardOf(page, 'License')
     await license.getByRole('button', { name: /^Register/ }).click()
     const token = dialogOf(page).getByLabel('Token')
     expect(await token.getAttribute('type')).toBe('password')

@@ -15,7 +15,7 @@ import { hashRouter } from './state/router.ts'
 import { liveStream } from './state/stream.ts'
 import { themeChoice } from './state/theme.ts'
 
-// A burst of events becomes one rendering per frame, and none at all in a hidden tab.
+// Renders at most once per frame, and never in a hidden tab.
 options.debounceRendering = requestAnimationFrame
 
 const transport = httpTransport({ baseUrl: location.origin, clock: browserClock })
@@ -38,7 +38,7 @@ const parts: ConsoleParts = {
   async logOut() {
     const { ok } = await fetch('/logout', { method: 'POST' }).catch(() => ({ ok: false }))
     if (ok) location.reload()
-    else notices.show('refused', 'You are still signed in', 'LCM does not answer')
+    else notices.show('refused', 'Could not log out', 'LCM is not responding. You are still signed in.')
   },
 }
 
@@ -52,6 +52,6 @@ render(
 )
 
 window.addEventListener('online', stream.retryNow)
-// Whoever comes back to the tab may have signed in elsewhere, or woken the machine.
+// When the tab gets the focus again, the user may have signed in elsewhere or woken the computer.
 window.addEventListener('focus', stream.retryNow)
 stream.run(new AbortController().signal)

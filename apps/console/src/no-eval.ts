@@ -1,3 +1,3 @@
-// zod tries `new Function` once to see whether it may. The content security policy refuses, which every browser reports as
-// a violation. Imported before anything that imports zod, this tells zod not to try.
+// zod probes `new Function` once. The content security policy blocks it and browsers report a violation.
+// This module must be imported before zod, so that zod skips the probe.
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })

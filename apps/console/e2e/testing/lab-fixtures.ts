@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Small enough for a CML without a licence. */
+/** Small enough for a CML without a license. */
 export const TWO_ROUTERS = readFileSync('examples/labs/two-routers.yaml', 'utf8')
 
 const KINDS = {

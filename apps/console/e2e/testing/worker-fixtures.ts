@@ -29,7 +29,7 @@ export function workerFixtures(api: () => Client) {
     until,
     make,
     serving: async (name: string) => until((await make(name)).id, isServing),
-    /** With a session that can live nowhere else, because nothing else has that licence. */
+    /** With a session that can live nowhere else, because nothing else has that license. */
     async withSession(name: string, product: string): Promise<{ worker: WorkerView; sessionId: string }> {
       const license = { product, token: 'a-token-of-the-tests' }
       const { id } = await make(name, { license })

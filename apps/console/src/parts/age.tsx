@@ -3,7 +3,7 @@ import { durationText } from '@lcm/domain/text/amounts'
 import { exactText } from '../state/time-format.ts'
 import { useConsole } from './console-context.ts'
 
-/** How long ago, ticking; the exact moment when pointed at. */
+/** Time since `since`, updated every second. The tooltip shows the exact time. */
 export function Age({ since }: { since: Instant }) {
   const { nowMs } = useConsole()
   return (

@@ -7,8 +7,8 @@ const HEIGHT_PX = 180
 
 export interface Series {
   readonly label: string
-  /** A tone of the console: `green`, `blue`, … */
-  readonly tone: 'green' | 'blue' | 'orange' | 'red' | 'violet' | 'grey'
+  /** A color of the console's palette. */
+  readonly tone: 'green' | 'blue' | 'orange' | 'red' | 'violet' | 'gray'
   readonly values: readonly (number | null)[]
 }
 
@@ -16,22 +16,22 @@ interface ChartProps {
   readonly title: string
   readonly atMs: readonly number[]
   readonly series: readonly Series[]
-  /** The value in words, such as `41 %`. */
+  /** Formats a value, such as `41 %`. */
   readonly text: (value: number) => string
-  /** The top of the scale; by the values unless given. */
+  /** Top of the scale. Default: derived from the values. */
   readonly max?: number
   readonly kind?: 'lines' | 'bars'
-  /** From when to when; by the values unless given. */
+  /** Time range. Default: derived from the values. */
   readonly spanMs?: readonly [number, number]
 }
 
-/** Values over time. Those who can't see it get the newest values and the highest as text. */
+/** Line or bar chart. Screen readers get the newest and the highest value as text. */
 export function Chart({ title, atMs, series, text, max, kind = 'lines', spanMs }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const { themeChoice } = useConsole()
   const theme = themeChoice.theme.value
   useEffect(() => {
-    const target = place.current
+    const target = container.current
     if (target === null || atMs.length === 0) return
     const chart = new uPlot(optionsOf({ target, series, text, max, kind, spanMs }), dataOf(atMs, series), target)
     const resized = new ResizeObserver(() => chart.setSize({ width: target.clientWidth, height: HEIGHT_PX }))
@@ -40,12 +40,12 @@ export function Chart({ title, atMs, series, text, max, kind = 'lines', spanMs }
       resized.disconnect()
       chart.destroy()
     }
-    // A chart is small and changes about once a minute, so it is drawn anew rather than changed.
+    // A chart is small and changes about once a minute, so it is rebuilt instead of updated.
   }, [atMs, series, theme, max, kind, text, spanMs])
   return (
     <figure class="chart">
       <figcaption>{title}</figcaption>
-      {atMs.length === 0 ? <p class="muted">Nothing was measured yet.</p> : <div ref={place} aria-hidden="true" />}
+      {atMs.length === 0 ? <p class="muted">No measurements yet.</p> : <div ref={container} aria-hidden="true" />}
       <p class="sr-only">{series.map(each => `${each.label}: ${summary(each.values, text)}`).join('; ')}</p>
     </figure>
   )
@@ -54,7 +54,7 @@ export function Chart({ title, atMs, series, text, max, kind = 'lines', spanMs }
 function summary(values: readonly (number | null)[], text: (value: number) => string): string {
   const known = values.filter(value => value !== null)
   const newest = known.at(-1)
-  return newest === undefined ? 'unknown' : `now ${text(newest)}, at most ${text(Math.max(...known))}`
+  return newest === undefined ? 'unknown' : `now ${text(newest)}, maximum ${text(Math.max(...known))}`
 }
 
 const dataOf = (atMs: readonly number[], series: readonly Series[]): uPlot.AlignedData => [
@@ -68,18 +68,18 @@ interface Drawn extends Required<Pick<ChartProps, 'series' | 'text' | 'kind'>> {
   readonly spanMs: ChartProps['spanMs']
 }
 
-/** What the longest time, such as `16 Nov`, takes with some air around it. */
+/** Width of the longest time label, such as `16 Nov`, with padding. */
 const TIME_LABEL_PX = 84
 
-/** The day is told where it changes. */
+/** Labels show the day only where it changes. */
 const tickTexts = (seconds: readonly number[]): string[] =>
   seconds.map((at, index) => {
     const [day, before] = [dayText(at * 1000), seconds[index - 1]]
-    const isTold = before === undefined || dayText(before * 1000) !== day
-    return isTold ? `${minuteText(at * 1000)}\n${day}` : minuteText(at * 1000)
+    const showsDay = before === undefined || dayText(before * 1000) !== day
+    return showsDay ? `${minuteText(at * 1000)}\n${day}` : minuteText(at * 1000)
   })
 
-/** With fewer there is no line to see. */
+/** Below this, points are drawn: two values make no visible line. */
 const POINTS_FOR_A_LINE = 3
 
 function optionsOf({ target, series, text, max, kind, spanMs }: Drawn): uPlot.Options {
@@ -115,17 +115,17 @@ function optionsOf({ target, series, text, max, kind, spanMs }: Drawn): uPlot.Op
   }
 }
 
-/** A canvas knows no `light-dark()`: the browser is asked what a colour comes to here and now. */
+/** Canvas doesn't support `light-dark()`: a probe element resolves the variable to a color. */
 function inkOf(target: HTMLElement, variable: string): string {
   const probe = document.createElement('span')
   probe.style.color = `var(${variable})`
   target.append(probe)
-  const colour = getComputedStyle(probe).color
+  const color = getComputedStyle(probe).color
   probe.remove()
-  return colour
+  return color
 }
 
-/** Places of values with nothing known on either side: a line needs two, so these are drawn as dots. */
+/** Indexes of values without a known neighbor: a line needs two values, so these are drawn as dots. */
 export const lonePoints = (values: readonly (number | null)[]): number[] =>
   values.flatMap((value, index) => {
     const isAlone = (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null

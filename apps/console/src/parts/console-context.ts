@@ -11,10 +11,10 @@ import type { Router } from '../state/router.ts'
 import type { LiveStream } from '../state/stream.ts'
 import type { ThemeChoice } from '../state/theme.ts'
 
-/** What main.tsx puts together and every page and part may use. */
+/** Services that main.tsx wires and every page and part may use. */
 export interface ConsoleParts {
   readonly client: Client
-  /** What the client requests over, for what is no part of its contract. */
+  /** HTTP transport of the client, for endpoints outside the API contract. */
   readonly transport: Dispatch
   readonly state: LiveState
   readonly stream: LiveStream
@@ -22,11 +22,11 @@ export interface ConsoleParts {
   readonly notices: Notices
   readonly router: Router
   readonly themeChoice: ThemeChoice
-  /** What is on top of the page. It outlives the row that opened it: rows come and go with every event. */
+  /** The open dialog or menu. Held here because the row that opened it may be re-rendered at any event. */
   readonly dialog: Signal<VNode | null>
-  /** The server's time, so that ages and countdowns are right on a browser whose clock is not. */
+  /** Server time: ages and countdowns stay correct when the browser's clock is wrong. */
   readonly nowMs: ReadonlySignal<number>
-  /** Ends the session of this browser and begins the page anew. */
+  /** Ends the login and reloads the page. */
   logOut(): Promise<void>
 }
 
@@ -34,6 +34,6 @@ export const ConsoleContext = createContext<ConsoleParts | null>(null)
 
 export function useConsole(): ConsoleParts {
   const parts = useContext(ConsoleContext)
-  assert(parts, 'useConsole outside of the console')
+  assert(parts, 'useConsole was called outside ConsoleContext')
   return parts
 }

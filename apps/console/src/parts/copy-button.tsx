@@ -3,7 +3,7 @@ import { failureText } from '../state/error-text.ts'
 import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
 
-/** `what` completes "Copy …" for those who can't see what the button stands beside. */
+/** `what` completes the accessible name "Copy …". */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const { notices } = useConsole()
   const copy = async () => {
@@ -11,7 +11,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
       await copyText(text)
       notices.show('done', 'Copied', text)
     } catch (error) {
-      notices.show('refused', 'Could not copy, so select it by hand', failureText(error))
+      notices.show('refused', 'Could not copy. Select the text instead.', failureText(error))
     }
   }
   return (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** A line of a list of facts. */
+/** One row of a description list. */
 export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
   <div class="fact">
     <dt>{name}</dt>

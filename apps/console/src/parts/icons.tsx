@@ -2,7 +2,7 @@ import type { Status } from '@lcm/domain/text/status-tone'
 import type { ComponentChildren } from 'preact'
 import { type StatusShape, shapeOf } from '../state/status-shape.ts'
 
-/** Icons only accompany words, so none has a name of its own. */
+/** Icons always stand beside text, so they are hidden from screen readers. */
 function Icon({ motion = '', children }: { motion?: string; children: ComponentChildren }) {
   return (
     <svg class={`icon ${motion}`} viewBox="0 0 16 16" aria-hidden="true">
@@ -11,7 +11,7 @@ function Icon({ motion = '', children }: { motion?: string; children: ComponentC
   )
 }
 
-/** Drawn anew each time: an element that is kept remembers the page that it was first on, with all that was shown there. */
+/** Creates a new element each time: a shared one would keep the page of its first use in memory. */
 type Draw = () => ComponentChildren
 
 const ring = () => <circle cx="8" cy="8" r="5.75" />
@@ -66,7 +66,7 @@ const STATUS_SHAPES: Readonly<Record<StatusShape, Draw>> = {
   ),
 }
 
-/** For what has no status but is told apart in the same way. */
+/** For states that are not a resource status. */
 export const ShapeIcon = ({ shape }: { shape: StatusShape }) => <Icon>{STATUS_SHAPES[shape]()}</Icon>
 
 export const StatusIcon = ({ status }: { status: Status }) => <Icon>{STATUS_SHAPES[shapeOf(status)]()}</Icon>

@@ -12,16 +12,16 @@ interface Verdict {
 }
 
 export const VERDICTS: Readonly<Record<Preview['outcome'], Verdict>> = {
-  place: { text: 'It would have a place at once', tone: 'green' },
-  wait: { text: 'It would wait', tone: 'orange' },
-  resume: { text: 'A worker that sleeps would be started for it', tone: 'blue' },
-  scale_up: { text: 'A new worker would be bought for it', tone: 'orange' },
-  unschedulable: { text: 'It could never be placed', tone: 'red' },
+  place: { text: 'Placed immediately', tone: 'green' },
+  wait: { text: 'Would wait', tone: 'orange' },
+  resume: { text: 'Would start a stopped worker', tone: 'blue' },
+  scale_up: { text: 'Would create a new worker', tone: 'orange' },
+  unschedulable: { text: 'Cannot be placed', tone: 'red' },
 }
 
 const EVERY_MS = 5_000
 
-/** What the scheduler would do with a session that begins now, kept up to date while it is looked at. */
+/** The scheduler's decision for a session that starts now, refreshed every few seconds. */
 export function PlacementPreview({ definitionId, isLater }: { definitionId: string; isLater: boolean }) {
   const preview = useRead(
     `preview ${definitionId}`,
@@ -29,9 +29,9 @@ export function PlacementPreview({ definitionId, isLater }: { definitionId: stri
     { everyMs: EVERY_MS },
   )
   return (
-    <section class="preview" aria-label="Where it would be placed" aria-live="polite">
+    <section class="preview" aria-label="Placement preview" aria-live="polite">
       {preview.value === null ? (
-        <p class="muted">{preview.error ?? 'Asking where it would be placed…'}</p>
+        <p class="muted">{preview.error ?? 'Loading the placement preview…'}</p>
       ) : (
         <PreviewOf preview={preview.value} isLater={isLater} />
       )}
@@ -47,13 +47,13 @@ function PreviewOf({ preview, isLater }: { preview: Preview; isLater: boolean })
         <NamedIcon name={preview.outcome === 'place' ? 'check' : 'arrow'} />
         <span>
           <strong>{text}</strong>
-          {isLater && ' if it began now'}: {preview.because}.
+          {isLater && ' if it started now'}: {preview.because}.
         </span>
       </p>
       {preview.candidates.length > 0 && <Candidates candidates={preview.candidates} />}
       {preview.refusals.length > 0 && (
         <details>
-          <summary>{countText(preview.refusals.length, 'worker')} could not take it</summary>
+          <summary>{countText(preview.refusals.length, 'worker')} can't host it</summary>
           <ul class="preview-refusals">
             {preview.refusals.map(({ worker_id, worker_name, because }) => (
               <li key={worker_id}>
@@ -80,6 +80,8 @@ const Candidates = ({ candidates }: { candidates: Preview['candidates'] }) => (
         </span>
       </li>
     ))}
-    {candidates.length > SHOWN_MAX && <li class="muted">and {candidates.length - SHOWN_MAX} more could take it</li>}
+    {candidates.length > SHOWN_MAX && (
+      <li class="muted">and {countText(candidates.length - SHOWN_MAX, 'more candidate')}</li>
+    )}
   </ol>
 )

@@ -4,7 +4,7 @@ import { failureText } from '../state/error-text.ts'
 import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
 
-/** Exactly what the API answers, for those who want to see everything. It is written only when somebody opens it. */
+/** The resource as the API returned it. Serialized only while the section is open. */
 export function RawJson({ value, look = 'card raw' }: { value: object; look?: string }) {
   const { notices } = useConsole()
   const isOpen = useSignal(false)
@@ -14,7 +14,7 @@ export function RawJson({ value, look = 'card raw' }: { value: object; look?: st
       await copyText(text)
       notices.show('done', 'Copied')
     } catch (error) {
-      notices.show('refused', 'Could not copy, so select it by hand', failureText(error))
+      notices.show('refused', 'Could not copy. Select the text instead.', failureText(error))
     }
   }
   return (

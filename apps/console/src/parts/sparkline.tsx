@@ -4,11 +4,11 @@ const HEIGHT = 18
 interface SparklineProps {
   readonly values: readonly (number | null)[]
   readonly max: number
-  /** What it shows, for those who can't see it, such as `CPU 41 %`. */
+  /** Accessible name, such as `CPU 41 %`. */
   readonly label: string
 }
 
-/** The shape of a few dozen values. Where a value is missing, so is the line. */
+/** A tiny line chart. Missing values interrupt the line. */
 export const Sparkline = ({ values, max, label }: SparklineProps) => (
   <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={label}>
     <path d={sparkPath(values, max)} />

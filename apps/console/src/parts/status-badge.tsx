@@ -10,7 +10,7 @@ export const StatusBadge = ({ status }: { status: Status }) => (
   </span>
 )
 
-/** Where the worker is and, if that is somewhere else, where it is wanted. */
+/** Status of the worker, and its desired status if that differs. */
 export const WorkerStatusBadge = ({ worker }: { worker: Worker }) => (
   <span class="status">
     <StatusBadge status={worker.status} />
@@ -21,7 +21,7 @@ export const WorkerStatusBadge = ({ worker }: { worker: Worker }) => (
 const Desired = ({ status }: { status: DesiredStatus }) => (
   <span class="desired">
     <NamedIcon name="arrow" />
-    <span class="sr-only">wanted: </span>
+    <span class="sr-only">desired: </span>
     {status}
   </span>
 )

@@ -4,12 +4,12 @@ import { StatusIcon } from './icons.tsx'
 
 interface StatusCountsProps {
   readonly class: string
-  /** The page that lists those of a status. */
+  /** List page to link to. */
   readonly page: ListPage
   readonly counts: readonly { readonly status: Status; readonly count: number }[]
 }
 
-/** How many are in each status; each leads to them. */
+/** Number of items per status, each a link to the filtered list. */
 export const StatusCounts = ({ class: name, page, counts }: StatusCountsProps) => (
   <ul class={name}>
     {counts.map(({ status, count }) => (

@@ -4,11 +4,11 @@ import { exactText, timestampText } from '../state/time-format.ts'
 interface TimestampProps {
   readonly at: Instant | number
   readonly class?: string
-  /** How much of it is written; all of it unless said. */
+  /** Format of the time. Default: date and time. */
   readonly text?: (ms: number) => string
 }
 
-/** When something was or will be; with its zone, and in UTC, when pointed at. */
+/** A point in time. The tooltip shows it with its zone and in UTC. */
 export function Timestamp({ at, class: name = '', text = timestampText }: TimestampProps) {
   const ms = typeof at === 'number' ? at : toMs(at)
   return (

@@ -4,25 +4,25 @@ import { useRef } from 'preact/hooks'
 import { readFailureText } from '../state/error-text.ts'
 import { useConsole } from './console-context.ts'
 
-/** What was read on demand: the newest answer stays while the next one is awaited, or fails. */
+/** A resource loaded on demand. The last value stays while a reload is in progress or fails. */
 export interface Read<T> {
   readonly value: T | null
-  /** Why the newest attempt failed, while it has. */
+  /** Error of the last attempt; null after a success. */
   readonly error: string | null
   reload(): void
 }
 
 interface ReadOptions {
-  /** Read again so often; never unless said. */
+  /** Reload interval. Default: no periodic reload. */
   readonly everyMs?: number
-  /** Read again when there is news of this; see LiveState.news. */
+  /** Reload when this topic is published; see LiveState.updates. */
   readonly updatesOf?: string
 }
 
 /**
- * Reads what no collection holds. It is read anew when `key` changes, on news, after so long, and when the connection comes
- * back. An answer that was overtaken by a later question is thrown away; but the time alone overtakes nothing, or what takes
- * longer than that would never be seen, and neither would its failure.
+ * Loads data that no collection holds. Reloads when `key` changes, on published updates, periodically, and when the connection
+ * is restored. A newer request aborts the one in progress, but the timer never does: a response slower than the interval would
+ * never arrive.
  */
 export function useRead<T>(
   key: string,
@@ -31,39 +31,39 @@ export function useRead<T>(
 ): Read<T> {
   const { client, state, nowMs } = useConsole()
   const held = useSignal<{ key: string; value: T | null; error: string | null }>({ key, value: null, error: null })
-  const wish = useSignal(0)
+  const reloads = useSignal(0)
   const newest = useRef(read)
   newest.current = read
-  const turn = useComputed(() => (everyMs === undefined ? 0 : Math.floor(nowMs.value / everyMs)))
-  const asked = useSignal(key)
-  asked.value = key
+  const interval = useComputed(() => (everyMs === undefined ? 0 : Math.floor(nowMs.value / everyMs)))
+  const currentKey = useSignal(key)
+  currentKey.value = key
   const isReading = useRef(false)
   useSignalEffect(() => {
-    wish.value
-    const current = asked.value
+    reloads.value
+    const current = currentKey.value
     if (newsOf !== undefined) state.updates.count(newsOf)
     if (state.connection.value.state === 'signed-out') return
-    const asking = new AbortController()
+    const request = new AbortController()
     isReading.current = true
-    newest.current(client, asking.signal).then(
+    newest.current(client, request.signal).then(
       value => {
-        if (asking.signal.aborted) return
+        if (request.signal.aborted) return
         isReading.current = false
         held.value = { key: current, value, error: null }
       },
       error => {
-        if (asking.signal.aborted) return
+        if (request.signal.aborted) return
         isReading.current = false
         const kept = held.peek().key === current ? held.peek().value : null
         held.value = { key: current, value: kept, error: readFailureText(error) }
       },
     )
-    return () => asking.abort()
+    return () => request.abort()
   })
   useSignalEffect(() => {
-    turn.value
-    if (!isReading.current) wish.value = wish.peek() + 1
+    interval.value
+    if (!isReading.current) reloads.value = reloads.peek() + 1
   })
   const { value, error } = held.value.key === key ? held.value : { value: null, error: null }
-  return { value, error, reload: () => wish.value++ }
+  return { value, error, reload: () => reloads.value++ }
 }

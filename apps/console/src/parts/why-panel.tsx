@@ -20,7 +20,7 @@ interface DecisionPage {
   readonly next_cursor: string | null
 }
 
-/** What the panel knows besides the resource itself. */
+/** Inputs of the "next step" besides the resource itself. */
 export interface NextInputs {
   readonly decisions: readonly DecisionRecord[]
   readonly services: readonly ServiceState[]
@@ -29,13 +29,13 @@ export interface NextInputs {
 }
 
 interface WhyProps {
-  /** Whose decisions, as decisions name it: `worker:w-1`. */
+  /** Resource of the decisions, such as `worker:w-1`. */
   readonly resource: string
   readonly next: (inputs: NextInputs) => { readonly text: string; readonly next: Next }
   readonly read: (client: Client, query: { limit: number }, signal: AbortSignal) => Promise<DecisionPage>
 }
 
-/** What controllers decided about one thing, newest first: why, what they had seen, and which limits they looked at. */
+/** Decisions about one resource, newest first, with their reasons, observations and guards. */
 export function WhyPanel({ resource, next, read }: WhyProps) {
   const limit = useSignal(PAGE)
   const why = useRead(resource, (client, signal) => read(client, { limit: limit.value }, signal), {
@@ -47,8 +47,8 @@ export function WhyPanel({ resource, next, read }: WhyProps) {
       <h2 id="why-title">Why</h2>
       {why.value !== null && <NextLine resource={resource} decisions={items} next={next} />}
       {why.error !== null && <WhyFailed error={why.error} onRetry={why.reload} />}
-      {why.value === null && why.error === null && <p class="muted">Reading the decisions…</p>}
-      {why.value !== null && items.length === 0 && <p class="muted">Nothing was decided about it yet.</p>}
+      {why.value === null && why.error === null && <p class="muted">Loading decisions…</p>}
+      {why.value !== null && items.length === 0 && <p class="muted">No decisions yet.</p>}
       <ol class="why-chain">
         {items.map((decision, index) => (
           <Decision key={decision.id} decision={decision} isNewest={index === 0} />
@@ -71,7 +71,7 @@ export function WhyPanel({ resource, next, read }: WhyProps) {
 
 const READ_EVERY_MS = 10_000
 
-/** What happens next, what blocks that and for how long; shown once all that it depends on was read. */
+/** The next step, or what blocks it. Shown once services and plan are loaded. */
 function NextLine({ resource, decisions, next }: Pick<WhyProps, 'resource' | 'next'> & Pick<NextInputs, 'decisions'>) {
   const { nowMs } = useConsole()
   const every = { everyMs: READ_EVERY_MS }
@@ -80,18 +80,18 @@ function NextLine({ resource, decisions, next }: Pick<WhyProps, 'resource' | 'ne
   if (services.value === null || plan.value === null) return null
   const { items } = plan.value
   const planOf = (service: string) => items.find(item => item.service === service && item.resource === resource) ?? null
-  const told = next({ decisions, services: services.value.items, planOf, nowMs: nowMs.value })
-  const isBlocked = told.next.blocked_by?.kind === 'block'
+  const step = next({ decisions, services: services.value.items, planOf, nowMs: nowMs.value })
+  const isBlocked = step.next.blocked_by?.kind === 'block'
   return (
     <p class={`why-next ${isBlocked ? 'callout tone-orange' : ''}`}>
-      <strong>Next</strong> {told.text}
+      <strong>Next</strong> {step.text}
     </p>
   )
 }
 
 const WhyFailed = ({ error, onRetry }: { error: string; onRetry: () => void }) => (
   <p class="read-failed" role="alert">
-    Could not read the decisions: {error}{' '}
+    Could not load the decisions: {error}{' '}
     <button type="button" class="button small" onClick={onRetry}>
       Try again
     </button>
@@ -121,7 +121,7 @@ function Decision({ decision, isNewest }: { decision: DecisionRecord; isNewest: 
       <Guards guards={decision.guards} />
       <details open={isNewest && decision.guards.length === 0 && Object.keys(decision.seen).length < 6}>
         <summary>
-          What was seen <span class="muted">by {service}</span>
+          Observed <span class="muted">by {service}</span>
         </summary>
         <Seen decision={decision} />
       </details>
@@ -132,7 +132,7 @@ function Decision({ decision, isNewest }: { decision: DecisionRecord; isNewest: 
 const valueText = (value: string | number | boolean | null): string => (value === null ? 'unknown' : String(value))
 const wordsOf = (name: string): string => name.replaceAll('_', ' ')
 
-/** What held it back is told in full; what passed, only as far as there is room. */
+/** Failed guards are always listed; more passed guards than this are collapsed. */
 const PASSED_SHOWN_MAX = 3
 
 function Guards({ guards }: { guards: DecisionRecord['guards'] }) {
@@ -151,7 +151,7 @@ function Guards({ guards }: { guards: DecisionRecord['guards'] }) {
   )
 }
 
-/** Told by a mark and a word, never by colour alone. */
+/** Shows icon and word, never color alone. */
 const GuardList = ({ guards }: { guards: DecisionRecord['guards'] }) =>
   guards.length === 0 ? null : (
     <ul class="guards">
@@ -162,7 +162,7 @@ const GuardList = ({ guards }: { guards: DecisionRecord['guards'] }) =>
           <span class="number">
             {valueText(value)} <span class="muted">limit {valueText(limit)}</span>
           </span>
-          <span class="guard-verdict">{passed ? 'passed' : 'not passed'}</span>
+          <span class="guard-result">{passed ? 'passed' : 'failed'}</span>
         </li>
       ))}
     </ul>

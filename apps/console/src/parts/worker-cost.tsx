@@ -3,7 +3,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { spentUsd } from '../state/worker-view.ts'
 import { useConsole } from './console-context.ts'
 
-/** What a worker has cost, growing while it does. */
+/** Cost of a worker so far, updated every second. */
 export function WorkerCost({ worker }: { worker: Worker }) {
   const { nowMs } = useConsole()
   return <>{`${usdText(spentUsd(worker, nowMs.value))} so far`}</>

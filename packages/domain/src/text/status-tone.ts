@@ -3,7 +3,7 @@ import type { LabStatus } from '../lab/lab-record.ts'
 import type { SessionStatus } from '../session/lablet-session.ts'
 import type { WorkerStatus } from '../worker/worker.ts'
 
-export type Tone = 'green' | 'orange' | 'blue' | 'red' | 'grey' | 'violet'
+export type Tone = 'green' | 'orange' | 'blue' | 'red' | 'gray' | 'violet'
 export type Status = WorkerStatus | SessionStatus | LabStatus | LabletDefinition['status']
 
 /** A status has the same color for every kind of resource, in the console and in the terminal. */
@@ -14,26 +14,26 @@ const TONES: Readonly<Record<Status, Tone>> = {
   RUNNING: 'green',
   DRAINING: 'blue',
   STOPPING: 'blue',
-  STOPPED: 'grey',
+  STOPPED: 'gray',
   TERMINATING: 'red',
-  TERMINATED: 'grey',
+  TERMINATED: 'gray',
   FAILED: 'red',
   UNKNOWN: 'violet',
   SCHEDULED: 'blue',
   INSTANTIATING: 'orange',
   READY: 'green',
   EXPIRED: 'violet',
-  ARCHIVED: 'grey',
-  DEFINED: 'grey',
+  ARCHIVED: 'gray',
+  DEFINED: 'gray',
   BOOTED: 'green',
-  WIPED: 'grey',
+  WIPED: 'gray',
   DELETING: 'red',
-  DELETED: 'grey',
+  DELETED: 'gray',
   ORPHANED: 'violet',
   ERROR: 'red',
   PENDING_SYNC: 'orange',
   ACTIVE: 'green',
-  DEPRECATED: 'grey',
+  DEPRECATED: 'gray',
 }
 
 export const toneOf = (status: Status): Tone => TONES[status]

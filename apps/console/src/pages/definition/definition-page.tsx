@@ -97,7 +97,7 @@ function Facts({ definition }: { definition: Definition }) {
         </Fact>
         <Fact name="Nodes are">{definition.node_definitions_required.join(', ') || null}</Fact>
         <Fact name="CML">{versionsText(cml_version)}</Fact>
-        <Fact name="Licences">{license_affinity.join(', ') || 'any'}</Fact>
+        <Fact name="Licenses">{license_affinity.join(', ') || 'any'}</Fact>
         <Fact name="Longest session">{minutesText(definition.max_duration_minutes)}</Fact>
         <Fact name="Boot lead">
           {definition.boot_lead_minutes === null ? 'as the settings say' : minutesText(definition.boot_lead_minutes)}

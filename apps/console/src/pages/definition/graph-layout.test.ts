@@ -43,7 +43,7 @@ describe('a drawing', () => {
     expect(drawingOf({ nodes: [], links: [] })).toMatchObject({ nodes: [], links: [] })
   })
 
-  it('puts what has too many links for layers into rows, neighbours near each other', () => {
+  it('puts what has too many links for layers into rows, neighbors near each other', () => {
     const ids = Array.from({ length: 300 }, (_, index) => `n${index}`)
     const far = ids.map((id, index) => link(id, ids[(index * 7) % 300] ?? id))
     const links = [link('n0', 'n299'), ...Array.from({ length: 6 }, () => far).flat()]

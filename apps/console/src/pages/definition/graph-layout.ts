@@ -99,12 +99,12 @@ const GRID_GAP = 40
 /** Screens are wider than high. */
 const SCREEN_RATIO = 1.6
 
-/** Nodes in rows, neighbours near each other, with straight links from middle to middle. */
+/** Nodes in rows, neighbors near each other, with straight links from middle to middle. */
 function gridOf({ nodes, links }: LabGraph): Drawing {
   const columns = Math.max(1, Math.ceil(Math.sqrt(nodes.length * SCREEN_RATIO * (NODE_HEIGHT / NODE_WIDTH_MAX))))
   const cell = { width: NODE_WIDTH_MAX + GRID_GAP, height: NODE_HEIGHT + GRID_GAP }
   const places = new Map<string, DrawnNode>()
-  for (const [index, node] of neighboursNear({ nodes, links }).entries()) {
+  for (const [index, node] of neighborsNear({ nodes, links }).entries()) {
     const [row, column] = [Math.floor(index / columns), index % columns]
     const width = Math.max(widthOf(node.label), widthOf(node.node_definition))
     const at = { x: MARGIN + (column + 0.5) * cell.width, y: MARGIN + (row + 0.5) * cell.height }
@@ -123,7 +123,7 @@ function gridOf({ nodes, links }: LabGraph): Drawing {
 }
 
 /** Each node soon after one that it is joined with. */
-function neighboursNear({ nodes, links }: LabGraph): LabGraph['nodes'] {
+function neighborsNear({ nodes, links }: LabGraph): LabGraph['nodes'] {
   const joined = new Map<string, string[]>(nodes.map(({ id }) => [id, []]))
   for (const { a, b } of links) {
     joined.get(a)?.push(b)
@@ -132,8 +132,8 @@ function neighboursNear({ nodes, links }: LabGraph): LabGraph['nodes'] {
   const seen = new Set<string>()
   for (const { id } of nodes) {
     seen.add(id)
-    // A set that grows is walked to its end, so that neighbours of neighbours follow.
-    for (const next of seen) for (const neighbour of joined.get(next) ?? []) seen.add(neighbour)
+    // A set that grows is walked to its end, so that neighbors of neighbors follow.
+    for (const next of seen) for (const neighbor of joined.get(next) ?? []) seen.add(neighbor)
   }
   const byId = new Map(nodes.map(node => [node.id, node]))
   return [...seen].flatMap(id => byId.get(id) ?? [])

@@ -129,7 +129,7 @@ type Category = Refusal['category']
 
 export const CATEGORY_WORDS: Readonly<Record<Category, string>> = {
   status: 'Not serving',
-  licence: 'Another licence',
+  licence: 'Another license',
   capacity: 'No room',
   cml_version: 'Another release of CML',
   node_definitions: 'CML lacks node definitions',

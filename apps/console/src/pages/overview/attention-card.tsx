@@ -71,7 +71,7 @@ const NoIssues = ({ seesAll }: { seesAll: boolean }) => (
 function Unread({ reads }: { reads: readonly Read<unknown>[] }) {
   const error = reads.find(read => read.error !== null)?.error ?? null
   if (error === null) return null
-  return <p class="muted">Controllers and licences could not be read: {error}</p>
+  return <p class="muted">Controllers and licenses could not be read: {error}</p>
 }
 
 const Group = ({ group, onResolved }: { group: AttentionGroup; onResolved: () => void }) => (
@@ -140,9 +140,9 @@ function ResolveButton({ leak, onResolved }: { leak: LicenseLeak; onResolved: ()
 }
 
 const ResolveDialog = ({ leak, onConfirm }: { leak: LicenseLeak; onConfirm: () => void }) => (
-  <ConfirmDialog title="Is this licence dealt with?" verb="It is dealt with" typed={null} onConfirm={onConfirm}>
+  <ConfirmDialog title="Is this license dealt with?" verb="It is dealt with" typed={null} onConfirm={onConfirm}>
     <p>
-      The machine of <strong>{leak.worker_name}</strong> went away with its licence: {leak.reason}. Give it back at your
+      The machine of <strong>{leak.worker_name}</strong> went away with its license: {leak.reason}. Give it back at your
       licensing account first, then say so here.
     </p>
     <p class="muted">

@@ -150,9 +150,9 @@ describe('everything else that needs somebody', () => {
     expect(found({ services: deaf })[0]).toMatchObject(['watch', 'Watch degraded', expect.stringContaining('72 s')])
   })
 
-  it('is a licence that leaked, until it is resolved', () => {
+  it('is a license that leaked, until it is resolved', () => {
     expect(found({ leaks: [LEAK, { ...LEAK, resolved_at: THEN }] })).toEqual([
-      ['watch', 'Leaked licence', 'it vanished · cml-9'],
+      ['watch', 'Leaked license', 'it vanished · cml-9'],
     ])
   })
 
@@ -188,7 +188,7 @@ describe('groups', () => {
     expect(parseHash(group?.moreHref ?? '')).toMatchObject({ query: { status: 'STARTING,STOPPING,TERMINATING' } })
   })
 
-  it('show every leaked licence, as they are dealt with nowhere else', () => {
+  it('show every leaked license, as they are dealt with nowhere else', () => {
     const leaks = Array.from({ length: 9 }, (_, n) => ({ ...LEAK, id: `ll-${n}` }))
     expect(groupsOf(attentionOf({ ...QUIET, leaks }))).toMatchObject([{ shown: { length: 9 }, moreCount: 0 }])
   })

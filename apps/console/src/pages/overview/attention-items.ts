@@ -22,7 +22,7 @@ export interface Attention {
   readonly href: string
   /** Where all of its kind are; by status where such a page can be narrowed to it. */
   readonly all: { readonly page: ListPage; readonly status?: string }
-  /** A licence that a person can say is dealt with. */
+  /** A license that a person can say is dealt with. */
   readonly leak: LicenseLeak | null
 }
 
@@ -143,7 +143,7 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
   if (ignored)
     return { ...about, urgency: 'watch', what: 'Endpoint tag ignored', text: ignored.message, since: ignored.since }
   if (worker.license.status === 'FAILED')
-    return { ...about, urgency: 'watch', what: 'No licence', text: worker.license.last_error ?? '', since: null }
+    return { ...about, urgency: 'watch', what: 'No license', text: worker.license.last_error ?? '', since: null }
   if (status === 'RUNNING' && worker.service_status === 'ERROR')
     return { ...about, urgency: 'watch', what: 'CML in error', text: 'CML reports an error', since: null }
   return null
@@ -152,7 +152,7 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
 const ofLeak = (leak: LicenseLeak): Attention => ({
   key: leak.id,
   urgency: 'watch',
-  what: 'Leaked licence',
+  what: 'Leaked license',
   name: leak.worker_name,
   text: [leak.reason, leak.hostname ?? leak.udi].filter(Boolean).join(' · '),
   since: leak.at,

@@ -3,7 +3,7 @@ import { NamedIcon } from '../../parts/icons.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { isCanceled } from './session-text.ts'
 
-/** Where the session is and, if it was cancelled, where it is going. */
+/** Where the session is and, if it was canceled, where it is going. */
 export const SessionBadge = ({ session }: { session: LabletSession }) => (
   <span class="status">
     <StatusBadge status={session.status} />

@@ -39,8 +39,8 @@ it('says of a stopped lab why it is stopped, not that it is in use', () => {
 
 it('says why it ended', () => {
   expect(activityText(aSession({ status: 'TERMINATED', last_error: 'no image' }))).toBe('no image')
-  const history = [{ from: null, to: 'TERMINATED' as const, at: START, because: 'ann cancelled it' }]
-  expect(activityText(aSession({ status: 'TERMINATED', state_history: history }))).toBe('ann cancelled it')
+  const history = [{ from: null, to: 'TERMINATED' as const, at: START, because: 'ann canceled it' }]
+  expect(activityText(aSession({ status: 'TERMINATED', state_history: history }))).toBe('ann canceled it')
 })
 
 it('tells what comes next in the slot', () => {
@@ -55,8 +55,8 @@ it('names the owner where a name is known', () => {
   expect(ownerText(aSession({ owner: 'token:1' }), me)).toBe('you')
   expect(ownerText(aSession({ owner: 'token:2', owner_name: 'bob' }), me)).toBe('bob')
   expect(ownerText(aSession({ owner: 'token:2', owner_name: '' }), me)).toBe('token:2')
-  const cancelled = aSession({ desired_status: 'TERMINATED', desired_by: 'admin' })
-  expect([isCanceled(cancelled), isCanceled({ ...cancelled, status: 'TERMINATED' })]).toEqual([true, false])
+  const canceled = aSession({ desired_status: 'TERMINATED', desired_by: 'admin' })
+  expect([isCanceled(canceled), isCanceled({ ...canceled, status: 'TERMINATED' })]).toEqual([true, false])
 })
 
 it('measures a step while it runs and after', () => {

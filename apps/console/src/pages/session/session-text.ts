@@ -45,7 +45,7 @@ const TEXT_CHARS_MAX = 20
 export const shortened = (text: string): string =>
   text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX / 2)}…${text.slice(1 - TEXT_CHARS_MAX / 2)}`
 
-/** A cancelled session is on its way out, whatever it does right now. */
+/** A canceled session is on its way out, whatever it does right now. */
 export const isCanceled = ({ desired_status, status }: LabletSession): boolean =>
   desired_status === 'TERMINATED' && !isFinal(status)
 

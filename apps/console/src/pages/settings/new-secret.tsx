@@ -6,7 +6,7 @@ import { NamedIcon } from '../../parts/icons.tsx'
 import { copyText } from '../../state/copy-text.ts'
 import { failureText } from '../../state/error-text.ts'
 
-/** The only time that the secret is ever shown: it stays until whoever made it says that they have it. */
+/** The API returns the secret only once, so it stays visible until the user dismisses it. */
 export function NewSecret({ token, onDone }: { token: AnswerOf<'createToken'>; onDone: () => void }) {
   const { notices } = useConsole()
   const button = useRef<HTMLButtonElement>(null)
@@ -17,13 +17,13 @@ export function NewSecret({ token, onDone }: { token: AnswerOf<'createToken'>; o
       await copyText(token.secret)
       isCopied.value = true
     } catch (error) {
-      notices.show('refused', 'Could not copy, so select it by hand', failureText(error))
+      notices.show('refused', 'Could not copy. Select the text instead.', failureText(error))
     }
   }
   return (
     <div class="new-secret" role="status">
       <p>
-        <strong>{token.name}</strong> is made. Copy its secret now: it is shown this once.
+        Token <strong>{token.name}</strong> created. Copy its secret now. It won't be shown again.
       </p>
       <code>{token.secret}</code>
       <p class="new-secret-buttons">
@@ -32,7 +32,7 @@ export function NewSecret({ token, onDone }: { token: AnswerOf<'createToken'>; o
           {isCopied.value ? 'Copied' : 'Copy secret'}
         </button>
         <button type="button" class="button small" onClick={onDone}>
-          I have it
+          Done
         </button>
       </p>
     </div>

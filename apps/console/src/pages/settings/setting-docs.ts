@@ -71,12 +71,12 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
     text: 'Whether machines of this fleet that no worker stands for are only reported, or terminated.',
   },
   license_on_terminate: {
-    title: 'Licence of a stopped worker that is to go',
-    text: 'Boot it once more to give its licence back, or only record that the licence is lost.',
+    title: 'License of a stopped worker that is to go',
+    text: 'Boot it once more to give its license back, or only record that the license is lost.',
   },
   license_on_stop: {
-    title: 'Licence while stopped',
-    text: 'Whether a worker that stops keeps its licence, or releases it for others.',
+    title: 'License while stopped',
+    text: 'Whether a worker that stops keeps its license, or releases it for others.',
   },
   boot_lead_minutes: {
     title: 'Boot lead',
@@ -128,7 +128,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
-    title: 'Machines and licences',
+    title: 'Machines and licenses',
     names: ['external_stop', 'orphan_action', 'license_on_stop', 'license_on_terminate'],
   },
   { title: 'Sessions', names: ['boot_lead_minutes', 'schedule_ahead_minutes'] },

@@ -6,21 +6,21 @@ import { Modal } from './modal.tsx'
 
 interface ConfirmProps {
   readonly title: string
-  /** What the button says, such as `Terminate`. */
+  /** Label of the confirm button, such as `Terminate`. */
   readonly verb: string
-  /** What has to be typed before it can be pressed; null for acts that can be taken back. */
+  /** Text to type before the button is enabled; null for actions that can be undone. */
   readonly typed: string | null
-  /** What the button says that changes nothing. */
+  /** Label of the button that closes the dialog. */
   readonly keep?: string
   readonly onConfirm: () => void
-  /** What will happen. */
+  /** Describes the effect. */
   readonly children: ComponentChildren
 }
 
 export function ConfirmDialog({ title, verb, typed, keep = 'Cancel', onConfirm, children }: ConfirmProps) {
   const { dialog } = useConsole()
   const given = useSignal('')
-  // Asked anew when it is sent: what is on the page may be a frame older than what was typed.
+  // Evaluated again on submit: the rendered state may be a frame older than the typed text.
   const isConfirmed = () => typed === null || given.value === typed
   const close = () => {
     dialog.value = null

@@ -3,17 +3,16 @@ import type { ComponentChildren } from 'preact'
 
 interface TextFieldProps {
   readonly label: ComponentChildren
-  /** What is said of it more quietly. */
+  /** Shown muted after the label. */
   readonly note?: string
   readonly value: Signal<string>
-  /** Whether what is typed is not shown. */
+  /** Masks the input. */
   readonly isSecret?: boolean
   readonly maxLength?: number
   readonly placeholder?: string
   readonly inputmode?: 'numeric'
 }
 
-/** A line of text in a form. */
 export const TextField = ({ label, note, value, isSecret = false, ...more }: TextFieldProps) => (
   <label class="field">
     <span>
@@ -38,7 +37,7 @@ interface SelectFieldProps {
   readonly label: string
   readonly chosen: Signal<string>
   readonly options: readonly string[]
-  /** What is shown if there is nothing to choose from. */
+  /** Shown when there are no options. */
   readonly none?: string
 }
 

@@ -8,21 +8,21 @@ import { Modal, Refusal } from './modal.tsx'
 
 interface FormProps {
   readonly title: string
-  /** What the button says, such as `Create worker`. */
+  /** Label of the submit button, such as `Create worker`. */
   readonly verb: string
   readonly isComplete: boolean
-  /** Rejects when refused; the form then stays, with what was typed, and says why. Who has left it is to be moved nowhere. */
+  /** Rejects when the API refuses. `isShown` is false once the user has left the form: don't navigate then. */
   readonly send: (isShown: () => boolean) => Promise<unknown>
   readonly children: ComponentChildren
 }
 
-/** A form that closes when the API has taken what it sends. Who has left it by then is still told of a refusal. */
+/** A form that closes when the API accepts the request. A refusal after the user left is shown as a notice. */
 export function FormDialog({ title, verb, isComplete, send, children }: FormProps) {
   const { dialog, notices } = useConsole()
   const own = useRef(dialog.peek()).current
   const isSending = useSignal(false)
   const refusal = useSignal<unknown>(null)
-  // Another one may have taken its place meanwhile.
+  // Another dialog may be open by now.
   const isShown = () => dialog.peek() === own
   const close = () => {
     if (isShown()) dialog.value = null
@@ -51,7 +51,7 @@ export function FormDialog({ title, verb, isComplete, send, children }: FormProp
             Cancel
           </button>
           <button type="submit" class="button primary" disabled={!isComplete}>
-            {isSending.value ? 'Asking…' : verb}
+            {isSending.value ? 'Sending…' : verb}
           </button>
         </footer>
       </form>
@@ -59,7 +59,7 @@ export function FormDialog({ title, verb, isComplete, send, children }: FormProp
   )
 }
 
-/** Why the API said no, with what is wrong where. */
+/** Reason of the refusal, with the fields that are wrong. */
 const RefusalOf = ({ error }: { error: unknown }) => (
   <Refusal>
     {failureText(error)}

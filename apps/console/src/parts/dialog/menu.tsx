@@ -6,23 +6,23 @@ export interface MenuItem {
   readonly label: string
   readonly help: string
   readonly isDanger: boolean
-  /** Why it can't be picked; null when it can. */
+  /** Tooltip of a disabled item; null when the item is enabled. */
   readonly disabledReason: string | null
   readonly onPick: () => void
 }
 
 interface MenuProps {
   readonly label: string
-  /** The button that it was opened by. */
+  /** The button that opened the menu. */
   readonly anchor: Element
   readonly items: readonly MenuItem[]
 }
 
 const GAP_PX = 4
-/** Narrower pages show it at their lower edge. */
+/** Below this width the menu is a sheet at the bottom of the page. */
 const SHEET_PX = 760
 
-/** A short list of things to do, beside the button that opened it. It is the browser's own dialog: Escape and outside close it. */
+/** A menu beside its button, built on the native dialog: Escape and a click outside close it. */
 export function Menu({ label, anchor, items }: MenuProps) {
   const { dialog } = useConsole()
   const menu = useRef<HTMLDialogElement>(null)
@@ -64,8 +64,8 @@ export function Menu({ label, anchor, items }: MenuProps) {
 }
 
 /**
- * Below its button if there is room, else above; it does not follow the page, so that closes it. Answers whether it has gone,
- * since the browser tells late that it was closed, when a dialog may have taken its place.
+ * Positions the menu below its button, or above when there is no space. Scrolling closes it. Returns whether the menu was
+ * removed: the browser fires `close` late, when another dialog may already be open.
  */
 function useMenuPlace(menu: { readonly current: HTMLDialogElement | null }, anchor: Element): { current: boolean } {
   const { dialog } = useConsole()
@@ -78,8 +78,8 @@ function useMenuPlace(menu: { readonly current: HTMLDialogElement | null }, anch
     const { top, bottom, right } = anchor.getBoundingClientRect()
     if (window.innerWidth > SHEET_PX) {
       const below = bottom + GAP_PX
-      const isRoomBelow = below + shown.offsetHeight < window.innerHeight
-      shown.style.top = `${isRoomBelow ? below : Math.max(GAP_PX, top - GAP_PX - shown.offsetHeight)}px`
+      const fitsBelow = below + shown.offsetHeight < window.innerHeight
+      shown.style.top = `${fitsBelow ? below : Math.max(GAP_PX, top - GAP_PX - shown.offsetHeight)}px`
       shown.style.left = `${Math.max(GAP_PX, right - shown.offsetWidth)}px`
     }
     const close = () => {

@@ -9,9 +9,9 @@ interface ModalProps {
 }
 
 /**
- * The browser's own dialog: it keeps the focus inside and closes on Escape. The focus goes back to where it came from.
- * It begins at the first field, so the button at its top comes last. The browser tells late that it was closed: by then
- * another may have taken its place, which must stay.
+ * The native dialog keeps the focus inside and closes on Escape; afterwards the focus returns to its opener. The close button
+ * is last in the tab order, so that the first field gets the focus. The browser fires `close` late: by then another dialog may
+ * be open, which must stay open.
  */
 export function Modal({ title, onClose, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -38,7 +38,7 @@ export function Modal({ title, onClose, children }: ModalProps) {
   )
 }
 
-/** Why the server said no, right where it was asked. */
+/** Error of the request, shown in the form that sent it. */
 export const Refusal = ({ children }: { children: ComponentChildren }) => (
   <div class="refusal tone-red" role="alert">
     {children}

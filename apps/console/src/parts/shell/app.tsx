@@ -15,7 +15,7 @@ import { type ConsoleParts, useConsole } from '../console-context.ts'
 import { ConnectionBanner } from './connection-badge.tsx'
 import { DetailPageOf } from './detail-page.tsx'
 import { NoticeList } from './notice-list.tsx'
-import { Loading, LoginFailed, NotDrawn, NotFound, SignedOut, Unreachable } from './page-states.tsx'
+import { Loading, LoginFailed, NotFound, RenderFailed, SignedOut, Unreachable } from './page-states.tsx'
 import { PAGE_NAMES, TopBar } from './top-bar.tsx'
 
 export function App() {
@@ -43,11 +43,11 @@ export function App() {
   )
 }
 
-/** One that can't be drawn takes nothing else with it: the way to the others stays. */
+/** An error while rendering one page must not break the navigation. */
 function Page({ route }: { route: Route }) {
   const { state } = useConsole()
   const [failure, tryAgain] = useErrorBoundary()
-  if (failure !== undefined) return <NotDrawn failure={failure} onRetry={tryAgain} />
+  if (failure !== undefined) return <RenderFailed failure={failure} onRetry={tryAgain} />
   const connection = state.connection.value
   if (route.page === 'login-failed') return <LoginFailed />
   if (connection.state === 'signed-out') return <SignedOut signIn={connection.signIn} />
@@ -58,14 +58,13 @@ function Page({ route }: { route: Route }) {
   return <List query={route.query} />
 }
 
-/** Said once for all times that are shown. */
 function ZoneNote() {
   const { state, nowMs } = useConsole()
   if (state.info.value === null) return null
   const zone = zoneText(nowMs.peek())
   return (
     <footer class="zone-note muted">
-      Times are in the zone of this browser, {zone}.{zone !== 'UTC' && ' Point at one to see it in UTC.'}
+      Times are in your browser's time zone, {zone}.{zone !== 'UTC' && ' Hover over a time to see it in UTC.'}
     </footer>
   )
 }
@@ -85,9 +84,9 @@ const LISTS: Readonly<Record<ListPage, ComponentType<ListProps>>> = {
 }
 
 const NoSuchPage = ({ path }: { path: string }) => (
-  <NotFound title="No such page">
+  <NotFound title="Page not found">
     <p>
-      There is nothing at <code>#/{path}</code>.
+      <code>#/{path}</code> doesn't exist.
     </p>
   </NotFound>
 )
@@ -104,7 +103,7 @@ function titleOf(route: Route, { state }: ConsoleParts): string {
 
 const addressOf = (route: Route): string => ('id' in route ? `${route.page} ${route.id}` : route.page)
 
-/** A dialog belongs to the page that it was opened on: whoever goes elsewhere leaves it behind. */
+/** Closes the dialog when the user navigates away from the page that opened it. */
 function useDialogOf(address: string): VNode | null {
   const { dialog } = useConsole()
   const opened = useRef({ shown: dialog.value, address })
@@ -116,7 +115,7 @@ function useDialogOf(address: string): VNode | null {
   return isLeft ? null : dialog.value
 }
 
-/** A new page is announced by moving the focus to its heading, but not while the first one loads. */
+/** Moves the focus to the heading of a new page, so that screen readers announce it. The first page is skipped. */
 function useFocusOnArrival(address: string, main: { current: HTMLElement | null }): void {
   const previous = useRef(address)
   useEffect(() => {
@@ -127,7 +126,7 @@ function useFocusOnArrival(address: string, main: { current: HTMLElement | null 
   }, [address, main])
 }
 
-/** A page may first say that it reads: the focus goes on to the heading that takes the place of that, unless it was moved. */
+/** A loading page is replaced by the loaded one: the focus follows to its heading, unless the user moved it. */
 function keepOnHeading(main: HTMLElement): () => void {
   const focusHeading = () => {
     const heading = main.querySelector<HTMLElement>('h1')

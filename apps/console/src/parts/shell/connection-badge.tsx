@@ -12,7 +12,7 @@ interface Look {
 }
 
 const LOOKS: Readonly<Record<Connection['state'], Look>> = {
-  connecting: { label: 'Connecting…', tone: 'grey', icon: 'waiting' },
+  connecting: { label: 'Connecting…', tone: 'gray', icon: 'waiting' },
   live: { label: 'Live', tone: 'green', icon: 'live' },
   reconnecting: { label: 'Reconnecting…', tone: 'orange', icon: 'waiting' },
   polling: { label: 'Polling', tone: 'orange', icon: 'polling' },
@@ -35,7 +35,7 @@ export function ConnectionBadge() {
   )
 }
 
-/** Under a broken connection the page says how old it is and what happens next. */
+/** Shown while the connection is broken: age of the data and time of the next attempt. */
 export function ConnectionBanner() {
   const { state, stream } = useConsole()
   const connection = state.connection.value
@@ -44,11 +44,11 @@ export function ConnectionBanner() {
     <div class={`banner tone-${LOOKS[connection.state].tone}`}>
       <p>
         {connection.state === 'polling' ? (
-          <>No live events ({connection.because}). Lists are read again with every try. </>
+          <>Live updates are unavailable ({connection.because}). Lists are reloaded with each retry. </>
         ) : (
-          <>No connection: {connection.because}. </>
+          <>Connection lost: {connection.because}. </>
         )}
-        <HeardAt /> <RetryCountdown retryAtMs={connection.retryAtMs} />
+        <LastMessage /> <RetryCountdown retryAtMs={connection.retryAtMs} />
       </p>
       <button type="button" class="button small" onClick={stream.retryNow}>
         Retry now
@@ -57,19 +57,19 @@ export function ConnectionBanner() {
   )
 }
 
-function HeardAt() {
+function LastMessage() {
   const { state } = useConsole()
-  const heardAtMs = state.lastMessageAtMs.value
-  return heardAtMs === null ? null : <>What you see is from {timeText(heardAtMs)}.</>
+  const lastMessageAtMs = state.lastMessageAtMs.value
+  return lastMessageAtMs === null ? null : <>Data is from {timeText(lastMessageAtMs)}.</>
 }
 
-/** Hidden from screen readers: a countdown read aloud every second helps nobody. */
+/** Hidden from screen readers, which would announce the countdown every second. */
 export function RetryCountdown({ retryAtMs }: { retryAtMs: number }) {
   const { nowMs } = useConsole()
   const leftMs = retryAtMs - nowMs.value
   return (
     <span class="number" aria-hidden="true">
-      {leftMs > 0 ? `Next try in ${durationText(Math.max(1_000, leftMs))}.` : 'Trying…'}
+      {leftMs > 0 ? `Next retry in ${durationText(Math.max(1_000, leftMs))}.` : 'Retrying…'}
     </span>
   )
 }

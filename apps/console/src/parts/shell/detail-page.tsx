@@ -24,24 +24,24 @@ interface DetailProps {
   readonly query: Query
 }
 
-/** People type names: the address becomes that of the one thing that is meant, looked at in the same way. */
+/** An address may contain a name: it is replaced by the id of the only match. */
 export function DetailPageOf({ page, id, query }: DetailProps) {
   const { router, state } = useConsole()
   const Detail = DETAILS[page]
-  const meant = resolveRouteIds(page, id, state.live)
-  const other = meant.length === 1 && meant[0] !== id ? meant[0] : undefined
+  const ids = resolveRouteIds(page, id, state.live)
+  const other = ids.length === 1 && ids[0] !== id ? ids[0] : undefined
   useEffect(() => {
     if (other !== undefined) router.replace(HASHES[page](other, query))
   }, [other, page, query, router])
   if (other !== undefined) return <Loading />
-  if (meant.length > 1) return <Several page={page} name={id} ids={meant} />
+  if (ids.length > 1) return <Several page={page} name={id} ids={ids} />
   return <Detail id={id} />
 }
 
 const Several = ({ page, name, ids }: { page: DetailPage; name: string; ids: readonly string[] }) => (
-  <NotFound title="Which one?" list={`${page}s`}>
+  <NotFound title="Several matches" list={`${page}s`}>
     <p>
-      {countText(ids.length, page)} go by <code>{name}</code>:
+      {countText(ids.length, page)} match <code>{name}</code>:
     </p>
     <ul>
       {ids.map(id => (
@@ -49,15 +49,15 @@ const Several = ({ page, name, ids }: { page: DetailPage; name: string; ids: rea
           <a class="mono" href={HASHES[page](id)}>
             {id}
           </a>{' '}
-          <Told page={page} id={id} />
+          <Difference page={page} id={id} />
         </li>
       ))}
     </ul>
   </NotFound>
 )
 
-/** What those of one name are told apart by. */
-function Told({ page, id }: { page: DetailPage; id: string }) {
+/** Distinguishes resources with the same name. */
+function Difference({ page, id }: { page: DetailPage; id: string }) {
   const { live } = useConsole().state
   const session = page === 'session' ? live.session.get(id) : undefined
   const text = session ? `${session.status}, ${slotText(session.timeslot)}` : live[page].get(id)?.status

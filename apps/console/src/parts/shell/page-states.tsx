@@ -10,7 +10,7 @@ interface PageStateProps {
   readonly children: ComponentChildren
 }
 
-/** A page that has nothing to list says why, and what to do about it. */
+/** An empty page: says why and what to do. */
 export const PageState = ({ icon, title, children }: PageStateProps) => (
   <section class="page-state">
     <span class="page-state-icon">
@@ -34,40 +34,41 @@ export const SignedOut = ({ signIn }: { signIn: string | null }) => (
         </a>
       </p>
     )}
-    <p class="muted">Links work once. This page goes on by itself as soon as you are signed in.</p>
+    <p class="muted">Each link works once. This page continues automatically after you sign in.</p>
   </PageState>
 )
 
-/** Somebody who is signed in already may come here with an old link, too: the way on is the same. */
+/** Also reached with an old link while signed in. */
 export function LoginFailed() {
   const connection = useConsole().state.connection.value
   const signIn = connection.state === 'signed-out' ? connection.signIn : null
   return (
-    <PageState icon="key" title="This login did not work">
+    <PageState icon="key" title="Login failed">
       <p>
-        A login link works once and for ten minutes. Run <code class="command">npx lcm open</code> for a new one.
+        A login link works once and expires after ten minutes. Run <code class="command">npx lcm open</code> to get a
+        new one.
       </p>
       {signIn !== null && (
-        <p class="muted">An account of an identity provider needs a role of LCM: ask whoever gives those out.</p>
+        <p class="muted">An account of an identity provider needs an LCM role. Ask your administrator.</p>
       )}
       <a class="button" href="#/overview">
-        Go on
+        Continue
       </a>
     </PageState>
   )
 }
 
-/** Nothing was ever read: there is no page to show a banner on. */
+/** Shown when the first load failed. */
 export function Unreachable({ because, retryAtMs }: { because: string; retryAtMs: number }) {
   const { stream } = useConsole()
   return (
-    <PageState icon="offline" title="LCM does not answer">
+    <PageState icon="offline" title="LCM is not responding">
       <p>
         {because}. <RetryCountdown retryAtMs={retryAtMs} />
       </p>
       <p class="muted">
-        Is it running? <code class="command">npm start</code> starts it, <code class="command">npx lcm doctor</code>{' '}
-        says what is wrong.
+        Start LCM with <code class="command">npm start</code>, or run <code class="command">npx lcm doctor</code> to
+        find the problem.
       </p>
       <button type="button" class="button primary" onClick={stream.retryNow}>
         Retry now
@@ -76,15 +77,15 @@ export function Unreachable({ because, retryAtMs }: { because: string; retryAtMs
   )
 }
 
-/** A defect of the console: whoever meets it can say what it was. */
-export const NotDrawn = ({ failure, onRetry }: { failure: unknown; onRetry: () => void }) => (
+/** An error in the console itself, shown so that the user can report it. */
+export const RenderFailed = ({ failure, onRetry }: { failure: unknown; onRetry: () => void }) => (
   <PageState icon="close" title="This page can't be shown">
     <p>
-      The console has a defect here: <code>{String(failure)}</code>
+      The console failed to render this page: <code>{String(failure)}</code>
     </p>
     <p class="muted">
-      The fleet is not touched by it, and the other pages go on. <code class="command">npx lcm get</code> shows the
-      same.
+      The fleet is not affected, and other pages still work. <code class="command">npx lcm get</code> shows the same
+      data.
     </p>
     <button type="button" class="button primary" onClick={onRetry}>
       Try again
@@ -97,7 +98,7 @@ const SKELETON_ROWS = [0, 1, 2, 3, 4, 5]
 export const Loading = () => (
   <section class="loading" aria-busy="true">
     <h1 class="sr-only" tabIndex={-1}>
-      Reading the fleet…
+      Loading the fleet…
     </h1>
     <span class="bone title" />
     {SKELETON_ROWS.map(row => (
@@ -108,7 +109,7 @@ export const Loading = () => (
 
 interface NotFoundProps {
   readonly title: string
-  /** The list to look at instead. */
+  /** List page to link to. */
   readonly list?: 'workers' | 'sessions' | 'definitions'
   readonly children: ComponentChildren
 }

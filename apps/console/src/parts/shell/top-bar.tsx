@@ -7,7 +7,7 @@ import { useConsole } from '../console-context.ts'
 import { NamedIcon } from '../icons.tsx'
 import { ConnectionBadge } from './connection-badge.tsx'
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const PAGE_NAMES: Readonly<Record<ListPage, string>> = {
   overview: 'Overview',
   workers: 'Workers',
@@ -20,7 +20,7 @@ export const PAGE_NAMES: Readonly<Record<ListPage, string>> = {
   settings: 'Settings',
 }
 
-/** A page that this person, or this cloud, has nothing to see on is not offered. */
+/** Hides pages that the user's role or the cloud doesn't support. */
 function isOffered(page: ListPage, info: Info | null): boolean {
   if (page === 'chaos') return info !== null && info.sim_control !== null && info.actor.role === 'admin'
   if (page === 'audit') return isAllowed(info, 'listAudit')
@@ -29,11 +29,11 @@ function isOffered(page: ListPage, info: Info | null): boolean {
   return true
 }
 
-/** A page about one thing belongs to the list that it is on. */
+/** A detail page highlights its list in the navigation. */
 const listOf = (route: Route): string => ('id' in route ? `${route.page}s` : route.page)
 
-/** On a phone not all pages fit beside each other: the one that is shown is scrolled to. */
-function useCurrentInSight(page: string, isThere: boolean) {
+/** Scrolls the current page into view on narrow screens. */
+function useCurrentPageInView(page: string, isThere: boolean) {
   const nav = useRef<HTMLElement>(null)
   useEffect(() => {
     const shown = nav.current
@@ -46,7 +46,7 @@ function useCurrentInSight(page: string, isThere: boolean) {
 
 export function TopBar({ onSkip }: { onSkip: () => void }) {
   const { router, state } = useConsole()
-  const nav = useCurrentInSight(listOf(router.route.value), state.info.value !== null)
+  const nav = useCurrentPageInView(listOf(router.route.value), state.info.value !== null)
   return (
     <header class="top-bar">
       <button type="button" class="button skip" onClick={onSkip}>
@@ -114,7 +114,7 @@ function ThemeButton() {
     <button
       type="button"
       class="button icon-only"
-      title={`Theme: ${theme}. Press for ${next}.`}
+      title={`Theme: ${theme}. Click for ${next}.`}
       onClick={() => themeChoice.choose(next)}
     >
       <NamedIcon name={theme} />

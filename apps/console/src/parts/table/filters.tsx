@@ -2,16 +2,16 @@ import { type Status, toneOf } from '@lcm/domain/text/status-tone'
 import { NamedIcon, StatusIcon } from '../icons.tsx'
 
 interface StatusChipsProps<S extends Status> {
-  /** Those to choose from, in their order. */
+  /** Statuses to offer, in display order. */
   readonly statuses: readonly S[]
   readonly countOf: (status: S) => number
-  /** How many there are if none is chosen. */
+  /** Number of items without a status filter. */
   readonly allCount: number
   readonly chosen: readonly S[]
   readonly onChoose: (statuses: readonly S[]) => void
 }
 
-/** What is shown of a list, by status; none chosen is no filter. */
+/** Filters a list by status. No selection means no filter. */
 export const StatusChips = <S extends Status>(props: StatusChipsProps<S>) => {
   const { statuses, countOf, allCount, chosen, onChoose } = props
   const toggled = (status: S) =>
@@ -55,14 +55,14 @@ export const SearchField = ({ label, placeholder, text, onText }: SearchFieldPro
 
 interface PickProps {
   readonly label: string
-  /** What the choice of none is called. */
+  /** Label of the empty choice. */
   readonly any: string
   readonly options: readonly { readonly value: string; readonly name: string }[]
   readonly chosen: string
   readonly onPick: (value: string) => void
 }
 
-/** For what is called as it is. */
+/** An option whose value is its label. */
 export const optionOf = (name: string) => ({ value: name, name })
 
 export const Pick = ({ label, any, options, chosen, onPick }: PickProps) => (

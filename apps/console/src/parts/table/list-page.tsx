@@ -7,12 +7,12 @@ import { NamedIcon } from '../icons.tsx'
 
 interface HeadlineProps {
   readonly title: string
-  /** What there is, in a few words. */
+  /** Short summary of the list. */
   readonly summary: ComponentChildren
   readonly children?: ComponentChildren
 }
 
-/** The top of a page that lists things. */
+/** Header of a list page. */
 export const Headline = ({ title, summary, children }: HeadlineProps) => (
   <header class="headline">
     <div>
@@ -24,7 +24,7 @@ export const Headline = ({ title, summary, children }: HeadlineProps) => (
 )
 
 interface NewButtonProps {
-  /** Only those who may call it are offered the button. */
+  /** The button is hidden from users who may not call this route. */
   readonly route: RouteName
   readonly form: () => JSX.Element
   readonly children: ComponentChildren
@@ -47,7 +47,7 @@ export function NewButton({ route, form, children }: NewButtonProps) {
   )
 }
 
-/** Accepted, but not yet seen on the stream: so it is no row. What it is of comes before the name. */
+/** Resources that the API has accepted but the event stream has not delivered yet. `of` is shown before the name. */
 export function Creations({ kind, of = '' }: { kind: LiveKind; of?: string }) {
   const { requests } = useConsole()
   return (
@@ -58,7 +58,7 @@ export function Creations({ kind, of = '' }: { kind: LiveKind; of?: string }) {
           <p key={creation.id} class="creation">
             <NamedIcon name="waiting" />
             <span>
-              Asked for {of}
+              Creating {of}
               <strong>{creation.name}</strong>…
             </span>
           </p>
@@ -68,15 +68,15 @@ export function Creations({ kind, of = '' }: { kind: LiveKind; of?: string }) {
 }
 
 interface NoMatchProps {
-  /** Where there is no filter. */
+  /** Address without a filter. */
   readonly all: string
-  /** Where nothing is filtered nothing can match: then `none` is said. */
+  /** Without a filter, `none` is shown. */
   readonly isFiltered?: boolean
   readonly none?: ComponentChildren
   readonly children: ComponentChildren
 }
 
-/** Nothing matches the filter, or nothing is there. */
+/** Shown when the list is empty, with a button that clears the filter. */
 export function NoMatch({ all, isFiltered = true, none, children }: NoMatchProps) {
   const { router } = useConsole()
   if (!isFiltered) return <div class="no-match">{none}</div>
@@ -84,7 +84,7 @@ export function NoMatch({ all, isFiltered = true, none, children }: NoMatchProps
     <div class="no-match">
       <p>{children}</p>
       <button type="button" class="button" onClick={() => router.replace(all)}>
-        Show all
+        Clear filters
       </button>
     </div>
   )

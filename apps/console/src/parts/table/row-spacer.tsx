@@ -1,4 +1,4 @@
-/** Stands for the rows that are not there. It is always there itself, or the body would be made anew when it comes. */
+/** Takes the height of rows that are not rendered. Always present, so that the table body is never recreated. */
 export const RowSpacer = ({ rows, rowPx, columns }: { rows: number; rowPx: number; columns: number }) => (
   <tbody class="spacer" aria-hidden="true">
     {rows > 0 && (

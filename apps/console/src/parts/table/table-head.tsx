@@ -1,7 +1,7 @@
 interface TableHeadProps {
-  /** The last may be `Actions`, which is only said to those who can't see that they are. */
+  /** `Actions` is visible to screen readers only. */
   readonly columns: readonly string[]
-  /** Whether each has a class, such as `col-status`. */
+  /** Adds a class per column, such as `col-status`. */
   readonly isClassed?: boolean
 }
 

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 
 const ROW_PX_GUESS = 52
 
-/** Follows the page's scrolling. All rows must be equally high; how high is measured, as phones lay them out otherwise. */
+/** Tracks which rows are visible. All rows must have the same height, which is measured because phones use another layout. */
 export function useRowWindow(count: number) {
   const table = useRef<HTMLTableElement>(null)
   const place = useSignal({ rowPx: ROW_PX_GUESS, scrolledPx: 0 })
@@ -28,13 +28,13 @@ export function useRowWindow(count: number) {
   return { table, rowPx, ...shown }
 }
 
-/** Rows kept ready above and below what is seen, so that scrolling shows no gaps. */
+/** Rows rendered above and below the viewport, so that scrolling shows no gaps. */
 const SPARE_ROWS = 5
 
-/** Each step lays the whole table out anew, so there are few of them; spare rows cover what a step leaves out. */
+/** Each step lays out the whole table again, so a step covers several rows. */
 const STEP_ROWS = 4
 
-/** How far a list counts as scrolled: only whole steps render anything. */
+/** Scroll position rounded down to whole steps: only a new step renders. */
 export const steppedPx = (scrolledPx: number, rowPx: number): number =>
   Math.floor(Math.max(0, scrolledPx) / (STEP_ROWS * rowPx)) * STEP_ROWS * rowPx
 
@@ -44,7 +44,7 @@ export interface RowWindow {
   readonly end: number
 }
 
-/** Which of `count` rows to render when the list's top is `scrolledPx` above a viewport of `viewportPx`. */
+/** Range of rows to render when the top of the list is `scrolledPx` above the viewport. */
 export function rowWindow(count: number, rowPx: number, scrolledPx: number, viewportPx: number): RowWindow {
   const firstSeen = Math.floor(Math.max(0, scrolledPx) / rowPx)
   const seen = Math.ceil(viewportPx / rowPx) + 1

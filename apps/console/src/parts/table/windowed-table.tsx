@@ -7,13 +7,13 @@ interface WindowedTableProps<T> {
   readonly class: string
   readonly columns: readonly string[]
   readonly items: readonly T[]
-  /** A `<tr>`; its index is what `aria-rowindex` wants. */
+  /** Renders a `<tr>`; `rowIndex` is for `aria-rowindex`. */
   readonly row: (item: T, rowIndex: number) => JSX.Element
-  /** The id of what names it. */
+  /** Id of the labeling element. */
   readonly labelledBy?: string
 }
 
-/** Only the rows near the viewport exist, so that a thousand are as quick as ten. */
+/** Renders only the rows near the viewport. */
 export function WindowedTable<T>({ class: name, columns, items, row, labelledBy }: WindowedTableProps<T>) {
   const { table, first, end, rowPx } = useRowWindow(items.length)
   return (

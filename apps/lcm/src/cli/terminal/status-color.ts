@@ -6,7 +6,7 @@ const COLOR_OF_TONE = {
   orange: 'yellow',
   blue: 'blue',
   red: 'red',
-  grey: 'gray',
+  gray: 'gray',
   violet: 'magenta',
 } as const satisfies Record<Tone, keyof Colors>
 

@@ -28,7 +28,7 @@ it('extends as long as the definition allows', () => {
   expect(disabledReasonOf('extend', aSession(), NOW_MS, 60)).toBe('two-routers may last 60 min, and it does')
   expect(disabledReasonOf('extend', aSession(), NOW_MS + 3_600_000, 90)).toBe('Its time is over')
   expect(disabledReasonOf('extend', aSession(), NOW_MS, null)).toBe('Its definition is gone')
-  expect(disabledReasonOf('extend', aSession({ desired_status: 'TERMINATED' }), NOW_MS, 90)).toBe('It was cancelled')
+  expect(disabledReasonOf('extend', aSession({ desired_status: 'TERMINATED' }), NOW_MS, 90)).toBe('It was canceled')
 })
 
 it('available in each status what the API would do', () => {
@@ -54,5 +54,5 @@ it('available in each status what the API would do', () => {
 
 it('cancels once', () => {
   expect(disabledReasonOf('cancel', aSession(), NOW_MS, null)).toBe(null)
-  expect(disabledReasonOf('cancel', aSession({ desired_status: 'TERMINATED' }), NOW_MS, null)).toBe('It was cancelled')
+  expect(disabledReasonOf('cancel', aSession({ desired_status: 'TERMINATED' }), NOW_MS, null)).toBe('It was canceled')
 })

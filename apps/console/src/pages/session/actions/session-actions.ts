@@ -35,11 +35,11 @@ export function disabledReasonOf(
   switch (verb) {
     case 'cancel':
       if (isOver(session)) return `It is ${status}`
-      return desired_status === 'TERMINATED' ? 'It was cancelled' : null
+      return desired_status === 'TERMINATED' ? 'It was canceled' : null
     case 'extend':
       return extendDisabledReason(session, nowMs, longest)
     case 'requeue':
-      if (desired_status === 'TERMINATED') return 'It was cancelled'
+      if (desired_status === 'TERMINATED') return 'It was canceled'
       return status === 'SCHEDULED' ? null : `It is ${status}, and would have to be SCHEDULED`
     case 'retry': {
       const retry = retryOf(session, toInstant(nowMs))
@@ -52,7 +52,7 @@ export function disabledReasonOf(
 function extendDisabledReason(session: LabletSession, nowMs: number, longest: number | null): string | null {
   const { status, desired_status, timeslot, definition } = session
   if (isOver(session)) return `It is ${status}`
-  if (desired_status === 'TERMINATED') return 'It was cancelled'
+  if (desired_status === 'TERMINATED') return 'It was canceled'
   if (toMs(timeslot.end) <= nowMs) return 'Its time is over'
   if (longest === null) return 'Its definition is gone'
   return minutesLeft(session, longest) > 0 ? null : `${definition.name} may last ${longest} min, and it does`

@@ -47,7 +47,7 @@ it('finds a session by what a person may know it by', () => {
   expect(matches(session, { ...NO_FILTER, isMine: true }, { me: 'token:2', workerName: id => id })).toBe(false)
 })
 
-it('finds a session by the owner that the page names, whoever has cancelled it since', () => {
+it('finds a session by the owner that the page names, whoever has canceled it since', () => {
   const session = aSession({ owner: 'oidc:8c1f', owner_name: 'Ann', desired_by: 'operator' })
   expect(matches(session, { ...NO_FILTER, text: 'ann' }, { me: '', workerName: id => id })).toBe(true)
 })

@@ -64,7 +64,7 @@ describe('rows', () => {
     ])
   })
 
-  it('let nothing wait that was cancelled or is over', () => {
+  it('let nothing wait that was canceled or is over', () => {
     const waiting = booked('ls-1', 1, 5, null)
     const sessions = [
       { ...waiting, status: 'PENDING' as const, desired_status: 'TERMINATED' as const },

@@ -17,7 +17,7 @@ interface TimelineProps {
   readonly filter: SessionFilter
 }
 
-/** Workers by time. Bars are links with a full label, so that nothing is said by place and colour alone. */
+/** Workers by time. Bars are links with a full label, so that nothing is said by place and color alone. */
 export function Timeline({ sessions, filter }: TimelineProps) {
   const { state, nowMs } = useConsole()
   const minuteMs = useComputed(() => Math.floor(nowMs.value / MINUTE_MS) * MINUTE_MS)

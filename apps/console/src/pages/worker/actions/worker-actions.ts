@@ -37,7 +37,7 @@ export const ACTION_TEXTS: Readonly<Record<WorkerAction, ActionText>> = {
   'cancel-drain': { label: 'Cancel drain', verb: 'cancel the drain of', help: 'Opens the door to sessions again' },
   terminate: { label: 'Terminate…', verb: 'terminate', help: 'Destroys machine and disk' },
   retry: { label: 'Retry', verb: 'retry', help: 'Tries again what failed' },
-  refresh: { label: 'Refresh', verb: 'refresh', help: 'Looks at EC2, CML and licence anew' },
+  refresh: { label: 'Refresh', verb: 'refresh', help: 'Looks at EC2, CML and license anew' },
   protect: { label: 'Protect', verb: 'protect', help: 'Refuses termination and automation' },
   unprotect: { label: 'Remove protection', verb: 'unprotect', help: 'Allows termination and automation' },
   cordon: { label: 'Cordon', verb: 'cordon', help: 'Nothing new is placed on it' },

@@ -14,7 +14,7 @@ import { submitWorkerForm } from '../actions/request-worker.ts'
 import { WorkerDialog } from '../actions/worker-dialog.tsx'
 
 const LOOKS: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiting' | 'close' | 'key']>> = {
-  UNREGISTERED: ['grey', 'key'],
+  UNREGISTERED: ['gray', 'key'],
   REGISTERING: ['orange', 'waiting'],
   REGISTERED: ['green', 'check'],
   DEREGISTERING: ['orange', 'waiting'],
@@ -28,7 +28,7 @@ export function LicenseCard({ worker }: { worker: WorkerView }) {
   return (
     <section class="card facts" aria-labelledby="license-title">
       <div class="card-head">
-        <h2 id="license-title">Licence</h2>
+        <h2 id="license-title">License</h2>
         <LicenseActs worker={worker} />
       </div>
       <dl>
@@ -96,11 +96,11 @@ function RegisterOf({ worker }: { worker: WorkerView }) {
   const body = { product: product.value.trim(), token: token.value.trim() }
   return (
     <FormDialog
-      title={`Register a licence on ${worker.name}`}
+      title={`Register a license on ${worker.name}`}
       verb="Register"
       isComplete={body.product !== '' && body.token !== ''}
       send={() =>
-        submitWorkerForm(requests, worker, 'register the licence of', client =>
+        submitWorkerForm(requests, worker, 'register the license of', client =>
           client.call('putWorkerLicense', { params: { id: worker.id }, body }),
         )
       }
@@ -117,7 +117,7 @@ function DeregisterDialog({ id }: { id: string }) {
   const send = (worker: WorkerView) =>
     requests.send({ kind: 'worker', id, name: worker.name }, 'deregister', async client => {
       const promised = await client.call('deleteWorkerLicense', { params: { id } })
-      notices.show('done', `${worker.name} gives its licence back`)
+      notices.show('done', `${worker.name} gives its license back`)
       return promised
     })
   return (
@@ -129,7 +129,7 @@ function DeregisterDialog({ id }: { id: string }) {
           typed={null}
           onConfirm={() => send(worker)}
         >
-          <p>Its licence goes back to the account. Labs on it stop starting until it is registered again.</p>
+          <p>Its license goes back to the account. Labs on it stop starting until it is registered again.</p>
         </ConfirmDialog>
       )}
     </WorkerDialog>

@@ -133,12 +133,12 @@ function bendSide(from: Point, right: Point): 1 | -1 {
   return outwards >= 0 ? 1 : -1
 }
 
-/** Where the line from `inside` towards `outside` leaves the box around `centre`. */
-function borderOf(centre: Point, inside: Point, outside: Point): Point {
+/** Where the line from `inside` towards `outside` leaves the box around `center`. */
+function borderOf(center: Point, inside: Point, outside: Point): Point {
   const [dx, dy] = [outside.x - inside.x, outside.y - inside.y]
   const along = (d: number, offset: number, half: number) =>
     d === 0 ? Number.POSITIVE_INFINITY : (Math.sign(d) * half - offset) / d
-  const t = Math.min(along(dx, inside.x - centre.x, BOX.width / 2), along(dy, inside.y - centre.y, BOX.height / 2))
+  const t = Math.min(along(dx, inside.x - center.x, BOX.width / 2), along(dy, inside.y - center.y, BOX.height / 2))
   return { x: inside.x + dx * t, y: inside.y + dy * t }
 }
 

@@ -82,7 +82,7 @@ function Charts({ lines, spanMs }: { lines: MetricSeries; spanMs: readonly [numb
     (): readonly Drawn[] => [
       share('CPU', 'blue', lines.cpu),
       share('Memory', 'violet', lines.memory),
-      share('Disk', 'grey', lines.disk),
+      share('Disk', 'gray', lines.disk),
       {
         title: 'Labs and nodes',
         series: [

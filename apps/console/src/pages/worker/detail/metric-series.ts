@@ -31,7 +31,7 @@ export interface MetricSeries {
 /** No chart is wider. */
 const POINTS_MAX = 360
 
-/** Lines for charts, oldest first. Where a chart has no room for every sample, neighbours are averaged. */
+/** Lines for charts, oldest first. Where a chart has no room for every sample, neighbors are averaged. */
 export function metricSeries(newestFirst: readonly Metric[]): MetricSeries {
   const samples = newestFirst.toReversed()
   const size = Math.max(1, Math.ceil(samples.length / POINTS_MAX))

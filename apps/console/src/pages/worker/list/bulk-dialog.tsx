@@ -179,7 +179,7 @@ function BulkResult({ worker, outcome }: { worker: Worker; outcome: BulkOutcome 
   const isRefused = typeof outcome === 'object'
   return (
     <li>
-      <span class={`bulk-mark tone-${isRefused ? 'red' : outcome === undefined ? 'grey' : 'green'}`}>
+      <span class={`bulk-mark tone-${isRefused ? 'red' : outcome === undefined ? 'gray' : 'green'}`}>
         <StatusIcon status={isRefused ? 'FAILED' : outcome === undefined ? 'PENDING' : 'RUNNING'} />
       </span>
       <a href={workerHash(worker.id)}>{worker.name}</a>

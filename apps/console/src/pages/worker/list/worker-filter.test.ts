@@ -30,7 +30,7 @@ it('keeps a filter through a round trip', () => {
 })
 
 it('drops statuses and orders that do not exist', () => {
-  expect(filterOf({ status: 'FAILED,NONSENSE', sort: 'colour' })).toEqual({ ...NO_FILTER, statuses: ['FAILED'] })
+  expect(filterOf({ status: 'FAILED,NONSENSE', sort: 'color' })).toEqual({ ...NO_FILTER, statuses: ['FAILED'] })
 })
 
 const fleet = [
