@@ -41,7 +41,7 @@ it('a form that was left closes no other one when it is answered, and tells a re
   await page.getByRole('button', { name: 'New worker' }).click()
   await nameIn(page).fill('kept')
   await held[0]?.fulfill({ status: 201, json: { id: 'w-late-1', version: 1 } })
-  await page.getByText('Asked for late-1').waitFor()
+  await page.getByText('Creating late-1').waitFor()
   const problem = new ProblemError('already_exists', 'late-2 is taken').toProblem('/')
   const body = JSON.stringify(problem)
   await held[1]?.fulfill({ status: problem.status, contentType: PROBLEM_MEDIA_TYPE, body })

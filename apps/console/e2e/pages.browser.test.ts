@@ -49,7 +49,7 @@ describe('on a phone', () => {
 describe('times', () => {
   it('say their zone once on a page, and each is told in UTC when pointed at', async () => {
     const { page } = await open({ at: '#/audit' })
-    await page.getByText(/^Times are in the zone of this browser, \S+/).waitFor()
+    await page.getByText(/^Times are in your browser's time zone, \S+/).waitFor()
     const time = page.locator('.audit-when time').first()
     expect(await time.textContent()).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d$/)
     expect(await time.getAttribute('title')).toMatch(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)

@@ -49,7 +49,7 @@ describe('sessions', () => {
     await button(page, 'Book a session').click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Definition').selectOption({ label: `${LAB} 1.0.0 · 2 cpu, 1 GB` })
-    await dialog.getByText('It would have a place at once').waitFor()
+    await dialog.getByText('Placed immediately').waitFor()
     await dialog.getByLabel('Minutes', { exact: true }).fill('121')
     await dialog.getByText('Say between 1 and 120 minutes.').waitFor()
     expect(await dialog.getByRole('button', { name: 'Book' }).isDisabled()).toBe(true)
@@ -131,7 +131,7 @@ describe('sessions', () => {
     await page.getByRole('link', { name: 'Now', exact: true }).click()
     await page.locator(`.bar[href="#/sessions/${served}"]`).waitFor()
     await page.getByLabel('Search sessions').fill('nothing like it')
-    await button(page, 'Show all').click()
+    await button(page, 'Clear filters').click()
     await rowOf(page, served).waitFor()
   })
 

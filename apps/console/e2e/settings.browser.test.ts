@@ -87,7 +87,7 @@ describe('tokens', () => {
     expect(await made.locator('code').innerText()).toBe(secret)
     await made.scrollIntoViewIfNeeded()
     await screenshot(page, 'settings-secret-light')
-    await made.getByRole('button', { name: 'I have it' }).click()
+    await made.getByRole('button', { name: 'Done' }).click()
     await made.waitFor({ state: 'detached' })
     const row = page.locator('.token', { hasText: 'settings-e2e' })
     await row.getByText('lablet-controller').waitFor()

@@ -52,7 +52,7 @@ describe('the list of workers', () => {
     await expect.poll(() => names(page)).toEqual(['list-a2'])
     await page.getByLabel('Search by name').fill('nothing has this name')
     await page.getByText('No worker matches.').waitFor()
-    await page.getByRole('button', { name: 'Show all' }).click()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
     await rowOf(page, 'metal-1').waitFor()
   })
 
