@@ -1,4 +1,4 @@
-import { WORKERS } from '@lcm/control-plane/resources'
+import { RESOURCES } from '@lcm/control-plane/resources'
 import { toInstant } from '@lcm/domain/instant'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
 import type { Instance } from '@lcm/domain/worker/instance'
@@ -18,7 +18,7 @@ interface Cloud {
 /** A store with one worker at rest for every machine, exactly as the cloud shows it. */
 export async function recordFleet(file: string, cloud: Cloud, instances: readonly Instance[]): Promise<void> {
   const store = openSqliteStore(file)
-  const workers = store.collection(WORKERS)
+  const workers = store.collection(RESOURCES.workers)
   for (let from = 0; from < instances.length; from += AT_ONCE) {
     const some = instances.slice(from, from + AT_ONCE)
     await Promise.all(some.map((instance, n) => workers.insert(workerOf(instance, cloud, from + n))))

@@ -1,5 +1,5 @@
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { LEAKS, WORKERS } from '@lcm/control-plane/resources'
+import { RESOURCES } from '@lcm/control-plane/resources'
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
@@ -15,8 +15,8 @@ function watched() {
     cloud: openSimModel({ seed: 1, clock }),
     fleet: 'ours',
     latest: new Map(),
-    workers: store.collection(WORKERS),
-    leaks: store.collection(LEAKS),
+    workers: store.collection(RESOURCES.workers),
+    leaks: store.collection(RESOURCES.leaks),
     journal: store.journal,
     wishes: wishes([], now),
     now,

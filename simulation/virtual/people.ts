@@ -1,6 +1,6 @@
 import { readList } from '@lcm/client/lists'
 import type { BodyInput } from '@lcm/contract/routes'
-import { WORKERS } from '@lcm/control-plane/resources'
+import { RESOURCES } from '@lcm/control-plane/resources'
 import type { SettingsPatch } from '@lcm/domain/fleet/settings'
 import { NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -26,7 +26,7 @@ export function people({ client, store, until }: World) {
 
   /** Writes reservations straight into the document, for stories of workers in which nobody books. */
   async function sessions(id: string, names: readonly string[]): Promise<void> {
-    const workers = store.collection(WORKERS)
+    const workers = store.collection(RESOURCES.workers)
     for (;;) {
       const worker = await workers.get(id)
       if (worker === null) throw new Error(`there is no ${id}`)

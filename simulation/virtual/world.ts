@@ -6,7 +6,7 @@ import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
 import { simMetrics } from '@lcm/cloud-sim/in-process/metrics'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
 import type { Dispatch } from '@lcm/contract/wire'
-import { LABS, LEAKS, SESSIONS, WORKERS } from '@lcm/control-plane/resources'
+import { RESOURCES } from '@lcm/control-plane/resources'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { type LocalCoordination, localCoordination } from '@lcm/coordination/local/coordination'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
@@ -158,7 +158,11 @@ function openWatch(ground: Ground, labsCountedMs: number) {
   const now = () => clock.now()
   const mutations: Mutation[] = []
   const latest = following.workers
-  const records = { workers: store.collection(WORKERS), leaks: store.collection(LEAKS), journal: store.journal }
+  const records = {
+    workers: store.collection(RESOURCES.workers),
+    leaks: store.collection(RESOURCES.leaks),
+    journal: store.journal,
+  }
   const seen = { cloud, latest, fleet: FLEET, ...records, now }
   const heard = wishes(['admin'], now)
   const watched = invariants({ ...seen, wishes: heard, isBlind: () => ways.isWrongAccount })
@@ -175,7 +179,7 @@ function openWatch(ground: Ground, labsCountedMs: number) {
   const rules = workerRules({ ...parts, usedMs: machine => usedMs.get(machine) ?? Number.NEGATIVE_INFINITY })
   const witnessing = { ...seen, decided: decided(store.journal), violated, saw }
   const asWitness = witness(witnessing)
-  const kinds = { sessions: store.collection(SESSIONS), labs: store.collection(LABS) }
+  const kinds = { sessions: store.collection(RESOURCES.sessions), labs: store.collection(RESOURCES.labs) }
   const labsSeen = labWitness({ ...witnessing, ...kinds, workerOf: asWitness.workerOf })
   const guarded = sentSecrets({ cloud, mutations, workerOf: asWitness.workerOf, violated })
   return { watched, mutations, heard, sessions, rules, asWitness, labsSeen, guarded }

@@ -1,13 +1,9 @@
-/** Where the API announces changes, one key per resource, by the kind of resource. Controllers watch below these prefixes. */
-export const CHANGE_KEYS = {
-  workers: '/lcm/workers/',
-  templates: '/lcm/templates/',
-  settings: '/lcm/settings/',
-  services: '/lcm/services/',
-  definitions: '/lcm/definitions/',
-  sessions: '/lcm/sessions/',
-  labRecords: '/lcm/lab-records/',
-} as const
+import { RESOURCE_KINDS, RESOURCE_NAMES, type ResourceName } from './resource-kinds.ts'
 
-/** Everything that the API announces is below this. */
+/** Prefixes of the change keys, one key per resource. Controllers watch below these prefixes. */
+export const CHANGE_KEYS = Object.fromEntries(RESOURCE_NAMES.map(name => [name, RESOURCE_KINDS[name].keyPrefix])) as {
+  readonly [N in ResourceName]: (typeof RESOURCE_KINDS)[N]['keyPrefix']
+}
+
+/** Common prefix of all change keys. */
 export const CHANGE_KEY_ROOT = '/lcm/'

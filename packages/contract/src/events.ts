@@ -1,39 +1,40 @@
 import { DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
-import { LabRecord } from '@lcm/domain/lab/lab-record'
-import { LabletSession } from '@lcm/domain/session/lablet-session'
-import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { z } from 'zod'
-import { SettingsView } from './fleet-bodies.ts'
-import { DefinitionSummary } from './lablet-bodies.ts'
-import { WorkerSample, WorkerView } from './worker-bodies.ts'
+import {
+  EVENT_RESOURCE_NAMES,
+  type EventData,
+  type EventName,
+  type EventResourceName,
+  RESOURCE_KINDS,
+} from './resource-kinds.ts'
+import { WorkerSample } from './worker-bodies.ts'
 
-/** The kinds of resources that announce their changes, and what each is made of. */
-export const EVENT_KINDS = {
-  worker: WorkerView,
-  template: WorkerTemplate,
-  settings: SettingsView,
-  definition: DefinitionSummary,
-  session: LabletSession,
-  lab: LabRecord,
-} as const
-export type EventKind = keyof typeof EVENT_KINDS
+const rows = EVENT_RESOURCE_NAMES.map(name => RESOURCE_KINDS[name].event)
 
-const changed = <K extends EventKind>(kind: K) =>
-  z.object({
-    type: z.enum([`${kind}.created`, `${kind}.updated`] as const),
-    id: z.string(),
-    version: z.int(),
-    at: Instant,
-    data: EVENT_KINDS[kind],
-  })
-const deleted = z.object({
-  type: z.enum(['worker.deleted', 'template.deleted', 'definition.deleted', 'session.deleted', 'lab.deleted']),
-  id: z.string(),
-  version: z.int(),
-  at: Instant,
-  data: z.null(),
-})
+interface ChangeEvent<T extends string, D> {
+  readonly type: T
+  readonly id: string
+  readonly version: number
+  readonly at: Instant
+  readonly data: D
+}
+/** A resource was created or updated. */
+type Changed = {
+  [N in EventResourceName]: ChangeEvent<`${EventName<N>}.${'created' | 'updated'}`, EventData<N>>
+}[EventResourceName]
+type Deletable = {
+  [N in EventResourceName]: (typeof RESOURCE_KINDS)[N]['event']['isDeletable'] extends true ? N : never
+}[EventResourceName]
+type Deleted = ChangeEvent<`${EventName<Deletable>}.deleted`, null>
+
+const change = <T extends string>(types: readonly [T, ...T[]], data: z.ZodType) =>
+  z.object({ type: z.enum(types), id: z.string(), version: z.int(), at: Instant, data })
+const changed = rows.map(({ name, view }) => change([`${name}.created`, `${name}.updated`], view))
+const [firstDeleted, ...otherDeleted] = rows.flatMap(({ name, isDeletable }) =>
+  isDeletable ? [`${name}.deleted`] : [],
+)
+const deleted = change([firstDeleted ?? '', ...otherDeleted], z.null())
 /** Something that belongs to no version: it has no position and is not told again after a reconnect. */
 const decided = z.object({ type: z.literal('decision'), id: z.string(), at: Instant, data: DecisionRecord })
 /** At most one a second: the newest sample of every worker that reported since the last. */
@@ -48,42 +49,42 @@ const measured = z.object({
  */
 const signal = z.object({ type: z.enum(['heartbeat', 'reset']), at: Instant })
 
+export type EventEnvelope =
+  | Changed
+  | Deleted
+  | z.infer<typeof decided>
+  | z.infer<typeof measured>
+  | z.infer<typeof signal>
+// The types of the first two follow from the same table as their schemas.
 export const EventEnvelope = z.union([
-  changed('worker'),
-  changed('template'),
-  changed('settings'),
-  changed('definition'),
-  changed('session'),
-  changed('lab'),
+  ...changed,
   deleted,
   decided,
   measured,
   signal,
-])
-export type EventEnvelope = z.infer<typeof EventEnvelope>
-export const EVENT_TYPES = [
-  'worker.created',
-  'worker.updated',
-  'worker.deleted',
-  'template.created',
-  'template.updated',
-  'template.deleted',
-  'settings.created',
-  'settings.updated',
-  'definition.created',
-  'definition.updated',
-  'definition.deleted',
-  'session.created',
-  'session.updated',
-  'session.deleted',
-  'lab.created',
-  'lab.updated',
-  'lab.deleted',
+]) as unknown as z.ZodType<EventEnvelope>
+export const EVENT_TYPES: readonly EventEnvelope['type'][] = [
+  ...rows.flatMap(({ name, isDeletable }) => [
+    `${name}.created` as const,
+    `${name}.updated` as const,
+    ...(isDeletable ? [`${name}.deleted` as const] : []),
+  ]),
   'decision',
   'metrics.batch',
   'heartbeat',
   'reset',
-] as const satisfies readonly EventEnvelope['type'][]
+]
+
+/** Data of an event, if it says that a resource of this name was created or updated. */
+export function changedData<N extends EventResourceName>(name: N, event: EventEnvelope): EventData<N> | null {
+  const { name: prefix } = RESOURCE_KINDS[name].event
+  const isChange = event.type === `${prefix}.created` || event.type === `${prefix}.updated`
+  return isChange && 'data' in event ? (event.data as EventData<N>) : null
+}
+
+/** Id in an event, if it says that a resource of this name was deleted. */
+export const deletedId = (name: EventResourceName, event: EventEnvelope): string | null =>
+  event.type === `${RESOURCE_KINDS[name].event.name}.deleted` && 'id' in event ? event.id : null
 
 /** A type, or the kind that types begin with. */
 const ONE_TYPE = [...new Set(EVENT_TYPES.flatMap(type => [type, ...type.split('.').slice(0, 1)]))]

@@ -9,16 +9,17 @@ import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { ChangeFeed, Store } from '@lcm/store/store'
 import { type AccessControl, type AccessSetting, accessControl } from './access/access-control.ts'
-import { kindOfKey } from './changes/announced.ts'
 import { announcer } from './changes/announcer.ts'
 import { eventStreams } from './changes/events.ts'
 import { changeKeyFeed } from './changes/feed/change-key-feed.ts'
 import { liveEvents } from './changes/live-events.ts'
+import { resourceOfKey } from './changes/published-resources.ts'
 import { limitStreams } from './changes/stream-limit.ts'
 import { webhook } from './changes/webhook/webhook.ts'
 import type { WebhookSetting } from './changes/webhook/webhook-post.ts'
 import { housekeeping } from './housekeeping.ts'
-import { type Api, type ApiConfig, openApi } from './http/api.ts'
+import { type Api, openApi } from './http/api.ts'
+import type { ApiConfig } from './http/api-parts.ts'
 import { withDeadline } from './http/deadline.ts'
 import { dispatcher } from './http/dispatch.ts'
 import { extraRoutes, type ProcessStatus } from './http/extra-routes.ts'
@@ -111,7 +112,7 @@ function orderedChanges({ store, changeKeys, clock, log }: ControlPlaneParts): {
   services: readonly HostedService[]
 } {
   if (store.changes !== null) return { feed: store.changes, services: [] }
-  const { feed, service } = changeKeyFeed({ source: changeKeys.source(CHANGE_KEY_ROOT), kindOfKey, clock, log })
+  const { feed, service } = changeKeyFeed({ source: changeKeys.source(CHANGE_KEY_ROOT), resourceOfKey, clock, log })
   return { feed, services: [service] }
 }
 

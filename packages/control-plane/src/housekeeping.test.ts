@@ -4,7 +4,7 @@ import { StoreError } from '@lcm/store/store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { IDEMPOTENT_REQUESTS, INSTANCES } from './resources.ts'
+import { RESOURCES } from './resources.ts'
 import { aFleet, type Fleet } from './testing/a-fleet.ts'
 
 const DAY_MS = 86_400_000
@@ -103,7 +103,7 @@ it('forgets samples after a week', async () => {
 })
 
 it('forgets answers after a day, also where thousands are younger', async () => {
-  const requests = fleet.store.collection(IDEMPOTENT_REQUESTS)
+  const requests = fleet.store.collection(RESOURCES.idempotentRequests)
   const request = (id: string, ageMs: number) => {
     const started_at = toInstant(fleet.clock.now() - ageMs)
     return { id, version: 1, body_sha256: '', resource_id: 'w-1', started_at, answer: null }
@@ -134,7 +134,7 @@ it('drops instances that have been silent', async () => {
   await beat('alive')
   await fleet.clock.advance(1)
   await tidyUp()
-  const found = await fleet.store.collection(INSTANCES).list({ limit: 10 })
+  const found = await fleet.store.collection(RESOURCES.instances).list({ limit: 10 })
   expect(found.map(instance => instance.instance_id)).toEqual(['alive'])
   await fleet.clock.advance(3_600_000)
   await tidyUp()

@@ -1,72 +1,196 @@
-import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
-import { Fence, ServiceTerm } from '@lcm/domain/fencing'
+import { type EventData, type EventResourceName, RESOURCE_KINDS, type ResourceName } from '@lcm/contract/resource-kinds'
+import type { ChangeHint } from '@lcm/coordination/change-keys'
+import { ServiceTerm } from '@lcm/domain/fencing'
 import { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { Settings } from '@lcm/domain/fleet/settings'
-import { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import { Token } from '@lcm/domain/token'
 import { Worker } from '@lcm/domain/worker/worker'
-import type { Kind } from '@lcm/store/store'
-import { z } from 'zod'
+import type { Collection, Document, Kind, Store } from '@lcm/store/store'
+import type { z } from 'zod'
+import { type Ownership, redactLab, redactWorker, sessionsOfLab, sessionsOfWorker } from './changes/redaction.ts'
+import type { ApiParts } from './http/api-parts.ts'
+import { definitionSummary } from './resources/definition/definition-view.ts'
+import { isLabCurrent, isLabGone } from './resources/lab/lab-state.ts'
+import { settingsView } from './resources/settings/settings-view.ts'
+import { workerView } from './resources/worker/worker-view.ts'
 import { readStored } from './stored.ts'
+import {
+  IdempotentRequest,
+  LoginCode,
+  Secret,
+  StoredDefinition,
+  StoredToken,
+  WebhookState,
+} from './stored-documents.ts'
 
-/** What is kept of a token: enough to recognise its secret, not to tell it. */
-export const StoredToken = Token.extend({ hash: z.string() })
-export type StoredToken = z.infer<typeof StoredToken>
+type Status = Pick<ChangeHint, 'status' | 'desired_status'>
 
-/** Sealed text that belongs to one resource and is never part of it, so that no answer can show it by mistake. */
-export const Secret = z.object({
-  /** `<resource>:<what it is>:<reference>` */
-  id: z.string(),
-  /** `<kind>:<id>` of what it belongs to. */
-  resource: z.string(),
-  version: z.int().positive(),
-  sealed: z.string(),
+/** Which actors receive an event, and with which data. Actors that may see every session receive all of it. */
+export type EventVisibility<V> =
+  | { readonly kind: 'public' }
+  /** Only the owner. Its deletion goes to no owner, because the document that names the owner is gone. */
+  | { readonly kind: 'owner'; owner(view: V): string }
+  /** Every actor, without the parts that belong to sessions of others; null hides the resource. */
+  | { readonly kind: 'redacted'; sessions(view: V): string[]; redact(view: V, own: Ownership): V | null }
+
+type StoredRow<T extends Document> = { readonly schema: z.ZodType<T> } & Pick<Kind<T>, 'unique' | 'facets'>
+
+interface PublishedDocument extends Document {
+  readonly updated_at: string
+}
+
+interface Published<T> {
+  /** Fields of the change key besides id, version and time. A hint is small and holds no secret. */
+  hint(document: T): Status
+}
+
+interface WithEvents<T, V> extends Published<T> {
+  /** Data of its events. */
+  view(parts: ApiParts, document: T): Promise<V> | V
+  readonly visibility: EventVisibility<V>
+}
+
+/** A kind that is never published. */
+const internal = <T extends Document>(name: string, { schema, ...row }: StoredRow<T>): Kind<T> => ({
+  name,
+  parse: readStored(schema),
+  announced: false,
+  ...row,
 })
-export type Secret = z.infer<typeof Secret>
 
-/** What is kept of a definition beyond what is shown of it. */
-export const StoredDefinition = LabletDefinition.extend({
-  /** What its author said; the rest follows from the topology, and anew from every newer one. */
-  given: z
-    .object({
-      needs: z.boolean(),
-      port_template: z.boolean(),
-      // Nobody wrote these down at first: what such a definition has is kept.
-      title: z.boolean().default(true),
-      cml_min: z.boolean().default(true),
-    })
-    .default({ needs: false, port_template: false, title: true, cml_min: true }),
-  fence: Fence.default({}),
+/** A kind whose changes are published by change keys; its names are in the contract. */
+const published = <T extends PublishedDocument>(
+  name: ResourceName,
+  { schema, ...row }: StoredRow<T> & Published<T>,
+): Kind<T> & Published<T> => ({
+  name: RESOURCE_KINDS[name].kind,
+  parse: readStored(schema),
+  announced: true,
+  ...row,
 })
-export type StoredDefinition = z.infer<typeof StoredDefinition>
 
-/** A request that must not be carried out twice. */
-export const IdempotentRequest = z.object({
-  /** Hash of who asked, for what, and the key. */
-  id: z.string(),
-  version: z.int().positive(),
-  body_sha256: z.string(),
-  /** Chosen at first sight, so that a second execution creates the same thing. */
-  resource_id: z.string(),
-  started_at: Instant,
-  /** Null until it is answered; sealed, since an answer may hold a secret. */
-  answer: z
-    .object({ status: z.int(), headers: z.record(z.string(), z.string()), sealed_body: z.string().nullable() })
-    .nullable(),
-})
-export type IdempotentRequest = z.infer<typeof IdempotentRequest>
+/** A published kind that also sends events. */
+const withEvents = <N extends EventResourceName, T extends PublishedDocument>(
+  name: N,
+  { view, visibility, ...row }: StoredRow<T> & WithEvents<T, EventData<N>>,
+): Kind<T> & WithEvents<T, EventData<N>> => ({ ...published(name, row), view, visibility })
 
-export const WORKERS: Kind<Worker> = {
-  name: 'worker',
-  parse: readStored(Worker),
-  // A machine that was given up and is there again is recorded anew.
-  unique: { ec2_instance_id: worker => (worker.status === 'TERMINATED' ? null : worker.ec2_instance_id) },
-  facets: worker => ({
+/**
+ * One row per kind of resource, by the name of its collection. Collections, change keys and events follow from it. To add a
+ * kind, add a folder in `resources/` and a row here, and one in the contract when its changes are published.
+ */
+export const RESOURCES = {
+  workers: withEvents('workers', {
+    schema: Worker,
+    // An instance that was given up and is found again gets a new record.
+    unique: { ec2_instance_id: worker => (worker.status === 'TERMINATED' ? null : worker.ec2_instance_id) },
+    facets: workerFacets,
+    hint: ({ status, desired_status }) => ({ status, desired_status }),
+    view: workerView,
+    visibility: { kind: 'redacted', sessions: sessionsOfWorker, redact: redactWorker },
+  }),
+  templates: withEvents('templates', {
+    schema: WorkerTemplate,
+    unique: { name: template => template.name },
+    facets: template => ({ name: template.name }),
+    hint: () => ({}),
+    view: (_, template) => template,
+    visibility: { kind: 'public' },
+  }),
+  definitions: withEvents('definitions', {
+    schema: StoredDefinition,
+    unique: { version: ({ name, definition_version }) => `${name}@${definition_version}` },
+    facets: ({ name, status }) => ({ name, status }),
+    hint: ({ status }) => ({ status }),
+    view: (_, definition) => definitionSummary(definition),
+    visibility: { kind: 'public' },
+  }),
+  sessions: withEvents('sessions', {
+    schema: LabletSession,
+    unique: { reservation_id: session => session.reservation_id },
+    facets: session => ({
+      status: session.status,
+      owner: session.owner,
+      definition: session.definition.name,
+      definition_id: session.definition.id,
+      is_over: isFinal(session.status) ? 'yes' : 'no',
+      ...(session.worker_id === null ? {} : { worker_id: session.worker_id }),
+    }),
+    hint: ({ status, desired_status }) => ({ status, desired_status }),
+    view: (_, session) => session,
+    visibility: { kind: 'owner', owner: session => session.owner },
+  }),
+  labs: withEvents('labs', {
+    schema: LabRecord,
+    unique: {
+      lab_id: ({ worker_id, lab_id }) => (lab_id === null ? null : `${worker_id}/${lab_id}`),
+      /** A session has at most one current lab, whatever crashes. */
+      session_id: lab => (isLabCurrent(lab) ? lab.session_id : null),
+    },
+    facets: lab => ({
+      status: lab.status,
+      worker_id: lab.worker_id,
+      is_gone: isLabGone(lab) ? 'yes' : 'no',
+      ...(lab.session_id === null ? {} : { session_id: lab.session_id }),
+    }),
+    hint: ({ status }) => ({ status }),
+    view: (_, lab) => lab,
+    visibility: { kind: 'redacted', sessions: sessionsOfLab, redact: redactLab },
+  }),
+  settings: withEvents('settings', {
+    schema: Settings,
+    hint: () => ({}),
+    view: (parts, settings) => settingsView(parts, settings),
+    visibility: { kind: 'public' },
+  }),
+  /** One document per service: its newest term and the requests to its leader. */
+  services: published('services', { schema: ServiceTerm, hint: () => ({}) }),
+  instances: internal('instance', {
+    schema: ServiceInstance,
+    facets: instance => ({ service: instance.service }),
+  }),
+  fleetScaling: internal('fleet_scaling', { schema: FleetScaling }),
+  leaks: internal('license_leak', {
+    schema: LicenseLeak,
+    // A resolved leak does not hide the next one.
+    unique: { worker_id: leak => (leak.resolved_at === null ? leak.worker_id : null) },
+    facets: leak => ({ worker_id: leak.worker_id }),
+  }),
+  tokens: internal('token', {
+    schema: StoredToken,
+    unique: { hash: token => token.hash },
+    facets: token => ({ hash: token.hash }),
+  }),
+  secrets: internal('secret', { schema: Secret, facets: secret => ({ resource: secret.resource }) }),
+  idempotentRequests: internal('idempotent_request', { schema: IdempotentRequest }),
+  loginCodes: internal('login_code', { schema: LoginCode }),
+  webhooks: internal('webhook', { schema: WebhookState }),
+}
+
+export type CollectionName = keyof typeof RESOURCES
+export type DocumentOf<N extends CollectionName> = (typeof RESOURCES)[N] extends Kind<infer T> ? T : never
+export type PublishedOf<N extends ResourceName> = DocumentOf<N> & PublishedDocument
+export type Collections = { readonly [N in CollectionName]: Collection<DocumentOf<N>> }
+
+const KINDS: { readonly [N in CollectionName]: Kind<DocumentOf<N>> } = RESOURCES
+/** The compiler asks here for a row of every published kind of the contract. */
+export const PUBLISHED: { readonly [N in ResourceName]: Published<PublishedOf<N>> } = RESOURCES
+export const EVENTS: { readonly [N in EventResourceName]: WithEvents<PublishedOf<N>, EventData<N>> } = RESOURCES
+
+/** Opens one collection of every kind. */
+export function openCollections(store: Store): Collections {
+  const open = <N extends CollectionName>(name: N) => store.collection<DocumentOf<N>>(KINDS[name])
+  return Object.fromEntries(NAMES.map(name => [name, open(name)])) as unknown as Collections
+}
+
+const NAMES = Object.keys(RESOURCES) as CollectionName[]
+
+function workerFacets(worker: Worker): Record<string, string> {
+  return {
     status: worker.status,
     desired_status: worker.desired_status,
     aws_region: worker.aws_region,
@@ -74,113 +198,9 @@ export const WORKERS: Kind<Worker> = {
     name: worker.name,
     ...(worker.ec2_instance_id === null ? {} : { ec2_instance_id: worker.ec2_instance_id }),
     ...Object.fromEntries(Object.entries(worker.labels).map(([name, value]) => [`label:${name}`, value])),
-    // Who has room on it, and for whom it is awaited.
+    // Sessions with a reservation on this worker, and whether sessions wait for it.
     ...Object.fromEntries(Object.keys(worker.reservations).map(id => [`session:${id}`, 'reserved'])),
     ...(Object.keys(worker.reservations).length === 0 ? {} : { is_reserved: 'yes' }),
     ...(worker.wanted_by.length === 0 ? {} : { is_wanted: 'yes' }),
-  }),
-  announced: true,
-}
-
-export const TEMPLATES: Kind<WorkerTemplate> = {
-  name: 'template',
-  parse: readStored(WorkerTemplate),
-  unique: { name: template => template.name },
-  facets: template => ({ name: template.name }),
-  announced: true,
-}
-
-export const DEFINITIONS: Kind<StoredDefinition> = {
-  name: 'definition',
-  parse: readStored(StoredDefinition),
-  unique: { version: ({ name, definition_version }) => `${name}@${definition_version}` },
-  facets: ({ name, status }) => ({ name, status }),
-  announced: true,
-}
-
-export const SESSIONS: Kind<LabletSession> = {
-  name: 'session',
-  parse: readStored(LabletSession),
-  unique: { reservation_id: session => session.reservation_id },
-  facets: session => ({
-    status: session.status,
-    owner: session.owner,
-    definition: session.definition.name,
-    definition_id: session.definition.id,
-    is_over: isFinal(session.status) ? 'yes' : 'no',
-    ...(session.worker_id === null ? {} : { worker_id: session.worker_id }),
-  }),
-  announced: true,
-}
-
-/** Whether a lab is not there any more, as far as anybody knows. */
-export const isLabGone = ({ status }: LabRecord): boolean => status === 'DELETED' || status === 'ORPHANED'
-/** Whether it is, or is to become, the lab of its session. */
-export const isLabUsable = (lab: LabRecord): boolean => !isLabGone(lab) && lab.pending_action?.action !== 'delete'
-/** What nobody could take down does not keep its session from having another. */
-const isLabCurrent = (lab: LabRecord): boolean => isLabUsable(lab) && lab.status !== 'ERROR'
-
-export const LABS: Kind<LabRecord> = {
-  name: 'lab_record',
-  parse: readStored(LabRecord),
-  unique: {
-    lab_id: ({ worker_id, lab_id }) => (lab_id === null ? null : `${worker_id}/${lab_id}`),
-    /** However often something crashes, a session has one lab. */
-    session_id: lab => (isLabCurrent(lab) ? lab.session_id : null),
-  },
-  facets: lab => ({
-    status: lab.status,
-    worker_id: lab.worker_id,
-    is_gone: isLabGone(lab) ? 'yes' : 'no',
-    ...(lab.session_id === null ? {} : { session_id: lab.session_id }),
-  }),
-  announced: true,
-}
-
-export const SETTINGS: Kind<Settings> = { name: 'settings', parse: readStored(Settings), announced: true }
-
-/** One document per service: its newest term, and what people asked of its leader. */
-export const SERVICES: Kind<ServiceTerm> = { name: 'service', parse: readStored(ServiceTerm), announced: true }
-
-export const INSTANCES: Kind<ServiceInstance> = {
-  name: 'instance',
-  parse: readStored(ServiceInstance),
-  facets: instance => ({ service: instance.service }),
-  announced: false,
-}
-
-export const FLEET_SCALING: Kind<FleetScaling> = {
-  name: 'fleet_scaling',
-  parse: readStored(FleetScaling),
-  announced: false,
-}
-
-export const LEAKS: Kind<LicenseLeak> = {
-  name: 'license_leak',
-  parse: readStored(LicenseLeak),
-  // One that was resolved does not hide the next.
-  unique: { worker_id: leak => (leak.resolved_at === null ? leak.worker_id : null) },
-  facets: leak => ({ worker_id: leak.worker_id }),
-  announced: false,
-}
-
-export const TOKENS: Kind<StoredToken> = {
-  name: 'token',
-  parse: readStored(StoredToken),
-  unique: { hash: token => token.hash },
-  facets: token => ({ hash: token.hash }),
-  announced: false,
-}
-
-export const SECRETS: Kind<Secret> = {
-  name: 'secret',
-  parse: readStored(Secret),
-  facets: secret => ({ resource: secret.resource }),
-  announced: false,
-}
-
-export const IDEMPOTENT_REQUESTS: Kind<IdempotentRequest> = {
-  name: 'idempotent_request',
-  parse: readStored(IdempotentRequest),
-  announced: false,
+  }
 }

@@ -1,6 +1,6 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
 import type { SimModel } from '@lcm/cloud-sim/model'
-import { isLabGone } from '@lcm/control-plane/resources'
+import { isLabGone } from '@lcm/control-plane/resources/lab/lab-state'
 import { toMs } from '@lcm/domain/instant'
 import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'

@@ -1,5 +1,5 @@
 import type { ApiRequest } from '@lcm/contract/wire'
-import { LEAKS, SETTINGS, WORKERS } from '@lcm/control-plane/resources'
+import { RESOURCES } from '@lcm/control-plane/resources'
 import type { Settings } from '@lcm/domain/fleet/settings'
 import { NO_ACTIVITY, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
@@ -91,7 +91,7 @@ export const apiMutants: readonly Mutant[] = [
     caughtBy: /who never said so/,
     acts: [...ONE, at(15, 'stop a machine')],
     spoil: () => ({
-      store: storing(WORKERS, (worker, before) =>
+      store: storing(RESOURCES.workers, (worker, before) =>
         before?.status !== worker.status && worker.status === 'STOPPED'
           ? { ...worker, desired_status: 'STOPPED' as const }
           : worker,
@@ -108,7 +108,9 @@ export const apiMutants: readonly Mutant[] = [
       // Each failure takes half an hour.
       at(60, 'break a server', { forMinutes: 600 }),
     ],
-    spoil: () => ({ store: storing(WORKERS, worker => ({ ...worker, failures: Math.min(1, worker.failures) })) }),
+    spoil: () => ({
+      store: storing(RESOURCES.workers, worker => ({ ...worker, failures: Math.min(1, worker.failures) })),
+    }),
   },
   {
     name: 'illegal move taken',
@@ -139,7 +141,7 @@ export const apiMutants: readonly Mutant[] = [
     caughtBy: /a secret was told/,
     acts: [at(0, 'create with a licence')],
     spoil: () => ({
-      store: storing(WORKERS, worker =>
+      store: storing(RESOURCES.workers, worker =>
         worker.license.product === null ? worker : { ...worker, desired_reason: 'token-of-the-account' },
       ),
     }),
@@ -180,7 +182,7 @@ export const apiMutants: readonly Mutant[] = [
     // Started anew without a person, whose word would keep it awake for an hour.
     acts: [...ONE, SOON_IDLE, at(12, 'stop a machine')],
     spoil: () => ({
-      store: storing(WORKERS, worker => ({
+      store: storing(RESOURCES.workers, worker => ({
         ...worker,
         entered_status_at: worker.created_at,
         pause: { ...worker.pause, last_resumed_at: null },
@@ -213,7 +215,7 @@ export const apiMutants: readonly Mutant[] = [
     caughtBy: /and its book/,
     acts: [...ONE, at(15, 'book', { much: 0.4 })],
     spoil: () => ({
-      store: storing(WORKERS, worker => ({
+      store: storing(RESOURCES.workers, worker => ({
         ...worker,
         capacity: { ...worker.capacity, reserved: NOTHING_RESERVED },
       })),
@@ -225,7 +227,7 @@ export const apiMutants: readonly Mutant[] = [
     caughtBy: /gave the room/,
     acts: [...ONE, at(15, 'book', { much: 0.49 }), at(25, 'drain', { much: 0.9 })],
     spoil: () => ({
-      store: storing(WORKERS, worker =>
+      store: storing(RESOURCES.workers, worker =>
         worker.drain === null
           ? worker
           : { ...worker, reservations: {}, capacity: { ...worker.capacity, reserved: NOTHING_RESERVED } },
@@ -281,19 +283,19 @@ const withoutLeaks = (store: Store): Store => ({
   ...store,
   collection<T extends Document>(kind: Kind<T>): Collection<T> {
     const documents = store.collection(kind)
-    return kind.name === LEAKS.name ? { ...documents, insert: async () => ({ ok: true }) } : documents
+    return kind.name === RESOURCES.leaks.name ? { ...documents, insert: async () => ({ ok: true }) } : documents
   },
 })
 
 /** What was once known of people's doings is forgotten with every write. */
-const forgetful = storing(WORKERS, worker => ({ ...worker, activity: NO_ACTIVITY }))
+const forgetful = storing(RESOURCES.workers, worker => ({ ...worker, activity: NO_ACTIVITY }))
 
 /** Whoever reads the settings finds no least number in them. */
 const withoutLeast = (store: Store): Store => ({
   ...store,
   collection<T extends Document>(kind: Kind<T>): Collection<T> {
     const documents = store.collection(kind)
-    if (kind.name !== SETTINGS.name) return documents
+    if (kind.name !== RESOURCES.settings.name) return documents
     const without = (document: T): T => {
       const { given } = document as T & Pick<Settings, 'given'>
       return { ...document, given: { ...given, min_workers: 0 } }

@@ -1,7 +1,7 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { Dispatch } from '@lcm/contract/wire'
 import { IdleCheck } from '@lcm/contract/worker-bodies'
-import { FLEET_SCALING, LABS, SESSIONS, WORKERS } from '@lcm/control-plane/resources'
+import { RESOURCES } from '@lcm/control-plane/resources'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { asking, at, believing, type Mutant, storing } from './mutant.ts'
@@ -97,21 +97,21 @@ export const ruleMutants: readonly Mutant[] = [
     breaks: 'what is announced of a worker is written without its reason',
     caughtBy: /(launch|start|stop) of .* without a decision/,
     acts: [...ONE, at(20, 'stop'), at(40, 'start')],
-    spoil: () => ({ store: withoutDecisions(WORKERS.name) }),
+    spoil: () => ({ store: withoutDecisions(RESOURCES.workers.name) }),
   },
   {
     name: 'labs changed without a decision',
     breaks: 'what is announced of a session is written without its reason',
     caughtBy: /of the lab .* without a decision/,
     acts: [...ONE, at(15, 'book', { much: 0.2 })],
-    spoil: () => ({ store: withoutDecisions(SESSIONS.name, LABS.name) }),
+    spoil: () => ({ store: withoutDecisions(RESOURCES.sessions.name, RESOURCES.labs.name) }),
   },
   {
     name: 'cooldown forgotten',
     breaks: 'nobody remembers when the last worker was stopped as idle',
     caughtBy: /are stopped as idle within/,
     acts: [...THREE, at(1, 'change settings', { much: 0.5 })],
-    spoil: () => ({ store: reading(FLEET_SCALING, scaling => ({ ...scaling, last_scale_down_at: null })) }),
+    spoil: () => ({ store: reading(RESOURCES.fleetScaling, scaling => ({ ...scaling, last_scale_down_at: null })) }),
   },
   {
     name: 'own work counts as use',
@@ -126,7 +126,7 @@ export const ruleMutants: readonly Mutant[] = [
     caughtBy: /is paused \d+ min after somebody used it/,
     acts: [...ONE, at(1, 'change settings'), at(8, 'book', { much: 0.2 })],
     spoil: () => ({
-      store: storing(WORKERS, ({ activity, ...worker }, before) => {
+      store: storing(RESOURCES.workers, ({ activity, ...worker }, before) => {
         const isOfSession = activity.recent_events.some(
           ({ at: when, category }) => category === 'session_end' && when === activity.last_activity_at,
         )
@@ -203,7 +203,7 @@ const withoutPermits = (store: Store): Store => ({
   ...store,
   collection<T extends Document>(kind: Kind<T>): Collection<T> {
     const documents = store.collection(kind)
-    if (kind.name !== FLEET_SCALING.name) return documents
+    if (kind.name !== RESOURCES.fleetScaling.name) return documents
     const blank: Partial<FleetScaling> = { stop_permits: {}, last_scale_down_at: null }
     return {
       ...documents,

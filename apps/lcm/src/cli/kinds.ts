@@ -1,6 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
-import type { EventEnvelope } from '@lcm/contract/events'
+import { changedData, deletedId, type EventEnvelope } from '@lcm/contract/events'
+import { type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { isGone, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
@@ -48,9 +49,15 @@ export interface Kind<T extends Resource> {
   deleted(event: EventEnvelope): string | null
 }
 
+/** Names and events of a published kind, from the table of the contract. */
+const publishedAs = <N extends EventResourceName>(name: N) => ({
+  plural: name,
+  singular: RESOURCE_KINDS[name].event.name,
+  changed: (event: EventEnvelope) => changedData(name, event),
+  deleted: (event: EventEnvelope) => deletedId(name, event),
+})
+
 export const WORKERS: Kind<Worker> = {
-  plural: 'workers',
-  singular: 'worker',
   view: WORKER_VIEW,
   hidden: 'TERMINATED',
   isHidden: worker => worker.status === 'TERMINATED' && !isLost(worker),
@@ -59,25 +66,19 @@ export const WORKERS: Kind<Worker> = {
     all
       ? readList(page => client.call('listWorkers', { query: { ...page, include_terminated: true }, signal }))
       : readLivingAndLost(client, signal),
-  changed: event => (event.type === 'worker.created' || event.type === 'worker.updated' ? event.data : null),
-  deleted: event => (event.type === 'worker.deleted' ? event.id : null),
+  ...publishedAs('workers'),
 }
 
 export const TEMPLATES: Kind<WorkerTemplate> = {
-  plural: 'templates',
-  singular: 'template',
   view: TEMPLATE_VIEW,
   hidden: null,
   isHidden: () => false,
   find: findTemplate,
   list: (client, _, signal) => readList(query => client.call('listTemplates', { query, signal })),
-  changed: event => (event.type === 'template.created' || event.type === 'template.updated' ? event.data : null),
-  deleted: event => (event.type === 'template.deleted' ? event.id : null),
+  ...publishedAs('templates'),
 }
 
 export const DEFINITIONS: Kind<DefinitionSummary> = {
-  plural: 'definitions',
-  singular: 'definition',
   view: DEFINITION_VIEW,
   hidden: 'DEPRECATED',
   isHidden: definition => definition.status === 'DEPRECATED',
@@ -86,13 +87,10 @@ export const DEFINITIONS: Kind<DefinitionSummary> = {
     const { items, revision } = await readList(query => client.call('listDefinitions', { query, signal }))
     return { items: items.filter(item => all || !DEFINITIONS.isHidden(item)), revision }
   },
-  changed: event => (event.type === 'definition.created' || event.type === 'definition.updated' ? event.data : null),
-  deleted: event => (event.type === 'definition.deleted' ? event.id : null),
+  ...publishedAs('definitions'),
 }
 
 export const SESSIONS: Kind<LabletSession> = {
-  plural: 'sessions',
-  singular: 'session',
   view: SESSION_VIEW,
   named: names => ({ ...SESSION_VIEW, columns: (nowMs, colors) => sessionColumns(nowMs, colors, names) }),
   hidden: 'over',
@@ -100,13 +98,10 @@ export const SESSIONS: Kind<LabletSession> = {
   find: findSession,
   list: (client, all, signal) =>
     readList(page => client.call('listSessions', { query: { ...page, include_finished: all }, signal })),
-  changed: event => (event.type === 'session.created' || event.type === 'session.updated' ? event.data : null),
-  deleted: event => (event.type === 'session.deleted' ? event.id : null),
+  ...publishedAs('sessions'),
 }
 
 export const LABS: Kind<LabRecord> = {
-  plural: 'labs',
-  singular: 'lab',
   view: LAB_VIEW,
   named: names => ({ ...LAB_VIEW, columns: (nowMs, colors) => labColumns(nowMs, colors, names) }),
   hidden: 'DELETED',
@@ -114,8 +109,7 @@ export const LABS: Kind<LabRecord> = {
   find: findLab,
   list: (client, all, signal) =>
     readList(page => client.call('listLabs', { query: { ...page, include_deleted: all }, signal })),
-  changed: event => (event.type === 'lab.created' || event.type === 'lab.updated' ? event.data : null),
-  deleted: event => (event.type === 'lab.deleted' ? event.id : null),
+  ...publishedAs('labs'),
 }
 
 /** As often as services say how they are. */

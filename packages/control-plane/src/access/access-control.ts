@@ -6,6 +6,7 @@ import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
 import { sealing } from '../resources/secret/sealing.ts'
+import { RESOURCES } from '../resources.ts'
 import { ACCESS_LIMITS, type AccessLimits } from './access-limits.ts'
 import { type BearerTokens, bearerTokens } from './bearer-tokens.ts'
 import { boundedMap } from './bounded-map.ts'
@@ -14,7 +15,7 @@ import { type BrowserSessions, browserSessions } from './browser-sessions.ts'
 import { failedAttempts } from './failed-attempts.ts'
 import type { Fetch } from './fetch-json.ts'
 import { type IdentityProvider, identityProvider, type OidcConfig } from './identity-provider.ts'
-import { LOGIN_CODES, loginCodes } from './login-codes.ts'
+import { loginCodes } from './login-codes.ts'
 import { rateLimiter } from './rate-limiter.ts'
 import { refuseForeignOrigin } from './request-origin.ts'
 import { sha256 } from './secret-digest.ts'
@@ -66,7 +67,7 @@ export function accessControl(parts: AccessParts): AccessControl {
   const seals = sealing(parts.secretKey, parts.randomBytes)
   const attempts = failedAttempts(clock, limits)
   const rate = rateLimiter(clock, limits)
-  const codes = loginCodes({ ...parts, codes: parts.store.collection(LOGIN_CODES) })
+  const codes = loginCodes({ ...parts, codes: parts.store.collection(RESOURCES.loginCodes) })
   const tokens = bearerTokens(parts)
   const provider = oidc && identityProvider(oidc, { ...parts, fetch: parts.fetch ?? fetch })
   const keyOf = async (actorId: string) =>

@@ -1,10 +1,10 @@
 import { ProblemError } from '@lcm/contract/problems'
-import { type Actor, ROLES } from '@lcm/domain/actor'
-import { Instant, toInstant, toMs } from '@lcm/domain/instant'
+import type { Actor } from '@lcm/domain/actor'
+import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Collection, Kind } from '@lcm/store/store'
-import { z } from 'zod'
+import type { Collection } from '@lcm/store/store'
 import { listAll } from '../resources/list-documents.ts'
+import type { LoginCode } from '../stored-documents.ts'
 import { randomText, sha256 } from './secret-digest.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
@@ -12,24 +12,6 @@ export const LOGIN_CODE_MS = 10 * 60_000
 const LOGIN_CODES_MAX = 100
 const CODE_BYTES = 24
 const CODE = /^[\w-]{32}$/
-
-/** What is kept of a login link: enough to recognise its code, and whom it logs in. */
-export const LoginCode = z.object({
-  /** A digest of the code. */
-  id: z.string(),
-  version: z.int().positive(),
-  expires_at: Instant,
-  actor_id: z.string(),
-  actor_name: z.string(),
-  actor_role: z.enum(ROLES),
-})
-export type LoginCode = z.infer<typeof LoginCode>
-
-export const LOGIN_CODES: Kind<LoginCode> = {
-  name: 'login_code',
-  parse: body => LoginCode.parse(body),
-  announced: false,
-}
 
 export interface LoginCodes {
   create(actor: Actor): Promise<string>

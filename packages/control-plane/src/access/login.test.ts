@@ -1,7 +1,7 @@
 import { openSqliteStore } from '@lcm/store/sqlite-store'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { RESOURCES } from '../resources.ts'
 import { aPlane } from '../testing/a-plane.ts'
-import { LOGIN_CODES } from './login-codes.ts'
 
 type Plane = ReturnType<typeof aPlane>
 
@@ -84,7 +84,7 @@ describe('a login link', () => {
   })
 
   it('leaves the code nowhere, and goes when it is over or one of too many', async () => {
-    const codes = plane.store.collection(LOGIN_CODES)
+    const codes = plane.store.collection(RESOURCES.loginCodes)
     const kept = () => codes.list({ limit: 1000 })
     const first = await plane.access.createLoginCode(actor('admin'))
     expect(JSON.stringify(await kept())).not.toContain(first)

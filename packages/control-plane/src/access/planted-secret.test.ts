@@ -8,12 +8,11 @@ import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { Document, Kind } from '@lcm/store/store'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import * as kinds from '../resources.ts'
+import { RESOURCES } from '../resources.ts'
 import { TOPOLOGY } from '../testing/a-course.ts'
 import { aFleet, type Fleet } from '../testing/a-fleet.ts'
 import { METAL } from '../testing/a-plane.ts'
 import { crash } from '../testing/interruptible-store.ts'
-import { LOGIN_CODES } from './login-codes.ts'
 
 const LICENSE = 'zQ1xL-licence-token-4f1c9e'
 const NEW_LICENSE = 'zQ2xN-other-licence-77aa02'
@@ -35,7 +34,7 @@ let streams: Awaited<ReturnType<Fleet['follow']>>[]
 let stop: () => Promise<void>
 
 /** Every kind of document there is, also those that are added later. */
-const kindNames = [...Object.values(kinds), LOGIN_CODES].flatMap(each => ('announced' in each ? [each.name] : []))
+const kindNames = Object.values(RESOURCES).map(({ name }) => name)
 
 /** The text itself and every way in which it could be written down, wherever it begins in a longer text. */
 function spellings(text: string): string[] {

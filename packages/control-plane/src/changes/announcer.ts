@@ -2,8 +2,8 @@ import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Change } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
-import { type Announced, announcedKinds } from './announced.ts'
 import { commitSignal } from './feed/commit-signal.ts'
+import { type PublishedResource, publishedResources } from './published-resources.ts'
 
 /** How soon one process makes good what another one left untold. */
 const SWEEP_MS = 2_000
@@ -15,25 +15,25 @@ const RETRY_MS = 1_000
  * store, by the commit itself, and any process may tell it: telling twice changes nothing.
  */
 export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedService {
-  const kinds = new Map(announcedKinds(api).map(each => [each.kind, each]))
+  const resources = new Map(publishedResources(api).map(each => [each.kind, each]))
 
   async function announcePending(): Promise<void> {
     for (;;) {
       const pending = await api.store.announcements.pending(BATCH)
-      const told = await Promise.all(pending.map(change => tell(kinds.get(change.kind), keys, change)))
+      const told = await Promise.all(pending.map(change => tell(resources.get(change.kind), keys, change)))
       await api.store.announcements.done(told.filter(change => change !== null))
       if (pending.length < BATCH) return
     }
   }
 
   /** For an etcd that was rebuilt, and for keys that live in this process only. What is committed meanwhile does not wait. */
-  async function announceAll(kind: Announced, signal: AbortSignal): Promise<void> {
-    const { entries } = await keys.source(kind.prefix).list(signal)
+  async function announceAll(resource: PublishedResource, signal: AbortSignal): Promise<void> {
+    const { entries } = await keys.source(resource.keyPrefix).list(signal)
     const told = new Map(entries.map(({ key, hint }) => [key, hint.version]))
     for (let after = ''; !signal.aborted; ) {
-      const page = await kind.list(after, BATCH)
-      const untold = page.filter(({ id, version }) => version > (told.get(kind.prefix + id) ?? 0))
-      await Promise.all(untold.map(hint => keys.publish(kind.prefix + hint.id, hint)))
+      const page = await resource.list(after, BATCH)
+      const untold = page.filter(({ id, version }) => version > (told.get(resource.keyPrefix + id) ?? 0))
+      await Promise.all(untold.map(hint => keys.publish(resource.keyPrefix + hint.id, hint)))
       await announcePending()
       const last = page.at(-1)
       if (last === undefined || page.length < BATCH) return
@@ -45,7 +45,7 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
     const commits = commitSignal(api.store.announcements.onCommit, { clock: api.clock, signal })
     try {
       await announcePending()
-      for (const kind of kinds.values()) await announceAll(kind, signal)
+      for (const resource of resources.values()) await announceAll(resource, signal)
       while (!signal.aborted) {
         await announcePending()
         await commits.wait(SWEEP_MS)
@@ -71,14 +71,14 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
 }
 
 /** Answers what was told; null when a later change will tell. */
-async function tell(kind: Announced | undefined, keys: ChangeKeys, change: Change): Promise<Change | null> {
-  if (kind === undefined) return change
-  const key = kind.prefix + change.id
+async function tell(resource: PublishedResource | undefined, keys: ChangeKeys, change: Change): Promise<Change | null> {
+  if (resource === undefined) return change
+  const key = resource.keyPrefix + change.id
   if (change.deleted) {
     await keys.remove(key, change.version)
     return change
   }
-  const hint = await kind.get(change.id)
+  const hint = await resource.get(change.id)
   if (hint === null) return null
   // The newest version is told, which may be newer than the one that was flagged.
   await keys.publish(key, hint)

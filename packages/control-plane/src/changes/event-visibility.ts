@@ -1,83 +1,71 @@
 import { maySee } from '@lcm/contract/access'
-import { type EventEnvelope, writeSse } from '@lcm/contract/events'
+import { changedData, type EventEnvelope, writeSse } from '@lcm/contract/events'
+import { type EventData, type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { PositionedChange } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
-import {
-  OWNS_NOTHING,
-  type Ownership,
-  ownershipIn,
-  redactLab,
-  redactWorker,
-  seesAll,
-  sessionsOfLab,
-  sessionsOfWorker,
-} from './redaction.ts'
+import { EVENTS, type EventVisibility } from '../resources.ts'
+import { eventResourceOf } from './published-resources.ts'
+import { OWNS_NOTHING, type Ownership, ownershipIn, seesAll } from './redaction.ts'
 
-/** A change as it is told. Every stream is told the same text, except where that would tell of others' sessions. */
+/** An event as streams send it. All streams share one text, except where it would show sessions of others. */
 export interface PublishedEvent {
   readonly type: EventEnvelope['type']
   readonly id: string
-  /** Null when this listener is not told of it. */
+  /** Null when the actor may not receive the event. */
   textFor(actor: Actor): Promise<string | null>
 }
 
-export function publishedEvent(
-  api: Api,
-  event: EventEnvelope,
-  about: { id: string; position: string },
-): PublishedEvent {
-  const write = (each: EventEnvelope) => writeSse({ id: about.position, data: JSON.stringify(each) })
+type TextFor = (actor: Actor) => Promise<string | null>
+type Write = (event: EventEnvelope) => string
+
+export function publishedEvent(api: Api, event: EventEnvelope, change: PositionedChange): PublishedEvent {
+  const write = (each: EventEnvelope) => writeSse({ id: change.position, data: JSON.stringify(each) })
   const whole = write(event)
-  const narrowed = narrowedOf(api, event, write)
+  const name = eventResourceOf(change.kind)
+  const narrowed = name === undefined ? null : narrowedText(api, name, event, write)
   return {
     type: event.type,
-    id: about.id,
+    id: change.id,
     textFor: async actor => (seesAll(actor) || narrowed === null ? whole : narrowed(actor)),
   }
 }
 
-type Narrowed = (actor: Actor) => Promise<string | null>
-
-/** Null where everybody may hear all of it. */
-function narrowedOf(api: Api, event: EventEnvelope, write: (event: EventEnvelope) => string): Narrowed | null {
-  switch (event.type) {
-    case 'session.created':
-    case 'session.updated':
-      return async actor => (maySee(actor, event.data.owner) ? write(event) : null)
-    // Of a session that is gone nobody can tell whose it was.
-    case 'session.deleted':
-      return async () => null
-    case 'worker.created':
-    case 'worker.updated': {
-      const { data } = event
-      return perOwner(api, sessionsOfWorker(data), own => write({ ...event, data: redactWorker(data, own) }))
-    }
-    case 'lab.created':
-    case 'lab.updated': {
-      const { id, version, at, data } = event
-      // Whoever saw it while it was nobody's is told that it is gone. Which change hid it can't be told, so every later one says so.
-      const gone = event.type === 'lab.created' ? null : write({ type: 'lab.deleted', id, version, at, data: null })
-      return perOwner(api, sessionsOfLab(data), own => {
-        const lab = redactLab(data, own)
-        return lab === null ? gone : write({ ...event, data: lab })
-      })
-    }
-    default:
-      return null
-  }
+/** Text for actors that may not see every session; null when all of the event is public. */
+function narrowedText<N extends EventResourceName>(
+  api: Api,
+  name: N,
+  event: EventEnvelope,
+  write: Write,
+): TextFor | null {
+  const visibility: EventVisibility<EventData<N>> = EVENTS[name].visibility
+  const data = changedData(name, event)
+  if (visibility.kind === 'public') return null
+  if (visibility.kind === 'owner')
+    return async actor => (data !== null && maySee(actor, visibility.owner(data)) ? write(event) : null)
+  if (data === null) return null
+  // An actor that saw the lab before it belonged to a session is sent its deletion, with this and every later change.
+  const gone = event.type.endsWith('.created') ? null : write(deletionOf(name, event))
+  return textPerOwner(api, visibility.sessions(data), own => {
+    const redacted = visibility.redact(data, own)
+    return redacted === null ? gone : write({ ...event, data: redacted } as EventEnvelope)
+  })
 }
 
-/** Worked out when the first asks who does not see all, and once for each owner; all the others share one text. */
-function perOwner(api: Api, sessionIds: readonly string[], textOf: (own: Ownership) => string | null): Narrowed {
+const deletionOf = (name: EventResourceName, event: EventEnvelope): EventEnvelope =>
+  ({ ...event, type: `${RESOURCE_KINDS[name].event.name}.deleted`, data: null }) as EventEnvelope
+
+/** Computed at the first use, once per owner; actors that own nothing in it share one text. */
+function textPerOwner(api: Api, sessionIds: readonly string[], textOf: (own: Ownership) => string | null): TextFor {
   let owners: Promise<Map<string, Ownership>> | null = null
   const texts = new Map<string, string | null>()
   return async actor => {
     owners ??= ownersOf(api, sessionIds)
     const own = (await owners).get(actor.id)
     const key = own === undefined ? '' : actor.id
-    const before = texts.get(key)
-    if (before !== undefined) return before
+    const known = texts.get(key)
+    if (known !== undefined) return known
     const text = textOf(own ?? OWNS_NOTHING)
     texts.set(key, text)
     return text

@@ -1,17 +1,17 @@
 import { maySee } from '@lcm/contract/access'
 import { type EventEnvelope, HEARTBEAT_MS, writeSse } from '@lcm/contract/events'
+import { type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
 import type { QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
 import { type Change, type PositionedChange, StoreError } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
 import { memoizePerObject } from '../http/json-page.ts'
-import { definitionSummary } from '../resources/definition/queries.ts'
-import { settingsView } from '../resources/settings/queries.ts'
-import { workerView } from '../resources/worker/queries.ts'
+import { EVENTS, type PublishedOf } from '../resources.ts'
 import { type PublishedEvent, publishedEvent } from './event-visibility.ts'
 import { type FeedItem, followChanges } from './feed/follow-changes.ts'
 import type { LiveEvents } from './live-events.ts'
+import { eventResourceOf } from './published-resources.ts'
 import { redactSessionIds, seesAll } from './redaction.ts'
 import { visibilityOf } from './visibility.ts'
 
@@ -40,7 +40,7 @@ export function eventStreams(api: Api, news: LiveEvents): EventStreams {
     const key = `${change.position} ${change.kind} ${change.id} ${change.version}`
     const known = texts.get(key)
     if (known) return known
-    const made = tellingOf(api, change)
+    const made = publish(api, change)
     texts.set(key, made)
     made.catch(() => texts.delete(key))
     const [oldest] = texts.keys()
@@ -123,63 +123,40 @@ function signalText(api: Api, type: 'heartbeat' | 'reset'): string {
   return writeSse({ id: null, data: JSON.stringify(event) })
 }
 
-async function tellingOf(api: Api, change: PositionedChange): Promise<PublishedEvent | null> {
+async function publish(api: Api, change: PositionedChange): Promise<PublishedEvent | null> {
   const event = await eventOf(api, change)
   return event && publishedEvent(api, event, change)
 }
 
 /**
- * What happened is told by the change alone, so that every replica tells the same at the same position. The document comes
- * with it as it is now: it may be newer than the change, never older. Null when a later change will tell.
+ * The change alone decides the type of its event, so that all replicas send the same at the same position. The data is the
+ * document as it is now: it may be newer than the change, never older. Null when a later change will be published.
  */
 export async function eventOf(api: Api, change: Change): Promise<EventEnvelope | null> {
-  switch (change.kind) {
-    case 'worker': {
-      if (change.deleted) return { type: 'worker.deleted', ...deleted(api, change) }
-      const data = notOlder(await api.workers.get(change.id), change)
-      const type = change.version === 1 ? 'worker.created' : 'worker.updated'
-      return data && { type, ...about(change, data), data: await workerView(api, data) }
-    }
-    case 'template': {
-      if (change.deleted) return { type: 'template.deleted', ...deleted(api, change) }
-      const data = notOlder(await api.templates.get(change.id), change)
-      const type = change.version === 1 ? 'template.created' : 'template.updated'
-      return data && { type, ...about(change, data), data }
-    }
-    case 'settings': {
-      const data = notOlder(await api.settings.get(change.id), change)
-      const type = change.version === 1 ? 'settings.created' : 'settings.updated'
-      return data && { type, ...about(change, data), data: settingsView(api, data) }
-    }
-    case 'definition': {
-      if (change.deleted) return { type: 'definition.deleted', ...deleted(api, change) }
-      const data = notOlder(await api.definitions.get(change.id), change)
-      const type = change.version === 1 ? 'definition.created' : 'definition.updated'
-      return data && { type, ...about(change, data), data: definitionSummary(data) }
-    }
-    case 'session': {
-      if (change.deleted) return { type: 'session.deleted', ...deleted(api, change) }
-      const data = notOlder(await api.sessions.get(change.id), change)
-      const type = change.version === 1 ? 'session.created' : 'session.updated'
-      return data && { type, ...about(change, data), data }
-    }
-    case 'lab_record': {
-      if (change.deleted) return { type: 'lab.deleted', ...deleted(api, change) }
-      const data = notOlder(await api.labs.get(change.id), change)
-      const type = change.version === 1 ? 'lab.created' : 'lab.updated'
-      return data && { type, ...about(change, data), data }
-    }
-    default:
-      return null
+  const name = eventResourceOf(change.kind)
+  return name === undefined ? null : resourceEvent(api, name, change)
+}
+
+async function resourceEvent<N extends EventResourceName>(
+  api: Api,
+  name: N,
+  change: Change,
+): Promise<EventEnvelope | null> {
+  const { id, version } = change
+  const { name: prefix, isDeletable } = RESOURCE_KINDS[name].event
+  if (change.deleted) {
+    const event = { type: `${prefix}.deleted`, id, version, at: toInstant(api.clock.now()), data: null }
+    return isDeletable ? (event as EventEnvelope) : null
   }
+  const document = (await api[name].get(id)) as PublishedOf<N> | null
+  if (document === null) return null
+  refuseOlder(document, change)
+  const type = `${prefix}.${version === 1 ? 'created' : 'updated'}`
+  return { type, id, version, at: document.updated_at, data: await EVENTS[name].view(api, document) } as EventEnvelope
 }
 
-/** A reader that lags behind the writer must not tell an old version as news: the stream ends, and is resumed. */
-function notOlder<T extends { version: number }>(document: T | null, change: Change): T | null {
-  if (document !== null && document.version < change.version)
+/** A replica whose store lags behind must not publish an old version: the stream ends, and the client resumes it. */
+function refuseOlder(document: { readonly version: number }, change: Change): void {
+  if (document.version < change.version)
     throw new StoreError(`${change.kind} ${change.id} is not yet at version ${change.version} here`)
-  return document
 }
-
-const about = ({ id, version }: Change, { updated_at: at }: { updated_at: string }) => ({ id, version, at })
-const deleted = (api: Api, { id, version }: Change) => ({ id, version, at: toInstant(api.clock.now()), data: null })

@@ -5,7 +5,7 @@ import type { JournalEntry, Sample } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
 import { STREAMS } from '../resources/journal/entries.ts'
 import { decisionOf } from '../resources/journal/queries.ts'
-import { sampleOf } from '../resources/worker/telemetry-queries.ts'
+import { sampleOf } from '../resources/worker/worker-view.ts'
 
 const INTERVAL_MS = 1_000
 /** Entries may be written a little later than they say. */

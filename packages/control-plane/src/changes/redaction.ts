@@ -3,8 +3,6 @@ import type { Actor } from '@lcm/domain/actor'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Api } from '../http/api.ts'
-import { listAll } from '../resources/list-documents.ts'
 
 /**
  * Whoever knows the worker and the ports of a lab is at its consoles. So those who may not see every session are shown fleet and
@@ -24,10 +22,6 @@ export const ownershipIn = (sessions: readonly Pick<LabletSession, 'id' | 'lab_r
   sessions: new Set(sessions.map(({ id }) => id)),
   labs: new Set(sessions.flatMap(({ lab_record_id }) => lab_record_id ?? [])),
 })
-
-/** Null for those who see everything, who are shown everything as it is. */
-export const ownershipOf = async (api: Api, actor: Actor): Promise<Ownership | null> =>
-  seesAll(actor) ? null : ownershipIn(await listAll(api.sessions, { where: { owner: actor.id } }))
 
 /** Every session that a worker's book names. */
 export const sessionsOfWorker = ({ reservations, wanted_by }: Worker): string[] => [

@@ -1,6 +1,12 @@
+import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../http/api.ts'
-import { OWNS_NOTHING, type Ownership, ownershipIn } from './redaction.ts'
+import { listAll } from '../resources/list-documents.ts'
+import { OWNS_NOTHING, type Ownership, ownershipIn, seesAll } from './redaction.ts'
+
+/** Null for an actor that sees everything: nothing is redacted. */
+export const ownershipOf = async (api: Api, actor: Actor): Promise<Ownership | null> =>
+  seesAll(actor) ? null : ownershipIn(await listAll(api.sessions, { where: { owner: actor.id } }))
 
 /** Whom it concerns that something was decided or planned. */
 export interface Visibility {

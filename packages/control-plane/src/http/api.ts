@@ -1,91 +1,26 @@
 import type { Actor } from '@lcm/domain/actor'
-import type { ServiceTerm } from '@lcm/domain/fencing'
-import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
-import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
-import type { GivenSettings, Settings } from '@lcm/domain/fleet/settings'
-import type { LabRecord } from '@lcm/domain/lab/lab-record'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import type { Worker } from '@lcm/domain/worker/worker'
-import type { Clock } from '@lcm/runtime/clock'
-import type { ChangeFeed, Collection, Store } from '@lcm/store/store'
-import type { Sealing } from '../resources/secret/sealing.ts'
-import * as kinds from '../resources.ts'
+import { type Collections, openCollections } from '../resources.ts'
+import type { ApiParts } from './api-parts.ts'
 
-/** What the commands and queries stand on. Time and chance come in from outside, so a run can be repeated exactly. */
+/** Context of every command and query: the dependencies of the API and one collection per kind of resource. */
 export interface Api extends ApiParts, Collections {}
 
-export interface ApiParts {
-  readonly store: Store
-  /** Where changes are ordered: in the store, or by their change keys. */
-  readonly feed: ChangeFeed
-  readonly clock: Clock
-  readonly randomBytes: (size: number) => Uint8Array
-  readonly sealing: Sealing
-  readonly config: ApiConfig
-}
+export const openApi = (parts: ApiParts): Api => ({ ...parts, ...openCollections(parts.store) })
 
-interface Collections {
-  readonly workers: Collection<Worker>
-  readonly templates: Collection<WorkerTemplate>
-  readonly definitions: Collection<kinds.StoredDefinition>
-  readonly sessions: Collection<LabletSession>
-  readonly labs: Collection<LabRecord>
-  readonly settings: Collection<Settings>
-  readonly services: Collection<ServiceTerm>
-  readonly instances: Collection<ServiceInstance>
-  readonly fleetScaling: Collection<FleetScaling>
-  readonly leaks: Collection<LicenseLeak>
-  readonly tokens: Collection<kinds.StoredToken>
-  readonly secrets: Collection<kinds.Secret>
-  readonly idempotentRequests: Collection<kinds.IdempotentRequest>
-}
-
-export interface ApiConfig {
-  readonly version: string
-  readonly profile: 'embedded' | 'cluster'
-  readonly cloud: 'sim' | 'aws'
-  /** The first is given to a worker that names none. */
-  readonly regions: readonly [string, ...string[]]
-  /** Settings that the environment gives; they can be changed at run time. */
-  readonly settings: GivenSettings
-}
-
-/** Who asked for what, as handlers see it. */
+/** A request after routing, authentication and validation. */
 export interface Request<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
   readonly actor: Actor
-  /** The version that the caller's write is based on, if it said so. */
+  /** Version in If-Match; null when the caller sent none. */
   readonly ifMatch: number | null
   readonly lastEventId: string | null
-  /** For fenced routes: what the document must not have been written beyond. */
+  /** For fenced routes: the fence that guards the write. */
   readonly fence: number | null
-  /** The term that the caller says it writes in; 0 where it says none. */
+  /** Term in the epoch header; 0 without one. */
   readonly epoch: number
-  /** For a request that came with an Idempotency-Key: the id of what it creates, and how to know it again. */
+  /** For a request with an Idempotency-Key: the id of the resource that it creates, and the hash of its key. */
   readonly once: { readonly resourceId: string; readonly key: string } | null
   readonly signal: AbortSignal
-}
-
-export function openApi(parts: ApiParts): Api {
-  const { store } = parts
-  return {
-    ...parts,
-    workers: store.collection(kinds.WORKERS),
-    templates: store.collection(kinds.TEMPLATES),
-    definitions: store.collection(kinds.DEFINITIONS),
-    sessions: store.collection(kinds.SESSIONS),
-    labs: store.collection(kinds.LABS),
-    settings: store.collection(kinds.SETTINGS),
-    services: store.collection(kinds.SERVICES),
-    instances: store.collection(kinds.INSTANCES),
-    fleetScaling: store.collection(kinds.FLEET_SCALING),
-    leaks: store.collection(kinds.LEAKS),
-    tokens: store.collection(kinds.TOKENS),
-    secrets: store.collection(kinds.SECRETS),
-    idempotentRequests: store.collection(kinds.IDEMPOTENT_REQUESTS),
-  }
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { IDEMPOTENT_REQUESTS, SECRETS, TOKENS } from '../resources.ts'
+import { RESOURCES } from '../resources.ts'
 import { aFleet, type Fleet } from '../testing/a-fleet.ts'
 import { METAL } from '../testing/a-plane.ts'
 import { crash } from '../testing/interruptible-store.ts'
@@ -18,7 +18,7 @@ const WORKER = { template_name: 'metal', name: 'mine' }
 const createWorker = (key = 'k', body: object = WORKER) => post('workers', body, key)
 const workers = async () => (await fleet.send('GET', 'workers')).json.items
 const isReplay = ({ headers }: Sent) => headers['idempotent-replayed'] === 'true'
-const stored = () => fleet.store.collection(IDEMPOTENT_REQUESTS).list({ limit: 100 })
+const stored = () => fleet.store.collection(RESOURCES.idempotentRequests).list({ limit: 100 })
 
 describe('a finished request', () => {
   it('is answered again, word for word, and says so', async () => {
@@ -169,7 +169,7 @@ describe('after a death there is exactly one', () => {
     expect([again.status, again.json.id]).toEqual([201, planned])
     expect(await workers()).toEqual([again.json])
     // A death before the write leaves one more, which nobody names and which goes with the resource.
-    const kept = await fleet.store.collection(SECRETS).list({ limit: 10 })
+    const kept = await fleet.store.collection(RESOURCES.secrets).list({ limit: 10 })
     expect(
       kept.filter(({ id }) => Object.values(again.json.secret_refs).some(ref => id.endsWith(`:${ref}`))),
     ).toHaveLength(1)
@@ -186,7 +186,7 @@ describe('after a death there is exactly one', () => {
     expect((await fleet.send('GET', 'worker-templates/other')).json).toEqual(again.json)
     expect((await fleet.send('GET', 'worker-templates')).json.items).toHaveLength(2)
     // A death before the write leaves one more, which nobody names and which goes with the resource.
-    const kept = await fleet.store.collection(SECRETS).list({ limit: 10 })
+    const kept = await fleet.store.collection(RESOURCES.secrets).list({ limit: 10 })
     expect(
       kept.filter(({ id }) => Object.values(again.json.secret_refs).some(ref => id.endsWith(`:${ref}`))),
     ).toHaveLength(1)
@@ -263,7 +263,7 @@ describe('a creation that was carried out', () => {
     await fleet.report(id, 1, { license: { status: 'REGISTERED', pending_operation: null } })
     await fleet.clock.advance(30_000)
     expect((await createWorker('k', body)).status).toBe(201)
-    expect(await fleet.store.collection(SECRETS).list({ limit: 10 })).toEqual([])
+    expect(await fleet.store.collection(RESOURCES.secrets).list({ limit: 10 })).toEqual([])
   })
 })
 
@@ -272,7 +272,10 @@ describe('the secret of a new token', () => {
     const first = await post('tokens', { name: 'ci', role: 'user' }, 'k')
     const again = await post('tokens', { name: 'ci', role: 'user' }, 'k')
     expect([again.json.secret, isReplay(again)]).toEqual([first.json.secret, true])
-    const everything = JSON.stringify([await stored(), await fleet.store.collection(TOKENS).list({ limit: 10 })])
+    const everything = JSON.stringify([
+      await stored(),
+      await fleet.store.collection(RESOURCES.tokens).list({ limit: 10 }),
+    ])
     expect(everything).toContain(first.json.id)
     expect(everything).not.toContain(first.json.secret)
     expect(everything).not.toContain(Buffer.from(first.json.secret).toString('base64url'))

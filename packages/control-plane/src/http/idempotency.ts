@@ -4,7 +4,7 @@ import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import type { Actor } from '@lcm/domain/actor'
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
-import type { IdempotentRequest } from '../resources.ts'
+import type { IdempotentRequest } from '../stored-documents.ts'
 import type { Api, Request } from './api.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'

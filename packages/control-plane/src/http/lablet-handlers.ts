@@ -5,8 +5,9 @@ import {
   putDefinition,
 } from '../resources/definition/commands.ts'
 import { yieldToOthers } from '../resources/definition/definition-content.ts'
+import { definitionView } from '../resources/definition/definition-view.ts'
 import { previewPlacement } from '../resources/definition/placement-preview.ts'
-import { definitionView, getDefinition, listDefinitions } from '../resources/definition/queries.ts'
+import { getDefinition, listDefinitions } from '../resources/definition/queries.ts'
 import { recordSync, requestSync } from '../resources/definition/sync.ts'
 import { labGraphs } from '../resources/definition/topology/lab-graph.ts'
 import { sessionDecisions } from '../resources/journal/queries.ts'
@@ -22,9 +23,9 @@ import { getSession, listMySessions, listSessions } from '../resources/session/q
 import { releaseSession } from '../resources/session/release-session.ts'
 import { reportSession } from '../resources/session/report-session.ts'
 import { cancelSession, extendSession, requeueSession, retrySession } from '../resources/session/session-commands.ts'
-import { workerView } from '../resources/worker/queries.ts'
 import { resumeWorker } from '../resources/worker/resume-worker.ts'
-import type { StoredDefinition } from '../resources.ts'
+import { workerView } from '../resources/worker/worker-view.ts'
+import type { StoredDefinition } from '../stored-documents.ts'
 import type { Api } from './api.ts'
 import type { HandlerMap } from './handlers.ts'
 

@@ -6,7 +6,7 @@ import { openSqliteStore } from '@lcm/store/sqlite-store'
 import type { JournalEntry } from '@lcm/store/store'
 import { anAttempt } from '@lcm/testkit/builders'
 import type { ControlPlaneParts } from '../control-plane.ts'
-import { FLEET_SCALING, WORKERS } from '../resources.ts'
+import { RESOURCES } from '../resources.ts'
 import { aPlane } from './a-plane.ts'
 import { interruptibleStore } from './interruptible-store.ts'
 
@@ -24,7 +24,7 @@ export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
   const plane = aPlane({ ...setting, store })
   for (const service of ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const)
     plane.access.grant(service, { id: service, name: service, role: 'controller', service } satisfies Actor)
-  const workers = store.collection(WORKERS)
+  const workers = store.collection(RESOURCES.workers)
   const asService = (service: ServiceName) => ({ authorization: `Bearer ${service}` })
 
   /** A controller's request in a term that is registered first. */
@@ -74,7 +74,7 @@ export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
       return moveTo(id, 'PROVISIONING', 'STARTING', 'RUNNING')
     },
     reserve: (id: string, session = 'ls-1') => edit(id, () => ({ reservations: { [session]: RESERVATION } })),
-    scaling: () => store.collection(FLEET_SCALING).get('fleet'),
+    scaling: () => store.collection(RESOURCES.fleetScaling).get('fleet'),
     journal: (stream: string, subject?: string): Promise<readonly JournalEntry[]> =>
       store.journal.query({ streams: [stream], ...(subject === undefined ? {} : { subject }), limit: 1000 }),
     /** Runs what has to run beside the requests until the answer is called. */

@@ -12,7 +12,8 @@ const WORKERS = '/lcm/workers/'
 const SEAT = '/lcm/worker-controller/leader'
 const LOOK_EVERY_MS = 20
 const PATIENCE_MS = 20_000
-const kindOfKey = (key: string) => (key.startsWith(WORKERS) ? { kind: 'worker', id: key.slice(WORKERS.length) } : null)
+const resourceOfKey = (key: string) =>
+  key.startsWith(WORKERS) ? { kind: 'worker', id: key.slice(WORKERS.length) } : null
 const hint = (id: string, version: number): ChangeHint => ({ id, version, updated_at: '2026-01-01T00:00:00Z' })
 
 let etcd: EtcdServer
@@ -46,7 +47,7 @@ function connect(): ChangeKeys {
 /** The feed of one more replica, with a client of its own. */
 function aReplica(changesKept = 10_000): ChangeFeed {
   const source = connect().source('/lcm/')
-  const { feed, service } = changeKeyFeed({ source, kindOfKey, clock: systemClock, log: silentLogger, changesKept })
+  const { feed, service } = changeKeyFeed({ source, resourceOfKey, clock: systemClock, log: silentLogger, changesKept })
   void service.run(stop.signal)
   return feed
 }

@@ -13,7 +13,8 @@ const CHANGES_KEPT = 4
 /** Longer than any question may wait. */
 const PATIENCE_MS = 3_000
 
-const kindOfKey = (key: string) => (key.startsWith(WORKERS) ? { kind: 'worker', id: key.slice(WORKERS.length) } : null)
+const resourceOfKey = (key: string) =>
+  key.startsWith(WORKERS) ? { kind: 'worker', id: key.slice(WORKERS.length) } : null
 
 type Step =
   | { do: 'write'; slots: readonly number[]; what: 'put' | 'remove' | 'seat' | 'elsewhere' }
@@ -64,7 +65,7 @@ interface World {
 
 function start(clock: ManualClock, view: KeyView) {
   const stop = new AbortController()
-  const parts = { source: view, kindOfKey, clock, log: silentLogger, changesKept: CHANGES_KEPT }
+  const parts = { source: view, resourceOfKey, clock, log: silentLogger, changesKept: CHANGES_KEPT }
   const { feed, service } = changeKeyFeed(parts)
   void service.run(stop.signal)
   return { feed, stop }
@@ -112,7 +113,7 @@ function truthAfter(history: KeyHistory, position: string, upTo: number): Positi
     if (message.type !== 'put' || message.revision > upTo) continue
     nth = message.revision === revision ? nth + 1 : 1
     revision = message.revision
-    const about = kindOfKey(message.key)
+    const about = resourceOfKey(message.key)
     const { version, deleted = false } = message.hint
     if (about === null || version <= (newest.get(message.key) ?? 0)) continue
     newest.set(message.key, version)

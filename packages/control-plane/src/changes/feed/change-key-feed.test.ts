@@ -10,7 +10,8 @@ import { type ChangeKeyFeedParts, changeKeyFeed } from './change-key-feed.ts'
 
 const WORKERS = '/lcm/workers/'
 const SEAT = '/lcm/worker-controller/leader'
-const kindOfKey = (key: string) => (key.startsWith(WORKERS) ? { kind: 'worker', id: key.slice(WORKERS.length) } : null)
+const resourceOfKey = (key: string) =>
+  key.startsWith(WORKERS) ? { kind: 'worker', id: key.slice(WORKERS.length) } : null
 const hint = (version: number): ChangeHint => ({ id: '', version, updated_at: '' })
 const goneHint = (version: number): ChangeHint => ({ ...hint(version), deleted: true })
 
@@ -24,7 +25,7 @@ async function following({ parts, prepare }: Script = {}) {
   const source = scriptedWatchSource<ChangeHint>()
   prepare?.(source)
   const stage = { source, clock: manualClock(), log: recordingLogger(), stop: new AbortController() }
-  const built = changeKeyFeed({ kindOfKey, ...stage, ...parts })
+  const built = changeKeyFeed({ resourceOfKey, ...stage, ...parts })
   const ended = built.service.run(stage.stop.signal)
   await stage.clock.advance(0)
   const put = (id: string, version: number) => source.put(WORKERS + id, hint(version))
@@ -180,9 +181,9 @@ describe('changes', () => {
   it('that cannot be read are passed over', async () => {
     const unreadable = (key: string) => {
       if (key.endsWith('w-1')) throw new Error('unreadable')
-      return kindOfKey(key)
+      return resourceOfKey(key)
     }
-    const { put, since, settle, log, source } = await following({ parts: { kindOfKey: unreadable } })
+    const { put, since, settle, log, source } = await following({ parts: { resourceOfKey: unreadable } })
     put('w-1', 1)
     put('w-2', 1)
     await settle()

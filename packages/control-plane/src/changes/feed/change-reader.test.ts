@@ -7,8 +7,8 @@ import { changeReader } from './change-reader.ts'
 import { versionFilter } from './version-filter.ts'
 
 function reading(releasedMax: number) {
-  const kindOfKey = (key: string) => (key.startsWith('/w/') ? { kind: 'worker', id: key.slice(3) } : null)
-  const parts = { source: scriptedWatchSource<ChangeHint>(), kindOfKey, clock: manualClock(), log: silentLogger }
+  const resourceOfKey = (key: string) => (key.startsWith('/w/') ? { kind: 'worker', id: key.slice(3) } : null)
+  const parts = { source: scriptedWatchSource<ChangeHint>(), resourceOfKey, clock: manualClock(), log: silentLogger }
   const reader = changeReader(parts, { revision: 0, nth: 0 }, versionFilter(releasedMax))
   let revision = 0
   const put = (key: string, hint: Partial<ChangeHint>) => {

@@ -8,7 +8,7 @@ export interface ChangeKeyParts {
   /** Of all keys, also of those that are about nothing that is told. */
   readonly source: WatchSource<ChangeHint>
   /** What a change key is about; null when it is about nothing that is told. */
-  readonly kindOfKey: (key: string) => { readonly kind: string; readonly id: string } | null
+  readonly resourceOfKey: (key: string) => { readonly kind: string; readonly id: string } | null
   readonly clock: Clock
   readonly log: Logger
 }
@@ -49,9 +49,9 @@ export function changeReader(parts: ChangeKeyParts, from: FeedPosition, versions
 }
 
 /** A key that cannot be read is passed over: the stream would otherwise break on it for ever. */
-function subjectOf({ kindOfKey, log }: ChangeKeyParts, changeKey: string) {
+function subjectOf({ resourceOfKey, log }: ChangeKeyParts, changeKey: string) {
   try {
-    return kindOfKey(changeKey)
+    return resourceOfKey(changeKey)
   } catch (err) {
     log.error({ changeKey, err }, 'change could not be read')
     return null

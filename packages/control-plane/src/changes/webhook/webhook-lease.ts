@@ -1,25 +1,14 @@
-import { Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
-import type { ChangeFeed, Kind, Store } from '@lcm/store/store'
-import { z } from 'zod'
-import { readStored } from '../../stored.ts'
+import type { ChangeFeed, Store } from '@lcm/store/store'
+import { RESOURCES } from '../../resources.ts'
+import type { WebhookState } from '../../stored-documents.ts'
 
 const ID = 'webhook'
 /** A replica that says nothing for this long has lost its turn. */
 const TURN_MS = 30_000
 /** How often whoever has the turn must say so. */
 export const RENEW_MS = 10_000
-
-const WebhookState = z.object({
-  id: z.literal(ID),
-  version: z.int().positive(),
-  /** Everything up to here has been told, or was dropped. */
-  position: z.string(),
-  lease: z.object({ holder: z.string(), until: Instant }).nullable(),
-})
-type WebhookState = z.infer<typeof WebhookState>
-
-const WEBHOOKS: Kind<WebhookState> = { name: 'webhook', parse: readStored(WebhookState), announced: false }
 
 /** Which replica tells the webhook, and how far it has come: one document, changed by compare-and-set. */
 export interface WebhookLease {
@@ -42,7 +31,7 @@ export interface LeaseParts {
 }
 
 export function webhookLease({ store, feed, clock, holder }: LeaseParts): WebhookLease {
-  const states = store.collection(WEBHOOKS)
+  const states = store.collection(RESOURCES.webhooks)
   let mine: WebhookState | null = null
   let savedAt = 0
   let seen = { version: 0, at: 0 }

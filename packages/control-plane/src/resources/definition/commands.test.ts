@@ -1,6 +1,6 @@
 import { aDefinition } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { DEFINITIONS } from '../../resources.ts'
+import { RESOURCES } from '../../resources.ts'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 import { givenOf } from './definition-content.ts'
@@ -171,7 +171,7 @@ describe('an ACTIVE definition', () => {
     const read = (title: string, min: string | null) => {
       const given = { needs: false, port_template: false }
       const definition = aDefinition({ title, cml_version: { min, max: null } })
-      return givenOf(DEFINITIONS.parse({ ...definition, given, fence: {} }))
+      return givenOf(RESOURCES.definitions.parse({ ...definition, given, fence: {} }))
     }
     expect(read('BGP', '2.8')).toMatchObject({ title: true, cml_min: true })
     expect(read('', null)).toMatchObject({ title: false, cml_min: false })

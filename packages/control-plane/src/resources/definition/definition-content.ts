@@ -4,7 +4,7 @@ import { oldestCmlFor } from '@lcm/domain/lab/lab-file'
 import { portsOf, strayWishes } from '@lcm/domain/lab/ports'
 import { needsOf, nodeDefinitionsOf } from '@lcm/domain/lab/topology'
 import type { Api } from '../../http/api.ts'
-import type { StoredDefinition } from '../../resources.ts'
+import type { StoredDefinition } from '../../stored-documents.ts'
 import { readTopology, summarizeErrors, type TopologyRead } from './topology/read-topology.ts'
 
 const NO_NEEDS = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, node_count: 0 }

@@ -4,21 +4,12 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../../http/api.ts'
-import type { StoredDefinition } from '../../resources.ts'
+import type { StoredDefinition } from '../../stored-documents.ts'
 import { listAll } from '../list-documents.ts'
 import { listPage } from '../page.ts'
 import { givenOf } from './definition-content.ts'
+import { definitionSummary, definitionView } from './definition-view.ts'
 import { deprecateReplaced } from './versions.ts'
-
-/** Without what only we need to know. */
-export function definitionView({ given: _, fence: __, ...definition }: StoredDefinition): LabletDefinition {
-  return definition
-}
-
-export function definitionSummary(definition: StoredDefinition): Omit<LabletDefinition, 'topology'> {
-  const { topology: _, ...summary } = definitionView(definition)
-  return summary
-}
 
 export async function findDefinition(api: Api, id: string): Promise<StoredDefinition> {
   const definition = await api.definitions.get(id)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { DEFINITIONS } from '../../resources.ts'
+import { RESOURCES } from '../../resources.ts'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 
@@ -95,14 +95,14 @@ describe('a fetch that was overtaken', () => {
 
   it('while it is recorded changes nothing either', async () => {
     const tell = await fetching()
-    const definitions = course.store.collection(DEFINITIONS)
+    const definitions = course.store.collection(RESOURCES.definitions)
     course.store.interrupt({
       kind: 'definition',
       write: 'replace',
       when: 'before',
       // As another process does it: those of one wait for each other.
       async run() {
-        const edited = DEFINITIONS.parse(await definitions.get(id))
+        const edited = RESOURCES.definitions.parse(await definitions.get(id))
         await definitions.replace({ ...edited, source: 'https://example.org/right.yaml', version: edited.version + 1 })
       },
     })
@@ -203,8 +203,8 @@ describe('an edit that waits while the version in use is fetched anew', () => {
   })
 
   it('leaves one of both where two became ACTIVE at once', async () => {
-    const definitions = course.store.collection(DEFINITIONS)
-    const stored = DEFINITIONS.parse(await definitions.get(edit.id))
+    const definitions = course.store.collection(RESOURCES.definitions)
+    const stored = RESOURCES.definitions.parse(await definitions.get(edit.id))
     await definitions.replace({ ...stored, status: 'ACTIVE', replaces: id, version: stored.version + 1 })
     await course.tend()
     expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 DEPRECATED', '1.0.2 ACTIVE'])

@@ -1,7 +1,7 @@
 import type { Actor } from '@lcm/domain/actor'
 import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../../http/api.ts'
-import type { StoredDefinition } from '../../resources.ts'
+import type { StoredDefinition } from '../../stored-documents.ts'
 import { nullOnConflict } from '../../system-actor.ts'
 import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'

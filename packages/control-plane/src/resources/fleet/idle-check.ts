@@ -13,7 +13,8 @@ import { listAll } from '../list-documents.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { findTemplate } from '../template/queries.ts'
 import { changeWorker, raiseDocumentFence, type WorkerRequest } from '../worker/change-worker.ts'
-import { findWorker, listAllWorkers, workerView } from '../worker/queries.ts'
+import { findWorker, listAllWorkers } from '../worker/queries.ts'
+import { workerView } from '../worker/worker-view.ts'
 import { changeScaling } from './fleet-scaling.ts'
 
 type IdleRequest = WorkerRequest<BodyOf<'checkWorkerIdle'>>

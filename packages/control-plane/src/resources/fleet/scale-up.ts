@@ -12,7 +12,8 @@ import type { Api, Request } from '../../http/api.ts'
 import { auditEntry, scalingEntry, transitionEntry } from '../journal/entries.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { usableRegion, usableTemplate } from '../worker/create-worker.ts'
-import { listAllWorkers, workerView } from '../worker/queries.ts'
+import { listAllWorkers } from '../worker/queries.ts'
+import { workerView } from '../worker/worker-view.ts'
 import { changeScaling, fleetScaling } from './fleet-scaling.ts'
 
 type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>

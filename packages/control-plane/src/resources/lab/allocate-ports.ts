@@ -3,9 +3,9 @@ import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { allocatePorts as allocated } from '@lcm/domain/lab/ports'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
-import { isLabGone } from '../../resources.ts'
 import { changeWorker, raiseDocumentFence } from '../worker/change-worker.ts'
 import { changeLab, type LabRequest } from './change-lab.ts'
+import { isLabGone } from './lab-state.ts'
 import { findLab } from './queries.ts'
 
 type PortsRequest = LabRequest<BodyOf<'allocatePorts'>>

@@ -6,7 +6,6 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../http/api.ts'
-import { isLabUsable } from '../../resources.ts'
 import { yieldToOthers } from '../definition/definition-content.ts'
 import { readTopology } from '../definition/topology/read-topology.ts'
 import { transitionEntry } from '../journal/entries.ts'
@@ -17,6 +16,7 @@ import { cleanUpSession } from '../session/session-cleanup.ts'
 import { raiseDocumentFence } from '../worker/change-worker.ts'
 import { changeLab } from './change-lab.ts'
 import { countLabs } from './lab-counts.ts'
+import { isLabUsable } from './lab-state.ts'
 
 type BindRequest = SessionRequest<BodyOf<'bindLab'>>
 type Bound = LabletSession & { readonly worker_id: string }

@@ -2,12 +2,12 @@ import { type Instant, toMs } from '@lcm/domain/instant'
 import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../http/api.ts'
-import { isLabGone, isLabUsable } from '../../resources.ts'
 import { asSystem, nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
 import { listAll } from '../list-documents.ts'
 import { isPlacedOn } from '../session/change-session.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeLab } from './change-lab.ts'
+import { isLabGone, isLabUsable } from './lab-state.ts'
 
 export const labsOf = (api: Api, workerId: string, sessionId: string): Promise<LabRecord[]> =>
   listAll(api.labs, { where: { worker_id: workerId, session_id: sessionId } })

@@ -1,7 +1,7 @@
 import type { Role } from '@lcm/domain/actor'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { LABS } from '../../resources.ts'
+import { RESOURCES } from '../../resources.ts'
 import { aCourse, type Course } from '../../testing/a-course.ts'
 
 let course: Course
@@ -25,7 +25,7 @@ const serviceSees = async (path: string) =>
   shown(await course.send('GET', path, { headers: course.asService('lablet-controller') }))
 
 async function edited(change: (lab: LabRecord) => Partial<LabRecord>): Promise<void> {
-  const labs = course.store.collection(LABS)
+  const labs = course.store.collection(RESOURCES.labs)
   const lab = await labs.get(labId)
   if (lab === null) throw new Error(`there is no ${labId}`)
   await labs.replace({ ...lab, ...change(lab), version: lab.version + 1 })

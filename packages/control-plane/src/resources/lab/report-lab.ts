@@ -1,7 +1,6 @@
 import type { BodyOf } from '@lcm/contract/routes'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Api } from '../../http/api.ts'
-import { isLabGone } from '../../resources.ts'
 import { decisionEntry } from '../journal/entries.ts'
 import { isPlacedOn } from '../session/change-session.ts'
 import { cleanUpSession } from '../session/session-cleanup.ts'
@@ -9,6 +8,7 @@ import { raiseDocumentFence } from '../worker/change-worker.ts'
 import { changeLab, type LabRequest } from './change-lab.ts'
 import { deleteIfSuperseded, isOwnLab, releasePorts } from './lab-cleanup.ts'
 import { countLabs } from './lab-counts.ts'
+import { isLabGone } from './lab-state.ts'
 import { findLab } from './queries.ts'
 
 /** What the lablet-controller saw or did. Room that waited for this lab to be down or gone is given back at once. */

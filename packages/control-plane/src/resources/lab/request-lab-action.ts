@@ -3,10 +3,10 @@ import type { BodyOf } from '@lcm/contract/routes'
 import type { LabAction, LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../http/api.ts'
-import { isLabGone } from '../../resources.ts'
 import { refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { changeLab, type LabRequest } from './change-lab.ts'
+import { isLabGone } from './lab-state.ts'
 import { findLab } from './queries.ts'
 
 /** What people want of a lab that no session uses. The lablet-controller does it and says so. */

@@ -1,6 +1,6 @@
 import { UNSEEN_LICENSE } from '@lcm/domain/worker/parts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { SECRETS } from '../../resources.ts'
+import { RESOURCES } from '../../resources.ts'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
 let fleet: Fleet
@@ -17,7 +17,7 @@ const register = (id: string, token: string, more: { headers?: Record<string, st
 const secretsOf = async (id: string) => (await fleet.send('GET', `workers/${id}/secrets`, { as: 'controller' })).json
 const tokenOf = async (id: string) => (await secretsOf(id)).license_token
 const report = async (id: string, changes: object) => fleet.report(id, (await fleet.get(id)).version, changes)
-const stored = () => fleet.store.collection(SECRETS).list({ limit: 100 })
+const stored = () => fleet.store.collection(RESOURCES.secrets).list({ limit: 100 })
 
 describe('registering a licence', () => {
   it('records the operation and seals the token for controllers', async () => {

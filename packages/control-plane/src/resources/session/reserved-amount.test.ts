@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { DEFINITIONS } from '../../resources.ts'
+import { RESOURCES } from '../../resources.ts'
 import { aCourse } from '../../testing/a-course.ts'
 
 const MORE = { cpu_cores: 20, memory_gb: 90, storage_gb: 50, node_count: 9 }
@@ -8,7 +8,7 @@ it('D-3: what was booked is what is reserved and given back, whatever the defini
   const course = aCourse()
   const { id: workerId } = await course.serving()
   const { id, needs, definition } = await course.book()
-  const definitions = course.store.collection(DEFINITIONS)
+  const definitions = course.store.collection(RESOURCES.definitions)
   const stored = await definitions.get(definition.id)
   if (stored === null) throw new Error('there is one')
   await definitions.replace({ ...stored, needs: MORE, version: stored.version + 1 })

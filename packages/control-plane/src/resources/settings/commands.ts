@@ -4,7 +4,7 @@ import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
 import { changeDocument, refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { settingsView } from './queries.ts'
+import { settingsView } from './settings-view.ts'
 
 type PatchRequest = Request<object, unknown, BodyOf<'patchSettings'>>
 

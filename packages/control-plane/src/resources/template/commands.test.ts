@@ -1,6 +1,6 @@
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { SECRETS } from '../../resources.ts'
+import { RESOURCES } from '../../resources.ts'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 import { METAL } from '../../testing/a-plane.ts'
 
@@ -16,7 +16,7 @@ const put = (json: object, headers: Record<string, string> = {}) =>
 const get = async (name = 'metal') => (await fleet.send('GET', `worker-templates/${name}`)).json
 const userData = async () =>
   (await fleet.send('GET', 'worker-templates/metal/user-data', { as: 'controller' })).json.user_data
-const secrets = () => fleet.store.collection(SECRETS).list({ limit: 10 })
+const secrets = () => fleet.store.collection(RESOURCES.secrets).list({ limit: 10 })
 const audit = async () =>
   (await fleet.journal('audit')).filter(({ subject }) => subject.startsWith('template:')).map(({ body }) => body)
 

@@ -5,11 +5,11 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { labCountSeries } from '../lab/lab-counts.ts'
 import { removeLabsOf } from '../lab/orphan-labs.ts'
 import { forgetSecrets } from '../secret/commands.ts'
 import type { WorkerRequest } from './change-worker.ts'
 import { findWorker } from './queries.ts'
+import { labCountSeries } from './worker-view.ts'
 
 /** Removes a record, never a machine: as long as there may be one, its record stays. */
 export async function deleteWorker(api: Api, request: WorkerRequest): Promise<null> {

@@ -6,12 +6,12 @@ import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Query, Sample } from '@lcm/store/store'
-import { OWNS_NOTHING, type Ownership, ownershipOf, redactWorker, sessionsOfWorker } from '../../changes/redaction.ts'
+import { OWNS_NOTHING, type Ownership, redactWorker, sessionsOfWorker } from '../../changes/redaction.ts'
+import { ownershipOf } from '../../changes/visibility.ts'
 import type { Api, Request } from '../../http/api.ts'
 import { JsonBytes, jsonPage, memoizePerObject } from '../../http/json-page.ts'
-import { labCountOf, labCountSeries } from '../lab/lab-counts.ts'
 import { listPage } from '../page.ts'
-import { sampleOf } from './telemetry-queries.ts'
+import { labCountOf, labCountSeries, metricsOf, workerView } from './worker-view.ts'
 
 const PAGE = 1000
 
@@ -19,17 +19,6 @@ export async function findWorker(api: Api, id: string): Promise<Worker> {
   const worker = await api.workers.get(id)
   if (worker === null) throw new ProblemError('not_found', `there is no worker ${id}`)
   return worker
-}
-
-/** With what is joined to a worker when it is read and never stored with it. */
-export async function workerView(api: Api, worker: Worker): Promise<WorkerView> {
-  const newest = await api.store.series.newest([`worker:${worker.id}`, labCountSeries(worker.id)])
-  return {
-    ...worker,
-    ...measured(newest.get(`worker:${worker.id}`)),
-    labs_count: labCountOf(newest.get(labCountSeries(worker.id))),
-    cost: costOf(worker, toInstant(api.clock.now())),
-  }
 }
 
 export async function getWorker(api: Api, id: string, actor: Actor): Promise<WorkerView> {
@@ -72,24 +61,10 @@ function openJsonFor(worker: Worker, own: Ownership | null): Buffer {
   return isGuest ? openJson(redactWorker(worker, own)) : openJsonForOthers(worker)
 }
 /** The fields that follow, up to those that change by themselves. */
-const openJsonOfSample = memoizePerObject((sample: Sample) => `,${JSON.stringify(measured(sample)).slice(1, -1)}`)
-const WITHOUT_SAMPLE = `,${JSON.stringify(measured(undefined)).slice(1, -1)}`
+const openJsonOfSample = memoizePerObject((sample: Sample) => `,${JSON.stringify(metricsOf(sample)).slice(1, -1)}`)
+const WITHOUT_SAMPLE = `,${JSON.stringify(metricsOf(undefined)).slice(1, -1)}`
 const openSampleJsonOf = (sample: Sample | undefined) =>
   sample === undefined ? WITHOUT_SAMPLE : openJsonOfSample(sample)
-
-function measured(newest: Sample | undefined): Omit<WorkerView, keyof Worker | 'cost' | 'labs_count'> {
-  const sample = newest === undefined ? null : sampleOf(newest)
-  return {
-    nodes_count: sample?.nodes_count ?? null,
-    utilisation: sample && {
-      cpu: sample.cpu_utilization,
-      memory: sample.memory_utilization,
-      disk: sample.disk_utilization,
-      at: sample.collected_at,
-    },
-    system_health: sample?.system_health ?? null,
-  }
-}
 
 function filterOf(query: QueryOf<'listWorkers'>): Omit<Query, 'limit' | 'after'> {
   const { status, desired_status, region, template, q, label } = query

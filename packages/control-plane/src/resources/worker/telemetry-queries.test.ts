@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { NO_METRICS } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
-import { labCountSeries } from '../lab/lab-counts.ts'
+import { labCountSeries } from './worker-view.ts'
 
 let fleet: Fleet
 beforeEach(() => {

@@ -2,13 +2,9 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerSample } from '@lcm/contract/worker-bodies'
 import { Instant, toInstant, toMs } from '@lcm/domain/instant'
-import type { Sample } from '@lcm/store/store'
 import type { Api } from '../../http/api.ts'
-import { labCountOf, labCountSeries } from '../lab/lab-counts.ts'
 import { findWorker } from './queries.ts'
-
-/** Samples are parsed when they come in. */
-export const sampleOf = (sample: Sample): WorkerSample => sample.body as WorkerSample
+import { labCountOf, labCountSeries, sampleOf } from './worker-view.ts'
 
 /** The cursor is the instant of the last sample: there is one per instant. */
 export async function workerMetrics(

@@ -23,7 +23,7 @@ import { takeDown } from './lab-teardown.ts'
 
 export type LabActionParts = Omit<SessionParts, 'memory' | 'definitions' | 'settings'>
 
-const LAB_KEYS = CHANGE_KEYS.labRecords
+const LAB_KEYS = CHANGE_KEYS.labs
 const UNDER_WAY_MS = 3_000
 const REST_MS = 10_000
 const REST_MS_MAX = 10 * 60_000

@@ -1,0 +1,75 @@
+import { ROLES } from '@lcm/domain/actor'
+import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { Fence } from '@lcm/domain/fencing'
+import { Instant } from '@lcm/domain/instant'
+import { Token } from '@lcm/domain/token'
+import { z } from 'zod'
+
+/** A token with the hash of its secret; the secret itself is never stored. */
+export const StoredToken = Token.extend({ hash: z.string() })
+export type StoredToken = z.infer<typeof StoredToken>
+
+/** Sealed text of one resource. It is never part of that resource, so that no response can show it by mistake. */
+export const Secret = z.object({
+  /** `<resource>:<purpose>:<reference>` */
+  id: z.string(),
+  /** `<kind>:<id>` of its resource. */
+  resource: z.string(),
+  version: z.int().positive(),
+  sealed: z.string(),
+})
+export type Secret = z.infer<typeof Secret>
+
+/** A definition with fields that its view leaves out. */
+export const StoredDefinition = LabletDefinition.extend({
+  /** Fields that the author set; the others are derived from the topology, again for every new version. */
+  given: z
+    .object({
+      needs: z.boolean(),
+      port_template: z.boolean(),
+      // Older documents lack these two: their values are kept.
+      title: z.boolean().default(true),
+      cml_min: z.boolean().default(true),
+    })
+    .default({ needs: false, port_template: false, title: true, cml_min: true }),
+  fence: Fence.default({}),
+})
+export type StoredDefinition = z.infer<typeof StoredDefinition>
+
+/** A request with an Idempotency-Key, which must not be executed twice. */
+export const IdempotentRequest = z.object({
+  /** Hash of actor, route and key. */
+  id: z.string(),
+  version: z.int().positive(),
+  body_sha256: z.string(),
+  /** Chosen at the first execution, so that a second one creates the same resource. */
+  resource_id: z.string(),
+  started_at: Instant,
+  /** Null until there is a response; the body is sealed, because it may hold a secret. */
+  answer: z
+    .object({ status: z.int(), headers: z.record(z.string(), z.string()), sealed_body: z.string().nullable() })
+    .nullable(),
+})
+export type IdempotentRequest = z.infer<typeof IdempotentRequest>
+
+/** A login link: the digest of its code and the actor that it logs in. */
+export const LoginCode = z.object({
+  /** Digest of the code. */
+  id: z.string(),
+  version: z.int().positive(),
+  expires_at: Instant,
+  actor_id: z.string(),
+  actor_name: z.string(),
+  actor_role: z.enum(ROLES),
+})
+export type LoginCode = z.infer<typeof LoginCode>
+
+/** Progress of the webhook and the replica that delivers to it. */
+export const WebhookState = z.object({
+  id: z.literal('webhook'),
+  version: z.int().positive(),
+  /** Everything up to here was delivered or dropped. */
+  position: z.string(),
+  lease: z.object({ holder: z.string(), until: Instant }).nullable(),
+})
+export type WebhookState = z.infer<typeof WebhookState>
