@@ -17,11 +17,10 @@ import type { Clock } from '@lcm/runtime/clock'
 import { StoreError } from '@lcm/store/store'
 import type { AccessControl } from '../access/access-control.ts'
 import { revocableStream } from '../access/revocable-stream.ts'
-import { OtherStatus } from '../resources/other-status.ts'
 import { withDeadline } from './deadline.ts'
 import type { Handler, Handlers, RawRequest } from './handlers.ts'
-import { JsonBytes } from './json-page.ts'
 import { ifMatchOf, jsonOf, parse, queryOf, refuseUnsafeValues } from './parse-request.ts'
+import { type Encoded, type Reply, statusOf } from './reply.ts'
 import { findRoute } from './router.ts'
 
 /** Only the path and the query of a request matter here. */
@@ -79,11 +78,12 @@ export function dispatcher(parts: {
       )
     }
     // A large file takes its time to make, and whoever asked for it waits.
-    if (spec.file !== undefined) return success(spec, await handle(raw))
-    if (!spec.stream) return success(spec, await withDeadline(parts.clock, ANSWER_MS_MAX, handle(raw)))
-    const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(streamOf)
+    if (spec.file !== undefined) return responseOf(spec, await handle(raw))
+    if (!spec.stream) return responseOf(spec, await withDeadline(parts.clock, ANSWER_MS_MAX, handle(raw)))
+    const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(eventsOf)
     const check = async () => allowedOrRefused(await parts.access.recheck(request), spec)
-    return success(spec, await revocableStream(open, { clock: parts.clock, signal: request.signal, check }))
+    const events = await revocableStream(open, { clock: parts.clock, signal: request.signal, check })
+    return responseOf(spec, { kind: 'stream', events })
   }
 
   async function fenceFor(actor: Actor, request: ApiRequest): Promise<number> {
@@ -105,9 +105,9 @@ export function dispatcher(parts: {
 }
 
 /** Refusals are answers too: the same request gets the same one again. */
-async function carriedOut(request: ApiRequest, spec: RouteSpec, work: () => Promise<unknown>): Promise<ApiResponse> {
+async function carriedOut(request: ApiRequest, spec: RouteSpec, work: () => Promise<Reply>): Promise<ApiResponse> {
   try {
-    return success(spec, await work())
+    return responseOf(spec, await work())
   } catch (error) {
     const problem = asProblem(error)
     if (problem.code === 'internal_error') throw error
@@ -126,26 +126,28 @@ function allowedOrRefused(actor: Actor, spec: RouteSpec): Actor {
   throw new ProblemError('forbidden', `${actor.name} is ${actor.role}, which may not do this`)
 }
 
-function success(spec: RouteSpec, answer: unknown): ApiResponse {
-  if (answer instanceof OtherStatus) return success({ ...spec, status: answer.status }, answer.answer)
-  if (spec.file !== undefined && isStream<Uint8Array>(answer))
-    return { status: spec.status, headers: fileHeaders(spec.file), body: null, file: answer }
-  if (spec.stream && isStream(answer))
-    return {
-      status: spec.status,
-      headers: { 'content-type': 'text/event-stream' },
-      body: answer,
-    }
-  if (answer === null) return { status: spec.status, headers: {}, body: null }
-  if (answer instanceof JsonBytes) return inBytes(spec.status, answer)
-  return {
-    status: spec.status,
-    headers: { 'content-type': 'application/json', ...resourceHeaders(spec, answer) },
-    body: JSON.stringify(answer),
+function responseOf(spec: RouteSpec, reply: Reply): ApiResponse {
+  const status = statusOf(spec, reply)
+  switch (reply.kind) {
+    case 'json':
+    case 'created':
+      return {
+        status,
+        headers: { 'content-type': 'application/json', ...resourceHeaders(spec, reply.body) },
+        body: JSON.stringify(reply.body),
+      }
+    case 'encoded':
+      return encodedResponse(status, reply)
+    case 'empty':
+      return { status, headers: {}, body: null }
+    case 'stream':
+      return { status, headers: { 'content-type': 'text/event-stream' }, body: reply.events }
+    case 'file':
+      return { status, headers: fileHeaders(spec.file ?? 'application/octet-stream'), body: null, file: reply.chunks }
   }
 }
 
-const inBytes = (status: number, { bytes }: JsonBytes<unknown>): ApiResponse => ({
+const encodedResponse = (status: number, { bytes }: Encoded<unknown>): ApiResponse => ({
   status,
   headers: { 'content-type': 'application/json' },
   bytes,
@@ -161,12 +163,9 @@ const fileHeaders = (mediaType: string) => ({
   'content-disposition': 'attachment; filename="lcm.backup"',
 })
 
-const isStream = <T = string>(answer: unknown): answer is AsyncIterable<T> =>
-  typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
-
-function streamOf(answer: unknown): AsyncIterable<string> {
-  assert(isStream(answer), 'the handler of a stream answers none')
-  return answer
+function eventsOf(reply: Reply): AsyncIterable<string> {
+  assert(reply.kind === 'stream', 'the handler of a stream replies with events')
+  return reply.events
 }
 
 function resourceHeaders(spec: RouteSpec, answer: unknown): Record<string, string> {

@@ -1,24 +1,47 @@
 import type { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
-import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
+import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'
 import { LOGIN_CODE_MS } from '../access/login-codes.ts'
 import { createBackup, type MakeBackup } from '../backup.ts'
 import type { EventStreams } from '../changes/events.ts'
+import {
+  createDefinition,
+  deleteDefinition,
+  deprecateDefinition,
+  putDefinition,
+} from '../resources/definition/commands.ts'
+import { yieldToOthers } from '../resources/definition/definition-content.ts'
+import { definitionView } from '../resources/definition/definition-view.ts'
+import { previewPlacement } from '../resources/definition/placement-preview.ts'
+import { getDefinition, listDefinitions } from '../resources/definition/queries.ts'
+import { recordSync, requestSync } from '../resources/definition/sync.ts'
+import { labGraphs } from '../resources/definition/topology/lab-graph.ts'
 import { fleetCost } from '../resources/fleet/fleet-cost.ts'
 import { fleetSummary } from '../resources/fleet/fleet-summary.ts'
 import { checkWorkerIdle } from '../resources/fleet/idle-check.ts'
 import { reportLicenseLeak, resolveLicenseLeak } from '../resources/fleet/license-leaks.ts'
 import { permitOrphanTermination } from '../resources/fleet/orphan-terminations.ts'
 import { scaleUp } from '../resources/fleet/scale-up.ts'
-import { listAudit, workerDecisions, workerHistory } from '../resources/journal/queries.ts'
+import { listAudit, sessionDecisions, workerDecisions, workerHistory } from '../resources/journal/queries.ts'
+import { allocatePorts } from '../resources/lab/allocate-ports.ts'
+import { bindLab } from '../resources/lab/bind-lab.ts'
+import { discoverLabs } from '../resources/lab/discover-labs.ts'
+import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
+import { reportLab } from '../resources/lab/report-lab.ts'
+import { requestLabAction } from '../resources/lab/request-lab-action.ts'
 import { stopLabsOf } from '../resources/lab/stop-labs.ts'
-import { asMade, type OtherStatus } from '../resources/other-status.ts'
 import { listPage } from '../resources/page.ts'
 import { deregisterLicense, registerLicense, setCredentials, workerSecrets } from '../resources/secret/commands.ts'
 import { reportInstance, requestOfLeader } from '../resources/service/commands.ts'
 import { fleetPlan, listServices } from '../resources/service/queries.ts'
 import { registerTerm, resetTerm } from '../resources/service/terms.ts'
+import { assignSession } from '../resources/session/assign-session.ts'
+import { createSession } from '../resources/session/create-session.ts'
+import { getSession, listMySessions, listSessions } from '../resources/session/queries.ts'
+import { releaseSession } from '../resources/session/release-session.ts'
+import { reportSession } from '../resources/session/report-session.ts'
+import { cancelSession, extendSession, requeueSession, retrySession } from '../resources/session/session-commands.ts'
 import { patchSettings } from '../resources/settings/commands.ts'
 import { getSettings } from '../resources/settings/queries.ts'
 import { createTemplate, deleteTemplate, putTemplate, switchTemplate } from '../resources/template/commands.ts'
@@ -33,29 +56,22 @@ import { cancelDrain, drainWorker } from '../resources/worker/drain.ts'
 import { importWorker } from '../resources/worker/import-worker.ts'
 import { getWorker, listWorkers } from '../resources/worker/queries.ts'
 import { openLaunchAttempt, reportStatus } from '../resources/worker/report-status.ts'
+import { resumeWorker } from '../resources/worker/resume-worker.ts'
 import { setDesiredStatus } from '../resources/worker/set-desired-status.ts'
 import { recordDecisions, reportMetrics } from '../resources/worker/telemetry.ts'
 import { workerMetrics } from '../resources/worker/telemetry-queries.ts'
 import { patchWorker, refreshWorker, repinWorker, retryWorker } from '../resources/worker/worker-commands.ts'
 import { workerView } from '../resources/worker/worker-view.ts'
+import type { StoredDefinition } from '../stored-documents.ts'
 import type { Api, Request } from './api.ts'
-import type { JsonBytes } from './json-page.ts'
-import { labletControllerHandlers, labletHandlers } from './lablet-handlers.ts'
+import { created, createdOnce, empty, encoded, file, json, type Reply, type ReplyOf, stream } from './reply.ts'
 
 type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
-type Streaming = 'events' | 'createBackup'
-export type HandlerMap = {
-  [N in Exclude<RouteName, Streaming>]: (
-    request: RequestOf<N>,
-  ) => Promise<AnswerOf<N> | OtherStatus<AnswerOf<N>> | JsonBytes<AnswerOf<N>>>
-} & {
-  events: (request: RequestOf<'events'>) => Promise<AsyncIterable<string>>
-  createBackup: (request: RequestOf<'createBackup'>) => Promise<AsyncIterable<Uint8Array>>
-}
+type HandlerMap = { [N in RouteName]: (request: RequestOf<N>) => Promise<ReplyOf<N>> }
 /** A request whose parts have been parsed by the route's own schemas. */
 export type RawRequest = Request<Record<string, string>, unknown, unknown>
 /** A method's parameter may be narrower: the dispatcher parses each part with the schema that the handler's types come from. */
-export type Handler = { handle(request: RawRequest): Promise<unknown> }['handle']
+export type Handler = { handle(request: RawRequest): Promise<Reply> }['handle']
 export type Handlers = Readonly<Record<RouteName, Handler>>
 
 export interface HandlerParts {
@@ -68,114 +84,164 @@ export interface HandlerParts {
   readonly simControl: typeof SIM_CONTROL_PATH | null
 }
 
-/** Every route of the contract and what it does: the table of contents of the API. */
+/** Every route of the contract and its handler: the table of contents of the API. */
 export function handlers(parts: HandlerParts): Handlers {
   const { api } = parts
   const all: HandlerMap = {
     ...workerHandlers(api),
     ...fleetHandlers(api),
+    ...definitionHandlers(api),
+    ...sessionHandlers(api),
+    ...labHandlers(api),
     ...systemHandlers(parts),
-    ...controllerHandlers(api),
-    ...labletHandlers(api),
+    ...workerControllerHandlers(api),
     ...labletControllerHandlers(api),
   }
   return all
 }
 
 const workerHandlers = (api: Api) => {
-  const shown = async (changed: Promise<Worker>) => workerView(api, await changed)
+  const view = async (changed: Promise<Worker>) => workerView(api, await changed)
   return {
-    listWorkers: request => listWorkers(api, request),
-    createWorker: request => shown(createWorker(api, request)),
-    getWorker: request => getWorker(api, request.params.id, request.actor),
-    patchWorker: request => shown(patchWorker(api, request)),
-    deleteWorker: request => deleteWorker(api, request),
-    startWorker: request => shown(setDesiredStatus(api, request, 'RUNNING')),
-    stopWorker: request => shown(setDesiredStatus(api, request, 'STOPPED')),
-    terminateWorker: request => shown(setDesiredStatus(api, request, 'TERMINATED')),
-    drainWorker: request => shown(drainWorker(api, request)),
-    cancelDrainWorker: request => shown(cancelDrain(api, request)),
-    refreshWorker: request => shown(refreshWorker(api, request)),
-    retryWorker: request => shown(retryWorker(api, request)),
-    repinWorker: request => shown(repinWorker(api, request)),
-    putWorkerLicense: request => shown(registerLicense(api, request)),
-    deleteWorkerLicense: request => shown(deregisterLicense(api, request)),
-    putWorkerCredentials: request => setCredentials(api, request),
-    getWorkerHistory: request => workerHistory(api, request),
-    getWorkerDecisions: request => workerDecisions(api, request),
-    getWorkerMetrics: ({ params, query }) => workerMetrics(api, params.id, query),
-    getWorkerActivity: ({ params }) => workerActivity(api, params.id),
+    listWorkers: encoded(request => listWorkers(api, request)),
+    createWorker: created(request => view(createWorker(api, request))),
+    getWorker: json(request => getWorker(api, request.params.id, request.actor)),
+    patchWorker: json(request => view(patchWorker(api, request))),
+    deleteWorker: empty(request => deleteWorker(api, request)),
+    startWorker: json(request => view(setDesiredStatus(api, request, 'RUNNING'))),
+    stopWorker: json(request => view(setDesiredStatus(api, request, 'STOPPED'))),
+    terminateWorker: json(request => view(setDesiredStatus(api, request, 'TERMINATED'))),
+    drainWorker: json(request => view(drainWorker(api, request))),
+    cancelDrainWorker: json(request => view(cancelDrain(api, request))),
+    refreshWorker: json(request => view(refreshWorker(api, request))),
+    retryWorker: json(request => view(retryWorker(api, request))),
+    repinWorker: json(request => view(repinWorker(api, request))),
+    putWorkerLicense: json(request => view(registerLicense(api, request))),
+    deleteWorkerLicense: json(request => view(deregisterLicense(api, request))),
+    putWorkerCredentials: empty(request => setCredentials(api, request)),
+    getWorkerHistory: json(request => workerHistory(api, request)),
+    getWorkerDecisions: json(request => workerDecisions(api, request)),
+    getWorkerMetrics: json(({ params, query }) => workerMetrics(api, params.id, query)),
+    getWorkerActivity: json(({ params }) => workerActivity(api, params.id)),
   } satisfies Partial<HandlerMap>
 }
 
 const fleetHandlers = (api: Api) =>
   ({
-    listTemplates: request => listTemplates(api, request.query),
-    createTemplate: request => createTemplate(api, request),
-    getTemplate: request => getTemplate(api, request.params.name),
-    putTemplate: request => putTemplate(api, request),
-    deleteTemplate: request => deleteTemplate(api, request),
-    enableTemplate: request => switchTemplate(api, request, true),
-    disableTemplate: request => switchTemplate(api, request, false),
-    getFleetSummary: request => fleetSummary(api, request.query),
-    getFleetCost: request => fleetCost(api, request.query),
-    getFleetPlan: request => fleetPlan(api, request.actor),
-    listServices: () => listServices(api),
-    triggerService: request => requestOfLeader(api, request, 'triggers'),
-    resignService: request => requestOfLeader(api, request, 'resignations'),
-    getSettings: () => getSettings(api),
-    patchSettings: request => patchSettings(api, request),
-    listLicenseLeaks: request => listPage(api, api.leaks, request.query, {}),
-    resolveLicenseLeak: request => resolveLicenseLeak(api, request),
+    listTemplates: json(request => listTemplates(api, request.query)),
+    createTemplate: created(request => createTemplate(api, request)),
+    getTemplate: json(request => getTemplate(api, request.params.name)),
+    putTemplate: json(request => putTemplate(api, request)),
+    deleteTemplate: empty(request => deleteTemplate(api, request)),
+    enableTemplate: json(request => switchTemplate(api, request, true)),
+    disableTemplate: json(request => switchTemplate(api, request, false)),
+    getFleetSummary: json(request => fleetSummary(api, request.query)),
+    getFleetCost: json(request => fleetCost(api, request.query)),
+    getFleetPlan: json(request => fleetPlan(api, request.actor)),
+    listServices: json(() => listServices(api)),
+    triggerService: json(request => requestOfLeader(api, request, 'triggers')),
+    resignService: json(request => requestOfLeader(api, request, 'resignations')),
+    getSettings: json(() => getSettings(api)),
+    patchSettings: json(request => patchSettings(api, request)),
+    listLicenseLeaks: json(request => listPage(api, api.leaks, request.query, {})),
+    resolveLicenseLeak: json(request => resolveLicenseLeak(api, request)),
+  }) satisfies Partial<HandlerMap>
+
+const definitionHandlers = (api: Api) => {
+  const view = async (changed: Promise<StoredDefinition>) => definitionView(await changed)
+  const graphOf = labGraphs(yieldToOthers(api))
+  return {
+    listDefinitions: json(request => listDefinitions(api, request.query)),
+    createDefinition: created(request => view(createDefinition(api, request))),
+    getDefinition: json(request => getDefinition(api, request.params.id, graphOf)),
+    putDefinition: json(request => view(putDefinition(api, request))),
+    deleteDefinition: empty(request => deleteDefinition(api, request)),
+    syncDefinition: json(request => view(requestSync(api, request))),
+    deprecateDefinition: json(request => view(deprecateDefinition(api, request))),
+    previewPlacement: json(request => previewPlacement(api, request.params.id)),
+  } satisfies Partial<HandlerMap>
+}
+
+const sessionHandlers = (api: Api) =>
+  ({
+    listSessions: json(request => listSessions(api, request)),
+    listMySessions: json(request => listMySessions(api, request)),
+    createSession: created(request => createSession(api, request)),
+    getSession: json(({ params, actor }) => getSession(api, params.id, actor)),
+    cancelSession: json(request => cancelSession(api, request)),
+    extendSession: json(request => extendSession(api, request)),
+    requeueSession: json(request => requeueSession(api, request)),
+    retrySession: json(request => retrySession(api, request)),
+    getSessionDecisions: json(request => sessionDecisions(api, request)),
+  }) satisfies Partial<HandlerMap>
+
+const labHandlers = (api: Api) =>
+  ({
+    listLabs: json(request => listLabs(api, request)),
+    getLab: json(({ params, actor }) => getLab(api, params.id, actor)),
+    getLabTopology: json(({ params, actor }) => labTopology(api, params.id, actor)),
+    startLab: json(request => requestLabAction(api, request, 'start')),
+    stopLab: json(request => requestLabAction(api, request, 'stop')),
+    wipeLab: json(request => requestLabAction(api, request, 'wipe')),
+    deleteLab: json(request => requestLabAction(api, request, 'delete')),
   }) satisfies Partial<HandlerMap>
 
 const systemHandlers = ({ api, access, events, backup, simControl }: HandlerParts) =>
   ({
-    listTokens: request => listTokens(api, request.query),
-    createToken: request => createToken(api, request),
-    deleteToken: request => deleteToken(api, request).finally(access.forgetTokens),
-    listAudit: request => listAudit(api, request.query),
-    events: async ({ lastEventId, query, actor, signal }) =>
+    listTokens: json(request => listTokens(api, request.query)),
+    createToken: created(request => createToken(api, request)),
+    deleteToken: empty(request => deleteToken(api, request).finally(access.forgetTokens)),
+    listAudit: json(request => listAudit(api, request.query)),
+    events: stream(({ lastEventId, query, actor, signal }) =>
       events.open({ after: lastEventId ?? query.after ?? null, query, actor, signal }),
-    info: async ({ actor: { id, name, role } }) => {
+    ),
+    info: json(async ({ actor: { id, name, role } }) => {
       const { version, profile, cloud, regions } = api.config
-      const sim_control = simControl
-      return { version, profile, cloud, regions: [...regions], sim_control, actor: { id, name, role } }
-    },
-    createLoginLink: async ({ actor }) => ({
+      return { version, profile, cloud, regions: [...regions], sim_control: simControl, actor: { id, name, role } }
+    }),
+    createLoginLink: created(async ({ actor }) => ({
       url: `/login?code=${await access.createLoginCode(actor)}`,
       expires_in_seconds: LOGIN_CODE_MS / 1000,
-    }),
-    createBackup: request => createBackup(api, request, backup),
+    })),
+    createBackup: file(request => createBackup(api, request, backup)),
   }) satisfies Partial<HandlerMap>
 
-const controllerHandlers = (api: Api) => {
-  const shown = async (changed: Promise<Worker>) => workerView(api, await changed)
+/** Routes of the worker-controller and the resource-scheduler. */
+const workerControllerHandlers = (api: Api) => {
+  const view = async (changed: Promise<Worker>) => workerView(api, await changed)
   return {
-    reportWorkerStatus: request => shown(reportStatus(api, request)),
-    openLaunchAttempt: request => shown(openLaunchAttempt(api, request)),
-    reportWorkerMetrics: request => reportMetrics(api, request),
-    checkWorkerIdle: request => checkWorkerIdle(api, request),
-    stopWorkerLabs: request => stopLabsOf(api, request),
-    importWorker: async request => {
+    reportWorkerStatus: json(request => view(reportStatus(api, request))),
+    openLaunchAttempt: json(request => view(openLaunchAttempt(api, request))),
+    reportWorkerMetrics: empty(request => reportMetrics(api, request)),
+    checkWorkerIdle: json(request => checkWorkerIdle(api, request)),
+    stopWorkerLabs: json(request => stopLabsOf(api, request)),
+    importWorker: createdOnce(async request => {
       const { worker, isNew } = await importWorker(api, request)
-      return asMade(await workerView(api, worker), isNew)
-    },
-    scaleUp: async request => {
-      const { answer, isNew } = await scaleUp(api, request)
-      return asMade(answer, isNew)
-    },
-    cleanUpWorkers: request => cleanUpWorkers(api, request),
-    getWorkerSecrets: request => workerSecrets(api, request),
-    getTemplateUserData: request => templateUserData(api, request),
-    permitOrphanTermination: request => permitOrphanTermination(api, request),
-    reportLicenseLeak: async request => {
-      const { leak, isNew } = await reportLicenseLeak(api, request)
-      return asMade(leak, isNew)
-    },
-    recordDecisions: request => recordDecisions(api, request),
-    reportInstance: request => reportInstance(api, request),
-    registerTerm: request => registerTerm(api, request),
-    resetTerm: request => resetTerm(api, request),
+      return { body: await workerView(api, worker), isNew }
+    }),
+    scaleUp: createdOnce(request => scaleUp(api, request)),
+    cleanUpWorkers: json(request => cleanUpWorkers(api, request)),
+    getWorkerSecrets: json(request => workerSecrets(api, request)),
+    getTemplateUserData: json(request => templateUserData(api, request)),
+    permitOrphanTermination: json(request => permitOrphanTermination(api, request)),
+    reportLicenseLeak: createdOnce(request => reportLicenseLeak(api, request)),
+    recordDecisions: empty(request => recordDecisions(api, request)),
+    reportInstance: json(request => reportInstance(api, request)),
+    registerTerm: json(request => registerTerm(api, request)),
+    resetTerm: empty(request => resetTerm(api, request)),
   } satisfies Partial<HandlerMap>
 }
+
+/** Routes of the resource-scheduler and the lablet-controller. */
+const labletControllerHandlers = (api: Api) =>
+  ({
+    assignSession: json(request => assignSession(api, request)),
+    resumeWorker: json(async request => workerView(api, await resumeWorker(api, request))),
+    reportSession: json(request => reportSession(api, request)),
+    bindLab: json(request => bindLab(api, request)),
+    releaseSession: json(request => releaseSession(api, request)),
+    allocatePorts: json(request => allocatePorts(api, request)),
+    reportLab: json(request => reportLab(api, request)),
+    discoverLabs: json(request => discoverLabs(api, request)),
+    recordSync: json(async request => definitionView(await recordSync(api, request))),
+  }) satisfies Partial<HandlerMap>

@@ -1,16 +1,32 @@
 import type { ApiResponse } from '@lcm/contract/wire'
-import { bufferPool } from './buffer-pool.ts'
 
 type Bytes = NonNullable<ApiResponse['bytes']>
 
-/** An answer that is JSON already, so that what did not change since it was last written is not written again. */
-export class JsonBytes<T> {
-  readonly bytes: Bytes
-  /** What it is the JSON of; no more than a type. */
-  declare readonly of: T
+const KEPT_BYTES_MAX = 8 * 1024 * 1024
+const STEP_BYTES = 64 * 1024
 
-  constructor(bytes: Bytes) {
-    this.bytes = bytes
+/** Memory for large answers, used again and again: to take it anew for each would keep the collector at work. */
+export interface BufferPool {
+  take(bytes: number): Buffer
+  /** Nobody reads this any more. What is never given back is not used again. */
+  release(taken: Buffer): void
+}
+
+export function bufferPool(keptBytesMax = KEPT_BYTES_MAX): BufferPool {
+  const free: Buffer[] = []
+  let kept = 0
+  return {
+    take(bytes) {
+      const place = free.findIndex(each => each.length >= bytes)
+      const [found] = place < 0 ? [] : free.splice(place, 1)
+      kept -= found?.length ?? 0
+      return found ?? Buffer.allocUnsafeSlow(Math.ceil(bytes / STEP_BYTES) * STEP_BYTES)
+    },
+    release(taken) {
+      if (kept + taken.length > keptBytesMax) return
+      kept += taken.length
+      free.push(taken)
+    },
   }
 }
 

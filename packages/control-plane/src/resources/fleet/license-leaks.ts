@@ -14,7 +14,7 @@ const TOLD_MAX = 1000
 export async function reportLicenseLeak(
   api: Api,
   { body, actor }: Request<object, unknown, BodyOf<'reportLicenseLeak'>>,
-): Promise<{ leak: LicenseLeak; isNew: boolean }> {
+): Promise<{ body: LicenseLeak; isNew: boolean }> {
   const now = toInstant(api.clock.now())
   const id = makeId('ll', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
   const worker = await api.workers.get(body.worker_id)
@@ -23,11 +23,11 @@ export async function reportLicenseLeak(
   const result = await api.leaks.insert(leak, [
     auditEntry(actor, 'report', now, { after: { worker_id: body.worker_id } }),
   ])
-  if (result.ok) return { leak, isNew: true }
+  if (result.ok) return { body: leak, isNew: true }
   const told = await api.leaks.list({ where: { worker_id: body.worker_id }, limit: TOLD_MAX })
   const known = told.find(each => each.resolved_at === null)
   if (known === undefined) throw new ProblemError('store_unavailable', 'the leak is being recorded; try again')
-  return { leak: known, isNew: false }
+  return { body: known, isNew: false }
 }
 
 export function resolveLicenseLeak(

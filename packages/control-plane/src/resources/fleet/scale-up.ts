@@ -29,7 +29,7 @@ const MAKING_MS_MAX = 10 * 60_000
 export async function scaleUp(
   api: Api,
   request: ScaleUpRequest,
-): Promise<{ answer: AnswerOf<'scaleUp'>; isNew: boolean }> {
+): Promise<{ body: AnswerOf<'scaleUp'>; isNew: boolean }> {
   const { body } = request
   const template = await usableTemplate(api, body.template_name)
   usableRegion(api, body.aws_region)
@@ -54,7 +54,7 @@ export async function scaleUp(
   const flight = scaling.flights[place]
   const made = await launchFlight(api, request, template, flight)
   const views = await Promise.all(made.map(worker => workerView(api, worker)))
-  return { answer: { workers: views, because: `flight ${body.key} of ${flight?.count ?? 0}` }, isNew }
+  return { body: { workers: views, because: `flight ${body.key} of ${flight?.count ?? 0}` }, isNew }
 }
 
 /** From the key and a place, so that a second try finds the same ids. */

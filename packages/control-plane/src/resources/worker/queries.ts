@@ -9,7 +9,8 @@ import type { Query, Sample } from '@lcm/store/store'
 import { OWNS_NOTHING, type Ownership, redactWorker, sessionsOfWorker } from '../../changes/redaction.ts'
 import { ownershipOf } from '../../changes/visibility.ts'
 import type { Api, Request } from '../../http/api.ts'
-import { JsonBytes, jsonPage, memoizePerObject } from '../../http/json-page.ts'
+import { jsonPage, memoizePerObject } from '../../http/json-page.ts'
+import type { Encoded } from '../../http/reply.ts'
 import { listPage } from '../page.ts'
 import { labCountOf, labCountSeries, metricsOf, workerView } from './worker-view.ts'
 
@@ -30,7 +31,7 @@ export async function getWorker(api: Api, id: string, actor: Actor): Promise<Wor
 export async function listWorkers(
   api: Api,
   { query, actor }: Request<object, QueryOf<'listWorkers'>, unknown>,
-): Promise<JsonBytes<AnswerOf<'listWorkers'>>> {
+): Promise<Encoded<AnswerOf<'listWorkers'>>> {
   const own = await ownershipOf(api, actor)
   const { items, ...page } = await listPage(api, api.workers, query, filterOf(query))
   const series = items.map(worker => `worker:${worker.id}`)
@@ -42,12 +43,8 @@ export async function listWorkers(
     const rest = JSON.stringify({ labs_count, cost: costOf(worker, now) })
     return `${openSampleJsonOf(newest.get(series[place] ?? ''))},${rest.slice(1)}`
   }
-  return new JsonBytes(
-    jsonPage(
-      items.map((worker, place) => [openJsonFor(worker, own), joined(worker, place)]),
-      page,
-    ),
-  )
+  const rows = items.map((worker, place): [Buffer, string] => [openJsonFor(worker, own), joined(worker, place)])
+  return { kind: 'encoded', bytes: jsonPage(rows, page) }
 }
 
 /** A worker's JSON without its closing brace. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { bufferPool } from './buffer-pool.ts'
+import { bufferPool } from './json-page.ts'
 
 it('is used again once it was given back, and only then', () => {
   const memory = bufferPool()
