@@ -10,14 +10,14 @@ import { findTemplate } from '../template/queries.ts'
 import type { WorkerRequest } from './change-worker.ts'
 
 /**
- * A worker whose machine is lost is ended, for its disk is gone. Where its template says so, another takes its place. That one
- * is made before the end is written and its id follows from the lost one's, so a crash in between costs neither nor doubles it.
+ * Creates another worker in place of one whose machine is lost, where the template says `replace_lost`. Its id is derived from
+ * the id of the lost worker, so that a repeated request creates it once.
  */
-export async function replaceLostWorker(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<void> {
-  const { changes, decision } = request.body
-  if (changes.status !== 'TERMINATED') return
-  const lost = await api.workers.get(request.params.id)
-  if (lost === null || !isLost(lost) || lost.version !== request.ifMatch) return
+export async function replaceLostWorker(
+  api: Api,
+  { actor, body: { decision } }: WorkerRequest<BodyOf<'reportWorkerStatus'>>,
+  lost: Worker,
+): Promise<void> {
   const template = await findTemplate(api, lost.template_name)
   if (template === null || !template.enabled || !template.replace_lost) return
   const now = toInstant(api.clock.now())
@@ -33,14 +33,14 @@ export async function replaceLostWorker(api: Api, request: WorkerRequest<BodyOf<
     desired_reason: `in place of ${lost.id}`,
   }
   await api.workers.insert(worker, [
-    auditEntry(request.actor, 'replace', now, { after: { replaces: lost.id }, reason: decision.because }),
-    ...worker.state_history.map(change => transitionEntry(change, request.actor.name)),
+    auditEntry(actor, 'replace', now, { after: { replaces: lost.id }, reason: decision.because }),
+    ...worker.state_history.map(change => transitionEntry(change, actor.name)),
     scalingEntry('scale_up_accepted', now, { replaces: lost.id, because: decision.because }),
   ])
 }
 
-/** Wanted, had a machine, and nobody asked for its end: a drain does, though it is wanted running until it is empty. */
-const isLost = (worker: Worker): boolean =>
+/** Desired RUNNING, had a machine, and no one asked for its end. A drain asks for it, though RUNNING is desired until it is empty. */
+export const isLost = (worker: Worker): boolean =>
   worker.desired_status === 'RUNNING' &&
   worker.drain === null &&
   worker.ec2_instance_id !== null &&

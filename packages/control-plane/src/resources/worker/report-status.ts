@@ -1,6 +1,8 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import type { Instant } from '@lcm/domain/instant'
+import type { DecisionNote } from '@lcm/domain/decision'
+import type { SettingValues } from '@lcm/domain/fleet/settings'
+import { type Instant, toInstant } from '@lcm/domain/instant'
 import { type Consequence, consequenceOf } from '@lcm/domain/worker/consequences'
 import { type LaunchAttempt, type Worker, withChanges } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
@@ -9,35 +11,105 @@ import { decisionEntry, scalingEntry } from '../journal/entries.ts'
 import { orphanLabs } from '../lab/orphan-labs.ts'
 import { forgetLicenseToken, withRef } from '../secret/commands.ts'
 import { currentSettings } from '../settings/queries.ts'
-import { changeWorker, raiseDocumentFence, type WorkerRequest } from './change-worker.ts'
-import { replaceLostWorker } from './replace-lost-worker.ts'
+import { changeWorker, raiseDocumentFence, type WorkerChange, type WorkerRequest } from './change-worker.ts'
+import { isLost, replaceLostWorker } from './replace-lost-worker.ts'
 
-/** Controllers report what is, never what is wanted. An illegal move is refused here, at the write. */
-export async function reportStatus(api: Api, request: WorkerRequest<BodyOf<'reportWorkerStatus'>>): Promise<Worker> {
-  const { changes, decision } = request.body
+type StatusRequest = WorkerRequest<BodyOf<'reportWorkerStatus'>>
+
+/** A write to another resource that follows from a report. Each can be repeated without harm. */
+type Effect =
+  /** Before the commit: nothing reports a TERMINATED worker again, so a crash after the commit would cost the replacement. */
+  | { readonly kind: 'replace-worker'; readonly phase: 'before'; readonly lost: Worker }
+  /** After the commit: a token that a crash leaves is named by no document and removed with its worker. */
+  | { readonly kind: 'drop-license-token'; readonly phase: 'after'; readonly ref: string }
+  /** After the commit: housekeeping finds the labs of TERMINATED workers that a crash leaves. */
+  | { readonly kind: 'orphan-labs'; readonly phase: 'after' }
+
+interface Report {
+  readonly document: WorkerChange
+  readonly effects: readonly Effect[]
+}
+
+/** Controllers report what they observe, never what is desired. An illegal transition is refused here, at the write. */
+export async function reportStatus(api: Api, request: StatusRequest): Promise<Worker> {
   const settings = await currentSettings(api)
-  // Where licences are released with every stop, the token is needed again after the next start.
-  const isOver = changes.license?.pending_operation === null && settings.license_on_stop === 'keep'
-  await replaceLostWorker(api, request)
-  let token: string | undefined
+  await prepare(api, request, settings)
+  let effects: readonly Effect[] = []
   const reported = await changeWorker(api, request, (worker, now) => {
-    refuseNewAttempt(worker, changes.launch)
-    token = isOver ? worker.secret_refs.license_token : undefined
-    const seen = { ...withChanges(worker, changes), fence: raiseDocumentFence(worker, request) }
-    refuseForgetting(worker, seen)
-    const followed = consequenceOf(worker, isOver ? withRef(seen, 'license_token', null) : seen, settings, now)
-    if (followed === null)
-      throw new ProblemError('illegal_transition', `sessions live on ${worker.name}, and its drain has time left`)
-    const entries = [decided(request, now), ...scalingOf(worker, followed, now)]
-    return { worker: followed.worker, entries, because: decision.because }
+    const report = applyReport(worker, request, { settings, now })
+    effects = report.effects
+    return report.document
   })
-  await forgetLicenseToken(api, reported.id, token)
-  if (reported.status === 'TERMINATED') await orphanLabs(api, reported.id)
+  await perform(api, request, effects, 'after')
   return reported
 }
 
+/** Only the end of a worker has effects before its commit, so that other reports are spared the read. */
+async function prepare(api: Api, request: StatusRequest, settings: SettingValues): Promise<void> {
+  if (request.body.changes.status !== 'TERMINATED') return
+  const worker = await api.workers.get(request.params.id)
+  if (worker === null || worker.version !== request.ifMatch) return
+  const { effects } = applyReport(worker, request, { settings, now: toInstant(api.clock.now()) })
+  await perform(api, request, effects, 'before')
+}
+
+/** Pure: the worker after the report, and what follows for other resources. Throws to refuse the report. */
+export function applyReport(
+  worker: Worker,
+  request: Pick<StatusRequest, 'body' | 'actor' | 'fence' | 'epoch'>,
+  { settings, now }: { readonly settings: SettingValues; readonly now: Instant },
+): Report {
+  const { changes, decision } = request.body
+  refuseNewAttempt(worker, changes.launch)
+  const seen = { ...withChanges(worker, changes), fence: raiseDocumentFence(worker, request) }
+  refuseForgetting(worker, seen)
+  // With `license_on_stop: release` the token is needed again after the next start.
+  const isRegistered = changes.license?.pending_operation === null && settings.license_on_stop === 'keep'
+  const after = isRegistered ? withRef(seen, 'license_token', null) : seen
+  const consequence = consequenceOf(worker, after, settings, now)
+  if (consequence === null)
+    throw new ProblemError('illegal_transition', `sessions live on ${worker.name}, and its drain has time left`)
+  const entries = [decided(request, now), ...scalingOf(worker, consequence, now)]
+  return {
+    document: { worker: consequence.worker, entries, because: decision.because },
+    effects: effectsOf(worker, consequence.worker),
+  }
+}
+
+function effectsOf(before: Worker, after: Worker): Effect[] {
+  const ref = after.secret_refs.license_token === undefined ? before.secret_refs.license_token : undefined
+  const isTerminated = after.status === 'TERMINATED'
+  return [
+    ...(isTerminated && isLost(before) ? [{ kind: 'replace-worker', phase: 'before', lost: before } as const] : []),
+    ...(ref === undefined ? [] : [{ kind: 'drop-license-token', phase: 'after', ref } as const]),
+    ...(isTerminated ? [{ kind: 'orphan-labs', phase: 'after' } as const] : []),
+  ]
+}
+
+async function perform(
+  api: Api,
+  request: StatusRequest,
+  effects: readonly Effect[],
+  phase: Effect['phase'],
+): Promise<void> {
+  const { id } = request.params
+  for (const effect of effects.filter(each => each.phase === phase)) {
+    switch (effect.kind) {
+      case 'replace-worker':
+        await replaceLostWorker(api, request, effect.lost)
+        break
+      case 'drop-license-token':
+        await forgetLicenseToken(api, id, effect.ref)
+        break
+      case 'orphan-labs':
+        await orphanLabs(api, id)
+        break
+    }
+  }
+}
+
 const decided = (
-  { actor, epoch, body }: WorkerRequest<{ decision: BodyOf<'reportWorkerStatus'>['decision'] }>,
+  { actor, epoch, body }: Pick<WorkerRequest<{ decision: DecisionNote }>, 'actor' | 'epoch' | 'body'>,
   at: Instant,
 ) => decisionEntry(body.decision, { service: actor.service ?? '', epoch }, at)
 
