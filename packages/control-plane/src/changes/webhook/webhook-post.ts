@@ -1,6 +1,7 @@
 import { linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { CLOUD_EVENT_MEDIA_TYPE } from './cloud-event.ts'
+
+const CLOUD_EVENT_MEDIA_TYPE = 'application/cloudevents+json'
 
 /** A receiver that takes longer is asked again later. */
 const ANSWER_MS_MAX = 5_000

@@ -1,10 +1,10 @@
+import type { EventEnvelope } from '@lcm/contract/events'
 import { exponentialBackoff, type HostedService, type Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { PositionedChange } from '@lcm/store/store'
 import type { Api } from '../../http/api.ts'
 import { eventOf } from '../events.ts'
 import { followChanges } from '../feed/follow-changes.ts'
-import { cloudEventOf } from './cloud-event.ts'
 import { RENEW_MS, type WebhookLease, webhookLease } from './webhook-lease.ts'
 import { type Post, type WebhookSetting, webhookPost } from './webhook-post.ts'
 
@@ -109,3 +109,15 @@ async function patience({ clock, turn }: Telling, ms: number, position: string, 
     if (!(await turn.renew(position))) return
   }
 }
+
+/** CloudEvents 1.0, structured. The position makes the id, so that whoever gets an event twice can tell. */
+export const cloudEventOf = (event: EventEnvelope, change: PositionedChange, source: string) => ({
+  specversion: '1.0',
+  id: change.position,
+  source,
+  type: `io.lablet.${event.type}`,
+  subject: change.id,
+  time: event.at,
+  datacontenttype: 'application/json',
+  data: 'data' in event ? event.data : null,
+})

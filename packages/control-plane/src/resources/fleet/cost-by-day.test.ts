@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { costByDay } from './cost-by-day.ts'
+import { costByDay } from './fleet-summary.ts'
 
 const at = (text: string) => `2026-03-${text}:00.000Z`
 const interval = (from: string, to: string, usd: number, saved_usd = 0) => ({

@@ -1,8 +1,11 @@
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
-import { toInstant } from '@lcm/domain/instant'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { type CostInterval, intervalOf } from '@lcm/domain/worker/cost'
+import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
+import { STREAMS } from '../journal/entries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
-import { type Cost, costIntervalsSince, costPeriodStart, costSince, costTotals } from './cost-intervals.ts'
 
 /** The same money as in the summary, by who cost it. */
 export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promise<AnswerOf<'getFleetCost'>> {
@@ -30,3 +33,75 @@ export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promi
       .toSorted((a, b) => b.spent_usd - a.spent_usd || b.saved_usd - a.saved_usd),
   }
 }
+
+const WEEK_MS = 7 * 86_400_000
+/** Money is kept this long. */
+const KEPT_MS = 400 * 86_400_000
+const PAGE = 1000
+
+/** A stretch of a worker's life, and whose it was. */
+export interface WorkerCostInterval {
+  readonly workerId: string
+  readonly interval: CostInterval
+}
+
+/** From when on money is counted: the last week unless said, and never longer than it is kept. */
+export const costPeriodStart = (asked: Instant | undefined, now: Instant): Instant =>
+  toInstant(Math.max(asked === undefined ? toMs(now) - WEEK_MS : toMs(asked), toMs(now) - KEPT_MS))
+
+/** Every interval that ended since then, and those that are open now. */
+export async function costIntervalsSince(
+  api: Api,
+  since: Instant,
+  { workers, now }: { readonly workers: readonly Worker[]; readonly now: Instant },
+): Promise<WorkerCostInterval[]> {
+  const open = workers.flatMap(worker => {
+    const interval = intervalOf(worker, now)
+    return interval === null ? [] : [{ workerId: worker.id, interval }]
+  })
+  return [...(await closedSince(api, since)), ...open]
+}
+
+async function closedSince(api: Api, since: Instant): Promise<WorkerCostInterval[]> {
+  const found: WorkerCostInterval[] = []
+  let after: { at: string; id: string } | null = null
+  for (;;) {
+    const page: Awaited<ReturnType<typeof api.store.journal.query>> = await api.store.journal.query({
+      streams: [STREAMS.cost],
+      from: since,
+      limit: PAGE,
+      ...(after === null ? {} : { after }),
+    })
+    for (const { subject, body } of page)
+      found.push({ workerId: subject.slice(subject.indexOf(':') + 1), interval: body as CostInterval })
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return found
+    after = { at: last.at, id: last.id }
+  }
+}
+
+export type Cost = Pick<CostInterval, 'cause' | 'usd' | 'saved_usd'>
+
+/** The part of an interval that lies after `since`. */
+export function costSince(interval: CostInterval, since: Instant): Cost {
+  const whole = toMs(interval.to) - toMs(interval.from)
+  const part = toMs(interval.to) - Math.max(toMs(interval.from), toMs(since))
+  const share = whole <= 0 ? 1 : Math.min(1, Math.max(0, part / whole))
+  return { cause: interval.cause, usd: interval.usd * share, saved_usd: interval.saved_usd * share }
+}
+
+export function costTotals(intervals: readonly Cost[]) {
+  const of = (cause: CostCause) =>
+    sum(
+      intervals.filter(each => each.cause === cause),
+      each => each.usd,
+    )
+  return {
+    spent_usd: sum(intervals, each => each.usd),
+    saved_usd: sum(intervals, each => each.saved_usd),
+    by_cause: Object.fromEntries(COST_CAUSES.map(cause => [cause, of(cause)])),
+  }
+}
+
+export const sum = <T>(all: readonly T[], value: (each: T) => number): number =>
+  all.reduce((total, each) => total + value(each), 0)

@@ -5,7 +5,7 @@ import type { Api } from '../../http/api.ts'
 import { withDeadline } from '../../http/deadline.ts'
 import { listAll } from '../list-documents.ts'
 import { listAllWorkers } from '../worker/queries.ts'
-import { sum } from './cost-intervals.ts'
+import { sum } from './fleet-cost.ts'
 import { fleetSummary } from './fleet-summary.ts'
 
 /** Sooner than Prometheus gives up on the whole page. */

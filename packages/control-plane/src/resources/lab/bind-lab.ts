@@ -15,8 +15,8 @@ import { findSession } from '../session/queries.ts'
 import { cleanUpSession } from '../session/session-cleanup.ts'
 import { raiseDocumentFence } from '../worker/change-worker.ts'
 import { changeLab } from './change-lab.ts'
-import { countLabs } from './lab-counts.ts'
 import { isLabUsable } from './lab-state.ts'
+import { countLabs } from './queries.ts'
 
 type BindRequest = SessionRequest<BodyOf<'bindLab'>>
 type Bound = LabletSession & { readonly worker_id: string }

@@ -11,8 +11,8 @@ import { findWorker } from '../worker/queries.ts'
 import { EMPTY_LAB } from './bind-lab.ts'
 import { changeLab } from './change-lab.ts'
 import { deleteIfSuperseded, isOwnLab } from './lab-cleanup.ts'
-import { countLabs } from './lab-counts.ts'
 import { isLabGone } from './lab-state.ts'
+import { countLabs } from './queries.ts'
 import { cleanUpAfterLab } from './report-lab.ts'
 
 type DiscoverRequest = Request<object, unknown, BodyOf<'discoverLabs'>>

@@ -2,7 +2,7 @@ import type { Api } from '../../http/api.ts'
 import { asSystem, nullOnConflict } from '../../system-actor.ts'
 import { listAll } from '../list-documents.ts'
 import { changeLab } from './change-lab.ts'
-import { countLabs } from './lab-counts.ts'
+import { countLabs } from './queries.ts'
 import { cleanUpAfterLab } from './report-lab.ts'
 
 /** The labs of a machine that is gone are gone with it. */

@@ -1,12 +1,14 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
+import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Query } from '@lcm/store/store'
 import { type Ownership, redactLab } from '../../changes/redaction.ts'
 import { ownershipOf } from '../../changes/visibility.ts'
 import type { Api, Request } from '../../http/api.ts'
-import { listPage } from '../page.ts'
+import { listAll, listPage } from '../list-documents.ts'
+import { labCountSeries } from '../worker/worker-view.ts'
 
 export async function findLab(api: Api, id: string): Promise<LabRecord> {
   const lab = await api.labs.get(id)
@@ -65,4 +67,11 @@ export async function labTopology(api: Api, id: string, actor: Actor): Promise<A
   if (definition === null || definition.topology === null)
     throw new ProblemError('not_found', `nobody knows what ${title} was made from`)
   return { topology: definition.topology }
+}
+
+/** Records how many labs are on a worker now. */
+export async function countLabs(api: Api, workerId: string): Promise<void> {
+  const labs = await listAll(api.labs, { where: { worker_id: workerId, is_gone: 'no' } })
+  const sample = { series: labCountSeries(workerId), at: toInstant(api.clock.now()), body: { count: labs.length } }
+  await api.store.series.append([sample])
 }

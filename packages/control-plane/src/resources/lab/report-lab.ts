@@ -7,9 +7,8 @@ import { cleanUpSession } from '../session/session-cleanup.ts'
 import { raiseDocumentFence } from '../worker/change-worker.ts'
 import { changeLab, type LabRequest } from './change-lab.ts'
 import { deleteIfSuperseded, isOwnLab, releasePorts } from './lab-cleanup.ts'
-import { countLabs } from './lab-counts.ts'
 import { isLabGone } from './lab-state.ts'
-import { findLab } from './queries.ts'
+import { countLabs, findLab } from './queries.ts'
 
 /** What the lablet-controller saw or did. Room that waited for this lab to be down or gone is given back at once. */
 export async function reportLab(api: Api, request: LabRequest<BodyOf<'reportLab'>>): Promise<LabRecord> {

@@ -1,14 +1,16 @@
 import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
-import { toInstant } from '@lcm/domain/instant'
+import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Api } from '../../http/api.ts'
+import type { Api, Request } from '../../http/api.ts'
 import { refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { removeLabsOf } from '../lab/orphan-labs.ts'
 import { forgetSecrets } from '../secret/commands.ts'
+import { currentSettings } from '../settings/queries.ts'
 import type { WorkerRequest } from './change-worker.ts'
-import { findWorker } from './queries.ts'
+import { findWorker, listAllWorkers } from './queries.ts'
 import { labCountSeries } from './worker-view.ts'
 
 /** Removes a record, never a machine: as long as there may be one, its record stays. */
@@ -31,4 +33,20 @@ export async function removeWorker(api: Api, worker: Worker, actor: Actor): Prom
   await removeLabsOf(api, worker.id)
   const entry = auditEntry(actor, 'delete', toInstant(api.clock.now()), { before: { name: worker.name } })
   return (await api.workers.remove(worker, [entry])).ok
+}
+
+const DAY_MS = 86_400_000
+
+/** Removes records of workers that were terminated long ago. Leaked licences stay on record. */
+export async function cleanUpWorkers(
+  api: Api,
+  { body, actor }: Request<object, unknown, BodyOf<'cleanUpWorkers'>>,
+): Promise<AnswerOf<'cleanUpWorkers'>> {
+  const days = body.retention_days ?? (await currentSettings(api)).terminated_retention_days
+  const before = api.clock.now() - days * DAY_MS
+  const terminated = await listAllWorkers(api, { status: 'TERMINATED' })
+  const old = terminated.filter(worker => toMs(worker.entered_status_at) < before)
+  const removed: string[] = []
+  for (const worker of old) if (body.dry_run || (await removeWorker(api, worker, actor))) removed.push(worker.id)
+  return { removed, dry_run: body.dry_run }
 }

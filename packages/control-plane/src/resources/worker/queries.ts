@@ -2,6 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import type { Actor } from '@lcm/domain/actor'
+import { effectiveIdleAction } from '@lcm/domain/fleet/idle'
 import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -11,7 +12,8 @@ import { ownershipOf } from '../../changes/visibility.ts'
 import type { Api, Request } from '../../http/api.ts'
 import { jsonPage, memoizePerObject } from '../../http/json-page.ts'
 import type { Encoded } from '../../http/reply.ts'
-import { listPage } from '../page.ts'
+import { listPage } from '../list-documents.ts'
+import { currentSettings } from '../settings/queries.ts'
 import { labCountOf, labCountSeries, metricsOf, workerView } from './worker-view.ts'
 
 const PAGE = 1000
@@ -92,5 +94,22 @@ export async function listAllWorkers(api: Api, where: Readonly<Record<string, st
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) return all
     after = last.id
+  }
+}
+
+export async function workerActivity(api: Api, id: string): Promise<AnswerOf<'getWorkerActivity'>> {
+  const worker = await findWorker(api, id)
+  const settings = await currentSettings(api)
+  return {
+    worker_id: worker.id,
+    idle_detection_enabled: worker.idle_detection_enabled,
+    activity: worker.activity,
+    pause: worker.pause,
+    policy: {
+      enabled: settings.idle_detection_enabled && worker.idle_detection_enabled,
+      timeout_seconds: settings.idle_timeout_seconds,
+      snooze_seconds: settings.idle_snooze_seconds,
+      action: effectiveIdleAction(settings),
+    },
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { roleIn } from './role-claim.ts'
+import { roleIn } from './identity-provider.ts'
 
 it.each([
   [{ roles: 'operator' }, 'roles', 'operator'],
