@@ -5,6 +5,7 @@ import { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { Settings } from '@lcm/domain/fleet/settings'
+import type { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -27,8 +28,6 @@ import {
   WebhookState,
 } from './stored-documents.ts'
 
-type Status = Pick<ChangeHint, 'status' | 'desired_status'>
-
 /** Which actors receive an event, and with which data. Actors that may see every session receive all of it. */
 export type EventVisibility<V> =
   | { readonly kind: 'public' }
@@ -43,14 +42,23 @@ interface PublishedDocument extends Document {
   readonly updated_at: string
 }
 
-interface Published<T> {
+interface PublishedRow<T> {
   /** Fields of the change key besides id, version and time. A hint is small and holds no secret. */
-  hint(document: T): Status
+  hint(document: T): Pick<ChangeHint, 'status' | 'desired_status'>
 }
 
-interface WithEvents<T, V> extends Published<T> {
+interface EventRow<T, V> extends PublishedRow<T> {
   /** Data of its events. */
   view(parts: ApiParts, document: T): Promise<V> | V
+  readonly visibility: EventVisibility<V>
+}
+
+interface Published<T> {
+  changeHint(document: T): ChangeHint
+}
+
+interface WithEvents<T, V> {
+  snapshot(parts: ApiParts, document: T): Promise<{ readonly version: number; readonly at: Instant; readonly data: V }>
   readonly visibility: EventVisibility<V>
 }
 
@@ -65,19 +73,29 @@ const internal = <T extends Document>(name: string, { schema, ...row }: StoredRo
 /** A kind whose changes are published by change keys; its names are in the contract. */
 const published = <T extends PublishedDocument>(
   name: ResourceName,
-  { schema, ...row }: StoredRow<T> & Published<T>,
+  { schema, hint, ...row }: StoredRow<T> & PublishedRow<T>,
 ): Kind<T> & Published<T> => ({
   name: RESOURCE_KINDS[name].kind,
   parse: readStored(schema),
   announced: true,
   ...row,
+  changeHint(document) {
+    const { id, version, updated_at } = document
+    return { id, version, updated_at, ...hint(document) }
+  },
 })
 
 /** A published kind that also sends events. */
 const withEvents = <N extends EventResourceName, T extends PublishedDocument>(
   name: N,
-  { view, visibility, ...row }: StoredRow<T> & WithEvents<T, EventData<N>>,
-): Kind<T> & WithEvents<T, EventData<N>> => ({ ...published(name, row), view, visibility })
+  { view, visibility, ...row }: StoredRow<T> & EventRow<T, EventData<N>>,
+): Kind<T> & Published<T> & WithEvents<T, EventData<N>> => ({
+  ...published(name, row),
+  visibility,
+  async snapshot(parts, document) {
+    return { version: document.version, at: document.updated_at, data: await view(parts, document) }
+  },
+})
 
 /**
  * One row per kind of resource, by the name of its collection. Collections, change keys and events follow from it. To add a
@@ -173,19 +191,22 @@ export const RESOURCES = {
 
 export type CollectionName = keyof typeof RESOURCES
 export type DocumentOf<N extends CollectionName> = (typeof RESOURCES)[N] extends Kind<infer T> ? T : never
-export type PublishedOf<N extends ResourceName> = DocumentOf<N> & PublishedDocument
 export type Collections = { readonly [N in CollectionName]: Collection<DocumentOf<N>> }
 
 const KINDS: { readonly [N in CollectionName]: Kind<DocumentOf<N>> } = RESOURCES
 /** The compiler asks here for a row of every published kind of the contract. */
-export const PUBLISHED: { readonly [N in ResourceName]: Published<PublishedOf<N>> } = RESOURCES
-export const EVENTS: { readonly [N in EventResourceName]: WithEvents<PublishedOf<N>, EventData<N>> } = RESOURCES
+export const PUBLISHED: { readonly [N in ResourceName]: Published<DocumentOf<N>> } = RESOURCES
+export const EVENTS: { readonly [N in EventResourceName]: WithEvents<DocumentOf<N>, EventData<N>> } = RESOURCES
 
 /** Opens one collection of every kind. */
 export function openCollections(store: Store): Collections {
   const open = <N extends CollectionName>(name: N) => store.collection<DocumentOf<N>>(KINDS[name])
-  return Object.fromEntries(NAMES.map(name => [name, open(name)])) as unknown as Collections
+  return Object.fromEntries(NAMES.map((name): [string, unknown] => [name, open(name)])) as Collections
 }
+
+/** One of them, with the type of its documents for code that is generic over kinds. */
+export const collectionOf = <N extends CollectionName>(collections: Collections, name: N): Collection<DocumentOf<N>> =>
+  collections[name]
 
 const NAMES = Object.keys(RESOURCES) as CollectionName[]
 

@@ -7,7 +7,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { type Change, type PositionedChange, StoreError } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
 import { memoizePerObject } from '../http/json-page.ts'
-import { EVENTS, type PublishedOf } from '../resources.ts'
+import { collectionOf, EVENTS } from '../resources.ts'
 import { type PublishedEvent, publishedEvent } from './event-visibility.ts'
 import { type FeedItem, followChanges } from './feed/follow-changes.ts'
 import type { LiveEvents } from './live-events.ts'
@@ -148,15 +148,16 @@ async function resourceEvent<N extends EventResourceName>(
     const event = { type: `${prefix}.deleted`, id, version, at: toInstant(api.clock.now()), data: null }
     return isDeletable ? (event as EventEnvelope) : null
   }
-  const document = (await api[name].get(id)) as PublishedOf<N> | null
+  const collection = collectionOf(api, name)
+  const document = await collection.get(id)
   if (document === null) return null
-  refuseOlder(document, change)
-  const type = `${prefix}.${version === 1 ? 'created' : 'updated'}`
-  return { type, id, version, at: document.updated_at, data: await EVENTS[name].view(api, document) } as EventEnvelope
+  const { version: current, at, data } = await EVENTS[name].snapshot(api, document)
+  refuseOlder(current, change)
+  return { type: `${prefix}.${version === 1 ? 'created' : 'updated'}`, id, version, at, data } as EventEnvelope
 }
 
 /** A replica whose store lags behind must not publish an old version: the stream ends, and the client resumes it. */
-function refuseOlder(document: { readonly version: number }, change: Change): void {
-  if (document.version < change.version)
+function refuseOlder(version: number, change: Change): void {
+  if (version < change.version)
     throw new StoreError(`${change.kind} ${change.id} is not yet at version ${change.version} here`)
 }

@@ -1,8 +1,7 @@
 import { EVENT_RESOURCE_NAMES, RESOURCE_KINDS, RESOURCE_NAMES, type ResourceName } from '@lcm/contract/resource-kinds'
 import type { ChangeHint } from '@lcm/coordination/change-keys'
-import type { Collection } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
-import { PUBLISHED, type PublishedOf } from '../resources.ts'
+import { collectionOf, PUBLISHED } from '../resources.ts'
 
 /** Change keys of one kind of resource, and the hints that belong there. */
 export interface PublishedResource {
@@ -16,19 +15,16 @@ export const publishedResources = (api: Api): readonly PublishedResource[] =>
   RESOURCE_NAMES.map(name => publishedResource(api, name))
 
 function publishedResource<N extends ResourceName>(api: Api, name: N): PublishedResource {
-  const collection = api[name] as unknown as Collection<PublishedOf<N>>
-  const hint = (document: PublishedOf<N>): ChangeHint => {
-    const { id, version, updated_at } = document
-    return { id, version, updated_at, ...PUBLISHED[name].hint(document) }
-  }
+  const collection = collectionOf(api, name)
+  const { changeHint } = PUBLISHED[name]
   return {
     kind: RESOURCE_KINDS[name].kind,
     keyPrefix: RESOURCE_KINDS[name].keyPrefix,
     async get(id) {
       const document = await collection.get(id)
-      return document && hint(document)
+      return document && changeHint(document)
     },
-    list: async (after, limit) => (await collection.list({ after, limit })).map(hint),
+    list: async (after, limit) => (await collection.list({ after, limit })).map(changeHint),
   }
 }
 
