@@ -56,13 +56,7 @@ export type EventEnvelope =
   | z.infer<typeof measured>
   | z.infer<typeof signal>
 // The types of the first two follow from the same table as their schemas.
-export const EventEnvelope = z.union([
-  ...changed,
-  deleted,
-  decided,
-  measured,
-  signal,
-]) as unknown as z.ZodType<EventEnvelope>
+export const EventEnvelope = z.union([...changed, deleted, decided, measured, signal]) as z.ZodType<EventEnvelope>
 export const EVENT_TYPES: readonly EventEnvelope['type'][] = [
   ...rows.flatMap(({ name, isDeletable }) => [
     `${name}.created` as const,
