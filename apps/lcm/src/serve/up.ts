@@ -13,7 +13,7 @@ import {
   type ProcessParts,
 } from '@lcm/controllers/kit/compose-controller'
 import type { Controller, ControllerParts } from '@lcm/controllers/kit/controller'
-import { lineForPeople } from '@lcm/controllers/kit/log-line'
+import { formatLogLine } from '@lcm/controllers/kit/log-line'
 import { outages } from '@lcm/controllers/kit/outages'
 import { pinoLogger } from '@lcm/controllers/kit/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/controllers/kit/prom-meter'
@@ -94,7 +94,7 @@ export function up(options: UpOptions, io: Io): Promise<void> {
       () => upEnvironment(options.env),
       () => settingsEnvironment(options.env),
     )
-    const toPeople = { write: (json: string) => io.err(lineForPeople(json)) }
+    const toPeople = { write: (json: string) => io.err(formatLogLine(json)) }
     const log = pinoLogger({ level: env.LCM_LOG_LEVEL, to: io.isTerminal ? toPeople : 'stderr' })
     for (const line of unknownVariables(options.env)) io.err(line)
     if (isNewFolder(options.dataDir)) await refuseTakenPort(options.port ?? PORT)

@@ -2,7 +2,7 @@ import type { Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 
 /** The API says its time in whole seconds, and an answer takes its time too. */
-const APART_MS_MAX = 2_000
+const SKEW_MS_MAX = 2_000
 
 /**
  * The time of whoever keeps it for all. Timeslots are made by the API's clock, so a controller that went by a clock of its own would
@@ -17,7 +17,7 @@ export function apiClock(own: Clock): { readonly clock: Clock; hearing(dispatch:
     const saidMs = Date.parse(date ?? '') + 500
     const aheadMs = now() - saidMs
     // An answer that was long under way is old by at most as long. Who is no further off than that may be right.
-    if (aheadMs < -APART_MS_MAX || aheadMs > APART_MS_MAX + tookMs) base = saidMs - own.monotonic()
+    if (aheadMs < -SKEW_MS_MAX || aheadMs > SKEW_MS_MAX + tookMs) base = saidMs - own.monotonic()
   }
 
   return {

@@ -7,7 +7,7 @@ export class SupersededError extends Error {
 }
 
 /** Runs a write of this term. Losing the race to another writer is no failure: look again at what they wrote. */
-export async function guardedWrite<Answer>(election: Election, write: () => Promise<Answer>): Promise<Answer> {
+export async function fencedWrite<Answer>(election: Election, write: () => Promise<Answer>): Promise<Answer> {
   try {
     return await write()
   } catch (error) {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { lineForPeople } from './log-line.ts'
+import { formatLogLine } from './log-line.ts'
 import { pinoLogger } from './pino-logger.ts'
 
 it('says in one line when it was, how bad, who and why, without the stack', () => {
   const lines: string[] = []
-  const log = pinoLogger({ level: 'info', to: { write: json => void lines.push(lineForPeople(json)) } })
+  const log = pinoLogger({ level: 'info', to: { write: json => void lines.push(formatLogLine(json)) } })
   log.child({ service: 'lab-scan' }).warn({ key: 'w-1', err: new Error('ECONNREFUSED') }, 'reconcile failed')
   log.info({}, 'up')
   expect(lines).toEqual([

@@ -11,7 +11,7 @@ interface Logged {
 }
 
 /** A line of the log for whoever reads it in a terminal: when, how bad, who, about what and why. The JSON has more. */
-export function lineForPeople(json: string): string {
+export function formatLogLine(json: string): string {
   const { level = 0, time = 0, service, key, msg, message, err }: Logged = JSON.parse(json)
   const at = new Date(time).toISOString().slice(11, 19)
   const who = [service, key].filter(Boolean).join(' ')

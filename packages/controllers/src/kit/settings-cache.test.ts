@@ -3,7 +3,7 @@ import type { ApiResponse } from '@lcm/contract/wire'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { settingsNow } from './settings-cache.ts'
+import { settingsCache } from './settings-cache.ts'
 
 const never = new AbortController().signal
 
@@ -17,7 +17,7 @@ it('settings are asked for once in ten seconds, and the last known ones hold whi
     const settings = { min_workers: { value: asked, source: 'given' }, of_tomorrow: { value: 1, source: 'given' } }
     return { status: 200, headers: {}, body: JSON.stringify({ version: 1, updated_at: null, settings }) }
   }
-  const settings = settingsNow({ client: apiClient(api), clock })
+  const settings = settingsCache({ client: apiClient(api), clock })
   await Promise.all([settings.read(never), settings.read(never)])
   expect([asked, await settings.read(never)]).toEqual([1, { ...SETTING_DEFAULTS, min_workers: 1 }])
   await clock.advance(10_000)
@@ -29,6 +29,6 @@ it('settings are asked for once in ten seconds, and the last known ones hold whi
 
 it('settings that were never read are not made up', async () => {
   const away = async (): Promise<ApiResponse> => Promise.reject(new Error('nobody answers'))
-  const settings = settingsNow({ client: apiClient(away), clock: manualClock() })
+  const settings = settingsCache({ client: apiClient(away), clock: manualClock() })
   await expect(settings.read(never)).rejects.toThrow('nobody answers')
 })

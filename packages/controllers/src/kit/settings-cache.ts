@@ -8,12 +8,12 @@ const FRESH_MS = 10_000
 /** A setting that only a newer API knows is none of ours. */
 const KNOWN = SettingValues.strip()
 
-export interface SettingsNow {
+export interface SettingsCache {
   /** Rejects when they were never read; later the last known ones hold while the API is away. */
   read(signal: AbortSignal): Promise<SettingValues>
 }
 
-export function settingsNow({ client, clock }: { client: Client; clock: Clock }): SettingsNow {
+export function settingsCache({ client, clock }: { client: Client; clock: Clock }): SettingsCache {
   let known: { readonly atMs: number; readonly values: SettingValues } | null = null
   let asking: Promise<SettingValues> | null = null
 

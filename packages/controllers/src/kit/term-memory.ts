@@ -9,10 +9,7 @@ export interface TermMemory<Memory> {
 }
 
 /** `onEnd` clears what outlives a term for technical reasons, such as gauges. */
-export function termMemory<Memory>(
-  create: () => Memory,
-  onEnd: () => void = () => undefined,
-): TermMemory<Memory> {
+export function termMemory<Memory>(create: () => Memory, onEnd: () => void = () => undefined): TermMemory<Memory> {
   let memory = create()
   return {
     current: () => memory,

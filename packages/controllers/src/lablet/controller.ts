@@ -4,16 +4,16 @@ import { allOf, leaderElected } from '@lcm/runtime'
 import { type Controller, type ControllerParts, forgetfulOf } from '../kit/controller.ts'
 import { counters } from '../kit/counters.ts'
 import { workBoard } from '../kit/plan-board.ts'
-import { settingsNow } from '../kit/settings-cache.ts'
+import { settingsCache } from '../kit/settings-cache.ts'
 import type { LabletControllerConfig } from './config.ts'
 import type { ContentSources } from './content/content-sources.ts'
 import { contentSync } from './content/content-sync.ts'
-import { definitions } from './definition-cache.ts'
+import { definitionCache } from './definition-cache.ts'
 import { labActions } from './labs/lab-actions.ts'
 import { labScan } from './labs/lab-scan.ts'
 import { sessionReconciler } from './reconciler.ts'
 import { sessionMemory } from './term-memory.ts'
-import { workerTurns } from './worker-slots.ts'
+import { workerSlots } from './worker-slots.ts'
 
 export interface LabletControllerParts extends ControllerParts {
   readonly labs: CmlLabs
@@ -31,10 +31,10 @@ export function labletController(parts: LabletControllerParts): Controller {
       (id, signal) => client.call('getWorkerSecrets', { params: { id }, signal }),
       config.cmlDefaults,
     ),
-    settings: settingsNow({ client, clock }),
-    definitions: definitions(client),
+    settings: settingsCache({ client, clock }),
+    definitions: definitionCache(client),
     counters: counters(meter),
-    turns: workerTurns(config.perWorkerMax),
+    slots: workerSlots(config.perWorkerMax),
     memory: sessionMemory(),
     board,
     labsChanged: (workerId: string) => void scan.wake(workerId, 'labs changed'),

@@ -4,12 +4,12 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 /** A topology may be long, so only so many are kept. */
 const KEPT_MAX = 50
 
-export interface Definitions {
+export interface DefinitionCache {
   /** A version that is in use never changes, so it is read once. */
   get(id: string, signal: AbortSignal): Promise<LabletDefinition>
 }
 
-export function definitions(client: Client): Definitions {
+export function definitionCache(client: Client): DefinitionCache {
   const kept = new Map<string, LabletDefinition>()
   return {
     async get(id, signal) {

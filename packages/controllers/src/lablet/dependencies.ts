@@ -7,13 +7,13 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { Counters } from '../kit/counters.ts'
 import type { DecisionLog } from '../kit/decision-log.ts'
 import type { WorkBoard } from '../kit/plan-board.ts'
-import type { SettingsNow } from '../kit/settings-cache.ts'
+import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { LabletControllerConfig } from './config.ts'
-import type { Definitions } from './definition-cache.ts'
+import type { DefinitionCache } from './definition-cache.ts'
 import type { SessionMemory } from './term-memory.ts'
-import type { WorkerTurns } from './worker-slots.ts'
+import type { WorkerSlots } from './worker-slots.ts'
 
-export interface SessionParts {
+export interface LabletDependencies {
   readonly client: Client
   readonly labs: CmlLabs
   readonly logins: CmlLogins
@@ -24,11 +24,11 @@ export interface SessionParts {
   readonly logger: Logger
   readonly meter: Meter
   readonly config: LabletControllerConfig
-  readonly settings: SettingsNow
-  readonly definitions: Definitions
+  readonly settings: SettingsCache
+  readonly definitions: DefinitionCache
   readonly counters: Counters
   readonly board: WorkBoard
-  readonly turns: WorkerTurns
+  readonly slots: WorkerSlots
   readonly memory: SessionMemory
   /** Labs of a worker have changed by what we did. */
   labsChanged(workerId: string): void

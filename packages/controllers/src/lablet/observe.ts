@@ -2,27 +2,27 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { SessionDecision, SessionSight } from '@lcm/domain/session/decide-session'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { LabHands } from './labs/fenced-labs.ts'
+import type { FencedLabs } from './labs/fenced-labs.ts'
 import { fetchLab, fetchWorker, labsOnRecord } from './labs/lab-records.ts'
-import { isQuietState } from './labs/lab-teardown.ts'
-import type { SessionLook } from './report.ts'
+import { isIdleState } from './labs/lab-teardown.ts'
+import type { SessionReconcile } from './report.ts'
 
-export interface Observed extends SessionSight {
+export interface SessionObservation extends SessionSight {
   /** CML's own word for the lab of a session that is up; null where nobody looked, or CML did not say. */
   readonly labState: string | null
 }
 
-export interface Deciding {
+export interface ObservedDecision {
   readonly decision: SessionDecision
-  readonly seen: Observed
-  readonly hands: LabHands | null
+  readonly seen: SessionObservation
+  readonly labs: FencedLabs | null
 }
 
-export const workerOf = async ({ client, session, signal }: SessionLook): Promise<Worker | null> =>
+export const workerOf = async ({ client, session, signal }: SessionReconcile): Promise<Worker | null> =>
   session.worker_id === null ? null : fetchWorker(client, session.worker_id, signal)
 
 /** The lab of this session on its present worker, also when only one of the two records names the other. */
-export async function recordOf({ client, session, signal }: SessionLook): Promise<LabRecord | null> {
+export async function recordOf({ client, session, signal }: SessionReconcile): Promise<LabRecord | null> {
   const { id, worker_id, lab_record_id } = session
   if (worker_id === null) return null
   const isIts = (record: LabRecord | null): record is LabRecord =>
@@ -35,25 +35,25 @@ export async function recordOf({ client, session, signal }: SessionLook): Promis
 const isGoneStatus = ({ status }: LabRecord): boolean => status === 'DELETED' || status === 'ORPHANED'
 
 /** The lab that a session has been told of, also when a scan has missed it since. */
-export const namedLab = async ({ client, session, signal }: SessionLook): Promise<LabRecord | null> =>
+export const namedLab = async ({ client, session, signal }: SessionReconcile): Promise<LabRecord | null> =>
   session.lab_record_id === null ? null : fetchLab(client, session.lab_record_id, signal)
 
-export type LabSight = Pick<Observed, 'isLabGone' | 'isLabStopped' | 'labState'>
+export type LabObservation = Pick<SessionObservation, 'isLabGone' | 'isLabStopped' | 'labState'>
 /** Nothing is known of the lab. */
-export const NOT_SEEN: LabSight = { isLabGone: false, isLabStopped: false, labState: null }
+export const NOT_OBSERVED: LabObservation = { isLabGone: false, isLabStopped: false, labState: null }
 
 /** What CML says of the lab of a session that is up. Gone is only what a whole list does not show either. */
-export async function lookAtLab(record: LabRecord | null, hands: LabHands): Promise<LabSight> {
-  if (record?.lab_id == null) return NOT_SEEN
+export async function observeLab(record: LabRecord | null, hands: FencedLabs): Promise<LabObservation> {
+  if (record?.lab_id == null) return NOT_OBSERVED
   const { lab_id } = record
   const lab = await hands.get(lab_id)
-  if (lab !== null) return { isLabGone: false, labState: lab.state, isLabStopped: isQuietState(lab.state) }
+  if (lab !== null) return { isLabGone: false, labState: lab.state, isLabStopped: isIdleState(lab.state) }
   const isLabGone = !(await hands.list()).some(each => each.lab_id === lab_id)
-  return { ...NOT_SEEN, isLabGone }
+  return { ...NOT_OBSERVED, isLabGone }
 }
 
 /** Where people get in, as the worker is reached now; null when that is what the session says, or nobody knows. */
-export function followedAccess(
+export function accessAtWorker(
   { status, access }: LabletSession,
   worker: Worker | null,
 ): LabletSession['access'] | null {

@@ -3,17 +3,21 @@ import type { SessionChanges } from '@lcm/domain/session/decide-session'
 import { labConditions } from '@lcm/domain/session/lab-restart'
 import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
-import type { SessionParts } from './dependencies.ts'
-import { type Deciding, followedAccess, type Observed } from './observe.ts'
-import { type SessionLook, writeSession } from './report.ts'
-import { beforeLeaving } from './steps/release-worker.ts'
+import type { LabletDependencies } from './dependencies.ts'
+import { accessAtWorker, type ObservedDecision, type SessionObservation } from './observe.ts'
+import { type SessionReconcile, writeSession } from './report.ts'
+import { releaseWorker } from './steps/release-worker.ts'
 import { runStep } from './steps/run-step.ts'
 
 /** Whoever waits is looked at after so many rounds, whatever else it waits for: what nobody told is found. */
 const WAITING_ROUNDS_MAX = 2
 
 /** Carries one decision out: one write, or one step. */
-export async function act(parts: SessionParts, look: SessionLook, deciding: Deciding): Promise<ReconciliationResult> {
+export async function performDecision(
+  parts: LabletDependencies,
+  look: SessionReconcile,
+  deciding: ObservedDecision,
+): Promise<ReconciliationResult> {
   const { action, because } = deciding.decision
   switch (action.kind) {
     case 'nothing':
@@ -32,10 +36,13 @@ export async function act(parts: SessionParts, look: SessionLook, deciding: Deci
 }
 
 /** What became of its lab and of its worker's address while it waits. */
-async function writeSights(look: SessionLook, { labState, isLabStopped, worker, nowMs }: Observed): Promise<void> {
+async function writeSights(
+  look: SessionReconcile,
+  { labState, isLabStopped, worker, nowMs }: SessionObservation,
+): Promise<void> {
   const lab = { state: labState ?? '', isStopped: isLabStopped, worker }
   const conditions = labState === null ? null : labConditions(look.session, lab, toInstant(nowMs))
-  const access = followedAccess(look.session, worker)
+  const access = accessAtWorker(look.session, worker)
   if (conditions === null && access === null) return
   const said =
     conditions === null
@@ -45,13 +52,13 @@ async function writeSights(look: SessionLook, { labState, isLabStopped, worker, 
 }
 
 async function write(
-  parts: SessionParts,
-  look: SessionLook,
-  { decision, seen }: Deciding,
+  parts: LabletDependencies,
+  look: SessionReconcile,
+  { decision, seen }: ObservedDecision,
   changes: SessionChanges,
 ): Promise<ReconciliationResult> {
   const { session } = look
-  const version = await beforeLeaving(look, seen, changes)
+  const version = await releaseWorker(look, seen, changes)
   const said = { action: changes.status ?? 'write', because: decision.because, version }
   await writeSession(look, changes, said)
   count(parts, session, changes)
@@ -59,7 +66,7 @@ async function write(
   return requeue(`${moved}${decision.because}`, 0)
 }
 
-function count({ counters }: SessionParts, { status }: LabletSession, changes: SessionChanges): void {
+function count({ counters }: LabletDependencies, { status }: LabletSession, changes: SessionChanges): void {
   if (changes.status === status) return
   if (changes.status === 'INSTANTIATING') counters.add('sessions_instantiated')
   if (changes.status === 'READY') counters.add('sessions_ready')

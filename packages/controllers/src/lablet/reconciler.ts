@@ -15,12 +15,12 @@ import {
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import { SupersededError } from '../kit/fenced-write.ts'
-import type { SessionParts } from './dependencies.ts'
-import { type LabHands, labHands } from './labs/fenced-labs.ts'
+import type { LabletDependencies } from './dependencies.ts'
+import { type FencedLabs, fencedLabs } from './labs/fenced-labs.ts'
 import { fetchSession } from './labs/lab-records.ts'
-import { lookAtLab, NOT_SEEN, namedLab, type Observed, workerOf } from './observe.ts'
-import { act } from './perform.ts'
-import { noteOf, type SessionLook } from './report.ts'
+import { NOT_OBSERVED, namedLab, observeLab, type SessionObservation, workerOf } from './observe.ts'
+import { performDecision } from './perform.ts'
+import { noteOf, type SessionReconcile } from './report.ts'
 import { workerWatch } from './worker-watch.ts'
 
 const SESSION_KEYS = CHANGE_KEYS.sessions
@@ -28,7 +28,7 @@ const SESSION_KEYS = CHANGE_KEYS.sessions
 const NO_TURN_MS = 1_000
 
 /** Seeds: LabletReconciler. Watch-triggered, 30 s; the group that it belongs to is run by the leader only. */
-export function sessionReconciler(parts: SessionParts): Reconciliation {
+export function sessionReconciler(parts: LabletDependencies): Reconciliation {
   const { client, config, changeKeys, clock, logger, meter } = parts
   return watchTriggeredHostedService<LabletSession, ChangeHint>(
     {
@@ -55,14 +55,14 @@ export function sessionReconciler(parts: SessionParts): Reconciliation {
 }
 
 async function reconcile(
-  parts: SessionParts,
+  parts: LabletDependencies,
   session: LabletSession,
   context: ReconcileContext<LabletSession>,
 ): Promise<ReconciliationResult> {
-  const { client, clock, election, turns, memory } = parts
+  const { client, clock, election, slots: turns, memory } = parts
   if (isFinal(session.status)) return forget(parts, session)
   memory.beginTerm(context.epoch)
-  const look: SessionLook = { ...context, client, election, session, clock, startedMs: clock.monotonic() }
+  const look: SessionReconcile = { ...context, client, election, session, clock, startedMs: clock.monotonic() }
   const { worker_id } = session
   const looking = () => lookAndAct(parts, look)
   try {
@@ -78,13 +78,13 @@ async function reconcile(
 const isToEnd = ({ status, desired_status }: LabletSession): boolean => isEndUnserved(status, desired_status)
 
 /** Observe, decide, then one write or one step. */
-async function lookAndAct(parts: SessionParts, look: SessionLook): Promise<ReconciliationResult> {
+async function lookAndAct(parts: LabletDependencies, look: SessionReconcile): Promise<ReconciliationResult> {
   const worker = await workerOf(look)
   const hands = worker === null ? null : handsFor(parts, look, worker)
   const seen = await observe(parts, look, { worker, hands })
   const decision = decideSession(look.session, seen)
   noteOnBoard(parts, look.session, decision)
-  const result = await act(parts, look, { decision, seen, hands })
+  const result = await performDecision(parts, look, { decision, seen, labs: hands })
   const { action, because } = decision
   const name = `session:${look.session.id}`
   if (action.kind === 'wait')
@@ -94,50 +94,54 @@ async function lookAndAct(parts: SessionParts, look: SessionLook): Promise<Recon
 }
 
 /** Changes are sent only while the session is as it was when they were announced. */
-function handsFor(parts: SessionParts, look: SessionLook, worker: Worker): LabHands {
+function handsFor(parts: LabletDependencies, look: SessionReconcile, worker: Worker): FencedLabs {
   const { client, session, signal, leadership, withoutSlot } = look
   const confirm = async () => {
     const now = await client.call('getSession', { params: { id: session.id }, signal })
     if (now.version !== session.version) throw new SupersededError('somebody else wrote meanwhile')
   }
-  return labHands(parts, { worker, signal, leadership, withoutSlot, confirm })
+  return fencedLabs(parts, { worker, signal, leadership, withoutSlot, confirm })
 }
 
 async function observe(
-  parts: SessionParts,
-  look: SessionLook,
-  { worker, hands }: { worker: Worker | null; hands: LabHands | null },
-): Promise<Observed> {
+  parts: LabletDependencies,
+  look: SessionReconcile,
+  { worker, hands }: { worker: Worker | null; hands: FencedLabs | null },
+): Promise<SessionObservation> {
   const { session } = look
   const isUp = (session.status === 'READY' || session.status === 'RUNNING') && !isToEnd(session)
   const lead = session.status === 'SCHEDULED' ? await leadOf(parts, look, worker) : 0
   const lab =
     isUp && hands !== null && canServeLabs(worker)
-      ? await unlessUnknown(lookAtLab(await namedLab(look), hands))
-      : NOT_SEEN
+      ? await unlessUnknown(observeLab(await namedLab(look), hands))
+      : NOT_OBSERVED
   return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...lab }
 }
 
-async function leadOf(parts: SessionParts, { session, signal }: SessionLook, worker: Worker | null): Promise<number> {
+async function leadOf(
+  parts: LabletDependencies,
+  { session, signal }: SessionReconcile,
+  worker: Worker | null,
+): Promise<number> {
   const settings = await parts.settings.read(signal)
   const definition = await parts.definitions.get(session.definition.id, signal)
   return bootLeadMs(definition, settings, canServeLabs(worker))
 }
 
 /** A CML that does not answer says nothing of its labs. */
-const unlessUnknown = (looking: ReturnType<typeof lookAtLab>): ReturnType<typeof lookAtLab> =>
+const unlessUnknown = (looking: ReturnType<typeof observeLab>): ReturnType<typeof observeLab> =>
   looking.catch((error: unknown) => {
-    if (error instanceof CloudError) return NOT_SEEN
+    if (error instanceof CloudError) return NOT_OBSERVED
     throw error
   })
 
-function noteOnBoard({ board }: SessionParts, { id }: LabletSession, { action, because }: SessionDecision): void {
+function noteOnBoard({ board }: LabletDependencies, { id }: LabletSession, { action, because }: SessionDecision): void {
   const name = action.kind === 'step' ? action.next.step.name : action.kind
   const afterMs = action.kind === 'nothing' ? null : action.kind === 'wait' ? action.afterMs : 0
   board.looked(`session:${id}`, { action: name, because, afterMs })
 }
 
-function forget({ board, decisions, memory }: SessionParts, { id, status }: LabletSession): ReconciliationResult {
+function forget({ board, decisions, memory }: LabletDependencies, { id, status }: LabletSession): ReconciliationResult {
   board.forget(`session:${id}`)
   decisions.forget(`session:${id}`)
   memory.forget(id)

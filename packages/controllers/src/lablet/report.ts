@@ -3,14 +3,14 @@ import type { DecisionNote } from '@lcm/domain/decision'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { ReconcileContext } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { guardedWrite } from '../kit/fenced-write.ts'
+import { fencedWrite } from '../kit/fenced-write.ts'
 import { BECAUSE_CHARS_MAX } from '../kit/plan-board.ts'
 import type { Writer } from './labs/lab-records.ts'
 
 export type ReportedChanges = BodyInput<'reportSession'>['changes']
 
 /** One look at one session. */
-export interface SessionLook extends ReconcileContext<LabletSession>, Writer {
+export interface SessionReconcile extends ReconcileContext<LabletSession>, Writer {
   readonly session: LabletSession
   readonly clock: Clock
   readonly startedMs: number
@@ -18,17 +18,17 @@ export interface SessionLook extends ReconcileContext<LabletSession>, Writer {
 
 /** One guarded write; throws SupersededError when somebody else wrote since the session was read. */
 export function writeSession(
-  look: SessionLook,
+  look: SessionReconcile,
   changes: ReportedChanges,
   said: { action: string; because: string; version?: number },
 ): Promise<LabletSession> {
   const { client, election, epoch, signal, session } = look
   const body = { changes, decision: noteOf(look, said) }
   const call = { params: { id: session.id }, ifMatch: said.version ?? session.version, epoch, signal, body }
-  return guardedWrite(election, () => client.call('reportSession', call))
+  return fencedWrite(election, () => client.call('reportSession', call))
 }
 
-export function noteOf(look: SessionLook, said: { action: string; because: string }, outcome = ''): DecisionNote {
+export function noteOf(look: SessionReconcile, said: { action: string; because: string }, outcome = ''): DecisionNote {
   const { session, cause, clock, startedMs } = look
   return {
     action: said.action,

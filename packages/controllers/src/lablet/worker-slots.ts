@@ -1,10 +1,10 @@
 /** So many at a time for each worker; whoever finds no turn comes back later instead of waiting in line. */
-export interface WorkerTurns {
+export interface WorkerSlots {
   /** Null when all turns of that worker are taken. */
   tryWith<Answer>(workerId: string, work: () => Promise<Answer>): Promise<Answer> | null
 }
 
-export function workerTurns(perWorkerMax: number): WorkerTurns {
+export function workerSlots(perWorkerMax: number): WorkerSlots {
   const taken = new Map<string, number>()
 
   async function within<Answer>(workerId: string, work: () => Promise<Answer>): Promise<Answer> {

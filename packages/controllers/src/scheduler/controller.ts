@@ -4,7 +4,7 @@ import { cleanupLoop } from './cleanup-loop.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import { counters } from './counters.ts'
 import { cycleLoop } from './cycle-loop.ts'
-import { knownDefinitions } from './known-definitions.ts'
+import { definitionCache } from './known-definitions.ts'
 import { purchases } from './purchases.ts'
 import { board } from './term-memory.ts'
 
@@ -18,7 +18,7 @@ export function resourceScheduler(parts: ResourceSchedulerParts): Controller {
   const shared = {
     ...counted,
     board: board(parts.meter),
-    definitions: knownDefinitions(parts.client),
+    definitions: definitionCache(parts.client),
     purchases: purchases(counted),
     held: new Map<string, number>(),
   }

@@ -1,18 +1,18 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { placeGivenUp } from '@lcm/domain/session/unplaced-sessions'
-import type { Bookings } from './observe.ts'
-import { MOVED_ON, type Turn, type TurnParts } from './report.ts'
+import type { Demand } from './observe.ts'
+import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
 import type { Board } from './term-memory.ts'
 
-export interface LostWorkersParts extends TurnParts {
+export interface LostWorkersParts extends ReportParts {
   readonly board: Board
 }
 
 /** Takes sessions off workers that were lost or told to go, so that they are placed anew in the same cycle; answers all sessions. */
-export async function offLostWorkers(
+export async function unassignLostWorkers(
   parts: LostWorkersParts,
-  turn: Turn,
-  bookings: Bookings,
+  turn: CycleReport,
+  bookings: Demand,
   nowMs: number,
 ): Promise<readonly LabletSession[]> {
   const returned = new Map<string, LabletSession>()
@@ -29,7 +29,7 @@ interface Lost {
 }
 
 /** Sessions that have a place on a worker that can't be counted on any more, and no lab there yet. */
-function lostSessions({ sessions, hosts }: Bookings, nowMs: number): Lost[] {
+function lostSessions({ sessions, workers: hosts }: Demand, nowMs: number): Lost[] {
   const byId = new Map(hosts.map(worker => [worker.id, worker]))
   return sessions
     .filter(({ status, desired_status }) => status === 'SCHEDULED' && desired_status === 'RUNNING')
@@ -45,7 +45,7 @@ function lostSessions({ sessions, hosts }: Bookings, nowMs: number): Lost[] {
  */
 async function takeOff(
   { client, counters, board }: LostWorkersParts,
-  turn: Turn,
+  turn: CycleReport,
   { session, because }: Lost,
 ): Promise<LabletSession | null> {
   const seen = { version: session.version, worker: session.worker_id }

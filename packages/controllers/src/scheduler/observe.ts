@@ -7,13 +7,13 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { readSettings } from '../kit/settings-cache.ts'
-import type { KnownDefinitions } from './known-definitions.ts'
+import type { DefinitionCache } from './known-definitions.ts'
 
 /** What every cycle rests on. */
-export interface Bookings {
+export interface Demand {
   readonly sessions: readonly LabletSession[]
   /** Those that sessions have a place on and have not begun are among them, also when they are TERMINATED. */
-  readonly hosts: readonly Worker[]
+  readonly workers: readonly Worker[]
   readonly settings: SettingValues
 }
 
@@ -28,14 +28,14 @@ export interface Supply {
 const ASKED_ONE_BY_ONE_MAX = 25
 
 /** Whether a scheduler has anything to do with it. */
-export const isOurs = ({ status }: LabletSession): boolean => status === 'PENDING' || status === 'SCHEDULED'
+export const isSchedulable = ({ status }: LabletSession): boolean => status === 'PENDING' || status === 'SCHEDULED'
 
 /** Reads them, or rejects: a part is never taken for the whole. Null when no session waits for anything. */
-export async function readBookings(client: Client, signal: AbortSignal): Promise<Bookings | null> {
+export async function readDemand(client: Client, signal: AbortSignal): Promise<Demand | null> {
   const { items: sessions } = await readList(page => client.call('listSessions', { query: page, signal }))
-  if (!sessions.some(isOurs)) return null
+  if (!sessions.some(isSchedulable)) return null
   const [hosts, settings] = await Promise.all([hostsOf(client, sessions, signal), readSettings(client, signal)])
-  return { sessions, hosts, settings }
+  return { sessions, workers: hosts, settings }
 }
 
 /**
@@ -44,7 +44,7 @@ export async function readBookings(client: Client, signal: AbortSignal): Promise
  */
 export async function readSupply(
   client: Client,
-  definitions: KnownDefinitions,
+  definitions: DefinitionCache,
   { sessions, signal }: { sessions: readonly LabletSession[]; signal: AbortSignal },
 ): Promise<Supply> {
   const booked = sessions.map(({ definition }) => definition.id)
@@ -61,7 +61,7 @@ async function hostsOf(
   sessions: readonly LabletSession[],
   signal: AbortSignal,
 ): Promise<readonly Worker[]> {
-  const hosts = sessions.filter(isOurs).flatMap(({ worker_id }) => (worker_id === null ? [] : [worker_id]))
+  const hosts = sessions.filter(isSchedulable).flatMap(({ worker_id }) => (worker_id === null ? [] : [worker_id]))
   const ids = [...new Set(hosts)]
   const listed = ids.length > ASKED_ONE_BY_ONE_MAX ? await allWorkers(client, signal) : []
   const known = new Set(listed.map(({ id }) => id))

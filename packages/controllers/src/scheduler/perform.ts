@@ -2,7 +2,7 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling'
 import { inLanes, lanesBy } from '../kit/in-lanes.ts'
 import type { Purchase, Purchases } from './purchases.ts'
-import { MOVED_ON, type Turn, type TurnParts } from './report.ts'
+import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
 import type { Board } from './term-memory.ts'
 import { isNewReason, reasonOf } from './waiting-reason.ts'
 
@@ -10,14 +10,14 @@ import { isNewReason, reasonOf } from './waiting-reason.ts'
 const WRITES_AT_ONCE = 10
 const SESSION_IDS_MAX = 1000
 
-export interface CarryOutParts extends TurnParts {
+export interface PerformParts extends ReportParts {
   readonly board: Board
   readonly purchases: Purchases
 }
 
 type StepOf<K extends SchedulingStep['kind']> = Extract<SchedulingStep, { kind: K }>
 
-export interface CarriedOut {
+export interface Performed {
   /** Why each session that is due has no place yet. */
   readonly reasons: ReadonlyMap<string, string>
   /** Workers that were counted on and that can't be had: a person holds them stopped. */
@@ -25,11 +25,11 @@ export interface CarriedOut {
 }
 
 /** First whoever has room, then workers that are woken, then those that are bought; last of all what is told of the rest. */
-export async function carryOut(
-  parts: CarryOutParts,
-  turn: Turn,
+export async function performSteps(
+  parts: PerformParts,
+  turn: CycleReport,
   steps: readonly SchedulingStep[],
-): Promise<CarriedOut> {
+): Promise<Performed> {
   const reasons = new Map<string, string>()
   await inLanes(lanesBy(ofKind(steps, 'expire'), sessionIdOf), WRITES_AT_ONCE, step => expire(parts, turn, step))
   await inLanes(lanesBy(ofKind(steps, 'assign'), workerIdOf), WRITES_AT_ONCE, async step => {
@@ -59,7 +59,7 @@ const sessionIdOf = ({ session }: { readonly session: LabletSession }): string =
 const workerIdOf = ({ worker_id }: StepOf<'assign'>): string => worker_id
 
 /** Null when it has its place, or needs none any more; else why it was not given. */
-async function assign(parts: CarryOutParts, turn: Turn, step: StepOf<'assign'>): Promise<string | null> {
+async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assign'>): Promise<string | null> {
   const { session, worker_id } = step
   const seen = { version: session.version, start: session.timeslot.start, worker: worker_id }
   const body = { worker_id, decision: turn.note({ action: 'assign', because: step.because, seen }) }
@@ -80,7 +80,11 @@ async function assign(parts: CarryOutParts, turn: Turn, step: StepOf<'assign'>):
   return because
 }
 
-async function expire({ client, counters, board }: CarryOutParts, turn: Turn, step: StepOf<'expire'>): Promise<void> {
+async function expire(
+  { client, counters, board }: PerformParts,
+  turn: CycleReport,
+  step: StepOf<'expire'>,
+): Promise<void> {
   const { session, because } = step
   const seen = { version: session.version, end: session.timeslot.end }
   const body = { changes: { status: 'EXPIRED' as const }, decision: turn.note({ action: 'expire', because, seen }) }
@@ -94,8 +98,8 @@ async function expire({ client, counters, board }: CarryOutParts, turn: Turn, st
 }
 
 async function isHeld(
-  { client, counters, decisions }: CarryOutParts,
-  turn: Turn,
+  { client, counters, decisions }: PerformParts,
+  turn: CycleReport,
   { worker_id, session_ids, because }: StepOf<'resume'>,
 ): Promise<boolean> {
   const body = { session_ids: session_ids.slice(0, SESSION_IDS_MAX), reason: because }
@@ -111,7 +115,7 @@ async function isHeld(
 }
 
 /** Written only when it says something else than before. */
-async function tell(parts: CarryOutParts, turn: Turn, session: LabletSession, reason: string): Promise<void> {
+async function tell(parts: PerformParts, turn: CycleReport, session: LabletSession, reason: string): Promise<void> {
   if (!isNewReason(session.waiting_reason, reason)) return
   const decision = turn.note({ action: 'wait', because: reason, seen: { version: session.version } })
   const body = { changes: { waiting_reason: reason }, decision }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Turn, TurnParts } from './report.ts'
+import type { CycleReport, ReportParts } from './report.ts'
 
 type ScaleUpStep = Extract<SchedulingStep, { kind: 'scale_up' }>
 
@@ -19,17 +19,17 @@ export type Purchase =
 
 export interface Purchases {
   /** Asks for the workers of one flight. */
-  ask(turn: Turn, step: ScaleUpStep): Promise<Purchase>
+  ask(turn: CycleReport, step: ScaleUpStep): Promise<Purchase>
 }
 
 /**
  * The same sessions ask for the same flight, however often and by whichever leader, so that a repetition buys nothing. Only
  * when all workers of that flight have come or gone do the same sessions ask for another; the API has the last word on it.
  */
-export function purchases({ client, counters, decisions }: TurnParts): Purchases {
+export function purchases({ client, counters, decisions }: ReportParts): Purchases {
   const flights = new Map<string, number>()
 
-  async function askFor(turn: Turn, step: ScaleUpStep, key: string): Promise<Purchase | 'over'> {
+  async function askFor(turn: CycleReport, step: ScaleUpStep, key: string): Promise<Purchase | 'over'> {
     const body = bodyOf(step, key)
     const written = await turn.write(call => client.call('scaleUp', { ...call, body }), REFUSALS)
     if (written === null) return { kind: 'left' }

@@ -4,16 +4,16 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { type ReconcileContext, type ReconciliationResult, requeue, retry, success } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { ResourceSchedulerConfig } from './config.ts'
-import type { KnownDefinitions } from './known-definitions.ts'
-import { offLostWorkers } from './lost-workers.ts'
-import { type Bookings, readBookings, readSupply } from './observe.ts'
-import { type CarryOutParts, carryOut } from './perform.ts'
-import { type Turn, turnOf } from './report.ts'
+import type { DefinitionCache } from './known-definitions.ts'
+import { unassignLostWorkers } from './lost-workers.ts'
+import { type Demand, readDemand, readSupply } from './observe.ts'
+import { type PerformParts, performSteps } from './perform.ts'
+import { type CycleReport, cycleReport } from './report.ts'
 
-export interface CycleParts extends CarryOutParts {
+export interface CycleParts extends PerformParts {
   readonly clock: Clock
   readonly config: ResourceSchedulerConfig
-  readonly definitions: KnownDefinitions
+  readonly definitions: DefinitionCache
   /** Workers that a person holds stopped, each with the version at which that was said. */
   readonly held: Map<string, number>
 }
@@ -22,10 +22,10 @@ export interface CycleParts extends CarryOutParts {
 export async function cycle(parts: CycleParts, context: ReconcileContext): Promise<ReconciliationResult> {
   const { clock, board, counters, config } = parts
   const startedMs = clock.monotonic()
-  const turn = turnOf(parts, context, () => Math.round(clock.monotonic() - startedMs))
+  const turn = cycleReport(parts, context, () => Math.round(clock.monotonic() - startedMs))
   board.cycleBegins()
   try {
-    const bookings = await readBookings(parts.client, context.signal)
+    const bookings = await readDemand(parts.client, context.signal)
     if (bookings === null) {
       board.cycleEnds(null)
       counters.add('cycles')
@@ -53,18 +53,18 @@ interface Carried {
   readonly isToBeRepeated: boolean
 }
 
-async function carried(parts: CycleParts, turn: Turn, bookings: Bookings): Promise<Carried> {
+async function carried(parts: CycleParts, turn: CycleReport, bookings: Demand): Promise<Carried> {
   const { client, clock, config, definitions, held } = parts
   const { settings } = bookings
   const nowMs = clock.now()
-  const sessions = await offLostWorkers(parts, turn, bookings, nowMs)
+  const sessions = await unassignLostWorkers(parts, turn, bookings, nowMs)
   if (!sessions.some(session => isDue(session, settings, nowMs)))
     return { sessions, reasons: new Map(), isToBeRepeated: false }
   const supply = await readSupply(client, definitions, { sessions, signal: turn.signal })
   forgetChanged(held, supply.workers)
   const workers = supply.workers.filter(({ id }) => !held.has(id))
   const steps = schedule({ ...supply, workers, sessions, settings, region: config.region, nowMs })
-  const done = await carryOut(parts, turn, steps)
+  const done = await performSteps(parts, turn, steps)
   for (const { id, version } of supply.workers) if (done.held.includes(id)) held.set(id, version)
   return { sessions, reasons: done.reasons, isToBeRepeated: done.held.length > 0 }
 }

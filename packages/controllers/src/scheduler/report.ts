@@ -8,7 +8,7 @@ import type { Counters } from './counters.ts'
 /** What the API takes; a refusal in its own words may be longer. */
 const BECAUSE_CHARS_MAX = 1000
 
-export interface TurnParts {
+export interface ReportParts {
   readonly client: Client
   readonly election: Election
   readonly decisions: DecisionLog
@@ -16,7 +16,7 @@ export interface TurnParts {
 }
 
 /** One cycle of one term, and the way in which it writes. */
-export interface Turn extends Pick<ReconcileContext, 'signal' | 'epoch' | 'logger'> {
+export interface CycleReport extends Pick<ReconcileContext, 'signal' | 'epoch' | 'logger'> {
   /** How many writes the API refused for reasons that nobody expected. */
   failures(): number
   /** What was decided, with what it rests on, for the journal. */
@@ -37,11 +37,11 @@ export type Written<T> =
   | { readonly kind: 'taken'; readonly answer: T }
   | { readonly kind: 'refused'; readonly code: string; readonly because: string }
 
-export function turnOf(
-  { election }: Pick<TurnParts, 'election'>,
+export function cycleReport(
+  { election }: Pick<ReportParts, 'election'>,
   context: ReconcileContext,
   durationMs: () => number,
-): Turn {
+): CycleReport {
   const { signal, epoch, leadership, cause, logger } = context
   let failures = 0
   return {

@@ -3,7 +3,7 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isDue } from '@lcm/domain/session/scheduling'
 import type { Meter } from '@lcm/runtime'
-import { type Bookings, isOurs } from './observe.ts'
+import { type Demand, isSchedulable } from './observe.ts'
 
 const MINUTE_MS = 60_000
 const BECAUSE_CHARS_MAX = 1000
@@ -26,7 +26,7 @@ export interface Board {
   clear(): void
 }
 
-export interface Found extends Pick<Bookings, 'sessions' | 'settings'> {
+export interface Found extends Pick<Demand, 'sessions' | 'settings'> {
   /** Why each session that could be placed is not, by its id. */
   readonly reasons: ReadonlyMap<string, string>
   readonly nowMs: number
@@ -55,7 +55,7 @@ export function board(meter: Meter): Board {
     },
     cycleEnds(found) {
       isUnderWay = false
-      const ours = (found?.sessions ?? []).filter(isOurs)
+      const ours = (found?.sessions ?? []).filter(isSchedulable)
       sessions = ours.length
       waits = found?.reasons.size ?? 0
       plan = found === null ? [] : planOf(found)

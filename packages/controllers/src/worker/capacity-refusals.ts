@@ -2,13 +2,13 @@ import { offerKey } from '@lcm/domain/worker/launch'
 import type { LaunchAttempt } from '@lcm/domain/worker/worker'
 
 /** Places that the cloud had no room in lately, for all workers of a region together. Memory only: a new leader asks again. */
-export interface ScarceOffers {
+export interface CapacityRefusals {
   refused(region: string, attempt: LaunchAttempt, nowMs: number): void
   /** Until when each place is left alone. */
-  in(region: string, nowMs: number): ReadonlyMap<string, number>
+  activeIn(region: string, nowMs: number): ReadonlyMap<string, number>
 }
 
-export function scarceOffers(pauseMs: number): ScarceOffers {
+export function capacityRefusals(pauseMs: number): CapacityRefusals {
   const byRegion = new Map<string, Map<string, number>>()
   return {
     refused(region, { parameters }, nowMs) {
@@ -18,7 +18,7 @@ export function scarceOffers(pauseMs: number): ScarceOffers {
       // Asking again within the pause must not prolong it, or it might never end.
       if ((offers.get(key) ?? 0) <= nowMs) offers.set(key, nowMs + pauseMs)
     },
-    in(region, nowMs) {
+    activeIn(region, nowMs) {
       const offers = byRegion.get(region) ?? new Map<string, number>()
       for (const [key, untilMs] of offers) if (untilMs <= nowMs) offers.delete(key)
       return offers

@@ -5,8 +5,8 @@ import { silentMeter } from '@lcm/runtime'
 import { aWorker } from '@lcm/testkit/builders'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { settingsNow } from '../kit/settings-cache.ts'
-import { type Surveys, surveys } from './cml-probes.ts'
+import { settingsCache } from '../kit/settings-cache.ts'
+import { type CmlProbes, cmlProbes } from './cml-probes.ts'
 import { type Counters, counters } from './counters.ts'
 import { BOOTED_MS, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
@@ -15,7 +15,7 @@ let counting: Counters
 let woken: string[]
 let unneeded: string[]
 let log: ReturnType<typeof recordingLogger>
-let visits: Surveys
+let visits: CmlProbes
 let stop: AbortController
 let ended: Promise<void>
 
@@ -25,10 +25,10 @@ const UNREGISTERED = { kind: 'seen', registration: 'NOT_REGISTERED' }
 
 function begin(cml: CmlSystem = fleet.cml): void {
   const { api, clock, logins } = fleet
-  const settings = settingsNow({ client: api.client, clock })
+  const settings = settingsCache({ client: api.client, clock })
   const wake = (id: string) => void woken.push(id)
   const access = { unneeded: (_: unknown, part: string) => void unneeded.push(part) }
-  visits = surveys({ client: api.client, cml, logins, settings, counters: counting, logger: log, access, wake })
+  visits = cmlProbes({ client: api.client, cml, logins, settings, counters: counting, logger: log, access, wake })
   stop = new AbortController()
   ended = visits.run(stop.signal)
 }
@@ -169,7 +169,7 @@ describe('what a visit found', () => {
     begin(cml)
     visits.request(worker, 1)
     await settle()
-    visits.saw('w-1', null)
+    visits.record('w-1', null)
     release()
     await settle()
     expect(visits.latest('w-1')).toBeNull()
@@ -180,7 +180,7 @@ describe('what a visit found', () => {
     begin()
     visits.request(worker, 1)
     await settle()
-    visits.saw('w-1', { license: { kind: 'unknown', because: 'silent' }, nodeDefinitions: ['ios'] })
+    visits.record('w-1', { license: { kind: 'unknown', because: 'silent' }, nodeDefinitions: ['ios'] })
     expect(visits.latest('w-1')).toMatchObject({ nodeDefinitions: ['ios'] })
     visits.forget('w-1')
     expect(visits.latest('w-1')).toBeNull()

@@ -7,11 +7,11 @@ import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { LicenseSight } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
-import type { SettingsNow } from '../kit/settings-cache.ts'
+import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { CmlAccessWatch } from './cml-access.ts'
 import type { Counters } from './counters.ts'
 import { checkIdle } from './idle-check.ts'
-import { seeLicense } from './licenses.ts'
+import { readLicense } from './licenses.ts'
 
 /** So many CML servers are visited at once. A slow one must not hold up others, least of all the reconciler. */
 const AT_ONCE = 50
@@ -20,26 +20,26 @@ const DEFINITIONS_MAX = 500
 const DEFINITION_CHARS_MAX = 128
 
 /** What a visit to a worker's CML found; null where it did not answer. */
-export interface Survey {
+export interface CmlProbe {
   readonly license: LicenseSight
   readonly nodeDefinitions: readonly string[] | null
 }
 
 /** Visits to the CML of running workers, beside the reconciler: licence, node definitions, and whether anybody uses it. */
-export interface Surveys extends HostedService {
+export interface CmlProbes extends HostedService {
   /** Answers at once; the visit is made when its turn comes, and the worker is woken when there is something to see. */
   request(worker: Worker, epoch: number): void
-  latest(workerId: string): Survey | null
+  latest(workerId: string): CmlProbe | null
   /** What somebody else has seen since, or null where the last visit holds no longer. A visit that began before counts no more. */
-  saw(workerId: string, survey: Survey | null): void
+  record(workerId: string, survey: CmlProbe | null): void
   forget(workerId: string): void
 }
 
-export interface SurveyParts {
+export interface CmlProbeParts {
   readonly client: Client
   readonly cml: CmlSystem
   readonly logins: CmlLogins
-  readonly settings: SettingsNow
+  readonly settings: SettingsCache
   readonly counters: Counters
   readonly logger: Logger
   readonly access: Pick<CmlAccessWatch, 'unneeded'>
@@ -52,8 +52,8 @@ interface Visit {
   readonly epoch: number
 }
 
-export function surveys(parts: SurveyParts): Surveys {
-  const found = new Map<string, Survey>()
+export function cmlProbes(parts: CmlProbeParts): CmlProbes {
+  const found = new Map<string, CmlProbe>()
   const waiting = new Map<string, Visit>()
   const underWay = new Map<string, Visit>()
   const hands = new Set<() => void>()
@@ -84,7 +84,7 @@ export function surveys(parts: SurveyParts): Surveys {
     }
   }
 
-  function saw(workerId: string, survey: Survey | null): void {
+  function saw(workerId: string, survey: CmlProbe | null): void {
     underWay.delete(workerId)
     if (survey === null) found.delete(workerId)
     else found.set(workerId, survey)
@@ -102,7 +102,7 @@ export function surveys(parts: SurveyParts): Surveys {
       }
     },
     latest: workerId => found.get(workerId) ?? null,
-    saw,
+    record: saw,
     forget(workerId) {
       saw(workerId, null)
       waiting.delete(workerId)
@@ -121,12 +121,12 @@ export function surveys(parts: SurveyParts): Surveys {
 }
 
 interface Visits {
-  readonly found: Map<string, Survey>
+  readonly found: Map<string, CmlProbe>
   readonly underWay: Map<string, Visit>
 }
 
 async function visitOne(
-  parts: SurveyParts,
+  parts: CmlProbeParts,
   { found, underWay }: Visits,
   visit: Visit,
   signal: AbortSignal,
@@ -134,8 +134,8 @@ async function visitOne(
   const { worker, url, epoch } = visit
   underWay.set(worker.id, visit)
   try {
-    const license = await seeLicense(parts, worker, url, signal)
-    const nodeDefinitions = await seeDefinitions(parts, worker, url, signal)
+    const license = await readLicense(parts, worker, url, signal)
+    const nodeDefinitions = await readNodeDefinitions(parts, worker, url, signal)
     if (underWay.get(worker.id) === visit) found.set(worker.id, { license, nodeDefinitions })
     if (isWatched(worker, await parts.settings.read(signal))) await judgeIdleness(parts, { worker, url, epoch }, signal)
     else for (const part of OF_IDLENESS) parts.access.unneeded(worker, part)
@@ -154,7 +154,7 @@ const OF_IDLENESS = ['telemetry', 'telemetry_off'] as const
 const isWatched = (worker: Worker, settings: SettingValues): boolean =>
   settings.idle_detection_enabled && worker.idle_detection_enabled
 
-async function judgeIdleness(parts: SurveyParts, { worker, url, epoch }: Visit, signal: AbortSignal): Promise<void> {
+async function judgeIdleness(parts: CmlProbeParts, { worker, url, epoch }: Visit, signal: AbortSignal): Promise<void> {
   const { verdict } = await checkIdle(parts, worker, { url, epoch }, signal)
   parts.counters.add('idle_detection')
   if (verdict === 'pause') parts.counters.add('auto_pause')
@@ -162,8 +162,8 @@ async function judgeIdleness(parts: SurveyParts, { worker, url, epoch }: Visit, 
 }
 
 /** Null when CML did not answer. */
-export async function seeDefinitions(
-  { cml, logins }: Pick<SurveyParts, 'cml' | 'logins'>,
+export async function readNodeDefinitions(
+  { cml, logins }: Pick<CmlProbeParts, 'cml' | 'logins'>,
   worker: Worker,
   url: string,
   signal: AbortSignal,

@@ -6,11 +6,11 @@ import { allOf, type HostedService, leaderElected, type Reconciliation } from '@
 import type { Clock } from '@lcm/runtime/clock'
 import { type Controller, type ControllerParts, forgetfulOf } from '../kit/controller.ts'
 import { outages } from '../kit/outages.ts'
-import { settingsNow } from '../kit/settings-cache.ts'
+import { settingsCache } from '../kit/settings-cache.ts'
 import { cmlAccess } from './cml-access.ts'
 import { cmlLogins } from './cml-logins.ts'
 import { cmlOutages } from './cml-outages.ts'
-import { surveys } from './cml-probes.ts'
+import { cmlProbes } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { counters } from './counters.ts'
 import { discoveryLoop } from './discovery-loop.ts'
@@ -50,12 +50,12 @@ export function workerController(parts: WorkerControllerParts): Controller {
     cml: access.cml,
     logins: access.logins,
     metrics: account.guardMetrics(parts.metrics),
-    settings: settingsNow({ client, clock }),
+    settings: settingsCache({ client, clock }),
     snapshots: regionSnapshots({ machines, clock, config }),
     counters: counters(meter),
     board: fleetBoard({ meter, clock, workerSeriesMax: config.workerSeriesMax }),
   }
-  const surveying = surveys({ ...shared, wake: id => void loop.wake(id, 'survey') })
+  const surveying = cmlProbes({ ...shared, wake: id => void loop.wake(id, 'survey') })
   const forgetCml = (id: string) => {
     access.forget(id)
     cmlSilent.forget(id)

@@ -1,19 +1,19 @@
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type SettingsNow, settingsNow } from '../kit/settings-cache.ts'
-import { policyNow } from './current-policy.ts'
+import { type SettingsCache, settingsCache } from '../kit/settings-cache.ts'
+import { currentPolicy } from './current-policy.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 import { aConfig, never } from './testing/simulated-fleet.ts'
 
 let clock: ManualClock
 let api: FakeApi
-let settings: SettingsNow
+let settings: SettingsCache
 
 beforeEach(() => {
   clock = manualClock()
   api = fakeApi()
-  settings = settingsNow({ client: api.client, clock })
+  settings = settingsCache({ client: api.client, clock })
 })
 
 describe('the settings that hold now', () => {
@@ -55,7 +55,7 @@ describe('the settings that hold now', () => {
 it('rules follow what operators have set, and else what the controller was started with', () => {
   const config = aConfig()
   const changed = { ...SETTING_DEFAULTS, license_on_stop: 'release', license_on_terminate: 'record' } as const
-  expect(policyNow(config, changed)).toEqual({
+  expect(currentPolicy(config, changed)).toEqual({
     ...config.policy,
     fleet: config.fleet,
     licenseOnStop: 'release',

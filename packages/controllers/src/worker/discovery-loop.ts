@@ -18,7 +18,7 @@ import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { DecisionLog } from '../kit/decision-log.ts'
 import { inParallel } from '../kit/in-parallel.ts'
-import type { SettingsNow } from '../kit/settings-cache.ts'
+import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { type OrphanWatch, orphanWatch } from './orphan-watch.ts'
 import type { RegionSnapshots } from './region-snapshots.ts'
@@ -36,7 +36,7 @@ export interface DiscoveryParts {
   readonly machines: Machines
   readonly snapshots: RegionSnapshots
   readonly cml: CmlSystem
-  readonly settings: SettingsNow
+  readonly settings: SettingsCache
   readonly decisions: DecisionLog
   readonly clock: Clock
   readonly logger: Logger

@@ -5,7 +5,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cmlLogins } from './cml-logins.ts'
-import { checkIdle, surveyTimes } from './idle-check.ts'
+import { checkIdle, probeSchedule } from './idle-check.ts'
 import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
 const MINUTE_MS = 60_000
@@ -13,9 +13,9 @@ const serving = (more: Partial<Worker> = {}) => aWorker({ status: 'RUNNING', ser
 
 describe('a visit', () => {
   it('is due at once for a new leader, and then every five minutes', () => {
-    const times = surveyTimes(5 * MINUTE_MS)
+    const times = probeSchedule(5 * MINUTE_MS)
     expect(times.isDue(serving(), 0)).toBe(true)
-    times.asked('w-1', 0)
+    times.requested('w-1', 0)
     expect(times.isDue(serving(), 5 * MINUTE_MS - 1)).toBe(false)
     expect(times.isDue(serving(), 5 * MINUTE_MS)).toBe(true)
     times.clear()
@@ -23,8 +23,8 @@ describe('a visit', () => {
   })
 
   it('is due as seldom as is asked for', () => {
-    const times = surveyTimes(20 * MINUTE_MS)
-    times.asked('w-1', 0)
+    const times = probeSchedule(20 * MINUTE_MS)
+    times.requested('w-1', 0)
     expect(times.isDue(serving(), 19 * MINUTE_MS)).toBe(false)
     expect(times.isDue(serving(), 20 * MINUTE_MS)).toBe(true)
     expect(times.isDue(serving({ id: 'w-2' }), 1)).toBe(true)
@@ -34,12 +34,12 @@ describe('a visit', () => {
     ['does not run', { status: 'DRAINING' }],
     ['has no CML that answers', { service_status: 'UNAVAILABLE' }],
   ])('is not due to a worker that %s', (_, more) => {
-    expect(surveyTimes(MINUTE_MS).isDue(serving(more), 0)).toBe(false)
+    expect(probeSchedule(MINUTE_MS).isDue(serving(more), 0)).toBe(false)
   })
 
   it('is forgotten with the worker', () => {
-    const times = surveyTimes(MINUTE_MS)
-    times.asked('w-1', 0)
+    const times = probeSchedule(MINUTE_MS)
+    times.requested('w-1', 0)
     times.forget('w-1')
     expect(times.isDue(serving(), 1)).toBe(true)
   })

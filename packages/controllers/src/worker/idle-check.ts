@@ -8,21 +8,21 @@ import type { Unreadable } from '@lcm/domain/fleet/idle'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 /** When each worker's CML was last visited. Memory only: a new leader visits at once. */
-export interface SurveyTimes {
+export interface ProbeSchedule {
   isDue(worker: Worker, nowMs: number): boolean
-  asked(workerId: string, nowMs: number): void
+  requested(workerId: string, nowMs: number): void
   forget(workerId: string): void
   clear(): void
 }
 
-export function surveyTimes(everyMs: number): SurveyTimes {
+export function probeSchedule(everyMs: number): ProbeSchedule {
   const lastMs = new Map<string, number>()
   return {
     isDue(worker, nowMs) {
       if (worker.status !== 'RUNNING' || worker.service_status !== 'AVAILABLE') return false
       return nowMs - (lastMs.get(worker.id) ?? Number.NEGATIVE_INFINITY) >= everyMs
     },
-    asked: (workerId, nowMs) => void lastMs.set(workerId, nowMs),
+    requested: (workerId, nowMs) => void lastMs.set(workerId, nowMs),
     forget: workerId => void lastMs.delete(workerId),
     clear: () => lastMs.clear(),
   }

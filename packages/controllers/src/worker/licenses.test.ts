@@ -8,7 +8,7 @@ import { aWorker } from '@lcm/testkit/builders'
 import { onMachine } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cmlLogins } from './cml-logins.ts'
-import { changeLicense, dependsOnLicense, type LicenseParts, seeLicense } from './licenses.ts'
+import { changeLicense, dependsOnLicense, type LicenseParts, readLicense } from './licenses.ts'
 import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
 let fleet: SimulatedFleet
@@ -37,7 +37,7 @@ beforeEach(async () => {
 
 describe('what CML says of its licence', () => {
   it('is taken over with the identity by which the Smart Account knows it', async () => {
-    expect(await seeLicense(parts, worker, url, never)).toEqual({
+    expect(await readLicense(parts, worker, url, never)).toEqual({
       kind: 'seen',
       registration: 'NOT_REGISTERED',
       authorization: 'INIT',
@@ -50,7 +50,7 @@ describe('what CML says of its licence', () => {
 
   it('is unknown, and why, when CML can not be asked', async () => {
     await fleet.compute.power('us-east-1', 'stop', [machine.instance_id], never)
-    const seen = await seeLicense(parts, worker, url, never)
+    const seen = await readLicense(parts, worker, url, never)
     expect(seen).toMatchObject({ kind: 'unknown', because: expect.stringContaining('connection refused') })
   })
 
@@ -64,7 +64,7 @@ describe('what CML says of its licence', () => {
       },
     }
     const stranger = { ...worker, cml: aWorker().cml }
-    expect(await seeLicense({ ...parts, cml }, stranger, url, never)).toMatchObject({
+    expect(await readLicense({ ...parts, cml }, stranger, url, never)).toMatchObject({
       kind: 'unknown',
       because: expect.stringContaining('has not been seen yet'),
     })
@@ -74,7 +74,7 @@ describe('what CML says of its licence', () => {
   it('is an error when the API does not say how to log in', async () => {
     fleet.api.setAway(true)
     const own = { ...worker, secret_refs: { cml_login: 's-1' } }
-    await expect(seeLicense(parts, own, url, never)).rejects.toThrow('the API is away')
+    await expect(readLicense(parts, own, url, never)).rejects.toThrow('the API is away')
   })
 })
 
@@ -82,9 +82,9 @@ describe('a registration', () => {
   it('is sent with the sealed token, and taken before it is complete', async () => {
     fleet.api.secrets.set(worker.id, { license_token: 'a-good-token' })
     expect(await change('register_license')).toEqual({ kind: 'taken' })
-    expect(await seeLicense(parts, worker, url, never)).not.toMatchObject({ registration: 'COMPLETED' })
+    expect(await readLicense(parts, worker, url, never)).not.toMatchObject({ registration: 'COMPLETED' })
     await fleet.clock.advance(5 * 60_000)
-    expect(await seeLicense(parts, worker, url, never)).toMatchObject({
+    expect(await readLicense(parts, worker, url, never)).toMatchObject({
       registration: 'COMPLETED',
       authorization: 'IN_COMPLIANCE',
     })

@@ -28,7 +28,7 @@ export function dependsOnLicense(worker: Worker, policy: WorkerPolicy): boolean 
 }
 
 /** A CML that can't be asked is part of what is seen. */
-export async function seeLicense(
+export async function readLicense(
   { cml, logins }: LicenseParts,
   worker: Worker,
   url: string,

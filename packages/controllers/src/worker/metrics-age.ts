@@ -5,20 +5,20 @@ import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 const INTERVALS = 3
 
 /** When running workers were last measured. Memory only: a new leader may be slower to say something, never quicker. */
-export interface MeasureTimes {
+export interface MetricsAge {
   measured(workerId: string, nowMs: number): void
   /** Since when nothing was measured of it, if that is too long; else null. */
-  silentSince(worker: Worker, nowMs: number): number | null
+  staleSince(worker: Worker, nowMs: number): number | null
   forget(workerId: string): void
   /** A new term starts over. */
   clear(): void
 }
 
-export function measureTimes(intervalMs: number): MeasureTimes {
+export function metricsAge(intervalMs: number): MetricsAge {
   const times = new Map<string, number>()
   return {
     measured: (workerId, nowMs) => void times.set(workerId, nowMs),
-    silentSince(worker, nowMs) {
+    staleSince(worker, nowMs) {
       if (worker.status !== 'RUNNING') {
         times.delete(worker.id)
         return null

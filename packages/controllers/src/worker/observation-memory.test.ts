@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { sightings } from './observation-memory.ts'
+import { observationMemory } from './observation-memory.ts'
 
 const MINUTE_MS = 60_000
 const launchedAt = (ms: number) => aWorker({ launch: anAttempt({ requested_at: toInstant(ms) }) })
@@ -12,7 +12,7 @@ const LOOK = { stage: 'READY', version: '2.9.1', certificate_sha256: null, detai
 
 describe('an absence', () => {
   it('is believed only after two misses a minute apart', () => {
-    const memory = sightings(WORKER_POLICY)
+    const memory = observationMemory(WORKER_POLICY)
     const worker = launchedAt(0)
     const later = 10 * MINUTE_MS
     expect(memory.missed(worker, at(later))).toMatchObject({ kind: 'absent', confirmed: false })
@@ -21,14 +21,14 @@ describe('an absence', () => {
   })
 
   it('is not believed because the clock was set ahead between two looks', () => {
-    const memory = sightings(WORKER_POLICY)
+    const memory = observationMemory(WORKER_POLICY)
     const worker = launchedAt(0)
     memory.missed(worker, at(10 * MINUTE_MS))
     expect(memory.missed(worker, at(10 * MINUTE_MS + 1_000, 60 * MINUTE_MS))).toMatchObject({ confirmed: false })
   })
 
   it('starts over when the machine is seen in between', () => {
-    const memory = sightings(WORKER_POLICY)
+    const memory = observationMemory(WORKER_POLICY)
     const worker = launchedAt(0)
     memory.missed(worker, at(10 * MINUTE_MS))
     memory.found(worker.id)
@@ -36,7 +36,7 @@ describe('an absence', () => {
   })
 
   it('is not believed within five minutes of a launch', () => {
-    const memory = sightings(WORKER_POLICY)
+    const memory = observationMemory(WORKER_POLICY)
     const worker = launchedAt(0)
     memory.missed(worker, at(MINUTE_MS))
     expect(memory.missed(worker, at(4 * MINUTE_MS))).toMatchObject({ confirmed: false })
@@ -46,7 +46,7 @@ describe('an absence', () => {
 
 describe('an open launch attempt', () => {
   it('is believed to have left nothing only long after the cloud was last asked', () => {
-    const memory = sightings(WORKER_POLICY)
+    const memory = observationMemory(WORKER_POLICY)
     const worker = aWorker({ launch: anAttempt({ state: 'open', requested_at: toInstant(0) }) })
     memory.missed(worker, at(10 * MINUTE_MS))
     memory.launchSent(worker.id)
@@ -57,7 +57,7 @@ describe('an open launch attempt', () => {
 })
 
 it('starts over with every term', () => {
-  const memory = sightings(WORKER_POLICY)
+  const memory = observationMemory(WORKER_POLICY)
   const worker = launchedAt(0)
   memory.missed(worker, at(10 * MINUTE_MS))
   memory.clear()
@@ -66,7 +66,7 @@ it('starts over with every term', () => {
 
 describe('looking at CML', () => {
   it('counts ready answers in a row, per address', () => {
-    const memory = sightings(WORKER_POLICY)
+    const memory = observationMemory(WORKER_POLICY)
     const see = (url: string, stage: 'API' | 'READY', ms: number) =>
       memory.sawCml('w-1', url, { ...LOOK, stage }, ms).ready_streak
     expect([see('a', 'READY', 0), see('a', 'READY', 1), see('a', 'API', 2), see('a', 'READY', 3)]).toEqual([1, 2, 0, 1])
@@ -74,7 +74,7 @@ describe('looking at CML', () => {
   })
 
   it('does not look twice within the interval, however often it is woken', () => {
-    const memory = sightings(WORKER_POLICY)
+    const memory = observationMemory(WORKER_POLICY)
     expect(memory.recentCml('w-1', 'a', 0)).toBeNull()
     memory.sawCml('w-1', 'a', LOOK, 0)
     expect(memory.recentCml('w-1', 'a', 5_000)).toMatchObject({ ready_streak: 1 })
@@ -83,7 +83,7 @@ describe('looking at CML', () => {
   })
 
   it('forgets with the worker', () => {
-    const memory = sightings(WORKER_POLICY)
+    const memory = observationMemory(WORKER_POLICY)
     memory.sawCml('w-1', 'a', LOOK, 0)
     memory.forget('w-1')
     expect(memory.recentCml('w-1', 'a', 1)).toBeNull()

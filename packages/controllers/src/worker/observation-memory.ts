@@ -13,7 +13,7 @@ const SILENCES = 3
  * What earlier looks saw, as far as the next one needs it. Memory only: a new leader starts over, which makes it slower to
  * believe in an absence and never quicker.
  */
-export interface Sightings {
+export interface ObservationMemory {
   /** The machine was not in a complete answer. Confirmed only by an earlier miss and past the grace after its launch. */
   missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Sight
   found(workerId: string): void
@@ -39,7 +39,7 @@ interface Look {
   readonly sight: CmlSight
 }
 
-export function sightings(policy: Pick<WorkerPolicy, 'probeIntervalMs' | 'missesApartMs'>): Sightings {
+export function observationMemory(policy: Pick<WorkerPolicy, 'probeIntervalMs' | 'missesApartMs'>): ObservationMemory {
   const { probeIntervalMs } = policy
   const absences = absentMachines(policy.missesApartMs)
   const looks = new Map<string, Look>()

@@ -16,7 +16,7 @@ import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testki
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cmlLogins } from './cml-logins.ts'
-import type { Survey } from './cml-probes.ts'
+import type { CmlProbe } from './cml-probes.ts'
 import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
 import { type Observer, observer } from './observe.ts'
 import { regionSnapshots } from './region-snapshots.ts'
@@ -85,7 +85,7 @@ function observerOn(
     clock: itsClock,
     logins: cmlLogins(client, null),
     access: cmlRefusals(itsClock, () => undefined),
-    surveys: { latest: () => null, saw: () => undefined, forget: () => undefined },
+    surveys: { latest: () => null, record: () => undefined, forget: () => undefined },
     config: CONFIG,
   })
 }
@@ -276,20 +276,20 @@ describe('looking for what a launch needs', () => {
 })
 
 describe('looking inside CML', () => {
-  const FOUND: Survey = {
+  const FOUND: CmlProbe = {
     license: { kind: 'unknown', because: 'as the last visit found it' },
     nodeDefinitions: ['ios'],
   }
   let fleet: SimulatedFleet
   let worker: Worker
-  let survey: Survey | null
+  let survey: CmlProbe | null
 
   const inside = async (more: Partial<Worker> = {}) => {
     const { machines, reads, cml, api, clock: time, logins, access } = fleet
     const surveys = {
       latest: () => survey,
       forget: () => undefined,
-      saw(_: string, seen: Survey | null) {
+      saw(_: string, seen: CmlProbe | null) {
         survey = seen
       },
     }

@@ -21,17 +21,17 @@ import type {
 } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
-import { type ScarceOffers, scarceOffers } from './capacity-refusals.ts'
+import { type CapacityRefusals, capacityRefusals } from './capacity-refusals.ts'
 import type { CmlAccessWatch } from './cml-access.ts'
-import { type Surveys, seeDefinitions } from './cml-probes.ts'
+import { type CmlProbes, readNodeDefinitions } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import type { Ec2Outages } from './ec2-outages.ts'
-import { surveyTimes } from './idle-check.ts'
-import { dependsOnLicense, seeLicense } from './licenses.ts'
-import { measureTimes } from './metrics-age.ts'
-import { type Sightings, sightings } from './observation-memory.ts'
+import { probeSchedule } from './idle-check.ts'
+import { dependsOnLicense, readLicense } from './licenses.ts'
+import { metricsAge } from './metrics-age.ts'
+import { type ObservationMemory, observationMemory } from './observation-memory.ts'
 import type { RegionSnapshots } from './region-snapshots.ts'
-import { tagPauses } from './tag-backoff.ts'
+import { tagBackoff } from './tag-backoff.ts'
 
 export interface ObserveParts {
   readonly machines: Machines
@@ -42,7 +42,7 @@ export interface ObserveParts {
   readonly config: WorkerControllerConfig
   readonly logins: CmlLogins
   readonly snapshots: RegionSnapshots
-  readonly surveys: Pick<Surveys, 'latest' | 'saw' | 'forget'>
+  readonly surveys: Pick<CmlProbes, 'latest' | 'record' | 'forget'>
   readonly access: Pick<CmlAccessWatch, 'accessTo' | 'isOutdated' | 'forget'>
 }
 
@@ -71,11 +71,11 @@ export interface Observer {
 
 export function observer(given: ObserveParts): Observer {
   const { clock, config } = given
-  const memory = sightings(config.policy)
-  const times = surveyTimes(config.idleCheckIntervalMs)
-  const measures = measureTimes(config.metricsIntervalMs)
-  const scarce = scarceOffers(config.policy.capacityPauseMs)
-  const tags = tagPauses()
+  const memory = observationMemory(config.policy)
+  const times = probeSchedule(config.idleCheckIntervalMs)
+  const measures = metricsAge(config.metricsIntervalMs)
+  const scarce = capacityRefusals(config.policy.capacityPauseMs)
+  const tags = tagBackoff()
   const returned = new Set<string>()
   const unsent = new Map<string, string>()
   const parts: Parts = { ...given, memory, scarce, unsent }
@@ -93,7 +93,7 @@ export function observer(given: ObserveParts): Observer {
         isReturnHeard: returned.has(worker.id),
         launch: needsLaunch(worker) ? await launchInputs(parts, worker, signal) : null,
         isSurveyDue: times.isDue(worker, clock.monotonic()) || given.access.isOutdated(worker),
-        metricsSilentSince: measures.silentSince(worker, clock.now()),
+        metricsSilentSince: measures.staleSince(worker, clock.now()),
         tagPauseMs: tags.leftMs(worker, clock.monotonic()),
         access: given.access.accessTo(worker),
       }
@@ -116,7 +116,7 @@ export function observer(given: ObserveParts): Observer {
     launchRefused({ aws_region, launch }) {
       if (launch !== null) scarce.refused(aws_region, launch, clock.now())
     },
-    surveyAsked: workerId => times.asked(workerId, clock.monotonic()),
+    surveyAsked: workerId => times.requested(workerId, clock.monotonic()),
     returnHeard(workerId, isReturned) {
       if (isReturned) returned.add(workerId)
       else returned.delete(workerId)
@@ -142,14 +142,14 @@ export function observer(given: ObserveParts): Observer {
 const NOT_ASKED: readonly Worker['status'][] = ['STOPPED', 'STARTING', 'FAILED']
 
 interface Parts extends ObserveParts {
-  readonly memory: Sightings
-  readonly scarce: ScarceOffers
+  readonly memory: ObservationMemory
+  readonly scarce: CapacityRefusals
   /** By worker: the token of an attempt that this term opened and has not sent. */
   readonly unsent: ReadonlyMap<string, string>
 }
 
 /** While it comes up, when it went silent, when its certificate is to be pinned, or when somebody wants a fresh look. */
-const awaitsCml = (worker: Worker, memory: Sightings): boolean =>
+const awaitsCml = (worker: Worker, memory: ObservationMemory): boolean =>
   worker.status === 'STARTING' ||
   ((worker.status === 'RUNNING' || worker.status === 'DRAINING') &&
     (worker.service_status !== 'AVAILABLE' ||
@@ -245,17 +245,17 @@ async function seeInside(
 ): Promise<Inside> {
   const { surveys } = parts
   if (url === null || !dependsOnLicense(worker, policy)) {
-    if (worker.status !== 'RUNNING') surveys.saw(worker.id, null)
+    if (worker.status !== 'RUNNING') surveys.record(worker.id, null)
     return surveys.latest(worker.id) ?? NOTHING_SEEN
   }
-  const license = await seeLicense(parts, worker, url, signal)
+  const license = await readLicense(parts, worker, url, signal)
   if (worker.status !== 'RUNNING' || worker.license.pending_operation !== null) {
     // It is being changed: what a visit found before would soon contradict what is on record.
-    surveys.saw(worker.id, null)
+    surveys.record(worker.id, null)
     return { license, nodeDefinitions: null }
   }
-  const seen = { license, nodeDefinitions: await seeDefinitions(parts, worker, url, signal) }
-  surveys.saw(worker.id, seen)
+  const seen = { license, nodeDefinitions: await readNodeDefinitions(parts, worker, url, signal) }
+  surveys.record(worker.id, seen)
   return seen
 }
 
@@ -270,7 +270,7 @@ async function launchInputs(parts: Parts, worker: Worker, signal: AbortSignal): 
     problem,
     region: parts.config.regions[worker.aws_region] ?? null,
     image,
-    scarce: parts.scarce.in(worker.aws_region, parts.clock.now()),
+    scarce: parts.scarce.activeIn(worker.aws_region, parts.clock.now()),
   }
 }
 

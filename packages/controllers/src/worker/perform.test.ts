@@ -13,10 +13,10 @@ import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { counters } from './counters.ts'
 import { type Observer, observer } from './observe.ts'
-import { type ActParts, act } from './perform.ts'
+import { type PerformParts, performDecision } from './perform.ts'
 import { regionSnapshots } from './region-snapshots.ts'
-import type { Look } from './report.ts'
-import { aLook, resignations } from './testing/an-observation.ts'
+import type { WorkerReconcile } from './report.ts'
+import { aReconcile, resignations } from './testing/an-observation.ts'
 import {
   aConfig,
   BOOTED_MS,
@@ -41,13 +41,13 @@ let fleet: SimulatedFleet
 let machine: Instance
 let observing: Observer
 let requested: [string, number][]
-let parts: ActParts
+let parts: PerformParts
 
 const writes = () => fleet.api.received.filter(({ ifMatch }) => ifMatch !== null)
-const carryOut = async (worker: Worker, decision: Decision, more: Partial<Look> = {}) => {
+const carryOut = async (worker: Worker, decision: Decision, more: Partial<WorkerReconcile> = {}) => {
   fleet.api.put(worker)
   const seen = anObservation({ ec2: { kind: 'instance', instance: await fleet.see(machine) } })
-  return act(parts, worker, decision, aLook({ seen, ...more }))
+  return performDecision(parts, worker, decision, aReconcile({ seen, ...more }))
 }
 const booted = (more: Partial<Worker> = {}) => fleet.workerOn(machine, more)
 
@@ -133,7 +133,7 @@ describe('a launch', () => {
 
 describe('the rate limit of the account', () => {
   /** Nothing is sent for as long; afterwards it is. */
-  function limited(retryAfterMs: number): ActParts {
+  function limited(retryAfterMs: number): PerformParts {
     const notNow = () =>
       Promise.reject(
         new CloudError('throttled', { code: 'RateLimited', action: 'a', message: 'not now', retryAfterMs }),
@@ -147,7 +147,7 @@ describe('the rate limit of the account', () => {
     expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
     const launch = perform({ kind: 'launch' }, 'attempt 1 is open')
     observing.launchUnsent(worker.id, anAttempt().client_token)
-    await expect(act(limited(625), worker, launch, aLook())).rejects.toMatchObject({ retryAfterMs: 625 })
+    await expect(perform(limited(625), worker, launch, aReconcile())).rejects.toMatchObject({ retryAfterMs: 625 })
     expect((await looked()).ec2).toEqual({ kind: 'absent', confirmed: false, because: 'attempt 1 was not sent yet' })
     observing.launchSent(worker.id)
     expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
@@ -159,8 +159,8 @@ describe('the rate limit of the account', () => {
       const { ec2 } = await observing.observe(worker, POLICY, never)
       return ec2.kind === 'absent' && ec2.confirmed
     }
-    const launch = (given: ActParts) =>
-      act(given, worker, perform({ kind: 'launch' }, 'attempt 1 is open'), aLook()).catch(() => null)
+    const launch = (given: PerformParts) =>
+      perform(given, worker, perform({ kind: 'launch' }, 'attempt 1 is open'), aReconcile()).catch(() => null)
     const lost = () =>
       Promise.reject(new CloudError('transient', { code: 'TimeoutError', action: 'launch', message: 'no answer' }))
     observing.launchUnsent(worker.id, anAttempt().client_token)
@@ -174,7 +174,7 @@ describe('the rate limit of the account', () => {
   it('has a stop come back when it may be sent', async () => {
     const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
     const stop = perform({ kind: 'stop', force: false }, 'EC2 says running')
-    await expect(act(limited(40), worker, stop, aLook())).rejects.toMatchObject({ retryAfterMs: 40 })
+    await expect(perform(limited(40), worker, stop, aReconcile())).rejects.toMatchObject({ retryAfterMs: 40 })
   })
 })
 
@@ -341,7 +341,7 @@ describe('a decision to set the name of a machine', () => {
     const refusal = new CloudError('auth', { code: 'UnauthorizedOperation', action: 'CreateTags', message: 'not you' })
     const refusing = { ...parts.machines, tag: () => Promise.reject(refusal) }
     fleet.api.put(worker)
-    expect(await act({ ...parts, machines: refusing }, worker, TAG, aLook())).toMatchObject({
+    expect(await perform({ ...parts, machines: refusing }, worker, TAG, aReconcile())).toMatchObject({
       status: 'REQUEUE',
       afterMs: 30_000,
       message: expect.stringContaining('UnauthorizedOperation'),
@@ -354,7 +354,7 @@ describe('a decision to set the name of a machine', () => {
     const busy = { code: 'NotNow', action: 'tag', message: 'nothing was sent', retryAfterMs: 125 }
     const limited = { ...parts.machines, tag: () => Promise.reject(new CloudError('throttled', busy)) }
     fleet.api.put(worker)
-    const tagging = act({ ...parts, machines: limited }, worker, TAG, aLook())
+    const tagging = perform({ ...parts, machines: limited }, worker, TAG, aReconcile())
     await expect(tagging).rejects.toMatchObject({ retryAfterMs: 125 })
     expect((await observing.observe(worker, POLICY, never)).tagPauseMs).toBe(0)
   })

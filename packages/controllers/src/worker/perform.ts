@@ -13,20 +13,20 @@ import { judgePower } from '@lcm/domain/worker/power-refusal'
 import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import { type ReconciliationResult, requeue, retry, success } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Surveys } from './cml-probes.ts'
+import type { CmlProbes } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { changeLicense } from './licenses.ts'
 import { changeMachine, launch, type MachineAction, openAttempt } from './machine-effects.ts'
 import type { Observer } from './observe.ts'
-import { announceAttempt, type Look, type ReportParts, report } from './report.ts'
+import { announceAttempt, type ReportParts, report, type WorkerReconcile } from './report.ts'
 
-export interface ActParts extends ReportParts {
+export interface PerformParts extends ReportParts {
   readonly machines: Machines
   readonly cml: CmlSystem
   readonly logins: CmlLogins
   readonly clock: Clock
   readonly observing: Observer
-  readonly surveys: Pick<Surveys, 'request'>
+  readonly surveys: Pick<CmlProbes, 'request'>
   readonly config: Pick<WorkerControllerConfig, 'launchSecret'>
   /** The rules that the decision was made by. */
   readonly policy: WorkerPolicy
@@ -36,11 +36,11 @@ export interface ActParts extends ReportParts {
 const REASON_CHARS_MAX = 500
 
 /** Carries one decision out: one effect, or one write. Throws what `isNotNow` when the rate limit does not allow the effect yet. */
-export async function act(
-  parts: ActParts,
+export async function performDecision(
+  parts: PerformParts,
   worker: Worker,
   decision: Decision,
-  look: Look,
+  look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   const { action, because } = decision
   switch (action.kind) {
@@ -88,17 +88,21 @@ export async function act(
 
 /** The write must not end the backoff, as a success would. */
 async function retryAfterWrite(
-  parts: ActParts,
+  parts: PerformParts,
   worker: Worker,
   { changes, decision }: { changes: WorkerChanges | null; decision: Decision },
-  look: Look,
+  look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   if (changes === null) return retry(decision.because)
   const written = await report(parts, worker, { changes, afterMs: null, decision }, look)
   return written.status === 'SUCCESS' ? retry(decision.because) : written
 }
 
-async function launchAndReport(parts: ActParts, worker: Worker, look: Look): Promise<ReconciliationResult> {
+async function launchAndReport(
+  parts: PerformParts,
+  worker: Worker,
+  look: WorkerReconcile,
+): Promise<ReconciliationResult> {
   assert(worker.launch, `${worker.id} has no attempt to launch`)
   const { user_data_ref: ref } = worker.launch.parameters
   const userData = ref === null ? null : await userDataOf(parts, worker, ref, look.signal)
@@ -110,14 +114,14 @@ async function launchAndReport(parts: ActParts, worker: Worker, look: Look): Pro
   const outcome = await launchOnce(parts, worker, userData, look)
   if (outcome.kind === 'refused' && outcome.errorClass === 'capacity') parts.observing.launchRefused(worker)
   const at = { policy: parts.policy, nowMs: parts.clock.now() }
-  return act(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), look)
+  return performDecision(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), look)
 }
 
 async function launchOnce(
-  { machines, observing }: ActParts,
+  { machines, observing }: PerformParts,
   worker: Worker,
   userData: string | null,
-  look: Look,
+  look: WorkerReconcile,
 ): Promise<LaunchOutcome> {
   const wasUnsent = observing.launchSent(worker.id)
   try {
@@ -130,7 +134,7 @@ async function launchOnce(
 }
 
 async function userDataOf(
-  { client }: ActParts,
+  { client }: PerformParts,
   worker: Worker,
   ref: string,
   signal: AbortSignal,
@@ -141,10 +145,10 @@ async function userDataOf(
 }
 
 async function change(
-  parts: ActParts,
+  parts: PerformParts,
   worker: Worker,
   action: MachineAction,
-  look: Look,
+  look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   try {
     const state = await look.withoutSlot(() => changeMachine(parts.machines, worker, action, look.signal))
@@ -153,7 +157,7 @@ async function change(
     if (!(error instanceof CloudError) || isNotNow(error)) throw error
     const at = { policy: parts.policy, nowMs: parts.clock.now() }
     const refused = judgePower(worker, action.kind, error, at)
-    if (refused !== null) return act(parts, worker, refused, look)
+    if (refused !== null) return performDecision(parts, worker, refused, look)
     const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
     return expected ? requeue(error.message, parts.policy.lookAgainMsMax) : retry(error.message, error)
   }
@@ -161,10 +165,10 @@ async function change(
 
 /** A refusal is told and no more: nothing else waits for a tag, and the pause after it grows. */
 async function tag(
-  { machines, observing }: ActParts,
+  { machines, observing }: PerformParts,
   worker: Worker,
   { tags, afterMs }: Extract<Decision['action'], { kind: 'tag' }>,
-  look: Look,
+  look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   const { aws_region: region, ec2_instance_id: id } = worker
   assert(id !== null, `${worker.id} has no machine to tag`)
@@ -180,10 +184,10 @@ async function tag(
 }
 
 async function changeLicenseAndReport(
-  parts: ActParts,
+  parts: PerformParts,
   worker: Worker,
   kind: 'register_license' | 'deregister_license',
-  look: Look,
+  look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   // Where it is now: one that boots once more to give its licence back has no address on record.
   const instance = look.seen.ec2.kind === 'instance' ? look.seen.ec2.instance : null
@@ -197,15 +201,15 @@ async function changeLicenseAndReport(
   const outcome = await look.withoutSlot(() => changeLicense(parts, worker, { act: kind, url, permit }, look.signal))
   parts.observing.returnHeard(worker.id, outcome.kind === 'returned')
   const at = { policy: parts.policy, instance, nowMs: parts.clock.now() }
-  return act(parts, worker, judgeLicense(worker, outcome, at), look)
+  return performDecision(parts, worker, judgeLicense(worker, outcome, at), look)
 }
 
 /** On record first, and only then written down as done: one that is reported twice is still one. */
 async function recordLeak(
-  parts: ActParts,
+  parts: PerformParts,
   worker: Worker,
   { changes, decision }: { changes: WorkerChanges; decision: Decision },
-  look: Look,
+  look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   const { udi, hostname, product } = worker.license
   const body = {

@@ -22,13 +22,13 @@ import {
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import type { DecisionLog } from '../kit/decision-log.ts'
-import type { SettingsNow } from '../kit/settings-cache.ts'
-import type { Surveys } from './cml-probes.ts'
+import type { SettingsCache } from '../kit/settings-cache.ts'
+import type { CmlProbes } from './cml-probes.ts'
 import type { Counters } from './counters.ts'
-import { policyNow } from './current-policy.ts'
+import { currentPolicy } from './current-policy.ts'
 import type { FleetBoard } from './fleet-metrics.ts'
 import type { ObserveParts, Observer } from './observe.ts'
-import { act } from './perform.ts'
+import { performDecision } from './perform.ts'
 import { ec2Of, noteOf } from './report.ts'
 
 export interface WorkerReconcilerParts extends ObserveParts {
@@ -37,11 +37,11 @@ export interface WorkerReconcilerParts extends ObserveParts {
   readonly logger: Logger
   readonly meter: Meter
   readonly decisions: DecisionLog
-  readonly settings: SettingsNow
+  readonly settings: SettingsCache
   readonly counters: Counters
   readonly board: FleetBoard
   readonly observing: Observer
-  readonly surveys: Surveys
+  readonly surveys: CmlProbes
 }
 
 const WORKER_KEYS = CHANGE_KEYS.workers
@@ -93,7 +93,7 @@ async function reconcile(
   const { clock, observing } = parts
   const startedMs = clock.monotonic()
   observing.beginTerm(context.epoch)
-  const policy = policyNow(parts.config, await parts.settings.read(context.signal))
+  const policy = currentPolicy(parts.config, await parts.settings.read(context.signal))
   const seen = await context.withoutSlot(() => observing.observe(worker, policy, context.signal))
   const look = { ...context, seen, durationMs: () => Math.round(clock.monotonic() - startedMs) }
   const decision = decideWorker(worker, seen, policy, clock.now())
@@ -102,7 +102,7 @@ async function reconcile(
   const name = `worker:${worker.id}`
   let result: ReconciliationResult
   try {
-    result = await act({ ...parts, policy }, worker, decision, look)
+    result = await performDecision({ ...parts, policy }, worker, decision, look)
   } catch (error) {
     if (!isNotNow(error)) throw error
     parts.decisions.note(name, look.epoch, { ...noteOf(worker, decision, look, error.message), action: 'wait' })

@@ -8,7 +8,7 @@ import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { counters } from './counters.ts'
 import { announceAttempt, noteOf, type ReportParts, report } from './report.ts'
-import { aLook, resignations } from './testing/an-observation.ts'
+import { aReconcile, resignations } from './testing/an-observation.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 
 let api: FakeApi
@@ -21,7 +21,7 @@ const onMachine = (more: Partial<Worker> = {}) => aWorker({ ec2_instance_id: 'i-
 
 function write(worker: Worker, changes: WorkerChanges, decision: Decision = WHY, afterMs: number | null = null) {
   api.put(worker)
-  return report(parts, worker, { changes, afterMs, decision }, aLook())
+  return report(parts, worker, { changes, afterMs, decision }, aReconcile())
 }
 
 beforeEach(() => {
@@ -95,7 +95,7 @@ describe('an attempt', () => {
   const attempt = anAttempt({ state: 'open' })
   const open = () => {
     api.put(aWorker())
-    return announceAttempt(parts, aWorker(), { attempt, decision: WHY }, aLook())
+    return announceAttempt(parts, aWorker(), { attempt, decision: WHY }, aReconcile())
   }
 
   it('is stored under guard before the cloud is asked, and the next look launches it', async () => {
@@ -156,7 +156,7 @@ describe('what is counted', () => {
 describe('a note of a decision', () => {
   it('is short enough for the journal, and never without a reason', () => {
     const seen = anObservation({ ec2: { kind: 'unknown', because: 'no answer', sinceMs: null } })
-    const look = aLook({ seen, cause: 'c'.repeat(500) })
+    const look = aReconcile({ seen, cause: 'c'.repeat(500) })
     const long = noteOf(aWorker(), nothing('b'.repeat(5_000)), look, 'o'.repeat(5_000))
     expect([long.because.length, long.outcome.length, long.cause.length]).toEqual([1_000, 1_000, 200])
     expect(noteOf(aWorker(), nothing(''), look)).toMatchObject({ because: 'nothing', seen: { ec2: 'unknown' } })

@@ -10,7 +10,7 @@ import type { Counters } from './counters.ts'
 import { BECAUSE_CHARS_MAX } from './fleet-metrics.ts'
 
 /** One look at one worker: what the loop says of it, and what was seen. */
-export interface Look extends ReconcileContext<Worker> {
+export interface WorkerReconcile extends ReconcileContext<Worker> {
   readonly seen: Observation
   durationMs(): number
 }
@@ -32,7 +32,7 @@ export async function report(
   parts: ReportParts,
   worker: Worker,
   { changes, afterMs, decision }: Report,
-  look: Look,
+  look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   const body = { changes, decision: noteOf(worker, decision, look) }
   const lost = await guarded(parts, worker, look, call => parts.client.call('reportWorkerStatus', { ...call, body }))
@@ -50,7 +50,7 @@ export async function announceAttempt(
   parts: ReportParts,
   worker: Worker,
   { attempt, decision }: { attempt: LaunchAttempt; decision: Decision },
-  look: Look,
+  look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   const body = { attempt, decision: noteOf(worker, decision, look) }
   const lost = await guarded(parts, worker, look, call => parts.client.call('openLaunchAttempt', { ...call, body }))
@@ -68,7 +68,7 @@ interface GuardedCall {
 async function guarded(
   { election }: ReportParts,
   worker: Worker,
-  { epoch, signal }: Look,
+  { epoch, signal }: WorkerReconcile,
   write: (call: GuardedCall) => Promise<unknown>,
 ): Promise<ReconciliationResult | null> {
   try {
@@ -100,7 +100,7 @@ function count(counters: Counters, before: Worker, after: Worker, { action }: De
 }
 
 /** The decision as the journal keeps it, with what it was based on. */
-export const noteOf = (worker: Worker, decision: Decision, look: Look, outcome = ''): DecisionNote => ({
+export const noteOf = (worker: Worker, decision: Decision, look: WorkerReconcile, outcome = ''): DecisionNote => ({
   action: decision.action.kind,
   because: decision.because.slice(0, BECAUSE_CHARS_MAX) || decision.action.kind,
   cause: look.cause.slice(0, 200),

@@ -13,7 +13,7 @@ interface Sent {
  * When the names of machines were last set as tags. Setting one again needs a pause: EC2 may refuse it, may show it late, or
  * another tool may change it back. Memory only: a new leader may set a name once more, which does no harm.
  */
-export interface TagPauses {
+export interface TagBackoff {
   sent(worker: Worker, nowMs: number): void
   /** 0 when the name may be set now. A new name never waits for an old one. */
   leftMs(worker: Worker, nowMs: number): number
@@ -22,7 +22,7 @@ export interface TagPauses {
   clear(): void
 }
 
-export function tagPauses(): TagPauses {
+export function tagBackoff(): TagBackoff {
   const last = new Map<string, Sent>()
   /** A repetition long after the last pause is a new matter. */
   const repeated = ({ id, name }: Worker, nowMs: number): Sent | null => {

@@ -1,27 +1,27 @@
 import { anAttempt, someLaunchParameters } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { scarceOffers } from './capacity-refusals.ts'
+import { capacityRefusals } from './capacity-refusals.ts'
 
 const PAUSE_MS = 180_000
 const at = (subnet_id: string) => anAttempt({ parameters: someLaunchParameters({ subnet_id }) })
 
 it('a place without room is left alone by everybody in its region, for a while', () => {
-  const offers = scarceOffers(PAUSE_MS)
+  const offers = capacityRefusals(PAUSE_MS)
   offers.refused('us-east-1', at('subnet-a'), 1_000)
   offers.refused('us-east-1', at('subnet-b'), 2_000)
-  expect([...offers.in('us-east-1', 3_000)]).toEqual([
+  expect([...offers.activeIn('us-east-1', 3_000)]).toEqual([
     ['m5zn.metal/subnet-a', 1_000 + PAUSE_MS],
     ['m5zn.metal/subnet-b', 2_000 + PAUSE_MS],
   ])
-  expect(offers.in('eu-west-1', 3_000).size).toBe(0)
-  expect([...offers.in('us-east-1', 1_000 + PAUSE_MS).keys()]).toEqual(['m5zn.metal/subnet-b'])
+  expect(offers.activeIn('eu-west-1', 3_000).size).toBe(0)
+  expect([...offers.activeIn('us-east-1', 1_000 + PAUSE_MS).keys()]).toEqual(['m5zn.metal/subnet-b'])
 })
 
 it('asking again within the pause does not prolong it, and afterwards begins a new one', () => {
-  const offers = scarceOffers(PAUSE_MS)
+  const offers = capacityRefusals(PAUSE_MS)
   offers.refused('us-east-1', at('subnet-a'), 0)
   offers.refused('us-east-1', at('subnet-a'), PAUSE_MS - 1)
-  expect([...offers.in('us-east-1', PAUSE_MS - 1).values()]).toEqual([PAUSE_MS])
+  expect([...offers.activeIn('us-east-1', PAUSE_MS - 1).values()]).toEqual([PAUSE_MS])
   offers.refused('us-east-1', at('subnet-a'), PAUSE_MS)
-  expect([...offers.in('us-east-1', PAUSE_MS).values()]).toEqual([2 * PAUSE_MS])
+  expect([...offers.activeIn('us-east-1', PAUSE_MS).values()]).toEqual([2 * PAUSE_MS])
 })

@@ -1,43 +1,43 @@
 import { toInstant } from '@lcm/domain/instant'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, expect, it } from 'vitest'
-import { type MeasureTimes, measureTimes } from './metrics-age.ts'
+import { type MetricsAge, metricsAge } from './metrics-age.ts'
 
 const INTERVAL_MS = 60_000
 const T0 = Date.UTC(2026, 0, 1)
 const worker = aWorker({ status: 'RUNNING' })
-let times: MeasureTimes
+let times: MetricsAge
 beforeEach(() => {
-  times = measureTimes(INTERVAL_MS)
+  times = metricsAge(INTERVAL_MS)
 })
 
 it('is silent after three intervals without a sample, counted from the first look', () => {
-  expect(times.silentSince(worker, T0)).toBeNull()
-  expect(times.silentSince(worker, T0 + 3 * INTERVAL_MS)).toBeNull()
-  expect(times.silentSince(worker, T0 + 3 * INTERVAL_MS + 1)).toBe(T0)
+  expect(times.staleSince(worker, T0)).toBeNull()
+  expect(times.staleSince(worker, T0 + 3 * INTERVAL_MS)).toBeNull()
+  expect(times.staleSince(worker, T0 + 3 * INTERVAL_MS + 1)).toBe(T0)
 })
 
 it('counts anew from every sample', () => {
-  times.silentSince(worker, T0)
+  times.staleSince(worker, T0)
   times.measured(worker.id, T0 + 200_000)
-  expect(times.silentSince(worker, T0 + 201_000)).toBeNull()
-  expect(times.silentSince(worker, T0 + 400_000)).toBe(T0 + 200_000)
+  expect(times.staleSince(worker, T0 + 201_000)).toBeNull()
+  expect(times.staleSince(worker, T0 + 400_000)).toBe(T0 + 200_000)
 })
 
 it('counts from when it runs: nobody measures it before, or when it was purged', () => {
   times.measured(worker.id, T0)
-  expect(times.silentSince({ ...worker, status: 'STOPPED' }, T0 + 900_000)).toBeNull()
-  expect(times.silentSince(worker, T0 + 900_001)).toBeNull()
+  expect(times.staleSince({ ...worker, status: 'STOPPED' }, T0 + 900_000)).toBeNull()
+  expect(times.staleSince(worker, T0 + 900_001)).toBeNull()
   times.forget(worker.id)
-  expect(times.silentSince(worker, T0 + 9_000_000)).toBeNull()
+  expect(times.staleSince(worker, T0 + 9_000_000)).toBeNull()
 })
 
 it('is not taken back by a new term that has measured nothing itself', () => {
   const condition = { type: 'MetricsStale', status: true, reason: 'NoSample', message: '', since: toInstant(T0) }
   const told = { ...worker, conditions: [condition] }
-  expect(times.silentSince(told, T0 + 900_000)).toBe(T0)
+  expect(times.staleSince(told, T0 + 900_000)).toBe(T0)
   times.measured(worker.id, T0 + 910_000)
-  expect(times.silentSince(told, T0 + 920_000)).toBeNull()
+  expect(times.staleSince(told, T0 + 920_000)).toBeNull()
   times.clear()
-  expect(times.silentSince(told, T0 + 930_000)).toBe(T0)
+  expect(times.staleSince(told, T0 + 930_000)).toBe(T0)
 })

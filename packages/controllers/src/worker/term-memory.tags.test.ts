@@ -1,12 +1,12 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { tagPauses } from './tag-backoff.ts'
+import { tagBackoff } from './tag-backoff.ts'
 
 const MINUTE_MS = 60_000
 const ada = aWorker({ name: 'ada' })
 
 it('pauses longer with every repetition, up to half an hour', () => {
-  const pauses = tagPauses()
+  const pauses = tagBackoff()
   expect(pauses.leftMs(ada, 0)).toBe(0)
   const waited: number[] = []
   let nowMs = 0
@@ -21,14 +21,14 @@ it('pauses longer with every repetition, up to half an hour', () => {
 })
 
 it('does not make a new name wait for an old one, nor one worker for another', () => {
-  const pauses = tagPauses()
+  const pauses = tagBackoff()
   pauses.sent(ada, 0)
   expect(pauses.leftMs({ ...ada, name: 'eve' }, 0)).toBe(0)
   expect(pauses.leftMs({ ...ada, id: 'w-2' }, 0)).toBe(0)
 })
 
 it('starts over after a long time, for a new leader, and when the worker is gone', () => {
-  const pauses = tagPauses()
+  const pauses = tagBackoff()
   const sentTwice = (nowMs: number) => {
     pauses.sent(ada, nowMs)
     pauses.sent(ada, nowMs)

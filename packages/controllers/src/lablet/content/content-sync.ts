@@ -16,7 +16,7 @@ import {
 } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Counters } from '../../kit/counters.ts'
-import { guardedWrite } from '../../kit/fenced-write.ts'
+import { fencedWrite } from '../../kit/fenced-write.ts'
 import type { LabletControllerConfig } from '../config.ts'
 import { fetchDefinition } from '../labs/lab-records.ts'
 import { ContentError } from './content-error.ts'
@@ -78,7 +78,7 @@ async function reconcile(
   // Who edits it meanwhile wants something else: the API has to know which wish this answers.
   const body = { source, requested_at: sync.at, result }
   const call = { params: { id }, body, epoch, signal }
-  await guardedWrite(parts.election, () => parts.client.call('recordSync', call))
+  await fencedWrite(parts.election, () => parts.client.call('recordSync', call))
   if ('error' in result) return success(result.error)
   parts.counters.add('syncs')
   return success(`fetched ${result.package_sha256}`)

@@ -4,12 +4,12 @@ import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SupersededError } from '../../kit/fenced-write.ts'
 import { never } from '../testing/lab-world.ts'
-import { type LabHands, labHands } from './fenced-labs.ts'
+import { type FencedLabs, fencedLabs } from './fenced-labs.ts'
 
 let sent: string[]
 let isHeld: boolean
 let isWanted: boolean
-let hands: LabHands
+let hands: FencedLabs
 
 beforeEach(() => {
   sent = []
@@ -34,7 +34,7 @@ beforeEach(() => {
   }
   const url = 'https://192.0.2.1'
   const login = { url, certificate_sha256: null, username: 'lcm', password: 'lcm' }
-  hands = labHands(
+  hands = fencedLabs(
     { labs, logins: { of: async () => login, forget: () => undefined } },
     {
       worker: aWorker({ https_endpoint: url, public_ip: '192.0.2.1' }),

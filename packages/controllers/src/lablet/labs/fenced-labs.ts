@@ -7,7 +7,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Leadership, ReconcileContext } from '@lcm/runtime'
 
 /** The labs of one worker, for one look at one thing. Before each change it is asked whether the change is still wanted. */
-export interface LabHands {
+export interface FencedLabs {
   /** The name that owns what we import. */
   ownName(): Promise<string>
   list(): Promise<readonly CmlLab[]>
@@ -22,12 +22,12 @@ export interface LabHands {
   delete(labId: string): Promise<void>
 }
 
-export interface HandsParts {
+export interface FencedLabsParts {
   readonly labs: CmlLabs
   readonly logins: CmlLogins
 }
 
-export interface HandsFor {
+export interface LabFence {
   readonly worker: Worker
   readonly signal: AbortSignal
   readonly leadership: Leadership
@@ -37,7 +37,7 @@ export interface HandsFor {
   confirm(): Promise<void>
 }
 
-export function labHands({ labs, logins }: HandsParts, asked: HandsFor): LabHands {
+export function fencedLabs({ labs, logins }: FencedLabsParts, asked: LabFence): FencedLabs {
   const { worker, signal, leadership, confirm, withoutSlot } = asked
   const login = () => loginTo(logins, worker, signal)
   /** The last questions before something is changed that no compare-and-set guards. */

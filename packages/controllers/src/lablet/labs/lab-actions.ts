@@ -14,14 +14,14 @@ import {
   success,
   watchTriggeredHostedService,
 } from '@lcm/runtime'
-import { guardedWrite, SupersededError } from '../../kit/fenced-write.ts'
+import { fencedWrite, SupersededError } from '../../kit/fenced-write.ts'
 import { BECAUSE_CHARS_MAX } from '../../kit/plan-board.ts'
-import type { SessionParts } from '../dependencies.ts'
-import { type LabHands, labHands } from './fenced-labs.ts'
+import type { LabletDependencies } from '../dependencies.ts'
+import { type FencedLabs, fencedLabs } from './fenced-labs.ts'
 import { fetchLab, fetchWorker, type LabChanges } from './lab-records.ts'
-import { takeDown } from './lab-teardown.ts'
+import { tearDownLab } from './lab-teardown.ts'
 
-export type LabActionParts = Omit<SessionParts, 'memory' | 'definitions' | 'settings'>
+export type LabActionParts = Omit<LabletDependencies, 'memory' | 'definitions' | 'settings'>
 
 const LAB_KEYS = CHANGE_KEYS.labs
 const UNDER_WAY_MS = 3_000
@@ -97,7 +97,7 @@ async function reconcile(
     because: `${pending.by} asked for it`,
     afterMs: 0,
   })
-  const looking = parts.turns.tryWith(record.worker_id, () => look(parts, doings, { ...context, record, pending }))
+  const looking = parts.slots.tryWith(record.worker_id, () => look(parts, doings, { ...context, record, pending }))
   if (looking === null) return requeue('others talk to its CML', NO_TURN_MS)
   try {
     return await looking
@@ -160,17 +160,17 @@ const REACHED: Readonly<Record<LabAction, LabStatus>> = {
   delete: 'DELETED',
 }
 
-function handsFor(parts: LabActionParts, look: ActionLook, worker: Worker): LabHands {
+function handsFor(parts: LabActionParts, look: ActionLook, worker: Worker): FencedLabs {
   const { record, signal, leadership, withoutSlot } = look
   const confirm = async () => {
     const now = await fetchLab(parts.client, record.id, signal)
     if (now?.version !== record.version) throw new SupersededError('somebody else wrote meanwhile')
   }
-  return labHands(parts, { worker, signal, leadership, withoutSlot, confirm })
+  return fencedLabs(parts, { worker, signal, leadership, withoutSlot, confirm })
 }
 
 /** Null once it is done. A lab that is not there is as good as removed, and can't be anything else. */
-async function actOn(hands: LabHands, { record, pending }: ActionLook, asked: Set<string>): Promise<string | null> {
+async function actOn(hands: FencedLabs, { record, pending }: ActionLook, asked: Set<string>): Promise<string | null> {
   const { action } = pending
   const lab = record.lab_id === null ? await byTitle(hands, record) : await hands.get(record.lab_id)
   if (lab === null) {
@@ -187,15 +187,15 @@ async function actOn(hands: LabHands, { record, pending }: ActionLook, asked: Se
 }
 
 /** An import whose answer was lost is known by its title alone. */
-const byTitle = async (hands: LabHands, { title }: LabRecord) =>
+const byTitle = async (hands: FencedLabs, { title }: LabRecord) =>
   (await hands.list()).find(lab => lab.title === title) ?? null
 
 async function takeDownOrWait(
-  hands: LabHands,
-  lab: NonNullable<Awaited<ReturnType<LabHands['get']>>>,
+  hands: FencedLabs,
+  lab: NonNullable<Awaited<ReturnType<FencedLabs['get']>>>,
   { action, asked }: { action: Exclude<LabAction, 'start'>; asked: Set<string> },
 ): Promise<string | null> {
-  const waitsFor = await takeDown(hands, lab, { depth: action, asked })
+  const waitsFor = await tearDownLab(hands, lab, { depth: action, asked })
   if (waitsFor !== null || action !== 'delete') return waitsFor
   // What was asked for is believed once it shows.
   return (await hands.get(lab.lab_id)) === null ? null : `${lab.title} is removed`
@@ -249,5 +249,5 @@ const write = (
 ) => {
   const body = { changes, decision: { action: pending.action, because: because.slice(0, BECAUSE_CHARS_MAX) } }
   const call = { params: { id: record.id }, ifMatch: record.version, epoch, signal, body }
-  return guardedWrite(election, () => client.call('reportLab', call))
+  return fencedWrite(election, () => client.call('reportLab', call))
 }

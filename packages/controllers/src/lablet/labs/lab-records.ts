@@ -5,7 +5,7 @@ import type { BodyInput } from '@lcm/contract/routes'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Election } from '@lcm/runtime'
-import { guardedWrite } from '../../kit/fenced-write.ts'
+import { fencedWrite } from '../../kit/fenced-write.ts'
 import { BECAUSE_CHARS_MAX } from '../../kit/plan-board.ts'
 
 export interface Writer {
@@ -55,7 +55,7 @@ export async function reportLab(
     if (record === null || saysAlready(record, changes)) return record
     const call = { params: { id: recordId }, ifMatch: record.version, epoch, signal, body: { changes, decision } }
     try {
-      return await guardedWrite(election, () => client.call('reportLab', call))
+      return await fencedWrite(election, () => client.call('reportLab', call))
     } catch (error) {
       const isLost = error instanceof Error && isProblem(error.cause, 'version_mismatch')
       if (!isLost || tries === TRIES_MAX) throw error

@@ -19,14 +19,14 @@ import {
   retry,
   success,
 } from '@lcm/runtime'
-import { guardedWrite } from '../../kit/fenced-write.ts'
-import type { SessionParts } from '../dependencies.ts'
+import { fencedWrite } from '../../kit/fenced-write.ts'
+import type { LabletDependencies } from '../dependencies.ts'
 import { loginTo } from './fenced-labs.ts'
 import { fetchSession, fetchWorker, labsOnRecord, reportLab } from './lab-records.ts'
-import { isQuietState } from './lab-teardown.ts'
+import { isIdleState } from './lab-teardown.ts'
 import { isOurs, isStray, sessionInTitle } from './lab-titles.ts'
 
-export type LabScanParts = Omit<SessionParts, 'memory' | 'definitions' | 'settings' | 'labsChanged'>
+export type LabScanParts = Omit<LabletDependencies, 'memory' | 'definitions' | 'settings' | 'labsChanged'>
 
 /** However many ask for it, a worker's labs are not listed more often. */
 const APART_MS = 60_000
@@ -55,7 +55,7 @@ export function labScan(parts: LabScanParts): Reconciliation {
         const last = scanned.get(worker.id)
         const waitMs = last?.epoch === context.epoch ? last.atMs + APART_MS - clock.monotonic() : 0
         if (waitMs > 0) return requeue('its labs were listed just now', waitMs)
-        const scanning = parts.turns.tryWith(worker.id, () => scan(parts, worker, context))
+        const scanning = parts.slots.tryWith(worker.id, () => scan(parts, worker, context))
         if (scanning === null) return requeue('others talk to its CML', NO_TURN_MS)
         const result = await scanning
         if (result.status === 'SUCCESS') scanned.set(worker.id, { epoch: context.epoch, atMs: clock.monotonic() })
@@ -85,7 +85,7 @@ async function scan(
     const known = await labsOnRecord(parts.client, { worker_id: worker.id }, signal)
     const sights = await withoutSlot(() => sightsOf(parts, { login, signal, known }, labs))
     const body = { worker_id: worker.id, began_at, is_complete: true, labs: sights }
-    await guardedWrite(parts.election, () => parts.client.call('discoverLabs', { body, epoch, signal }))
+    await fencedWrite(parts.election, () => parts.client.call('discoverLabs', { body, epoch, signal }))
     parts.counters.add('labs_scanned')
     const seen = { worker, labs, epoch, signal, ourName: login.username }
     await condemnStrays(parts, seen)
@@ -184,9 +184,9 @@ async function releaseQuarantined({ client, election }: LabScanParts, seen: Scan
     const session = await fetchSession(client, id, signal)
     if (session === null || (!isFinal(session.status) && session.worker_id === worker.id)) continue
     const records = await labsOnRecord(client, { worker_id: worker.id, session_id: id }, signal)
-    if (!labs.filter(isOf(session, records, ourName)).every(lab => isQuietState(lab.state))) continue
+    if (!labs.filter(isOf(session, records, ourName)).every(lab => isIdleState(lab.state))) continue
     const body = { reason: 'its lab is seen stopped or gone' }
-    await guardedWrite(election, () => client.call('releaseSession', { params: { id }, body, epoch, signal }))
+    await fencedWrite(election, () => client.call('releaseSession', { params: { id }, body, epoch, signal }))
     released += 1
   }
   return released

@@ -1,28 +1,28 @@
 import type { CmlLab } from '@lcm/cloud/cml-labs'
-import type { LabHands } from './fenced-labs.ts'
+import type { FencedLabs } from './fenced-labs.ts'
 
 /** How far down a lab is taken. */
 export type Depth = 'stop' | 'wipe' | 'delete'
 
-export type TakeDownAct = 'stop' | 'wipe' | 'delete' | 'done'
+export type TeardownAct = 'stop' | 'wipe' | 'delete' | 'done'
 
-export const isQuietState = (state: string): boolean => state === 'STOPPED' || state === 'DEFINED_ON_CORE'
+export const isIdleState = (state: string): boolean => state === 'STOPPED' || state === 'DEFINED_ON_CORE'
 
 /** What brings a lab in this state further down; a wiped lab and one that never ran look the same. */
-export function takeDownAct(state: string, depth: Depth): TakeDownAct {
-  if (!isQuietState(state)) return 'stop'
+export function nextTeardownAct(state: string, depth: Depth): TeardownAct {
+  if (!isIdleState(state)) return 'stop'
   if (depth === 'stop') return 'done'
   if (state === 'STOPPED') return 'wipe'
   return depth === 'wipe' ? 'done' : 'delete'
 }
 
 /** One act, or one look. Answers what is still to be waited for; null once the lab is where it should be, or gone. */
-export async function takeDown(
-  hands: LabHands,
+export async function tearDownLab(
+  hands: FencedLabs,
   lab: CmlLab,
   { depth, asked }: { depth: Depth; asked: Set<string> },
 ): Promise<string | null> {
-  const act = takeDownAct(lab.state, depth)
+  const act = nextTeardownAct(lab.state, depth)
   if (act === 'done') return (await hands.isConverged(lab.lab_id)) ? null : `${lab.title} comes to rest`
   if (act === 'delete') {
     await hands.delete(lab.lab_id)

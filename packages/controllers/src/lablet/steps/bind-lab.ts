@@ -2,15 +2,15 @@ import { isProblem } from '@lcm/client/api-error'
 import { assert } from '@lcm/domain/assert'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsInTags } from '@lcm/domain/lab/ports'
-import { guardedWrite } from '../../kit/fenced-write.ts'
+import { fencedWrite } from '../../kit/fenced-write.ts'
 import { isNotFound } from '../labs/fenced-labs.ts'
 import { fetchLab, labsOnRecord } from '../labs/lab-records.ts'
-import { isQuietState } from '../labs/lab-teardown.ts'
+import { isIdleState } from '../labs/lab-teardown.ts'
 import { labTitle } from '../labs/lab-titles.ts'
-import { blockedUnlessLate, completed, failed, type StepResult, type StepScene, skipped } from './step.ts'
+import { blockedUnlessLate, completed, failed, type StepContext, type StepResult, skipped } from './step.ts'
 
 /** Which lab it will be: the one that it has, one that somebody left behind, or a new one. */
-export async function resolveLab(scene: StepScene): Promise<StepResult> {
+export async function resolveLab(scene: StepContext): Promise<StepResult> {
   const own = await scene.record()
   if (own !== null)
     return own.pending_action === null
@@ -22,7 +22,7 @@ export async function resolveLab(scene: StepScene): Promise<StepResult> {
 }
 
 /** A lab of the same definition on the same worker that nobody has, and that is really there. */
-async function leftBehind({ client, session, hands, signal }: StepScene): Promise<LabRecord | null> {
+async function leftBehind({ client, session, labs: hands, signal }: StepContext): Promise<LabRecord | null> {
   const onRecord = await labsOnRecord(client, { worker_id: session.worker_id ?? '' }, signal)
   const free = onRecord.filter(
     record =>
@@ -31,13 +31,13 @@ async function leftBehind({ client, session, hands, signal }: StepScene): Promis
   for (const status of ['WIPED', 'STOPPED'] as const)
     for (const record of free.filter(each => each.status === status && each.lab_id !== null)) {
       const lab = await hands.get(record.lab_id ?? '')
-      if (lab !== null && isQuietState(lab.state)) return record
+      if (lab !== null && isIdleState(lab.state)) return record
     }
   return null
 }
 
 /** On record before it exists: whatever is imported later can be found and removed. */
-export async function bindLab(scene: StepScene): Promise<StepResult> {
+export async function bindLab(scene: StepContext): Promise<StepResult> {
   const own = await scene.record()
   if (own !== null) return completed({ record_id: own.id })
   const chosen = scene.session.pipeline?.steps.lab_resolve?.output.record_id
@@ -48,13 +48,13 @@ export async function bindLab(scene: StepScene): Promise<StepResult> {
 }
 
 /** Null when somebody else was first. */
-async function claim(scene: StepScene, record_id: string): Promise<LabRecord | null> {
+async function claim(scene: StepContext, record_id: string): Promise<LabRecord | null> {
   const { client, session, epoch, signal, election } = scene
   const record = await fetchLab(client, record_id, signal)
   if (record === null) return null
   const body = { lab_id: record.lab_id, title: record.title, record_id }
   try {
-    return await guardedWrite(election, () =>
+    return await fencedWrite(election, () =>
       client.call('bindLab', { params: { id: session.id }, body, epoch, signal }),
     )
   } catch (error) {
@@ -63,14 +63,14 @@ async function claim(scene: StepScene, record_id: string): Promise<LabRecord | n
   }
 }
 
-export async function putOnRecord(scene: StepScene, lab_id: string | null): Promise<LabRecord> {
+export async function putOnRecord(scene: StepContext, lab_id: string | null): Promise<LabRecord> {
   const { client, session, epoch, signal, election } = scene
   const body = { lab_id, title: labTitle(session, await scene.definition()) }
-  return guardedWrite(election, () => client.call('bindLab', { params: { id: session.id }, body, epoch, signal }))
+  return fencedWrite(election, () => client.call('bindLab', { params: { id: session.id }, body, epoch, signal }))
 }
 
 /** Ports that labs of others use are told to the API, which alone gives ports out. */
-export async function allocatePorts(scene: StepScene): Promise<StepResult> {
+export async function allocatePorts(scene: StepContext): Promise<StepResult> {
   const { client, epoch, signal, election } = scene
   const { port_template } = await scene.definition()
   if (port_template.length === 0) return skipped('nobody needs to get in')
@@ -79,14 +79,14 @@ export async function allocatePorts(scene: StepScene): Promise<StepResult> {
   const body = { taken: await takenByOthers(scene, record) }
   const call = { params: { id: record.id }, body, epoch, signal }
   try {
-    return completed((await guardedWrite(election, () => client.call('allocatePorts', call))).ports)
+    return completed((await fencedWrite(election, () => client.call('allocatePorts', call))).ports)
   } catch (error) {
     if (isProblem(error, 'no_room', 'lab_gone')) return failed(error.message, { definite: false })
     throw error
   }
 }
 
-async function takenByOthers({ client, hands, worker, signal }: StepScene, own: LabRecord): Promise<number[]> {
+async function takenByOthers({ client, labs: hands, worker, signal }: StepContext, own: LabRecord): Promise<number[]> {
   assert(worker !== null, 'a step without a worker')
   const onRecord = await labsOnRecord(client, { worker_id: worker.id }, signal)
   const ours = new Set(
@@ -100,7 +100,7 @@ async function takenByOthers({ client, hands, worker, signal }: StepScene, own: 
   return [...taken].filter(port => port >= 1 && port <= 65_535).sort((a, b) => a - b)
 }
 
-const nodesUnlessGone = (hands: StepScene['hands'], labId: string) =>
+const nodesUnlessGone = (hands: StepContext['labs'], labId: string) =>
   hands.nodes(labId).catch((error: unknown) => {
     if (isNotFound(error)) return []
     throw error

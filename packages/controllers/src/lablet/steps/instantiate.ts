@@ -1,6 +1,6 @@
 import { allocatePorts, bindLab, resolveLab } from './bind-lab.ts'
 import { prepareLab } from './prepare-lab.ts'
-import { awaitLab, openDoors, startLab } from './start-lab.ts'
+import { awaitLab, publishAccess, startLab } from './start-lab.ts'
 import type { RunStep } from './step.ts'
 
 /**
@@ -14,5 +14,5 @@ export const INSTANTIATE: Readonly<Record<string, RunStep>> = {
   tags: prepareLab,
   lab_start: startLab,
   converged: awaitLab,
-  mark_ready: openDoors,
+  mark_ready: publishAccess,
 }

@@ -3,14 +3,14 @@ import { CloudError } from '@lcm/cloud/errors'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsInTags } from '@lcm/domain/lab/ports'
 import { reportLab } from '../labs/lab-records.ts'
-import { takeDown } from '../labs/lab-teardown.ts'
+import { tearDownLab } from '../labs/lab-teardown.ts'
 import { labTitle } from '../labs/lab-titles.ts'
 import { putOnRecord } from './bind-lab.ts'
-import { completed, failed, type StepResult, type StepScene, unlessLate } from './step.ts'
+import { completed, failed, type StepContext, type StepResult, unlessLate } from './step.ts'
 import { topologyToImport } from './topology-import.ts'
 
 /** The lab is there, wiped, and its tags name the ports that were given out. */
-export async function prepareLab(scene: StepScene): Promise<StepResult> {
+export async function prepareLab(scene: StepContext): Promise<StepResult> {
   const record = await scene.record()
   if (record === null) return failed('its lab is not on record any more', { definite: true })
   const lab = await ownLab(scene, record)
@@ -18,18 +18,18 @@ export async function prepareLab(scene: StepScene): Promise<StepResult> {
   if (lab === null) return importLab(scene)
   if (lab.lab_id !== record.lab_id) await putOnRecord(scene, lab.lab_id)
   // Somebody had it before, or an earlier try of ours did.
-  const waitsFor = await takeDown(scene.hands, lab, { depth: 'wipe', asked: scene.asked })
+  const waitsFor = await tearDownLab(scene.labs, lab, { depth: 'wipe', asked: scene.asked })
   if (waitsFor !== null) return unlessLate(scene, waitsFor)
   const isUsedAgain = lab.title !== labTitle(scene.session, await scene.definition())
-  if (isUsedAgain && !leadsTo(await scene.hands.nodes(lab.lab_id), portsOf(scene))) {
+  if (isUsedAgain && !leadsTo(await scene.labs.nodes(lab.lab_id), portsOf(scene))) {
     // Its tags lead elsewhere, and a new lab is made in its place with the next look.
-    await scene.hands.delete(lab.lab_id)
+    await scene.labs.delete(lab.lab_id)
     return unlessLate(scene, 'its tags lead to other ports; it is made anew')
   }
   return completed({ lab_id: lab.lab_id })
 }
 
-const portsOf = ({ session }: StepScene): Record<string, number> => {
+const portsOf = ({ session }: StepContext): Record<string, number> => {
   const given = Object.entries(session.pipeline?.steps.ports_alloc?.output ?? {})
   return Object.fromEntries(given.flatMap(([name, port]) => (typeof port === 'number' ? [[name, port]] : [])))
 }
@@ -41,25 +41,25 @@ const leadsTo = (nodes: readonly CmlNode[], ports: Readonly<Record<string, numbe
 }
 
 /** By its id, else by its title: an import whose answer was lost is found by what it was called. */
-async function ownLab(scene: StepScene, { lab_id }: LabRecord): Promise<CmlLab | null> {
-  const known = lab_id === null ? null : await scene.hands.get(lab_id)
+async function ownLab(scene: StepContext, { lab_id }: LabRecord): Promise<CmlLab | null> {
+  const known = lab_id === null ? null : await scene.labs.get(lab_id)
   if (known !== null) return known
   const title = labTitle(scene.session, await scene.definition())
-  return (await scene.hands.list()).find(lab => lab.title === title) ?? null
+  return (await scene.labs.list()).find(lab => lab.title === title) ?? null
 }
 
 /** A record has one lab: the one that is not there any more makes way for the next. */
-async function forgetLabId(scene: StepScene, { id, lab_id }: LabRecord): Promise<void> {
+async function forgetLabId(scene: StepContext, { id, lab_id }: LabRecord): Promise<void> {
   if (lab_id === null) return
   await reportLab(scene, id, { changes: { lab_id: null }, action: scene.plan.name, because: `${lab_id} is gone` })
 }
 
-async function importLab(scene: StepScene): Promise<StepResult> {
+async function importLab(scene: StepContext): Promise<StepResult> {
   const definition = await scene.definition()
   const title = labTitle(scene.session, definition)
   try {
     const topology = await topologyToImport(definition, portsOf(scene), () => scene.clock.sleep(0))
-    const { lab_id } = await scene.hands.import({ title, topology })
+    const { lab_id } = await scene.labs.import({ title, topology })
     scene.counters.add('labs_imported')
     scene.labsChanged()
     await putOnRecord(scene, lab_id)

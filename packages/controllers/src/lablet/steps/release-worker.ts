@@ -1,12 +1,16 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { SessionChanges } from '@lcm/domain/session/decide-session'
-import { guardedWrite } from '../../kit/fenced-write.ts'
+import { fencedWrite } from '../../kit/fenced-write.ts'
 import { reportLab } from '../labs/lab-records.ts'
-import { type Observed, recordOf } from '../observe.ts'
-import type { SessionLook } from '../report.ts'
+import { recordOf, type SessionObservation } from '../observe.ts'
+import type { SessionReconcile } from '../report.ts'
 
 /** What is settled on its worker before a session leaves it; answers the version that it has then. */
-export async function beforeLeaving(look: SessionLook, { worker }: Observed, changes: SessionChanges): Promise<number> {
+export async function releaseWorker(
+  look: SessionReconcile,
+  { worker }: SessionObservation,
+  changes: SessionChanges,
+): Promise<number> {
   const { session } = look
   const isLeft = changes.worker_id === null
   const endsWithoutLab = changes.status === 'TERMINATED' && session.status !== 'STOPPED'
@@ -14,16 +18,19 @@ export async function beforeLeaving(look: SessionLook, { worker }: Observed, cha
   const mayHaveLab = isLeft && worker !== null && worker.status !== 'TERMINATED'
   if (!mayHaveLab) return releaseRoom(look, isLeft ? 'its worker is gone' : 'it ended before it had a lab')
   // Its room stays taken until a scan has seen the lab gone.
-  await removeLater(look, `its session left ${worker.name}`)
+  await scheduleLabDeletion(look, `its session left ${worker.name}`)
   return session.version
 }
 
-async function releaseRoom({ client, election, session, epoch, signal }: SessionLook, reason: string): Promise<number> {
+async function releaseRoom(
+  { client, election, session, epoch, signal }: SessionReconcile,
+  reason: string,
+): Promise<number> {
   const call = { params: { id: session.id }, body: { reason }, epoch, signal }
-  return (await guardedWrite(election, () => client.call('releaseSession', call))).version
+  return (await fencedWrite(election, () => client.call('releaseSession', call))).version
 }
 
-export async function removeLater(look: SessionLook, because: string): Promise<void> {
+export async function scheduleLabDeletion(look: SessionReconcile, because: string): Promise<void> {
   const record = await recordOf(look)
   if (record === null || record.pending_action?.action === 'delete') return
   const at = toInstant(look.clock.now())

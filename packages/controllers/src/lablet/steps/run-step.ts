@@ -5,14 +5,14 @@ import { workerLost } from '@lcm/domain/session/decide-session'
 import { type Pipeline, UNTOUCHED } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, type NextStep, nextStep, type StepPlan } from '@lcm/domain/session/pipeline'
 import { type ReconciliationResult, requeue } from '@lcm/runtime'
-import type { SessionParts } from '../dependencies.ts'
-import type { LabHands } from '../labs/fenced-labs.ts'
+import type { LabletDependencies } from '../dependencies.ts'
+import type { FencedLabs } from '../labs/fenced-labs.ts'
 import { reportLab } from '../labs/lab-records.ts'
-import { type Deciding, recordOf } from '../observe.ts'
-import { noteOf, type ReportedChanges, type SessionLook, writeSession } from '../report.ts'
+import { type ObservedDecision, recordOf } from '../observe.ts'
+import { noteOf, type ReportedChanges, type SessionReconcile, writeSession } from '../report.ts'
 import { INSTANTIATE } from './instantiate.ts'
-import { removeLater } from './release-worker.ts'
-import { failed, type RunStep, type StepResult, type StepScene, unlessLate } from './step.ts'
+import { scheduleLabDeletion } from './release-worker.ts'
+import { failed, type RunStep, type StepContext, type StepResult, unlessLate } from './step.ts'
 import { TEARDOWN } from './teardown.ts'
 
 /** How soon a step that is under way is looked at again. */
@@ -27,9 +27,9 @@ type StepTurn = Exclude<NextStep, { kind: 'rest' | 'done' }>
 
 /** A step that is announced here is carried out by the next look; so is one that somebody before us announced. */
 export async function runStep(
-  parts: SessionParts,
-  look: SessionLook,
-  deciding: Deciding,
+  parts: LabletDependencies,
+  look: SessionReconcile,
+  deciding: ObservedDecision,
   next: StepTurn,
 ): Promise<ReconciliationResult> {
   const { pipeline } = look.session
@@ -51,8 +51,8 @@ const runOf = ({ name, attempt, steps }: Pipeline, { name: step }: StepPlan): st
   `${name}:${attempt}:${step}:${steps[step]?.attempts ?? 0}`
 
 async function announce(
-  { memory }: SessionParts,
-  look: SessionLook,
+  { memory }: LabletDependencies,
+  look: SessionReconcile,
   { pipeline, plan }: { pipeline: Pipeline; plan: StepPlan },
 ): Promise<ReconciliationResult> {
   await writeSession(look, { pipeline }, { action: plan.name, because: `begins ${plan.name}` })
@@ -61,18 +61,18 @@ async function announce(
 }
 
 function sceneOf(
-  parts: SessionParts,
-  look: SessionLook,
-  { seen, hands }: Deciding,
-  at: Pick<StepScene, 'plan' | 'step' | 'asked'>,
-): StepScene {
+  parts: LabletDependencies,
+  look: SessionReconcile,
+  { seen, labs: hands }: ObservedDecision,
+  at: Pick<StepContext, 'plan' | 'step' | 'asked'>,
+): StepContext {
   const { session, signal } = look
   return {
     ...look,
     ...at,
     counters: parts.counters,
     worker: seen.worker,
-    hands: hands ?? NO_HANDS,
+    labs: hands ?? NO_HANDS,
     definition: () => parts.definitions.get(session.definition.id, signal),
     record: () => recordOf(look),
     labsChanged: () => parts.labsChanged(session.worker_id ?? ''),
@@ -82,7 +82,7 @@ function sceneOf(
 const nobody = async (): Promise<never> => {
   throw new Error('there is no worker to ask')
 }
-const NO_HANDS: LabHands = {
+const NO_HANDS: FencedLabs = {
   ownName: nobody,
   list: nobody,
   get: nobody,
@@ -98,7 +98,7 @@ const NO_HANDS: LabHands = {
 /** Whether it may help to ask CML the same thing again. */
 const PASSING: ReadonlySet<string> = new Set(['throttled', 'transient', 'state', 'not_found'])
 
-async function carryOut(run: RunStep | undefined, scene: StepScene): Promise<StepResult> {
+async function carryOut(run: RunStep | undefined, scene: StepContext): Promise<StepResult> {
   assert(run !== undefined, `nobody knows the step ${scene.plan.name}`)
   try {
     return await run(scene)
@@ -111,9 +111,9 @@ async function carryOut(run: RunStep | undefined, scene: StepScene): Promise<Ste
 
 /** One write says what the step came to, and which one is next. */
 async function conclude(
-  parts: SessionParts,
-  look: SessionLook,
-  { plan, step }: StepScene,
+  parts: LabletDependencies,
+  look: SessionReconcile,
+  { plan, step }: StepContext,
   result: StepResult,
 ): Promise<ReconciliationResult> {
   const { outcome, access, progress, version } = result
@@ -149,14 +149,15 @@ async function conclude(
  * gone. A worker that is away may come back, and then its lab is removed.
  */
 async function giveUp(
-  parts: SessionParts,
-  look: SessionLook,
-  { seen }: Deciding,
+  parts: LabletDependencies,
+  look: SessionReconcile,
+  { seen }: ObservedDecision,
   { step, error }: Extract<NextStep, { kind: 'failed' }>,
 ): Promise<ReconciliationResult> {
   const last_error = `${step.name}: ${error}`.slice(0, 1000)
   const record = await recordOf(look)
-  if (record !== null && workerLost(seen.worker, parts.clock.now()) !== null) await removeLater(look, last_error)
+  if (record !== null && workerLost(seen.worker, parts.clock.now()) !== null)
+    await scheduleLabDeletion(look, last_error)
   else if (record !== null)
     await reportLab(look, record.id, {
       changes: { status: 'ERROR', last_error },

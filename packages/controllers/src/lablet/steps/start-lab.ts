@@ -4,16 +4,16 @@ import type { Access } from '@lcm/domain/session/lablet-session'
 import { BOOT_SECONDS } from '@lcm/domain/session/pipeline'
 import { isNotFound } from '../labs/fenced-labs.ts'
 import { type LabChanges, reportLab } from '../labs/lab-records.ts'
-import { isQuietState } from '../labs/lab-teardown.ts'
+import { isIdleState } from '../labs/lab-teardown.ts'
 import { hostOf } from '../observe.ts'
-import { again, blockedUnlessLate, completed, failed, type StepResult, type StepScene, unlessLate } from './step.ts'
+import { again, blockedUnlessLate, completed, failed, type StepContext, type StepResult, unlessLate } from './step.ts'
 import { topologyOf } from './topology-import.ts'
 
 const NODES_NAMED_MAX = 20
 
 /** The record's lab and its id, or why there is none. */
 async function withLab(
-  scene: StepScene,
+  scene: StepContext,
   work: (lab: { recordId: string; labId: string }) => Promise<StepResult>,
 ): Promise<StepResult> {
   const record = await scene.record()
@@ -26,25 +26,25 @@ async function withLab(
   }
 }
 
-const report = (scene: StepScene, recordId: string, changes: LabChanges, because: string) =>
+const report = (scene: StepContext, recordId: string, changes: LabChanges, because: string) =>
   reportLab(scene, recordId, { changes, action: scene.plan.name, because })
 
-export const startLab = (scene: StepScene): Promise<StepResult> =>
+export const startLab = (scene: StepContext): Promise<StepResult> =>
   withLab(scene, async ({ recordId, labId }) => {
-    const lab = await scene.hands.get(labId)
+    const lab = await scene.labs.get(labId)
     if (lab === null) return failed('its lab is gone', { definite: true })
     // On record first: a start whose answer is lost may run all the same, and would take room that counts as free.
     await report(scene, recordId, { status: 'STARTING' }, 'its session needs it')
-    if (isQuietState(lab.state)) await scene.hands.start(labId)
+    if (isIdleState(lab.state)) await scene.labs.start(labId)
     const topology = await topologyOf(await scene.definition(), () => scene.clock.sleep(0))
     return completed({ [BOOT_SECONDS]: bootSecondsOf(topology) })
   })
 
 /** Whether every node came up. Progress is told by counts, and who is not up yet by name. */
-export const awaitLab = (scene: StepScene): Promise<StepResult> =>
+export const awaitLab = (scene: StepContext): Promise<StepResult> =>
   withLab(scene, async ({ recordId, labId }) => {
-    const isConverged = await scene.hands.isConverged(labId)
-    const nodes = await scene.hands.nodes(labId)
+    const isConverged = await scene.labs.isConverged(labId)
+    const nodes = await scene.labs.nodes(labId)
     const missing = nodes.filter(({ state }) => state !== 'BOOTED')
     const progress = { booted: nodes.length - missing.length, nodes: nodes.length, waits_for: named(missing) }
     if (missing.length === 0 && isConverged) {
@@ -64,7 +64,7 @@ const named = (nodes: readonly CmlNode[]): string => {
 }
 
 /** Says where people get in: on the worker's own address, by the ports that were given out. */
-export async function openDoors(scene: StepScene): Promise<StepResult> {
+export async function publishAccess(scene: StepContext): Promise<StepResult> {
   const { port_template } = await scene.definition()
   const given = scene.session.pipeline?.steps.ports_alloc?.output ?? {}
   const host = hostOf(scene.worker)

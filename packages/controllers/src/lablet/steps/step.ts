@@ -8,10 +8,10 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Election } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Counters } from '../../kit/counters.ts'
-import type { LabHands } from '../labs/fenced-labs.ts'
+import type { FencedLabs } from '../labs/fenced-labs.ts'
 
 /** All that one step of a session may touch. */
-export interface StepScene {
+export interface StepContext {
   readonly client: Client
   readonly election: Election
   readonly counters: Counters
@@ -23,7 +23,7 @@ export interface StepScene {
   /** The step as it was announced. */
   readonly step: Step
   readonly worker: Worker | null
-  readonly hands: LabHands
+  readonly labs: FencedLabs
   /** What this run of the step has asked of CML already; it may be forgotten without harm. */
   readonly asked: Set<string>
   definition(): Promise<LabletDefinition>
@@ -43,7 +43,7 @@ export interface StepResult {
   readonly version?: number
 }
 
-export type RunStep = (scene: StepScene) => Promise<StepResult>
+export type RunStep = (scene: StepContext) => Promise<StepResult>
 
 export const completed = (output: Step['output'] = {}): StepResult => ({ outcome: { kind: 'completed', output } })
 export const skipped = (why: string): StepResult => ({ outcome: { kind: 'skipped', output: { why } } })
@@ -53,13 +53,13 @@ export const failed = (error: string, { definite }: { definite: boolean }): Step
 })
 
 /** Counted as a failure once it takes too long; how often that may happen is bounded. */
-export const unlessLate = (scene: StepScene, because: string): StepResult => orLate(scene, again(because), because)
+export const unlessLate = (scene: StepContext, because: string): StepResult => orLate(scene, again(because), because)
 
 /** The same for what is not in the hands of the step. */
-export const blockedUnlessLate = (scene: StepScene, because: string): StepResult =>
+export const blockedUnlessLate = (scene: StepContext, because: string): StepResult =>
   orLate(scene, { outcome: { kind: 'blocked', because: because.slice(0, 1000) } }, because)
 
-function orLate({ clock, step, plan, session }: StepScene, inTime: StepResult, because: string): StepResult {
+function orLate({ clock, step, plan, session }: StepContext, inTime: StepResult, because: string): StepResult {
   const elapsedMs = clock.now() - toMs(step.started_at ?? session.updated_at)
   return elapsedMs <= plan.timeoutMs
     ? inTime

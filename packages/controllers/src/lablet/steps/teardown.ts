@@ -1,17 +1,17 @@
 import type { CmlLab } from '@lcm/cloud/cml-labs'
 import type { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
 import { canServeLabs, workerLost } from '@lcm/domain/session/decide-session'
-import { guardedWrite } from '../../kit/fenced-write.ts'
+import { fencedWrite } from '../../kit/fenced-write.ts'
 import { reportLab } from '../labs/lab-records.ts'
-import { type Depth, takeDown } from '../labs/lab-teardown.ts'
+import { type Depth, tearDownLab } from '../labs/lab-teardown.ts'
 import { isOurs } from '../labs/lab-titles.ts'
 import {
   blockedUnlessLate,
   completed,
   failed,
   type RunStep,
+  type StepContext,
   type StepResult,
-  type StepScene,
   skipped,
   unlessLate,
 } from './step.ts'
@@ -35,16 +35,16 @@ function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
       return skipped('its worker is gone')
     }
     if (!canServeLabs(worker)) return notServing(scene)
-    const lab = record.lab_id === null ? null : await scene.hands.get(record.lab_id)
+    const lab = record.lab_id === null ? null : await scene.labs.get(record.lab_id)
     if (lab === null) return completed({ why: 'it is not there' })
-    const waitsFor = await takeDown(scene.hands, lab, { depth, asked: scene.asked })
+    const waitsFor = await tearDownLab(scene.labs, lab, { depth, asked: scene.asked })
     if (waitsFor !== null) return unlessLate(scene, waitsFor)
     await report(scene, record, reached, BECAUSE_OVER)
     return completed()
   }
 }
 
-function notServing(scene: StepScene): StepResult {
+function notServing(scene: StepContext): StepResult {
   const lost = workerLost(scene.worker, scene.clock.now())
   return lost === null
     ? blockedUnlessLate(scene, `${scene.worker?.name ?? 'its worker'} does not serve`)
@@ -52,14 +52,14 @@ function notServing(scene: StepScene): StepResult {
 }
 
 /** The lab on record and whatever else was made for the session, such as what a lost answer left behind. */
-async function labsOf({ hands, session }: StepScene, record: LabRecord): Promise<readonly CmlLab[]> {
+async function labsOf({ labs: hands, session }: StepContext, record: LabRecord): Promise<readonly CmlLab[]> {
   const ourName = await hands.ownName()
   return (await hands.list()).filter(lab => lab.lab_id === record.lab_id || isOurs(lab, session, ourName))
 }
 
 /** With reuse the lab on record stays, wiped, for the next one; one that failed is of no use to anybody. */
-async function deleteLab(scene: StepScene): Promise<StepResult> {
-  const { session, worker, hands } = scene
+async function deleteLab(scene: StepContext): Promise<StepResult> {
+  const { session, worker, labs: hands } = scene
   const record = await scene.record()
   if (record === null) return skipped('it has no lab')
   if (worker === null || worker.status === 'TERMINATED') return skipped('its worker is gone')
@@ -71,7 +71,7 @@ async function deleteLab(scene: StepScene): Promise<StepResult> {
   if (superfluous.some(({ lab_id }) => lab_id === record.lab_id)) await report(scene, record, 'DELETING', BECAUSE_OVER)
   const waitsFor: string[] = []
   for (const lab of superfluous) {
-    const waits = await takeDown(hands, lab, { depth: 'delete', asked: scene.asked })
+    const waits = await tearDownLab(hands, lab, { depth: 'delete', asked: scene.asked })
     if (waits === null) scene.counters.add('labs_deleted')
     waitsFor.push(waits ?? `${lab.title} is removed`)
   }
@@ -87,13 +87,13 @@ async function deleteLab(scene: StepScene): Promise<StepResult> {
 
 const BECAUSE_OVER = 'its session is over'
 
-const report = (scene: StepScene, record: LabRecord, status: LabStatus, because: string) =>
+const report = (scene: StepContext, record: LabRecord, status: LabStatus, because: string) =>
   reportLab(scene, record.id, { changes: { status }, action: scene.plan.name, because })
 
 /** Its room and its ports go back: its lab is confirmed to be down. */
-async function release({ client, election, session, epoch, signal }: StepScene): Promise<StepResult> {
+async function release({ client, election, session, epoch, signal }: StepContext): Promise<StepResult> {
   const body = { reason: 'its lab is taken down' }
   const call = { params: { id: session.id }, body, epoch, signal }
-  const { version } = await guardedWrite(election, () => client.call('releaseSession', call))
+  const { version } = await fencedWrite(election, () => client.call('releaseSession', call))
   return { ...completed(), version }
 }

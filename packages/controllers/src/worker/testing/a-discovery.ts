@@ -2,7 +2,7 @@ import type { Machines } from '@lcm/cloud/batched-compute'
 import type { DecisionNote } from '@lcm/domain/decision'
 import type { Leadership } from '@lcm/runtime'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
-import { settingsNow } from '../../kit/settings-cache.ts'
+import { settingsCache } from '../../kit/settings-cache.ts'
 import type { WorkerControllerConfig } from '../config.ts'
 import { type Discovery, type DiscoveryParts, discoveryLoop } from '../discovery-loop.ts'
 import { regionSnapshots } from '../region-snapshots.ts'
@@ -53,7 +53,7 @@ export function aDiscovery(
     machines: listing,
     snapshots: regionSnapshots({ machines: more.machines ?? listing, clock, config: settled }),
     cml,
-    settings: settingsNow({ client: api.client, clock }),
+    settings: settingsCache({ client: api.client, clock }),
     decisions: {
       note: (resource, _, note) => void notes.push({ resource, ...note }),
       told: () => undefined,

@@ -1,10 +1,10 @@
 import { type Election, silentLogger } from '@lcm/runtime'
 import { anObservation } from '@lcm/testkit/observations'
-import type { Look } from '../report.ts'
+import type { WorkerReconcile } from '../report.ts'
 import { never } from './simulated-fleet.ts'
 
 /** One look of a leader in its third term. */
-export const aLook = (more: Partial<Look> = {}): Look => ({
+export const aReconcile = (more: Partial<WorkerReconcile> = {}): WorkerReconcile => ({
   signal: never,
   epoch: 3,
   leadership: { epoch: 3, signal: never, isHeld: () => true },
