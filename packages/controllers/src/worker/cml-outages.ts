@@ -7,7 +7,6 @@ import { outages } from '../kit/outages.ts'
 export interface CmlOutages {
   heard(workerId: string, answered: boolean): void
   forget(workerId: string): void
-  clear(): void
   /** At most one sentence, about those that run. */
   problems(runningIds: readonly string[]): readonly string[]
 }
@@ -21,7 +20,6 @@ export function cmlOutages(clock: Clock): CmlOutages {
       else silent.failed(workerId, 'no answer')
     },
     forget: silent.forget,
-    clear: silent.clear,
     problems(runningIds) {
       const since = runningIds.flatMap(id => silent.problemSince(id) ?? [])
       if (since.length * 2 <= runningIds.length) return []

@@ -4,12 +4,13 @@ import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
 import { allOf, type HostedService, leaderElected, type Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { type Controller, type ControllerParts, forgetfulOf } from '../kit/controller.ts'
+import type { Controller, ControllerParts } from '../kit/controller.ts'
 import { outages } from '../kit/outages.ts'
 import { settingsCache } from '../kit/settings-cache.ts'
+import { termMemory } from '../kit/term-memory.ts'
+import { wakeRelay } from '../kit/wake-relay.ts'
 import { cmlAccess } from './cml-access.ts'
 import { cmlLogins } from './cml-logins.ts'
-import { cmlOutages } from './cml-outages.ts'
 import { cmlProbes } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { counters } from './counters.ts'
@@ -17,10 +18,9 @@ import { discoveryLoop } from './discovery-loop.ts'
 import { ec2Outages } from './ec2-outages.ts'
 import { fleetBoard } from './fleet-metrics.ts'
 import { metricsLoop } from './metrics-loop.ts'
-import { observer } from './observe.ts'
 import { workerReconciler } from './reconciler.ts'
-import { withFreshMetrics } from './refresh-metrics.ts'
 import { type RegionSnapshots, regionSnapshots } from './region-snapshots.ts'
+import { workerMemory } from './term-memory.ts'
 
 export interface WorkerControllerParts extends ControllerParts {
   readonly machines: Machines
@@ -30,83 +30,81 @@ export interface WorkerControllerParts extends ControllerParts {
   readonly config: WorkerControllerConfig
 }
 
-/** Reconciles workers, visits and measures them and finds machines, all under one leadership. */
+/** Reconciles, probes and measures workers and discovers machines, all in one leadership term. */
 export function workerController(parts: WorkerControllerParts): Controller {
   const { client, clock, config, logger, meter, account } = parts
-  const silent = outages({ clock, logger })
-  const cmlSilent = cmlOutages(clock)
-  const reads = ec2Outages({ clock, outages: silent, wake: id => void loop.wake(id, 'EC2 answers again') })
+  const wakes = wakeRelay()
+  const board = fleetBoard({ meter, clock, workerSeriesMax: config.workerSeriesMax })
+  const counting = counters(meter)
+  const unanswered = outages({ clock, logger })
+  const reads = ec2Outages({ clock, outages: unanswered, wake: id => void wakes.wake(id, 'EC2 answers again') })
   const machines = reads.guard(parts.machines)
   const access = cmlAccess({
     ...parts,
     logins: cmlLogins(client, config.cmlDefaults),
-    onChange: id => void loop.wake(id, 'CML access'),
+    onChange: id => void wakes.wake(id, 'CML access'),
   })
+  const memory = termMemory(
+    () => workerMemory(clock, config),
+    () => {
+      for (const each of [board, account, access]) each.clear()
+    },
+  )
   const shared = {
     ...parts,
     machines,
     reads,
     access,
+    memory,
+    board,
     cml: access.cml,
     logins: access.logins,
     metrics: account.guardMetrics(parts.metrics),
     settings: settingsCache({ client, clock }),
     snapshots: regionSnapshots({ machines, clock, config }),
-    counters: counters(meter),
-    board: fleetBoard({ meter, clock, workerSeriesMax: config.workerSeriesMax }),
+    counters: counting,
   }
-  const surveying = cmlProbes({ ...shared, wake: id => void loop.wake(id, 'survey') })
-  const forgetCml = (id: string) => {
-    access.forget(id)
-    cmlSilent.forget(id)
-  }
-  const looking = observer({ ...shared, access: { ...access, forget: forgetCml }, surveys: surveying })
+  const probes = cmlProbes({ ...shared, wake: id => void wakes.wake(id, 'survey') })
   const measuring = metricsLoop({
     ...shared,
     intervalMs: config.metricsIntervalMs,
-    onCmlHeard(worker, answered) {
-      looking.cmlHeard(worker.id, answered)
-      cmlSilent.heard(worker.id, answered)
+    onCmlHeard({ id }, answered) {
+      memory.current().observations.heardCml(id, answered)
+      memory.current().cmlOutages.heard(id, answered)
     },
-    onMeasured: worker => looking.measured(worker.id),
+    onMeasured: ({ id }) => memory.current().metrics.measured(id, clock.now()),
   })
-  const observing = withFreshMetrics(looking, measuring.measureNow)
-  const loop = workerReconciler({ ...shared, observing, surveys: surveying })
-  const discovery = discoveryLoop({ ...shared, wake: id => void loop.wake(id, 'discovery') })
-  const { board } = shared
-  const later = [
-    afterwards(surveying, VISITS_AFTER_MS, clock),
-    afterwards(measuring, METRICS_AFTER_MS, clock),
-    discovery,
-  ]
+  const discovery = discoveryLoop({ ...shared, wake: id => void wakes.wake(id, 'discovery') })
+  const loop = workerReconciler({ ...shared, probes, measureNow: measuring.measureNow })
+  wakes.connect(loop)
+  const later = [delayed(probes, PROBES_AFTER_MS, clock), delayed(measuring, METRICS_AFTER_MS, clock), discovery]
   const all = allOf('worker-controller', [reads, loop, ...later])
-  const led = [board, account, access, cmlSilent].reduce<HostedService>(forgetfulOf, all)
   return {
-    service: leaderElected(led, parts.election),
-    loop: { ...loop, triggerNow: () => triggeredAnew(loop, shared.snapshots) },
+    service: leaderElected(memory.during(all), parts.election),
+    loop: { ...loop, triggerNow: () => triggerFresh(loop, shared.snapshots) },
     plan: () => [...discovery.orphans(), ...board.plan()],
-    stats: () => shared.counters.snapshot(board.runningWorkers()),
+    stats: () => counting.snapshot(board.runningWorkers()),
     problems: () => [
       ...account.problems(),
-      ...silent.problems(),
+      ...unanswered.problems(),
       ...access.problems(),
-      ...cmlSilent.problems(board.runningIds()),
+      ...memory.current().cmlOutages.problems(board.runningIds()),
     ],
     health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
   }
 }
 
-/** A listing from before somebody asked would tell them that nothing has happened. */
-function triggeredAnew(loop: Reconciliation, snapshots: RegionSnapshots): boolean {
+/** A trigger must not be answered from a listing that is older than the trigger. */
+function triggerFresh(loop: Reconciliation, snapshots: RegionSnapshots): boolean {
   snapshots.forget()
   return loop.triggerNow()
 }
 
-/** The sweep of a new leader comes first: nobody is helped by numbers while something is left undone. */
-const VISITS_AFTER_MS = 5_000
+/** The first sweep of a new leader comes before probes and metrics. */
+const PROBES_AFTER_MS = 5_000
 const METRICS_AFTER_MS = 10_000
 
-const afterwards = (service: HostedService, afterMs: number, clock: Clock): HostedService => ({
+const delayed = (service: HostedService, afterMs: number, clock: Clock): HostedService => ({
   name: service.name,
   async run(signal, leadership) {
     await clock.sleep(afterMs, signal)

@@ -7,27 +7,6 @@ import { type ActivityEvidence, evidenceOf } from '@lcm/domain/fleet/activity'
 import type { Unreadable } from '@lcm/domain/fleet/idle'
 import type { Worker } from '@lcm/domain/worker/worker'
 
-/** When each worker's CML was last visited. Memory only: a new leader visits at once. */
-export interface ProbeSchedule {
-  isDue(worker: Worker, nowMs: number): boolean
-  requested(workerId: string, nowMs: number): void
-  forget(workerId: string): void
-  clear(): void
-}
-
-export function probeSchedule(everyMs: number): ProbeSchedule {
-  const lastMs = new Map<string, number>()
-  return {
-    isDue(worker, nowMs) {
-      if (worker.status !== 'RUNNING' || worker.service_status !== 'AVAILABLE') return false
-      return nowMs - (lastMs.get(worker.id) ?? Number.NEGATIVE_INFINITY) >= everyMs
-    },
-    requested: (workerId, nowMs) => void lastMs.set(workerId, nowMs),
-    forget: workerId => void lastMs.delete(workerId),
-    clear: () => lastMs.clear(),
-  }
-}
-
 interface Gathered {
   /** Null when CML could not be asked, which is never taken for idleness. */
   readonly evidence: ActivityEvidence | null

@@ -57,10 +57,10 @@ describe('an open launch attempt', () => {
 })
 
 it('starts over with every term', () => {
-  const memory = observationMemory(WORKER_POLICY)
+  let memory = observationMemory(WORKER_POLICY)
   const worker = launchedAt(0)
   memory.missed(worker, at(10 * MINUTE_MS))
-  memory.clear()
+  memory = observationMemory(WORKER_POLICY)
   expect(memory.missed(worker, at(20 * MINUTE_MS))).toMatchObject({ confirmed: false })
 })
 

@@ -29,8 +29,6 @@ export interface ObservationMemory {
   /** Whether CML has been silent for so long that it should be looked at. */
   isSilent(workerId: string): boolean
   forget(workerId: string): void
-  /** A new term starts over. */
-  clear(): void
 }
 
 interface Look {
@@ -65,11 +63,6 @@ export function observationMemory(policy: Pick<WorkerPolicy, 'probeIntervalMs' |
       else silences.set(workerId, (silences.get(workerId) ?? 0) + 1)
     },
     isSilent: workerId => (silences.get(workerId) ?? 0) >= SILENCES,
-    clear() {
-      absences.clear()
-      looks.clear()
-      silences.clear()
-    },
     forget(workerId) {
       absences.forget(workerId)
       looks.delete(workerId)
@@ -123,12 +116,6 @@ function absentMachines(missesApartMs: number) {
       firstMissAt.delete(workerId)
       present.delete(workerId)
       lost.delete(workerId)
-    },
-    clear(): void {
-      firstMissAt.clear()
-      present.clear()
-      lost.clear()
-      losses = []
     },
   }
 }

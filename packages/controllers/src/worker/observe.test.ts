@@ -9,7 +9,7 @@ import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'
 import { factsOf } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
-import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import { type Observation, WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import { type Worker, withChanges } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
@@ -18,8 +18,9 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { cmlLogins } from './cml-logins.ts'
 import type { CmlProbe } from './cml-probes.ts'
 import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
-import { type Observer, observer } from './observe.ts'
+import { type ObserveParts, observe } from './observe.ts'
 import { regionSnapshots } from './region-snapshots.ts'
+import { type WorkerMemory, workerMemory } from './term-memory.ts'
 import {
   aConfig,
   BOOTED_MS,
@@ -37,7 +38,18 @@ const regionConfig = { security_group_ids: [], subnets: ['subnet-use1a'], key_na
 let clock: ReturnType<typeof manualClock>
 let compute: Compute
 let calls: string[]
-let observing: Observer
+let observing: Observing
+
+/** Observes with a memory of its own. */
+interface Observing {
+  observe(worker: Worker, policy: WorkerPolicy, signal: AbortSignal): Promise<Observation>
+  readonly memory: WorkerMemory
+}
+
+const observingWith = (parts: ObserveParts): Observing => ({
+  memory: parts.memory,
+  observe: (worker, policy, signal) => observe(parts, worker, policy, signal),
+})
 
 /** Counts what is asked of the cloud. */
 const counted = (port: Compute): Compute => ({
@@ -74,9 +86,9 @@ function observerOn(
   model: Parameters<typeof simCmlSystem>[0],
   client = templatesOnly,
   itsClock: Clock = clock,
-): Observer {
+): Observing {
   const machines = gathered(port)
-  return observer({
+  return observingWith({
     machines,
     reads: someReads(itsClock),
     snapshots: regionSnapshots({ machines, clock: itsClock, config: CONFIG }),
@@ -85,7 +97,8 @@ function observerOn(
     clock: itsClock,
     logins: cmlLogins(client, null),
     access: cmlRefusals(itsClock, () => undefined),
-    surveys: { latest: () => null, record: () => undefined, forget: () => undefined },
+    probes: { latest: () => null, record: () => undefined },
+    memory: workerMemory(itsClock, CONFIG),
     config: CONFIG,
   })
 }
@@ -223,7 +236,7 @@ describe('looking at CML', () => {
     const set = observerOn(compute, model, templatesOnly, { ...clock, now: () => clock.now() - behindMs })
     const starting = running(machine, { status: 'STARTING', service_status: 'STARTING', cml: aWorker().cml })
     await set.observe(starting, POLICY, never)
-    set.surveyAsked('w-1')
+    set.memory.probes.requested('w-1', clock.monotonic())
     behindMs = 3_600_000
     await clock.advance(5 * 60_000)
     expect((await set.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 2 })
@@ -250,9 +263,9 @@ describe('looking at CML', () => {
     const machine = await launchMachine()
     await clock.advance(30 * 60_000)
     const look = async () => (await observing.observe(running(machine), POLICY, never)).cml
-    for (const answered of [false, false, true, false, false]) observing.cmlHeard('w-1', answered)
+    for (const answered of [false, false, true, false, false]) observing.memory.observations.heardCml('w-1', answered)
     expect(await look()).toBeNull()
-    observing.cmlHeard('w-1', false)
+    observing.memory.observations.heardCml('w-1', false)
     expect(await look()).toMatchObject({ stage: 'TLS' })
   })
 })
@@ -286,18 +299,18 @@ describe('looking inside CML', () => {
 
   const inside = async (more: Partial<Worker> = {}) => {
     const { machines, reads, cml, api, clock: time, logins, access } = fleet
-    const surveys = {
+    const probes = {
       latest: () => survey,
-      forget: () => undefined,
-      saw(_: string, seen: CmlProbe | null) {
+      record(_: string, seen: CmlProbe | null) {
         survey = seen
       },
     }
     const config = aConfig()
     const snapshots = regionSnapshots({ machines, clock: time, config })
     const client = api.client
-    const look = observer({ machines, reads, snapshots, cml, client, clock: time, config, logins, surveys, access })
-    const { license, nodeDefinitions } = await look.observe({ ...worker, ...more }, POLICY, never)
+    const memory = workerMemory(time, config)
+    const parts = { machines, reads, snapshots, cml, client, clock: time, config, logins, probes, access, memory }
+    const { license, nodeDefinitions } = await observe(parts, { ...worker, ...more }, POLICY, never)
     return { license, nodeDefinitions }
   }
 

@@ -4,7 +4,7 @@ import { cmlControl } from '@lcm/cloud-sim/cml/control'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
 import type { Instance } from '@lcm/domain/worker/instance'
-import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import { type Observation, WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentMeter } from '@lcm/runtime'
@@ -12,10 +12,11 @@ import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testki
 import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { counters } from './counters.ts'
-import { type Observer, observer } from './observe.ts'
+import { observe } from './observe.ts'
 import { type PerformParts, performDecision } from './perform.ts'
 import { regionSnapshots } from './region-snapshots.ts'
 import type { WorkerReconcile } from './report.ts'
+import { type WorkerMemory, workerMemory } from './term-memory.ts'
 import { aReconcile, resignations } from './testing/an-observation.ts'
 import {
   aConfig,
@@ -39,7 +40,8 @@ const REGISTERING = { ...HOLDING, status: 'REGISTERING', pending_operation: 'reg
 
 let fleet: SimulatedFleet
 let machine: Instance
-let observing: Observer
+let memory: WorkerMemory
+let observed: (worker: Worker) => Promise<Observation>
 let requested: [string, number][]
 let parts: PerformParts
 
@@ -55,10 +57,12 @@ beforeEach(async () => {
   fleet = simulatedFleet()
   requested = []
   const { api, machines, reads, cml, clock, logins, access } = fleet
-  const surveys = { latest: () => null, saw: () => undefined, forget: () => undefined }
+  const probes = { latest: () => null, record: () => undefined }
   const config = aConfig()
   const snapshots = regionSnapshots({ machines, clock, config })
-  observing = observer({ machines, reads, snapshots, cml, client: api.client, clock, config, logins, surveys, access })
+  memory = workerMemory(clock, config)
+  const reading = { machines, reads, snapshots, cml, client: api.client, clock, config, logins, probes, access }
+  observed = worker => observe({ ...reading, memory }, worker, POLICY, never)
   parts = {
     client: api.client,
     election: resignations().election,
@@ -67,8 +71,8 @@ beforeEach(async () => {
     cml,
     logins,
     clock,
-    observing,
-    surveys: { request: (worker, epoch) => void requested.push([worker.id, epoch]) },
+    memory,
+    probes: { request: (worker, epoch) => void requested.push([worker.id, epoch]) },
     config,
     policy: POLICY,
   }
@@ -88,10 +92,10 @@ describe('a decision to do nothing yet', () => {
 
   it('but to visit its CML asks for that, in our term, and is not due again at once', async () => {
     const worker = await booted()
-    expect((await observing.observe(worker, POLICY, never)).isSurveyDue).toBe(true)
+    expect((await observed(worker)).isSurveyDue).toBe(true)
     expect(await carryOut(worker, perform({ kind: 'survey' }, 'it is time'))).toMatchObject({ status: 'SUCCESS' })
     expect([requested, fleet.api.received]).toEqual([[['w-1', 3]], []])
-    expect((await observing.observe(worker, POLICY, never)).isSurveyDue).toBe(false)
+    expect((await observed(worker)).isSurveyDue).toBe(false)
   })
 })
 
@@ -117,7 +121,7 @@ describe('a launch', () => {
     await carryOut(await wanted(), LAUNCH)
     expect(writes()).toMatchObject([{ body: { changes: { launch: { state: 'refused' } } } }])
     fleet.api.templates.set('metal', aTemplate())
-    const seen = (aws_region: string) => observing.observe(aWorker({ id: 'another', aws_region }), POLICY, never)
+    const seen = (aws_region: string) => observed(aWorker({ id: 'another', aws_region }))
     expect([...((await seen(REGION)).launch?.scarce.keys() ?? [])]).toEqual(['m5zn.metal/subnet-use1a'])
     expect((await seen('eu-west-1')).launch?.scarce.size).toBe(0)
   })
@@ -126,7 +130,7 @@ describe('a launch', () => {
     const lost = await wanted()
     const parameters = someLaunchParameters({ subnet_id: 'subnet-nowhere' })
     await carryOut({ ...lost, launch: anAttempt({ state: 'open', parameters }) }, LAUNCH)
-    const seen = await observing.observe(aWorker({ id: 'another' }), POLICY, never)
+    const seen = await observed(aWorker({ id: 'another' }))
     expect([writes().length, seen.launch?.scarce.size]).toEqual([1, 0])
   })
 })
@@ -143,27 +147,30 @@ describe('the rate limit of the account', () => {
 
   it('has the launch come back when it may be sent, without looking for its machine meanwhile', async () => {
     const worker = aWorker({ launch: anAttempt({ state: 'open' }) })
-    const looked = () => observing.observe(worker, POLICY, never)
+    const looked = () => observed(worker)
     expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
     const launch = perform({ kind: 'launch' }, 'attempt 1 is open')
-    observing.launchUnsent(worker.id, anAttempt().client_token)
-    await expect(perform(limited(625), worker, launch, aReconcile())).rejects.toMatchObject({ retryAfterMs: 625 })
+    memory.launches.opened(worker.id, anAttempt().client_token)
+    await expect(performDecision(limited(625), worker, launch, aReconcile())).rejects.toMatchObject({
+      retryAfterMs: 625,
+    })
     expect((await looked()).ec2).toEqual({ kind: 'absent', confirmed: false, because: 'attempt 1 was not sent yet' })
-    observing.launchSent(worker.id)
+    memory.observations.launchSent(worker.id)
+    memory.launches.sending(worker.id)
     expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
   })
 
   it('ends a launch that is no longer wanted, unless it was sent before', async () => {
     const worker = aWorker({ launch: anAttempt({ state: 'open' }), desired_status: 'TERMINATED' })
     const isConfirmed = async () => {
-      const { ec2 } = await observing.observe(worker, POLICY, never)
+      const { ec2 } = await observed(worker)
       return ec2.kind === 'absent' && ec2.confirmed
     }
     const launch = (given: PerformParts) =>
-      perform(given, worker, perform({ kind: 'launch' }, 'attempt 1 is open'), aReconcile()).catch(() => null)
+      performDecision(given, worker, perform({ kind: 'launch' }, 'attempt 1 is open'), aReconcile()).catch(() => null)
     const lost = () =>
       Promise.reject(new CloudError('transient', { code: 'TimeoutError', action: 'launch', message: 'no answer' }))
-    observing.launchUnsent(worker.id, anAttempt().client_token)
+    memory.launches.opened(worker.id, anAttempt().client_token)
     await launch(limited(625))
     expect(await isConfirmed()).toBe(true)
     await launch({ ...parts, machines: { ...parts.machines, launch: lost } })
@@ -174,7 +181,7 @@ describe('the rate limit of the account', () => {
   it('has a stop come back when it may be sent', async () => {
     const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
     const stop = perform({ kind: 'stop', force: false }, 'EC2 says running')
-    await expect(perform(limited(40), worker, stop, aReconcile())).rejects.toMatchObject({ retryAfterMs: 40 })
+    await expect(performDecision(limited(40), worker, stop, aReconcile())).rejects.toMatchObject({ retryAfterMs: 40 })
   })
 })
 
@@ -229,7 +236,7 @@ describe('a licence', () => {
 
   it('that was given back is remembered until that is on record, and no longer', async () => {
     const worker = await registered({ license: { ...HOLDING, unsettled: 'deregister' } })
-    const isHeard = async (each: Worker) => (await observing.observe(each, POLICY, never)).isReturnHeard
+    const isHeard = async (each: Worker) => (await observed(each)).isReturnHeard
     expect(await isHeard(worker)).toBe(false)
     fleet.api.refuse('reportWorkerStatus', 412, 'version_mismatch')
     await carryOut(worker, DEREGISTER)
@@ -240,14 +247,13 @@ describe('a licence', () => {
 
   it('that was given back once may not have been the next time', async () => {
     const worker = await registered({ license: { ...HOLDING, unsettled: 'deregister' } })
-    observing.returnHeard(worker.id, true)
+    memory.returnedLicenses.add(worker.id)
     parts = { ...parts, cml: { ...parts.cml, deregister: () => Promise.reject(new Error('it broke')) } }
     await expect(carryOut(worker, DEREGISTER)).rejects.toThrow('it broke')
-    expect((await observing.observe(worker, POLICY, never)).isReturnHeard).toBe(false)
-    observing.beginTerm(1)
-    observing.returnHeard(worker.id, true)
-    observing.beginTerm(2)
-    expect((await observing.observe(worker, POLICY, never)).isReturnHeard).toBe(false)
+    expect((await observed(worker)).isReturnHeard).toBe(false)
+    memory.returnedLicenses.add(worker.id)
+    memory = workerMemory(fleet.clock, aConfig())
+    expect((await observed(worker)).isReturnHeard).toBe(false)
   })
 
   it('that is left behind is on record as a leak before it is written down as gone', async () => {
@@ -341,12 +347,12 @@ describe('a decision to set the name of a machine', () => {
     const refusal = new CloudError('auth', { code: 'UnauthorizedOperation', action: 'CreateTags', message: 'not you' })
     const refusing = { ...parts.machines, tag: () => Promise.reject(refusal) }
     fleet.api.put(worker)
-    expect(await perform({ ...parts, machines: refusing }, worker, TAG, aReconcile())).toMatchObject({
+    expect(await performDecision({ ...parts, machines: refusing }, worker, TAG, aReconcile())).toMatchObject({
       status: 'REQUEUE',
       afterMs: 30_000,
       message: expect.stringContaining('UnauthorizedOperation'),
     })
-    expect((await observing.observe(worker, POLICY, never)).tagPauseMs).toBe(60_000)
+    expect((await observed(worker)).tagPauseMs).toBe(60_000)
   })
 
   it('comes back when the rate limit allows it, and that is no repetition', async () => {
@@ -354,9 +360,9 @@ describe('a decision to set the name of a machine', () => {
     const busy = { code: 'NotNow', action: 'tag', message: 'nothing was sent', retryAfterMs: 125 }
     const limited = { ...parts.machines, tag: () => Promise.reject(new CloudError('throttled', busy)) }
     fleet.api.put(worker)
-    const tagging = perform({ ...parts, machines: limited }, worker, TAG, aReconcile())
+    const tagging = performDecision({ ...parts, machines: limited }, worker, TAG, aReconcile())
     await expect(tagging).rejects.toMatchObject({ retryAfterMs: 125 })
-    expect((await observing.observe(worker, POLICY, never)).tagPauseMs).toBe(0)
+    expect((await observed(worker)).tagPauseMs).toBe(0)
   })
 
   it('is not sent by one that leads no longer', async () => {

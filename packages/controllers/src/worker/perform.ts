@@ -17,16 +17,16 @@ import type { CmlProbes } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { changeLicense } from './licenses.ts'
 import { changeMachine, launch, type MachineAction, openAttempt } from './machine-effects.ts'
-import type { Observer } from './observe.ts'
 import { announceAttempt, type ReportParts, report, type WorkerReconcile } from './report.ts'
+import type { WorkerMemory } from './term-memory.ts'
 
 export interface PerformParts extends ReportParts {
   readonly machines: Machines
   readonly cml: CmlSystem
   readonly logins: CmlLogins
   readonly clock: Clock
-  readonly observing: Observer
-  readonly surveys: Pick<CmlProbes, 'request'>
+  readonly memory: WorkerMemory
+  readonly probes: Pick<CmlProbes, 'request'>
   readonly config: Pick<WorkerControllerConfig, 'launchSecret'>
   /** The rules that the decision was made by. */
   readonly policy: WorkerPolicy
@@ -55,7 +55,7 @@ export async function performDecision(
     case 'open_attempt': {
       const attempt = openAttempt(worker, action, { nowMs: parts.clock.now(), ...parts.config })
       const result = await announceAttempt(parts, worker, { attempt, decision }, look)
-      parts.observing.launchUnsent(worker.id, attempt.client_token)
+      parts.memory.launches.opened(worker.id, attempt.client_token)
       return result
     }
     case 'launch':
@@ -76,8 +76,8 @@ export async function performDecision(
       return requeue(`${because}; they are to be stopped`, action.afterMs)
     }
     case 'survey':
-      parts.observing.surveyAsked(worker.id)
-      parts.surveys.request(worker, look.epoch)
+      parts.memory.probes.requested(worker.id, parts.clock.monotonic())
+      parts.probes.request(worker, look.epoch)
       return success(because)
     case 'tag':
       return tag(parts, worker, action, look)
@@ -112,23 +112,25 @@ async function launchAndReport(
       parts.policy.lookAgainMsMax,
     )
   const outcome = await launchOnce(parts, worker, userData, look)
-  if (outcome.kind === 'refused' && outcome.errorClass === 'capacity') parts.observing.launchRefused(worker)
+  if (outcome.kind === 'refused' && outcome.errorClass === 'capacity')
+    parts.memory.launches.refused(worker.aws_region, worker.launch, parts.clock.now())
   const at = { policy: parts.policy, nowMs: parts.clock.now() }
   return performDecision(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), look)
 }
 
 async function launchOnce(
-  { machines, observing }: PerformParts,
+  { machines, memory }: PerformParts,
   worker: Worker,
   userData: string | null,
   look: WorkerReconcile,
 ): Promise<LaunchOutcome> {
-  const wasUnsent = observing.launchSent(worker.id)
+  memory.observations.launchSent(worker.id)
+  const wasUnsent = memory.launches.sending(worker.id)
   try {
     return await look.withoutSlot(() => launch(machines, worker, userData, look.signal))
   } catch (error) {
     // An attempt that was sent before may have a machine, though its repetition was not sent.
-    if (isNotNow(error) && wasUnsent && worker.launch) observing.launchUnsent(worker.id, worker.launch.client_token)
+    if (isNotNow(error) && wasUnsent && worker.launch) memory.launches.opened(worker.id, worker.launch.client_token)
     throw error
   }
 }
@@ -165,7 +167,7 @@ async function change(
 
 /** A refusal is told and no more: nothing else waits for a tag, and the pause after it grows. */
 async function tag(
-  { machines, observing }: PerformParts,
+  { machines, memory, clock }: PerformParts,
   worker: Worker,
   { tags, afterMs }: Extract<Decision['action'], { kind: 'tag' }>,
   look: WorkerReconcile,
@@ -174,11 +176,11 @@ async function tag(
   assert(id !== null, `${worker.id} has no machine to tag`)
   try {
     await look.withoutSlot(() => machines.tag(region, id, tags, look.signal))
-    observing.tagSent(worker)
+    memory.tags.sent(worker, clock.monotonic())
     return requeue(`tag: ${JSON.stringify(tags)}`, afterMs)
   } catch (error) {
     if (!(error instanceof CloudError) || isNotNow(error)) throw error
-    observing.tagSent(worker)
+    memory.tags.sent(worker, clock.monotonic())
     return requeue(error.message, afterMs)
   }
 }
@@ -197,9 +199,9 @@ async function changeLicenseAndReport(
   const permit = () => {
     if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
   }
-  parts.observing.returnHeard(worker.id, false)
+  parts.memory.returnedLicenses.delete(worker.id)
   const outcome = await look.withoutSlot(() => changeLicense(parts, worker, { act: kind, url, permit }, look.signal))
-  parts.observing.returnHeard(worker.id, outcome.kind === 'returned')
+  if (outcome.kind === 'returned') parts.memory.returnedLicenses.add(worker.id)
   const at = { policy: parts.policy, instance, nowMs: parts.clock.now() }
   return performDecision(parts, worker, judgeLicense(worker, outcome, at), look)
 }

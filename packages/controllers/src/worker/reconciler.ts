@@ -8,6 +8,7 @@ import { decideWorker, needsAttention } from '@lcm/domain/worker/decide'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { driftOf } from '@lcm/domain/worker/drift'
 import { isWishUnserved } from '@lcm/domain/worker/lifecycle'
+import type { Observation, WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
   type Election,
@@ -23,15 +24,17 @@ import {
 } from '@lcm/runtime'
 import type { DecisionLog } from '../kit/decision-log.ts'
 import type { SettingsCache } from '../kit/settings-cache.ts'
+import type { TermMemory } from '../kit/term-memory.ts'
 import type { CmlProbes } from './cml-probes.ts'
 import type { Counters } from './counters.ts'
 import { currentPolicy } from './current-policy.ts'
 import type { FleetBoard } from './fleet-metrics.ts'
-import type { ObserveParts, Observer } from './observe.ts'
+import { type ObserveParts, observe } from './observe.ts'
 import { performDecision } from './perform.ts'
 import { ec2Of, noteOf } from './report.ts'
+import type { WorkerMemory } from './term-memory.ts'
 
-export interface WorkerReconcilerParts extends ObserveParts {
+export interface WorkerReconcilerParts extends Omit<ObserveParts, 'memory'> {
   readonly election: Election
   readonly changeKeys: ChangeKeys
   readonly logger: Logger
@@ -40,8 +43,9 @@ export interface WorkerReconcilerParts extends ObserveParts {
   readonly settings: SettingsCache
   readonly counters: Counters
   readonly board: FleetBoard
-  readonly observing: Observer
-  readonly surveys: CmlProbes
+  readonly memory: TermMemory<WorkerMemory>
+  readonly probes: CmlProbes
+  measureNow(worker: Worker, signal: AbortSignal): Promise<void>
 }
 
 const WORKER_KEYS = CHANGE_KEYS.workers
@@ -90,11 +94,11 @@ async function reconcile(
   context: ReconcileContext<Worker>,
 ): Promise<ReconciliationResult> {
   if (worker.status === 'TERMINATED') return forget(parts, worker)
-  const { clock, observing } = parts
+  const { clock } = parts
+  const memory = parts.memory.current()
   const startedMs = clock.monotonic()
-  observing.beginTerm(context.epoch)
   const policy = currentPolicy(parts.config, await parts.settings.read(context.signal))
-  const seen = await context.withoutSlot(() => observing.observe(worker, policy, context.signal))
+  const seen = await context.withoutSlot(() => observeRefreshed({ ...parts, memory }, worker, policy, context.signal))
   const look = { ...context, seen, durationMs: () => Math.round(clock.monotonic() - startedMs) }
   const decision = decideWorker(worker, seen, policy, clock.now())
   const seconds = look.durationMs() / 1000
@@ -102,7 +106,7 @@ async function reconcile(
   const name = `worker:${worker.id}`
   let result: ReconciliationResult
   try {
-    result = await performDecision({ ...parts, policy }, worker, decision, look)
+    result = await performDecision({ ...parts, memory, policy }, worker, decision, look)
   } catch (error) {
     if (!isNotNow(error)) throw error
     parts.decisions.note(name, look.epoch, { ...noteOf(worker, decision, look, error.message), action: 'wait' })
@@ -115,12 +119,29 @@ async function reconcile(
   return result
 }
 
+/** A refresh request also collects fresh metrics, once per request. */
+async function observeRefreshed(
+  parts: ObserveParts & Pick<WorkerReconcilerParts, 'measureNow'>,
+  worker: Worker,
+  policy: WorkerPolicy,
+  signal: AbortSignal,
+): Promise<Observation> {
+  const { id, status, refresh_requested_at: requested } = worker
+  const { refreshes } = parts.memory
+  if (status !== 'RUNNING' || requested === null || refreshes.get(id) === requested)
+    return observe(parts, worker, policy, signal)
+  refreshes.set(id, requested)
+  const [observation] = await Promise.all([observe(parts, worker, policy, signal), parts.measureNow(worker, signal)])
+  return observation
+}
+
 /** Those are carried by the write itself, or are a routine. */
 const isWritten = ({ action }: Decision): boolean =>
   action.kind === 'write' || action.kind === 'open_attempt' || action.kind === 'survey'
 
-function forget({ observing, decisions, board }: WorkerReconcilerParts, worker: Worker): ReconciliationResult {
-  observing.forget(worker.id)
+function forget(parts: WorkerReconcilerParts, worker: Worker): ReconciliationResult {
+  const { memory, logins, probes, access, decisions, board } = parts
+  for (const each of [memory.current(), logins, probes, access]) each.forget(worker.id)
   decisions.forget(`worker:${worker.id}`)
   board.forget(worker.id)
   return gone('TERMINATED is final')

@@ -3,8 +3,9 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { anAttempt, aTemplate, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { changeMachine, launch } from './machine-effects.ts'
-import { observer } from './observe.ts'
+import { observe } from './observe.ts'
 import { regionSnapshots } from './region-snapshots.ts'
+import { workerMemory } from './term-memory.ts'
 import { aConfig, BOOTED_MS, never, OTHER_REGION, simulatedFleet } from './testing/simulated-fleet.ts'
 
 /** The machines, and in which regions somebody asked for them. */
@@ -46,9 +47,10 @@ describe('a worker is looked at in its own region and no other', () => {
     const { machines, regions } = noted(fleet.machines)
     const config = aConfig()
     const snapshots = regionSnapshots({ ...fleet, machines, config })
-    const surveys = { latest: () => null, saw: () => undefined, forget: () => undefined }
-    const observing = observer({ ...fleet, client: fleet.api.client, machines, config, snapshots, surveys })
-    await observing.observe(worker, config.policy, never)
+    const probes = { latest: () => null, record: () => undefined }
+    const memory = workerMemory(fleet.clock, config)
+    const parts = { ...fleet, client: fleet.api.client, machines, config, snapshots, probes, memory }
+    await observe(parts, worker, config.policy, never)
     expect([...regions]).toEqual([OTHER_REGION])
   })
 })

@@ -1,6 +1,6 @@
 import { anAttempt, someLaunchParameters } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { capacityRefusals } from './capacity-refusals.ts'
+import { capacityRefusals } from './term-memory.ts'
 
 const PAUSE_MS = 180_000
 const at = (subnet_id: string) => anAttempt({ parameters: someLaunchParameters({ subnet_id }) })

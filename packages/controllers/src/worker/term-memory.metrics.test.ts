@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, expect, it } from 'vitest'
-import { type MetricsAge, metricsAge } from './metrics-age.ts'
+import { type MetricsAge, metricsAge } from './term-memory.ts'
 
 const INTERVAL_MS = 60_000
 const T0 = Date.UTC(2026, 0, 1)
@@ -38,6 +38,6 @@ it('is not taken back by a new term that has measured nothing itself', () => {
   expect(times.staleSince(told, T0 + 900_000)).toBe(T0)
   times.measured(worker.id, T0 + 910_000)
   expect(times.staleSince(told, T0 + 920_000)).toBeNull()
-  times.clear()
+  times = metricsAge(INTERVAL_MS)
   expect(times.staleSince(told, T0 + 930_000)).toBe(T0)
 })

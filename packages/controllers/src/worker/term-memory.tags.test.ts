@@ -1,6 +1,6 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { tagBackoff } from './tag-backoff.ts'
+import { tagBackoff } from './term-memory.ts'
 
 const MINUTE_MS = 60_000
 const ada = aWorker({ name: 'ada' })
@@ -28,7 +28,7 @@ it('does not make a new name wait for an old one, nor one worker for another', (
 })
 
 it('starts over after a long time, for a new leader, and when the worker is gone', () => {
-  const pauses = tagBackoff()
+  let pauses = tagBackoff()
   const sentTwice = (nowMs: number) => {
     pauses.sent(ada, nowMs)
     pauses.sent(ada, nowMs)
@@ -37,7 +37,10 @@ it('starts over after a long time, for a new leader, and when the worker is gone
   expect(pauses.leftMs(ada, 0)).toBe(2 * MINUTE_MS)
   pauses.sent(ada, 60 * MINUTE_MS)
   expect(pauses.leftMs(ada, 60 * MINUTE_MS)).toBe(MINUTE_MS)
-  for (const startOver of [pauses.clear, () => pauses.forget(ada.id)]) {
+  const newTerm = () => {
+    pauses = tagBackoff()
+  }
+  for (const startOver of [newTerm, () => pauses.forget(ada.id)]) {
     sentTwice(0)
     startOver()
     expect(pauses.leftMs(ada, 0)).toBe(0)
