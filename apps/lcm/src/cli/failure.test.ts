@@ -11,7 +11,7 @@ it('prints each field that is wrong', () => {
   ]
   const problem = new ProblemError('validation_failed', 'all of it once more', errors)
   expect(failureOf(new ApiError(problem.toProblem('/workers')))).toEqual({
-    sentence: 'LCM refuses these values: mend them and repeat',
+    sentence: 'invalid values: correct them and try again',
     details: ['aws_region: a region such as us-east-1', '(all): unknown key "colour"'],
   })
 })
@@ -23,7 +23,7 @@ it('names the lines of a file rather than the field that held it', () => {
   ]
   const problem = new ProblemError('topology_invalid', 'line 10 (and 1 more)', errors)
   expect(failureOf(new ApiError(problem.toProblem('/lablet-definitions')))).toEqual({
-    sentence: 'this is no lab that CML could import: mend these lines and repeat',
+    sentence: "CML can't import this file: fix these lines and try again",
     details: ['line 10: nodes.1: id n0 is that of node 0 too', 'line 1: it is no YAML'],
   })
 })
@@ -44,6 +44,6 @@ it('takes our own sentences as they are', () => {
 
 it('says where a defect sits', () => {
   const { sentence } = failureOf(new TypeError('oops'))
-  expect(sentence).toMatch(/^a defect in lcm, please report it: TypeError: oops at .*failure\.test\.ts/)
+  expect(sentence).toMatch(/^internal error in lcm, please report it: TypeError: oops at .*failure\.test\.ts/)
   expect(failureOf('a string').sentence).toContain('a string')
 })

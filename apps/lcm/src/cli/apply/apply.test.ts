@@ -231,7 +231,7 @@ it.each([
 ])('refuses %j before it asks anybody', async (text, words) => {
   const { lcm, err, api } = await applying(text)
   expect(await lcm()).toBe(1)
-  expect(err()).toContain('nothing was done: mend these and repeat')
+  expect(err()).toContain('nothing was changed: fix these errors and try again')
   expect(err()).toContain(words)
   expect(api.requests).toEqual([])
 })

@@ -85,7 +85,7 @@ it('keeps nothing of a download that breaks, and leaves the old file alone', asy
   }
   const { code, err } = await backup(async () => answer(broken()))
   expect([code, readdirSync(folder)]).toEqual([6, []])
-  expect(err).toContain('the download broke off and nothing of it was kept: repeat it')
+  expect(err).toContain('the download was interrupted and no file was kept: try again')
   writeFileSync(join(folder, 'fleet.backup'), 'old')
   expect((await backup(async () => answer(broken()), '--force')).code).toBe(6)
   expect([written(), readdirSync(folder)]).toEqual(['old', ['fleet.backup']])

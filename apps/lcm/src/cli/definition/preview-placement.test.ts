@@ -34,7 +34,7 @@ it('says what would happen, who could take it and why others could not', async (
   expect(outLines()).toEqual([
     'A session of two-routers 1.0.0 that begins now would have a place at once: metal-1 is the fullest that fits.',
     '',
-    'Could take it, best first',
+    'Candidates, best first',
     '  WORKER    ID    SCORE   CPU          MEMORY',
     '  metal-1   w-1   0.41    25% -> 29%   50% -> 52%',
     '',

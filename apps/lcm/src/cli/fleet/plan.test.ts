@@ -95,9 +95,7 @@ it('is told to programs with what may be missing', async () => {
   const told = JSON.parse(out())
   expect(told.items).toHaveLength(2)
   expect(told.left_out).toBeNull()
-  expect(told.services).toEqual([
-    { service: 'worker-controller', said_at: null, caveat: 'nobody runs it, so nobody plans' },
-  ])
+  expect(told.services).toEqual([{ service: 'worker-controller', said_at: null, caveat: 'not running, no plan' }])
   const yaml = planned()
   await yaml.lcm('-o', 'yaml')
   expect(parse(yaml.out()).items[0].action).toBe('describe_again')

@@ -48,9 +48,7 @@ it('counts no sessions for whoever may not see those of others, and says why', a
   expect(await lcm()).toBe(0)
   expect(outLines()[0]).toBe('3 workers: 2 RUNNING, 1 STOPPED  ·  $7.92 an hour  ·  1 session of yours: 1 PENDING')
   expect(outLines()[3]).toMatch(/^metal-10 +RUNNING +20% +80% +2 +- /)
-  expect(outLines().at(-1)).toBe(
-    'SESSIONS: only operators and admins see the sessions of others, so nothing is counted here.',
-  )
+  expect(outLines().at(-1)).toBe('SESSIONS is empty because only operators and admins can see the sessions of others.')
   const before = out().length
   expect(await lcm('-o', 'json')).toBe(0)
   expect(JSON.parse(out().slice(before))).toMatchObject({ items: [{ sessions: null }, { sessions: null }, {}] })

@@ -128,7 +128,7 @@ describe('book', () => {
   it('says how long a session may be at most', async () => {
     const { book, err } = booked()
     expect(await book('two-routers', '--for', '900h')).toBe(2)
-    expect(err()).toContain('It is too long: a session lasts 7d at most, and its definition may allow less.')
+    expect(err()).toContain('The maximum is 7d; the definition may allow less.')
   })
 
   it('exits with 3 for a definition that is not there, with 1 for one that can not be booked', async () => {

@@ -62,7 +62,7 @@ it('says that it is to end before its time, until it has', () => {
 
 describe('what a session waits for', () => {
   it('is what the scheduler says while it has no place', () => {
-    expect(waitsFor(aSession())).toBe('waiting for a place')
+    expect(waitsFor(aSession())).toBe('waiting for placement')
     expect(waitsFor(aSession({ waiting_reason: 'waits for metal-2' }))).toBe('waits for metal-2')
   })
 

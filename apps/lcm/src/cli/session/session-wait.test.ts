@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { aReadySession, aSession, START_MS } from '../testing/samples.ts'
 import type { Verdict } from '../wait.ts'
 import { BY_ID } from '../worker/worker-names.ts'
-import { judge, patienceFor, sessionSettling } from './session-wait.ts'
+import { judge, sessionSettling, timeoutFor } from './session-wait.ts'
 
 const judged = (kind: Verdict['kind'], goal: LabletSession['desired_status']) =>
   SESSION_STATUSES.filter(status => judge(aSession({ status, desired_status: goal }), goal).kind === kind)
@@ -44,9 +44,9 @@ it('does not wait for a place that nobody could give', () => {
 
 it('has patience until 45 minutes after the slot begins, as far as a timer reaches', () => {
   const inMs = (ms: number) => aSession({ timeslot: { start: toInstant(START_MS + ms), end: '' } })
-  expect(patienceFor(inMs(-60_000), START_MS)).toBe(45 * 60_000)
-  expect(patienceFor(inMs(3_600_000), START_MS)).toBe(105 * 60_000)
-  expect(patienceFor(inMs(90 * 86_400_000), START_MS)).toBeLessThan(2 ** 31)
+  expect(timeoutFor(inMs(-60_000), START_MS)).toBe(45 * 60_000)
+  expect(timeoutFor(inMs(3_600_000), START_MS)).toBe(105 * 60_000)
+  expect(timeoutFor(inMs(90 * 86_400_000), START_MS)).toBeLessThan(2 ** 31)
 })
 
 it('ends with the slot and the ways in, where there are any', () => {

@@ -73,7 +73,7 @@ it('says what to do about an empty list, but not to programs', async () => {
   expect(await run(['get', 'workers'], empty.shell)).toBe(0)
   expect([empty.out(), empty.err()]).toEqual([
     '',
-    'there are no workers: create one with `lcm create worker --template NAME`\n',
+    'no workers found: create one with `lcm create worker --template NAME`\n',
   ])
   const json = capturedShell()
   await run(['get', 'workers', '-o', 'json'], json.shell)

@@ -62,7 +62,7 @@ it('leaves what the file does not say of a template as it is, and says what is w
   expect(wrong.err()).toContain('colour: LCM knows nothing of this name here')
   const broken = admin('a: [')
   expect(await broken.lcm('edit', 'template', 'metal', '-f', '-')).toBe(1)
-  expect(broken.err()).toContain('nothing was done: mend these and repeat')
+  expect(broken.err()).toContain('nothing was changed: fix these errors and try again')
 })
 
 it('removes templates', async () => {
