@@ -74,12 +74,12 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     const token = 'a-token-that-nobody-may-read'
     const args = ['license', 'register', 'metal-1', '--product', 'CML_Enterprise', '--wait']
     const registered = await runLcm(global(args), `${token}\n`)
-    expect(registered).toMatchObject({ code: 0, out: expect.stringMatching(/^the licence of metal-1 is REGISTERED/) })
+    expect(registered).toMatchObject({ code: 0, out: expect.stringMatching(/^the license of metal-1 is REGISTERED/) })
     const told = [await lcm('audit', '-o', 'json'), await lcm('get', 'worker', 'metal-1', '-o', 'json'), registered]
     expect(JSON.stringify(told)).not.toContain(token)
     expect(await lcm('license', 'deregister', 'metal-1', '--wait')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^the licence of metal-1 is UNREGISTERED/),
+      out: expect.stringMatching(/^the license of metal-1 is UNREGISTERED/),
     })
   })
 
@@ -88,7 +88,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     expect(drained).toMatchObject({ code: 0, out: expect.stringMatching(/^metal-2 is STOPPED after/) })
     const again = await lcm('drain', 'worker', 'metal-2')
     expect(again).toMatchObject({ code: 4, out: '' })
-    expect(again.err).toMatch(/^error: metal-2 is STOPPED; .*: stop or terminate it as it is\n$/)
+    expect(again.err).toMatch(/^error: metal-2 is STOPPED; .*: stop or terminate it without draining\n$/)
   })
 
   it.concurrent('protects a worker until it is unprotected', async () => {

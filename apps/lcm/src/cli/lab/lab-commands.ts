@@ -29,13 +29,13 @@ const VERBS: Readonly<Record<LabAction, LabVerb>> = {
     route: 'wipeLab',
     summary: 'Erase the data that the nodes of a lab have stored',
     done: 'wiped',
-    confirmation: { action: 'Wiping', loss: 'the data stored by its nodes' },
+    confirmation: { action: 'wiping', loss: 'the data stored by its nodes' },
   },
   delete: {
     route: 'deleteLab',
     summary: 'Stop and wipe a lab, and remove it from its worker',
     done: 'deleted',
-    confirmation: { action: 'Deleting', loss: 'the lab' },
+    confirmation: { action: 'deleting', loss: 'the lab' },
   },
 }
 

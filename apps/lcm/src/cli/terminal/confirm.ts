@@ -6,7 +6,7 @@ export interface Confirmation {
   readonly id: string
   /** The text that must be typed. */
   readonly name: string
-  /** Such as `Terminating`. */
+  /** Such as `terminating`. */
   readonly action: string
   readonly loss: string
   /** Such as `its name`. */
@@ -19,7 +19,8 @@ export async function confirmByName(confirmation: Confirmation, { shell, output 
   const name = printable(confirmation.name)
   if (shell.readLine === null)
     throw new CliError(EXIT.usage, `${action} ${name} permanently deletes ${loss}: add --yes to confirm`)
-  output.ask(`${action} ${name} (${id}) permanently deletes ${loss}. Type ${expected} to confirm: `)
+  const title = action.charAt(0).toUpperCase() + action.slice(1)
+  output.ask(`${title} ${name} (${id}) permanently deletes ${loss}. Type ${expected} to confirm: `)
   const typed = await shell.readLine()
   if (shell.signal.aborted) throw new CliError(EXIT.interrupted, `interrupted: ${name} was not changed`)
   if (typed?.trim() !== confirmation.name)

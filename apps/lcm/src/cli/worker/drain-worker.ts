@@ -67,7 +67,7 @@ async function drain(idOrName: string, options: DrainOptions, invoked: Invocatio
   const { id, name } = await findWorker(client, idOrName, signal)
   const end = ENDS[options.then]
   if (end === 'TERMINATED' && !options.yes)
-    await confirmByName({ id, name, action: 'Terminating', loss: 'its disk', expected: 'its name' }, invoked)
+    await confirmByName({ id, name, action: 'terminating', loss: 'its disk', expected: 'its name' }, invoked)
   const seconds = options.within === undefined ? {} : { timeout_seconds: Math.round(options.within / 1000) }
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const body = { then: end, reason: options.reason, ...seconds }

@@ -11,7 +11,7 @@ interface Mark {
   readonly summary: string
   readonly change: BodyInput<'patchWorker'>
   /** The new state, for the message. */
-  readonly said: string
+  readonly state: string
   isSo(worker: Worker): boolean
   readonly example: string
 }
@@ -20,7 +20,7 @@ const PROTECT: Mark = {
   name: 'protect',
   summary: 'Protect a worker from termination',
   change: { protected: true },
-  said: 'is protected from termination',
+  state: 'protected from termination',
   isSo: worker => worker.protected,
   example: 'lcm protect worker metal-3',
 }
@@ -28,7 +28,7 @@ const UNPROTECT: Mark = {
   name: 'unprotect',
   summary: 'Remove the protection of a worker from termination',
   change: { protected: false },
-  said: 'can be terminated',
+  state: 'unprotected: it can be terminated',
   isSo: worker => !worker.protected,
   example: 'lcm unprotect worker metal-3 && lcm terminate worker metal-3',
 }
@@ -36,7 +36,7 @@ const CORDON: Mark = {
   name: 'cordon',
   summary: 'Stop placing new sessions on a worker; existing sessions continue',
   change: { cordoned: true },
-  said: 'gets no new sessions',
+  state: 'cordoned: it gets no new sessions',
   isSo: worker => worker.cordoned,
   example: 'lcm cordon worker metal-3',
 }
@@ -44,7 +44,7 @@ const UNCORDON: Mark = {
   name: 'uncordon',
   summary: 'Place new sessions on a worker again',
   change: { cordoned: false },
-  said: 'gets new sessions',
+  state: 'uncordoned: it gets new sessions',
   isSo: worker => !worker.cordoned,
   example: 'lcm uncordon worker metal-3',
 }
@@ -77,5 +77,5 @@ async function put(
   const { id, name } = found
   const worker = await client.call('patchWorker', { params: { id }, body: mark.change, signal: shell.signal })
   if (format !== undefined) return printOne(WORKER_VIEW, worker, { output, format, nowMs: shell.clock.now() })
-  if (!output.quiet) output.out(`${name} (${id}) ${mark.said}${mark.isSo(found) ? ', unchanged' : ''}`)
+  if (!output.quiet) output.out(`${name} (${id}) is ${mark.isSo(found) ? 'already ' : ''}${mark.state}`)
 }

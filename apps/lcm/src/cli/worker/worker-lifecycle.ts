@@ -111,7 +111,7 @@ function saidOf({ id, name, status, desired_status }: Worker): string {
 const terminationOf = ({ id, name }: Worker) => ({
   id,
   name,
-  action: 'Terminating',
+  action: 'terminating',
   loss: 'its disk',
   expected: 'its name',
 })
