@@ -50,7 +50,7 @@ describe('views of the fleet', LIMIT, () => {
     const { code, out } = await lcm('top', '--sort', 'name')
     expect(code).toBe(0)
     const lines = out.trimEnd().split('\n')
-    expect(lines[0]).toMatch(/^3 workers: 3 RUNNING {2}· {2}\$8\.77 an hour/)
+    expect(lines[0]).toMatch(/^3 workers: 3 RUNNING {2}· {2}\$8\.77 per hour/)
     expect(lines.slice(2).map(line => line.split(' ')[0])).toEqual(NAMES)
   })
 
@@ -105,7 +105,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     expect((await lcm('chaos', 'list')).out).toContain('metric_gap_rate 0.5')
     expect(await lcm('chaos', 'fault', 'nonsense=1')).toMatchObject({ code: 2, out: '' })
     expect(await lcm('chaos', 'fault', '--clear')).toMatchObject({
-      out: 'The cloud is calm: every call is answered, and truly.\n',
+      out: 'Preset: calm, no faults\n',
     })
   })
 
@@ -157,7 +157,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
 
   it.concurrent('does not show the token that it asks for', async () => {
     const asked = terminal(['license', 'register', 'nested-1', '--product', 'CML_Enterprise'], 24, 120)
-    await asked.until(screen => screen.includes('not shown:'))
+    await asked.until(screen => screen.includes('input hidden:'))
     asked.type('typed-in-secret\r')
     expect(await asked.ended).toBe(0)
     expect(asked.written()).toContain('will be registered')
