@@ -96,11 +96,9 @@ describe('connect', () => {
       await clock.advance(60_000)
       return created
     }
-    await expect(create(new Error('reset'))).rejects.toThrow(
-      'LCM does not respond at http://127.0.0.1:8080 (the request may have been performed: check before you repeat it): check the address in --url or LCM_URL',
-    )
+    await expect(create(new Error('reset'))).rejects.toThrow('the request may have been performed')
     await expect(create(Object.assign(new Error(), { code: 'ECONNREFUSED' }))).rejects.not.toThrow(
-      'LCM does not respond at http://127.0.0.1:8080 (the request may have been performed: check before you repeat it): check the address in --url or LCM_URL',
+      'the request may have been performed',
     )
   })
 

@@ -16,7 +16,7 @@ const OWN_WORDS: Readonly<Record<string, string>> = {
   definition_not_found: 'definition not found: list definitions with `lcm get definitions`',
   topology_invalid: "CML can't import this file: fix these lines and try again",
   source_inline:
-    'the definition has no source to fetch from, because its topology was uploaded: upload another with `lcm edit definition NAME --file FILE`',
+    'the definition has no source, because its topology was uploaded: upload another with `lcm edit definition NAME --file FILE`',
   worker_protected: 'the worker is protected: run `lcm unprotect worker ID` and try again',
   worker_has_sessions:
     'the worker has sessions: let them end with `lcm drain worker ID`, or add --force to end them now',
