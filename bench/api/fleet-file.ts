@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { AUDIT_BODY, decisionBody, livedWorker, sampleOf, workerId } from './fleet.ts'
 

@@ -3,7 +3,7 @@ import { startServer } from '@lcm/control-plane/http/server'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { host, silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { seededRandom } from '@lcm/testkit/seeded-random'
 
 /**

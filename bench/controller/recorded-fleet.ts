@@ -4,7 +4,7 @@ import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 
 const AT_ONCE = 256

@@ -1,6 +1,6 @@
 import { openSimModel } from '@lcm/cloud-sim/model'
 import { RESOURCES } from '@lcm/control-plane/resources'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { wishes } from './invariants/wishes.ts'

@@ -173,7 +173,7 @@ describe('a forbidden port', () => {
     const fine = [
       plantIn(
         'controllers/worker',
-        "import type { Compute } from '@lcm/cloud/compute'\nimport '@lcm/cloud/batched-compute'",
+        "import type { Compute } from '@lcm/cloud/compute'\nimport '@lcm/cloud/compute-wrappers/batched-compute'",
       ),
       plantIn(
         'controllers/worker',
@@ -181,7 +181,7 @@ describe('a forbidden port', () => {
       ),
       plantIn(
         'controllers/lablet',
-        "import type { CmlLabs } from '@lcm/cloud/cml-labs'\nimport '@lcm/cloud/cml-logins'",
+        "import type { CmlLabs } from '@lcm/cloud/cml-labs'\nimport '@lcm/cloud/cml-credentials'",
       ),
     ]
     expect(fine.filter(plant => isFound(plant))).toEqual([])

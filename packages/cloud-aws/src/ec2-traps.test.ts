@@ -1,8 +1,8 @@
-import { gathered } from '@lcm/cloud/batched-compute'
-import type { Compute, PowerAct } from '@lcm/cloud/compute'
-import { powerEach } from '@lcm/cloud/compute-power'
+import type { Compute, PowerAction } from '@lcm/cloud/compute'
+import { batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
+import { powerEach } from '@lcm/cloud/compute-wrappers/power-each'
+import { rateLimitedCompute } from '@lcm/cloud/compute-wrappers/rate-limited-compute'
 import type { CloudError } from '@lcm/cloud/errors'
-import { rateLimited } from '@lcm/cloud/rate-limited'
 import { plant, SIM_PLACE } from '@lcm/cloud-sim/conformance/place'
 import { openSimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/wire/server'
@@ -34,7 +34,7 @@ async function ec2ThatAnswers(script: Script) {
 }
 
 const list = (compute: Compute) => compute.list(REGION, { client_token: 't' }, never)
-const each = (compute: Compute, act: PowerAct, ids: readonly string[]) =>
+const each = (compute: Compute, act: PowerAction, ids: readonly string[]) =>
   powerEach(ids, some => compute.power(REGION, act, some, never))
 const launch = (compute: Compute) =>
   compute.launch(REGION, { client_token: 'token-1', parameters: someLaunchParameters(), user_data: null }, never)
@@ -164,9 +164,9 @@ describe('the traps of EC2', () => {
 
   it('9: twenty starts one by one are throttled, together they are two calls', async () => {
     const { compute, bodies } = await ec2ThatAnswers((_call, body) => ({ body: changesXml(askedFor(body), 'pending') }))
-    const machines = gathered(rateLimited(compute, { clock: systemClock }))
+    const machines = batchedCompute(rateLimitedCompute(compute, { clock: systemClock }))
     const ids = Array.from({ length: 20 }, (_, n) => `i-${n.toString(16)}`)
-    const states = await Promise.all(ids.map(id => machines.power(REGION, 'start', id, never)))
+    const states = await Promise.all(ids.map(id => machines.powerOne(REGION, 'start', id, never)))
     expect(new Set(states)).toEqual(new Set(['pending']))
     expect(bodies.map(body => askedFor(body).length)).toEqual([1, 19])
   })

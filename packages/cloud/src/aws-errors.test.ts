@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { classifyAwsCode, refuseDeadMachine } from './aws-errors.ts'
+import { classifyAwsCode, throwIfTerminated } from './aws-errors.ts'
 import type { CloudErrorClass } from './errors.ts'
 
 const EXAMPLES: ReadonlyArray<readonly [string, number | null, CloudErrorClass]> = [
@@ -42,20 +42,20 @@ const EXAMPLES: ReadonlyArray<readonly [string, number | null, CloudErrorClass]>
   ['ECONNREFUSED', null, 'transient'],
 ]
 
-describe('the classes of AWS errors', () => {
-  it.each(EXAMPLES)('reads %s with status %s as %s', (code, status, expected) => {
+describe('classes of AWS errors', () => {
+  it.each(EXAMPLES)('maps %s with status %s to %s', (code, status, expected) => {
     expect(classifyAwsCode(code, status)).toBe(expected)
   })
 
-  it('never takes an unreadable 404 for a machine that does not exist', () => {
+  it('never takes an unreadable 404 for a missing machine', () => {
     expect(classifyAwsCode('NotFound', 404)).toBe('transient')
     expect(classifyAwsCode('Unknown', 403)).toBe('transient')
   })
 
-  it('counts a dead machine in a successful answer as a spent attempt', () => {
-    expect(() => refuseDeadMachine({ instance_id: 'i-1', state: 'shutting-down' })).toThrow(
+  it('treats a dead machine in a successful response as a spent attempt', () => {
+    expect(() => throwIfTerminated({ instance_id: 'i-1', state: 'shutting-down' })).toThrow(
       expect.objectContaining({ errorClass: 'attempt_spent' }),
     )
-    expect(() => refuseDeadMachine({ instance_id: 'i-1', state: 'pending' })).not.toThrow()
+    expect(() => throwIfTerminated({ instance_id: 'i-1', state: 'pending' })).not.toThrow()
   })
 })

@@ -1,6 +1,6 @@
 import { CloudError, type CloudErrorClass } from './errors.ts'
 
-/** A code that ends in `*` stands for every code that begins so. The first entry that fits wins. */
+/** A code that ends in `*` matches every code with that prefix. The first match wins. */
 const CODES: ReadonlyArray<readonly [CloudErrorClass, readonly string[]]> = [
   [
     'throttled',
@@ -91,9 +91,9 @@ const CODES: ReadonlyArray<readonly [CloudErrorClass, readonly string[]]> = [
 const TOO_MANY_REQUESTS = 429
 
 /**
- * The class of an AWS error. The code goes before the status because capacity errors come as 500. There are more limits than a
- * list can name, and all are named alike. A bare `NotFound` or `Unknown` is the SDK's word for a body that it could not read, so
- * it stays transient whatever its status says.
+ * Class of an AWS error. The code takes precedence over the status because capacity errors come as 500. Codes ending in
+ * `LimitExceeded` are too many to list. A bare `NotFound` or `Unknown` is the SDK's code for an unreadable body, so it
+ * stays transient whatever its status.
  */
 export function classifyAwsCode(code: string, status: number | null): CloudErrorClass {
   const known = CODES.find(([, patterns]) => patterns.some(pattern => fits(code, pattern)))
@@ -107,8 +107,11 @@ const fits = (code: string, pattern: string) =>
 
 const DEAD_STATES: readonly string[] = ['shutting-down', 'terminated']
 
-/** EC2 may answer a used client token with its dead machine instead of an error; both mean that the attempt is spent. */
-export function refuseDeadMachine(machine: { readonly instance_id: string; readonly state: string }): void {
+/**
+ * EC2 may respond to a used client token with its terminated machine instead of an error; both mean that the attempt is
+ * spent.
+ */
+export function throwIfTerminated(machine: { readonly instance_id: string; readonly state: string }): void {
   if (!DEAD_STATES.includes(machine.state)) return
   throw new CloudError('attempt_spent', {
     code: 'IdempotentInstanceTerminated',

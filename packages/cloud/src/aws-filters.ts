@@ -1,19 +1,19 @@
 import type { InstanceFilter } from './compute.ts'
-import { chunksOf } from './compute-power.ts'
+import { chunks } from './compute-wrappers/power-each.ts'
 import { CloudError } from './errors.ts'
 
-/** One of the values must hold. */
+/** Matches any of the values. */
 export interface AwsFilter {
   readonly name: string
   readonly values: readonly string[]
 }
 
-/** EC2 takes no more of them in one request. */
+/** EC2 accepts no more values in one request. */
 const VALUES_MAX = 200
 
 /**
- * A filter of the port in EC2's terms: the filters of each of the requests that together find what it means. Refuses an empty one,
- * which EC2 would take as "every machine of the account".
+ * Translates a filter of the port into the filters of one or more EC2 requests. Rejects an empty filter, which would
+ * match every machine of the account.
  */
 export function awsFilters(filter: InstanceFilter): readonly (readonly AwsFilter[])[] {
   const requests = requestsOf(filter).map(filters => filters.filter(({ values }) => values.length > 0))
@@ -22,7 +22,7 @@ export function awsFilters(filter: InstanceFilter): readonly (readonly AwsFilter
   throw new CloudError('invalid', {
     code: 'MissingParameter',
     action: 'DescribeInstances',
-    message: 'a listing needs a filter, or it would show foreign machines',
+    message: 'a list needs a filter, or it would show foreign machines',
   })
 }
 
@@ -37,7 +37,7 @@ function requestsOf(filter: InstanceFilter): readonly (readonly AwsFilter[])[] {
 }
 
 const anyOf = (name: string, values: readonly string[]): readonly (readonly AwsFilter[])[] =>
-  chunksOf(values, VALUES_MAX).map(some => [{ name, values: some }])
+  chunks(values, VALUES_MAX).map(some => [{ name, values: some }])
 
-/** EC2 reads `*` and `?` in filter values as wildcards. */
+/** EC2 treats `*` and `?` in filter values as wildcards. */
 const literally = (value: string) => value.replaceAll(/[\\*?]/g, '\\$&')

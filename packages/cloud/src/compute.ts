@@ -13,7 +13,7 @@ export interface Image {
   readonly image_id: string
   readonly name: string
   readonly created_at: string
-  /** What the image calls its root volume; a volume under any other name would be a second one. */
+  /** The image's name for its root volume; a volume under any other name would be a second one. */
   readonly root_device: string
 }
 
@@ -23,39 +23,39 @@ export interface Image {
  */
 export interface Compute {
   /**
-   * Every machine that matches, dead ones too while the cloud still shows them. Rejects rather than answer a part:
-   * an answer is complete, so what is not in it was not visible at that moment.
+   * Every machine that matches, dead ones too while the cloud still shows them. Rejects rather than return a part: a
+   * result is complete, so a machine that is not in it was not visible at that moment.
    */
   list(region: string, filter: InstanceFilter, signal: AbortSignal): Promise<readonly Instance[]>
   /** By id. Ids that the cloud does not know are in `missing`; that alone does not prove them gone. */
   describe(region: string, instanceIds: readonly string[], signal: AbortSignal): Promise<DescribeResult>
   /** The newest available image of exactly that owner, or null. `*` and `?` are wildcards in the pattern. */
   newestImage(region: string, wanted: ImageQuery, signal: AbortSignal): Promise<Image | null>
-  /** Every image of that name that the account can see, whoever owns it and however old. The same wildcards. */
+  /** Every image of that name that the account can see, of any owner and age. The same wildcards. */
   imageIds(region: string, namePattern: string, signal: AbortSignal): Promise<readonly string[]>
   /**
    * Launches one machine. The same token with the same parameters in the same subnet never launches a second one and
-   * answers the first. Fails with `attempt_spent` when that one is dead, `attempt_mismatch` when the parameters differ.
+   * returns the first. Fails with `attempt_spent` when that one is dead, `attempt_mismatch` when the parameters differ.
    */
   launch(region: string, request: LaunchRequest, signal: AbortSignal): Promise<Instance>
   /**
-   * Starts a change of these machines, of which one request can name no more than `IDS_PER_CALL.power`: the state that the
-   * cloud named of each. One machine that can't be changed may make it refuse the whole request, though it may have changed
-   * others by then; `powerEach` tells them apart. Repeating does no harm.
+   * Starts a change of these machines, of which one request can name no more than `IDS_PER_CALL.power`; returns the
+   * state that the cloud reported for each. One machine that can't be changed may make it reject the whole request,
+   * though it may have changed others by then; `powerEach` tells them apart. Safe to repeat.
    */
-  power(region: string, act: PowerAct, instanceIds: readonly string[], signal: AbortSignal): Promise<PowerStates>
-  /** Sets these tags of one machine; its other tags stay. Repeating does no harm. A listing may show it only after seconds. */
+  power(region: string, action: PowerAction, instanceIds: readonly string[], signal: AbortSignal): Promise<PowerStates>
+  /** Sets these tags of one machine; its other tags stay. Safe to repeat. A list may show it only after seconds. */
   tag(region: string, instanceId: string, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>
 }
 
 /** `force_stop` pulls the plug. Only for a machine that would not stop. */
-export type PowerAct = 'start' | 'stop' | 'force_stop' | 'terminate'
+export type PowerAction = 'start' | 'stop' | 'force_stop' | 'terminate'
 
 export type PowerStates = ReadonlyMap<string, string>
 
-/** How many ids one request of the cloud may name: more are asked for in turns. */
+/** Ids that one request may name: more take several requests. */
 export const IDS_PER_CALL = { describe: 200, power: 50 } as const
-/** How many machines or images an answer holds at most: longer listings come in several. */
+/** Machines or images in one page of a response. */
 export const LISTED_PER_CALL = 200
 
 export interface DescribeResult {
@@ -71,6 +71,6 @@ export interface ImageQuery {
 export interface LaunchRequest {
   readonly client_token: string
   readonly parameters: LaunchParameters
-  /** What the machine is given at its first boot, as plain text; null for nothing. */
+  /** User data for the first boot, as plain text; null for none. */
   readonly user_data: string | null
 }

@@ -1,10 +1,10 @@
 /**
- * What an error of the cloud means for the caller. Policy reads the class, never the message.
- * - throttled: wait, all together; nobody's fault
- * - capacity: this offering is out for now; another place or type may do
+ * Meaning of a cloud error for the caller. Policy reads the class, never the message.
+ * - throttled: all callers wait
+ * - capacity: this offering is out for now; another zone or type may have capacity
  * - quota: the account is at its limit; an operator must act
- * - not_found: the cloud does not know the thing, which proves nothing about a young one
- * - state: the machine is in a state that forbids the act; look again
+ * - not_found: unknown to the cloud, which proves nothing about a young machine
+ * - state: the machine is in a state that forbids the call; observe again
  * - protected: the machine refuses to be stopped or terminated
  * - attempt_spent: this client token's machine is dead; only a new attempt can launch
  * - attempt_mismatch: this client token was used with other parameters; find its machine
@@ -38,13 +38,13 @@ interface CloudErrorFacts {
 export class CloudError extends Error {
   override readonly name = 'CloudError'
   readonly errorClass: CloudErrorClass
-  /** The cloud's own word, such as `InsufficientInstanceCapacity`. */
+  /** The cloud's own code, such as `InsufficientInstanceCapacity`. */
   readonly code: string
   /** The call that failed, such as `RunInstances`. */
   readonly action: string
-  /** When it may be asked again, where that is known: nothing was sent. */
+  /** When a retry is allowed, where that is known: nothing was sent. */
   readonly retryAfterMs: number | null
-  /** What the cloud said of it, without action and code. */
+  /** The cloud's message, without action and code. */
   readonly words: string
 
   constructor(errorClass: CloudErrorClass, about: CloudErrorFacts) {
@@ -58,10 +58,10 @@ export class CloudError extends Error {
 }
 
 /** The rate limit did not allow the call yet. Nothing was sent. */
-export const isNotNow = (error: unknown): error is CloudError & { readonly retryAfterMs: number } =>
+export const isRateLimited = (error: unknown): error is CloudError & { readonly retryAfterMs: number } =>
   error instanceof CloudError && error.retryAfterMs !== null
 
-/** Leadership was lost between the decision and the act; nothing was sent. */
+/** Leadership was lost between the decision and the call; nothing was sent. */
 export class NotLeadingError extends Error {
   override readonly name = 'NotLeadingError'
 }

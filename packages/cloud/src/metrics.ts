@@ -1,8 +1,8 @@
-/** The newest complete point of each measure of one machine. What was not measured is null, never 0. */
+/** The newest complete point of each metric of one machine. A missing metric is null, never 0. */
 export interface MachineReading {
-  /** The end of the newest period that anything was measured in. */
+  /** End of the newest period with any metric. */
   readonly at: string | null
-  /** Shares between 0 and 1. Memory and disk need an agent on the machine. */
+  /** Utilizations between 0 and 1. Memory and disk need an agent on the machine. */
   readonly cpu_utilization: number | null
   readonly memory_utilization: number | null
   readonly disk_utilization: number | null
@@ -13,7 +13,7 @@ export interface MachineReading {
   readonly disk_write_bytes: number | null
 }
 
-export const NOTHING_MEASURED: MachineReading = {
+export const NO_READING: MachineReading = {
   at: null,
   cpu_utilization: null,
   memory_utilization: null,
@@ -24,9 +24,9 @@ export const NOTHING_MEASURED: MachineReading = {
   disk_write_bytes: null,
 }
 
-/** What the cloud measures of machines from outside. Every failure is a CloudError. */
+/** Metrics of machines as the cloud measures them. Every failure is a CloudError. */
 export interface MachineMetrics {
-  /** Every machine that was asked for is in the answer, also one that nothing is known of. */
+  /** Has an entry for every requested machine, also for unknown ones. */
   latest(
     region: string,
     instanceIds: readonly string[],

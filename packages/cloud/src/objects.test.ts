@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { objectPlaceOf } from './objects.ts'
+import { parseS3Address } from './objects.ts'
 
 it('is a bucket and a key', () => {
-  expect(objectPlaceOf('s3://labs/2026/bgp basics?.zip')).toEqual({ bucket: 'labs', key: '2026/bgp basics?.zip' })
+  expect(parseS3Address('s3://labs/2026/bgp basics?.zip')).toEqual({ bucket: 'labs', key: '2026/bgp basics?.zip' })
 })
 
 it.each([
@@ -15,5 +15,5 @@ it.each([
   's3://labs/../key',
   'https://labs/key',
 ])('%s is none', address => {
-  expect(objectPlaceOf(address)).toBeNull()
+  expect(parseS3Address(address)).toBeNull()
 })

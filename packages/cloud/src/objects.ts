@@ -1,13 +1,13 @@
-/** Reads what is kept in buckets. */
+/** Reads objects from buckets. */
 export interface Objects {
   /**
-   * The whole of it. Rejects with a CloudError, of class `invalid` also when it is larger than `bytesMax`; or with the signal's
-   * reason.
+   * Reads the whole object. Rejects with a CloudError, of class `invalid` also when it is larger than `bytesMax`; or
+   * with the signal's reason.
    */
-  read(place: ObjectPlace, bytesMax: number, signal: AbortSignal): Promise<Buffer>
+  read(place: ObjectLocation, bytesMax: number, signal: AbortSignal): Promise<Buffer>
 }
 
-export interface ObjectPlace {
+export interface ObjectLocation {
   readonly bucket: string
   readonly key: string
 }
@@ -17,10 +17,10 @@ const KEY_BYTES_MAX = 1024
 
 const isDots = (segment: string): boolean => segment === '.' || segment === '..'
 
-/** What `s3://bucket/key` names; null when it names nothing. The key is taken as it is written. */
-export function objectPlaceOf(address: string): ObjectPlace | null {
+/** Parses `s3://bucket/key`; null when it is invalid. The key is used as written. */
+export function parseS3Address(address: string): ObjectLocation | null {
   const [, bucket = '', key = ''] = /^s3:\/\/([^/]*)\/(.+)$/s.exec(address) ?? []
-  // Whoever sends a path takes segments of dots away, so that another object would be asked for.
+  // HTTP clients remove segments of dots from a path, which would name another object.
   const isKey = key !== '' && Buffer.byteLength(key) <= KEY_BYTES_MAX && !key.split('/').some(isDots)
   return BUCKET.test(bucket) && !bucket.includes('..') && isKey ? { bucket, key } : null
 }

@@ -1,5 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
@@ -151,7 +151,7 @@ it('finishes what commits left behind, again and again and to the end', async ()
     left -= done
     return done
   }
-  fleet = aFleet({ store: { ...inner, settle } })
+  fleet = aFleet({ store: { ...inner, flushOutbox: settle } })
   const stop = fleet.run()
   await fleet.clock.advance(0)
   expect(left).toBe(0)
@@ -170,7 +170,7 @@ it('goes on after a failure, and says so', async () => {
     if (failures >= 0) throw new StoreError('no answer')
     return 0
   }
-  fleet = aFleet({ store: { ...inner, settle }, log })
+  fleet = aFleet({ store: { ...inner, flushOutbox: settle }, log })
   await enter([31])
   const stop = fleet.run()
   await fleet.clock.advance(0)

@@ -44,7 +44,7 @@ export function housekeeping(api: Api, log: Logger): HostedService {
       let tendedAt = Number.NEGATIVE_INFINITY
       while (!signal.aborted) {
         try {
-          await untilDone(() => api.store.settle(BATCH), signal)
+          await untilDone(() => api.store.flushOutbox(BATCH), signal)
           if (api.clock.monotonic() - tendedAt >= TEND_MS) {
             tendedAt = api.clock.monotonic()
             await maintainSessions(api, signal)

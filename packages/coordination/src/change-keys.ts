@@ -1,25 +1,25 @@
 import type { WatchSource } from '@lcm/runtime'
 
-/** What a change key holds: enough to decide whether to wake, never a secret, never the resource itself. */
+/** Value of a change key: enough to decide whether to wake a reader, never a secret, never the resource itself. */
 export interface ChangeHint {
   readonly id: string
   readonly version: number
   readonly updated_at: string
   readonly status?: string
   readonly desired_status?: string
-  /** The resource is gone, and `version` is that of its removal. The key itself goes some minutes later. */
+  /** The resource is removed, and `version` is that of the removal. The key itself expires some minutes later. */
   readonly deleted?: true
 }
 
 /** Keys such as `/lcm/workers/<id>` that change whenever the resource behind them does. */
 export interface ChangeKeys {
-  /** Sets the key unless it already holds this version or a newer one; answers whether it was set. */
+  /** Sets the key unless it already holds this version or a newer one; returns whether it was set. */
   publish(key: string, hint: ChangeHint): Promise<boolean>
   /**
-   * Sets the key to a hint with `deleted`, unless it already holds this version or a newer one; answers whether it was set.
-   * `version` is that of the removal, the one after the last that the resource had. The key goes by itself after
-   * `REMOVAL_KEPT_MS`: until then whoever is late with an older version can't bring it back. A key that was never set is set
-   * too, since the resource may be known by other ways.
+   * Sets the key to a hint with `deleted`, unless it already holds this version or a newer one; returns whether it was
+   * set. `version` is that of the removal: one more than the last version of the resource. The key expires after
+   * `REMOVAL_KEPT_MS`, so that a late writer of an older version can't bring it back. A missing key is set too, since
+   * readers may know the resource from elsewhere.
    */
   remove(key: string, version: number): Promise<boolean>
   /** All keys under `prefix`, to list and to watch. */

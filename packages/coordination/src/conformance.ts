@@ -1,14 +1,14 @@
 import { describe } from 'vitest'
-import { type ChangeKeysBench, type ElectionBench, freshBench } from './conformance/bench.ts'
 import { changeKeysCases } from './conformance/change-keys-cases.ts'
 import { electionCases } from './conformance/election-cases.ts'
+import { type ChangeKeysFixture, type ElectionFixture, freshFixture } from './conformance/fixture.ts'
 
-/** Every adapter of `Election` passes this. */
-export function electionConformance(name: string, open: () => Promise<ElectionBench>): void {
-  describe(`election by ${name}`, () => electionCases(freshBench(open)))
+/** Cases that every adapter of `Election` must pass. */
+export function electionConformance(name: string, open: () => Promise<ElectionFixture>): void {
+  describe(`election by ${name}`, () => electionCases(freshFixture(open)))
 }
 
-/** Every adapter of `ChangeKeys` passes this. */
-export function changeKeysConformance(name: string, open: () => Promise<ChangeKeysBench>): void {
-  describe(`change keys by ${name}`, () => changeKeysCases(freshBench(open)))
+/** Cases that every adapter of `ChangeKeys` must pass. */
+export function changeKeysConformance(name: string, open: () => Promise<ChangeKeysFixture>): void {
+  describe(`change keys by ${name}`, () => changeKeysCases(freshFixture(open)))
 }

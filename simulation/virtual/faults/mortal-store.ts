@@ -78,6 +78,6 @@ function gatedStore(store: Store, gate: Gate): Store {
     },
     announcements: { ...announcements, pending: gate(announcements.pending), done: gate(announcements.done) },
     changes: changes && { ...changes, position: gate(changes.position), since: gate(changes.since) },
-    settle: gate(store.settle),
+    flushOutbox: gate(store.flushOutbox),
   }
 }

@@ -1,5 +1,5 @@
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import type { Compute, PowerAct } from '@lcm/cloud/compute'
+import type { Compute, PowerAction } from '@lcm/cloud/compute'
 import type { SimModel } from '@lcm/cloud-sim/model'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
@@ -18,7 +18,7 @@ export interface Mutation {
   readonly by: string
   /** Whose process that is. */
   readonly service: string
-  readonly act: 'launch' | PowerAct | 'tag' | 'register' | 'deregister' | `${LabAct} lab`
+  readonly act: 'launch' | PowerAction | 'tag' | 'register' | 'deregister' | `${LabAct} lab`
   readonly machine: string
   readonly worker: string | null
 }
@@ -40,7 +40,7 @@ export interface Witness {
 }
 
 /** Where each change of a machine must have been announced. */
-const ANNOUNCED: Readonly<Record<PowerAct, readonly WorkerStatus[]>> = {
+const ANNOUNCED: Readonly<Record<PowerAction, readonly WorkerStatus[]>> = {
   start: ['STARTING', 'TERMINATING'],
   stop: ['STOPPING', 'FAILED'],
   force_stop: ['STOPPING'],
@@ -87,7 +87,7 @@ export function witness(parts: WitnessParts): Witness {
   const ofMachine = async (machine: string): Promise<Worker | null> =>
     (await workers.list({ where: { ec2_instance_id: machine }, limit: 1 }))[0] ?? null
 
-  async function beforePower(by: string, act: PowerAct, machine: string): Promise<void> {
+  async function beforePower(by: string, act: PowerAction, machine: string): Promise<void> {
     const worker = await ofMachine(machine)
     parts.saw({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker?.id ?? null })
     if (worker === null || worker.status === 'TERMINATED') {

@@ -3,14 +3,14 @@ import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
 import { CliError, EXIT } from './exit-code.ts'
 import type { Shell } from './shell.ts'
 
-/** Pauses between retries; an API that restarts is back within their sum. */
+/** Between one try and the next, in milliseconds: an API that restarts is there again by then. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000]
-/** The API resumes a request 30 s after a crash; until then it reports the request as in progress. */
+/** What was under way when an API crashed is taken up again when 30 s have passed; until then it says that it is under way. */
 const MORE_PAUSES_MS = Array.from({ length: 8 }, () => 4_000)
-/** Upper limit for `retry-after`, which states the longest time that the request may take. */
+/** What it says of when to ask again is the longest that it may take. */
 const RETRY_AFTER_MS_MAX = 4_000
 
-/** Whether a request can't have had an effect, because no server accepted the connection. */
+/** A request that had no effect, since nobody was there to take it. */
 export function wasNeverSent(error: Error): boolean {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && (cause.code === 'ECONNREFUSED' || cause.code === 'ENOTFOUND')) return true
@@ -18,7 +18,10 @@ export function wasNeverSent(error: Error): boolean {
   return false
 }
 
-/** Sends each POST with an idempotency key, so that a request whose response was lost can be repeated without a second effect. */
+/**
+ * What a person asks for once happens once: each request that acts has a key, so that one whose answer was lost can be sent again
+ * without being done again.
+ */
 export function askedOnce(transport: Dispatch, { clock, newKey }: Pick<Shell, 'clock' | 'newKey'>): Dispatch {
   return async request => {
     if (request.method !== 'POST') return transport(request)
@@ -34,7 +37,7 @@ export function askedOnce(transport: Dispatch, { clock, newKey }: Pick<Shell, 'c
       return settled(last)
     }
     if (isUnderWay(last) || isUnderWay(first)) throw unknownOutcome()
-    // The outcome of the first request is unknown, whatever happened to the last one.
+    // Of the first nobody knows what became of it, whatever the last one met.
     throw first
   }
 }
@@ -50,7 +53,7 @@ async function attempt(transport: Dispatch, request: ApiRequest): Promise<Outcom
   }
 }
 
-/** Whether the request may have had an effect, or is still in progress. */
+/** Whether it may have been done, or is being done. */
 function isUndecided(outcome: Outcome): boolean {
   return outcome instanceof UnreachableError ? !wasNeverSent(outcome) : isUnderWay(outcome)
 }
@@ -68,7 +71,7 @@ function retryAfterMs(outcome: Outcome): number {
 const unknownOutcome = (): CliError =>
   new CliError(
     EXIT.unreachable,
-    'the outcome is unknown because the API did not respond: check whether it was done before you repeat it',
+    'LCM does not say what became of it: it may have been done, so look before you repeat it',
   )
 
 function settled(outcome: Outcome): ApiResponse {

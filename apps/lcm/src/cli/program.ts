@@ -12,263 +12,264 @@ type Define = (command: Command, shell: Shell, whole: () => Promise<Command>) =>
 interface Group {
   readonly name: string
   readonly summary: string
-  /** Hidden groups serve programs and are left out of the help. */
+  /** For programs, not for people. */
   readonly isHidden?: boolean
-  /** Loads a group only when it is used, so that `lcm --version` stays fast. */
+  /** Loaded only when it is used, so that `lcm --version` need not read the whole product. */
   load(): Promise<Define>
 }
 
 const GROUPS: readonly Group[] = [
   {
     name: 'up',
-    summary: 'Run LCM on this machine: all services, the console and a simulated cloud',
+    summary: 'run LCM on this machine: all services, the console and a simulated cloud',
     load: async () => (await import('./host/up.ts')).defineUp,
   },
   {
     name: 'serve',
-    summary: 'Run one service as a separate process, coordinated through etcd',
+    summary: 'run one service as a process of its own, on etcd',
     load: async () => (await import('./host/serve.ts')).defineServe,
   },
   {
     name: 'sim',
-    summary: 'Run only the simulated cloud, for any AWS client',
+    summary: 'run the simulated cloud alone, for anything that speaks to AWS',
     load: async () => (await import('./sim/sim.ts')).defineSim,
   },
   {
     name: 'chaos',
-    summary: 'Inject faults into the simulated cloud',
+    summary: 'harm the simulated cloud behind the back of LCM, and watch it heal',
     load: async () => (await import('./sim/chaos.ts')).defineChaos,
   },
   {
     name: 'get',
-    summary: 'List workers, templates, definitions, sessions, labs, services, leaks or tokens, or show one',
+    summary: 'list workers, templates, definitions, sessions, labs, services, leaks or tokens, or show one',
     load: async () => (await import('./verbs/get.ts')).defineGet,
   },
   {
     name: 'describe',
-    summary: 'Show the details of a worker, definition, session, lab or service',
+    summary: 'show all there is to know about a worker, definition, session, lab or service',
     load: async () => (await import('./verbs/describe.ts')).defineDescribe,
   },
   {
     name: 'why',
-    summary: 'Explain the status of a worker or session, and what happens next',
+    summary: 'explain a worker or a session: why it is where it is, and what happens next',
     load: async () => (await import('./verbs/why.ts')).defineWhy,
   },
   {
     name: 'plan',
-    summary: 'Show what each controller would do now, without doing it',
+    summary: 'what every controller would do now, without doing it',
     load: async () => (await import('./fleet/plan.ts')).definePlan,
   },
   {
     name: 'top',
-    summary: 'Show the load and cost of each worker, live',
+    summary: 'the fleet, live: how busy each worker is and what it costs',
     load: async () => (await import('./fleet/top.ts')).defineTop,
   },
   {
     name: 'cost',
-    summary: 'Show what the fleet cost, by worker and cause, and what pausing saved',
+    summary: 'what the fleet has cost, what for, and what pausing saved',
     load: async () => (await import('./fleet/cost.ts')).defineCost,
   },
   {
     name: 'create',
-    summary: 'Create a worker, template, definition or token',
+    summary: 'ask for a worker, add a template or a definition, make a token',
     load: async () => (await import('./verbs/create.ts')).defineCreate,
   },
   {
     name: 'apply',
-    summary: 'Create or update resources from files',
+    summary: 'make templates, definitions and workers as files say they are to be',
     load: async () => (await import('./apply/apply.ts')).defineApply,
   },
   {
     name: 'book',
-    summary: 'Book a lab: create a session of a definition',
+    summary: 'book a lab: a session of a definition',
     load: async () => (await import('./session/book-session.ts')).defineBook,
   },
   {
     name: 'start',
-    summary: 'Start a worker or a lab',
+    summary: 'want a worker RUNNING, or have a lab started',
     load: async () => (await import('./worker/worker-lifecycle.ts')).defineStart,
   },
   {
     name: 'stop',
-    summary: 'Stop a worker and keep its disk, or stop a lab',
+    summary: 'want a worker STOPPED, its disk kept, or have a lab stopped',
     load: async () => (await import('./worker/worker-lifecycle.ts')).defineStop,
   },
   {
     name: 'drain',
-    summary: 'Stop or terminate a worker when its last session has ended',
+    summary: 'give a worker no new sessions, and stop or terminate it when it is empty',
     load: async () => (await import('./worker/drain-worker.ts')).defineDrain,
   },
   {
     name: 'terminate',
-    summary: 'Terminate a worker permanently',
+    summary: 'want a worker gone for good',
     load: async () => (await import('./worker/worker-lifecycle.ts')).defineTerminate,
   },
   {
     name: 'protect',
-    summary: 'Protect a worker from termination',
+    summary: 'let nobody terminate a worker',
     load: async () => (await import('./worker/protect-cordon.ts')).defineProtect,
   },
   {
     name: 'unprotect',
-    summary: 'Remove the protection from termination',
+    summary: 'let a worker be terminated again',
     load: async () => (await import('./worker/protect-cordon.ts')).defineUnprotect,
   },
   {
     name: 'cordon',
-    summary: 'Stop placing new sessions on a worker',
+    summary: 'give a worker no new sessions',
     load: async () => (await import('./worker/protect-cordon.ts')).defineCordon,
   },
   {
     name: 'uncordon',
-    summary: 'Place new sessions on a worker again',
+    summary: 'give a worker sessions again',
     load: async () => (await import('./worker/protect-cordon.ts')).defineUncordon,
   },
   {
     name: 'retry',
-    summary: 'Retry a failed worker or session',
+    summary: 'try again what failed of a worker or a session',
     load: async () => (await import('./worker/worker-lifecycle.ts')).defineRetry,
   },
   {
     name: 'license',
-    summary: 'Register or deregister the license of a worker',
+    summary: 'register the licence of a worker, or give it back',
     load: async () => (await import('./worker/license.ts')).defineLicense,
   },
   {
     name: 'set',
-    summary: 'Set the CML account that LCM uses to log in to a worker',
+    summary: 'set the CML account that LCM logs in with on a worker',
     load: async () => (await import('./worker/set-credentials.ts')).defineSet,
   },
   {
     name: 'resolve',
-    summary: 'Mark a leaked license as resolved',
+    summary: 'say that a leaked licence has been dealt with',
     load: async () => (await import('./leak/resolve-leak.ts')).defineResolve,
   },
   {
     name: 'preview',
-    summary: 'Show where a session would be placed, without booking it',
+    summary: 'see where a session would be placed, without booking it',
     load: async () => (await import('./definition/preview-placement.ts')).definePreview,
   },
   {
     name: 'extend',
-    summary: 'Extend a session',
+    summary: 'let a session last longer',
     load: async () => (await import('./session/session-commands.ts')).defineExtend,
   },
   {
     name: 'cancel',
-    summary: 'Cancel a session',
+    summary: 'end a session before its time',
     load: async () => (await import('./session/session-commands.ts')).defineCancel,
   },
   {
     name: 'requeue',
-    summary: 'Return a session to the queue, to be placed again',
+    summary: 'have a session placed anew',
     load: async () => (await import('./session/session-commands.ts')).defineRequeue,
   },
   {
     name: 'wipe',
-    summary: 'Erase the data that the nodes of a lab have stored',
+    summary: 'throw away what the nodes of a lab have stored',
     load: async () => (await import('./lab/lab-commands.ts')).defineWipe,
   },
   {
     name: 'edit',
-    summary: 'Edit a template, or create the next version of a definition',
+    summary: 'say a definition anew, as its next version, or a template',
     load: async () => (await import('./verbs/edit.ts')).defineEdit,
   },
   {
     name: 'enable',
-    summary: 'Allow new workers from a template',
+    summary: 'let new workers be made from a template',
     load: async () => (await import('./template/enable-template.ts')).defineEnable,
   },
   {
     name: 'disable',
-    summary: 'Prevent new workers from a template',
+    summary: 'let no new workers be made from a template',
     load: async () => (await import('./template/enable-template.ts')).defineDisable,
   },
   {
     name: 'sync',
-    summary: 'Fetch the topology of a definition from its source again',
+    summary: 'fetch the topology of a definition from its source again',
     load: async () => (await import('./definition/sync-definition.ts')).defineSync,
   },
   {
     name: 'deprecate',
-    summary: 'Deprecate a definition, so that it can no longer be booked',
+    summary: 'take a definition out of use',
     load: async () => (await import('./definition/deprecate-definition.ts')).defineDeprecate,
   },
   {
     name: 'delete',
-    summary: 'Delete a lab, definition, template, token, or the record of a TERMINATED worker',
+    summary: 'remove the record of a TERMINATED worker, a definition, a lab, a template or a token',
     load: async () => (await import('./verbs/delete.ts')).defineDelete,
   },
   {
     name: 'events',
-    summary: 'Show every change as it happens',
+    summary: 'follow every change as it happens',
     load: async () => (await import('./fleet/events.ts')).defineEvents,
   },
   {
     name: 'audit',
-    summary: 'Show who did what, newest first',
+    summary: 'who did what, newest first',
     load: async () => (await import('./fleet/audit.ts')).defineAudit,
   },
   {
     name: 'open',
-    summary: 'Print a link that logs a browser in to the console',
+    summary: 'print a link that logs a browser into the console',
     load: async () => (await import('./token/login-link.ts')).defineOpen,
   },
   {
     name: 'doctor',
-    summary: 'Check this LCM and everything it needs, and show how to fix problems',
+    summary: 'find out what is wrong with this LCM and what it needs, and what to do about it',
     load: async () => (await import('../doctor/doctor-command.ts')).defineDoctor,
   },
   {
     name: 'backup',
-    summary: 'Save the complete state of LCM to a file',
+    summary: 'save everything that LCM keeps into one file',
     load: async () => (await import('./backup/backup.ts')).defineBackup,
   },
   {
     name: 'restore',
-    summary: 'Create a data folder from a backup file, without a running LCM',
+    summary: 'make a data folder from such a file; no LCM need run',
     load: async () => (await import('./backup/restore.ts')).defineRestore,
   },
   {
     name: 'services',
-    summary: 'Trigger a service, change its leader or reset its term',
+    summary: 'what an administrator may do to the services themselves',
     load: async () => (await import('./service/service-commands.ts')).defineServices,
   },
   {
     name: 'completion',
-    summary: 'Print a shell completion script',
+    summary: 'print a script that completes commands in your shell',
     load: async () => (await import('./completion/completion-command.ts')).defineCompletion,
   },
   {
     name: COMPLETE,
-    summary: 'List the words that can complete a command line',
+    summary: 'what a shell may offer',
     isHidden: true,
     load: async () => (await import('./completion/completion-command.ts')).defineComplete,
   },
   {
     name: '__reference',
-    summary: 'Print the command reference page',
+    summary: 'the page of the documentation about all of these',
     isHidden: true,
     load: async () => (await import('./reference-command.ts')).referenceOf(HIDDEN),
   },
 ]
 
+/** For programs, not for people. */
 const HIDDEN: ReadonlySet<string> = new Set(GROUPS.flatMap(({ name, isHidden }) => (isHidden ? [name] : [])))
 
 const EXAMPLES = `
 Examples:
   lcm up                                       run LCM with a simulated cloud
-  lcm create worker --template metal --wait    create a CML server and wait until it is ready
-  lcm get workers --watch                      list the fleet and keep the list up to date
-  lcm why worker metal-3                       explain the status of a worker
-  lcm top                                      show load and cost, live
-  lcm create definition --file bgp.yaml        define a lab that people can book
-  lcm book bgp --wait                          book it now and print how to connect
+  lcm create worker --template metal --wait    a new CML server, ready to use
+  lcm get workers --watch                      the fleet, live
+  lcm why worker metal-3                       why it is where it is
+  lcm top                                      who is busy, and what it costs
+  lcm create definition --file bgp.yaml        a lab that people can book
+  lcm book bgp --wait                          book it now, and get the ways in
 
-ID is an id or a unique name; sessions have only ids. Exit codes: 0 ok, 1 failed, 2 usage error, 3 not found, 4 conflict,
+ID is an id or a unique name; sessions have ids alone. Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict,
 5 not allowed, 6 unreachable.`
 
-/** Runs one command line and returns its exit code. Never rejects. */
+/** Runs one command line and answers its exit code. It never rejects. */
 export async function run(args: readonly string[], shell: Shell): Promise<number> {
   const program = makeProgram(shell)
   try {
@@ -279,7 +280,7 @@ export async function run(args: readonly string[], shell: Shell): Promise<number
   }
 }
 
-/** Rewrites `lcm help get` to `lcm get --help`: groups are only defined when they are parsed. */
+/** Groups are defined when they are parsed, so `lcm help get` must go the way of `lcm get --help`. */
 function withHelp(args: readonly string[]): readonly string[] {
   if (args.length === 0) return ['--help']
   return args[0] === 'help' ? [...args.slice(1), '--help'] : args
@@ -287,9 +288,8 @@ function withHelp(args: readonly string[]): readonly string[] {
 
 function makeProgram(shell: Shell): Command {
   const program = new Command('lcm')
-    .description('Manage fleets of Cisco Modeling Labs (CML) servers on AWS EC2.')
-    .version(`lcm ${manifest.version}`, '-V, --version', 'Print the version')
-    .helpOption('-h, --help', 'Show help for a command')
+    .description('Runs fleets of Cisco Modeling Labs servers on AWS EC2.')
+    .version(`lcm ${manifest.version}`, '-V, --version', 'print the version')
     .helpCommand(false)
     .exitOverride()
     .configureOutput({
@@ -299,7 +299,7 @@ function makeProgram(shell: Shell): Command {
       getErrHasColors: () => false,
     })
     .configureHelp({ showGlobalOptions: true, optionDescription: describedOption })
-    .showHelpAfterError('Run the command with --help to see its usage.')
+    .showHelpAfterError('Add --help to see how it is used.')
     .addHelpText('after', EXAMPLES)
   addGlobalOptions(program)
   for (const { name, summary, isHidden: hidden = false } of GROUPS)
@@ -312,7 +312,7 @@ function makeProgram(shell: Shell): Command {
   return program.hook('preSubcommand', (_, command) => define(command, shell, whole))
 }
 
-/** Marks mandatory options as required; Commander itself does not. */
+/** Commander itself would not tell which options can't be left out. */
 function describedOption(option: Option): string {
   const text = new Help().optionDescription(option)
   return option.mandatory ? `${text} (required)` : text

@@ -3,45 +3,45 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { DiskFacts } from '../doctor/machine.ts'
 import type { Sink } from './terminal/output.ts'
 
-/** The functions of serve/ for commands that run a server or read a backup. Typed by `typeof import`, so that both stay in step. */
+/** The host, for commands that are more than a question to an API. The types are its own, so that the two can not drift apart. */
 export interface Host {
   readonly up: typeof import('../serve/up.ts').up
   readonly serve: typeof import('../serve/one-service.ts').serve
   readonly serveSim: typeof import('../serve/sim.ts').serveSim
   readonly checkBackup: typeof import('../serve/data/backup.ts').checkBackup
   readonly restore: typeof import('../serve/data/restore.ts').restore
-  /** The exit code of a `StartupError`; null for any other error. */
+  /** The exit code of a start that was refused for a known reason; null for any other error. */
   startupExitCode(error: unknown): number | null
 }
 
-/** Probes of the environment, store, etcd and AWS, for `lcm doctor`. */
+/** The host's way of looking at what it would use, for `lcm doctor`. */
 export type Examination = typeof import('../serve/examination.ts')
 
-/** Calls `pressed` for every key or pasted text until the returned function is called. */
+/** Tells every key that is pressed, or all that is pasted at once, until the returned function is called. */
 export type Keys = (pressed: (text: string) => void) => () => void
 
-/** Everything that a command uses outside itself. main.ts provides the real one, tests a captured one. */
+/** Everything that a command may reach outside itself. main.ts makes the real one, tests a captured one. */
 export interface Shell {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
-  /** Aborts on Ctrl-C or SIGTERM. */
+  /** Aborts when the person presses Ctrl-C or the process is asked to end. */
   readonly signal: AbortSignal
-  /** Aborts on a second SIGTERM. */
+  /** Aborts when the process is asked to end for the second time. */
   readonly hurry?: AbortSignal
   readonly stdout: Sink
   readonly stderr: Sink
-  /** Reads one line, null at the end of input. Null itself when standard input is not a terminal. */
+  /** The next line that a person types, null when they leave. Absent when nobody is at the keyboard. */
   readonly readLine: (() => Promise<string | null>) | null
-  /** Reads keys without echo. Null when standard input is not a terminal. */
+  /** The keys one by one, with nothing shown on the terminal. Absent when nobody is at the keyboard. */
   readonly keys: Keys | null
-  /** Reads all of standard input. Null when it is a terminal. */
+  /** All of standard input. Absent when that is a keyboard. */
   readonly readInput: (() => Promise<string>) | null
-  /** Creates a unique idempotency key. */
+  /** Like no other, ever. */
   newKey(): string
-  /** Opens an HTTP transport to the API at this address. */
+  /** How an API at this address is reached. */
   transport(baseUrl: string): Promise<Dispatch>
   loadHost(): Promise<Host>
   loadExamination(): Promise<Examination>
-  /** Free space on the disk of this path; null if unknown. */
+  /** How much room the disk of this path has; null where nobody can tell. */
   probeDisk(path: string): Promise<DiskFacts | null>
 }

@@ -199,9 +199,11 @@ it('judges etcd by what its members say, and forgives a minority', () => {
 })
 
 it('judges a store by what it said', () => {
-  expect(judgeStore({ place: 'sqlite:x', problem: null, isWhole: true }).sentence).toBe('sqlite:x is well')
-  expect(judgeStore({ place: 'sqlite:x', problem: 'torn', isWhole: true }).next_step).toContain('restore a backup')
-  expect(judgeStore({ place: 'mongodb at h', problem: 'gone', isWhole: true }).next_step).toContain('LCM_STORE')
+  expect(judgeStore({ location: 'sqlite:x', problem: null, isComplete: true }).sentence).toBe('sqlite:x is well')
+  expect(judgeStore({ location: 'sqlite:x', problem: 'torn', isComplete: true }).next_step).toContain(
+    'restore a backup',
+  )
+  expect(judgeStore({ location: 'mongodb at h', problem: 'gone', isComplete: true }).next_step).toContain('LCM_STORE')
 })
 
 const tried = (

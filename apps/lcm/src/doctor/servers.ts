@@ -1,8 +1,8 @@
-import type { EtcdMemberFacts, StoreFacts } from '../serve/examination.ts'
+import type { EtcdMemberCheck, StoreCheck } from '../serve/examination.ts'
 import { judgeClock } from './api.ts'
 import { type Finding, failure, failureIn, ok, warning } from './finding.ts'
 
-export function judgeStore({ place, problem, isWhole }: StoreFacts): Finding {
+export function judgeStore({ location: place, problem, isComplete: isWhole }: StoreCheck): Finding {
   if (problem === null) {
     const part = isWhole ? '' : ', though it is too large to be read to its end here'
     return ok('store', `${place} is well${part}`)
@@ -14,7 +14,7 @@ export function judgeStore({ place, problem, isWhole }: StoreFacts): Finding {
 }
 
 /** `atMs`: the time here when they answered. */
-export function judgeEtcd(members: readonly EtcdMemberFacts[], atMs: number): Finding[] {
+export function judgeEtcd(members: readonly EtcdMemberCheck[], atMs: number): Finding[] {
   const found = members.flatMap(member => judgeMember(member, atMs))
   const lost = found.filter(({ severity }) => severity === 'failure')
   // A majority is enough for it to work.
@@ -24,7 +24,7 @@ export function judgeEtcd(members: readonly EtcdMemberFacts[], atMs: number): Fi
 
 const HALF_SECOND_MS = 500
 
-function judgeMember(member: EtcdMemberFacts, atMs: number): Finding[] {
+function judgeMember(member: EtcdMemberCheck, atMs: number): Finding[] {
   const { endpoint, problem, version, hasLeader, alarms } = member
   if (problem !== null) return [failureIn('etcd', problem.message, 'check ETCD_ENDPOINTS')]
   if (alarms.includes('NOSPACE'))

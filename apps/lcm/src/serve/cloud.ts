@@ -1,5 +1,5 @@
+import type { CmlCredentials } from '@lcm/cloud/cml-credentials'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import type { CmlCredentials } from '@lcm/cloud/cml-logins'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import type { MachineMetrics } from '@lcm/cloud/metrics'

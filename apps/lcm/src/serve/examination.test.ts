@@ -57,7 +57,7 @@ it('looks at the store that the environment names', async () => {
   expect(fileOfStore(read({ LCM_STORE: 'mongodb://h/lcm' }))).toBeNull()
   expect(fileOfStore(read({ LCM_STORE: `sqlite:${file}` }))).toBe(file)
   expect(await examineStore(read({ LCM_STORE: `sqlite:${file}` }), patience())).toMatchObject({
-    problem: 'there is no such file',
+    problem: 'file not found',
   })
 })
 

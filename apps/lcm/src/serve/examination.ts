@@ -1,16 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AccountFacts, type ExaminedLaunch, examineAccount } from '@lcm/cloud-aws/account-examination'
-import { type EtcdMemberFacts, examineEtcd } from '@lcm/coordination/etcd/client/examination'
+import { checkEtcd, type EtcdMemberCheck } from '@lcm/coordination/etcd/client/diagnostics'
 import { LEADER_ELECTION_DEFAULTS } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { examineMongo, examineSqlite, isLocked, type StoreFacts } from '@lcm/store/examination'
+import { checkMongo, checkSqlite, isSqliteLocked, type StoreCheck } from '@lcm/store/diagnostics'
 import { type Env, type ExaminedEnvironment, etcdEndpoints, examinedEnvironment } from './environment/environment.ts'
 import { tlsOf, withVariable } from './etcd.ts'
 import { readRegionFile } from './files/region-file.ts'
 import { StartupError } from './startup-error.ts'
 
-export type { AccountFacts, EtcdMemberFacts, ExaminedEnvironment, ExaminedLaunch, StoreFacts }
+export type { AccountFacts, EtcdMemberCheck, ExaminedEnvironment, ExaminedLaunch, StoreCheck }
 
 /** Whoever examines gives up after so long; what was found by then counts. */
 export interface Patience {
@@ -37,17 +37,17 @@ export interface FolderFacts {
   /** By what its machines are known. */
   readonly fleet: string | null
   /** Null where it has none yet. */
-  readonly store: StoreFacts | null
+  readonly store: StoreCheck | null
 }
 
 /** What the folder of an embedded LCM holds. It is only read. */
 export function examineFolder(path: string): FolderFacts {
   const store = join(path, 'lcm.sqlite')
   return {
-    isLocked: isLocked(join(path, 'lock')),
+    isLocked: isSqliteLocked(join(path, 'lock')),
     cloud: wordIn(join(path, 'cloud')),
     fleet: wordIn(join(path, 'fleet-id')),
-    store: existsSync(store) ? examineSqlite(store) : null,
+    store: existsSync(store) ? checkSqlite(store) : null,
   }
 }
 
@@ -67,19 +67,19 @@ export const fileOfStore = ({ LCM_STORE = '' }: ExaminedEnvironment): string | n
   LCM_STORE.startsWith(SQLITE) ? LCM_STORE.slice(SQLITE.length) : null
 
 /** The store that the environment names; null where it names none. */
-export async function examineStore(env: ExaminedEnvironment, { deadlineMs }: Patience): Promise<StoreFacts | null> {
+export async function examineStore(env: ExaminedEnvironment, { deadlineMs }: Patience): Promise<StoreCheck | null> {
   if (env.LCM_STORE === undefined) return null
   const file = fileOfStore(env)
-  return file === null ? examineMongo(env.LCM_STORE, deadlineMs) : examineSqlite(file)
+  return file === null ? checkMongo(env.LCM_STORE, deadlineMs) : checkSqlite(file)
 }
 
 /** Rejects with a StartupError for an etcd that services would refuse. */
 export async function examineCoordination(
   env: ExaminedEnvironment,
   { signal }: Patience,
-): Promise<readonly EtcdMemberFacts[]> {
+): Promise<readonly EtcdMemberCheck[]> {
   const { ETCD_USERNAME: user, ETCD_PASSWORD: password = '' } = env
-  return examineEtcd({
+  return checkEtcd({
     endpoints: etcdEndpoints(env),
     probeKey: `${LEADER_ELECTION_DEFAULTS.electionKeyPrefix}/`,
     signal,

@@ -1,5 +1,5 @@
 import { CloudWatchClient, type MetricDatum, PutMetricDataCommand } from '@aws-sdk/client-cloudwatch'
-import { NOTHING_MEASURED } from '@lcm/cloud/metrics'
+import { NO_READING } from '@lcm/cloud/metrics'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { MOTO_CREDENTIALS, type MotoServer, startMoto } from '../testing/moto-server.ts'
@@ -83,14 +83,14 @@ describe('machine metrics on moto', () => {
       { name: 'CPUUtilization', value: 10, atMs: NEWEST_COMPLETE - PERIOD },
       { name: 'NetworkIn', value: 10, atMs: NEWEST_COMPLETE - 10 * PERIOD },
     ])
-    expect(await reading()).toEqual({ ...NOTHING_MEASURED, at: '2026-03-01T11:55:00.000Z', cpu_utilization: 0.1 })
+    expect(await reading()).toEqual({ ...NO_READING, at: '2026-03-01T11:55:00.000Z', cpu_utilization: 0.1 })
   })
 
   it('knows nothing of machines that nothing was measured of, nor of those elsewhere', async () => {
     await put('AWS/EC2', [{ name: 'CPUUtilization', value: 10, atMs: NEWEST_COMPLETE }])
     const unknown = 'i-0a000000000000002'
-    expect((await latest([unknown])).get(unknown)).toEqual(NOTHING_MEASURED)
-    expect((await latest([MACHINE], 'eu-west-1')).get(MACHINE)).toEqual(NOTHING_MEASURED)
+    expect((await latest([unknown])).get(unknown)).toEqual(NO_READING)
+    expect((await latest([MACHINE], 'eu-west-1')).get(MACHINE)).toEqual(NO_READING)
     expect(await latest([])).toEqual(new Map())
   })
 

@@ -1,5 +1,5 @@
 import type { MetricDataResult } from '@aws-sdk/client-cloudwatch'
-import { chunksOf } from '@lcm/cloud/compute-power'
+import { chunks } from '@lcm/cloud/compute-wrappers/power-each'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
 import type { AwsOptions } from '../aws-clients.ts'
@@ -67,7 +67,7 @@ export function awsMetrics(options: AwsMetricsOptions): MachineMetrics & { close
   return {
     async latest(region, instanceIds, signal) {
       const readings = new Map<string, MachineReading>()
-      for (const ids of chunksOf([...new Set(instanceIds)], MACHINES_PER_CALL_MAX)) {
+      for (const ids of chunks([...new Set(instanceIds)], MACHINES_PER_CALL_MAX)) {
         for (const [id, reading] of await readingsOf(region, ids, signal)) readings.set(id, reading)
       }
       return readings

@@ -1,5 +1,5 @@
 import { cmlLabsConformance } from '@lcm/cloud/conformance/cml-labs'
-import type { OpenCmlServer } from '@lcm/cloud/conformance/cml-server'
+import type { CmlServerFixture } from '@lcm/cloud/conformance/cml-server-fixture'
 import { cmlSystemConformance } from '@lcm/cloud/conformance/cml-system'
 import { cmlServerToAsk } from '@lcm/cloud-sim/conformance/cml-server'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
@@ -24,7 +24,7 @@ async function portsFollow(server: SimServer, model: SimModel, turn: () => Promi
   throw new Error('the ports did not follow the machines')
 }
 
-async function open(): Promise<OpenCmlServer> {
+async function open(): Promise<CmlServerFixture> {
   const clock = manualClock()
   // Another run on this machine must not meet ours at the same addresses.
   const model = openSimModel({ seed: process.pid, clock })

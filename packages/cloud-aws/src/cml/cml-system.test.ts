@@ -1,4 +1,4 @@
-import { refusedPart } from '@lcm/cloud/cml-refusals'
+import { refusedPart } from '@lcm/cloud/cml-access-tracker'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { CmlPart } from '@lcm/domain/worker/cml-access'

@@ -1,5 +1,5 @@
 import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats } from '@lcm/cloud/cml-system'
-import { withoutTokens } from '@lcm/cloud/license-words'
+import { redactLicenseTokens } from '@lcm/cloud/redact-license-token'
 import { fieldOf, flagIn, instantIn, numberIn, textIn, valuesOf } from './answer-readers.ts'
 
 /** The sums that CML makes over its hosts do not tell what a summed percentage means, so we make our own. */
@@ -81,7 +81,7 @@ export function licensingIn(answer: unknown): CmlLicensing | null {
 function failureIn(registerTime: unknown): string | null {
   const failure = textIn(registerTime, 'failure')?.trim() ?? ''
   if (failure === '' || failure.toUpperCase() === 'OK' || textIn(registerTime, 'success') === 'SUCCESS') return null
-  return withoutTokens(failure)
+  return redactLicenseTokens(failure)
 }
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i

@@ -1,5 +1,5 @@
 import { DescribeSubnetsCommand, EC2Client, RunInstancesCommand } from '@aws-sdk/client-ec2'
-import { type ComputePlace, computeConformance, type OpenCompute } from '@lcm/cloud/conformance/compute'
+import { type ComputeSetup, computeConformance, type OpenCompute } from '@lcm/cloud/conformance/compute'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll } from 'vitest'
 import { MOTO_CREDENTIALS, type MotoServer, startMoto } from '../testing/moto-server.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => moto.close())
 
 /** What the conformance suite needs of a cloud, in the VPC that every account has. */
-async function placeOf(ec2: EC2Client): Promise<ComputePlace> {
+async function placeOf(ec2: EC2Client): Promise<ComputeSetup> {
   const subnetIn = async (zone: string) => {
     const Filters = [{ Name: 'availability-zone', Values: [zone] }]
     const { Subnets } = await ec2.send(new DescribeSubnetsCommand({ Filters }))

@@ -1,4 +1,4 @@
-import { refuseDeadMachine } from '@lcm/cloud/aws-errors'
+import { throwIfTerminated } from '@lcm/cloud/aws-errors'
 import type { Compute, LaunchRequest } from '@lcm/cloud/compute'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { AwsOptions } from '../aws-clients.ts'
@@ -46,7 +46,7 @@ async function launch({ client, sdk, signal }: Ec2Call, request: LaunchRequest):
   const raw = answer.Instances?.[0]
   if (!raw) throw unreadable('RunInstances', 'an answer without an instance')
   const instance = toInstance('RunInstances', raw)
-  refuseDeadMachine(instance)
+  throwIfTerminated(instance)
   return instance
 }
 

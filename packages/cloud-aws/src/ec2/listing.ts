@@ -1,7 +1,7 @@
 import type { DescribeInstancesCommandInput, Instance as Ec2Instance } from '@aws-sdk/client-ec2'
 import { awsFilters } from '@lcm/cloud/aws-filters'
 import { type DescribeResult, IDS_PER_CALL, type InstanceFilter, LISTED_PER_CALL } from '@lcm/cloud/compute'
-import { chunksOf } from '@lcm/cloud/compute-power'
+import { chunks } from '@lcm/cloud/compute-wrappers/power-each'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { unreadable } from '../cloud-call.ts'
 import type { Ec2Call } from './clients.ts'
@@ -45,7 +45,7 @@ function machinesOf(instances: Ec2Instance[] | undefined): Ec2Instance[] {
 export async function describeInstances(ec2: Ec2Call, ids: readonly string[]): Promise<DescribeResult> {
   const wanted = [...new Set(ids)]
   const known = new Map<string, Instance>()
-  for (const batch of chunksOf(wanted, IDS_PER_CALL.describe)) {
+  for (const batch of chunks(wanted, IDS_PER_CALL.describe)) {
     for (const instance of await knownAmong(ec2, batch)) known.set(instance.instance_id, instance)
   }
   return { found: wanted.flatMap(id => known.get(id) ?? []), missing: wanted.filter(id => !known.has(id)) }

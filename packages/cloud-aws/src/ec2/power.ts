@@ -1,9 +1,9 @@
 import type { InstanceStateChange } from '@aws-sdk/client-ec2'
-import type { PowerAct, PowerStates } from '@lcm/cloud/compute'
+import type { PowerAction, PowerStates } from '@lcm/cloud/compute'
 import { unreadable } from '../cloud-call.ts'
 import type { Ec2Call } from './clients.ts'
 
-export const POWER_ACTIONS: Readonly<Record<PowerAct, string>> = {
+export const POWER_ACTIONS: Readonly<Record<PowerAction, string>> = {
   start: 'StartInstances',
   stop: 'StopInstances',
   force_stop: 'StopInstances',
@@ -11,7 +11,7 @@ export const POWER_ACTIONS: Readonly<Record<PowerAct, string>> = {
 }
 
 /** Success is judged by what the answer says of each machine, never by the status alone. */
-export async function powerInstances(ec2: Ec2Call, act: PowerAct, ids: readonly string[]): Promise<PowerStates> {
+export async function powerInstances(ec2: Ec2Call, act: PowerAction, ids: readonly string[]): Promise<PowerStates> {
   const changes = await changesOf(ec2, act, ids)
   if (!Array.isArray(changes)) throw unreadable(POWER_ACTIONS[act], 'an answer without a list')
   return new Map(
@@ -23,7 +23,7 @@ export async function powerInstances(ec2: Ec2Call, act: PowerAct, ids: readonly 
 
 async function changesOf(
   { client, sdk, signal }: Ec2Call,
-  act: PowerAct,
+  act: PowerAction,
   ids: readonly string[],
 ): Promise<InstanceStateChange[] | undefined> {
   const InstanceIds = [...ids]

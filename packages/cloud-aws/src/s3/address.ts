@@ -1,4 +1,4 @@
-import type { ObjectPlace } from '@lcm/cloud/objects'
+import type { ObjectLocation } from '@lcm/cloud/objects'
 import { awsHost } from '../aws-host.ts'
 
 /** Where one object is asked for. */
@@ -14,7 +14,7 @@ export interface S3Address {
 }
 
 /** By name of the bucket at AWS; by path elsewhere, and for names with dots, which no certificate covers. */
-export function s3Address({ bucket, key }: ObjectPlace, region: string, endpoint?: string): S3Address {
+export function s3Address({ bucket, key }: ObjectLocation, region: string, endpoint?: string): S3Address {
   const isInPath = endpoint !== undefined || bucket.includes('.')
   const aws = awsHost('s3', region)
   const url = new URL(endpoint ?? `https://${isInPath ? aws : `${bucket}.${aws}`}`)

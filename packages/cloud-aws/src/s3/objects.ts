@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
-import type { ObjectPlace, Objects } from '@lcm/cloud/objects'
+import type { ObjectLocation, Objects } from '@lcm/cloud/objects'
 import type { AwsCredentials, AwsOptions } from '../aws-clients.ts'
 import { cloudCall } from '../cloud-call.ts'
 import { type S3Address, s3Address } from './address.ts'
@@ -63,7 +63,7 @@ async function signedGet(
     endpoint,
     fetch,
   }: Omit<S3Options, 'credentials'> & { readonly credentials: Credentials },
-  place: ObjectPlace,
+  place: ObjectLocation,
   signal: AbortSignal,
 ): Promise<Response> {
   const { SignatureV4 } = sdk<typeof import('@smithy/signature-v4')>('@smithy/signature-v4')

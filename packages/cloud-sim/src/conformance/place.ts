@@ -1,8 +1,8 @@
-import type { ComputePlace } from '@lcm/cloud/conformance/compute'
+import type { ComputeSetup } from '@lcm/cloud/conformance/compute'
 import type { SimModel } from '../model.ts'
 
 /** Where the conformance suite finds in a simulated cloud what it needs. */
-export const SIM_PLACE: ComputePlace = {
+export const SIM_PLACE: ComputeSetup = {
   region: 'us-east-1',
   other_region: 'eu-west-1',
   subnet_id: 'subnet-use1a',

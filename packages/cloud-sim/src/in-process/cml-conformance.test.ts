@@ -1,5 +1,5 @@
 import { cmlLabsConformance } from '@lcm/cloud/conformance/cml-labs'
-import type { OpenCmlServer } from '@lcm/cloud/conformance/cml-server'
+import type { CmlServerFixture } from '@lcm/cloud/conformance/cml-server-fixture'
 import { cmlSystemConformance } from '@lcm/cloud/conformance/cml-system'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { cmlServerToAsk } from '../conformance/cml-server.ts'
@@ -7,7 +7,7 @@ import { openSimModel } from '../model.ts'
 import { simCmlLabs } from './cml-labs.ts'
 import { simCmlSystem } from './cml-system.ts'
 
-async function open(): Promise<OpenCmlServer> {
+async function open(): Promise<CmlServerFixture> {
   const clock = manualClock()
   const model = openSimModel({ seed: 7, clock })
   return {

@@ -1,6 +1,6 @@
 import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
-import { withoutTokens } from '@lcm/cloud/license-words'
+import { redactLicenseTokens } from '@lcm/cloud/redact-license-token'
 import { NODES_FEATURE } from '../cml/license/status.ts'
 import type { SimModel } from '../model.ts'
 import { probed } from './cml-probe.ts'
@@ -113,7 +113,7 @@ function licensingIn(body: unknown): CmlLicensing {
   return {
     registration: textIn(recordIn(registration).status) ?? '',
     authorization: textIn(recordIn(authorization).status) ?? '',
-    failure: failure === null || failure === 'OK' ? null : withoutTokens(failure),
+    failure: failure === null || failure === 'OK' ? null : redactLicenseTokens(failure),
     udi: { hostname: textIn(hostname) ?? '', product_uuid: textIn(product_uuid) ?? '' },
     product: textIn(recordIn(product_license).active),
   }

@@ -1,6 +1,6 @@
-import { classifyAwsCode, refuseDeadMachine } from '@lcm/cloud/aws-errors'
+import { classifyAwsCode, throwIfTerminated } from '@lcm/cloud/aws-errors'
 import { awsFilters } from '@lcm/cloud/aws-filters'
-import type { Compute, DescribeResult, Image, LaunchRequest, PowerAct } from '@lcm/cloud/compute'
+import type { Compute, DescribeResult, Image, LaunchRequest, PowerAction } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Ec2 } from '../ec2/ec2.ts'
@@ -39,14 +39,14 @@ export function simCompute(model: SimModel): Compute {
   }
 }
 
-const ACTION_OF: Readonly<Record<PowerAct, string>> = {
+const ACTION_OF: Readonly<Record<PowerAction, string>> = {
   start: 'StartInstances',
   stop: 'StopInstances',
   force_stop: 'StopInstances',
   terminate: 'TerminateInstances',
 }
 
-function changed(ec2: Ec2, region: string, act: PowerAct, ids: readonly string[]): readonly StateChange[] {
+function changed(ec2: Ec2, region: string, act: PowerAction, ids: readonly string[]): readonly StateChange[] {
   switch (act) {
     case 'start':
       return ec2.startInstances(region, { ids })
@@ -122,7 +122,7 @@ function launched(ec2: Ec2, region: string, { client_token, parameters, user_dat
   const machine = ec2.runInstances(region, request)[0]
   if (!machine) throw new Ec2Refusal('InternalError', 'a launch answered no machine', 500)
   const instance = instanceOf(machine)
-  refuseDeadMachine(instance)
+  throwIfTerminated(instance)
   return instance
 }
 

@@ -1,6 +1,6 @@
 import { classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
-import { type MachineMetrics, type MachineReading, NOTHING_MEASURED } from '@lcm/cloud/metrics'
+import { type MachineMetrics, type MachineReading, NO_READING } from '@lcm/cloud/metrics'
 import { type Statistic, statisticOf } from '../cloudwatch/metric.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
 import type { SimModel } from '../model.ts'
@@ -60,7 +60,7 @@ function readingOf(model: SimModel, region: string, instanceId: string): Machine
   const found = Object.entries(MEASURES).map(([name, asked]) => [name, newest(asked)] as const)
   const values = Object.fromEntries(found.map(([name, measured]) => [name, measured?.value ?? null]))
   const ends = found.flatMap(([, measured]) => (measured ? [measured.end_ms] : []))
-  return { ...NOTHING_MEASURED, ...values, at: ends.length === 0 ? null : new Date(Math.max(...ends)).toISOString() }
+  return { ...NO_READING, ...values, at: ends.length === 0 ? null : new Date(Math.max(...ends)).toISOString() }
 }
 
 function newestOf(model: SimModel, region: string, { asked, instanceId }: { asked: Asked; instanceId: string }) {

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import type { CmlLogin } from '../cml-access.ts'
 import {
-  booted,
-  type CmlServer,
+  bootAndLogIn,
+  type CmlServerFixture,
   cmlServerPerTest,
   eventually,
   expectRefusal,
+  type GetCmlServer,
   never,
-  type OpenCmlServer,
   OTHER_PIN,
   topologyOf,
-} from './cml-server.ts'
+} from './cml-server-fixture.ts'
 
-/** What every adapter of the CML Labs port promises. */
-export function cmlLabsConformance(name: string, open: () => Promise<OpenCmlServer>): void {
+/** Cases that every adapter of the CML Labs port must pass. */
+export function cmlLabsConformance(name: string, open: () => Promise<CmlServerFixture>): void {
   describe(`the CML labs API on ${name}`, () => {
     const server = cmlServerPerTest(open)
     describe('the life of a lab', () => life(server))
@@ -25,23 +25,23 @@ export function cmlLabsConformance(name: string, open: () => Promise<OpenCmlServ
 
 const NO_SUCH_LAB = '00000000-0000-4000-8000-000000000000'
 
-async function imported({ labs }: OpenCmlServer, login: CmlLogin, nodeCount: number): Promise<string> {
+async function imported({ labs }: CmlServerFixture, login: CmlLogin, nodeCount: number): Promise<string> {
   const { lab_id } = await labs.import(login, { title: 'My lab', topology: topologyOf(nodeCount) }, never())
   return lab_id
 }
 
-function converged(server: OpenCmlServer, login: CmlLogin, labId: string): Promise<boolean> {
+function converged(server: CmlServerFixture, login: CmlLogin, labId: string): Promise<boolean> {
   const look = () => server.labs.isConverged(login, labId, never())
   return eventually(server, look, isConverged => isConverged)
 }
 
-async function nodeStates({ labs }: OpenCmlServer, login: CmlLogin, labId: string): Promise<readonly string[]> {
+async function nodeStates({ labs }: CmlServerFixture, login: CmlLogin, labId: string): Promise<readonly string[]> {
   return (await labs.nodes(login, labId, never())).map(node => node.state)
 }
 
-function life(server: CmlServer): void {
+function life(server: GetCmlServer): void {
   it('goes from import to delete', async () => {
-    const login = await booted(server())
+    const login = await bootAndLogIn(server())
     const { labs } = server()
     const labId = await imported(server(), login, 2)
     const fresh = { lab_id: labId, title: 'My lab', state: 'DEFINED_ON_CORE', node_count: 2, link_count: 1 }
@@ -62,8 +62,8 @@ function life(server: CmlServer): void {
     expect(await labs.list(login, never())).toEqual([])
   })
 
-  it('takes every change twice', async () => {
-    const login = await booted(server())
+  it('accepts every change twice', async () => {
+    const login = await bootAndLogIn(server())
     const { labs } = server()
     const labId = await imported(server(), login, 1)
     for (const change of ['start', 'start', 'stop', 'stop', 'wipe', 'wipe', 'delete', 'delete'] as const) {
@@ -73,8 +73,8 @@ function life(server: CmlServer): void {
     await expectRefusal(labs.get(login, labId, never()), 'not_found')
   })
 
-  it('counts the nodes that run against the quota', async () => {
-    const login = await booted(server())
+  it('counts running nodes against the quota', async () => {
+    const login = await bootAndLogIn(server())
     const { labs } = server()
     const before = await labs.nodeQuota(login, never())
     expect(before.started).toBe(0)
@@ -86,9 +86,9 @@ function life(server: CmlServer): void {
   })
 }
 
-function importing(server: CmlServer): void {
-  it('makes a new lab each time, also of the same title', async () => {
-    const login = await booted(server())
+function importing(server: GetCmlServer): void {
+  it('creates a new lab each time, also with the same title', async () => {
+    const login = await bootAndLogIn(server())
     const ids = [await imported(server(), login, 1), await imported(server(), login, 2)]
     expect(new Set(ids).size).toBe(2)
     const labs = await server().labs.list(login, never())
@@ -98,8 +98,8 @@ function importing(server: CmlServer): void {
     for (const { created } of labs) expect(created).toBe(new Date(created ?? '').toISOString())
   })
 
-  it('keeps labels, definitions and tags of the nodes, and gives the topology back', async () => {
-    const login = await booted(server())
+  it('keeps labels, definitions and tags of the nodes, and returns the topology', async () => {
+    const login = await bootAndLogIn(server())
     const { labs } = server()
     const topology = topologyOf(2, ['serial:2001', 'pat:tcp:2002:22'])
     const { lab_id } = await labs.import(login, { title: 'Ümläut & 100 % ?', topology }, never())
@@ -121,17 +121,17 @@ function importing(server: CmlServer): void {
     ['broken YAML', 'lab: ['],
     ['a version that nobody knows', topologyOf(1).replace('0.3.0', '9.9.9')],
     ['a node without a definition', topologyOf(1).replace('"node_definition":"server",', '')],
-  ])('refuses %s in the words of CML', async (_name, topology) => {
-    const login = await booted(server())
+  ])('rejects %s with the message of CML', async (_name, topology) => {
+    const login = await bootAndLogIn(server())
     const refusal = await expectRefusal(server().labs.import(login, { title: 'x', topology }, never()), 'invalid')
     expect(refusal.message.length).toBeGreaterThan(20)
     expect(await server().labs.list(login, never())).toEqual([])
   })
 }
 
-function refusals(server: CmlServer): void {
-  it('does not know a lab that is not there; but deleting it is done', async () => {
-    const login = await booted(server())
+function refusals(server: GetCmlServer): void {
+  it('rejects a missing lab; but deleting it succeeds', async () => {
+    const login = await bootAndLogIn(server())
     const { labs } = server()
     for (const act of ['get', 'start', 'stop', 'wipe', 'isConverged', 'nodes', 'download'] as const) {
       await expectRefusal(labs[act](login, NO_SUCH_LAB, never()), 'not_found')
@@ -139,8 +139,8 @@ function refusals(server: CmlServer): void {
     await labs.delete(login, NO_SUCH_LAB, never())
   })
 
-  it('deletes only what is stopped and wiped', async () => {
-    const login = await booted(server())
+  it('deletes only a lab that is stopped and wiped', async () => {
+    const login = await bootAndLogIn(server())
     const { labs } = server()
     const labId = await imported(server(), login, 1)
     await labs.start(login, labId, never())
@@ -153,8 +153,8 @@ function refusals(server: CmlServer): void {
     expect(await labs.get(login, labId, never())).toMatchObject({ state: 'STOPPED' })
   })
 
-  it('starts no more nodes than the licence allows', async () => {
-    const login = await booted(server())
+  it('starts no more nodes than the license allows', async () => {
+    const login = await bootAndLogIn(server())
     const { labs } = server()
     const { quota } = await labs.nodeQuota(login, never())
     const labId = await imported(server(), login, (quota ?? 0) + 1)
@@ -164,15 +164,15 @@ function refusals(server: CmlServer): void {
   })
 }
 
-function sessions(server: CmlServer): void {
-  it('refuses a wrong password', async () => {
-    const login = await booted(server())
+function sessions(server: GetCmlServer): void {
+  it('rejects a wrong password', async () => {
+    const login = await bootAndLogIn(server())
     await expectRefusal(server().labs.list({ ...login, password: 'wrong' }, never()), 'auth')
     expect(await server().labs.list(login, never())).toEqual([])
   })
 
-  it('hides that the server has forgotten a session', async () => {
-    const login = await booted(server())
+  it('logs in again when the server has forgotten the session', async () => {
+    const login = await bootAndLogIn(server())
     const labId = await imported(server(), login, 1)
     await server().forgetSessions()
     await server().labs.start(login, labId, never())
@@ -181,7 +181,7 @@ function sessions(server: CmlServer): void {
   })
 
   it('does nothing on a server with another certificate, or when the signal has aborted', async () => {
-    const login = await booted(server())
+    const login = await bootAndLogIn(server())
     const { labs } = server()
     const labId = await imported(server(), login, 1)
     await expectRefusal(labs.start({ ...login, certificate_sha256: OTHER_PIN }, labId, never()), 'transient')

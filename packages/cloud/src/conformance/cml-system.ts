@@ -1,37 +1,37 @@
 import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot'
 import { describe, expect, it } from 'vitest'
 import type { CmlLogin } from '../cml-access.ts'
-import { refusedPart } from '../cml-refusals.ts'
+import { refusedPart } from '../cml-access-tracker.ts'
 import type { CmlLicensing } from '../cml-system.ts'
 import {
-  booted,
-  type CmlServer,
+  bootAndLogIn,
+  type CmlServerFixture,
   cmlServerPerTest,
   eventually,
   expectRefusal,
+  type GetCmlServer,
   never,
-  type OpenCmlServer,
   OTHER_PIN,
   probe,
   topologyOf,
-} from './cml-server.ts'
+} from './cml-server-fixture.ts'
 
-/** What every adapter of the CML System port promises. */
-export function cmlSystemConformance(name: string, open: () => Promise<OpenCmlServer>): void {
+/** Cases that every adapter of the CML System port must pass. */
+export function cmlSystemConformance(name: string, open: () => Promise<CmlServerFixture>): void {
   describe(`the CML system API on ${name}`, () => {
     const server = cmlServerPerTest(open)
     describe('booting', () => booting(server))
     describe('pinning', () => pinning(server))
-    describe('giving up', () => givingUp(server))
-    describe('what it tells', () => telling(server))
+    describe('cancellation', () => givingUp(server))
+    describe('reports', () => telling(server))
     describe('sessions', () => sessions(server))
     describe('licensing', () => licensing(server))
-    describe('giving a licence back', () => deregistering(server))
+    describe('returning a license', () => deregistering(server))
   })
 }
 
-/** Every stage that is seen until nothing changes any more, repeated ones once. */
-async function stagesUntilStill(server: OpenCmlServer): Promise<readonly CmlStage[]> {
+/** All stages until nothing changes any more, without consecutive repeats. */
+async function stagesUntilStill(server: CmlServerFixture): Promise<readonly CmlStage[]> {
   const stages: CmlStage[] = []
   do {
     const { stage } = await probe(server)
@@ -40,61 +40,61 @@ async function stagesUntilStill(server: OpenCmlServer): Promise<readonly CmlStag
   return stages
 }
 
-function booting(server: CmlServer): void {
-  it('sees a first boot step by step, fooled once before the reboot', async () => {
+function booting(server: GetCmlServer): void {
+  it('shows a first boot step by step, with one false READY before the reboot', async () => {
     const once = CML_STAGES
     expect(await stagesUntilStill(server())).toEqual([...once, ...once])
   })
 
-  it('tells the version and the certificate of a ready server, and nothing in its way', async () => {
-    await booted(server())
+  it('reports version and certificate of a ready server, and no obstacle', async () => {
+    await bootAndLogIn(server())
     const ready = await probe(server())
     expect(ready).toMatchObject({ stage: 'READY', version: '2.9.1+build.7', detail: '' })
     expect(ready.certificate_sha256).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  it('says what stands in the way while it is not ready', async () => {
+  it('reports the obstacle while it is not ready', async () => {
     const early = await probe(server())
     expect(early).toMatchObject({ stage: 'NOTHING', version: null, certificate_sha256: null })
     expect(early.detail).not.toBe('')
   })
 }
 
-function pinning(server: CmlServer): void {
-  it('goes on with the pinned certificate, also after a restart at a new address', async () => {
-    const { certificate_sha256, url } = await booted(server())
+function pinning(server: GetCmlServer): void {
+  it('works with the pinned certificate, also after a restart at a new address', async () => {
+    const { certificate_sha256, url } = await bootAndLogIn(server())
     await server().restart()
     expect(await stagesUntilStill(server())).toEqual(CML_STAGES)
     expect(server().endpoint()).not.toBe(url)
     expect(await probe(server(), certificate_sha256)).toMatchObject({ stage: 'READY', certificate_sha256 })
   })
 
-  it('asks nothing of a server with another certificate', async () => {
-    const { certificate_sha256 } = await booted(server())
+  it('sends no request to a server with another certificate', async () => {
+    const { certificate_sha256 } = await bootAndLogIn(server())
     const refused = await probe(server(), OTHER_PIN)
     expect(refused).toMatchObject({ stage: 'TLS', version: null, certificate_sha256 })
     expect(refused.detail).toContain(OTHER_PIN)
   })
 
-  it('gives no password to a server with another certificate', async () => {
-    const login = { ...(await booted(server())), certificate_sha256: OTHER_PIN, password: 'wrong' }
-    // A server that had seen this password would have refused it.
+  it('sends no password to a server with another certificate', async () => {
+    const login = { ...(await bootAndLogIn(server())), certificate_sha256: OTHER_PIN, password: 'wrong' }
+    // A server that had seen this password would have rejected it.
     await expectRefusal(server().cml.stats(login, never()), 'transient')
     await expectRefusal(server().cml.deregister(login, never()), 'transient')
   })
 }
 
-function givingUp(server: CmlServer): void {
-  it('answers a probe even when its signal has aborted or the address is nonsense', async () => {
-    const { url } = await booted(server())
+function givingUp(server: GetCmlServer): void {
+  it('returns a probe even when its signal has aborted or the address is invalid', async () => {
+    const { url } = await bootAndLogIn(server())
     const { cml } = server()
     expect((await cml.probe({ url, certificate_sha256: null }, AbortSignal.abort())).stage).toBe('NOTHING')
     const nonsense = await cml.probe({ url: 'no address', certificate_sha256: null }, never())
     expect(nonsense.stage).toBe('NOTHING')
   })
 
-  it('ends other calls as failures when the signal has aborted, the address is nonsense or nobody is there', async () => {
-    const login = await booted(server())
+  it('fails other calls when the signal has aborted, the address is invalid or no server listens', async () => {
+    const login = await bootAndLogIn(server())
     const { cml } = server()
     await expectRefusal(cml.stats(login, AbortSignal.abort()), 'transient')
     await expectRefusal(cml.health({ ...login, url: 'no address' }, never()), 'transient')
@@ -102,9 +102,9 @@ function givingUp(server: CmlServer): void {
   })
 }
 
-function telling(server: CmlServer): void {
-  it('tells how busy the machine is', async () => {
-    const login = await booted(server())
+function telling(server: GetCmlServer): void {
+  it('reports the load of the machine', async () => {
+    const login = await bootAndLogIn(server())
     const idle = await server().cml.stats(login, never())
     expect(idle).toMatchObject({ running_nodes: 0, running_orphans: 0 })
     expect(idle.cpu_count).toBeGreaterThan(0)
@@ -118,8 +118,8 @@ function telling(server: CmlServer): void {
     expect(await server().cml.stats(login, never())).toMatchObject({ running_nodes: 2 })
   })
 
-  it('tells how well it is, and which nodes it knows', async () => {
-    const login = await booted(server())
+  it('reports health and node definitions', async () => {
+    const login = await bootAndLogIn(server())
     const health = await server().cml.health(login, never())
     expect(health).toMatchObject({ valid: true, is_licensed: false })
     expect(health.computes).toHaveLength(1)
@@ -129,8 +129,8 @@ function telling(server: CmlServer): void {
     expect(definitions).toEqual([...definitions].sort())
   })
 
-  it('tells what people did, and who we are among them', async () => {
-    const login = await booted(server())
+  it('reports user activity and our own user', async () => {
+    const login = await bootAndLogIn(server())
     await server().setTelemetry(true)
     await runLab(server(), login)
     const activity = await server().cml.activity(login, never())
@@ -144,16 +144,16 @@ function telling(server: CmlServer): void {
     for (const { at } of activity.events) expect(at).toBe(new Date(at).toISOString())
   })
 
-  it('concludes nothing about activity where none is collected', async () => {
-    const login = await booted(server())
+  it('concludes nothing about activity without telemetry', async () => {
+    const login = await bootAndLogIn(server())
     await server().setTelemetry(false)
     expect(await server().cml.activity(login, never())).toMatchObject({ is_collected: false, events: [] })
   })
 }
 
-function sessions(server: CmlServer): void {
-  it('refuses a wrong password and an unknown user, and goes on with the right ones', async () => {
-    const login = await booted(server())
+function sessions(server: GetCmlServer): void {
+  it('rejects a wrong password and an unknown user, and accepts the right ones', async () => {
+    const login = await bootAndLogIn(server())
     const { cml } = server()
     const refusal = await expectRefusal(cml.stats({ ...login, password: 'Never-This-One' }, never()), 'auth')
     expect(refusal.message).not.toContain('Never-This-One')
@@ -162,8 +162,8 @@ function sessions(server: CmlServer): void {
     expect(await cml.stats(login, never())).toMatchObject({ running_nodes: 0 })
   })
 
-  it('tells a call that is refused from a login that is', async () => {
-    const login = await booted(server())
+  it('tells a rejected call from a rejected login', async () => {
+    const login = await bootAndLogIn(server())
     const { cml } = server()
     await server().setRefusedPaths(['/telemetry', '/system_stats'])
     const telemetry = await expectRefusal(cml.activity(login, never()), 'auth')
@@ -175,8 +175,8 @@ function sessions(server: CmlServer): void {
     expect(await cml.stats(login, never())).toMatchObject({ running_nodes: 0 })
   })
 
-  it('hides that the server has forgotten a session', async () => {
-    const login = await booted(server())
+  it('logs in again when the server has forgotten the session', async () => {
+    const login = await bootAndLogIn(server())
     const before = await server().cml.licensing(login, never())
     await server().forgetSessions()
     expect(await server().cml.licensing(login, never())).toEqual(before)
@@ -187,9 +187,9 @@ function sessions(server: CmlServer): void {
 
 const enterprise = (token: string) => ({ product: 'CML_Enterprise', token, extra_nodes: 30 })
 
-function licensing(server: CmlServer): void {
-  it('registers: taken at once, complete and in compliance later', async () => {
-    const login = await booted(server())
+function licensing(server: GetCmlServer): void {
+  it('registers: accepted at once, complete and in compliance later', async () => {
+    const login = await bootAndLogIn(server())
     const { cml, tokens } = server()
     const fresh = await cml.licensing(login, never())
     expect(fresh).toMatchObject({ registration: 'NOT_REGISTERED', failure: null })
@@ -202,8 +202,8 @@ function licensing(server: CmlServer): void {
     expect(await server().labs.nodeQuota(login, never())).toEqual({ quota: 50, started: 0 })
   })
 
-  it('takes a product that is active already', async () => {
-    const login = await booted(server())
+  it('accepts a product that is already active', async () => {
+    const login = await bootAndLogIn(server())
     const { cml, tokens } = server()
     await registered(server(), login)
     await cml.deregister(login, never())
@@ -212,33 +212,33 @@ function licensing(server: CmlServer): void {
     await licensingWith(server(), login, seen => seen.registration === 'COMPLETED')
   })
 
-  it('tells why a token was not taken', async () => {
-    const login = await booted(server())
+  it('reports why a token was rejected', async () => {
+    const login = await bootAndLogIn(server())
     await server().cml.register(login, enterprise(server().tokens.bad), never())
     const failed = await licensingWith(server(), login, seen => seen.registration === 'FAILED')
     expect(failed.failure).toMatch(/\w/)
     expect(failed.authorization).not.toBe('IN_COMPLIANCE')
   })
 
-  it('refuses a registration while another one runs', async () => {
-    const login = await booted(server())
+  it('rejects a registration while another one runs', async () => {
+    const login = await bootAndLogIn(server())
     const { cml, tokens } = server()
     await cml.register(login, enterprise(tokens.good), never())
     await expectRefusal(cml.register(login, enterprise(tokens.good), never()), 'state')
     await licensingWith(server(), login, seen => seen.registration === 'COMPLETED')
   })
 
-  it('refuses a product that does not exist, in the words of CML', async () => {
-    const login = await booted(server())
+  it('rejects an unknown product with the message of CML', async () => {
+    const login = await bootAndLogIn(server())
     const request = { ...enterprise(server().tokens.good), product: 'No_Such_Product' }
     await expectRefusal(server().cml.register(login, request, never()), 'invalid')
     expect(await server().cml.licensing(login, never())).toMatchObject({ registration: 'NOT_REGISTERED' })
   })
 }
 
-function deregistering(server: CmlServer): void {
-  it('gives a licence back once', async () => {
-    const login = await booted(server())
+function deregistering(server: GetCmlServer): void {
+  it('returns a license once', async () => {
+    const login = await bootAndLogIn(server())
     const { cml } = server()
     expect(await cml.deregister(login, never())).toBe('not_registered')
     await registered(server(), login)
@@ -247,8 +247,8 @@ function deregistering(server: CmlServer): void {
     expect(await cml.deregister(login, never())).toBe('not_registered')
   })
 
-  it('says when the Smart Account still counts the licence', async () => {
-    const login = await booted(server())
+  it('reports when the Smart Account still counts the license', async () => {
+    const login = await bootAndLogIn(server())
     const { cml } = server()
     await registered(server(), login)
     await server().setSmartAccountReachable(false)
@@ -256,8 +256,8 @@ function deregistering(server: CmlServer): void {
     expect(await cml.licensing(login, never())).toMatchObject({ registration: 'NOT_REGISTERED' })
   })
 
-  it('is refused while labs run', async () => {
-    const login = await booted(server())
+  it('is rejected while labs run', async () => {
+    const login = await bootAndLogIn(server())
     const { cml, labs } = server()
     await registered(server(), login)
     const labId = await runLab(server(), login)
@@ -274,20 +274,20 @@ function deregistering(server: CmlServer): void {
 }
 
 function licensingWith(
-  server: OpenCmlServer,
+  server: CmlServerFixture,
   login: CmlLogin,
   isAwaited: (seen: CmlLicensing) => boolean,
 ): Promise<CmlLicensing> {
   return eventually(server, () => server.cml.licensing(login, never()), isAwaited)
 }
 
-async function registered(server: OpenCmlServer, login: CmlLogin): Promise<void> {
+async function registered(server: CmlServerFixture, login: CmlLogin): Promise<void> {
   await server.cml.register(login, enterprise(server.tokens.good), never())
   await licensingWith(server, login, seen => seen.authorization === 'IN_COMPLIANCE')
 }
 
-/** A lab of two nodes that have booted. */
-async function runLab(server: OpenCmlServer, login: CmlLogin): Promise<string> {
+/** A lab of two booted nodes. */
+async function runLab(server: CmlServerFixture, login: CmlLogin): Promise<string> {
   const { labs } = server
   const { lab_id } = await labs.import(login, { title: 'running', topology: topologyOf(2) }, never())
   await labs.start(login, lab_id, never())

@@ -1,22 +1,30 @@
 import type { Instance } from '@lcm/domain/worker/instance'
 import { describe, expect, it } from 'vitest'
 import type { InstanceFilter } from '../compute.ts'
-import { exactPower, power, slowStates } from './compute-power.ts'
-import { failsAs, MINUTE, type OpenCompute, openWorld, signal, UNKNOWN_ID, type World } from './compute-world.ts'
+import {
+  type ComputeFixture,
+  computeFixture,
+  failsAs,
+  MINUTE,
+  type OpenCompute,
+  signal,
+  UNKNOWN_ID,
+} from './compute-fixture.ts'
+import { exactPower, power, slowStates } from './compute-power-cases.ts'
 
-export type { ComputePlace, OpenCompute } from './compute-world.ts'
+export type { ComputeSetup, OpenCompute } from './compute-fixture.ts'
 
-/** What a cloud may lack and still be of use as a judge of the rest. */
+/** Features that a cloud may lack and still check the rest. */
 export interface ComputeFeatures {
-  /** Launches once for each, and finds machines by them. */
+  /** Launches once per client token, and finds machines by it. */
   readonly client_tokens: boolean
   readonly slow_states: boolean
-  /** Minds what state a machine is in when it is told to change it. */
+  /** Checks the state of a machine before a power change. */
   readonly exact_power: boolean
   readonly offerings: boolean
   /** Tells an escaped backslash in a filter from two of them. */
   readonly backslashes: boolean
-  /** Refuses to tag a machine that is not there. */
+  /** Rejects tags for a missing machine. */
   readonly checked_tags: boolean
 }
 
@@ -32,14 +40,14 @@ const ALL_FEATURES: ComputeFeatures = {
 /** More than two pages of any adapter. */
 const FLEET_SIZE = 450
 
-/** What every adapter of the compute port promises. */
+/** Cases that every adapter of the compute port must pass. */
 export function computeConformance(
   name: string,
   open: () => Promise<OpenCompute>,
   features: ComputeFeatures = ALL_FEATURES,
 ): void {
   describe(`compute on ${name}`, () => {
-    const world = openWorld(open)
+    const world = computeFixture(open)
     launching(world)
     describe.runIf(features.client_tokens)('client tokens', () => clientTokens(world))
     listing(world)
@@ -49,14 +57,14 @@ export function computeConformance(
     tagging(world)
     describe.runIf(features.checked_tags)('tags of an unknown machine', () => checkedTags(world))
     describe.runIf(features.exact_power)('power of a machine in any state', () => exactPower(world))
-    describe.runIf(features.slow_states)('states that take their time', () => slowStates(world))
+    describe.runIf(features.slow_states)('states that change slowly', () => slowStates(world))
     describe.runIf(features.offerings)('offerings', () => offerings(world))
     givingUp(world)
   })
 }
 
-function launching({ cloud, launch, launchRunning, look }: World): void {
-  it('launches a machine that comes up with what was asked for', async () => {
+function launching({ cloud, launch, launchRunning, look }: ComputeFixture): void {
+  it('launches a machine with the requested parameters', async () => {
     const launched = await launch('token-1', { tags: { Name: 'ä <w> & "1"', empty: '' } })
     expect(launched).toMatchObject({ instance_type: cloud().place.instance_type, state_reason: null })
     await cloud().advance(2 * MINUTE)
@@ -76,13 +84,13 @@ function launching({ cloud, launch, launchRunning, look }: World): void {
     expect(await compute.list(place.other_region, { client_token: 'token-1' }, signal())).toEqual([])
   })
 
-  it('refuses images and subnets that do not exist as invalid', async () => {
+  it('rejects unknown images and subnets as invalid', async () => {
     await expect(launch('token-1', { image_id: 'ami-0123456789abcdef0' })).rejects.toEqual(failsAs('invalid'))
     await expect(launch('token-2', { subnet_id: 'subnet-0123456789abcdef0' })).rejects.toEqual(failsAs('invalid'))
   })
 }
 
-function clientTokens({ cloud, launch, launchRunning }: World): void {
+function clientTokens({ cloud, launch, launchRunning }: ComputeFixture): void {
   it('lists by token, also together with tags', async () => {
     const { instance_id } = await launchRunning('token-1')
     const ids = async (filter: InstanceFilter) =>
@@ -98,26 +106,26 @@ function clientTokens({ cloud, launch, launchRunning }: World): void {
     return cloud().compute.list(cloud().place.region, { client_token: token }, signal())
   }
 
-  it('launches exactly one machine however often a token comes', async () => {
+  it('launches exactly one machine however often a token is used', async () => {
     const first = await launch('token-1')
     const repeated = await Promise.all([launch('token-1'), launch('token-1'), launch('token-1')])
     expect(new Set(repeated.map(instance => instance.instance_id))).toEqual(new Set([first.instance_id]))
     expect(await withToken('token-1')).toHaveLength(1)
   })
 
-  it('does not take the order of tags for another launch', async () => {
+  it('ignores the order of tags when it compares launches', async () => {
     const first = await launch('token-1', { tags: { a: '1', b: '2' } })
     const again = await launch('token-1', { tags: { b: '2', a: '1' } })
     expect(again.instance_id).toBe(first.instance_id)
   })
 
-  it('refuses a token that comes with other parameters', async () => {
+  it('rejects a token that is used with other parameters', async () => {
     await launch('token-1')
     await expect(launch('token-1', { root_volume_gb: 65 })).rejects.toEqual(failsAs('attempt_mismatch'))
     expect(await withToken('token-1')).toHaveLength(1)
   })
 
-  it('calls an attempt spent from the moment that its machine dies', async () => {
+  it('treats an attempt as spent from the moment that its machine dies', async () => {
     const { compute, place } = cloud()
     const { instance_id } = await launchRunning('token-1')
     await compute.power(place.region, 'terminate', [instance_id], signal())
@@ -128,7 +136,7 @@ function clientTokens({ cloud, launch, launchRunning }: World): void {
     await expect(launch('token-1')).rejects.toEqual(failsAs('attempt_spent'))
   })
 
-  it('launches a second machine when the token comes in another zone', async () => {
+  it('launches a second machine when the token is used in another zone', async () => {
     const first = await launch('token-1')
     const second = await launch('token-1', { subnet_id: cloud().place.other_subnet_id })
     expect(second.instance_id).not.toBe(first.instance_id)
@@ -136,18 +144,18 @@ function clientTokens({ cloud, launch, launchRunning }: World): void {
   })
 }
 
-function listing({ cloud, launch, launchRunning }: World): void {
+function listing({ cloud, launch, launchRunning }: ComputeFixture): void {
   const list = (tags: Readonly<Record<string, string>>) =>
     cloud().compute.list(cloud().place.region, { tags }, signal())
 
-  it('lists by all the tags together', async () => {
+  it('lists by all tags together', async () => {
     const { instance_id } = await launchRunning('token-1')
     const ids = async (instances: Promise<readonly Instance[]>) => (await instances).map(each => each.instance_id)
     expect(await ids(list({ 'lcm:fleet': 'conformance', 'lcm:worker_id': 'w-1' }))).toEqual([instance_id])
     expect(await ids(list({ 'lcm:fleet': 'conformance', 'lcm:worker_id': 'w-2' }))).toEqual([])
   })
 
-  it('takes the characters of a tag as they are, not as wildcards', async () => {
+  it('treats the characters of a tag literally, not as wildcards', async () => {
     await launch('token-1', { tags: { 'lcm:fleet': 'a*b?c' } })
     await launch('token-2', { tags: { 'lcm:fleet': 'aXb1c' } })
     await cloud().advance(MINUTE)
@@ -155,7 +163,7 @@ function listing({ cloud, launch, launchRunning }: World): void {
     expect(await list({ 'lcm:fleet': '*' })).toEqual([])
   })
 
-  it('refuses to list without a filter', async () => {
+  it('rejects a list without a filter', async () => {
     await expect(list({})).rejects.toEqual(failsAs('invalid'))
   })
 
@@ -192,8 +200,8 @@ function listing({ cloud, launch, launchRunning }: World): void {
   })
 }
 
-function backslashes({ cloud, launch }: World): void {
-  it('takes backslashes of a tag as they are', async () => {
+function backslashes({ cloud, launch }: ComputeFixture): void {
+  it('treats backslashes of a tag literally', async () => {
     await launch('token-1', { tags: { 'lcm:fleet': 'a\\*\\\\b' } })
     await launch('token-2', { tags: { 'lcm:fleet': 'a*\\b' } })
     await cloud().advance(MINUTE)
@@ -202,15 +210,15 @@ function backslashes({ cloud, launch }: World): void {
   })
 }
 
-function images({ cloud }: World): void {
-  it('takes the newest available image of exactly that owner', async () => {
+function images({ cloud }: ComputeFixture): void {
+  it('selects the newest available image of exactly that owner', async () => {
     const { compute, place } = cloud()
     const image = await compute.newestImage(place.region, place.images, signal())
     expect(image).toMatchObject(place.newest_image)
     expect(image?.image_id).toMatch(/^ami-/)
   })
 
-  it('names every image that fits, also those that are not the newest', async () => {
+  it('lists every image that matches, also those that are not the newest', async () => {
     const { compute, place } = cloud()
     const newest = await compute.newestImage(place.region, place.images, signal())
     const ids = await compute.imageIds(place.region, place.images.name_pattern, signal())
@@ -220,15 +228,15 @@ function images({ cloud }: World): void {
     expect(await compute.imageIds(place.region, 'there-is-no-such-image-*', signal())).toEqual([])
   })
 
-  it('answers null when no image fits', async () => {
+  it('returns null when no image matches', async () => {
     const { compute, place } = cloud()
     const wanted = { ...place.images, name_pattern: 'there-is-no-such-image-*' }
     expect(await compute.newestImage(place.region, wanted, signal())).toBeNull()
   })
 }
 
-function tagging({ cloud, launchRunning, look }: World): void {
-  it('sets tags of one machine, changes those that it has and leaves the others', async () => {
+function tagging({ cloud, launchRunning, look }: ComputeFixture): void {
+  it('sets tags of one machine, changes existing ones and leaves the others', async () => {
     const { compute, place } = cloud()
     const { instance_id, tags } = await launchRunning('token-1')
     const other = await launchRunning('token-2')
@@ -241,25 +249,25 @@ function tagging({ cloud, launchRunning, look }: World): void {
   })
 }
 
-function checkedTags({ cloud }: World): void {
-  it('are refused', async () => {
+function checkedTags({ cloud }: ComputeFixture): void {
+  it('are rejected', async () => {
     const { compute, place } = cloud()
     await expect(compute.tag(place.region, UNKNOWN_ID, { Name: 'x' }, signal())).rejects.toEqual(failsAs('not_found'))
   })
 }
 
-function offerings({ cloud, launch }: World): void {
-  it('calls a type that the zone does not have a matter of capacity', async () => {
+function offerings({ cloud, launch }: ComputeFixture): void {
+  it('reports a type that the zone does not offer as a capacity error', async () => {
     await expect(launch('token-1', cloud().place.not_offered)).rejects.toEqual(failsAs('capacity'))
   })
 
-  it('refuses nested virtualization where the type lacks it, and unknown types', async () => {
+  it('rejects nested virtualization where the type lacks it, and unknown types', async () => {
     await expect(launch('token-1', { nested_virtualization: true })).rejects.toEqual(failsAs('invalid'))
     await expect(launch('token-2', { instance_type: 'x0.nano' })).rejects.toEqual(failsAs('invalid'))
   })
 }
 
-function givingUp({ cloud, request }: World): void {
+function givingUp({ cloud, request }: ComputeFixture): void {
   it('does nothing once its signal has aborted', async () => {
     const { compute, place } = cloud()
     const aborted = AbortSignal.abort()

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type MachineMetrics, NOTHING_MEASURED } from '../metrics.ts'
+import { type MachineMetrics, NO_READING } from '../metrics.ts'
 
 /** A fresh cloud for one test, with one machine that has run for half an hour and has an agent. */
 export interface OpenMetrics {
@@ -10,9 +10,9 @@ export interface OpenMetrics {
   /** The cloud's time. */
   now(): number
   advance(ms: number): Promise<void>
-  /** Stops the machine; it may take its time. */
+  /** Stops the machine, which may take a while. */
   stop(): Promise<void>
-  /** From now on nothing is shown of any period, also of those that were shown before. */
+  /** From now on no period is shown, also none that was shown before. */
   leaveOutPeriods(): Promise<void>
   /** Launches that many machines. */
   plant(count: number): Promise<readonly string[]>
@@ -21,12 +21,12 @@ export interface OpenMetrics {
 
 const MINUTE_MS = 60_000
 const PERIOD_MS = 5 * MINUTE_MS
-/** More than fit into one call, whatever is asked of each. */
+/** More than fit into one call. */
 const FLEET_SIZE = 200
 
 const signal = () => new AbortController().signal
 
-/** What every adapter of the metrics port promises. */
+/** Cases that every adapter of the metrics port must pass. */
 export function metricsConformance(name: string, open: () => Promise<OpenMetrics>): void {
   describe(`metrics on ${name}`, () => {
     let cloud: OpenMetrics
@@ -37,8 +37,8 @@ export function metricsConformance(name: string, open: () => Promise<OpenMetrics
     const read = async (id = cloud.instance_id, region = cloud.region) =>
       (await cloud.metrics.latest(region, [id], signal())).get(id)
 
-    it('reads every measure of a machine that runs', async () => {
-      const { at, cpu_utilization, memory_utilization, disk_utilization, ...bytes } = (await read()) ?? NOTHING_MEASURED
+    it('reads every metric of a running machine', async () => {
+      const { at, cpu_utilization, memory_utilization, disk_utilization, ...bytes } = (await read()) ?? NO_READING
       for (const share of [cpu_utilization, memory_utilization, disk_utilization]) {
         expect(share).toBeGreaterThan(0)
         expect(share).toBeLessThanOrEqual(1)
@@ -54,30 +54,30 @@ export function metricsConformance(name: string, open: () => Promise<OpenMetrics
       expect(atMs).toBeGreaterThan(cloud.now() - 3 * PERIOD_MS)
     })
 
-    it('goes on with time', async () => {
+    it('follows time', async () => {
       const before = Date.parse((await read())?.at ?? '')
       await cloud.advance(2 * PERIOD_MS)
       expect(Date.parse((await read())?.at ?? '')).toBe(before + 2 * PERIOD_MS)
     })
 
-    it('knows nothing of machines that there are not, here or there', async () => {
+    it('has no reading for unknown machines', async () => {
       const unknown = 'i-0123456789abcdef0'
       const readings = await cloud.metrics.latest(cloud.region, [unknown, cloud.instance_id, unknown], signal())
       expect(new Set(readings.keys())).toEqual(new Set([unknown, cloud.instance_id]))
-      expect(readings.get(unknown)).toEqual(NOTHING_MEASURED)
-      expect(await read(cloud.instance_id, cloud.other_region)).toEqual(NOTHING_MEASURED)
+      expect(readings.get(unknown)).toEqual(NO_READING)
+      expect(await read(cloud.instance_id, cloud.other_region)).toEqual(NO_READING)
       expect(await cloud.metrics.latest(cloud.region, [], signal())).toEqual(new Map())
     })
 
-    it('forgets a stopped machine after three periods, rather than call it idle', async () => {
+    it('drops a stopped machine after three periods, rather than call it idle', async () => {
       await cloud.stop()
       await cloud.advance(4 * PERIOD_MS + 10 * MINUTE_MS)
-      expect(await read()).toEqual(NOTHING_MEASURED)
+      expect(await read()).toEqual(NO_READING)
     })
 
-    it('takes a gap for no measure, not for nothing measured', async () => {
+    it('treats a gap as missing, not as zero', async () => {
       await cloud.leaveOutPeriods()
-      expect(await read()).toEqual(NOTHING_MEASURED)
+      expect(await read()).toEqual(NO_READING)
     })
 
     it('reads a whole fleet', async () => {

@@ -1,4 +1,4 @@
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../resources.ts'
 import { aPlane } from '../testing/a-plane.ts'

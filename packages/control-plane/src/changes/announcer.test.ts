@@ -1,6 +1,6 @@
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { localCoordination } from '@lcm/coordination/local/coordination'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { aPlane } from '../testing/a-plane.ts'

@@ -1,5 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'

@@ -1,6 +1,6 @@
 import { openApi } from '@lcm/contract/openapi'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aPlane, METAL } from '../testing/a-plane.ts'

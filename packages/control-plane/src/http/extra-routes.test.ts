@@ -1,5 +1,5 @@
 import { ROLES } from '@lcm/domain/actor'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import type { CmlCredentials } from '@lcm/cloud/cml-logins'
+import type { CmlCredentials } from '@lcm/cloud/cml-credentials'
 
 export interface LabletControllerConfig {
   readonly reconcileIntervalMs: number

@@ -1,5 +1,5 @@
+import { cmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import { cmlLoginsBy } from '@lcm/cloud/cml-logins'
 import { allOf, leaderElected } from '@lcm/runtime'
 import { type Controller, type ControllerParts, forgetfulOf } from '../kit/controller.ts'
 import { counters } from '../kit/counters.ts'
@@ -27,7 +27,7 @@ export function labletController(parts: LabletControllerParts): Controller {
   const board = workBoard({ clock })
   const shared = {
     ...parts,
-    logins: cmlLoginsBy(
+    logins: cmlLoginResolver(
       (id, signal) => client.call('getWorkerSecrets', { params: { id }, signal }),
       config.cmlDefaults,
     ),

@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { Election, Logger, Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -16,7 +16,7 @@ import type { WorkerSlots } from './worker-slots.ts'
 export interface LabletDependencies {
   readonly client: Client
   readonly labs: CmlLabs
-  readonly logins: CmlLogins
+  readonly logins: CmlLoginResolver
   readonly changeKeys: ChangeKeys
   readonly election: Election
   readonly decisions: DecisionLog

@@ -19,7 +19,7 @@ const READS = ['stats', 'health', 'nodeDefinitions', 'licensing', 'activity'] as
 const refused = (what: string) => meter.value('worker_cml_refused', { what })
 const refuse = (...refused_paths: readonly string[]) => fleet.setServer(machine, { faults: { refused_paths } })
 const ask = async (read: (typeof READS)[number], of = worker): Promise<unknown> => {
-  const login = await access.logins.of(of, of.https_endpoint ?? '', never)
+  const login = await access.logins.resolve(of, of.https_endpoint ?? '', never)
   return access.cml[read](login, never)
 }
 const askAll = async () => {

@@ -1,5 +1,5 @@
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
-import { type CmlAccessChange, type CmlRefusals, cmlRefusals } from '@lcm/cloud/cml-refusals'
+import { type CmlAccessChange, type CmlAccessTracker, cmlAccessTracker } from '@lcm/cloud/cml-access-tracker'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { NOT_REFUSED, refusalWords } from '@lcm/domain/worker/cml-access'
 import type { Logger, Meter } from '@lcm/runtime'
@@ -7,7 +7,7 @@ import type { Clock } from '@lcm/runtime/clock'
 
 export interface CmlAccessParts {
   readonly cml: CmlSystem
-  readonly logins: CmlLogins
+  readonly logins: CmlLoginResolver
   readonly clock: Clock
   readonly logger: Logger
   readonly meter: Meter
@@ -16,15 +16,15 @@ export interface CmlAccessParts {
 }
 
 export interface CmlAccessWatch
-  extends Pick<CmlRefusals, 'accessTo' | 'isOutdated' | 'unneeded' | 'problems' | 'forget' | 'clear'> {
+  extends Pick<CmlAccessTracker, 'accessTo' | 'isOutdated' | 'clearPart' | 'problems' | 'forget' | 'clear'> {
   /** As given, but what CML refuses is remembered, logged once and counted. */
   readonly cml: CmlSystem
-  readonly logins: CmlLogins
+  readonly logins: CmlLoginResolver
 }
 
 export function cmlAccess({ cml, logins, clock, logger, meter, onChange }: CmlAccessParts): CmlAccessWatch {
   const gauge = meter.gauge('worker_cml_refused', 'running workers whose CML refuses what LCM needs', ['what'])
-  const refusals = cmlRefusals(clock, change => {
+  const refusals = cmlAccessTracker(clock, change => {
     say(logger, change)
     measure()
     onChange(change.worker.id)
@@ -54,7 +54,7 @@ function say(logger: Logger, { worker, part, refusal }: CmlAccessChange): void {
   else logger.warn({ ...about, said: refusal.message }, refusalWords(part))
 }
 
-const watchedSystem = (cml: CmlSystem, { watch, showed }: CmlRefusals): CmlSystem => ({
+const watchedSystem = (cml: CmlSystem, { watch, report: showed }: CmlAccessTracker): CmlSystem => ({
   ...cml,
   stats: (login, signal) => watch(login, 'system_stats', () => cml.stats(login, signal)),
   health: (login, signal) => watch(login, 'system_health', () => cml.health(login, signal)),

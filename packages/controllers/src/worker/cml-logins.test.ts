@@ -23,7 +23,7 @@ beforeEach(() => {
 
 describe('how to get into a CML', () => {
   it('is by the credentials of the fleet where a worker has none of its own', async () => {
-    expect(await cmlLogins(api.client, DEFAULTS).of(pinned(), URL, never)).toEqual({
+    expect(await cmlLogins(api.client, DEFAULTS).resolve(pinned(), URL, never)).toEqual({
       url: URL,
       certificate_sha256: PIN,
       ...DEFAULTS,
@@ -34,8 +34,8 @@ describe('how to get into a CML', () => {
   it("is by the worker's own credentials, which are asked for once", async () => {
     const logins = cmlLogins(api.client, DEFAULTS)
     const own = { username: 'own', password: 'its own' }
-    expect(await logins.of(withOwn('s-1'), URL, never)).toMatchObject(own)
-    expect(await logins.of(withOwn('s-1'), URL, never)).toMatchObject(own)
+    expect(await logins.resolve(withOwn('s-1'), URL, never)).toMatchObject(own)
+    expect(await logins.resolve(withOwn('s-1'), URL, never)).toMatchObject(own)
     expect(api.callsOf('getWorkerSecrets')).toHaveLength(1)
   })
 
@@ -50,13 +50,13 @@ describe('how to get into a CML', () => {
     ],
   ])('is asked for anew when %s', async (_, happens) => {
     const logins = cmlLogins(api.client, DEFAULTS)
-    await logins.of(withOwn('s-1'), URL, never)
+    await logins.resolve(withOwn('s-1'), URL, never)
     api.secrets.set('w-1', { cml_username: 'own', cml_password: 'a new one' })
-    expect(await logins.of(withOwn(happens(logins)), URL, never)).toMatchObject({ password: 'a new one' })
+    expect(await logins.resolve(withOwn(happens(logins)), URL, never)).toMatchObject({ password: 'a new one' })
   })
 
   it('is nobody knows how, in words, without any credentials', async () => {
-    const refused = cmlLogins(api.client, null).of(pinned(), URL, never)
+    const refused = cmlLogins(api.client, null).resolve(pinned(), URL, never)
     await expect(refused).rejects.toBeInstanceOf(CloudError)
     await expect(refused).rejects.toMatchObject({ errorClass: 'auth', code: 'NoCredentials' })
     await expect(refused).rejects.toThrow('metal-1; PUT its credentials, or set CML_DEFAULT_PASSWORD')
@@ -67,17 +67,19 @@ describe('how to get into a CML', () => {
     ['is known by its tags alone', anAttempt({ state: 'adopted' })],
   ])('is never by the credentials of the fleet where its machine %s', async (_, launch) => {
     const logins = cmlLogins(api.client, DEFAULTS)
-    const refused = logins.of(pinned({ launch }), URL, never)
+    const refused = logins.resolve(pinned({ launch }), URL, never)
     await expect(refused).rejects.toMatchObject({ errorClass: 'auth', code: 'NoCredentials' })
     await expect(refused).rejects.toThrow('LCM did not launch metal-1')
-    const own = logins.of({ ...withOwn('s-1'), launch }, URL, never)
+    const own = logins.resolve({ ...withOwn('s-1'), launch }, URL, never)
     await expect(own).resolves.toMatchObject({ username: 'own', password: 'its own' })
     api.secrets.delete('w-1')
-    await expect(logins.of({ ...withOwn('gone'), launch }, URL, never)).rejects.toThrow('LCM did not launch metal-1')
+    await expect(logins.resolve({ ...withOwn('gone'), launch }, URL, never)).rejects.toThrow(
+      'LCM did not launch metal-1',
+    )
   })
 
   it('is not told to a server that nobody has seen before', async () => {
-    const stranger = cmlLogins(api.client, DEFAULTS).of({ ...withOwn('s-1'), cml: aWorker().cml }, URL, never)
+    const stranger = cmlLogins(api.client, DEFAULTS).resolve({ ...withOwn('s-1'), cml: aWorker().cml }, URL, never)
     await expect(stranger).rejects.toMatchObject({ errorClass: 'transient', code: 'NotPinned' })
     expect(api.received).toEqual([])
   })

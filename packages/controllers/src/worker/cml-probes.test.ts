@@ -13,7 +13,7 @@ import { BOOTED_MS, type SimulatedFleet, simulatedFleet } from './testing/simula
 let fleet: SimulatedFleet
 let counting: Counters
 let woken: string[]
-let unneeded: string[]
+let clearPart: string[]
 let log: ReturnType<typeof recordingLogger>
 let visits: CmlProbes
 let stop: AbortController
@@ -27,7 +27,7 @@ function begin(cml: CmlSystem = fleet.cml): void {
   const { api, clock, logins } = fleet
   const settings = settingsCache({ client: api.client, clock })
   const wake = (id: string) => void woken.push(id)
-  const access = { unneeded: (_: unknown, part: string) => void unneeded.push(part) }
+  const access = { clearPart: (_: unknown, part: string) => void clearPart.push(part) }
   visits = cmlProbes({ client: api.client, cml, logins, settings, counters: counting, logger: log, access, wake })
   stop = new AbortController()
   ended = visits.run(stop.signal)
@@ -67,7 +67,7 @@ beforeEach(() => {
   fleet = simulatedFleet()
   counting = counters(silentMeter)
   woken = []
-  unneeded = []
+  clearPart = []
   log = recordingLogger()
 })
 
@@ -134,7 +134,7 @@ describe('a visit to a CML', () => {
     await settle()
     expect(visits.latest('w-1')).not.toBeNull()
     expect([fleet.api.callsOf('checkWorkerIdle'), woken]).toEqual([[], ['w-1']])
-    expect(unneeded, 'a refusal from before says nothing any more').toEqual(['telemetry', 'telemetry_off'])
+    expect(clearPart, 'a refusal from before says nothing any more').toEqual(['telemetry', 'telemetry_off'])
   })
 
   it('finds nothing out, and has that judged, when CML is silent', async () => {

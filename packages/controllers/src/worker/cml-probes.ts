@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
@@ -38,11 +38,11 @@ export interface CmlProbes extends HostedService {
 export interface CmlProbeParts {
   readonly client: Client
   readonly cml: CmlSystem
-  readonly logins: CmlLogins
+  readonly logins: CmlLoginResolver
   readonly settings: SettingsCache
   readonly counters: Counters
   readonly logger: Logger
-  readonly access: Pick<CmlAccessWatch, 'unneeded'>
+  readonly access: Pick<CmlAccessWatch, 'clearPart'>
   wake(workerId: string): void
 }
 
@@ -138,7 +138,7 @@ async function visitOne(
     const nodeDefinitions = await readNodeDefinitions(parts, worker, url, signal)
     if (underWay.get(worker.id) === visit) found.set(worker.id, { license, nodeDefinitions })
     if (isWatched(worker, await parts.settings.read(signal))) await judgeIdleness(parts, { worker, url, epoch }, signal)
-    else for (const part of OF_IDLENESS) parts.access.unneeded(worker, part)
+    else for (const part of OF_IDLENESS) parts.access.clearPart(worker, part)
     parts.wake(worker.id)
   } catch (err) {
     if (!signal.aborted) parts.logger.warn({ err, worker: worker.id }, 'a worker could not be surveyed')
@@ -169,7 +169,7 @@ export async function readNodeDefinitions(
   signal: AbortSignal,
 ): Promise<readonly string[] | null> {
   try {
-    const definitions = await cml.nodeDefinitions(await logins.of(worker, url, signal), signal)
+    const definitions = await cml.nodeDefinitions(await logins.resolve(worker, url, signal), signal)
     return definitions.filter(({ length }) => length <= DEFINITION_CHARS_MAX).slice(0, DEFINITIONS_MAX)
   } catch (error) {
     if (error instanceof CloudError) return null

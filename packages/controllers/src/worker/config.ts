@@ -1,4 +1,4 @@
-import type { CmlCredentials } from '@lcm/cloud/cml-logins'
+import type { CmlCredentials } from '@lcm/cloud/cml-credentials'
 import type { RegionConfig } from '@lcm/domain/template/worker-template'
 import type { WorkerPolicy } from '@lcm/domain/worker/observation'
 

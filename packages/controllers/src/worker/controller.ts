@@ -1,6 +1,6 @@
-import type { AccountTroubles } from '@lcm/cloud/account-circuit-breaker'
-import type { Machines } from '@lcm/cloud/batched-compute'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { AccountCircuitBreaker } from '@lcm/cloud/compute-wrappers/account-circuit-breaker'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
 import { allOf, type HostedService, leaderElected, type Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -23,8 +23,8 @@ import { type RegionSnapshots, regionSnapshots } from './region-snapshots.ts'
 import { workerMemory } from './term-memory.ts'
 
 export interface WorkerControllerParts extends ControllerParts {
-  readonly machines: Machines
-  readonly account: AccountTroubles
+  readonly machines: BatchedCompute
+  readonly account: AccountCircuitBreaker
   readonly metrics: MachineMetrics
   readonly cml: CmlSystem
   readonly config: WorkerControllerConfig

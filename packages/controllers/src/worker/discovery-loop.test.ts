@@ -1,4 +1,4 @@
-import type { Machines } from '@lcm/cloud/batched-compute'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { aWorker } from '@lcm/testkit/builders'
@@ -223,7 +223,7 @@ describe('a cycle that could not see everything', () => {
     return orphan
   }
 
-  it.each<[string, (machines: Machines) => Partial<Machines>]>([
+  it.each<[string, (machines: BatchedCompute) => Partial<BatchedCompute>]>([
     [
       'a region',
       machines => ({

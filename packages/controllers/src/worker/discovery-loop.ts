@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
-import type { Machines } from '@lcm/cloud/batched-compute'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import {
   type DiscoveryRules,
   type Finding,
@@ -33,7 +33,7 @@ const PROBES_AT_ONCE = 50
 
 export interface DiscoveryParts {
   readonly client: Client
-  readonly machines: Machines
+  readonly machines: BatchedCompute
   readonly snapshots: RegionSnapshots
   readonly cml: CmlSystem
   readonly settings: SettingsCache

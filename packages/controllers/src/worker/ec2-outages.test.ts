@@ -1,4 +1,4 @@
-import type { Machines } from '@lcm/cloud/batched-compute'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import { toInstant } from '@lcm/domain/instant'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
@@ -31,10 +31,10 @@ function setUp() {
     if (failing === null) return call()
     throw new CloudError(failing, { code: 'RequestTimeout', action: name, message: `RequestId ${requests}` })
   }
-  const there: Machines = {
+  const there: BatchedCompute = {
     ...machines,
     list: (...asked) => meet(`list ${asked[0]}`, () => machines.list(...asked)),
-    look: (...asked) => meet(`look ${asked[0]}`, () => machines.look(...asked)),
+    describeOne: (...asked) => meet(`look ${asked[0]}`, () => machines.describeOne(...asked)),
     newestImage: (...asked) => meet(`newestImage ${asked[0]}`, () => machines.newestImage(...asked)),
   }
   const reads = ec2Outages({ clock, outages: tracker, wake: id => void woken.push(id) })
@@ -42,7 +42,7 @@ function setUp() {
   void reads.run(ending.signal)
   const guarded = reads.guard(there)
   const look = (id = 'w-1', region = REGION) =>
-    guarded.look(region, 'i-0123456789abcdef0', never).catch((error: CloudError) => ({
+    guarded.describeOne(region, 'i-0123456789abcdef0', never).catch((error: CloudError) => ({
       ...reads.unreadable({ id, aws_region: region }, 'instances', error),
     }))
   return {

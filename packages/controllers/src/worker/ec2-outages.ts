@@ -1,4 +1,4 @@
-import type { Machines } from '@lcm/cloud/batched-compute'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { toInstant } from '@lcm/domain/instant'
 import { OUTAGE_MS } from '@lcm/domain/worker/ec2-outage'
@@ -19,7 +19,7 @@ export interface Ec2Outages extends HostedService {
    * The same machines, but while a region does not answer its reads fail at once with its last error and nothing is sent. One probe
    * at a time asks for all of them, and the first that succeeds wakes the workers that could not be seen.
    */
-  guard(machines: Machines): Machines
+  guard(machines: BatchedCompute): BatchedCompute
   /** What a worker saw whose read failed with this error; remembers to wake it. */
   unreadable(worker: { readonly id: string; readonly aws_region: string }, read: Read, error: CloudError): Unreadable
 }
@@ -203,7 +203,7 @@ export function ec2Outages(parts: Parts): Ec2Outages {
       return {
         ...machines,
         list: (region, filter, signal) => instances(region, signal, () => machines.list(region, filter, signal)),
-        look: (region, id, signal) => instances(region, signal, () => machines.look(region, id, signal)),
+        describeOne: (region, id, signal) => instances(region, signal, () => machines.describeOne(region, id, signal)),
         newestImage: (region, wanted, signal) =>
           images(region, signal, each => machines.newestImage(region, wanted, each)),
         imageIds: (region, pattern, signal) => images(region, signal, each => machines.imageIds(region, pattern, each)),

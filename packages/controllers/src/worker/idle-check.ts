@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
-import { refusedPart } from '@lcm/cloud/cml-refusals'
+import { refusedPart } from '@lcm/cloud/cml-access-tracker'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { type ActivityEvidence, evidenceOf } from '@lcm/domain/fleet/activity'
@@ -16,13 +16,13 @@ interface Gathered {
 
 /** What people did on the worker. */
 async function gatherEvidence(
-  { cml, logins }: { cml: CmlSystem; logins: CmlLogins },
+  { cml, logins }: { cml: CmlSystem; logins: CmlLoginResolver },
   worker: Worker,
   url: string,
   signal: AbortSignal,
 ): Promise<Gathered> {
   try {
-    const login = await logins.of(worker, url, signal)
+    const login = await logins.resolve(worker, url, signal)
     const activity = await cml.activity(login, signal)
     const running = await cml.stats(login, signal).then(
       stats => stats.running_nodes,
@@ -51,7 +51,7 @@ function unreadableBy(error: CloudError): Unreadable | null {
 
 /** Sends the evidence to where idleness is judged. The answer is the verdict in words. */
 export async function checkIdle(
-  parts: { cml: CmlSystem; logins: CmlLogins; client: Client },
+  parts: { cml: CmlSystem; logins: CmlLoginResolver; client: Client },
   worker: Worker,
   { url, epoch }: { url: string; epoch: number },
   signal: AbortSignal,

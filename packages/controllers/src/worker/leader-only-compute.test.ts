@@ -33,12 +33,12 @@ function open() {
 describe('the machines of a leader', () => {
   it('can be changed only between winning and losing the seat, and looked at always', async () => {
     const { sent, machines, election } = open()
-    await expect(machines.power(REGION, 'stop', UNKNOWN, never)).rejects.toBeInstanceOf(NotLeadingError)
-    expect(await machines.look(REGION, UNKNOWN, never)).toBeNull()
+    await expect(machines.powerOne(REGION, 'stop', UNKNOWN, never)).rejects.toBeInstanceOf(NotLeadingError)
+    expect(await machines.describeOne(REGION, UNKNOWN, never)).toBeNull()
     await election.campaign(never)
-    await expect(machines.power(REGION, 'stop', UNKNOWN, never)).rejects.toMatchObject({ errorClass: 'not_found' })
+    await expect(machines.powerOne(REGION, 'stop', UNKNOWN, never)).rejects.toMatchObject({ errorClass: 'not_found' })
     await election.resign()
-    await expect(machines.power(REGION, 'terminate', UNKNOWN, never)).rejects.toBeInstanceOf(NotLeadingError)
+    await expect(machines.powerOne(REGION, 'terminate', UNKNOWN, never)).rejects.toBeInstanceOf(NotLeadingError)
     expect(sent).toEqual(['stop'])
   })
 
@@ -60,7 +60,7 @@ describe('the machines of a leader', () => {
     const { machines, election: led } = leaderOnlyCompute({ compute, clock, election })
     await led.campaign(never)
     const ids = Array.from({ length: 5 }, (_, n) => `i-0000000000000000${n}`)
-    const outcomes = ids.map(id => machines.power(REGION, 'stop', id, never).catch((error: Error) => error.name))
+    const outcomes = ids.map(id => machines.powerOne(REGION, 'stop', id, never).catch((error: Error) => error.name))
     await clock.advance(60_000)
     expect(await Promise.all(outcomes)).toEqual(['stopping', ...Array.from({ length: 4 }, () => 'NotLeadingError')])
     expect(asked, 'the first alone, then all the others together, and no half of them').toEqual([1, 4])
@@ -69,7 +69,7 @@ describe('the machines of a leader', () => {
   it('are not changed by a call that waited for the rate limit until after the seat was lost', async () => {
     const { clock, sent, machines, election } = open()
     await election.campaign(never)
-    const start = () => machines.power(REGION, 'start', UNKNOWN, never).catch((error: unknown) => error)
+    const start = () => machines.powerOne(REGION, 'start', UNKNOWN, never).catch((error: unknown) => error)
     for (let n = 0; n < 4; n += 1) await start()
     const before = sent.length
     const waiting = start()

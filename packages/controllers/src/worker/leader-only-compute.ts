@@ -1,9 +1,9 @@
-import { type AccountTroubles, accountTroubles } from '@lcm/cloud/account-circuit-breaker'
-import { gathered, type Machines } from '@lcm/cloud/batched-compute'
-import { cachedImages } from '@lcm/cloud/cached-images'
 import type { Compute } from '@lcm/cloud/compute'
-import { fencedCompute } from '@lcm/cloud/fenced'
-import { rateLimited } from '@lcm/cloud/rate-limited'
+import { type AccountCircuitBreaker, accountCircuitBreaker } from '@lcm/cloud/compute-wrappers/account-circuit-breaker'
+import { type BatchedCompute, batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
+import { fencedCompute } from '@lcm/cloud/compute-wrappers/fenced-compute'
+import { imageCache } from '@lcm/cloud/compute-wrappers/image-cache'
+import { rateLimitedCompute } from '@lcm/cloud/compute-wrappers/rate-limited-compute'
 import type { Election, Leadership } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
@@ -15,13 +15,13 @@ export function leaderOnlyCompute<E extends Election>(parts: {
   compute: Compute
   election: E
   clock: Clock
-}): { readonly machines: Machines; readonly account: AccountTroubles; readonly election: E } {
+}): { readonly machines: BatchedCompute; readonly account: AccountCircuitBreaker; readonly election: E } {
   const { election, clock } = parts
-  const account = accountTroubles(clock)
+  const account = accountCircuitBreaker(clock)
   let current: Leadership | null = null
   const fenced = fencedCompute(parts.compute, () => current?.isHeld() ?? false)
   return {
-    machines: account.guard(gathered(cachedImages(rateLimited(fenced, { clock }), clock))),
+    machines: account.guardCompute(batchedCompute(imageCache(rateLimitedCompute(fenced, { clock }), clock))),
     account,
     election: {
       ...election,

@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlLicensing, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { type LicenseOutcome, releasesLicense } from '@lcm/domain/worker/license-operation'
@@ -9,7 +9,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 
 export interface LicenseParts {
   readonly cml: CmlSystem
-  readonly logins: CmlLogins
+  readonly logins: CmlLoginResolver
   readonly client: Client
 }
 
@@ -35,7 +35,7 @@ export async function readLicense(
   signal: AbortSignal,
 ): Promise<LicenseSight> {
   try {
-    const { udi, ...seen } = await cml.licensing(await logins.of(worker, url, signal), signal)
+    const { udi, ...seen } = await cml.licensing(await logins.resolve(worker, url, signal), signal)
     return { kind: 'seen', ...seen, udi: udi?.product_uuid ?? null, hostname: nameIn(udi) }
   } catch (error) {
     if (error instanceof CloudError) return { kind: 'unknown', because: error.message.slice(0, WORDS_MAX) }
@@ -57,7 +57,7 @@ export async function changeLicense(
   signal: AbortSignal,
 ): Promise<LicenseOutcome> {
   try {
-    const login = await parts.logins.of(worker, url, signal)
+    const login = await parts.logins.resolve(worker, url, signal)
     if (act === 'deregister_license') {
       permit()
       return { kind: await parts.cml.deregister(login, signal) }

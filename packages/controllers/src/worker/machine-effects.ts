@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Machines } from '@lcm/cloud/batched-compute'
-import type { PowerAct } from '@lcm/cloud/compute'
-import { CloudError, isNotNow } from '@lcm/cloud/errors'
+import type { PowerAction } from '@lcm/cloud/compute'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
+import { CloudError, isRateLimited } from '@lcm/cloud/errors'
 import { assert } from '@lcm/domain/assert'
 import { toInstant } from '@lcm/domain/instant'
 import type { WorkerAction } from '@lcm/domain/worker/decision'
@@ -23,7 +23,7 @@ export function openAttempt(
 
 /** Asks for the machine of the open attempt. Every refusal of the cloud is an outcome, so that it can be judged. */
 export async function launch(
-  machines: Machines,
+  machines: BatchedCompute,
   worker: Worker,
   user_data: string | null,
   signal: AbortSignal,
@@ -33,7 +33,7 @@ export async function launch(
   try {
     return { kind: 'launched', instance: await machines.launch(worker.aws_region, { ...attempt, user_data }, signal) }
   } catch (error) {
-    if (!(error instanceof CloudError) || isNotNow(error)) throw error
+    if (!(error instanceof CloudError) || isRateLimited(error)) throw error
     const { errorClass, code } = error
     return { kind: 'refused', errorClass, code, message: error.message.slice(0, 1000) }
   }
@@ -42,14 +42,15 @@ export async function launch(
 export type MachineAction = Extract<WorkerAction, { kind: 'start' | 'stop' | 'terminate' }>
 
 export function changeMachine(
-  machines: Machines,
+  machines: BatchedCompute,
   worker: Worker,
   action: MachineAction,
   signal: AbortSignal,
 ): Promise<string> {
   const id = worker.ec2_instance_id
   assert(id !== null, `${worker.id} has no machine to ${action.kind}`)
-  return machines.power(worker.aws_region, actOf(action), id, signal)
+  return machines.powerOne(worker.aws_region, actOf(action), id, signal)
 }
 
-const actOf = (action: MachineAction): PowerAct => (action.kind === 'stop' && action.force ? 'force_stop' : action.kind)
+const actOf = (action: MachineAction): PowerAction =>
+  action.kind === 'stop' && action.force ? 'force_stop' : action.kind

@@ -1,7 +1,7 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
-import { type CmlLogins, NO_CREDENTIALS } from '@lcm/cloud/cml-logins'
+import { type CmlLoginResolver, NO_CREDENTIALS } from '@lcm/cloud/cml-credentials'
 import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
@@ -23,7 +23,7 @@ export interface MetricsLoopParts {
   readonly client: Client
   readonly metrics: MachineMetrics
   readonly cml: CmlSystem
-  readonly logins: CmlLogins
+  readonly logins: CmlLoginResolver
   readonly clock: Clock
   readonly logger: Logger
   readonly counters: Counters
@@ -148,7 +148,7 @@ async function askInside(
   signal: AbortSignal,
 ): Promise<Inside | 'unasked' | null> {
   try {
-    const login = await parts.logins.of(worker, url, signal)
+    const login = await parts.logins.resolve(worker, url, signal)
     const [stats, health] = await Promise.all([parts.cml.stats(login, signal), healthOf(parts.cml, login, signal)])
     parts.onCmlHeard(worker, true)
     return { stats, health }

@@ -1,8 +1,8 @@
 import { ApiError } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
-import { gathered } from '@lcm/cloud/batched-compute'
-import { cmlRefusals } from '@lcm/cloud/cml-refusals'
+import { cmlAccessTracker } from '@lcm/cloud/cml-access-tracker'
 import type { Compute } from '@lcm/cloud/compute'
+import { batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { simCmlSystem } from '@lcm/cloud-sim/in-process/cml-system'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
@@ -87,7 +87,7 @@ function observerOn(
   client = templatesOnly,
   itsClock: Clock = clock,
 ): Observing {
-  const machines = gathered(port)
+  const machines = batchedCompute(port)
   return observingWith({
     machines,
     reads: someReads(itsClock),
@@ -96,7 +96,7 @@ function observerOn(
     client,
     clock: itsClock,
     logins: cmlLogins(client, null),
-    access: cmlRefusals(itsClock, () => undefined),
+    access: cmlAccessTracker(itsClock, () => undefined),
     probes: { latest: () => null, record: () => undefined },
     memory: workerMemory(itsClock, CONFIG),
     config: CONFIG,

@@ -1,9 +1,9 @@
 import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
-import type { Machines } from '@lcm/cloud/batched-compute'
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Image, ImageQuery } from '@lcm/cloud/compute'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type CmlAddress, endpointOf } from '@lcm/domain/worker/endpoint'
@@ -31,13 +31,13 @@ import type { RegionSnapshots } from './region-snapshots.ts'
 import type { WorkerMemory } from './term-memory.ts'
 
 export interface ObserveParts {
-  readonly machines: Machines
+  readonly machines: BatchedCompute
   readonly reads: Pick<Ec2Outages, 'unreadable'>
   readonly cml: CmlSystem
   readonly client: Client
   readonly clock: Clock
   readonly config: WorkerControllerConfig
-  readonly logins: CmlLogins
+  readonly logins: CmlLoginResolver
   readonly snapshots: RegionSnapshots
   readonly probes: Pick<CmlProbes, 'latest' | 'record'>
   readonly access: Pick<CmlAccessWatch, 'accessTo' | 'isOutdated' | 'forget'>
@@ -118,7 +118,7 @@ async function findInstance(parts: ObserveParts, worker: Worker, signal: AbortSi
     const listed = (await parts.snapshots.latest(worker.aws_region, signal)).get(id)
     if (listed && isAsRecorded(worker, listed, parts.config.policy.cmlAddress)) return listed
   }
-  const found = await parts.machines.look(worker.aws_region, id, signal)
+  const found = await parts.machines.describeOne(worker.aws_region, id, signal)
   // Two ways of asking must agree before a machine counts as missed.
   return found ?? (await parts.snapshots.latest(worker.aws_region, signal)).get(id) ?? null
 }

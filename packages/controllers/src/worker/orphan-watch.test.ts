@@ -103,7 +103,7 @@ describe('a machine of ours that no record stands for', () => {
     fleet.api.settings.set('orphan_action', 'terminate')
     const power = () =>
       Promise.reject(new CloudError('protected', { code: 'P', action: 'T', message: 'it is protected' }))
-    found = aDiscovery(fleet, { machines: { ...fleet.machines, power } })
+    found = aDiscovery(fleet, { machines: { ...fleet.machines, powerOne: power } })
     await found.looks(1)
     expect(found.log.messages('warn')).toEqual(['an orphan could not be terminated'])
     expect(found.actions()).toEqual(['orphan_terminate'])

@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import type { Machines } from '@lcm/cloud/batched-compute'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { decideOrphan, type Orphan, type OrphanVerdict } from '@lcm/domain/fleet/orphans'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
@@ -12,7 +12,7 @@ const REASON_CHARS_MAX = 500
 
 export interface OrphanParts {
   readonly client: Client
-  readonly machines: Pick<Machines, 'power'>
+  readonly machines: Pick<BatchedCompute, 'powerOne'>
   readonly decisions: Pick<DecisionLog, 'note'>
   readonly logger: Logger
   /** After how long a mark is looked at again. */
@@ -41,7 +41,7 @@ export function orphanWatch(parts: OrphanParts): OrphanWatch {
 
   async function destroy(id: string, region: string, signal: AbortSignal): Promise<void> {
     try {
-      const state = await machines.power(region, 'terminate', id, signal)
+      const state = await machines.powerOne(region, 'terminate', id, signal)
       logger.warn({ instance: id, region, state }, 'a machine of ours that no record stands for was terminated')
     } catch (err) {
       logger.warn({ err, instance: id, region }, 'an orphan could not be terminated')

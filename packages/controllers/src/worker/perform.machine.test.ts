@@ -1,6 +1,6 @@
-import { gathered, type Machines } from '@lcm/cloud/batched-compute'
+import { type BatchedCompute, batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
+import { fencedCompute } from '@lcm/cloud/compute-wrappers/fenced-compute'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
-import { fencedCompute } from '@lcm/cloud/fenced'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'
 import { aWorker, someLaunchParameters } from '@lcm/testkit/builders'
@@ -11,13 +11,13 @@ import { changeMachine, launch, openAttempt } from './machine-effects.ts'
 const never = new AbortController().signal
 let clock: ReturnType<typeof manualClock>
 let compute: ReturnType<typeof simCompute>
-let machines: Machines
+let machines: BatchedCompute
 let image: string
 
 beforeEach(async () => {
   clock = manualClock()
   compute = simCompute(openSimModel({ seed: 1, clock }))
-  machines = gathered(compute)
+  machines = batchedCompute(compute)
   const newest = await compute.newestImage('us-east-1', { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
   image = newest?.image_id ?? ''
 })
@@ -59,7 +59,7 @@ describe('a launch attempt', () => {
 
 describe('a leader that is none any more', () => {
   it('sends nothing that changes the cloud', async () => {
-    const fenced = gathered(fencedCompute(compute, () => false))
+    const fenced = batchedCompute(fencedCompute(compute, () => false))
     const worker = { ...openWorker(), ec2_instance_id: 'i-1' }
     await expect(launch(fenced, worker, null, never)).rejects.toBeInstanceOf(NotLeadingError)
     for (const action of [{ kind: 'start' }, { kind: 'stop', force: false }, { kind: 'terminate' }] as const) {
@@ -69,7 +69,7 @@ describe('a leader that is none any more', () => {
   })
 
   it('may still look', async () => {
-    const fenced = gathered(fencedCompute(compute, () => false))
+    const fenced = batchedCompute(fencedCompute(compute, () => false))
     expect(await fenced.list('us-east-1', { tags: { a: 'b' } }, never)).toEqual([])
   })
 })

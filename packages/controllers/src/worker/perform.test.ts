@@ -1,5 +1,5 @@
+import { fencedCompute } from '@lcm/cloud/compute-wrappers/fenced-compute'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
-import { fencedCompute } from '@lcm/cloud/fenced'
 import { cmlControl } from '@lcm/cloud-sim/cml/control'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
@@ -142,7 +142,7 @@ describe('the rate limit of the account', () => {
       Promise.reject(
         new CloudError('throttled', { code: 'RateLimited', action: 'a', message: 'not now', retryAfterMs }),
       )
-    return { ...parts, machines: { ...parts.machines, launch: notNow, power: notNow } }
+    return { ...parts, machines: { ...parts.machines, launch: notNow, powerOne: notNow } }
   }
 
   it('has the launch come back when it may be sent, without looking for its machine meanwhile', async () => {

@@ -1,8 +1,8 @@
 import { unlessMissing } from '@lcm/client/api-error'
-import type { Machines } from '@lcm/cloud/batched-compute'
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import { CloudError, isNotNow, NotLeadingError } from '@lcm/cloud/errors'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
+import { CloudError, isRateLimited, NotLeadingError } from '@lcm/cloud/errors'
 import { assert } from '@lcm/domain/assert'
 import type { Decision } from '@lcm/domain/worker/decision'
 import { endpointOf } from '@lcm/domain/worker/endpoint'
@@ -21,9 +21,9 @@ import { announceAttempt, type ReportParts, report, type WorkerReconcile } from 
 import type { WorkerMemory } from './term-memory.ts'
 
 export interface PerformParts extends ReportParts {
-  readonly machines: Machines
+  readonly machines: BatchedCompute
   readonly cml: CmlSystem
-  readonly logins: CmlLogins
+  readonly logins: CmlLoginResolver
   readonly clock: Clock
   readonly memory: WorkerMemory
   readonly probes: Pick<CmlProbes, 'request'>
@@ -35,7 +35,7 @@ export interface PerformParts extends ReportParts {
 /** What the API takes of a reason; a server's own words may be longer. */
 const REASON_CHARS_MAX = 500
 
-/** Carries one decision out: one effect, or one write. Throws what `isNotNow` when the rate limit does not allow the effect yet. */
+/** Carries one decision out: one effect, or one write. Throws what `isRateLimited` when the rate limit does not allow the effect yet. */
 export async function performDecision(
   parts: PerformParts,
   worker: Worker,
@@ -130,7 +130,8 @@ async function launchOnce(
     return await look.withoutSlot(() => launch(machines, worker, userData, look.signal))
   } catch (error) {
     // An attempt that was sent before may have a machine, though its repetition was not sent.
-    if (isNotNow(error) && wasUnsent && worker.launch) memory.launches.opened(worker.id, worker.launch.client_token)
+    if (isRateLimited(error) && wasUnsent && worker.launch)
+      memory.launches.opened(worker.id, worker.launch.client_token)
     throw error
   }
 }
@@ -156,7 +157,7 @@ async function change(
     const state = await look.withoutSlot(() => changeMachine(parts.machines, worker, action, look.signal))
     return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.policy, parts.clock.now()))
   } catch (error) {
-    if (!(error instanceof CloudError) || isNotNow(error)) throw error
+    if (!(error instanceof CloudError) || isRateLimited(error)) throw error
     const at = { policy: parts.policy, nowMs: parts.clock.now() }
     const refused = judgePower(worker, action.kind, error, at)
     if (refused !== null) return performDecision(parts, worker, refused, look)
@@ -179,7 +180,7 @@ async function tag(
     memory.tags.sent(worker, clock.monotonic())
     return requeue(`tag: ${JSON.stringify(tags)}`, afterMs)
   } catch (error) {
-    if (!(error instanceof CloudError) || isNotNow(error)) throw error
+    if (!(error instanceof CloudError) || isRateLimited(error)) throw error
     memory.tags.sent(worker, clock.monotonic())
     return requeue(error.message, afterMs)
   }

@@ -1,9 +1,9 @@
 import { apiClient } from '@lcm/client/client'
-import { accountTroubles } from '@lcm/cloud/account-circuit-breaker'
-import type { Machines } from '@lcm/cloud/batched-compute'
 import type { CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
+import { accountCircuitBreaker } from '@lcm/cloud/compute-wrappers/account-circuit-breaker'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
-import { type MachineReading, NOTHING_MEASURED } from '@lcm/cloud/metrics'
+import { type MachineReading, NO_READING } from '@lcm/cloud/metrics'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import type { DecisionNote } from '@lcm/domain/decision'
@@ -49,13 +49,13 @@ const api = async (request: ApiRequest): Promise<ApiResponse> => {
 }
 
 const machine = () => anInstance({ state: worker.status === 'STOPPED' ? 'stopped' : 'running' })
-const machines: Machines = {
+const machines: BatchedCompute = {
   list: async () => [machine()],
-  look: async () => machine(),
+  describeOne: async () => machine(),
   newestImage: async () => null,
   imageIds: async () => [],
   launch: async () => machine(),
-  async power(_region, act) {
+  async powerOne(_region, act) {
     acts.push(act)
     if (refuseActs) throw new CloudError(refuseActs, { code: 'Code', action: act, message: 'refused', ...limit })
     return 'stopping'
@@ -114,7 +114,7 @@ async function runFor(ms: number): Promise<void> {
     metrics: { latest: async (_, ids) => new Map(ids.map(id => [id, reading])) },
     decisions,
     machines,
-    account: accountTroubles(clock),
+    account: accountCircuitBreaker(clock),
     cml,
     clock,
     changeKeys: coordination.changeKeys,
@@ -146,7 +146,7 @@ beforeEach(() => {
   refuseActs = null
   limit = {}
   noted = []
-  reading = { ...NOTHING_MEASURED, cpu_utilization: 0.5 }
+  reading = { ...NO_READING, cpu_utilization: 0.5 }
 })
 
 describe('a worker that was renamed', () => {
@@ -217,13 +217,13 @@ describe('announce, act, report', () => {
 
   it('says once that nothing can be measured, and takes it back when something is, in another term too', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
-    reading = NOTHING_MEASURED
+    reading = NO_READING
     await runFor(10 * 60_000)
     expect(writes).toHaveLength(1)
     expect(worker.conditions).toMatchObject([{ type: 'MetricsStale', status: true }])
     await runFor(10 * 60_000)
     expect(writes).toHaveLength(1)
-    reading = { ...NOTHING_MEASURED, cpu_utilization: 0.5 }
+    reading = { ...NO_READING, cpu_utilization: 0.5 }
     await runFor(10 * 60_000)
     expect(writes).toHaveLength(2)
     expect(worker.conditions).toEqual([])

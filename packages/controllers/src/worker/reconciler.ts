@@ -1,7 +1,7 @@
 import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
-import { isNotNow } from '@lcm/cloud/errors'
+import { isRateLimited } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import { decideWorker, needsAttention } from '@lcm/domain/worker/decide'
@@ -108,7 +108,7 @@ async function reconcile(
   try {
     result = await performDecision({ ...parts, memory, policy }, worker, decision, look)
   } catch (error) {
-    if (!isNotNow(error)) throw error
+    if (!isRateLimited(error)) throw error
     parts.decisions.note(name, look.epoch, { ...noteOf(worker, decision, look, error.message), action: 'wait' })
     return requeue(error.message, error.retryAfterMs)
   }

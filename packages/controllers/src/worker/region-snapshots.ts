@@ -1,4 +1,4 @@
-import type { Machines } from '@lcm/cloud/batched-compute'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import type { Clock } from '@lcm/runtime/clock'
 import type { WorkerControllerConfig } from './config.ts'
@@ -20,7 +20,7 @@ export interface RegionSnapshots {
 }
 
 export function regionSnapshots(parts: {
-  machines: Machines
+  machines: BatchedCompute
   clock: Clock
   config: WorkerControllerConfig
 }): RegionSnapshots {

@@ -1,4 +1,4 @@
-import type { Machines } from '@lcm/cloud/batched-compute'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { anAttempt, aTemplate, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { workerMemory } from './term-memory.ts'
 import { aConfig, BOOTED_MS, never, OTHER_REGION, simulatedFleet } from './testing/simulated-fleet.ts'
 
 /** The machines, and in which regions somebody asked for them. */
-function noted(machines: Machines): { machines: Machines; regions: Set<string> } {
+function noted(machines: BatchedCompute): { machines: BatchedCompute; regions: Set<string> } {
   const regions = new Set<string>()
   const note =
     <A extends readonly [string, ...unknown[]], R>(call: (...given: A) => R) =>
@@ -17,16 +17,16 @@ function noted(machines: Machines): { machines: Machines; regions: Set<string> }
       regions.add(given[0])
       return call(...given)
     }
-  const { list, look, newestImage, imageIds, launch: launching, power, tag } = machines
+  const { list, describeOne: look, newestImage, imageIds, launch: launching, powerOne: power, tag } = machines
   return {
     regions,
     machines: {
       list: note(list),
-      look: note(look),
+      describeOne: note(look),
       newestImage: note(newestImage),
       imageIds: note(imageIds),
       launch: note(launching),
-      power: note(power),
+      powerOne: note(power),
       tag: note(tag),
     },
   }

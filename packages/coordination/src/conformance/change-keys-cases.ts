@@ -1,7 +1,7 @@
 import type { WatchMessage } from '@lcm/runtime'
 import { expect, it } from 'vitest'
 import type { ChangeHint, ChangeKeys } from '../change-keys.ts'
-import { type ChangeKeysBench, eventually } from './bench.ts'
+import { type ChangeKeysFixture, eventually } from './fixture.ts'
 
 const KEY = '/lcm/workers/w-1'
 const aHint = (version: number, id = 'w-1'): ChangeHint => ({
@@ -14,7 +14,7 @@ const aHint = (version: number, id = 'w-1'): ChangeHint => ({
 
 interface Reading {
   readonly messages: WatchMessage<ChangeHint>[]
-  /** What was read but for signs of life, such as `put /lcm/workers/w-1 v2`. */
+  /** All messages except progress, such as `put /lcm/workers/w-1 v2`. */
   changes(): string[]
   readonly stop: AbortController
   isOver: boolean
@@ -46,31 +46,31 @@ function readAfter(keys: ChangeKeys, prefix: string, afterRevision: number): Rea
   return reading
 }
 
-/** Reads from where the store is now. */
+/** Reads from the current revision. */
 const readFromNow = async (keys: ChangeKeys, prefix = '/lcm/') =>
   readAfter(keys, prefix, (await listAll(keys)).revision)
 
 const listAll = (keys: ChangeKeys, prefix = '/lcm/') => keys.source(prefix).list(new AbortController().signal)
 
-export function changeKeysCases(bench: () => ChangeKeysBench): void {
-  publishing(bench)
-  removing(bench)
-  listing(bench)
-  watching(bench)
-  resuming(bench)
+export function changeKeysCases(fixture: () => ChangeKeysFixture): void {
+  publishing(fixture)
+  removing(fixture)
+  listing(fixture)
+  watching(fixture)
+  resuming(fixture)
 }
 
-function publishing(bench: () => ChangeKeysBench): void {
+function publishing(fixture: () => ChangeKeysFixture): void {
   it('sets a key to what was published, for every client', async () => {
-    const { connect } = bench()
+    const { connect } = fixture()
     expect(await connect().publish(KEY, aHint(1))).toBe(true)
     const { entries, revision } = await listAll(connect())
     expect(entries).toMatchObject([{ key: KEY, hint: aHint(1) }])
     expect(entries[0]?.revision).toBeLessThanOrEqual(revision)
   })
 
-  it('never replaces a newer version by an older or the same, and wakes nobody for it', async () => {
-    const keys = bench().connect()
+  it('never replaces a newer version by an older or equal one, and wakes no reader for it', async () => {
+    const keys = fixture().connect()
     await keys.publish(KEY, aHint(5))
     const before = await listAll(keys)
     expect([await keys.publish(KEY, aHint(4)), await keys.publish(KEY, aHint(5))]).toEqual([false, false])
@@ -78,7 +78,7 @@ function publishing(bench: () => ChangeKeysBench): void {
   })
 
   it('ends at the newest version, whatever the order in which replicas publish', async () => {
-    const { connect } = bench()
+    const { connect } = fixture()
     const replicas = [connect(), connect()]
     const versions = [3, 9, 1, 10, 7, 2, 8, 5, 4, 6]
     await Promise.all(versions.flatMap(version => replicas.map(keys => keys.publish(KEY, aHint(version)))))
@@ -86,9 +86,9 @@ function publishing(bench: () => ChangeKeysBench): void {
   })
 }
 
-function removing(bench: () => ChangeKeysBench): void {
-  it('tells of a removal by its own version, without what was true of the resource', async () => {
-    const keys = bench().connect()
+function removing(fixture: () => ChangeKeysFixture): void {
+  it('publishes a removal with its own version, without the last state of the resource', async () => {
+    const keys = fixture().connect()
     await keys.publish(KEY, aHint(5))
     expect(await keys.remove(KEY, 6)).toBe(true)
     const { entries } = await listAll(keys)
@@ -97,23 +97,23 @@ function removing(bench: () => ChangeKeysBench): void {
     ])
   })
 
-  it('does not remove what has the version of the removal or a newer one, and wakes nobody for it', async () => {
-    const keys = bench().connect()
+  it('does not remove a key with the version of the removal or a newer one, and wakes no reader for it', async () => {
+    const keys = fixture().connect()
     await keys.publish(KEY, aHint(5))
     const before = await listAll(keys)
     expect([await keys.remove(KEY, 4), await keys.remove(KEY, 5)]).toEqual([false, false])
     expect(await listAll(keys)).toEqual(before)
   })
 
-  it('tells of a removal though the key was never set', async () => {
-    const keys = bench().connect()
+  it('publishes a removal though the key was never set', async () => {
+    const keys = fixture().connect()
     expect(await keys.remove(KEY, 2)).toBe(true)
     const { entries } = await listAll(keys)
     expect(entries.map(({ hint }) => hint)).toEqual([{ id: 'w-1', version: 2, updated_at: '', deleted: true }])
   })
 
-  it('tells of a removal once, and lets nobody who is late bring the key back', async () => {
-    const { connect } = bench()
+  it('publishes a removal once, and no late writer brings the key back', async () => {
+    const { connect } = fixture()
     const [one, other] = [connect(), connect()]
     await one.publish(KEY, aHint(5))
     const reading = await readFromNow(one)
@@ -124,23 +124,23 @@ function removing(bench: () => ChangeKeysBench): void {
     expect(removed.filter(isDone => isDone)).toEqual([true])
     expect(published).toEqual(Array(6).fill(false))
     await one.publish('/lcm/workers/w-2', aHint(1, 'w-2'))
-    await eventually(bench(), () => reading.changes().length >= 2)
+    await eventually(fixture(), () => reading.changes().length >= 2)
     expect(reading.changes()).toEqual([`gone ${KEY} v7`, 'put /lcm/workers/w-2 v1'])
     reading.stop.abort()
   })
 }
 
-function listing(bench: () => ChangeKeysBench): void {
-  it('holds what is under its prefix and nothing else', async () => {
-    const keys = bench().connect()
+function listing(fixture: () => ChangeKeysFixture): void {
+  it('lists the keys under its prefix and no others', async () => {
+    const keys = fixture().connect()
     await keys.publish('/lcm/workers/w-1', aHint(1))
     await keys.publish('/lcm/sessions/s-1', aHint(1, 's-1'))
     const { entries } = await listAll(keys, '/lcm/workers/')
     expect(entries.map(entry => entry.key)).toEqual(['/lcm/workers/w-1'])
   })
 
-  it('tells of each key which revision last changed it', async () => {
-    const keys = bench().connect()
+  it('lists each key with the revision that last changed it', async () => {
+    const keys = fixture().connect()
     await keys.publish('/lcm/workers/w-1', aHint(1))
     await keys.publish('/lcm/workers/w-2', aHint(1, 'w-2'))
     const before = await listAll(keys)
@@ -152,43 +152,43 @@ function listing(bench: () => ChangeKeysBench): void {
   })
 
   it('rejects when it is aborted', async () => {
-    const source = bench().connect().source('/lcm/')
+    const source = fixture().connect().source('/lcm/')
     await expect(source.list(AbortSignal.abort(new Error('no time')))).rejects.toThrow()
   })
 }
 
-function watching(bench: () => ChangeKeysBench): void {
-  it('gives a sign of life as soon as it is open, though nothing changes', async () => {
-    const reading = await readFromNow(bench().connect())
-    await eventually(bench(), () => reading.messages.length > 0)
+function watching(fixture: () => ChangeKeysFixture): void {
+  it('sends progress as soon as it is open, though nothing changes', async () => {
+    const reading = await readFromNow(fixture().connect())
+    await eventually(fixture(), () => reading.messages.length > 0)
     expect(reading.messages[0]?.type).toBe('progress')
     reading.stop.abort()
   })
 
-  it('gives signs of life within 10 seconds while nothing changes', async () => {
-    const keys = bench().connect()
+  it('sends progress within 10 seconds while nothing changes', async () => {
+    const keys = fixture().connect()
     await keys.publish(KEY, aHint(1))
     const { revision } = await listAll(keys)
     const reading = readAfter(keys, '/lcm/', revision)
-    await eventually(bench(), () => reading.messages.length > 0)
+    await eventually(fixture(), () => reading.messages.length > 0)
     const before = reading.messages.length
-    await eventually(bench(), () => reading.messages.length > before)
-    await eventually(bench(), () => reading.messages.length > before + 1)
+    await eventually(fixture(), () => reading.messages.length > before)
+    await eventually(fixture(), () => reading.messages.length > before + 1)
     expect(reading.messages.at(-1)?.type).toBe('progress')
     expect(reading.messages.at(-1)?.revision).toBeGreaterThanOrEqual(revision)
     reading.stop.abort()
   })
 
-  it('gives puts and removals of its prefix in order, with growing revisions', async () => {
-    const { connect } = bench()
+  it('sends puts and removals of its prefix in order, with growing revisions', async () => {
+    const { connect } = fixture()
     const [writer, reader] = [connect(), connect()]
     const reading = await readFromNow(reader, '/lcm/workers/')
-    await eventually(bench(), () => reading.messages.length > 0)
+    await eventually(fixture(), () => reading.messages.length > 0)
     await writer.publish(KEY, aHint(1))
     await writer.publish('/lcm/sessions/s-1', aHint(1, 's-1'))
     await writer.publish(KEY, aHint(2))
     await writer.remove(KEY, 3)
-    await eventually(bench(), () => reading.changes().length >= 3)
+    await eventually(fixture(), () => reading.changes().length >= 3)
     expect(reading.changes()).toEqual([`put ${KEY} v1`, `put ${KEY} v2`, `gone ${KEY} v3`])
     const revisions = reading.messages.map(message => message.revision)
     expect(revisions).toEqual([...revisions].sort((one, other) => one - other))
@@ -198,55 +198,55 @@ function watching(bench: () => ChangeKeysBench): void {
   })
 
   it('ends soon after it is aborted, without an error', async () => {
-    const reading = await readFromNow(bench().connect())
-    await eventually(bench(), () => reading.messages.length > 0)
+    const reading = await readFromNow(fixture().connect())
+    await eventually(fixture(), () => reading.messages.length > 0)
     reading.stop.abort()
-    await eventually(bench(), () => reading.isOver)
+    await eventually(fixture(), () => reading.isOver)
     expect(reading.error).toBeUndefined()
   })
 }
 
-function resuming(bench: () => ChangeKeysBench): void {
+function resuming(fixture: () => ChangeKeysFixture): void {
   it('has no gap between the list and the watch', async () => {
-    const keys = bench().connect()
+    const keys = fixture().connect()
     await keys.publish(KEY, aHint(1))
     const { revision } = await listAll(keys)
     await keys.publish(KEY, aHint(2))
     const reading = readAfter(keys, '/lcm/', revision)
     await keys.publish(KEY, aHint(3))
-    await eventually(bench(), () => reading.changes().length >= 2)
+    await eventually(fixture(), () => reading.changes().length >= 2)
     expect(reading.changes()).toEqual([`put ${KEY} v2`, `put ${KEY} v3`])
     reading.stop.abort()
   })
 
-  it('gives exactly what was missed when it resumes after the last revision seen', async () => {
-    const keys = bench().connect()
+  it('sends exactly the missed changes when it resumes after the last revision', async () => {
+    const keys = fixture().connect()
     const first = await readFromNow(keys)
     await keys.publish(KEY, aHint(1))
-    await eventually(bench(), () => first.changes().length === 1)
+    await eventually(fixture(), () => first.changes().length === 1)
     first.stop.abort()
     await keys.publish(KEY, aHint(2))
     await keys.remove(KEY, 3)
     const second = readAfter(keys, '/lcm/', first.messages.at(-1)?.revision ?? 0)
-    await eventually(bench(), () => second.changes().length >= 2)
+    await eventually(fixture(), () => second.changes().length >= 2)
     expect(second.changes()).toEqual([`put ${KEY} v2`, `gone ${KEY} v3`])
     second.stop.abort()
   })
 
-  it('reports compaction by its code, and a new list goes on from there', async () => {
-    const { connect, compact } = bench()
+  it('reports compaction by its code, and a new list continues from there', async () => {
+    const { connect, compact } = fixture()
     const keys = connect()
     const before = await listAll(keys)
     for (let version = 1; version <= 5; version += 1) await keys.publish(KEY, aHint(version))
     await compact()
     const late = readAfter(keys, '/lcm/', before.revision)
-    await eventually(bench(), () => late.isOver)
+    await eventually(fixture(), () => late.isOver)
     expect(late.error).toMatchObject({ code: 'watch_compacted' })
     const { entries, revision } = await listAll(keys)
     expect(entries).toMatchObject([{ hint: { version: 5 } }])
     const reading = readAfter(keys, '/lcm/', revision)
     await keys.publish(KEY, aHint(6))
-    await eventually(bench(), () => reading.changes().length > 0)
+    await eventually(fixture(), () => reading.changes().length > 0)
     expect(reading.changes()).toEqual([`put ${KEY} v6`])
     reading.stop.abort()
   })

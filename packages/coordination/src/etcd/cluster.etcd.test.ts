@@ -1,10 +1,10 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ChangeHint, ChangeKeys } from '../change-keys.ts'
-import { type Contender, testClients } from '../testing/contenders.ts'
 import { type EtcdMember, type EtcdServer, startEtcd } from '../testing/etcd-server.ts'
 import { eventually } from '../testing/eventually.ts'
-import { following } from '../testing/following.ts'
+import { follow } from '../testing/follower.ts'
+import { type Contender, testClients } from '../testing/test-clients.ts'
 
 let etcd: EtcdServer
 let clients: ReturnType<typeof testClients>
@@ -21,7 +21,7 @@ afterEach(() => clients.close())
 const others = (member: EtcdMember) => etcd.members.filter(other => other !== member)
 const hint = (version: number): ChangeHint => ({ id: 'w-1', version, updated_at: '' })
 
-/** Publishes one version after the other, each until it is in; answers how many. */
+/** Publishes one version after the other, retrying each; returns how many. */
 async function publishing(keys: ChangeKeys, key: string, until: () => boolean): Promise<number> {
   let version = 0
   while (!until()) {
@@ -39,11 +39,11 @@ async function publishing(keys: ChangeKeys, key: string, until: () => boolean): 
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
-/** Who leads goes on leading, and who follows misses nothing, while `trouble` lasts. */
+/** The leader keeps leading and followers miss nothing during `trouble`. */
 async function expectUnmoved(leader: Contender, prefix: string, trouble: () => Promise<void>): Promise<void> {
   const { leadership } = await leader.leads()
-  // One for each member, so that whichever is in trouble somebody was served by it.
-  const followers = etcd.endpoints.map(() => following(clients.connect().changeKeys, prefix))
+  // One follower for each member, so that every member serves one.
+  const followers = etcd.endpoints.map(() => follow(clients.connect().changeKeys, prefix))
   await eventually('the lists', () => followers.every(({ lists }) => lists === 1))
   let isOver = false
   const published = publishing(clients.connect().changeKeys, `${prefix}w-1`, () => isOver)
@@ -57,7 +57,7 @@ async function expectUnmoved(leader: Contender, prefix: string, trouble: () => P
   expect([leadership.isHeld(), leader.leadership === leadership]).toEqual([true, true])
 }
 
-it('goes on when the leader of etcd is killed: same leadership, no change lost', async () => {
+it("survives a kill of etcd's leader: same leadership, no lost change", async () => {
   const a = clients.contend('a', 'one', clients.connect({ leaseTtlMs: 5_000 }))
   const killed = await etcd.leader()
   await expectUnmoved(a, '/lcm/killed/', async () => {
@@ -67,7 +67,7 @@ it('goes on when the leader of etcd is killed: same leadership, no change lost',
   await killed.restart()
 })
 
-it('goes on when a member freezes: same leadership, no change lost', async () => {
+it('survives a frozen member: same leadership, no lost change', async () => {
   const a = clients.contend('a', 'two', clients.connect({ leaseTtlMs: 3_000 }))
   const leader = await etcd.leader()
   const [frozen] = others(leader)
@@ -78,7 +78,7 @@ it('goes on when a member freezes: same leadership, no change lost', async () =>
   frozen?.thaw()
 })
 
-it('leads nowhere without a majority, says so, and recovers by itself', async () => {
+it('has no leader without a majority, reports it, and recovers by itself', async () => {
   const a = clients.contend('a', 'three')
   const b = clients.contend('b', 'three')
   await eventually('one leading', () => a.leadership?.isHeld() || b.leadership?.isHeld())
@@ -95,7 +95,7 @@ it('leads nowhere without a majority, says so, and recovers by itself', async ()
   await eventually('healthy', () => a.client.health().state === 'healthy')
 })
 
-/** Whether a majority does what it is asked. */
+/** Whether a majority serves writes. */
 async function answers(members: readonly EtcdMember[]): Promise<boolean> {
   const client = clients.connect(
     {},

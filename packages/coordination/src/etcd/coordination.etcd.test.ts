@@ -38,7 +38,7 @@ async function open() {
 electionConformance('etcd', async () => {
   const { connect, ...bench } = await open()
   const contender = (instanceId: string) => connect().election('worker-controller', instanceId)
-  return { ...bench, contender, leaseTtlMs: LEASE_TTL_MS }
+  return { ...bench, candidate: contender, leaseTtlMs: LEASE_TTL_MS }
 })
 
 changeKeysConformance('etcd', async () => {

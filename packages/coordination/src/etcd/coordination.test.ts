@@ -5,14 +5,14 @@ import { systemClock } from '@lcm/runtime/clock'
 import { expect, it } from 'vitest'
 import { etcdCoordination } from './coordination.ts'
 
-it('refuses endpoints that are none, or no endpoint at all, before anything begins', () => {
+it('rejects invalid endpoints and an empty list before it starts', () => {
   const open = (...endpoints: readonly string[]) =>
     etcdCoordination({ endpoints, clock: systemClock, logger: silentLogger })
   expect(() => open()).toThrow(expect.objectContaining({ code: 'etcd_endpoint_invalid' }))
-  expect(() => open('localhost:2379', 'not an endpoint')).toThrow('"not an endpoint" is no etcd endpoint')
+  expect(() => open('localhost:2379', 'not an endpoint')).toThrow('"not an endpoint" is not an etcd endpoint')
 })
 
-it('costs whoever imports it neither gRPC nor protobuf', () => {
+it('loads neither gRPC nor protobuf on import', () => {
   const script = `
     import { createRequire } from 'node:module'
     await import(${JSON.stringify(fileURLToPath(new URL('coordination.ts', import.meta.url)))})

@@ -5,43 +5,43 @@ import { etcdChangeKeys } from './change-keys/change-keys.ts'
 import type { EtcdClient } from './client/client.ts'
 import type { EtcdTls } from './client/connection.ts'
 import { EtcdEndpointError, parseEndpoint } from './client/endpoint.ts'
-import { type EtcdHealth, healthBook } from './client/health.ts'
+import { type EtcdHealth, healthTracker } from './client/health.ts'
 import type { EtcdAuth } from './client/members.ts'
 import type { ElectionDeps } from './election/candidate.ts'
 import { type EtcdElection, etcdElection } from './election/election.ts'
 
+export { EtcdError, type EtcdErrorCode } from './client/errors.ts'
 export type { EndpointHealth, EtcdHealth } from './client/health.ts'
-export { EtcdError, type EtcdProblemCode } from './client/problem.ts'
 export type { EtcdAuth, EtcdTls }
 export { EtcdEndpointError }
 
 export interface EtcdCoordinationOptions {
-  /** `host:port` each; a host may be a name, IPv4 or `[IPv6]`, and `http://` or `https://` may stand before it. */
+  /** `host:port` each; the host may be a name, IPv4 or `[IPv6]`, with an optional `http://` or `https://`. */
   readonly endpoints: readonly string[]
   readonly clock: Clock
   readonly logger: Logger
-  /** Elections are held at `<keyPrefix>/<service>/leader`. The keys of changes are given in full. */
+  /** Elections use `<keyPrefix>/<service>/leader`. Change keys are given in full. */
   readonly keyPrefix?: string
-  /** In whole seconds; etcd grants no less than its election timeout and a half. */
+  /** In whole seconds; etcd grants at least one and a half times its election timeout. */
   readonly leaseTtlMs?: number
-  /** The wait after a campaign call that failed. */
+  /** Delay after a failed campaign call. */
   readonly retryIntervalMs?: number
   readonly tls?: EtcdTls
   readonly auth?: EtcdAuth
-  /** Where others see whether this process lives. Without it nobody is judged, and failover waits for the lease. */
+  /** Address where standbys can detect the end of this process. Without it, failover waits for the lease. */
   readonly liveness?: { readonly host: string }
 }
 
 export interface EtcdCoordination {
   election(service: string, instanceId: string): Election
   readonly changeKeys: ChangeKeys
-  /** What is known now; looked after every few seconds. */
+  /** Current health, polled every few seconds. */
   health(): EtcdHealth
-  /** Gives up for good what is held, then ends streams and connections. */
+  /** Resigns for good, then ends streams and connections. */
   close(): Promise<void>
 }
 
-/** Needs no etcd to begin: whoever asks waits or gets an `EtcdError`, and nobody leads. Throws `EtcdEndpointError`. */
+/** Starts without etcd: calls wait or get an `EtcdError`, and no instance leads. Throws `EtcdEndpointError`. */
 export function etcdCoordination(options: EtcdCoordinationOptions): EtcdCoordination {
   const closing = linkedAbort()
   const { connect, health } = lazyClient(options)
@@ -66,23 +66,23 @@ export function etcdCoordination(options: EtcdCoordinationOptions): EtcdCoordina
   }
 }
 
-/** gRPC and protobuf are loaded with the first client, so that whoever needs no etcd does not pay for them. */
+/** Loads gRPC and protobuf with the first client, so that only users of etcd pay for them. */
 function lazyClient(options: EtcdCoordinationOptions) {
   const { clock, logger, tls, auth, keyPrefix = LEADER_ELECTION_DEFAULTS.electionKeyPrefix } = options
   const endpoints = options.endpoints.map(endpoint => parseEndpoint(endpoint, tls !== undefined))
   if (endpoints.length === 0) throw new EtcdEndpointError('')
   const names = endpoints.map(({ name }) => name)
-  const book = healthBook(names, clock, logger)
+  const health = healthTracker(names, clock, logger)
   let client: Promise<EtcdClient> | undefined
   const open = async () => {
     const { openClient } = await import('./client/client.ts')
-    return openClient({ endpoints, clock, logger, book, tls, auth, probeKey: `${keyPrefix}/` })
+    return openClient({ endpoints, clock, logger, health, tls, auth, probeKey: `${keyPrefix}/` })
   }
   const connect = (): Promise<EtcdClient> => {
     client ??= open()
     return client
   }
-  return { connect, health: book.health }
+  return { connect, health: health.health }
 }
 
 function electionDeps(

@@ -1,10 +1,10 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { type Contender, testClients } from '../testing/contenders.ts'
 import { type EtcdAdmin, etcdAdmin } from '../testing/etcd-admin.ts'
 import { type EtcdServer, startEtcd } from '../testing/etcd-server.ts'
 import { eventually } from '../testing/eventually.ts'
-import { type ContenderProcess, spawnContender } from '../testing/spawn-contender.ts'
+import { type ContenderProcess, spawnContender } from '../testing/spawn-candidate.ts'
+import { type Contender, testClients } from '../testing/test-clients.ts'
 
 let etcd: EtcdServer
 let admin: EtcdAdmin
@@ -39,10 +39,10 @@ const contend = (instanceId: string, leaseTtlMs: number) =>
 
 const watched = ({ client }: Contender) =>
   eventually('the leader being watched', () =>
-    client.logger.messages('debug').includes('the process of the leader is watched'),
+    client.logger.messages('debug').includes("watching the leader's process"),
   )
 
-it('takes over from a killed process long before its lease of a quarter of a minute ends', async () => {
+it('takes over from a killed process long before its 15 s lease ends', async () => {
   const killed = await spawn('a', 15_000)
   const { epoch } = await killed.newest('leading')
   const b = contend('b', 15_000)
@@ -51,10 +51,10 @@ it('takes over from a killed process long before its lease of a quarter of a min
   const { leadership, tookMs } = await b.leads()
   expect(tookMs).toBeLessThan(7_000)
   expect(leadership.epoch).toBeGreaterThan(epoch ?? 0)
-  expect(b.client.logger.messages('warn')).toContain('the process of the leader is dead; its lease is ended')
+  expect(b.client.logger.messages('warn')).toContain("the leader's process has exited; revoking its lease")
 })
 
-it('takes over from its own former life at once, since it has the same name on the same machine', async () => {
+it('takes over from its own previous process at once, since it has the same name on the same machine', async () => {
   const killed = await spawn('a', 15_000)
   await killed.newest('leading')
   await killed.end()
@@ -62,7 +62,7 @@ it('takes over from its own former life at once, since it has the same name on t
   expect((await again.leads()).tookMs).toBeLessThan(7_000)
 })
 
-it('waits for the lease of a process that nobody saw alive: an address that refuses may be of another machine', async () => {
+it('waits for the lease of a process that it never saw alive: a refusing address may belong to another machine', async () => {
   const killed = await spawn('a', 2_000)
   await killed.newest('leading')
   await killed.end()
@@ -71,7 +71,7 @@ it('waits for the lease of a process that nobody saw alive: an address that refu
   expect(b.client.logger.messages('warn')).toEqual([])
 })
 
-it('lets a frozen process keep its lease to the end, and act no more when it thaws', async () => {
+it('lets a frozen process keep its lease to the end, and stop acting when it thaws', async () => {
   const frozen = await spawn('a', 2_000)
   await frozen.newest('acted')
   const b = contend('b', 2_000)

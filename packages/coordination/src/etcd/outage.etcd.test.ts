@@ -1,11 +1,11 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ChangeHint } from '../change-keys.ts'
-import { testClients } from '../testing/contenders.ts'
 import { type EtcdServer, startEtcd } from '../testing/etcd-server.ts'
 import { eventually } from '../testing/eventually.ts'
-import { following } from '../testing/following.ts'
+import { follow } from '../testing/follower.ts'
 import { openProxy } from '../testing/tcp-proxy.ts'
+import { testClients } from '../testing/test-clients.ts'
 
 let etcd: EtcdServer
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => etcd.close())
 type OnTestFinished = (cleanup: () => Promise<void>) => void
 
-/** Clients with a line of their own to etcd, for one test. */
+/** Clients with their own connection to etcd, for one test. */
 async function open(onTestFinished: OnTestFinished) {
   const proxy = await openProxy(etcd.endpoints[0] ?? '', systemClock)
   const clients = testClients(() => etcd.endpoints)
@@ -29,11 +29,11 @@ async function open(onTestFinished: OnTestFinished) {
 const hint = (version: number): ChangeHint => ({ id: 'w-1', version, updated_at: '' })
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
-it.concurrent('loses no change when the line breaks again and again, also before what was missed has been sent', async ({
+it.concurrent('loses no change when the connection breaks again and again, also before missed changes were sent', async ({
   onTestFinished,
 }) => {
   const { proxy, clients, overProxy } = await open(onTestFinished)
-  const follower = following(overProxy().changeKeys, '/lcm/workers-breaks/')
+  const follower = follow(overProxy().changeKeys, '/lcm/workers-breaks/')
   const { changeKeys } = clients.connect()
   await eventually('the list', () => follower.lists === 1)
   const count = 60
@@ -49,7 +49,7 @@ it.concurrent('loses no change when the line breaks again and again, also before
   expect(follower.lists).toBe(1)
 })
 
-it.concurrent('steps down before etcd ends the lease, and misses nothing, when the line goes dead without a word', async ({
+it.concurrent('steps down before etcd ends the lease, and misses nothing, when the connection goes silent', async ({
   onTestFinished,
 }) => {
   const { proxy, clients, overProxy } = await open(onTestFinished)
@@ -58,7 +58,7 @@ it.concurrent('steps down before etcd ends the lease, and misses nothing, when t
   const { leadership } = await a.leads()
   const b = clients.contend('b', 'dead')
   await eventually('b standing by', () => b.election.status().leader_id === 'a')
-  const follower = following(client.changeKeys, '/lcm/workers-dead/')
+  const follower = follow(client.changeKeys, '/lcm/workers-dead/')
   await eventually('the list', () => follower.lists === 1)
   const { changeKeys } = clients.connect()
   await changeKeys.publish(`/lcm/workers-dead/w-1`, hint(1))
@@ -81,7 +81,7 @@ it.concurrent('steps down before etcd ends the lease, and misses nothing, when t
   follower.stop()
 })
 
-it.concurrent('is led by nobody while etcd is slow, says so, and recovers by itself', async ({ onTestFinished }) => {
+it.concurrent('has no leader while etcd is slow, reports it, and recovers by itself', async ({ onTestFinished }) => {
   const { proxy, clients, overProxy } = await open(onTestFinished)
   proxy.delayAnswers(2_500)
   const a = clients.contend('a', 'slow', overProxy())

@@ -2,15 +2,15 @@ import { systemClock } from '@lcm/runtime/clock'
 import { describe, expect, it } from 'vitest'
 import type { ChangeHint } from '../change-keys.ts'
 import { makeCertificates } from '../testing/certificates.ts'
-import { testClients } from '../testing/contenders.ts'
 import { etcdAdmin } from '../testing/etcd-admin.ts'
-import { type EtcdServerOptions, roomFor, startEtcd } from '../testing/etcd-server.ts'
+import { diskQuota, type EtcdServerOptions, startEtcd } from '../testing/etcd-server.ts'
 import { eventually } from '../testing/eventually.ts'
-import { following } from '../testing/following.ts'
+import { follow } from '../testing/follower.ts'
+import { testClients } from '../testing/test-clients.ts'
 
 type OnTestFinished = (cleanup: () => Promise<void>) => void
 
-/** An etcd, its operator and its clients, for one test. */
+/** An etcd server, its operator and its clients, for one test. */
 async function open(onTestFinished: OnTestFinished, options: EtcdServerOptions = {}) {
   const etcd = await startEtcd(options)
   const admin = etcdAdmin(etcd.endpoints[0] ?? '', options.tls === undefined ? {} : { tls: options.tls })
@@ -26,11 +26,11 @@ async function open(onTestFinished: OnTestFinished, options: EtcdServerOptions =
 const hint = (version: number): ChangeHint => ({ id: 'w-1', version, updated_at: '' })
 const KEY = '/lcm/workers/w-1'
 
-describe('an etcd that asks for a user', () => {
+describe('an etcd with authentication', () => {
   const user = { name: 'lcm', password: 'correct', prefix: '/lcm/' }
   const auth = { user: user.name, password: user.password }
 
-  it.concurrent('is led by nobody with a wrong password or none, and says so without the password', async ({
+  it.concurrent('has no leader with a wrong password or none, and reports it without the password', async ({
     onTestFinished,
   }) => {
     const { admin, clients } = await open(onTestFinished)
@@ -39,12 +39,12 @@ describe('an etcd that asks for a user', () => {
     const none = clients.contend('b', 'two')
     for (const { client } of [wrong, none])
       await eventually('refusal', () => client.health().problem?.code === 'etcd_bad_credentials')
-    expect(wrong.client.logger.messages('error').join()).toContain('refused the credentials')
+    expect(wrong.client.logger.messages('error').join()).toContain('rejected the credentials')
     expect(JSON.stringify([wrong.client.logger.lines, wrong.client.health()])).not.toContain('guessed-wrong')
     expect([wrong.leadership, none.leadership]).toEqual([undefined, undefined])
   })
 
-  it.concurrent('is used with the right one, and denies what lies outside the prefix', async ({ onTestFinished }) => {
+  it.concurrent('works with the right password, and denies keys outside the prefix', async ({ onTestFinished }) => {
     const { admin, clients } = await open(onTestFinished)
     await admin.askForUsers(user)
     const a = clients.contend('a', 'one', clients.connect({ auth }))
@@ -58,14 +58,14 @@ describe('an etcd that asks for a user', () => {
     expect(a.client.health().state).toBe('healthy')
   })
 
-  it.concurrent('gets a fresh token when it has forgotten ours: calls, watches and leadership go on', async ({
+  it.concurrent('gets a fresh token when etcd has forgotten the old one: calls, watches and leadership continue', async ({
     onTestFinished,
   }) => {
     const { etcd, admin, clients } = await open(onTestFinished, { args: ['--auth-token-ttl', '1'] })
     await admin.askForUsers(user)
     const a = clients.contend('a', 'one', clients.connect({ auth, leaseTtlMs: 5_000 }))
     const { leadership } = await a.leads()
-    const follower = following(a.client.changeKeys, '/lcm/workers/')
+    const follower = follow(a.client.changeKeys, '/lcm/workers/')
     await eventually('the list', () => follower.lists > 0)
     await etcd.members[0]?.restart()
     expect(await publishedSoon(a.client.changeKeys.publish, 1)).toBe(true)
@@ -76,11 +76,11 @@ describe('an etcd that asks for a user', () => {
     follower.stop()
   })
 
-  it.concurrent('may as well not ask: a user that is not needed is no hindrance', async ({ onTestFinished }) => {
+  it.concurrent('may have authentication disabled though a user is configured', async ({ onTestFinished }) => {
     const { clients } = await open(onTestFinished)
     const a = clients.contend('a', 'one', clients.connect({ auth }))
     await a.leads()
-    expect(a.client.logger.messages('warn').join()).toContain('authentication is not enabled there')
+    expect(a.client.logger.messages('warn').join()).toContain('authentication disabled')
   })
 })
 
@@ -90,7 +90,7 @@ async function publishedSoon(publish: (key: string, hint: ChangeHint) => Promise
 }
 
 describe('an etcd behind TLS', () => {
-  it.concurrent('is trusted by its certificate and trusts ours, and nobody else', async ({ onTestFinished }) => {
+  it.concurrent('is trusted by its certificate and trusts ours, and no other', async ({ onTestFinished }) => {
     const certificates = makeCertificates()
     onTestFinished(certificates.remove)
     const { path, text } = certificates
@@ -113,9 +113,11 @@ describe('an etcd behind TLS', () => {
   })
 })
 
-describe('an etcd that is full', () => {
-  it.concurrent('says so, elects nobody new, and recovers when room has been made', async ({ onTestFinished }) => {
-    const { admin, clients } = await open(onTestFinished, { args: roomFor(16_000_000) })
+describe('a full etcd', () => {
+  it.concurrent('is reported, elects no new leader, and recovers when space has been freed', async ({
+    onTestFinished,
+  }) => {
+    const { admin, clients } = await open(onTestFinished, { args: diskQuota(16_000_000) })
     const client = clients.connect()
     const value = 'x'.repeat(1_000_000)
     const fill = async () => {

@@ -40,7 +40,7 @@ describe('faults', () => {
     expect(changes()).toEqual(['1300 v1', '1300 v2', '1300 v3'])
   })
 
-  it('lose and double changes', async () => {
+  it('drop and duplicate changes', async () => {
     const { clock, faults, publish, changes } = watched()
     const copies = [0, 2, 1]
     faults.setDelivery(() => ({ copies: copies.shift() ?? 1 }))
@@ -61,7 +61,7 @@ describe('faults', () => {
     expect(String(state.error)).toBe('Error: the stream broke')
   })
 
-  it('freeze streams: no change and no sign of life until they thaw', async () => {
+  it('freeze streams: no change and no progress until they thaw', async () => {
     const { clock, faults, publish, seen, changes } = watched()
     await clock.advance(0)
     faults.freezeStreams(true)
@@ -91,7 +91,7 @@ it('has few timers while it is watched, and none for a watch that has ended', as
   expect(offered).toEqual([1, 2, 3])
 })
 
-it('takes a removed key away after ten minutes, unless it was set anew', async () => {
+it('expires a removed key after ten minutes, unless it was set again', async () => {
   const { clock, changeKeys, seen } = watched()
   const KEYS = ['/lcm/workers/w-1', '/lcm/workers/w-2'] as const
   await changeKeys.publish(KEYS[0], aHint('w-1', 1))
@@ -110,7 +110,7 @@ it('takes a removed key away after ten minutes, unless it was set anew', async (
   expect(revision).toBe(6)
 })
 
-it('keeps a bounded history: who was away for longer lists again', async () => {
+it('keeps a bounded history: readers that missed more list again', async () => {
   const { changeKeys } = watched()
   for (let version = 1; version <= 2_001; version += 1) {
     await changeKeys.publish('/lcm/workers/w-1', aHint('w-1', version))
@@ -123,7 +123,7 @@ it('keeps a bounded history: who was away for longer lists again', async () => {
   expect(await firstAfter(1_001)).toEqual({ type: 'progress', revision: 1_001 })
 })
 
-/** A loop that watches the keys and notes, per key, the newest version there was when it last looked. */
+/** A loop that watches the keys and records, per key, the newest version at its last reconciliation. */
 function aWatcher(time: VirtualTime, coordination: ReturnType<typeof localCoordination>, newest: Map<string, number>) {
   const looked = new Map<string, number>()
   const loop: Reconciliation = reconciliation({

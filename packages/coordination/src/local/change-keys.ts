@@ -11,16 +11,16 @@ import { type ChangeHint, type ChangeKeys, REMOVAL_KEPT_MS, removalHint } from '
 
 type Message = WatchMessage<ChangeHint>
 
-/** What happens to one change on its way to one stream. */
+/** Delivery of one change to one stream. */
 export interface Delivery {
   readonly delayMs?: number
-  /** 0 loses it, 2 delivers it twice. */
+  /** 0 drops it, 2 delivers it twice. */
   readonly copies?: number
 }
 
 export interface LocalChangeKeys {
   readonly keys: ChangeKeys
-  /** A write that changes no key, as of an election. */
+  /** Counts a write that changes no key, such as one of an election. */
   bumpRevision(): void
   setDelivery(delivery: ((message: Message) => Delivery) | undefined): void
   breakStreams(): void
@@ -28,11 +28,11 @@ export interface LocalChangeKeys {
   compact(): void
 }
 
-/** Older changes are compacted away: whoever was away for so many lists again, which in one process costs next to nothing. */
+/** Older changes are compacted: a reader that missed more lists again, which is cheap in one process. */
 const HISTORY_CHANGES_MAX = 1_000
 const PROGRESS_EVERY_MS = 5_000
 
-interface UnderWay {
+interface PendingMessage {
   readonly message: Message
   readonly at: number
   readonly copies: number
@@ -42,7 +42,7 @@ interface Stream {
   readonly prefix: string
   readonly out: Pipe<Message>
   /** In order: a delay never lets one message overtake another. */
-  readonly underWay: UnderWay[]
+  readonly pending: PendingMessage[]
   isFlushPlanned: boolean
   cancelFlush: () => void
 }
@@ -57,9 +57,9 @@ interface Store {
   readonly clock: Clock
   readonly entries: Map<string, WatchEntry<ChangeHint>>
   readonly streams: Set<Stream>
-  /** In the order of their end. */
+  /** In order of expiry. */
   readonly removals: Removal[]
-  /** While there are streams. */
+  /** Set while there are streams. */
   cancelProgress: () => void
   history: Message[]
   revision: number
@@ -105,7 +105,7 @@ export function localChangeKeys(clock: Clock): LocalChangeKeys {
 }
 
 function publish(store: Store, key: string, hint: ChangeHint): boolean {
-  endRemovals(store)
+  expireRemovals(store)
   const current = store.entries.get(key)
   if (current && current.hint.version >= hint.version) return false
   store.revision += 1
@@ -120,8 +120,8 @@ function remove(store: Store, key: string, version: number): boolean {
   return true
 }
 
-/** Before each write instead of by a timer, which would be one more thing to stop. */
-function endRemovals(store: Store): void {
+/** Before each write instead of by a timer, which would have to be stopped. */
+function expireRemovals(store: Store): void {
   const now = store.clock.monotonic()
   for (let first = store.removals[0]; first && first.endsAt <= now; first = store.removals[0]) {
     store.removals.shift()
@@ -160,7 +160,7 @@ function openStream(store: Store, prefix: string, afterRevision: number, signal:
   const stream: Stream = {
     prefix,
     out,
-    underWay: [],
+    pending: [],
     isFlushPlanned: false,
     cancelFlush: () => undefined,
   }
@@ -185,7 +185,7 @@ function close(store: Store, stream: Stream): void {
   if (store.streams.size === 0) store.cancelProgress()
 }
 
-/** One for all streams: most of what happens in a quiet hour would be their timers. */
+/** One timer for all streams: in a quiet hour one timer each would dominate. */
 function planProgress(store: Store): void {
   store.cancelProgress = store.clock.after(PROGRESS_EVERY_MS, () => {
     planProgress(store)
@@ -195,19 +195,19 @@ function planProgress(store: Store): void {
 }
 
 function send(store: Store, stream: Stream, message: Message, { delayMs = 0, copies = 1 }: Delivery = {}): void {
-  const earliest = stream.underWay.at(-1)?.at ?? 0
-  stream.underWay.push({ message, copies, at: Math.max(earliest, store.clock.monotonic() + delayMs) })
+  const earliest = stream.pending.at(-1)?.at ?? 0
+  stream.pending.push({ message, copies, at: Math.max(earliest, store.clock.monotonic() + delayMs) })
   flush(store, stream)
 }
 
 function flush(store: Store, stream: Stream): void {
   if (store.isFrozen || stream.isFlushPlanned) return
   const now = store.clock.monotonic()
-  for (let next = stream.underWay[0]; next && next.at <= now; next = stream.underWay[0]) {
-    stream.underWay.shift()
+  for (let next = stream.pending[0]; next && next.at <= now; next = stream.pending[0]) {
+    stream.pending.shift()
     for (let copy = 0; copy < next.copies; copy += 1) stream.out.push(next.message)
   }
-  const waiting = stream.underWay[0]
+  const waiting = stream.pending[0]
   if (waiting === undefined) return
   stream.isFlushPlanned = true
   stream.cancelFlush = store.clock.after(waiting.at - now, () => {

@@ -11,7 +11,7 @@ const open = () => {
 
 electionConformance('the local adapter', async () => {
   const { election, ...bench } = open()
-  return { ...bench, leaseTtlMs: 15_000, contender: instanceId => election('worker-controller', instanceId) }
+  return { ...bench, leaseTtlMs: 15_000, candidate: instanceId => election('worker-controller', instanceId) }
 })
 
 changeKeysConformance('the local adapter', async () => {
@@ -19,7 +19,7 @@ changeKeysConformance('the local adapter', async () => {
   return { ...bench, connect: () => changeKeys, compact: async () => faults.compact() }
 })
 
-it('grows its revision with elections too, as etcd does', async () => {
+it('advances its revision with elections too, as etcd does', async () => {
   const { election, changeKeys } = open()
   const revision = async () => (await changeKeys.source('/').list(new AbortController().signal)).revision
   const before = await revision()

@@ -3,11 +3,13 @@ import type { ChangeKeys } from '../change-keys.ts'
 import { type LocalChangeKeys, localChangeKeys } from './change-keys.ts'
 import { type LocalElectionOptions, type LocalElections, localElections } from './election.ts'
 
-/** Coordination inside one process, chosen on purpose and never a fall-back. All contenders share one of these. */
+/**
+ * Coordination inside one process; only used when configured, never as a fallback. All candidates share one instance.
+ */
 export interface LocalCoordination {
   election(service: string, instanceId: string): Election
   readonly changeKeys: ChangeKeys
-  /** Switches for simulations; nothing else touches them. */
+  /** Fault injection for simulations. */
   readonly faults: LocalFaults
 }
 

@@ -16,7 +16,7 @@ function anElection(firstEpoch: (service: string) => number | Promise<number> = 
   return { clock, logger, faults, contender: (instanceId: string) => election(SERVICE, instanceId), election }
 }
 
-it('starts with the epoch that the host hands it, for each service its own', async () => {
+it('starts each service with the given first epoch', async () => {
   const { election } = anElection(service => (service === SERVICE ? 42 : 7))
   const [one, other] = [election(SERVICE, 'a'), election('resource-scheduler', 'a')]
   expect((await one.campaign(never()))?.epoch).toBe(42)
@@ -25,7 +25,7 @@ it('starts with the epoch that the host hands it, for each service its own', asy
   expect((await one.campaign(never()))?.epoch).toBe(43)
 })
 
-it('has nobody lead while the first epoch is unknown, and says why', async () => {
+it('has no leader while the first epoch is unknown, and logs why', async () => {
   let failures = 2
   const { clock, contender, logger } = anElection(async () => {
     if (failures > 0) {
@@ -43,7 +43,7 @@ it('has nobody lead while the first epoch is unknown, and says why', async () =>
   expect(logger.messages('warn')).toEqual(['first epoch is unknown', 'first epoch is unknown'])
 })
 
-it('can lose a lease: the holder knows at once and another leads with a higher epoch', async () => {
+it('can lose a lease: the leader knows at once and another leads with a higher epoch', async () => {
   const { contender, faults } = anElection()
   const first = await contender('a').campaign(never())
   const waiting = contender('b').campaign(never())
@@ -64,7 +64,7 @@ it('can make a zombie that notices late', async () => {
   expect([first?.isHeld(), first?.signal.aborted]).toEqual([false, true])
 })
 
-it('leaves nothing on the signal of a campaign that had to wait', async () => {
+it('leaves no listener on the signal of a campaign that had to wait', async () => {
   const { contender, faults } = anElection()
   await contender('a').campaign(never())
   const { signal } = new AbortController()
@@ -74,14 +74,14 @@ it('leaves nothing on the signal of a campaign that had to wait', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-it('loses no lease that nobody has', () => {
+it('ignores a lost lease without a leader', () => {
   const { faults, contender } = anElection()
   faults.loseLease(SERVICE)
   contender('a')
   faults.loseLease(SERVICE)
 })
 
-it('keeps the seat of an instance that crashed for one lease, whatever its remains do', async () => {
+it('keeps the slot of a crashed instance for one lease, whatever its remains do', async () => {
   const { clock, contender, faults } = anElection()
   const a = contender('a')
   const first = await a.campaign(never())
@@ -100,7 +100,7 @@ it('keeps the seat of an instance that crashed for one lease, whatever its remai
   expect(hasWon).toBe(true)
 })
 
-it('lets a crashed instance win nothing any more, but the same id started again', async () => {
+it('lets a crashed instance win nothing any more, except after a restart with the same id', async () => {
   const { clock, contender, faults } = anElection()
   const dead = contender('a')
   faults.crash('a')
@@ -119,7 +119,7 @@ it('lets a crashed instance win nothing any more, but the same id started again'
 
 const KEYS = ['w-1', 'w-2', 'w-3']
 
-/** Three instances of one controller under random loss and resignation; notes what each term looked at. */
+/** Three instances of one controller under random lease losses and resignations; records what each term reconciled. */
 async function turmoil(seed: number) {
   const { clock, random, runFor } = virtualTime(seed)
   const { election, faults } = localCoordination({ clock, firstEpoch: () => 1 })
@@ -153,7 +153,7 @@ async function turmoil(seed: number) {
   return { clashes, terms: [...looked.keys()], complete: [...looked.values()].every(keys => keys.size === 3) }
 }
 
-it('has one instance work at a time, and each term look at everything again', async () => {
+it('has one active instance at a time, and each term reconciles everything again', async () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const { clashes, terms, complete } = await turmoil(seed)
     expect({ seed, clashes, complete }).toEqual({ seed, clashes: [], complete: true })

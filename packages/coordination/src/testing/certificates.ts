@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export interface Certificates {
-  /** A file in the folder, such as `server.crt`. */
+  /** Path of a file such as `server.crt`. */
   path(name: string): string
   text(name: string): string
   remove(): void

@@ -15,14 +15,14 @@ export interface EtcdAdminOptions {
 
 export type EtcdAdmin = ReturnType<typeof etcdAdmin>
 
-/** What an operator does to one member of etcd, for tests. */
+/** Operator actions on one etcd member. */
 export function etcdAdmin(endpoint: string, { tls, timeoutMs = 10_000 }: EtcdAdminOptions = {}) {
   const { unary, close } = openConnection(parseEndpoint(endpoint, tls !== undefined), systemClock, tls)
   const options: CallOptions = { timeoutMs }
   const bytes = (text: string) => Buffer.from(text)
   return {
     close,
-    /** Answers the revision. */
+    /** Returns the revision. */
     async put(key: string, value: string, lease = 0n) {
       const { header } = await unary(KV.method.put, { key: bytes(key), value: bytes(value), lease }, options)
       return Number(header?.revision ?? 0n)
@@ -42,7 +42,7 @@ export function etcdAdmin(endpoint: string, { tls, timeoutMs = 10_000 }: EtcdAdm
       const { header } = await unary(Maintenance.method.status, {}, options)
       return Number(header?.revision ?? 0n)
     },
-    /** Forgets the history up to now. */
+    /** Compacts the history up to now. */
     async compact() {
       const { header } = await unary(Maintenance.method.status, {}, options)
       await unary(KV.method.compact, { revision: header?.revision ?? 0n, physical: true }, options)
@@ -62,7 +62,7 @@ export function etcdAdmin(endpoint: string, { tls, timeoutMs = 10_000 }: EtcdAdm
       const memberId = header?.memberId ?? 0n
       await unary(Maintenance.method.alarm, { action: DEACTIVATE, memberId, alarm: NO_SPACE }, options)
     },
-    /** From now on etcd asks who it is. `user` may read and write under `prefix`, root everything. */
+    /** Enables authentication. `user` may read and write under `prefix`, root everything. */
     async askForUsers(user: { name: string; password: string; prefix: string }) {
       await unary(Auth.method.userAdd, { name: 'root', password: user.password }, options)
       await unary(Auth.method.userGrantRole, { user: 'root', role: 'root' }, options)

@@ -12,16 +12,16 @@ export interface EtcdServerOptions {
   readonly members?: 1 | 3
   /** Further arguments for every member. */
   readonly args?: readonly string[]
-  /** The paths that make etcd speak TLS go into `args`; with these it is spoken to. */
+  /** Client side of TLS; the server's certificate paths go into `args`. */
   readonly tls?: EtcdTls
-  /** By the name of a member and where it listens: where the other members are to look for it. */
+  /** Address under which other members reach a member, by its name and listen address. */
   readonly peerWay?: (name: string, address: string) => Promise<string>
 }
 
-/** It counts every write at once: by itself it looks at its size every 100 ms, in which a fast disk takes 10 MB. */
-export const roomFor = (bytes: number) => ['--quota-backend-bytes', String(bytes), '--backend-batch-limit', '1']
+/** Checks the quota at every write: by default etcd checks its size every 100 ms, in which a fast disk takes 10 MB. */
+export const diskQuota = (bytes: number) => ['--quota-backend-bytes', String(bytes), '--backend-batch-limit', '1']
 
-/** A real etcd on the loopback interface, with a data folder of its own that goes with it. */
+/** A real etcd on the loopback interface with its own data folder, which is deleted at the end. */
 export interface EtcdServer {
   readonly endpoints: readonly string[]
   readonly members: readonly EtcdMember[]
@@ -33,22 +33,22 @@ export interface EtcdServer {
 export interface EtcdMember {
   readonly name: string
   readonly endpoint: string
-  /** What it calls itself when it speaks to the others. */
+  /** Member id. */
   id(): Promise<bigint>
-  /** Whom it takes for the leader; 0 is nobody. */
+  /** Id of the leader it knows; 0 for none. */
   leaderId(): Promise<bigint>
-  /** kill -9; answers when the process is gone. */
+  /** kill -9; resolves when the process has exited. */
   kill(): Promise<void>
-  /** The process stands still, but its sockets stay open. */
+  /** Stops the process, but its sockets stay open. */
   freeze(): void
   thaw(): void
-  /** Starts it again on what it had written. */
+  /** Starts it again with its data. */
   restart(): Promise<void>
 }
 
 /**
- * Runs the command and tells its pid. A line `kill` ends the command, `end` the guard too. When whoever started it dies,
- * however it dies, its end of the pipe closes: then the command ends and the folder goes with it.
+ * Runs the command and prints its pid. A line `kill` ends the command, `end` the guard too. When the parent dies, its
+ * end of the pipe closes: then the command ends and its folder is deleted.
  */
 const GUARD = `
 folder=$1 log=$2
@@ -66,7 +66,7 @@ kill -9 "$pid" 2>/dev/null
 wait "$pid" 2>/dev/null
 rm -rf "$folder"
 `
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 const LOOK_EVERY_MS = 20
 
 interface Plan {
@@ -74,11 +74,11 @@ interface Plan {
   readonly folder: string
   readonly clientPort: number
   readonly peerPort: number
-  /** Where the others look for it. */
+  /** Address for other members. */
   readonly peerAddress: string
 }
 
-/** Answers when all members have found a leader. */
+/** Resolves when all members have found a leader. */
 export async function startEtcd(options: EtcdServerOptions = {}): Promise<EtcdServer> {
   const folder = mkdtempSync(join(tmpdir(), 'lcm-etcd-'))
   const count = options.members ?? 1
@@ -148,7 +148,7 @@ interface Guard {
 }
 
 async function guarded(folder: string, log: string, command: readonly string[]): Promise<Guard> {
-  // In a group of its own, so that an interrupt at the keyboard ends the tests first and the guard then.
+  // A process group of its own, so that an interrupt at the keyboard ends the tests first and the guard then.
   const options: SpawnOptionsWithStdioTuple<'pipe', 'pipe', 'ignore'> = {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
@@ -191,19 +191,19 @@ const statusOf = async ({ endpoint }: EtcdMember, { tls }: EtcdServerOptions) =>
 }
 
 async function untilLed(member: EtcdMember, options: EtcdServerOptions, log: string): Promise<void> {
-  const deadline = systemClock.monotonic() + PATIENCE_MS
+  const deadline = systemClock.monotonic() + TIMEOUT_MS
   for (;;) {
     const status = await statusOf(member, options).catch(() => undefined)
     if (status !== undefined && status.leaderId !== 0n) return
     if (systemClock.monotonic() > deadline) {
       const tail = readFileSync(log, 'utf8').split('\n').slice(-10).join('\n')
-      throw new Error(`etcd did not begin within ${PATIENCE_MS} ms; node tools/etcd.mjs installs it. It said:\n${tail}`)
+      throw new Error(`etcd did not begin within ${TIMEOUT_MS} ms; node tools/etcd.mjs installs it. It said:\n${tail}`)
     }
     await systemClock.sleep(LOOK_EVERY_MS)
   }
 }
 
-/** All are held open until all are known, so that none is given twice. */
+/** All ports are held open until all are known, so that none is used twice. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer())
   const ports = await Promise.all(

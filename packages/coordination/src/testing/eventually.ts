@@ -1,20 +1,20 @@
 import { systemClock } from '@lcm/runtime/clock'
 
-const PATIENCE_MS = 15_000
+const TIMEOUT_MS = 15_000
 const LOOK_EVERY_MS = 5
 
-/** Looks until it finds something, for a bounded time; answers what and after how many milliseconds. */
+/** Polls until `look` returns a value, for a bounded time; returns it and the elapsed milliseconds. */
 export async function eventually<T>(
   what: string,
   look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<{ readonly found: T; readonly tookMs: number }> {
   const begunAtMs = systemClock.monotonic()
   for (;;) {
     const found = await look()
     const tookMs = systemClock.monotonic() - begunAtMs
     if (found !== null && found !== undefined && found !== false) return { found, tookMs }
-    if (tookMs > patienceMs) throw new Error(`${what} did not happen within ${patienceMs} ms`)
+    if (tookMs > timeoutMs) throw new Error(`${what} did not happen within ${timeoutMs} ms`)
     await systemClock.sleep(LOOK_EVERY_MS)
   }
 }

@@ -1,14 +1,14 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { parseAddress } from '../etcd/client/endpoint.ts'
 
-/** A wire that can be cut, or swallow everything without a word. */
+/** A connection that can be cut, or drop everything silently. */
 export interface TcpProxy {
   readonly endpoint: string
-  /** While it swallows, nothing goes through in either direction, and nobody is told; later it does, as TCP sends again. */
+  /** While on, nothing passes in either direction, without an error; afterward it does, as TCP retransmits. */
   swallow(isSwallowing: boolean): void
-  /** Ends every connection there is. */
+  /** Ends all connections. */
   cut(): void
-  /** Everything that comes back takes this much longer. */
+  /** Delays everything that comes back. */
   delayAnswers(ms: number): void
   close(): Promise<void>
 }

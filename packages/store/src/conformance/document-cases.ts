@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { aThing, type Bench, next } from './bench.ts'
+import { aThing, next, type StoreFixture } from './store-fixture.ts'
 
-export function documentCases(bench: Bench): void {
+export function documentCases(fixture: StoreFixture): void {
   describe('documents', () => {
-    it('gives back what was put in, whatever the text', async () => {
+    it('returns exactly what was inserted, whatever the text', async () => {
       const thing = aThing('a', { name: 'naïve "quoted" \\ \n \u2028 😀 ; DROP TABLE documents', note: '$a.b' })
-      expect(await bench.things().insert(thing)).toEqual({ ok: true })
-      expect(await bench.things().get('a')).toEqual(thing)
-      expect(await bench.things().get('b')).toBeNull()
+      expect(await fixture.things().insert(thing)).toEqual({ ok: true })
+      expect(await fixture.things().get('a')).toEqual(thing)
+      expect(await fixture.things().get('b')).toBeNull()
     })
 
-    it('takes an id only once', async () => {
-      await bench.things().insert(aThing('a'))
-      const second = await bench.things().insert(aThing('a', { name: 'other' }))
+    it('refuses a second document with the same id', async () => {
+      await fixture.things().insert(aThing('a'))
+      const second = await fixture.things().insert(aThing('a', { name: 'other' }))
       expect(second).toEqual({ ok: false, reason: 'taken', field: 'id' })
-      expect((await bench.things().get('a'))?.name).toBe('a')
+      expect((await fixture.things().get('a'))?.name).toBe('a')
     })
 
     it('replaces only the version before', async () => {
       const first = aThing('a')
-      const things = bench.things()
+      const things = fixture.things()
       await things.insert(first)
       expect(await things.replace(next(first, { name: 'second' }))).toEqual({ ok: true })
       expect(await things.replace(next(first, { name: 'late' }))).toEqual({ ok: false, reason: 'stale' })
@@ -28,7 +28,7 @@ export function documentCases(bench: Bench): void {
     })
 
     it('lets exactly one of many concurrent writers win each version', async () => {
-      const things = bench.things()
+      const things = fixture.things()
       await things.insert(aThing('a'))
       const increment = async (): Promise<void> => {
         for (;;) {
@@ -43,7 +43,7 @@ export function documentCases(bench: Bench): void {
     it('removes only the version that was read', async () => {
       const first = aThing('a')
       const second = next(first)
-      for (const things of [bench.things(), bench.quiet()]) {
+      for (const things of [fixture.things(), fixture.quiet()]) {
         await things.insert(first)
         await things.replace(second)
         expect(await things.remove(first)).toEqual({ ok: false, reason: 'stale' })
@@ -55,24 +55,24 @@ export function documentCases(bench: Bench): void {
       }
     })
 
-    it('lets an id of a quiet kind be used again at once', async () => {
-      const quiet = bench.quiet()
+    it('lets an id of an unpublished kind be reused at once', async () => {
+      const quiet = fixture.quiet()
       await quiet.insert(aThing('a'))
       await quiet.remove(aThing('a'))
       expect(await quiet.insert(aThing('a', { name: 'again' }))).toEqual({ ok: true })
       expect((await quiet.get('a'))?.name).toBe('again')
-      await bench.tidyUp()
+      await fixture.publishAndFlush()
       expect((await quiet.get('a'))?.name).toBe('again')
     })
 
     it('keeps kinds apart', async () => {
-      await bench.things().insert(aThing('a', { serial: 's1' }))
-      expect(await bench.quiet().get('a')).toBeNull()
-      expect(await bench.quiet().insert(aThing('a', { serial: 's1' }))).toEqual({ ok: true })
+      await fixture.things().insert(aThing('a', { serial: 's1' }))
+      expect(await fixture.quiet().get('a')).toBeNull()
+      expect(await fixture.quiet().insert(aThing('a', { serial: 's1' }))).toEqual({ ok: true })
     })
 
-    it('commits each of many writes that come at once by itself', async () => {
-      const things = bench.things()
+    it('commits concurrent writes independently', async () => {
+      const things = fixture.things()
       const given = [
         aThing('a', { serial: 's1' }),
         aThing('a'),
@@ -88,27 +88,27 @@ export function documentCases(bench: Bench): void {
     })
   })
 
-  uniqueCases(bench)
-  listCases(bench)
+  uniqueCases(fixture)
+  listCases(fixture)
 }
 
-function uniqueCases(bench: Bench): void {
+function uniqueCases(fixture: StoreFixture): void {
   describe('unique values', () => {
-    it('refuses a value that another document has, and leaves nothing behind', async () => {
-      await bench.things().insert(aThing('a', { serial: 's1' }))
-      await bench.tidyUp()
+    it('refuses a value that another document has, and leaves no trace', async () => {
+      await fixture.things().insert(aThing('a', { serial: 's1' }))
+      await fixture.publishAndFlush()
       const taken = { ok: false, reason: 'taken', field: 'serial' }
-      expect(await bench.things().insert(aThing('b', { serial: 's1' }))).toEqual(taken)
-      expect(await bench.things().get('b')).toBeNull()
-      expect(await bench.store().announcements.pending(9)).toEqual([])
-      await bench.things().insert(aThing('c'))
-      expect(await bench.things().replace(next(aThing('c'), { serial: 's1' }))).toEqual(taken)
-      expect(await bench.things().get('c')).toEqual(aThing('c'))
+      expect(await fixture.things().insert(aThing('b', { serial: 's1' }))).toEqual(taken)
+      expect(await fixture.things().get('b')).toBeNull()
+      expect(await fixture.store().announcements.pending(9)).toEqual([])
+      await fixture.things().insert(aThing('c'))
+      expect(await fixture.things().replace(next(aThing('c'), { serial: 's1' }))).toEqual(taken)
+      expect(await fixture.things().get('c')).toEqual(aThing('c'))
     })
 
-    it('lets the value go when its document gives it up or is removed', async () => {
+    it('frees the value when its document drops it or is removed', async () => {
       const a = aThing('a', { serial: 's1' })
-      const things = bench.things()
+      const things = fixture.things()
       await things.insert(a)
       await things.replace(next(a, { serial: null }))
       const b = aThing('b', { serial: 's1' })
@@ -118,27 +118,28 @@ function uniqueCases(bench: Bench): void {
     })
 
     it('allows any number of documents without the value', async () => {
-      expect(await bench.things().insert(aThing('a'))).toEqual({ ok: true })
-      expect(await bench.things().insert(aThing('b'))).toEqual({ ok: true })
+      expect(await fixture.things().insert(aThing('a'))).toEqual({ ok: true })
+      expect(await fixture.things().insert(aThing('b'))).toEqual({ ok: true })
     })
   })
 }
 
-function listCases(bench: Bench): void {
+function listCases(fixture: StoreFixture): void {
   describe('lists', () => {
     const fill = async () => {
-      for (const id of ['c', 'a', 'b']) await bench.things().insert(aThing(id, { name: id === 'b' ? 'Needle' : 'hay' }))
+      for (const id of ['c', 'a', 'b'])
+        await fixture.things().insert(aThing(id, { name: id === 'b' ? 'Needle' : 'hay' }))
     }
-    const ids = async (query: Parameters<ReturnType<Bench['things']>['list']>[0]) =>
-      (await bench.things().list(query)).map(thing => thing.id)
+    const ids = async (query: Parameters<ReturnType<StoreFixture['things']>['list']>[0]) =>
+      (await fixture.things().list(query)).map(thing => thing.id)
 
-    it('come sorted by id, in pages', async () => {
+    it('are sorted by id, in pages', async () => {
       await fill()
       expect(await ids({ limit: 2 })).toEqual(['a', 'b'])
       expect(await ids({ limit: 2, after: 'b' })).toEqual(['c'])
     })
 
-    it('filter by equality, inequality and part of the text', async () => {
+    it('filter by equality, inequality and substring', async () => {
       await fill()
       expect(await ids({ limit: 9, where: { name: 'hay' } })).toEqual(['a', 'c'])
       expect(await ids({ limit: 1, where: { name: 'hay' }, after: 'a' })).toEqual(['c'])
@@ -151,10 +152,10 @@ function listCases(bench: Bench): void {
       expect(await ids({ limit: 9, where: { name: 'hay' }, whereNot: { name: 'hay' } })).toEqual([])
     })
 
-    it('follow what the documents say by now', async () => {
+    it('follow the current version of the documents', async () => {
       await fill()
-      const [a] = await bench.things().list({ limit: 1 })
-      if (a) await bench.things().replace(next(a, { name: 'Needle', note: 'n=1' }))
+      const [a] = await fixture.things().list({ limit: 1 })
+      if (a) await fixture.things().replace(next(a, { name: 'Needle', note: 'n=1' }))
       expect(await ids({ limit: 9, where: { name: 'Needle' } })).toEqual(['a', 'b'])
       expect(await ids({ limit: 9, where: { 'note.$of="it"': 'n=1' } })).toEqual(['a'])
       expect(await ids({ limit: 9, where: { name: 'hay' } })).toEqual(['c'])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JournalEntry } from '../store.ts'
-import { aThing, at, type Bench, entry, next } from './bench.ts'
+import { aThing, at, entry, next, type StoreFixture } from './store-fixture.ts'
 
 const own = (id: string, second: number, more: Partial<JournalEntry> = {}): JournalEntry => ({
   id,
@@ -9,49 +9,49 @@ const own = (id: string, second: number, more: Partial<JournalEntry> = {}): Jour
   ...more,
 })
 
-export function journalCases(bench: Bench): void {
-  describe('the journal', () => {
-    it('has the entries of a write as soon as it is answered, and once only', async () => {
+export function journalCases(fixture: StoreFixture): void {
+  describe('journal', () => {
+    it('has the entries of a write as soon as it returns, and only once', async () => {
       const a = aThing('a')
-      await bench.things().insert(a, [entry('made', 1), entry('seen', 1, 'decision')])
-      await bench.things().replace(next(a), [entry('changed', 2)])
+      await fixture.things().insert(a, [entry('made', 1), entry('seen', 1, 'decision')])
+      await fixture.things().replace(next(a), [entry('changed', 2)])
       const expected = ['thing:a:2:0', 'thing:a:1:0']
-      expect(await bench.journal()).toEqual(expected)
-      await bench.tidyUp()
-      expect(await bench.journal()).toEqual(expected)
-      expect(await bench.journal('thing:a', ['decision', 'audit'])).toEqual([
+      expect(await fixture.journal()).toEqual(expected)
+      await fixture.publishAndFlush()
+      expect(await fixture.journal()).toEqual(expected)
+      expect(await fixture.journal('thing:a', ['decision', 'audit'])).toEqual([
         'thing:a:2:0',
         'thing:a:1:1',
         'thing:a:1:0',
       ])
-      const [newest] = await bench.store().journal.query({ streams: ['audit'], limit: 1 })
+      const [newest] = await fixture.store().journal.query({ streams: ['audit'], limit: 1 })
       expect(newest).toEqual({ ...entry('changed', 2), id: 'thing:a:2:0', subject: 'thing:a' })
     })
 
-    it('keeps the entries of what is removed', async () => {
-      for (const [kind, things] of Object.entries({ thing: bench.things(), quiet: bench.quiet() })) {
+    it('keeps the entries of removed documents', async () => {
+      for (const [kind, things] of Object.entries({ thing: fixture.things(), quiet: fixture.quiet() })) {
         await things.insert(aThing('a'), [entry('made', 1)])
         await things.remove(aThing('a'), [entry('gone', 2)])
         const expected = [`${kind}:a:2:0`, `${kind}:a:1:0`]
-        expect(await bench.journal(`${kind}:a`)).toEqual(expected)
-        await bench.tidyUp()
-        expect(await bench.journal(`${kind}:a`)).toEqual(expected)
+        expect(await fixture.journal(`${kind}:a`)).toEqual(expected)
+        await fixture.publishAndFlush()
+        expect(await fixture.journal(`${kind}:a`)).toEqual(expected)
       }
     })
 
-    it('says nothing of writes that were refused', async () => {
-      await bench.things().insert(aThing('a'), [entry('made', 1)])
-      await bench.things().insert(aThing('a'), [entry('again', 2)])
-      await bench.things().replace(next(next(aThing('a'))), [entry('stale', 3)])
-      await bench.things().insert(aThing('b', { serial: 's' }), [])
-      await bench.things().insert(aThing('c', { serial: 's' }), [entry('taken', 4)])
-      await bench.tidyUp()
-      expect(await bench.journal()).toEqual(['thing:a:1:0'])
-      expect(await bench.journal('thing:c')).toEqual([])
+    it('leaves out the entries of refused writes', async () => {
+      await fixture.things().insert(aThing('a'), [entry('made', 1)])
+      await fixture.things().insert(aThing('a'), [entry('again', 2)])
+      await fixture.things().replace(next(next(aThing('a'))), [entry('stale', 3)])
+      await fixture.things().insert(aThing('b', { serial: 's' }), [])
+      await fixture.things().insert(aThing('c', { serial: 's' }), [entry('taken', 4)])
+      await fixture.publishAndFlush()
+      expect(await fixture.journal()).toEqual(['thing:a:1:0'])
+      expect(await fixture.journal('thing:c')).toEqual([])
     })
 
-    it('keeps an id once, however often it is given', async () => {
-      const { journal } = bench.store()
+    it('keeps the first entry of an id that is appended twice', async () => {
+      const { journal } = fixture.store()
       await journal.append([own('x', 1), own('y', 2)])
       await journal.append([own('y', 2, { body: { text: 'other' } }), own('z', 3)])
       const found = await journal.query({ streams: ['audit'], limit: 9 })
@@ -59,9 +59,9 @@ export function journalCases(bench: Bench): void {
       expect(found[1]?.body).toEqual({ text: 'y' })
     })
 
-    it('answers by stream, subject and time, newest first, in pages', async () => {
-      const { journal } = bench.store()
-      await bench.things().insert(aThing('a'), [entry('waiting', 3)])
+    it('filters by stream, subject and time, newest first, in pages', async () => {
+      const { journal } = fixture.store()
+      await fixture.things().insert(aThing('a'), [entry('waiting', 3)])
       await journal.append([1, 2, 3, 4, 5].map(second => own(`e${second}`, second)))
       await journal.append([own('other', 9, { subject: 'thing:b' }), own('why', 9, { stream: 'decision' })])
       const ids = async (query: object) =>
@@ -75,26 +75,26 @@ export function journalCases(bench: Bench): void {
       expect(await ids({ streams: ['none'] })).toEqual([])
     })
 
-    it('forgets what is older than asked, a bounded number at a time', async () => {
-      const { journal } = bench.store()
+    it('prunes entries older than the limit, a bounded number at a time', async () => {
+      const { journal } = fixture.store()
       await journal.append([1, 2, 3, 4].map(second => own(`e${second}`, second)))
       await journal.append([own('why', 1, { stream: 'decision' })])
       expect(await journal.prune('audit', at(4), 2)).toBe(2)
-      expect(await bench.journal()).toEqual(['e4', 'e3'])
+      expect(await fixture.journal()).toEqual(['e4', 'e3'])
       expect(await journal.prune('audit', at(4), 9)).toBe(1)
-      expect(await bench.journal('thing:a', ['audit', 'decision'])).toEqual(['e4', 'why'])
+      expect(await fixture.journal('thing:a', ['audit', 'decision'])).toEqual(['e4', 'why'])
     })
   })
 
-  seriesCases(bench)
+  seriesCases(fixture)
 }
 
-function seriesCases(bench: Bench): void {
+function seriesCases(fixture: StoreFixture): void {
   const sample = (series: string, second: number, value = second) => ({ series, at: at(second), body: { value } })
 
   describe('series', () => {
-    it('give back samples newest first, one per instant', async () => {
-      const { series } = bench.store()
+    it('return samples newest first, one per instant', async () => {
+      const { series } = fixture.store()
       await series.append([sample('a', 1), sample('a', 3), sample('b', 2)])
       await series.append([sample('a', 2), sample('a', 3, 33)])
       expect(await series.range({ series: 'a', limit: 9 })).toEqual([
@@ -111,15 +111,15 @@ function seriesCases(bench: Bench): void {
       ])
     })
 
-    it('tell what is recent over all series, oldest first', async () => {
-      const { series } = bench.store()
+    it('return recent samples of all series, oldest first', async () => {
+      const { series } = fixture.store()
       await series.append([sample('a', 1), sample('b', 3), sample('a', 2), sample('c', 2)])
       expect(await series.recent(at(2), 9)).toEqual([sample('a', 2), sample('c', 2), sample('b', 3)])
       expect(await series.recent(at(1), 2)).toEqual([sample('a', 1), sample('a', 2)])
     })
 
-    it('forget by age and as a whole', async () => {
-      const { series } = bench.store()
+    it('prune by age and drop a whole series', async () => {
+      const { series } = fixture.store()
       await series.append([1, 2, 3].flatMap(second => [sample('a', second), sample('b', second)]))
       expect(await series.prune(at(3), 3)).toBe(3)
       expect(await series.prune(at(3), 9)).toBe(1)
@@ -128,15 +128,15 @@ function seriesCases(bench: Bench): void {
       expect(await series.range({ series: 'b', limit: 9 })).toEqual([sample('b', 3)])
     })
 
-    it('change no document and wake nobody', async () => {
-      await bench.things().insert(aThing('a'))
-      await bench.tidyUp()
+    it('change no document and wake no listener', async () => {
+      await fixture.things().insert(aThing('a'))
+      await fixture.publishAndFlush()
       let woken = 0
-      const stop = bench.store().announcements.onCommit(() => (woken += 1))
-      await bench.store().series.append([sample('thing:a', 1)])
+      const stop = fixture.store().announcements.onCommit(() => (woken += 1))
+      await fixture.store().series.append([sample('thing:a', 1)])
       expect(woken).toBe(0)
       stop()
-      expect(await bench.store().announcements.pending(9)).toEqual([])
+      expect(await fixture.store().announcements.pending(9)).toEqual([])
     })
   })
 }

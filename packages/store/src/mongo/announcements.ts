@@ -1,13 +1,13 @@
 import type { Announcements, Change } from '../store.ts'
 import type { Guard } from './errors.ts'
-import type { Kinds, KnownKind } from './kinds.ts'
-import { FINISHED } from './stored.ts'
+import type { KindRegistry, RegisteredKind } from './kind-registry.ts'
+import { EXPIRED_TOMBSTONE } from './schema.ts'
 
 export interface MongoAnnouncements extends Announcements {
   wake(): void
 }
 
-export function mongoAnnouncements(kinds: Kinds, guard: Guard): MongoAnnouncements {
+export function mongoAnnouncements(kinds: KindRegistry, guard: Guard): MongoAnnouncements {
   const listeners = new Set<() => void>()
   return {
     pending: limit =>
@@ -36,19 +36,21 @@ export function mongoAnnouncements(kinds: Kinds, guard: Guard): MongoAnnouncemen
   }
 }
 
-async function pendingOf(kind: KnownKind, limit: number): Promise<Change[]> {
+async function pendingOf(kind: RegisteredKind, limit: number): Promise<Change[]> {
   const options = { projection: { version: 1, deleted: 1 }, sort: { _id: 1 }, limit, batchSize: limit } as const
   const found = await (await kind.documents()).find({ announce: true }, options).toArray()
   return found.map(({ _id, version, deleted = false }) => ({ kind: kind.name, id: _id, version, deleted }))
 }
 
-/** A tombstone goes now, or when its outbox is moved, whichever is later. */
-async function doneOf(kind: KnownKind, changes: readonly Change[]): Promise<void> {
+/** A tombstone is deleted here, or by the outbox flush, whichever comes last. */
+async function doneOf(kind: RegisteredKind, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return
   const told = changes.map(({ id, version }) => ({
     updateOne: { filter: { _id: id, version }, update: { $unset: { announce: '' as const } } },
   }))
   const removals = changes.filter(({ deleted }) => deleted)
-  const finished = removals.map(({ id, version }) => ({ deleteOne: { filter: { _id: id, version, ...FINISHED } } }))
+  const finished = removals.map(({ id, version }) => ({
+    deleteOne: { filter: { _id: id, version, ...EXPIRED_TOMBSTONE } },
+  }))
   await (await kind.documents()).bulkWrite([...told, ...finished], { ordered: true })
 }

@@ -3,19 +3,19 @@ import type { Collection, Document, Kind, NewEntry, WriteResult } from '../store
 import { StoreError } from '../store.ts'
 import { type Guard, takenField } from './errors.ts'
 import { facetsOf, listFilter } from './facets.ts'
-import { LIVE, OUTBOX_EMPTY, type StoredDocument, type StoredEntry } from './stored.ts'
+import { LIVE, OUTBOX_EMPTY, type StoredDocument, type StoredEntry } from './schema.ts'
 
 export interface CollectionDeps {
   readonly guard: Guard
   documents(): Promise<MongoCollection<StoredDocument>>
-  /** Called after each commit of an announced kind. */
+  /** Called after each commit of a published kind. */
   wake(): void
 }
 
 const OK: WriteResult = { ok: true }
 const STALE: WriteResult = { ok: false, reason: 'stale' }
 const taken = (field: string): WriteResult => ({ ok: false, reason: 'taken', field })
-/** Each further try means that somebody else used the same id in between. */
+/** Each further try means that another process used the same id in between. */
 const INSERT_TRIES_MAX = 20
 
 export function mongoCollection<T extends Document>(kind: Kind<T>, deps: CollectionDeps): Collection<T> {
@@ -43,12 +43,12 @@ export function mongoCollection<T extends Document>(kind: Kind<T>, deps: Collect
     insert: (document, entries = []) =>
       write(docs => {
         const put = { id: document.id, fields: fieldsOf(kind, document), outbox: outboxOf(kind, document, entries) }
-        return kind.announced ? insertNew(docs, put) : insertAgain(docs, put)
+        return kind.announced ? insertNew(docs, put) : insertOverTombstone(docs, put)
       }),
     replace: (document, entries = []) =>
       write(async docs => {
         const { id, version } = document
-        const update = putting(fieldsOf(kind, document), outboxOf(kind, document, entries))
+        const update = putUpdate(fieldsOf(kind, document), outboxOf(kind, document, entries))
         const { matchedCount } = await docs.updateOne({ _id: id, version: version - 1, ...LIVE }, update)
         return matchedCount === 0 ? STALE : OK
       }),
@@ -60,7 +60,7 @@ export function mongoCollection<T extends Document>(kind: Kind<T>, deps: Collect
           if (deletedCount > 0) return OK
         }
         const gone = { id, version: version + 1 }
-        const { matchedCount } = await docs.updateOne(read, burying(kind, gone, outboxOf(kind, gone, entries)))
+        const { matchedCount } = await docs.updateOne(read, tombstoneUpdate(kind, gone, outboxOf(kind, gone, entries)))
         return matchedCount === 0 ? STALE : OK
       }),
   }
@@ -91,17 +91,17 @@ async function insertNew(docs: MongoCollection<StoredDocument>, { id, fields, ou
   return OK
 }
 
-/** The id may be that of a tombstone whose outbox is not moved yet: the document takes its place and keeps that outbox. */
-async function insertAgain(docs: MongoCollection<StoredDocument>, put: Put): Promise<WriteResult> {
+/** The id may belong to a tombstone with a pending outbox: the document replaces it and keeps that outbox. */
+async function insertOverTombstone(docs: MongoCollection<StoredDocument>, put: Put): Promise<WriteResult> {
   for (let tries = 0; tries < INSERT_TRIES_MAX; tries += 1) {
     const inserted = await refusalOr(insertNew(docs, put))
     if (inserted.ok || inserted.reason !== 'taken' || inserted.field !== 'id') return inserted
-    const revival = putting(put.fields, put.outbox, { deleted: '' })
+    const revival = putUpdate(put.fields, put.outbox, { deleted: '' })
     const { matchedCount } = await docs.updateOne({ _id: put.id, deleted: true }, revival)
     if (matchedCount > 0) return OK
     if (await docs.findOne({ _id: put.id, ...LIVE }, { projection: { _id: 1 } })) return inserted
   }
-  throw new StoreError(`${put.id} is put in and removed by too many at once. Try again`)
+  throw new StoreError(`${put.id} is being inserted and removed by too many processes at once. Try again`)
 }
 
 function fieldsOf<T extends Document>(kind: Kind<T>, document: T): Fields {
@@ -127,8 +127,8 @@ function outboxOf({ name }: { name: string }, { id, version }: Document, entries
   }))
 }
 
-/** In one update: earlier entries that nobody has moved stay, and these come after them. */
-function putting(fields: Fields, outbox: StoredEntry[], clear: { deleted?: '' } = {}): UpdateFilter<StoredDocument> {
+/** One update: pending outbox entries stay, and the new ones follow them. */
+function putUpdate(fields: Fields, outbox: StoredEntry[], clear: { deleted?: '' } = {}): UpdateFilter<StoredDocument> {
   const $unset = { ...clear, ...(fields.unique === undefined ? { unique: '' as const } : {}) }
   return {
     $set: fields,
@@ -137,8 +137,8 @@ function putting(fields: Fields, outbox: StoredEntry[], clear: { deleted?: '' } 
   }
 }
 
-/** Its values are free again at once; what is left is what others are still to be told. */
-function burying(
+/** Frees facets and unique values at once; the tombstone keeps only what is still to be published. */
+function tombstoneUpdate(
   { announced }: { announced: boolean },
   { version }: Document,
   outbox: StoredEntry[],

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { openMongoStore } from '../mongo-store.ts'
 import { StoreError } from '../store.ts'
 import { guardWith, isOnlyDuplicates, secretsIn, takenField } from './errors.ts'
+import { openMongoStore } from './store.ts'
 
 const duplicate = (more: object) => Object.assign(new Error('E11000 duplicate key error'), { code: 11_000, ...more })
 const PASSWORD = 's3cr3t/p@ss'
 
-/** What people are told when opening fails. */
+/** The message when opening fails. */
 async function refusal(uri: string): Promise<string> {
   const error = await openMongoStore({ uri, timeoutMs: 100 }).then(
     () => null,
@@ -16,7 +16,7 @@ async function refusal(uri: string): Promise<string> {
   return error instanceof StoreError ? error.message : ''
 }
 
-describe('the sentence of a failure', () => {
+describe('the message of a failure', () => {
   const told = (error: unknown) =>
     guardWith(['hunter2'])(() => Promise.reject(error)).catch((thrown: StoreError) => thrown.message)
   const named = (name: string, message: string, code?: unknown) => Object.assign(new Error(message), { name, code })
@@ -27,25 +27,25 @@ describe('the sentence of a failure', () => {
       /can't be reached: connect ECONN.*LCM_STORE/,
     ],
     [named('Error', 'querySrv ENOTFOUND db.example', 'ENOTFOUND'), /can't be reached: querySrv/],
-    [named('MongoServerError', 'Authentication failed.', 18), /refuses the user.*password in LCM_STORE/],
+    [named('MongoServerError', 'Authentication failed.', 18), /rejected the user.*password in LCM_STORE/],
     [named('MongoWriteConcernError', 'waiting for replication timed out', 64), /^MongoDB failed: waiting/],
     ['a text', /^MongoDB failed: a text/],
-  ])('says what to do about %s', async (error, sentence) => {
+  ])('has advice about %s', async (error, sentence) => {
     expect(await told(error)).toMatch(sentence)
   })
 
-  it('hides what is secret', async () => {
+  it('hides secrets', async () => {
     const sentence = await told(new Error('no user hunter2, really: hunter2'))
     expect(sentence).toBe('MongoDB failed: no user ***, really: ***')
   })
 
-  it('leaves alone what is said already', async () => {
+  it('leaves a StoreError unchanged', async () => {
     expect(await told(new StoreError('as it is'))).toBe('as it is')
   })
 })
 
 describe('passwords in addresses', () => {
-  it('are found as written and as meant', () => {
+  it('are found raw and decoded', () => {
     expect(secretsIn('mongodb://user:a%40b@host/lcm')).toEqual(['a%40b', 'a@b'])
     expect(secretsIn('mongodb://user:pw@host/lcm?appName=a@b')).toContain('pw')
     expect(secretsIn('mongodb://user:p@w@host/lcm')).toContain('p@w')
@@ -61,7 +61,7 @@ describe('passwords in addresses', () => {
     `mongodb+srv://user:${encodeURIComponent(PASSWORD)}@/`,
     `postgres://user:${PASSWORD}@host/lcm`,
     PASSWORD,
-  ])('are never told: %#', async uri => {
+  ])('never appear in a message: %#', async uri => {
     const sentence = await refusal(uri)
     expect(sentence).toMatch(/can't be reached|Write it as mongodb:/)
     for (const secret of [PASSWORD, encodeURIComponent(PASSWORD), 's3cr3t']) expect(sentence).not.toContain(secret)
@@ -82,11 +82,11 @@ describe('a duplicate', () => {
     ],
     [duplicate({ keyPattern: { other: 1 } }), null],
     [new Error('E11000 index: unique.serial dup key'), null],
-  ])('is known by what is taken: %#', (error, field) => {
+  ])('is recognized by what is taken: %#', (error, field) => {
     expect(takenField(error)).toBe(field)
   })
 
-  it('among many writes excuses nothing else', () => {
+  it('among many writes excuses no other failure', () => {
     expect(isOnlyDuplicates(duplicate({ writeErrors: [{ code: 11_000 }, { code: 11_000 }] }))).toBe(true)
     expect(isOnlyDuplicates(duplicate({ writeErrors: [{ code: 11_000 }, { code: 8 }] }))).toBe(false)
     const unsure = { writeErrors: [{ code: 11_000 }], result: { getWriteConcernError: () => ({ code: 64 }) } }

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { aThing, at, entry, next, QUIET, THINGS } from '../conformance/bench.ts'
-import { connectMongo, type MongoConnection, mongoStore } from '../mongo-store.ts'
+import { aThing, at, entry, next, QUIET, THINGS } from '../conformance/store-fixture.ts'
 import { type Store, StoreError } from '../store.ts'
-import { dyingMongo } from '../testing/dying-mongo.ts'
+import { crashableMongo } from '../testing/crashable-mongo.ts'
 import { type MongoServer, startMongo } from '../testing/mongo-server.ts'
+import { connectMongo, type MongoConnection, mongoStore } from './store.ts'
 
 const CALLS_MAX = 50
 
-describe('what another process does in between', () => {
+describe('another process in between', () => {
   let server: MongoServer
   let connection: MongoConnection
   let other: Store
@@ -23,39 +23,39 @@ describe('what another process does in between', () => {
   afterEach(() => connection.close())
 
   async function mine() {
-    const { db, ...rest } = dyingMongo(connection.db)
+    const { db, ...rest } = crashableMongo(connection.db)
     const store = mongoStore(db, connection)
     for (const kind of [THINGS, QUIET]) await store.collection(kind).get('warm-up')
     await store.series.newest(['warm-up'])
     return { store, ...rest }
   }
 
-  /** A quiet thing `a` that is removed, and whose entries still wait. */
+  /** An unpublished document `a` that is removed, with pending outbox entries. */
   async function buried() {
     for (const thing of await other.collection(QUIET).list({ limit: 9 })) await other.collection(QUIET).remove(thing)
-    await other.settle(9)
+    await other.flushOutbox(9)
     await other.collection(QUIET).insert(aThing('a', { version: 8 }))
     await other.collection(QUIET).remove(aThing('a', { version: 8 }), [entry('gone')])
   }
 
-  it('never makes settling delete a document that took the place of a tombstone', async () => {
+  it('never makes a flush delete a document that replaced a tombstone', async () => {
     const again = aThing('a', { name: 'again' })
     for (let call = 1; ; call += 1) {
       await buried()
       const { store, meanwhile, calls } = await mine()
       meanwhile(call, () => other.collection(QUIET).insert(again))
-      await store.settle(9)
+      await store.flushOutbox(9)
       if (calls() < call) break
       expect(await other.collection(QUIET).get('a'), `inserted before call ${call}`).toEqual(again)
       expect(call).toBeLessThan(CALLS_MAX)
     }
   })
 
-  it('never makes an insertion fail because of a tombstone that goes meanwhile', async () => {
+  it('never makes an insertion fail because of a tombstone that is deleted meanwhile', async () => {
     for (let call = 1; ; call += 1) {
       await buried()
       const { store, meanwhile, calls } = await mine()
-      meanwhile(call, () => other.settle(9))
+      meanwhile(call, () => other.flushOutbox(9))
       expect(await store.collection(QUIET).insert(aThing('a')), `settled before call ${call}`).toEqual({ ok: true })
       if (calls() < call) break
       expect(call).toBeLessThan(CALLS_MAX)
@@ -69,11 +69,11 @@ describe('what another process does in between', () => {
       await things.insert(thing, [entry('first')])
       const { store, meanwhile, calls } = await mine()
       meanwhile(call, async () => {
-        await other.settle(99)
+        await other.flushOutbox(99)
         thing = next(thing)
         await things.replace(thing, [entry('second')])
       })
-      await store.settle(99)
+      await store.flushOutbox(99)
       if (calls() < call) break
       const kept = await other.journal.query({ streams: ['audit'], subject: `thing:${thing.id}`, limit: 9 })
       expect(kept.map(({ id }) => id)).toEqual([`thing:${thing.id}:2:0`, `thing:${thing.id}:1:0`])
@@ -81,10 +81,10 @@ describe('what another process does in between', () => {
     }
   })
 
-  it('leaves a tombstone until it is told, however often it is settled', async () => {
+  it('keeps a tombstone until it is published, however often outboxes are flushed', async () => {
     await other.collection(THINGS).insert(aThing('a'))
     await other.collection(THINGS).remove(aThing('a'), [entry('gone')])
-    while ((await other.settle(9)) > 0);
+    while ((await other.flushOutbox(9)) > 0);
     const change = { kind: 'thing', id: 'a', version: 2, deleted: true }
     expect(await other.announcements.pending(9)).toEqual([change])
     expect(await other.collection(THINGS).insert(aThing('a'))).toMatchObject({ reason: 'taken', field: 'id' })
@@ -92,7 +92,7 @@ describe('what another process does in between', () => {
     expect(await connection.db.collection('thing').countDocuments()).toBe(0)
   })
 
-  it('puts in a sample that somebody else puts in first', async () => {
+  it('inserts a sample that another process inserts first', async () => {
     const duplicate = async () => {
       throw Object.assign(new Error('E11000 duplicate key error'), { code: 11_000 })
     }
@@ -103,8 +103,8 @@ describe('what another process does in between', () => {
     expect(await store.series.range({ series: 's', limit: 9 })).toEqual([sample])
   })
 
-  it('creates indexes again that could not be created', async () => {
-    const { db, meanwhile } = dyingMongo(connection.db)
+  it('retries a failed index creation', async () => {
+    const { db, meanwhile } = crashableMongo(connection.db)
     const quiet = mongoStore(db, connection).collection({ ...QUIET, name: 'later' })
     meanwhile(1, () => Promise.reject(new Error('no space left')))
     await expect(quiet.insert(aThing('a', { serial: 's' }))).rejects.toThrow(StoreError)

@@ -1,14 +1,14 @@
 import type { Collection, Db, Filter } from 'mongodb'
 import type { Journal, JournalEntry, JournalQuery } from '../store.ts'
 import { type Guard, isOnlyDuplicates } from './errors.ts'
-import { indexed, type Kinds, type KnownKind } from './kinds.ts'
+import { indexedCollection, type KindRegistry, type RegisteredKind } from './kind-registry.ts'
 import {
   fromStoredJournalEntry,
-  OUTBOX_WAITING,
+  OUTBOX_PENDING,
   type StoredDocument,
   type StoredJournalEntry,
   toStoredJournalEntry,
-} from './stored.ts'
+} from './schema.ts'
 
 const INDEXES = [
   { name: 'subject', key: { subject: 1, at: -1, _id: -1 } },
@@ -16,12 +16,12 @@ const INDEXES = [
 ] as const
 
 export interface MongoJournal extends Journal {
-  /** Resolves when all of them are durable, whoever put them there. */
-  keep(entries: readonly StoredJournalEntry[]): Promise<void>
+  /** Resolves when all entries are durable, whichever process inserted them. */
+  insertAll(entries: readonly StoredJournalEntry[]): Promise<void>
 }
 
-export function mongoJournal(db: Db, kinds: Kinds, guard: Guard): MongoJournal {
-  const journal = indexed<StoredJournalEntry>(db, 'journal', [...INDEXES])
+export function mongoJournal(db: Db, kinds: KindRegistry, guard: Guard): MongoJournal {
+  const journal = indexedCollection<StoredJournalEntry>(db, 'journal', [...INDEXES])
 
   const keep = async (entries: readonly StoredJournalEntry[]): Promise<void> => {
     if (entries.length === 0) return
@@ -33,14 +33,14 @@ export function mongoJournal(db: Db, kinds: Kinds, guard: Guard): MongoJournal {
   }
 
   return {
-    keep,
+    insertAll: keep,
     append: entries => guard(() => keep(entries.map(toStoredJournalEntry))),
     query: query =>
       guard(async () => {
         if (query.limit <= 0 || query.streams.length === 0) return []
-        // Outboxes first: what a mover takes out of them meanwhile is in the journal by the time that is read.
-        const waiting = (await waitingEntries(kinds, query.subject)).filter(entry => isAsked(entry, query))
-        const kept = await keptEntries(await journal(), query)
+        // Outboxes first: entries flushed meanwhile are in the journal by the time it is read.
+        const waiting = (await pendingEntries(kinds, query.subject)).filter(entry => matches(entry, query))
+        const kept = await storedEntries(await journal(), query)
         const byId = new Map([...waiting, ...kept].map(entry => [entry.id, entry]))
         return [...byId.values()].sort(newestFirst).slice(0, query.limit)
       }),
@@ -56,38 +56,38 @@ export function mongoJournal(db: Db, kinds: Kinds, guard: Guard): MongoJournal {
   }
 }
 
-/** What waits in a document's outbox, as it will stand in the journal. */
-export function entriesIn(kind: string, { _id, outbox = [] }: Pick<StoredDocument, '_id' | 'outbox'>) {
+/** Entries in a document's outbox, in the form of the journal. */
+export function outboxEntries(kind: string, { _id, outbox = [] }: Pick<StoredDocument, '_id' | 'outbox'>) {
   return outbox.map(
     ({ id, stream, at, body }): StoredJournalEntry => ({ _id: id, subject: `${kind}:${_id}`, stream, at, body }),
   )
 }
 
-async function waitingEntries(kinds: Kinds, subject: string | undefined): Promise<JournalEntry[]> {
-  const found = subject === undefined ? await waitingInAll(kinds) : await waitingIn(kinds, subject)
+async function pendingEntries(kinds: KindRegistry, subject: string | undefined): Promise<JournalEntry[]> {
+  const found = subject === undefined ? await pendingInAll(kinds) : await pendingIn(kinds, subject)
   return found.map(fromStoredJournalEntry)
 }
 
-async function waitingInAll(kinds: Kinds): Promise<StoredJournalEntry[]> {
+async function pendingInAll(kinds: KindRegistry): Promise<StoredJournalEntry[]> {
   const found = await Promise.all(
-    kinds.all().map(async (kind: KnownKind) => {
-      const waiting = (await kind.documents()).find(OUTBOX_WAITING, { projection: { outbox: 1 } })
-      return (await waiting.toArray()).flatMap(document => entriesIn(kind.name, document))
+    kinds.all().map(async (kind: RegisteredKind) => {
+      const waiting = (await kind.documents()).find(OUTBOX_PENDING, { projection: { outbox: 1 } })
+      return (await waiting.toArray()).flatMap(document => outboxEntries(kind.name, document))
     }),
   )
   return found.flat()
 }
 
-async function waitingIn(kinds: Kinds, subject: string): Promise<StoredJournalEntry[]> {
+async function pendingIn(kinds: KindRegistry, subject: string): Promise<StoredJournalEntry[]> {
   const end = subject.indexOf(':')
   const kind = kinds.get(subject.slice(0, end))
   if (end === -1 || kind === undefined) return []
   const id = subject.slice(end + 1)
   const document = await (await kind.documents()).findOne({ _id: id }, { projection: { outbox: 1 } })
-  return document === null ? [] : entriesIn(kind.name, document)
+  return document === null ? [] : outboxEntries(kind.name, document)
 }
 
-async function keptEntries(journal: Collection<StoredJournalEntry>, query: JournalQuery): Promise<JournalEntry[]> {
+async function storedEntries(journal: Collection<StoredJournalEntry>, query: JournalQuery): Promise<JournalEntry[]> {
   const { limit } = query
   const options = { sort: { at: -1, _id: -1 }, limit, batchSize: limit } as const
   return (await journal.find(filterOf(query), options).toArray()).map(fromStoredJournalEntry)
@@ -97,7 +97,7 @@ function filterOf({ streams, subject, from, to, after }: JournalQuery): Filter<S
   const bounds: Filter<StoredJournalEntry>[] = [
     ...(from === undefined ? [] : [{ at: { $gte: from } }]),
     ...(to === undefined ? [] : [{ at: { $lt: to } }]),
-    // The first bound says nothing more, but lets the index be entered at the right place.
+    // The first bound is redundant but lets the index skip to the right position.
     ...(after === undefined ? [] : [{ at: { $lte: after.at } }, afterEntry(after)]),
   ]
   return {
@@ -111,7 +111,7 @@ const afterEntry = ({ at, id }: { at: string; id: string }): Filter<StoredJourna
   $or: [{ at: { $lt: at } }, { at, _id: { $lt: id } }],
 })
 
-function isAsked(entry: JournalEntry, { streams, from, to, after }: JournalQuery): boolean {
+function matches(entry: JournalEntry, { streams, from, to, after }: JournalQuery): boolean {
   return (
     streams.includes(entry.stream) &&
     (from === undefined || entry.at >= from) &&
@@ -122,6 +122,6 @@ function isAsked(entry: JournalEntry, { streams, from, to, after }: JournalQuery
 
 type Place = Pick<JournalEntry, 'at' | 'id'>
 
-const newestFirst = (a: Place, b: Place): number => compared(b.at, a.at) || compared(b.id, a.id)
-/** As the server compares text: by its bytes. */
-const compared = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+const newestFirst = (a: Place, b: Place): number => compareBytes(b.at, a.at) || compareBytes(b.id, a.id)
+/** Byte order, as the server compares text. */
+const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { aThing, at, entry, next, QUIET, THINGS } from '../conformance/bench.ts'
-import { openMongoStore } from '../mongo-store.ts'
+import { aThing, at, entry, next, QUIET, THINGS } from '../conformance/store-fixture.ts'
 import type { Store } from '../store.ts'
 import { type MongoServer, startMongo } from '../testing/mongo-server.ts'
+import { openMongoStore } from './store.ts'
 
 const WRITERS = 50
 
@@ -25,10 +25,10 @@ describe('two processes on one database', () => {
 
   const either = (index: number): Store => stores[index % 2 === 0 ? 0 : 1]
   const settled = async (store: Store) => {
-    while ((await store.settle(7)) > 0);
+    while ((await store.flushOutbox(7)) > 0);
   }
 
-  it('create what they need at the same time', async () => {
+  it('create their indexes at the same time', async () => {
     const inserted = await Promise.all(
       Array.from({ length: WRITERS }, (_, index) =>
         either(index)
@@ -56,7 +56,7 @@ describe('two processes on one database', () => {
     expect(await stores[0].journal.query({ streams: ['audit'], limit: 999 })).toHaveLength(WRITERS)
   })
 
-  it('show every entry once at every moment, while both move and both write', async () => {
+  it('return every entry exactly once at every moment, while both flush and both write', async () => {
     const acknowledged: string[] = []
     let isWriting = true
     const write = async (writer: number) => {
@@ -70,7 +70,7 @@ describe('two processes on one database', () => {
       }
     }
     const move = async (store: Store) => {
-      while (isWriting) await store.settle(5)
+      while (isWriting) await store.flushOutbox(5)
     }
     const look = async (subject?: string) => {
       while (isWriting) {
@@ -94,13 +94,13 @@ describe('two processes on one database', () => {
     expect(kept.map(({ id }) => id).sort()).toEqual(acknowledged.sort())
   })
 
-  it('use an id of a quiet kind again and again without losing an entry', async () => {
+  it('reuse an id of an unpublished kind again and again without losing an entry', async () => {
     let isBusy = true
     const entries: string[] = []
     const use = async (store: Store, from: number) => {
       const quiet = store.collection(QUIET)
       for (let version = from; version < from + 200; version += 10) {
-        // Each life begins at a version of its own, so that its entries have ids of their own.
+        // Each document starts at a new version, so that its entries have new ids.
         const thing = aThing('a', { version })
         if (!(await quiet.insert(thing, [entry('in')])).ok) continue
         entries.push(`quiet:a:${version}:0`)
@@ -108,7 +108,7 @@ describe('two processes on one database', () => {
       }
     }
     const move = async (store: Store) => {
-      while (isBusy) await store.settle(5)
+      while (isBusy) await store.flushOutbox(5)
     }
     const movers = stores.map(move)
     await Promise.all([use(stores[0], 1000), use(stores[1], 5000)]).finally(() => {
@@ -122,7 +122,7 @@ describe('two processes on one database', () => {
     expect(await stores[1].collection(QUIET).insert(aThing('a'))).toEqual({ ok: true })
   })
 
-  it('put in the same samples at once', async () => {
+  it('insert the same samples at once', async () => {
     const samples = Array.from({ length: 20 }, (_, second) => ({ series: 's', at: at(second), body: { second } }))
     await Promise.all(Array.from({ length: 10 }, (_, index) => either(index).series.append(samples)))
     expect(await stores[0].series.range({ series: 's', limit: 99 })).toEqual(samples.reverse())

@@ -1,19 +1,19 @@
 import type { Collection, Db } from 'mongodb'
 import type { Sample, Series } from '../store.ts'
 import { type Guard, isOnlyDuplicates } from './errors.ts'
-import { indexed } from './kinds.ts'
-import type { StoredSample } from './stored.ts'
+import { indexedCollection } from './kind-registry.ts'
+import type { StoredSample } from './schema.ts'
 
 const INDEXES = [
   { name: 'series', key: { series: 1, at: -1 } },
   { name: 'age', key: { at: 1, series: 1 } },
 ] as const
-/** Questions that are under way at once; more would keep others waiting for a connection. */
-const QUESTIONS_MAX = 16
+/** Concurrent queries; more would starve others of connections. */
+const CONCURRENT_QUERIES_MAX = 16
 const APPEND_TRIES_MAX = 5
 
 export function mongoSeries(db: Db, guard: Guard): Series {
-  const samples = indexed<StoredSample>(db, 'series', [...INDEXES])
+  const samples = indexedCollection<StoredSample>(db, 'series', [...INDEXES])
   return {
     append: given => guard(async () => put(await samples(), given)),
     range: ({ series, from, to, limit }) =>
@@ -58,17 +58,17 @@ async function put(samples: Collection<StoredSample>, given: readonly Sample[]):
       await samples.bulkWrite(writes, { ordered: false })
       return
     } catch (error) {
-      // Two who put in the same sample for the first time: one of them may hear that it is there.
+      // Two processes that insert the same sample: one of them may get a duplicate error.
       if (!isOnlyDuplicates(error) || tries === APPEND_TRIES_MAX) throw error
     }
   }
 }
 
-/** One look into the index for each: nothing else is read, however long the series are. */
+/** One index lookup per series, however long the series are. */
 async function newestOf(samples: Collection<StoredSample>, series: readonly string[]): Promise<Map<string, Sample>> {
   const newest = new Map<string, Sample>()
-  for (let start = 0; start < series.length; start += QUESTIONS_MAX) {
-    const asked = series.slice(start, start + QUESTIONS_MAX)
+  for (let start = 0; start < series.length; start += CONCURRENT_QUERIES_MAX) {
+    const asked = series.slice(start, start + CONCURRENT_QUERIES_MAX)
     const found = await Promise.all(asked.map(each => samples.findOne({ series: each }, { sort: { at: -1 } })))
     for (const sample of found) if (sample !== null) newest.set(sample.series, toSample(sample))
   }

@@ -1,23 +1,22 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Announcements, Change, ChangeFeed, PositionedChange } from '../store.ts'
-import type { Batch } from './batch.ts'
+import type { GroupCommit } from './group-commit.ts'
 
-/** Deleted documents are remembered this many deletions long; who was away for longer has to read everything again. */
+/** Number of deletions that the feed remembers. Readers that were away for longer must read everything again. */
 export const TOMBSTONES_MAX = 10_000
 
 /**
- * No history takes more changes than this in a millisecond for as long as it lives. It keeps positions below 10^15 until the
- * year 2286.
+ * Upper bound on changes per millisecond over the life of a history. Keeps positions below 10^15 until the year 2286.
  */
 const SEQ_PER_MS = 100
-/** What a lost history may have gone on by, should the clock be wrong. */
+/** Upper bound on changes of a lost history, in case the clock is wrong. */
 const SEQ_LOST_MAX = 1_000_000_000
 
 /**
- * For a store that was taken back to an earlier state: whoever followed what came after that must read everything again. Each
- * history begins where the clock has come to, past all that earlier ones can have reached.
+ * For a store that was restored to an earlier state: readers of the lost history must read everything again. The new
+ * history starts at the clock's time, past every position that an earlier one can have reached.
  */
-export function beginHistoryAnew(db: DatabaseSyncInstance, nowMs: number): void {
+export function startNewHistory(db: DatabaseSyncInstance, nowMs: number): void {
   const newest = Number(db.prepare(NEWEST).get()?.seq)
   const seq = Math.max(nowMs * SEQ_PER_MS, newest + SEQ_LOST_MAX)
   db.exec(`
@@ -38,7 +37,7 @@ export interface SqliteChanges {
 const NEWEST = "SELECT coalesce(max(seq), 0) AS seq FROM sqlite_sequence WHERE name = 'changes'"
 
 /** One row per document, moved to the end by each change: the feed stays as small as the store and never has a gap. */
-export function sqliteChanges(db: DatabaseSyncInstance, batch: Batch): SqliteChanges {
+export function sqliteChanges(db: DatabaseSyncInstance, batch: GroupCommit): SqliteChanges {
   const append = db.prepare('INSERT OR REPLACE INTO changes (kind, id, version, deleted, told) VALUES (?, ?, ?, ?, 0)')
   const listeners = new Set<() => void>()
   const forgetOldTombstones = tombstoneKeeper(db)
@@ -71,15 +70,15 @@ function feedOf(db: DatabaseSyncInstance): Omit<ChangeFeed, 'onCommit'> {
   }
 }
 
-function announcementsOf(db: DatabaseSyncInstance, batch: Batch): Omit<Announcements, 'onCommit'> {
-  const untold = db.prepare('SELECT kind, id, version, deleted FROM changes WHERE told = 0 ORDER BY seq LIMIT ?')
-  const tell = db.prepare('UPDATE changes SET told = 1 WHERE kind = ? AND id = ? AND version = ?')
+function announcementsOf(db: DatabaseSyncInstance, batch: GroupCommit): Omit<Announcements, 'onCommit'> {
+  const unpublished = db.prepare('SELECT kind, id, version, deleted FROM changes WHERE told = 0 ORDER BY seq LIMIT ?')
+  const markPublished = db.prepare('UPDATE changes SET told = 1 WHERE kind = ? AND id = ? AND version = ?')
   return {
-    pending: async limit => untold.all(limit).map(toChange),
+    pending: async limit => unpublished.all(limit).map(toChange),
     async done(changes) {
       if (changes.length === 0) return
-      batch.relaxed(() => {
-        for (const { kind, id, version } of changes) tell.run(kind, id, version)
+      batch.commitRelaxed(() => {
+        for (const { kind, id, version } of changes) markPublished.run(kind, id, version)
       })
     },
   }
@@ -88,7 +87,7 @@ function announcementsOf(db: DatabaseSyncInstance, batch: Batch): Omit<Announcem
 function tombstoneKeeper(db: DatabaseSyncInstance): () => void {
   const tooOld = db.prepare('SELECT seq FROM changes WHERE deleted = 1 ORDER BY seq DESC LIMIT 1 OFFSET ?')
   const prune = db.prepare('DELETE FROM changes WHERE deleted = 1 AND seq <= ?')
-  // Never back: a tombstone may be older than the history that is known.
+  // Never backward: a tombstone may be older than the current history.
   const remember = db.prepare('UPDATE forgotten SET seq = max(seq, ?)')
   return () => {
     const seq = tooOld.get(TOMBSTONES_MAX)?.seq

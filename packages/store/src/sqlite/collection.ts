@@ -1,16 +1,15 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Change, Collection, Document, Kind, NewEntry, WriteResult } from '../store.ts'
-import type { Batch } from './batch.ts'
 import { documentReader } from './document-reader.ts'
-import { sqliteFacets } from './facets.ts'
+import type { GroupCommit } from './group-commit.ts'
 
 export interface CommitHooks {
-  /** Both are called inside the transaction that makes the change. */
+  /** Called inside the transaction that makes the change, like `enter`. */
   record(change: Change): void
   enter(change: Change, entries: readonly NewEntry[]): void
 }
 
-/** Thrown inside a transaction to leave no trace of it. */
+/** Thrown inside a transaction to roll it back. */
 class Refusal extends Error {
   readonly result: WriteResult
   constructor(result: WriteResult) {
@@ -26,7 +25,7 @@ const ID_TAKEN: WriteResult = { ok: false, reason: 'taken', field: 'id' }
 export function sqliteCollection<T extends Document>(
   db: DatabaseSyncInstance,
   kind: Kind<T>,
-  { batch, hooks }: { batch: Batch; hooks: CommitHooks },
+  { batch, hooks }: { batch: GroupCommit; hooks: CommitHooks },
 ): Collection<T> {
   const sql = statements(db)
   const facets = sqliteFacets(db, kind, batch)
@@ -92,3 +91,31 @@ const statements = (db: DatabaseSyncInstance) => ({
   claim: db.prepare('INSERT INTO unique_values (kind, field, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
   release: db.prepare('DELETE FROM unique_values WHERE kind = ? AND id = ?'),
 })
+
+/** Maintains the facet rows of documents. Builds them for documents that are older than the facets of their kind. */
+function sqliteFacets<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T>, batch: GroupCommit) {
+  const of = db.prepare('SELECT name, value FROM facets WHERE kind = ? AND id = ?')
+  const add = db.prepare('INSERT INTO facets (kind, name, value, id) VALUES (?, ?, ?, ?)')
+  const drop = db.prepare('DELETE FROM facets WHERE kind = ? AND name = ? AND value = ? AND id = ?')
+
+  /** Most writes change one facet of many, so only the difference is written. */
+  function put(id: string, document: T | null): void {
+    if (!kind.facets) return
+    const wanted = new Map(document === null ? [] : Object.entries(kind.facets(document)))
+    for (const row of of.all(kind.name, id)) {
+      const [name, value] = [String(row.name), String(row.value)]
+      if (wanted.get(name) === value) wanted.delete(name)
+      else drop.run(kind.name, name, value, id)
+    }
+    for (const [name, value] of wanted) add.run(kind.name, name, value, id)
+  }
+
+  function putAll(): void {
+    const rows = db.prepare('SELECT id, body FROM documents WHERE kind = ?').all(kind.name)
+    for (const row of rows) put(String(row.id), kind.parse(JSON.parse(String(row.body))))
+    db.prepare('INSERT INTO faceted (kind) VALUES (?)').run(kind.name)
+  }
+
+  if (db.prepare('SELECT 1 FROM faceted WHERE kind = ?').get(kind.name) === undefined) batch.commitRelaxed(putAll)
+  return { put }
+}

@@ -3,8 +3,8 @@ import { documentCache } from './document-cache.ts'
 
 const document = (id: string, version = 1) => ({ id, version })
 
-describe('known documents', () => {
-  it('are given in the version that is asked for, and in no other', () => {
+describe('cached documents', () => {
+  it('are returned only for the requested version', () => {
     const cache = documentCache()
     const known = document('a', 2)
     cache.put(known, 10)
@@ -19,26 +19,26 @@ describe('known documents', () => {
     expect([cache.get('a', 2), cache.versionOf('a')]).toEqual([undefined, 3])
   })
 
-  it('are forgotten when they are too much, those first that came first', () => {
+  it('are evicted oldest first when the cache is full', () => {
     const cache = documentCache(100)
     for (const id of ['a', 'b', 'c']) cache.put(document(id), 40)
     expect(['a', 'b', 'c'].map(cache.versionOf)).toEqual([0, 1, 1])
   })
 
-  it('count with their newest version only', () => {
+  it('count only with their newest version', () => {
     const cache = documentCache(100)
     for (const version of [1, 2, 3]) cache.put(document('a', version), 60)
     cache.put(document('b'), 40)
     expect(['a', 'b'].map(cache.versionOf)).toEqual([3, 1])
   })
 
-  it('that are too much alone are not kept', () => {
+  it('that exceed the limit alone are not cached', () => {
     const cache = documentCache(100)
     cache.put(document('a'), 101)
     expect(cache.versionOf('a')).toBe(0)
   })
 
-  /** A document that changes and is looked at again and again. */
+  /** A document that changes and is read again and again. */
   function beBusy(cache: ReturnType<typeof documentCache>, changes: number, usesEach: number): void {
     for (let version = 1; version <= changes; version++) {
       cache.put(document('busy', version), 10)
@@ -46,7 +46,7 @@ describe('known documents', () => {
     }
   }
 
-  it('are forgotten when others are used a lot and nobody asks for them', () => {
+  it('are evicted when others are used often and they are not', () => {
     const cache = documentCache()
     for (const id of ['over', 'in use']) cache.put(document(id), 10)
     for (let n = 0; n < 40; n++) {
@@ -56,7 +56,7 @@ describe('known documents', () => {
     expect([cache.versionOf('over'), cache.versionOf('in use')]).toEqual([0, 1])
   })
 
-  it('that come, change little and are never asked for again do not pile up', () => {
+  it('that are inserted, barely change and are never read again do not pile up', () => {
     const cache = documentCache()
     for (let n = 0; n < 5_000; n++) {
       cache.put(document(`session-${n}`), 10)
@@ -65,7 +65,7 @@ describe('known documents', () => {
     expect(['session-0', 'session-3000', 'session-4999'].map(cache.versionOf)).toEqual([0, 0, 1])
   })
 
-  it('stay while others are used less than a few times for each that there is', () => {
+  it('stay while others are used less than a few times per document', () => {
     const cache = documentCache()
     const ids = Array.from({ length: 3_000 }, (_, n) => `${n}`)
     for (const id of ids) cache.put(document(id), 10)
@@ -73,7 +73,7 @@ describe('known documents', () => {
     expect(ids.every(id => cache.versionOf(id) === 1)).toBe(true)
   })
 
-  it('leave their room to others when they are forgotten', () => {
+  it('free their characters when they are evicted', () => {
     const cache = documentCache(10_000)
     cache.put(document('over'), 9_900)
     beBusy(cache, 400, 50)

@@ -1,8 +1,14 @@
 import type { Document } from '../store.ts'
 
-/** Texts of so many characters in all; with what they are parsed into, about two and a half times as many bytes. */
+/**
+ * Total characters of cached bodies. Together with the parsed documents they take about two and a half times as many
+ * bytes.
+ */
 const CHARACTERS_MAX = 48 * 1024 * 1024
-/** A round ends after so many uses, and after several for each that is known: lists that are read page by page end none too soon. */
+/**
+ * Uses until a round ends, in total and per cached document. Lists that are read page by page must not end a round too
+ * soon.
+ */
 const ROUND_USES_MIN = 5_000
 const ROUND_USES_EACH = 8
 
@@ -11,22 +17,22 @@ interface Kept<T> {
   readonly characters: number
 }
 
-/** Documents of one kind as they were last read: one that has not changed is not parsed again. */
+/** Parsed documents of one kind, so that unchanged documents are not parsed again. */
 export interface DocumentCache<T extends Document> {
-  /** The document, if it is known in this version. */
+  /** The document, if this version is cached. */
   get(id: string, version: number): T | undefined
-  /** The version that is known, 0 for none. */
+  /** The cached version, 0 for none. */
   versionOf(id: string): number
   put(document: T, characters: number): void
 }
 
 /**
- * Forgets what nobody has used for a whole round, so that what is over does not fill the memory; and when it is too much all
- * the same, what has been in use for the longest: to note every use would cost more than to read again what is in use.
+ * Evicts documents that were not used for a whole round, and the oldest ones when the cache is full. Recording every
+ * use (LRU) would cost more than reading a few documents again.
  */
 export function documentCache<T extends Document>(charactersMax = CHARACTERS_MAX): DocumentCache<T> {
   let used = new Map<string, Kept<T>>()
-  /** Used in the round before and not since. */
+  /** Used in the previous round and not since. */
   let unused = new Map<string, Kept<T>>()
   let held = 0
   let uses = 0
@@ -49,14 +55,14 @@ export function documentCache<T extends Document>(charactersMax = CHARACTERS_MAX
     unused.delete(id)
   }
 
-  function beginRound(): void {
+  function startRound(): void {
     for (const { characters } of unused.values()) held -= characters
     unused = used
     used = new Map()
     uses = 0
   }
 
-  function dropUntilItFits(): void {
+  function evictUntilItFits(): void {
     for (const known of [unused, used]) {
       for (const oldest of known.keys()) {
         if (held <= charactersMax) return
@@ -73,10 +79,10 @@ export function documentCache<T extends Document>(charactersMax = CHARACTERS_MAX
     versionOf: id => find(id)?.document.version ?? 0,
     put(document, characters) {
       drop(document.id)
-      if (uses >= Math.max(ROUND_USES_MIN, ROUND_USES_EACH * (used.size + unused.size))) beginRound()
+      if (uses >= Math.max(ROUND_USES_MIN, ROUND_USES_EACH * (used.size + unused.size))) startRound()
       used.set(document.id, { document, characters })
       held += characters
-      dropUntilItFits()
+      evictUntilItFits()
     },
   }
 }

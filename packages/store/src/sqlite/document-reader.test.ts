@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openSqliteStore } from '../sqlite-store.ts'
 import type { Kind } from '../store.ts'
+import { openSqliteStore } from './store.ts'
 
 interface Note {
   readonly id: string
@@ -30,7 +30,7 @@ const parsings = async (work: () => Promise<unknown>): Promise<number> => {
   return parsed - before
 }
 
-it('parses a document once for each of its versions', async () => {
+it('parses each version of a document once', async () => {
   const store = openSqliteStore(':memory:')
   const notes = store.collection(NOTES)
   for (const id of ['a', 'b', 'c']) await notes.insert(note(id, 1, 'new'))
@@ -60,7 +60,7 @@ it('sees what another connection wrote', async () => {
   await Promise.all([one.close(), other.close()])
 })
 
-it('remembers nothing of a kind whose ids may be used again', async () => {
+it('caches nothing of a kind whose ids may be reused', async () => {
   const store = openSqliteStore(':memory:')
   const drafts = store.collection(DRAFTS)
   await drafts.insert(note('a', 1, 'first'))

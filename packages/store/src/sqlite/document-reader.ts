@@ -1,24 +1,24 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Document, Kind, Query } from '../store.ts'
 import { documentCache } from './document-cache.ts'
-import { type Prepared, preparedOnce } from './prepared-once.ts'
+import { type StatementCache, statementCache } from './statement-cache.ts'
 
 export interface DocumentReader<T> {
   get(id: string): T | null
   list(query: Query): T[]
 }
 
-/** Reads documents. Whoever gets one must not change it: others may be given the same. */
+/** Returned documents are shared: callers must not modify them. */
 export function documentReader<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T>): DocumentReader<T> {
-  const prepared = preparedOnce(db)
-  // Only where no id is used twice does a version say which document it is.
-  return kind.announced ? rememberingReader(db, kind, prepared) : plainReader(db, kind, prepared)
+  const prepared = statementCache(db)
+  // A version identifies a document only where ids are never reused.
+  return kind.announced ? cachingReader(db, kind, prepared) : plainReader(db, kind, prepared)
 }
 
 function plainReader<T extends Document>(
   db: DatabaseSyncInstance,
   kind: Kind<T>,
-  prepared: Prepared,
+  prepared: StatementCache,
 ): DocumentReader<T> {
   const body = db.prepare('SELECT body FROM documents WHERE kind = ? AND id = ?')
   const parse = (row: Record<string, unknown>): T => kind.parse(JSON.parse(String(row.body)))
@@ -36,11 +36,11 @@ function plainReader<T extends Document>(
   }
 }
 
-/** Asks for versions first, and for bodies only where it knows another version. */
-function rememberingReader<T extends Document>(
+/** Reads versions first, and bodies only of documents whose cached version differs. */
+function cachingReader<T extends Document>(
   db: DatabaseSyncInstance,
   kind: Kind<T>,
-  prepared: Prepared,
+  prepared: StatementCache,
 ): DocumentReader<T> {
   const cache = documentCache<T>()
   const newer = db.prepare(
@@ -73,7 +73,7 @@ function rememberingReader<T extends Document>(
 
 const FACET = 'SELECT id FROM facets WHERE kind = ? AND name = ?'
 
-/** Filters are looked up by value or by id, whichever is less: SQLite chooses. */
+/** SQLite chooses whether to look up facets by value or by id. */
 function listSql(what: string, kind: string, query: Query): { text: string; values: (string | number)[] } {
   const conditions = ['kind = ?']
   const values: (string | number)[] = [kind]

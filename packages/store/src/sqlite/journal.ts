@@ -1,18 +1,18 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Change, Journal, JournalEntry, JournalQuery, NewEntry } from '../store.ts'
-import type { Batch } from './batch.ts'
-import { type Prepared, preparedOnce } from './prepared-once.ts'
+import type { GroupCommit } from './group-commit.ts'
+import { type StatementCache, statementCache } from './statement-cache.ts'
 
 export interface SqliteJournal extends Journal {
   /** Called inside the transaction that makes the change. */
   enter(change: Change, entries: readonly NewEntry[]): void
 }
 
-export function sqliteJournal(db: DatabaseSyncInstance, batch: Batch): SqliteJournal {
+export function sqliteJournal(db: DatabaseSyncInstance, batch: GroupCommit): SqliteJournal {
   const insert = db.prepare(
     'INSERT INTO journal (id, stream, subject, at, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
-  const prepared = preparedOnce(db)
+  const prepared = statementCache(db)
   const put = ({ id, stream, subject, at, body }: JournalEntry) =>
     insert.run(id, stream, subject, at, JSON.stringify(body))
   return {
@@ -39,7 +39,7 @@ const newestFirst = (a: JournalEntry, b: JournalEntry): number =>
   a.at === b.at ? (a.id < b.id ? 1 : -1) : a.at < b.at ? 1 : -1
 
 /** One stream at a time, so that an index gives the order and nothing has to be sorted. */
-function entriesOf(prepared: Prepared, stream: string, query: JournalQuery): JournalEntry[] {
+function entriesOf(prepared: StatementCache, stream: string, query: JournalQuery): JournalEntry[] {
   const conditions = ['stream = ?']
   const values: (string | number)[] = [stream]
   const add = (condition: string, ...bound: string[]) => {

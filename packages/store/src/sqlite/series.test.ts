@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
-import { openSqliteStore } from '../sqlite-store.ts'
 import type { Series } from '../store.ts'
+import { openSqliteStore } from './store.ts'
 
 const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`
 const sample = (series: string, second: number, value = second) => ({ series, at: at(second), body: { value } })
@@ -17,29 +17,29 @@ const newest = async (...names: string[]) => {
   return names.map(name => found.get(name))
 }
 
-it('has a sample that came after the last question', async () => {
+it('returns a sample written after the last read', async () => {
   await series.append([sample('a', 2), sample('c', 2)])
   expect(await newest('a', 'b', 'c')).toEqual([sample('a', 2), sample('b', 1), sample('c', 2)])
 })
 
-it('has a sample that took the place of the newest', async () => {
+it('returns a sample that replaced the newest one', async () => {
   await series.append([sample('a', 1, 11)])
   expect(await newest('a')).toEqual([sample('a', 1, 11)])
 })
 
-it('has the newest still when an older one comes late', async () => {
+it('keeps the newest sample when an older one arrives late', async () => {
   await series.append([sample('a', 0)])
   expect(await newest('a')).toEqual([sample('a', 1)])
 })
 
-it('has no sample that was dropped or is too old', async () => {
+it('returns no sample that was dropped or pruned', async () => {
   await series.drop('a')
   expect(await newest('a', 'b')).toEqual([undefined, sample('b', 1)])
   await series.prune(at(2), 9)
   expect(await newest('b')).toEqual([undefined])
 })
 
-it('answers for more series than it remembers', async () => {
+it('returns samples of more series than the cache holds', async () => {
   const many = Array.from({ length: 24_000 }, (_, n) => `many-${n}`)
   await series.append(many.map(name => sample(name, 3)))
   const others = many.map(name => `other-${name}`)
@@ -48,7 +48,7 @@ it('answers for more series than it remembers', async () => {
   expect(await newest('a', 'many-0', 'other-0')).toEqual([sample('a', 1), sample('many-0', 3), undefined])
 })
 
-it('remembers two series of each of 10,000 workers, read page by page', async () => {
+it('caches two series of each of 10,000 workers, read page by page', async () => {
   const workers = Array.from({ length: 10_000 }, (_, n) => `w-${n}`)
   const both = (worker: string) => [`worker:${worker}`, `labs:${worker}`]
   await series.append(workers.map(worker => sample(`worker:${worker}`, 3)))

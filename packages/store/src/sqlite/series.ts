@@ -1,14 +1,16 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Sample, Series } from '../store.ts'
-import type { Batch } from './batch.ts'
+import type { GroupCommit } from './group-commit.ts'
 
-/** Newest samples that are kept in memory; they are read far more often than written. Two for each of 20,000 workers. */
+/**
+ * Newest samples cached in memory, because they are read far more often than written. Two for each of 20,000 workers.
+ */
 const KNOWN_MAX = 40_000
-/** One question for all: asking once for each takes twice as long. */
+/** One query for all series takes half the time of one query each. */
 const NEWEST = `SELECT series, at, body FROM json_each(?) AS wanted CROSS JOIN samples
   ON series = wanted.value AND at = (SELECT max(at) FROM samples WHERE series = wanted.value)`
 
-export function sqliteSeries(db: DatabaseSyncInstance, batch: Batch): Series {
+export function sqliteSeries(db: DatabaseSyncInstance, batch: GroupCommit): Series {
   const insert = db.prepare('INSERT OR REPLACE INTO samples (series, at, body) VALUES (?, ?, ?)')
   const range = db.prepare(
     'SELECT series, at, body FROM samples WHERE series = ? AND at >= ? AND at < ? ORDER BY at DESC LIMIT ?',
@@ -20,7 +22,7 @@ export function sqliteSeries(db: DatabaseSyncInstance, batch: Batch): Series {
   const newest = newestOf(db)
   return {
     async append(samples) {
-      batch.relaxed(() => {
+      batch.commitRelaxed(() => {
         for (const { series, at, body } of samples) {
           newest.forget(series)
           insert.run(series, at, JSON.stringify(body))
@@ -43,20 +45,20 @@ export function sqliteSeries(db: DatabaseSyncInstance, batch: Batch): Series {
   }
 }
 
-/** Nobody else writes to the file, so what was read stays true until it is written here. */
+/** No other process writes to the file, so a cached sample stays valid until it is written here. */
 function newestOf(db: DatabaseSyncInstance) {
   const last = db.prepare(NEWEST)
   const known = new Map<string, Sample | null>()
 
-  function learn(series: readonly string[]): void {
+  function load(series: readonly string[]): void {
     if (series.length === 0) return
     const samples = last.all(JSON.stringify(series)).map(toSample)
     for (const each of series) known.set(each, null)
     for (const sample of samples) known.set(sample.series, sample)
   }
 
-  /** Those that were learnt first, and no more than it must: to forget all at once would make every page slow now and then. */
-  function forgetTooMany(): void {
+  /** Evicts the oldest, and no more than needed: clearing the cache would make pages slow now and then. */
+  function evictOldest(): void {
     for (const oldest of known.keys()) {
       if (known.size <= KNOWN_MAX) return
       known.delete(oldest)
@@ -65,13 +67,13 @@ function newestOf(db: DatabaseSyncInstance) {
 
   return {
     read(series: readonly string[]): Map<string, Sample> {
-      learn(series.filter(each => !known.has(each)))
+      load(series.filter(each => !known.has(each)))
       const found = new Map<string, Sample>()
       for (const each of series) {
         const sample = known.get(each)
         if (sample) found.set(each, sample)
       }
-      forgetTooMany()
+      evictOldest()
       return found
     },
     forget: (series: string) => void known.delete(series),
@@ -79,7 +81,7 @@ function newestOf(db: DatabaseSyncInstance) {
   }
 }
 
-/** Sorts after every instant. */
+/** Sorts after every timestamp. */
 const AFTER_ALL = '~'
 
 const toSample = (row: Record<string, unknown>): Sample => ({

@@ -5,21 +5,21 @@ import { promisify } from 'node:util'
 import { systemClock } from '@lcm/runtime/clock'
 import { MongoClient } from 'mongodb'
 
-/** What speaks MongoDB's protocol: the server in MONGODB_URI, or one of our own on the loopback interface, in memory. */
+/** A server that speaks MongoDB's protocol: the one in MONGODB_URI, or an in-memory one on the loopback interface. */
 export interface MongoServer {
   readonly uri: string
-  /** Null for a server that is not ours to stop. */
+  /** Null for a server that tests must not stop. */
   readonly process: { freeze(): void; thaw(): void; kill(): Promise<void> } | null
-  /** A name that nobody else uses. The database goes when the server is closed. */
+  /** A unique database name. The database is dropped when the server is closed. */
   database(): string
   close(): Promise<void>
 }
 
 const TOOL = fileURLToPath(new URL('../../../../tools/mongo-wire.mjs', import.meta.url))
 
-/** Answers when the driver gets an answer. */
+/** Resolves when the driver gets a response. */
 export async function startMongo(): Promise<MongoServer> {
-  // By running it, since nothing imports the tools.
+  // Run as a process, because nothing may import the tools.
   const { stdout } = await promisify(execFile)(process.execPath, [TOOL])
   const found: { uri?: string; command?: string[] } = JSON.parse(stdout)
   const started = found.command === undefined ? null : await spawned(found.command)
@@ -50,7 +50,7 @@ async function asked(uri: string, work: (client: MongoClient) => Promise<unknown
   }
 }
 
-/** It ends with its input, so it never outlives this process, however that ends. */
+/** The server ends with its standard input, so it never outlives this process. */
 async function spawned([command = '', ...args]: readonly string[]) {
   const child = spawn(command, [...args, '0'], { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = new Promise<void>(resolve => child.once('close', () => resolve()))

@@ -13,7 +13,7 @@ import { complaintsOf } from '../files/schema-errors.ts'
 import { readTextFile } from '../files/text-file.ts'
 import { yamlTrouble } from '../files/yaml-limits.ts'
 
-/** One document of a file. `given` has only the fields in the file, without defaults. */
+/** One thing that a file says there is to be. `given`: only what the file says, nothing that follows from defaults. */
 export type Wanted =
   | Saying<'Template', 'createTemplate'>
   | Saying<'Definition', 'createDefinition'>
@@ -23,35 +23,35 @@ interface Saying<K extends string, R extends 'createTemplate' | 'createDefinitio
   readonly kind: K
   readonly name: string
   readonly given: Partial<BodyOf<R>>
-  /** The complete body to create the resource; null if required fields are missing. */
+  /** What a new one is made from; null where that lacks something. */
   readonly spec: BodyOf<R> | null
-  /** Required fields that are missing. */
+  /** What it would lack if it were new. */
   readonly lacks: readonly string[]
 }
 
-/** Allows the names of discovered workers, which the API would not accept for a new worker. */
+/** One that was found is called as its owner pleases; the API refuses to make another such. */
 const WORKER = CreateWorker.extend({ name: WorkerName.optional() })
 
 export type Kind = Wanted['kind']
 const KINDS: readonly Kind[] = ['Template', 'Definition', 'Worker']
 
-/** Text of a document file, with its location for messages and relative paths. */
+/** Text with where it came from, for messages and for what it refers to. */
 export interface Source {
   readonly name: string
   readonly text: string
-  /** Relative paths in the document start here. */
+  /** Files that it names are looked for here. */
   readonly folder: string
-  /** Null for standard input. */
+  /** Null where it is no file. */
   readonly path: string | null
 }
 
 const READABLE = /\.(ya?ml|json)$/
 
-/** Reads a file, all YAML and JSON files of a folder in the order of their names, or standard input for `-`. */
+/** A file, all YAML and JSON files of a folder in the order of their names, or `-` for standard input. */
 export async function readSources(place: string, readInput: (() => Promise<string>) | null): Promise<Source[]> {
   if (place === '-') {
     if (readInput === null)
-      throw new CliError(EXIT.usage, 'standard input is empty: use -f with a file, or pipe one in')
+      throw new CliError(EXIT.usage, 'nothing comes from standard input: name a file with -f, or pipe one in')
     return [
       { name: 'standard input', text: await readInput().catch(unreadable('standard input')), folder: '.', path: null },
     ]
@@ -59,8 +59,7 @@ export async function readSources(place: string, readInput: (() => Promise<strin
   const found = await stat(place).catch(unreadable(place))
   if (!found.isDirectory()) return [await sourceAt(place)]
   const names = (await readdir(place)).filter(name => READABLE.test(name)).sort()
-  if (names.length === 0)
-    throw new CliError(EXIT.failed, `${place} contains no YAML or JSON files: use -f with another folder`)
+  if (names.length === 0) throw new CliError(EXIT.failed, `${place} holds no YAML or JSON file: name another with -f`)
   return Promise.all(names.map(name => sourceAt(join(place, name))))
 }
 
@@ -74,11 +73,11 @@ const sourceAt = async (file: string): Promise<Source> => ({
 const unreadable = (place: string) => (error: NodeJS.ErrnoException) => {
   throw new CliError(
     EXIT.failed,
-    `${place} can't be read (${error.code}): use -f with a YAML or JSON file, or a folder of such files`,
+    `${place} can't be read (${error.code}): name a YAML or JSON file, or a folder of them, with -f`,
   )
 }
 
-/** Parses all sources. Reports all of their errors together. */
+/** Everything that the sources want. All that is wrong with them is told at once. */
 export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> {
   const parsed = sources.map(source => ({ source, documents: parsedIn(source) }))
   const named = new Set(parsed.flatMap(({ source, documents }) => topologiesNamedIn(source, documents)))
@@ -88,9 +87,9 @@ export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> 
   const read = (await Promise.all(said.map(({ source, documents }) => wantedOf(source, documents)))).flat()
   const wanted = read.filter(each => typeof each !== 'string')
   const wrong = [...read.filter(each => typeof each === 'string'), ...repeated(wanted)]
-  if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was changed: fix these errors and try again', wrong)
+  if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was done: mend these and repeat', wrong)
   if (wanted.length === 0)
-    throw new CliError(EXIT.failed, `no documents found in ${placeOf(sources)}: each document needs a kind and a name`)
+    throw new CliError(EXIT.failed, `there is nothing in ${placeOf(sources)}: each document needs a kind and a name`)
   return wanted.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
 }
 
@@ -100,10 +99,10 @@ const placeOf = ([first, ...others]: readonly Source[]): string =>
 const repeated = (wanted: readonly Wanted[]): string[] =>
   wanted
     .filter((one, at) => wanted.findIndex(other => other.kind === one.kind && other.name === one.name) < at)
-    .map(({ kind, name }) => `${kind} ${name}: defined twice`)
+    .map(({ kind, name }) => `${kind} ${name}: it is said twice`)
 
 interface Parsed {
-  /** Null if the document is empty or invalid. */
+  /** Null where there is none. */
   readonly value: unknown
   readonly error: string | null
 }
@@ -119,7 +118,7 @@ function parsedIn({ text }: Source): Parsed[] {
   })
 }
 
-/** Catches errors of aliases that are undefined or expand too far. */
+/** Aliases may lead nowhere, or to more than any machine holds. */
 function valueIn(document: { toJS(): unknown }): Parsed {
   try {
     return { value: document.toJS(), error: null }
@@ -130,13 +129,13 @@ function valueIn(document: { toJS(): unknown }): Parsed {
 
 const firstLine = (text: string): string => text.split('\n')[0] ?? ''
 
-/** Paths of all files used as topology_file; these are not documents. */
+/** They are no documents of their own, wherever they lie. */
 const topologiesNamedIn = ({ folder }: Source, documents: readonly Parsed[]): string[] =>
   documents.flatMap(({ value }) =>
     isFields(value) && typeof value.topology_file === 'string' ? [resolve(folder, value.topology_file)] : [],
   )
 
-/** Returns documents, and errors as lines of text. */
+/** What is wrong is a line of text. */
 async function wantedOf(source: Source, documents: readonly Parsed[]): Promise<(Wanted | string)[]> {
   const wanted = documents.map(({ value, error }, index) => {
     const place = documents.length === 1 ? source.name : `${source.name}, document ${index + 1}`
@@ -152,7 +151,7 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 async function wantedIn(value: unknown, place: string, folder: string): Promise<(Wanted | string)[]> {
-  if (!isFields(value)) return [`${place}: expected fields, such as kind and name`]
+  if (!isFields(value)) return [`${place}: it is no list of fields`]
   const { kind: said, ...fields } = value
   const kind = said ?? (looksLikeTemplate(fields) ? 'Template' : undefined)
   switch (kind) {
@@ -161,37 +160,39 @@ async function wantedIn(value: unknown, place: string, folder: string): Promise<
     case 'Definition':
       return asDefinition(fields, place, folder)
     case 'Worker':
-      return typeof fields.name === 'string' ? asWanted('Worker', WORKER, fields, place) : [`${place}: name: required`]
+      return typeof fields.name === 'string'
+        ? asWanted('Worker', WORKER, fields, place)
+        : [`${place}: name: a worker needs one here`]
     default:
       if (said === undefined && isFields(fields.lab)) return [`${place}: ${A_LAB}`]
-      return [`${place}: kind: must be one of ${KINDS.join(', ')}`]
+      return [`${place}: kind: it must be one of ${KINDS.join(', ')}`]
   }
 }
 
 const A_LAB =
-  'this is a CML topology: refer to it as topology_file in a document of kind Definition, or use `lcm create definition -f`'
+  'it is a lab of CML: name it as topology_file in a document of kind Definition, or use `lcm create definition -f`'
 
-/** Recognizes the files of deploy/templates, which have no kind. */
+/** As the files of deploy/templates are. */
 const looksLikeTemplate = (fields: Fields): boolean => 'instance_types' in fields && 'ami_name_pattern' in fields
 
-/** Template fields set by LCM. They are ignored, so that the output of `lcm get template -o yaml` can be applied. */
+/** What LCM itself says of a template, so that what `lcm get template -o yaml` prints can be applied again. */
 const OWNED = ['id', 'version', 'created_at', 'updated_at', 'has_user_data', 'secret_refs', 'seeded_from_sha256']
 
 const without = (fields: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 
-/** Converts topology_file or an inline topology object to text. */
+/** A topology may be text, stand in a file of its own, or be written out as part of the document. */
 async function withTopology({ topology_file, ...fields }: Fields, folder: string): Promise<Fields | string> {
   if (typeof topology_file === 'string') {
     const file = resolve(folder, topology_file)
     const read = await readTextFile(file).catch((error: NodeJS.ErrnoException) => error)
     if (typeof read === 'string') return { ...fields, topology: read }
-    return `topology_file: ${file} can't be read (${read.code}): paths are relative to this document`
+    return `topology_file: ${file} can't be read (${read.code}): paths begin at the folder of this file`
   }
   return isFields(fields.topology) ? { ...fields, topology: stringify(fields.topology) } : fields
 }
 
-/** Checks the topology as the API would, before anything is changed. */
+/** With the verdict on its topology that the API would give, before anything is done. */
 async function asDefinition(said: Fields, place: string, folder: string): Promise<(Wanted | string)[]> {
   const fields = await withTopology(said, folder)
   if (typeof fields === 'string') return [`${place}: ${fields}`]
@@ -211,7 +212,7 @@ function topologyErrors(topology: string): string[] {
     if (verdict.isGood) return []
     return complaintsOf(verdict.issues.slice(0, ERRORS_MAX), '(all)')
   } catch (error) {
-    return [String(error).split('\n')[0] ?? 'invalid YAML']
+    return [String(error).split('\n')[0] ?? 'it is no YAML']
   }
 }
 
@@ -228,9 +229,9 @@ function asWanted(
   const said = result.success || !mayLack ? result : PARTS[kind].safeParse(fields)
   if (!said.success) return complaintsOf(said.error.issues, kind).map(line => `${place}: ${line}`)
   const given = Object.fromEntries(Object.entries(said.data).filter(([name]) => name in fields))
-  // `given` and `spec` were parsed by the schema of this kind.
+  // The schema that fits the kind has just parsed it.
   return [{ kind, name: String(said.data.name), given, spec: result.data ?? null, lacks } as Wanted]
 }
 
-/** Schemas for existing resources, where fields may be omitted. */
+/** Of what exists already a file need not say everything. */
 const PARTS = { Template: CreateTemplate.partial(), Definition: CreateDefinition, Worker: WORKER.partial() }

@@ -6,25 +6,25 @@ import type { Shell } from '../shell.ts'
 export function defineServices(services: Command, shell: Shell): void {
   services
     .command('reset-term <service>')
-    .description('Reset the epochs of a service, after etcd was rebuilt or a store was restored')
+    .description('let the epochs of a service begin anew, after etcd was rebuilt or a store restored')
     .action(async (service: string, _: unknown, command: Command) => {
       refuseLeaderless(service)
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       await client.call('resetTerm', { params: { service }, signal: shell.signal })
-      if (!output.quiet) output.out(`term of ${service} reset: its next leader will be accepted`)
+      if (!output.quiet) output.out(`the term of ${service} is reset: its next leader will be accepted`)
     })
   addAsk(services, shell, {
     verb: 'trigger',
     route: 'triggerService',
-    summary: 'Make the leader of a service reconcile everything now',
-    said: service => `requested a full sweep from the leader of ${service}`,
+    summary: 'have the leader of a service look at everything now',
+    said: service => `the leader of ${service} is asked to look at everything`,
   })
   addAsk(services, shell, {
     verb: 'resign',
     route: 'resignService',
-    summary: 'Make the leader of a service step down, so that another replica takes over',
-    said: service => `requested a new leader of ${service}: watch it with \`lcm get services --watch\``,
+    summary: 'have the leader of a service step down, so that another replica leads',
+    said: service => `the leader of ${service} is asked to step down: \`lcm get services --watch\` shows who follows`,
   })
   services.addHelpText('afterAll', EXAMPLES)
 }
@@ -35,10 +35,10 @@ Examples:
   lcm services resign worker-controller
   lcm services reset-term worker-controller`
 
-/** The API has no leader, because all of its replicas serve. */
+/** Those whose replicas all work at once. */
 function refuseLeaderless(service: string): void {
   if (service !== 'control-plane-api') return
-  const message = `${service} has no leader because all of its replicas serve: name a controller, list them with \`lcm get services\``
+  const message = `the ${service} has no leader, all of its replicas serve: name a controller, \`lcm get services\` lists them`
   throw new CliError(EXIT.usage, message)
 }
 
@@ -53,7 +53,7 @@ function addAsk(services: Command, shell: Shell, { verb, route, summary, said }:
   services
     .command(`${verb} <service>`)
     .description(summary)
-    .option('--reason <text>', 'Reason, recorded in the audit log')
+    .option('--reason <text>', 'why, for those who ask later')
     .action(async (service: string, { reason }: { reason?: string }, command: Command) => {
       refuseLeaderless(service)
       const { output, connect } = invocation(command, shell)

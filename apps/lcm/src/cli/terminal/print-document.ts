@@ -3,11 +3,11 @@ import { toYaml } from '../resource-view.ts'
 import type { Colors, Output } from './output.ts'
 import { printable } from './table.ts'
 
-/** A result that is not a list of resources, in all output formats. */
+/** An answer that is no list of resources, in all the ways that it can be printed. */
 export interface Document {
-  /** Data for JSON and YAML. */
+  /** For programs. */
   readonly told: unknown
-  /** Lines for `-o name`. */
+  /** What it is about, one name a line. */
   names(): readonly string[]
   lines(colors: Colors): readonly string[]
 }

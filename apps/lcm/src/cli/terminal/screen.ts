@@ -7,23 +7,23 @@ const CLEAR_LINE = '\u001b[2K'
 const CLEAR_BELOW = '\u001b[J'
 
 export interface Screen {
-  /** Draws lines from the top of the terminal; lines that do not fit are left out. */
+  /** Shows these lines from the top of the terminal; those that do not fit are left out. */
   draw(lines: readonly string[]): void
-  /** Restores the terminal. */
+  /** Gives the terminal back as it was. */
   close(): void
 }
 
-/** Opens the alternate screen of a terminal. */
+/** A terminal's other screen: what stood there before comes back when it is closed. */
 export function openScreen(sink: Sink): Screen {
   sink.write(`${ENTER}${NO_WRAP}`)
   let shown = ''
   return {
     draw(lines) {
       const fitting = sink.rows > 0 ? lines.slice(0, sink.rows) : lines
-      // Each line is cleared before it is written: after a full line, the cursor is still on its last character.
+      // What is old is cleared before a line is written: behind a full one the cursor still stands on its last character.
       const text = fitting.map(line => `${CLEAR_LINE}${line}`).join('\r\n')
       const below = fitting.length < sink.rows ? `\r\n${CLEAR_BELOW}` : ''
-      // A resized terminal may have moved the content, so the size is part of the comparison.
+      // After another size the terminal may have moved what it shows.
       const frame = `${sink.rows}x${sink.columns} ${text}`
       if (frame !== shown) sink.write(`${HOME}${text}${below}`)
       shown = frame

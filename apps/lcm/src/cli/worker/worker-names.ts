@@ -3,10 +3,10 @@ import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
 import type { EventEnvelope } from '@lcm/contract/events'
 
-/** Worker names by id. Unknown or hidden workers are shown by id. */
+/** What people call workers. Who is not known, or may not be seen, is called by its id. */
 export interface WorkerNames {
   of(id: string): string
-  /** Updates names from worker events. */
+  /** Takes note of workers that events tell of. */
   learn(event: EventEnvelope): void
 }
 
@@ -29,7 +29,7 @@ export async function readWorkerNames(client: Client, signal: AbortSignal): Prom
   }
 }
 
-/** Reads names only for `--wait`, where progress is shown. */
+/** Names are asked for only by who waits, and so has time to read them. */
 export const namesFor = async (
   { wait = false }: { readonly wait?: boolean },
   client: Client,

@@ -5,7 +5,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import { toInstant } from '@lcm/domain/instant'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { type BackupParts, packBackup, readSealed, verifyBackup } from '@lcm/store/sqlite-backup'
+import { type BackupParts, packBackup, sealedChunks, verifyBackup } from '@lcm/store/sqlite/backup'
 import { type Store, StoreError } from '@lcm/store/store'
 import { StartupError } from '../startup-error.ts'
 import { VERSION } from '../version.ts'
@@ -119,7 +119,7 @@ function read(made: Made, signal: AbortSignal): AsyncIterable<Uint8Array> {
 
 async function* removedAfter({ file, log, remove }: Made, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
-    for await (const chunk of readSealed(file)) {
+    for await (const chunk of sealedChunks(file)) {
       signal.throwIfAborted()
       yield chunk
     }

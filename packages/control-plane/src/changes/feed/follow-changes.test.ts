@@ -1,4 +1,4 @@
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { followChanges } from './follow-changes.ts'

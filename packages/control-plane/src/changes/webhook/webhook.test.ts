@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Logger } from '@lcm/runtime'
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import type { Document, Kind, Store } from '@lcm/store/store'
 import { seededRandom } from '@lcm/testkit/seeded-random'
 import { describe, expect, it } from 'vitest'

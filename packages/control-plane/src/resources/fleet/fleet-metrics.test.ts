@@ -1,4 +1,4 @@
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
 import { beforeEach, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'

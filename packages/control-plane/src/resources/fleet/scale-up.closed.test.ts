@@ -1,4 +1,4 @@
-import { openSqliteStore } from '@lcm/store/sqlite-store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { type Collection, type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
 import { expect, it } from 'vitest'
 import { aFleet } from '../../testing/a-fleet.ts'

@@ -2,7 +2,7 @@ import { readFile, realpath, stat } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CloudError } from '@lcm/cloud/errors'
-import { type Objects, objectPlaceOf } from '@lcm/cloud/objects'
+import { type Objects, parseS3Address } from '@lcm/cloud/objects'
 import { linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { ContentError } from './content-error.ts'
@@ -74,7 +74,7 @@ const tooLarge = () => new ContentError(`the package is larger than ${PACKAGE_BY
 async function readBucket(objects: Objects | null, source: string, signal: AbortSignal): Promise<Buffer> {
   if (objects === null)
     throw new ContentError('there is no S3 beside the simulated cloud; use a file: or https:// source')
-  const place = objectPlaceOf(source)
+  const place = parseS3Address(source)
   if (place === null) throw new ContentError('an s3 source is s3:// with the name of a bucket, a slash and a key')
   try {
     return await objects.read(place, PACKAGE_BYTES_MAX, signal)

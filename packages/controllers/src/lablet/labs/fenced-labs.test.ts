@@ -35,7 +35,7 @@ beforeEach(() => {
   const url = 'https://192.0.2.1'
   const login = { url, certificate_sha256: null, username: 'lcm', password: 'lcm' }
   hands = fencedLabs(
-    { labs, logins: { of: async () => login, forget: () => undefined } },
+    { labs, logins: { resolve: async () => login, forget: () => undefined } },
     {
       worker: aWorker({ https_endpoint: url, public_ip: '192.0.2.1' }),
       signal: never,

@@ -1,6 +1,6 @@
 import type { CmlLogin } from '@lcm/cloud/cml-access'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlLab, CmlLabs, CmlNode, ImportedLab, LabImport } from '@lcm/cloud/cml-labs'
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -24,7 +24,7 @@ export interface FencedLabs {
 
 export interface FencedLabsParts {
   readonly labs: CmlLabs
-  readonly logins: CmlLogins
+  readonly logins: CmlLoginResolver
 }
 
 export interface LabFence {
@@ -70,9 +70,9 @@ export function fencedLabs({ labs, logins }: FencedLabsParts, asked: LabFence): 
 }
 
 /** Never at an address that is not the worker's own. */
-export async function loginTo(logins: CmlLogins, worker: Worker, signal: AbortSignal): Promise<CmlLogin> {
+export async function loginTo(logins: CmlLoginResolver, worker: Worker, signal: AbortSignal): Promise<CmlLogin> {
   const url = recordedEndpoint(worker)
-  if (url !== null) return logins.of(worker, url, signal)
+  if (url !== null) return logins.resolve(worker, url, signal)
   const message = `${worker.name} has no address of its own on record`
   throw new CloudError('transient', { code: 'NoAddress', action: 'authenticate', message })
 }

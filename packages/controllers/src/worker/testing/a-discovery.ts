@@ -1,4 +1,4 @@
-import type { Machines } from '@lcm/cloud/batched-compute'
+import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import type { DecisionNote } from '@lcm/domain/decision'
 import type { Leadership } from '@lcm/runtime'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
@@ -39,7 +39,7 @@ export function aDiscovery(
   const woken: string[] = []
   const notes: ADiscovery['notes'] = []
   const order: string[] = []
-  const listing: Machines = {
+  const listing: BatchedCompute = {
     ...machines,
     list: (...args) => {
       order.push('list machines')

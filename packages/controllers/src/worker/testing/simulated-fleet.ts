@@ -1,8 +1,8 @@
-import { gathered, type Machines } from '@lcm/cloud/batched-compute'
-import type { CmlLogins } from '@lcm/cloud/cml-logins'
-import { type CmlRefusals, cmlRefusals } from '@lcm/cloud/cml-refusals'
+import { type CmlAccessTracker, cmlAccessTracker } from '@lcm/cloud/cml-access-tracker'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
+import { type BatchedCompute, batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import type { MachineMetrics } from '@lcm/cloud/metrics'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
 import { simCmlSystem } from '@lcm/cloud-sim/in-process/cml-system'
@@ -53,13 +53,13 @@ export interface SimulatedFleet {
   readonly clock: ManualClock
   readonly model: SimModel
   readonly compute: Compute
-  readonly machines: Machines
+  readonly machines: BatchedCompute
   readonly reads: Ec2Outages
   readonly cml: CmlSystem
   readonly metrics: MachineMetrics
   readonly api: FakeApi
-  readonly logins: CmlLogins
-  readonly access: CmlRefusals
+  readonly logins: CmlLoginResolver
+  readonly access: CmlAccessTracker
   launch(more?: { region?: string; tags?: Readonly<Record<string, string>>; token?: string }): Promise<Instance>
   see(instance: Instance, region?: string): Promise<Instance>
   /** The record of a machine as it is now, running and answering. */
@@ -101,13 +101,13 @@ export function simulatedFleet(): SimulatedFleet {
     clock,
     model,
     compute,
-    machines: gathered(compute),
+    machines: batchedCompute(compute),
     reads: someReads(clock),
     cml: simCmlSystem(model),
     metrics: simMetrics(model),
     api,
     logins: cmlLogins(api.client, { ...DEFAULT_CML_LOGIN }),
-    access: cmlRefusals(clock, () => undefined),
+    access: cmlAccessTracker(clock, () => undefined),
     launch,
     see,
     async workerOn(instance, more = {}) {

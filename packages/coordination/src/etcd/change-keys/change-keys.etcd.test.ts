@@ -2,12 +2,12 @@ import type { WatchMessage } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ChangeHint, ChangeKeys } from '../../change-keys.ts'
-import { testClients } from '../../testing/contenders.ts'
 import { type EtcdAdmin, etcdAdmin } from '../../testing/etcd-admin.ts'
 import { type EtcdServer, startEtcd } from '../../testing/etcd-server.ts'
 import { eventually } from '../../testing/eventually.ts'
-import { following } from '../../testing/following.ts'
+import { follow } from '../../testing/follower.ts'
 import { openProxy } from '../../testing/tcp-proxy.ts'
+import { testClients } from '../../testing/test-clients.ts'
 
 const PREFIX = '/lcm/workers/'
 
@@ -32,7 +32,7 @@ afterEach(() => clients.close())
 const hint = (id: string, version: number): ChangeHint => ({ id, version, updated_at: '2026-01-01T00:00:00Z' })
 const list = (keys: ChangeKeys, prefix = PREFIX) => keys.source(prefix).list(new AbortController().signal)
 
-/** Reads until it has so many changes. */
+/** Reads until it has `count` changes. */
 async function read(keys: ChangeKeys, after: number, count: number): Promise<WatchMessage<ChangeHint>[]> {
   const stop = new AbortController()
   const changes: WatchMessage<ChangeHint>[] = []
@@ -43,7 +43,7 @@ async function read(keys: ChangeKeys, after: number, count: number): Promise<Wat
   return changes
 }
 
-it('stores hints as JSON that people can read, and no more than a hint', async () => {
+it('stores hints as readable JSON, with no other fields', async () => {
   const { changeKeys } = clients.connect()
   const given = { ...hint('w-1', 3), status: 'RUNNING', desired_status: 'STOPPED', token: 'secret' }
   await changeKeys.publish(`${PREFIX}w-1`, given)
@@ -51,7 +51,7 @@ it('stores hints as JSON that people can read, and no more than a hint', async (
   expect((await list(changeKeys)).entries[0]?.hint).toEqual(expected)
 })
 
-it('publishes with one call where it was the last to write, and with two where somebody else was', async () => {
+it("publishes with one call after its own write, and with two after another writer's", async () => {
   const [one, other] = [clients.connect().changeKeys, clients.connect().changeKeys]
   const key = `${PREFIX}w-1`
   await one.publish(key, hint('w-1', 1))
@@ -65,7 +65,7 @@ it('publishes with one call where it was the last to write, and with two where s
 
 it('follows 10,000 keys that change at once, and lists them in pages at one revision', async () => {
   const { changeKeys } = clients.connect()
-  const follower = following(clients.connect().changeKeys, PREFIX)
+  const follower = follow(clients.connect().changeKeys, PREFIX)
   await eventually('the list', () => follower.lists === 1)
   const ids = Array.from({ length: 10_000 }, (_, index) => `w-${index}`)
   const lanes = Array.from({ length: 64 }, (_, lane) => ids.filter((_, index) => index % 64 === lane))
@@ -83,7 +83,7 @@ it('follows 10,000 keys that change at once, and lists them in pages at one revi
 
 it('lists again when the history was compacted while the watcher was away', async () => {
   const proxy = await openProxy(etcd.endpoints[0] ?? '', systemClock)
-  const follower = following(clients.connect({}, [proxy.endpoint]).changeKeys, PREFIX)
+  const follower = follow(clients.connect({}, [proxy.endpoint]).changeKeys, PREFIX)
   const { changeKeys } = clients.connect()
   await eventually('the list', () => follower.lists === 1)
   proxy.swallow(true)
@@ -98,7 +98,7 @@ it('lists again when the history was compacted while the watcher was away', asyn
   await proxy.close()
 })
 
-it('puts together what etcd sends in pieces, also in the middle of a revision', async () => {
+it('reassembles fragmented responses, also in the middle of a revision', async () => {
   const { changeKeys } = clients.connect()
   const { revision } = await list(changeKeys)
   const value = JSON.stringify({ ...hint('w', 1), padding: 'x'.repeat(120_000) })
@@ -113,7 +113,7 @@ it('puts together what etcd sends in pieces, also in the middle of a revision', 
   expect(new Set(changes.map(change => change.revision)).size).toBe(4)
 })
 
-it('gives all changes of a revision though it is told to stop after the first', async () => {
+it('delivers all changes of a revision though it is aborted after the first', async () => {
   const { changeKeys } = clients.connect()
   const { revision } = await list(changeKeys)
   await admin.putAtOnce([`${PREFIX}a`, `${PREFIX}b`, `${PREFIX}c`], JSON.stringify(hint('w', 1)))
@@ -121,7 +121,7 @@ it('gives all changes of a revision though it is told to stop after the first', 
   expect((await read(changeKeys, revision, 1)).length).toBe(3)
 })
 
-it('gives a key that holds no hint as changed, and never logs what it holds', async () => {
+it('delivers a key without a valid hint as changed, and never logs its value', async () => {
   const client = clients.connect()
   const { revision } = await list(client.changeKeys)
   await admin.put(`${PREFIX}w-9`, 'licence-token-1234')
@@ -132,7 +132,7 @@ it('gives a key that holds no hint as changed, and never logs what it holds', as
   expect(await client.changeKeys.publish(`${PREFIX}w-9`, hint('w-9', 1))).toBe(true)
 })
 
-it('takes a removed key away when its time is over, however it ends who removed it', async () => {
+it('expires a removed key, even if the process that removed it is gone', async () => {
   const { changeKeys } = clients.connect()
   const key = `${PREFIX}w-1`
   await changeKeys.publish(key, hint('w-1', 1))
@@ -148,7 +148,7 @@ it('takes a removed key away when its time is over, however it ends who removed 
   ])
 })
 
-it('does not wonder at the seats of elections under the prefix', async () => {
+it('ignores leader keys under the prefix', async () => {
   const client = clients.connect()
   const { revision } = await list(client.changeKeys)
   await admin.put(`${PREFIX}leader`, '{"instance_id":"one"}')
@@ -156,7 +156,7 @@ it('does not wonder at the seats of elections under the prefix', async () => {
   expect(client.logger.messages('warn')).not.toContain('change key holds no hint')
 })
 
-it('tells a watcher that its revisions are of another history when etcd was rebuilt', async () => {
+it('reports to a watcher that its revisions belong to another history when etcd was rebuilt', async () => {
   const { changeKeys } = clients.connect()
   const { revision } = await list(changeKeys)
   const stop = new AbortController()
@@ -166,9 +166,9 @@ it('tells a watcher that its revisions are of another history when etcd was rebu
   }
 })
 
-it('ends its streams and refuses calls once it is closed', async () => {
+it('ends its streams and rejects calls once it is closed', async () => {
   const client = clients.connect()
-  const follower = following(client.changeKeys, PREFIX)
+  const follower = follow(client.changeKeys, PREFIX)
   await eventually('the list', () => follower.lists === 1)
   await client.close()
   await eventually('the end of the stream', () => follower.breaks > 0)

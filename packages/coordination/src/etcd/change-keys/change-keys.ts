@@ -1,16 +1,16 @@
 import type { Logger, WatchEntry, WatchMessage, WatchSource } from '@lcm/runtime'
 import { type ChangeHint, type ChangeKeys, REMOVAL_KEPT_MS, removalHint } from '../../change-keys.ts'
 import type { EtcdClient } from '../client/client.ts'
-import { hintFromText, hintOfKey, hintToText } from './hint.ts'
-import type { KeyChange, KeyState } from './key-state.ts'
-import type { WatchSight } from './watch-stream.ts'
+import type { KeyChange, KeyState } from '../client/key-state.ts'
+import type { WatchStreamEvent } from '../client/watch-stream.ts'
+import { decodeHint, encodeHint, placeholderHint } from './hint-codec.ts'
 
 export interface ChangeKeysDeps {
   readonly logger: Logger
   connect(): Promise<EtcdClient>
 }
 
-/** What we last wrote, so that the next write of the same key needs no reading first. */
+/** The last write of this process, so that the next write of the same key needs no read first. */
 interface Written {
   readonly version: number
   readonly revision: number
@@ -20,9 +20,9 @@ interface Writer extends ChangeKeysDeps {
   readonly written: Map<string, Written>
 }
 
-/** Older ones are forgotten; a write of theirs reads first. */
+/** Writes remembered per process; the next write of a forgotten key reads it first. */
 const WRITTEN_MAX = 10_000
-/** Every lost race means that somebody else succeeded. */
+/** Every lost race means that another writer succeeded. */
 const RACES_MAX = 100
 
 export function etcdChangeKeys(deps: ChangeKeysDeps): ChangeKeys {
@@ -34,13 +34,13 @@ export function etcdChangeKeys(deps: ChangeKeysDeps): ChangeKeys {
   }
 }
 
-/** Begins with what we believe is there; the compare tells when that is wrong, and what is there instead. */
+/** Starts from the last known revision; a failed comparison returns the current one. */
 async function publish(writer: Writer, key: string, hint: ChangeHint): Promise<boolean> {
   const client = await writer.connect()
   const believed = writer.written.get(key)
   let modRevision = believed !== undefined && believed.version < hint.version ? believed.revision : 0
   for (let race = 0; race < RACES_MAX; race += 1) {
-    const swapped = await client.swap({ key, expected: { modRevision }, value: hintToText(hint) })
+    const swapped = await client.compareAndSwap({ key, expected: { modRevision }, value: encodeHint(hint) })
     if (swapped.isDone) {
       remember(writer, key, { version: hint.version, revision: swapped.revision })
       return true
@@ -58,11 +58,16 @@ async function remove(writer: Writer, key: string, version: number): Promise<boo
   let lease: bigint | undefined
   for (let race = 0; race < RACES_MAX; race += 1) {
     if (state !== null && versionOf(state) >= version) return false
-    const last = state === null ? undefined : hintFromText(state.value)
-    const value = hintToText(removalHint(key, version, last))
-    // A lease that ends up on no key ends by itself.
+    const last = state === null ? undefined : decodeHint(state.value)
+    const value = encodeHint(removalHint(key, version, last))
+    // A lease without a key expires by itself.
     lease ??= (await client.grantLease(REMOVAL_KEPT_MS)).id
-    const swapped = await client.swap({ key, expected: { modRevision: state?.modRevision ?? 0 }, value, lease })
+    const swapped = await client.compareAndSwap({
+      key,
+      expected: { modRevision: state?.modRevision ?? 0 },
+      value,
+      lease,
+    })
     if (swapped.isDone) return true
     state = swapped.current
   }
@@ -76,14 +81,14 @@ function remember({ written }: Writer, key: string, what: Written): void {
   if (written.size > WRITTEN_MAX && oldest !== undefined) written.delete(oldest)
 }
 
-const isSeat = (key: string): boolean => key.endsWith('/leader')
+const isLeaderKey = (key: string): boolean => key.endsWith('/leader')
 
-/** A value that is no hint is older than any. */
-const versionOf = ({ value }: KeyState): number => hintFromText(value)?.version ?? Number.NEGATIVE_INFINITY
+/** A value that is not a hint counts as older than any. */
+const versionOf = ({ value }: KeyState): number => decodeHint(value)?.version ?? Number.NEGATIVE_INFINITY
 
 interface Source extends ChangeKeysDeps {
   readonly prefix: string
-  /** Of the cluster that was listed. */
+  /** Id of the cluster that was listed. */
   clusterId: bigint | undefined
 }
 
@@ -107,11 +112,11 @@ const entryOf = (source: Source, state: KeyState): WatchEntry<ChangeHint> => ({
   revision: state.modRevision,
 })
 
-/** Never logs the value. The seat of an election may lie under the prefix too, and is no hint by right. */
+/** Never logs the value. The leader key of an election may lie under the prefix too; it is expected to hold no hint. */
 function hintIn({ logger }: Source, { key, value }: KeyState): ChangeHint {
-  const hint = hintFromText(value)
-  if (hint === undefined && !isSeat(key)) logger.warn({ key }, 'change key holds no hint')
-  return hint ?? hintOfKey(key)
+  const hint = decodeHint(value)
+  if (hint === undefined && !isLeaderKey(key)) logger.warn({ key }, 'change key holds no hint')
+  return hint ?? placeholderHint(key)
 }
 
 async function* watch(
@@ -123,20 +128,20 @@ async function* watch(
   const client = await source.connect()
   let delivered = afterRevision
   const range = { key: source.prefix, isPrefix: true }
-  for await (const sight of client.watch(range, afterRevision + 1, signal)) {
-    if (sight.kind === 'changes') {
-      for (const change of sight.changes) {
-        // Only between revisions: whoever resumes after one believes to have seen all of it.
+  for await (const event of client.watch(range, afterRevision + 1, signal)) {
+    if (event.kind === 'changes') {
+      for (const change of event.changes) {
+        // Stop only between revisions: a reader that resumes after a revision assumes that it has seen all of it.
         if (signal.aborted && change.revision > delivered) return
         yield messageOf(source, change)
         delivered = change.revision
       }
       continue
     }
-    if (sight.kind === 'progress') delivered = Math.max(delivered, sight.revision)
+    if (event.kind === 'progress') delivered = Math.max(delivered, event.revision)
     yield {
       type: 'progress',
-      revision: sight.kind === 'opened' ? await openedAt(source, sight, afterRevision) : delivered,
+      revision: event.kind === 'opened' ? await openedAt(source, event, afterRevision) : delivered,
     }
   }
 }
@@ -145,10 +150,10 @@ const messageOf = (source: Source, change: KeyChange): WatchMessage<ChangeHint> 
   change.type === 'delete' ? change : { type: 'put', ...entryOf(source, change.state) }
 
 /**
- * Where the reader stands, which is where it asked to begin. A lower number tells it that its revision is of another
- * history: etcd was rebuilt. A member that merely lags behind is told apart by a read that needs the majority.
+ * Revision where the reader stands, which is the one it asked for. A lower number means that its revision belongs to
+ * another history because etcd was rebuilt. A quorum read rules out a member that merely lags behind.
  */
-async function openedAt(source: Source, opened: Extract<WatchSight, { kind: 'opened' }>, afterRevision: number) {
+async function openedAt(source: Source, opened: Extract<WatchStreamEvent, { kind: 'opened' }>, afterRevision: number) {
   if (source.clusterId !== undefined && source.clusterId !== opened.clusterId) return 0
   if (opened.revision >= afterRevision) return afterRevision
   const client = await source.connect()

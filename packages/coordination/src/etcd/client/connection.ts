@@ -11,9 +11,9 @@ import {
 import { type ChannelCredentials, Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js'
 import type { Clock } from '@lcm/runtime'
 import type { Endpoint } from './endpoint.ts'
-import { EtcdError, problemOf } from './problem.ts'
+import { EtcdError, etcdErrorFrom } from './errors.ts'
 
-/** PEM texts. Without `ca` the system's authorities are trusted. */
+/** PEM texts. Without `ca` the system's certificate authorities are trusted. */
 export interface EtcdTls {
   readonly ca?: string
   readonly certificate?: string
@@ -26,7 +26,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** One member of the cluster. Every call ends: with an answer, with an `EtcdError`, or with the reason of its signal. */
+/** One member of the cluster. Every call ends: with a response, an `EtcdError`, or the reason of its signal. */
 export interface Connection {
   readonly endpoint: string
   unary<I extends DescMessage, O extends DescMessage>(
@@ -37,21 +37,23 @@ export interface Connection {
   stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodBiDiStreaming<I, O>,
     token: string | undefined,
-  ): Exchange<I, O>
+  ): BidiStream<I, O>
   close(): void
 }
 
-/** A stream both ways. */
-export interface Exchange<I extends DescMessage, O extends DescMessage> {
+export interface BidiStream<I extends DescMessage, O extends DescMessage> {
   send(request: MessageInitShape<I>): void
-  /** The next answer, undefined when the server has ended the stream; throws an `EtcdError` or what it was cancelled with. */
+  /**
+   * Next response, undefined when the server has ended the stream; throws an `EtcdError` or the error it was canceled
+   * with.
+   */
   next(): Promise<MessageShape<O> | undefined>
   cancel(error: unknown): void
 }
 
 /**
- * etcd disconnects clients that ping more often than every 5 s, or while no call is under way. Proxies of the environment
- * are for the outside world; and a connection shared with another client of this process could not be renewed alone.
+ * etcd disconnects clients that ping more often than every 5 s, or while no call is in progress. Proxy variables don't
+ * apply to the cluster, and a connection shared with another client of this process couldn't be renewed alone.
  */
 const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 6_000,
@@ -72,9 +74,9 @@ interface Line {
   readonly clock: Clock
   readonly credentials: ChannelCredentials
   client: Client
-  /** When the server last said anything, on the monotonic clock. */
+  /** Monotonic time of the last response. */
   heardAtMs: number
-  /** How to end each stream that is open. */
+  /** Cancels each open stream. */
   readonly streams: Set<(error: unknown) => void>
   isClosed: boolean
 }
@@ -122,7 +124,7 @@ interface UnaryCall<I extends DescMessage, O extends DescMessage> {
   readonly options: CallOptions
 }
 
-/** Timed by our own clock: gRPC's deadlines hang on the wall clock, which may jump. */
+/** Uses our own clock: gRPC's deadlines depend on the wall clock, which may jump. */
 function unary<I extends DescMessage, O extends DescMessage>(asked: UnaryCall<I, O>): Promise<MessageShape<O>> {
   const { line, method, request, options } = asked
   const { clock, endpoint } = line
@@ -140,7 +142,7 @@ function unary<I extends DescMessage, O extends DescMessage>(asked: UnaryCall<I,
         options.signal?.removeEventListener('abort', abort)
         if (response !== undefined) line.heardAtMs = clock.monotonic()
         if (response !== undefined) resolve(response)
-        else reject(cutShortBy ?? problemOf(endpoint.name, error ?? NO_ANSWER))
+        else reject(cutShortBy ?? etcdErrorFrom(endpoint.name, error ?? NO_ANSWER))
       },
     )
     const cut = (reason: unknown) => {
@@ -150,18 +152,18 @@ function unary<I extends DescMessage, O extends DescMessage>(asked: UnaryCall<I,
     const abort = () => cut(options.signal?.reason)
     const cancelTimer = clock.after(options.timeoutMs, () => {
       if (line.heardAtMs < sentAtMs) renew(line)
-      cut(new EtcdError('etcd_slow', endpoint.name, `no answer within ${options.timeoutMs} ms`))
+      cut(new EtcdError('etcd_slow', endpoint.name, `no response within ${options.timeoutMs} ms`))
     })
     options.signal?.addEventListener('abort', abort)
     if (options.signal?.aborted) abort()
   })
 }
 
-const NO_ANSWER = { code: 2, details: 'it ended the call without an answer' }
+const NO_ANSWER = { code: 2, details: 'it ended the call without a response' }
 
 /**
- * Nothing came back since the call was sent: the connection may be dead without knowing it, and pings run only while a
- * call does. The next call gets a new connection; streams stay on the old one and notice by themselves.
+ * No response since the call was sent: the connection may be dead, and pings run only during calls. The next call gets
+ * a new connection; streams stay on the old one and detect it themselves.
  */
 function renew(line: Line): void {
   line.client.close()
@@ -172,7 +174,7 @@ function openExchange<I extends DescMessage, O extends DescMessage>(
   line: Line,
   method: DescMethodBiDiStreaming<I, O>,
   token: string | undefined,
-): Exchange<I, O> {
+): BidiStream<I, O> {
   const call: ClientDuplexStream<MessageShape<I>, MessageShape<O>> = line.client.makeBidiStreamRequest(
     pathOf(method),
     (message: MessageShape<I>) => Buffer.from(toBinary(method.input, message)),
@@ -197,14 +199,17 @@ function openExchange<I extends DescMessage, O extends DescMessage>(
         if (answer !== undefined) line.heardAtMs = line.clock.monotonic()
         return answer
       } catch (error) {
-        throw cancelledBy ?? problemOf(line.endpoint.name, statusIn(error))
+        throw cancelledBy ?? etcdErrorFrom(line.endpoint.name, statusIn(error))
       }
     },
     cancel,
   }
 }
 
-/** What arrived is read before the error that ended the stream. Reads one at a time, so that a slow reader slows the sender. */
+/**
+ * Delivers buffered messages before the error that ended the stream. Reads one at a time, so that a slow reader slows
+ * the sender down.
+ */
 function reading<Answer>(call: ClientDuplexStream<never, Answer>): () => Promise<Answer | undefined> {
   let failure: unknown
   let isEnded = false
@@ -214,7 +219,7 @@ function reading<Answer>(call: ClientDuplexStream<never, Answer>): () => Promise
     isEnded = true
     wake()
   })
-  // Stays on for good: an error that comes after the reader has left would otherwise end the process.
+  // Never removed: an error after the reader has stopped would otherwise end the process.
   call.on('error', error => {
     failure = error
     wake()
@@ -242,7 +247,7 @@ function statusIn(error: unknown): { code: number; details: string } {
 const pathOf = (method: { readonly name: string; readonly parent: { readonly typeName: string } }) =>
   `/${method.parent.typeName}/${method.name}`
 
-/** A member that has no leader says so at once, and ends its streams, instead of answering from what it last knew. */
+/** A member without a leader fails at once and ends its streams, instead of serving stale data. */
 function metadataOf(token: string | undefined): Metadata {
   const metadata = new Metadata()
   metadata.set('hasleader', 'true')

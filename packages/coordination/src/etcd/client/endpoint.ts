@@ -6,9 +6,9 @@ export interface HostAndPort {
 }
 
 export interface Endpoint {
-  /** As people write it: `host:port`. */
+  /** `host:port`, for messages. */
   readonly name: string
-  /** As gRPC takes it. */
+  /** Target in gRPC syntax. */
   readonly target: string
   readonly isEncrypted: boolean
 }
@@ -16,7 +16,7 @@ export interface Endpoint {
 export class EtcdEndpointError extends Error {
   readonly code = 'etcd_endpoint_invalid'
   constructor(endpoint: string) {
-    super(`"${endpoint}" is no etcd endpoint; write host:port, such as localhost:2379 or [::1]:2379`)
+    super(`"${endpoint}" is not an etcd endpoint; write host:port, such as localhost:2379 or [::1]:2379`)
     this.name = 'EtcdEndpointError'
   }
 }
@@ -25,7 +25,7 @@ const DEFAULT_PORT = 2379
 const PORT_MAX = 65_535
 const FORM = /^(?:(https?):\/\/)?(?:\[([0-9a-f:.]+)\]|([^\s:/?#[\]]+))(?::(\d{1,5}))?\/?$/i
 
-/** A scheme decides about encryption; without one the presence of certificates does. Throws `EtcdEndpointError`. */
+/** The scheme decides about encryption; without one the presence of certificates does. Throws `EtcdEndpointError`. */
 export function parseEndpoint(text: string, isEncryptedByDefault: boolean): Endpoint {
   const { host, port } = parseAddress(text)
   const [, scheme] = FORM.exec(text) ?? []

@@ -1,20 +1,20 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { expect, it } from 'vitest'
-import { healthBook } from './health.ts'
-import { EtcdError } from './problem.ts'
+import { EtcdError } from './errors.ts'
+import { healthTracker } from './health.ts'
 
 function aBook(...endpoints: readonly string[]) {
   const clock = manualClock()
   const logger = recordingLogger()
-  return { clock, logger, book: healthBook(endpoints, clock, logger) }
+  return { clock, logger, book: healthTracker(endpoints, clock, logger) }
 }
 
 const unreachable = (endpoint = 'a:1') => new EtcdError('etcd_unreachable', endpoint, 'refused')
 const full = new EtcdError('etcd_no_space', 'a:1', 'quota')
 const denied = new EtcdError('etcd_permission_denied', 'a:1', 'no')
 
-it('starts without an opinion and is healthy once something was done', () => {
+it('starts unknown and is healthy after the first success', () => {
   const { book } = aBook('a:1')
   expect(book.health()).toEqual({
     state: 'starting',
@@ -26,7 +26,7 @@ it('starts without an opinion and is healthy once something was done', () => {
   expect(book.health()).toMatchObject({ state: 'healthy', endpoints: [{ reachable: true }] })
 })
 
-it('is unhealthy with a sentence and a date until what failed works again', async () => {
+it('is unhealthy with a message and a date until the failed call works again', async () => {
   const { book, clock, logger } = aBook('a:1')
   book.failed('read', unreachable())
   await clock.advance(10_000)
@@ -50,7 +50,7 @@ it('logs a lasting problem once a minute, not with every call', async () => {
   expect(book.health().problem?.since).toBe('2026-01-01T00:00:00.000Z')
 })
 
-it('tells at once that a problem looks different, and logs it when it has looked so for a while', async () => {
+it('reports a changed problem at once, and logs it when it lasts', async () => {
   const { book, clock, logger } = aBook('a:1')
   const slow = new EtcdError('etcd_slow', 'a:1', 'no answer')
   for (let second = 0; second < 12; second += 1) {
@@ -71,7 +71,7 @@ it('does not take a read for proof that writes work', () => {
   expect(book.health().problem).toBeNull()
 })
 
-it('sees by the alarms alone that etcd is no longer full', () => {
+it('detects by alarms alone that etcd is no longer full', () => {
   const { book } = aBook('a:1')
   book.failed('write', full)
   book.done('read')
@@ -80,7 +80,7 @@ it('sees by the alarms alone that etcd is no longer full', () => {
   expect(book.health().state).toBe('healthy')
 })
 
-it('tells of one member among several that is away, while the others do', () => {
+it('reports one unreachable member while the others work', () => {
   const { book, logger } = aBook('a:1', 'b:2')
   book.missed(unreachable('b:2'))
   book.missed(unreachable('b:2'))

@@ -1,116 +1,118 @@
 import type { Clock, Logger } from '@lcm/runtime'
-import type { EtcdError, EtcdProblemCode } from './problem.ts'
+import type { EtcdError, EtcdErrorCode } from './errors.ts'
 
-/** For a health route. No field holds a secret. */
+/** Body of a health route. No field holds a secret. */
 export interface EtcdHealth {
   readonly state: 'starting' | 'healthy' | 'unhealthy'
-  readonly problem: { readonly code: EtcdProblemCode; readonly message: string; readonly since: string } | null
+  readonly problem: { readonly code: EtcdErrorCode; readonly message: string; readonly since: string } | null
   readonly endpoints: readonly EndpointHealth[]
 }
 
 export interface EndpointHealth {
   readonly endpoint: string
-  /** Null until it was asked for the first time. */
+  /** Null before the first call. */
   readonly reachable: boolean | null
   readonly error: string | null
 }
 
-/** What was asked for: whatever a success proves, it proves for its own kind. */
-export type Asked = 'status' | 'read' | 'write'
+/** Kind of a call. A success proves health only for its own kind. */
+export type CallKind = 'status' | 'read' | 'write'
 
-export interface HealthBook {
-  /** One endpoint answered, or failed us; another may still do what was asked. */
+export interface HealthTracker {
+  /** One endpoint responded or failed; another may still serve the call. */
   answered(endpoint: string): void
   missed(error: EtcdError): void
-  /** What was asked has been done, or could not be done by anybody. */
-  done(asked: Asked): void
-  failed(asked: Asked, error: EtcdError): void
+  /** The call succeeded, or failed at every member. */
+  done(kind: CallKind): void
+  failed(kind: CallKind, error: EtcdError): void
   health(): EtcdHealth
 }
 
 interface Problem {
-  readonly asked: Asked
+  readonly kind: CallKind
   readonly error: EtcdError
-  /** When etcd was last well. */
+  /** When etcd was last healthy. */
   readonly sinceMs: number
   readonly loggedAtMs: number
 }
 
-/** Whoever got any answer at all has none of these any more. */
-const ENDED_BY_ANY_ANSWER: readonly EtcdProblemCode[] = ['etcd_unreachable', 'etcd_untrusted', 'etcd_no_leader']
+/** Problems that any response at all disproves. */
+const ENDED_BY_ANY_RESPONSE: readonly EtcdErrorCode[] = ['etcd_unreachable', 'etcd_untrusted', 'etcd_no_leader']
 const LOG_AGAIN_MS = 60_000
 const LOG_CHANGE_MS = 10_000
 
-interface Book {
+interface Tracker {
   readonly clock: Clock
   readonly logger: Logger
   readonly endpoints: Map<string, EtcdError | null | undefined>
   problem: Problem | null
-  hasBegun: boolean
+  hasStarted: boolean
 }
 
-/** Keeps what is known about etcd, and logs every change of it once, not every call that fails. */
-export function healthBook(endpoints: readonly string[], clock: Clock, logger: Logger): HealthBook {
-  const book: Book = {
+/** Tracks etcd's health and logs every change once, not every failed call. */
+export function healthTracker(endpoints: readonly string[], clock: Clock, logger: Logger): HealthTracker {
+  const tracker: Tracker = {
     clock,
     logger,
     endpoints: new Map(endpoints.map(endpoint => [endpoint, undefined])),
     problem: null,
-    hasBegun: false,
+    hasStarted: false,
   }
   return {
-    answered: endpoint => noteAnswer(book, endpoint),
-    missed: error => noteMiss(book, error),
-    done: asked => noteDone(book, asked),
-    failed: (asked, error) => noteProblem(book, asked, error),
-    health: () => healthOf(book),
+    answered: endpoint => noteAnswer(tracker, endpoint),
+    missed: error => noteMiss(tracker, error),
+    done: kind => noteDone(tracker, kind),
+    failed: (kind, error) => noteProblem(tracker, kind, error),
+    health: () => healthOf(tracker),
   }
 }
 
-function noteAnswer({ endpoints, logger }: Book, endpoint: string): void {
-  if (endpoints.get(endpoint) && endpoints.size > 1) logger.info({ endpoint }, `etcd at ${endpoint} answers again`)
+function noteAnswer({ endpoints, logger }: Tracker, endpoint: string): void {
+  if (endpoints.get(endpoint) && endpoints.size > 1) logger.info({ endpoint }, `etcd at ${endpoint} responds again`)
   endpoints.set(endpoint, null)
 }
 
-/** The problem of all is logged as such; here only what one of several members has alone, and only that it began. */
-function noteMiss({ endpoints, logger }: Book, error: EtcdError): void {
-  const isNews = !endpoints.get(error.endpoint)
-  if (isNews && endpoints.size > 1) logger.warn({ endpoint: error.endpoint, code: error.code }, error.message)
+/**
+ * Logs only the start of a problem that one of several members has alone; a problem of all members is logged elsewhere.
+ */
+function noteMiss({ endpoints, logger }: Tracker, error: EtcdError): void {
+  const isNew = !endpoints.get(error.endpoint)
+  if (isNew && endpoints.size > 1) logger.warn({ endpoint: error.endpoint, code: error.code }, error.message)
   endpoints.set(error.endpoint, error)
 }
 
-function noteDone(book: Book, asked: Asked): void {
-  book.hasBegun = true
-  const { problem, logger } = book
-  if (problem === null || !proves(asked, problem)) return
-  book.problem = null
-  logger.info({ code: problem.error.code }, 'etcd does what it is asked again')
+function noteDone(tracker: Tracker, kind: CallKind): void {
+  tracker.hasStarted = true
+  const { problem, logger } = tracker
+  if (problem === null || !proves(kind, problem)) return
+  tracker.problem = null
+  logger.info({ code: problem.error.code }, 'etcd is healthy again')
 }
 
-function proves(asked: Asked, { asked: failed, error }: Problem): boolean {
-  return asked === 'write' || asked === failed || ENDED_BY_ANY_ANSWER.includes(error.code)
+function proves(kind: CallKind, { kind: failed, error }: Problem): boolean {
+  return kind === 'write' || kind === failed || ENDED_BY_ANY_RESPONSE.includes(error.code)
 }
 
-function noteProblem(book: Book, asked: Asked, error: EtcdError): void {
-  const { clock, logger, problem } = book
+function noteProblem(tracker: Tracker, kind: CallKind, error: EtcdError): void {
+  const { clock, logger, problem } = tracker
   const nowMs = clock.monotonic()
   const isLogged = problem === null || nowMs - problem.loggedAtMs >= silenceMs(problem, error)
   if (isLogged) logger.error({ endpoint: error.endpoint, code: error.code }, error.message)
-  book.hasBegun = true
-  book.problem = {
-    // Whether etcd is full is seen by its alarms, which need no write.
-    asked: error.code === 'etcd_no_space' ? 'status' : asked,
+  tracker.hasStarted = true
+  tracker.problem = {
+    // Alarms show whether etcd is full, without a write.
+    kind: error.code === 'etcd_no_space' ? 'status' : kind,
     error,
     sinceMs: problem?.sinceMs ?? clock.now(),
     loggedAtMs: isLogged ? nowMs : problem.loggedAtMs,
   }
 }
 
-/** A dead line is slow now and unreachable then: that it looks different is news, but not every time. */
+/** A dead connection is sometimes slow and sometimes unreachable: the change is worth logging, but not every time. */
 const silenceMs = (before: Problem, now: EtcdError) => (before.error.code === now.code ? LOG_AGAIN_MS : LOG_CHANGE_MS)
 
-const healthOf = ({ problem, hasBegun, endpoints }: Book): EtcdHealth => ({
-  state: problem !== null ? 'unhealthy' : hasBegun ? 'healthy' : 'starting',
+const healthOf = ({ problem, hasStarted, endpoints }: Tracker): EtcdHealth => ({
+  state: problem !== null ? 'unhealthy' : hasStarted ? 'healthy' : 'starting',
   problem: problem && {
     code: problem.error.code,
     message: problem.error.message,

@@ -1,12 +1,12 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { Clock, Logger } from '@lcm/runtime'
-import { type TokenKeeper, tokenKeeper, withoutToken } from '../change-keys/token.ts'
 import { Auth } from '../generated/etcd_pb.ts'
+import { type AuthTokenCache, authTokenCache, noAuthToken } from './auth-token.ts'
 import { type Connection, type EtcdTls, openConnection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { Asked, HealthBook } from './health.ts'
-import { EtcdError, type EtcdProblemCode, isProblem } from './problem.ts'
-import { type Rotation, rotation } from './rotation.ts'
+import { EtcdError, type EtcdErrorCode, isEtcdError } from './errors.ts'
+import type { CallKind, HealthTracker } from './health.ts'
+import { type RoundRobin, roundRobin } from './round-robin.ts'
 
 export interface EtcdAuth {
   readonly user: string
@@ -17,112 +17,117 @@ export interface MembersOptions {
   readonly endpoints: readonly Endpoint[]
   readonly clock: Clock
   readonly logger: Logger
-  readonly book: HealthBook
+  readonly health: HealthTracker
   readonly tls?: EtcdTls | undefined
   readonly auth?: EtcdAuth | undefined
 }
 
 /**
- * The members of one cluster, one connection each: gRPC's own balancing takes one kind of name per channel and checks every
- * certificate against one name, and it neither hops on purpose nor says who answered.
+ * Members of one cluster, one connection each: gRPC's balancing supports one kind of name per channel, checks every
+ * certificate against one name, can't switch on purpose and doesn't report which member responded.
  */
 export interface Members {
   readonly all: readonly Connection[]
-  readonly rotation: Rotation<Connection>
-  readonly book: HealthBook
+  readonly rotation: RoundRobin<Connection>
+  readonly health: HealthTracker
   readonly clock: Clock
-  readonly token: TokenKeeper
+  readonly token: AuthTokenCache
   close(): void
 }
 
-export interface Question<I extends DescMessage, O extends DescMessage> {
+export interface MemberCall<I extends DescMessage, O extends DescMessage> {
   readonly method: DescMethodUnary<I, O>
   readonly request: MessageInitShape<I>
-  readonly asked: Asked
+  readonly kind: CallKind
   /** For one attempt. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
 }
 
-/** What says more about the member that was asked than about the question. */
-const OF_ONE_MEMBER: readonly EtcdProblemCode[] = ['etcd_unreachable', 'etcd_untrusted', 'etcd_slow', 'etcd_no_leader']
+/** Errors that concern the member rather than the call. */
+const MEMBER_ERRORS: readonly EtcdErrorCode[] = ['etcd_unreachable', 'etcd_untrusted', 'etcd_slow', 'etcd_no_leader']
 const AUTHENTICATE_TIMEOUT_MS = 5_000
 
-export function openMembers({ endpoints, clock, logger, book, tls, auth }: MembersOptions): Members {
+export function openMembers({ endpoints, clock, logger, health: book, tls, auth }: MembersOptions): Members {
   const all = endpoints.map(endpoint => openConnection(endpoint, clock, tls))
-  const circle = rotation(all)
+  const circle = roundRobin(all)
   const close = () => {
     for (const member of all) member.close()
   }
-  const anonymous: Members = { all, rotation: circle, book, clock, token: withoutToken, close }
+  const anonymous: Members = { all, rotation: circle, health: book, clock, token: noAuthToken, close }
   if (auth === undefined) return anonymous
-  return { ...anonymous, token: tokenKeeper(clock, () => authenticate(anonymous, auth, logger)) }
+  return { ...anonymous, token: authTokenCache(clock, () => authenticate(anonymous, auth, logger)) }
 }
 
 async function authenticate(members: Members, { user, password }: EtcdAuth, logger: Logger): Promise<string> {
   try {
     const request = { name: user, password }
     const timeoutMs = AUTHENTICATE_TIMEOUT_MS
-    const { token } = await ask(members, { method: Auth.method.authenticate, request, asked: 'read', timeoutMs })
+    const { token } = await callAnyMember(members, {
+      method: Auth.method.authenticate,
+      request,
+      kind: 'read',
+      timeoutMs,
+    })
     return token
   } catch (error) {
     if (!(error instanceof Error && error.message.includes('authentication is not enabled'))) throw error
-    logger.warn({ user }, 'etcd asks for no user: authentication is not enabled there, though a user is configured')
+    logger.warn({ user }, 'etcd has authentication disabled, though a user is configured')
     return ''
   }
 }
 
-/** Asks one member after the other. Every question of ours may be asked twice: each finds out that it was answered already. */
-export async function ask<I extends DescMessage, O extends DescMessage>(
+/** Tries one member after the other. Every call may run twice: each detects that it was already done. */
+export async function callAnyMember<I extends DescMessage, O extends DescMessage>(
   members: Members,
-  question: Question<I, O>,
+  call: MemberCall<I, O>,
 ): Promise<MessageShape<O>> {
   const attemptsMax = members.all.length + 1
   for (let attempt = 1; ; attempt += 1) {
     const token = await members.token.current()
     const member = members.rotation.next()
     try {
-      const answer = await askMember(members, member, question, token)
-      members.book.done(question.asked)
+      const answer = await callMember(members, member, call, token)
+      members.health.done(call.kind)
       return answer
     } catch (error) {
-      if (attempt < attemptsMax && mayRepeat(members, error, token)) continue
-      if (error instanceof EtcdError) members.book.failed(question.asked, error)
+      if (attempt < attemptsMax && canRetry(members, error, token)) continue
+      if (error instanceof EtcdError) members.health.failed(call.kind, error)
       throw error
     }
   }
 }
 
-export async function askMember<I extends DescMessage, O extends DescMessage>(
+export async function callMember<I extends DescMessage, O extends DescMessage>(
   members: Members,
   member: Connection,
-  { method, request, timeoutMs, signal }: Question<I, O>,
+  { method, request, timeoutMs, signal }: MemberCall<I, O>,
   token: string | undefined,
 ): Promise<MessageShape<O>> {
   try {
     const answer = await member.unary(method, request, { timeoutMs, token, signal })
-    noteAnswer(members, member)
+    noteSuccess(members, member)
     return answer
   } catch (error) {
-    noteMiss(members, member, error)
+    noteFailure(members, member, error)
     throw error
   }
 }
 
-export function noteAnswer({ rotation, book }: Members, member: Connection): void {
-  rotation.trust(member)
+export function noteSuccess({ rotation, health: book }: Members, member: Connection): void {
+  rotation.markUp(member)
   book.answered(member.endpoint)
 }
 
-export function noteMiss({ rotation, book }: Members, member: Connection, error: unknown): void {
-  if (!(error instanceof EtcdError) || !OF_ONE_MEMBER.includes(error.code)) return
-  rotation.suspect(member)
+export function noteFailure({ rotation, health: book }: Members, member: Connection, error: unknown): void {
+  if (!(error instanceof EtcdError) || !MEMBER_ERRORS.includes(error.code)) return
+  rotation.markDown(member)
   book.missed(error)
 }
 
-/** A lone member that took its time would only take it again. */
-function mayRepeat({ all, token }: Members, error: unknown, refused: string | undefined): boolean {
-  if (isProblem(error, 'etcd_slow')) return all.length > 1
-  if (isProblem(error, 'etcd_bad_credentials')) return token.drop(refused)
-  return isProblem(error, ...OF_ONE_MEMBER)
+/** A slow single member would only be slow again. */
+function canRetry({ all, token }: Members, error: unknown, refused: string | undefined): boolean {
+  if (isEtcdError(error, 'etcd_slow')) return all.length > 1
+  if (isEtcdError(error, 'etcd_bad_credentials')) return token.drop(refused)
+  return isEtcdError(error, ...MEMBER_ERRORS)
 }

@@ -1,29 +1,33 @@
 import type { EtcdClient } from '../client/client.ts'
-import { callTimeoutMs, ownRecord, releaseLease, type Seat } from './candidate.ts'
-import { LeaseLost } from './kept-lease.ts'
-import { type Holder, holderOf } from './leader-key.ts'
-import { beginTenure, type Tenure } from './leadership-term.ts'
+import type { LeadershipTerm } from './candidate.ts'
+import { type Candidate, callTimeoutMs, ownRecord, releaseLease } from './candidate.ts'
+import { type CurrentLeader, leaderOf } from './leader-key.ts'
+import { startTerm } from './leadership-term.ts'
+import { LeaseLost } from './lease-keep-alive.ts'
 
-/** The seat is taken, as of a revision. */
-export interface Occupied {
-  readonly holder: Holder
+/** Another candidate leads, as of a revision. */
+export interface HeldByOther {
+  readonly leader: CurrentLeader
   readonly revision: number
 }
 
-/** Looks first: a standby that looks every half lease would otherwise ask for a lease each time, for nothing. */
-export async function contend(seat: Seat, client: EtcdClient): Promise<Tenure | Occupied> {
-  const { state, revision } = await client.get(seat.key, callTimeoutMs(seat))
-  return state === null ? take(seat, client) : { holder: holderOf(state), revision }
+/** Reads first: a standby that checks every half lease would otherwise request a lease each time for nothing. */
+export async function acquireLeadership(
+  candidate: Candidate,
+  client: EtcdClient,
+): Promise<LeadershipTerm | HeldByOther> {
+  const { state, revision } = await client.get(candidate.key, callTimeoutMs(candidate))
+  return state === null ? claim(candidate, client) : { leader: leaderOf(state), revision }
 }
 
-async function take(seat: Seat, client: EtcdClient): Promise<Tenure | Occupied> {
-  const { clock, leaseTtlMs } = seat.deps
+async function claim(candidate: Candidate, client: EtcdClient): Promise<LeadershipTerm | HeldByOther> {
+  const { clock, leaseTtlMs } = candidate.deps
   const grantSentAtMs = clock.monotonic()
-  const granted = await client.grantLease(leaseTtlMs, callTimeoutMs(seat))
+  const granted = await client.grantLease(leaseTtlMs, callTimeoutMs(candidate))
   try {
-    return await takeWith(seat, client, { ...granted, grantSentAtMs })
+    return await claimKey(candidate, client, { ...granted, grantSentAtMs })
   } catch (error) {
-    void releaseLease(seat, granted.id)
+    void releaseLease(candidate, granted.id)
     throw error
   }
 }
@@ -34,27 +38,38 @@ interface Granted {
   readonly grantSentAtMs: number
 }
 
-async function takeWith(seat: Seat, client: EtcdClient, granted: Granted): Promise<Tenure | Occupied> {
-  const record = await ownRecord(seat)
-  const change = { key: seat.key, expected: { createRevision: 0 }, value: JSON.stringify(record), lease: granted.id }
-  const { isDone, revision, current } = await client.swap(change, callTimeoutMs(seat))
-  // An answer that got lost makes us ask twice, and then it is our own key that stands in the way.
+async function claimKey(
+  candidate: Candidate,
+  client: EtcdClient,
+  granted: Granted,
+): Promise<LeadershipTerm | HeldByOther> {
+  const record = await ownRecord(candidate)
+  const change = {
+    key: candidate.key,
+    expected: { createRevision: 0 },
+    value: JSON.stringify(record),
+    lease: granted.id,
+  }
+  const { isDone, revision, current } = await client.compareAndSwap(change, callTimeoutMs(candidate))
+  // After a lost response we try twice, and then our own key is in the way.
   const isOurs = isDone || current?.lease === granted.id
   if (isOurs) {
     const epoch = isDone ? revision : (current?.createRevision ?? revision)
-    const ttlMs = Math.min(granted.ttlMs, seat.deps.leaseTtlMs)
+    const ttlMs = Math.min(granted.ttlMs, candidate.deps.leaseTtlMs)
     const { grantSentAtMs } = granted
-    return alive(beginTenure(seat, client, { epoch, lease: granted.id, ttlMs, grantSentAtMs, since: record.since }))
+    return requireHeld(
+      startTerm(candidate, client, { epoch, lease: granted.id, ttlMs, grantSentAtMs, since: record.since }),
+    )
   }
-  if (current === null) throw new Error('the seat was taken and free at once')
-  void releaseLease(seat, granted.id)
-  return { holder: holderOf(current), revision }
+  if (current === null) throw new Error('the leader key existed and was missing at once')
+  void releaseLease(candidate, granted.id)
+  return { leader: leaderOf(current), revision }
 }
 
-/** It took so long that the lease is nearly over: nobody gets a leadership that is already lost. */
-function alive(tenure: Tenure): Tenure {
-  if (tenure.leadership.isHeld()) return tenure
-  const late = new LeaseLost('lease_ran_out', 'the seat was won too late to be of use')
-  tenure.end(late)
+/** After a long delay the lease is nearly over: never return a leadership that is already lost. */
+function requireHeld(term: LeadershipTerm): LeadershipTerm {
+  if (term.leadership.isHeld()) return term
+  const late = new LeaseLost('lease_ran_out', 'leadership was acquired too late')
+  term.end(late)
   throw late
 }

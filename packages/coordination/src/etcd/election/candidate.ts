@@ -1,10 +1,9 @@
-import type { Clock, Logger } from '@lcm/runtime'
+import type { Clock, Leadership, Logger } from '@lcm/runtime'
 import type { EtcdClient } from '../client/client.ts'
-import type { Liveness } from '../client/liveness.ts'
-import type { Holder, LeaderRecord } from './leader-key.ts'
-import type { Tenure } from './leadership-term.ts'
+import type { CurrentLeader, LeaderRecord } from './leader-key.ts'
+import type { LivenessServer } from './liveness-server.ts'
 
-/** What all elections of one process share. */
+/** Shared by all elections of one process. */
 export interface ElectionDeps {
   readonly clock: Clock
   readonly logger: Logger
@@ -13,54 +12,63 @@ export interface ElectionDeps {
   readonly leaseTtlMs: number
   readonly retryIntervalMs: number
   readonly livenessHost: string | undefined
-  /** Aborts when all of it is closed. */
+  /** Aborts when coordination is closed. */
   readonly isClosed: AbortSignal
   connect(): Promise<EtcdClient>
 }
 
+/** One leadership, from the key's creation to its loss. */
+export interface LeadershipTerm {
+  readonly leadership: Leadership
+  readonly since: string
+  end(reason: Error): void
+  /** Resolves when the lease is revoked or the attempt has failed. Pending until the term ends. */
+  readonly isReleased: Promise<void>
+}
+
 /** One instance's part in one election. */
-export interface Seat {
+export interface Candidate {
   readonly deps: ElectionDeps
   readonly logger: Logger
   readonly instanceId: string
   readonly key: string
-  /** Ours, while we lead. */
-  tenure: Tenure | undefined
-  /** Who was last seen in it. */
-  holder: Holder | undefined
+  /** Our own term while we lead. */
+  term: LeadershipTerm | undefined
+  /** Leader that was last observed. */
+  leader: CurrentLeader | undefined
   isCampaigning: boolean
-  /** On the monotonic clock: until then we stay away, since we have resigned. */
-  awayUntilMs: number
-  liveness: Promise<Liveness | undefined> | undefined
-  /** What is given back behind the scenes. It ends in bounded time and never rejects. */
+  /** Monotonic time until which we don't campaign after a resignation. */
+  resignedUntilMs: number
+  liveness: Promise<LivenessServer | undefined> | undefined
+  /** Background releases. They end in bounded time and never reject. */
   readonly cleanups: Set<Promise<void>>
 }
 
-/** Calls of an election give up long before the lease that they are about would. */
-export const callTimeoutMs = ({ deps }: Seat): number => Math.min(5_000, deps.leaseTtlMs / 4)
+/** Calls of an election time out long before its lease. */
+export const callTimeoutMs = ({ deps }: Candidate): number => Math.min(5_000, deps.leaseTtlMs / 4)
 
-/** A stop waits for it, and stops have deadlines. */
+/** Shutdown waits for it, and has a deadline itself. */
 const RELEASE_TIMEOUT_MS = 2_000
 
-/** Gives a lease back, and with it the key that hangs on it. What cannot be given back ends with its time to live. */
-export function releaseLease(seat: Seat, lease: bigint): Promise<void> {
+/** Revokes a lease, and with it the key attached to it. If that fails, the lease expires by itself. */
+export function releaseLease(candidate: Candidate, lease: bigint): Promise<void> {
   const release = async () => {
     try {
-      const client = await seat.deps.connect()
-      await client.revokeLease(lease, Math.min(RELEASE_TIMEOUT_MS, callTimeoutMs(seat)))
+      const client = await candidate.deps.connect()
+      await client.revokeLease(lease, Math.min(RELEASE_TIMEOUT_MS, callTimeoutMs(candidate)))
     } catch (err) {
-      seat.logger.warn({ err }, 'lease could not be released; it ends by itself')
+      candidate.logger.warn({ err }, 'lease could not be released; it expires by itself')
     }
   }
   const cleanup = release()
-  seat.cleanups.add(cleanup)
-  return cleanup.finally(() => seat.cleanups.delete(cleanup))
+  candidate.cleanups.add(cleanup)
+  return cleanup.finally(() => candidate.cleanups.delete(cleanup))
 }
 
-export async function ownRecord(seat: Seat): Promise<LeaderRecord> {
-  const { clock, hostName } = seat.deps
+export async function ownRecord(candidate: Candidate): Promise<LeaderRecord> {
+  const { clock, hostName } = candidate.deps
   const since = new Date(clock.now()).toISOString()
-  const record = { instance_id: seat.instanceId, host: hostName, since }
-  const liveness = await seat.liveness
+  const record = { instance_id: candidate.instanceId, host: hostName, since }
+  const liveness = await candidate.liveness
   return liveness === undefined ? record : { ...record, liveness_address: liveness.address }
 }

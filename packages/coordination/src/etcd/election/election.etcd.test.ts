@@ -1,13 +1,13 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
-import { testClients } from '../../testing/contenders.ts'
 import { type EtcdAdmin, etcdAdmin } from '../../testing/etcd-admin.ts'
 import { type EtcdServer, startEtcd } from '../../testing/etcd-server.ts'
 import { eventually } from '../../testing/eventually.ts'
+import { testClients } from '../../testing/test-clients.ts'
 import { openClient } from '../client/client.ts'
 import { parseEndpoint } from '../client/endpoint.ts'
-import { healthBook } from '../client/health.ts'
+import { healthTracker } from '../client/health.ts'
 
 const KEY = '/lcm/worker-controller/leader'
 
@@ -29,12 +29,18 @@ beforeEach(async () => {
 })
 afterEach(() => clients.close())
 
-/** A client below the elections, to look at what they leave in etcd. */
+/** A raw client, to inspect what elections leave in etcd. */
 function rawClient() {
   const logger = recordingLogger()
   const [name = ''] = etcd.endpoints
-  const book = healthBook([name], systemClock, logger)
-  return openClient({ endpoints: [parseEndpoint(name, false)], clock: systemClock, logger, book, probeKey: '/lcm/' })
+  const book = healthTracker([name], systemClock, logger)
+  return openClient({
+    endpoints: [parseEndpoint(name, false)],
+    clock: systemClock,
+    logger,
+    health: book,
+    probeKey: '/lcm/',
+  })
 }
 
 async function leaderKey() {
@@ -46,7 +52,7 @@ async function leaderKey() {
   }
 }
 
-it('says in the key who leads, since when and where its process can be seen to live', async () => {
+it('records in the key who leads, since when and where its process can be watched', async () => {
   const a = clients.contend('a', 'worker-controller', clients.connect({ liveness: { host: '127.0.0.1' } }))
   const { leadership } = await a.leads()
   const state = await leaderKey()
@@ -75,7 +81,7 @@ it('hands over at once when the leader stops cleanly, whatever the lease', async
   expect((await b.leads()).tookMs).toBeLessThan(10_000)
 })
 
-it('leaves no lease behind of those who lost or stopped', async () => {
+it('leaves no lease behind of candidates that lost or stopped', async () => {
   const contenders = ['a', 'b', 'c', 'd'].map(id => clients.contend(id))
   await eventually('one leading', () => contenders.some(({ leadership }) => leadership?.isHeld()))
   await eventually('the leases of the losers being released', async () => (await admin.leases()).length === 1)
@@ -83,9 +89,9 @@ it('leaves no lease behind of those who lost or stopped', async () => {
   expect(await admin.leases()).toEqual([])
 })
 
-it('takes an answer of 0 for the loss of the lease', async () => {
+it('treats a time to live of 0 as a lost lease', async () => {
   const client = rawClient()
-  const options = { signal: new AbortController().signal, patienceMs: 1_000 }
+  const options = { signal: new AbortController().signal, slowAfterMs: 1_000 }
   const { id } = await client.grantLease(2_000)
   expect(await client.keepAlive(id, options)).toBe(2_000)
   await client.revokeLease(id)
@@ -104,7 +110,7 @@ it('ends leadership the moment its key is deleted, and campaigns again', async (
   expect((await a.leads()).leadership.epoch).toBeGreaterThan(leadership.epoch)
 })
 
-it('ends leadership the moment its key is replaced, and stands by for whoever did it', async () => {
+it('ends leadership the moment its key is replaced, and stands by for the new leader', async () => {
   const a = clients.contend('a', 'worker-controller', clients.connect({ leaseTtlMs: 60_000 }))
   const { leadership } = await a.leads()
   await admin.put(KEY, JSON.stringify({ instance_id: 'usurper', host: 'elsewhere', since: '2026-01-01T00:00:00Z' }))
@@ -114,7 +120,7 @@ it('ends leadership the moment its key is replaced, and stands by for whoever di
   await a.leads()
 })
 
-it('treats a key of its own id that it does not know as of somebody else, until its lease is over', async () => {
+it("treats an unknown key with its own id as another leader's, until its lease is over", async () => {
   const before = clients.contend('a', 'worker-controller', clients.connect({ leaseTtlMs: 60_000 }))
   const { leadership } = await before.leads()
   const after = clients.contend('a')
@@ -125,7 +131,7 @@ it('treats a key of its own id that it does not know as of somebody else, until 
   await eventually('one of them leading', () => [before, after].some(({ leadership: newest }) => newest?.isHeld()))
 })
 
-it('reads a key that holds nonsense as taken by nobody known', async () => {
+it("treats an unreadable key as an unknown leader's", async () => {
   await admin.put(KEY, 'nonsense')
   const a = clients.contend('a')
   await eventually('standing by', () => a.election.status().term !== null)
@@ -140,7 +146,7 @@ it('lets a standby that joins later lead after the one before it', async () => {
   const b = clients.contend('b')
   await eventually('b standing by', () => b.election.status().leader_id === 'a')
   await a.client.close()
-  // Not before: whoever is quicker takes a seat that is free.
+  // Not before: the fastest candidate wins a free election.
   await b.leads()
   const c = clients.contend('c')
   await eventually('c standing by', () => c.election.status().leader_id === 'b')
@@ -149,7 +155,7 @@ it('lets a standby that joins later lead after the one before it', async () => {
   expect(third.leadership.epoch).toBeGreaterThan(first.leadership.epoch)
 })
 
-it('waits when etcd is away at the start, says so, and leads when it comes', async () => {
+it('waits when etcd is down at the start, reports it, and leads when it is up', async () => {
   const away = await startEtcd()
   onTestFinished(away.close)
   const [member] = away.members

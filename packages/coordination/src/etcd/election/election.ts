@@ -1,89 +1,89 @@
 import { type Election, type LeaderStatus, type Leadership, linkedAbort } from '@lcm/runtime'
-import { type Liveness, openLiveness } from '../client/liveness.ts'
-import { contend } from './acquire-leadership.ts'
-import type { ElectionDeps, Seat } from './candidate.ts'
+import { acquireLeadership } from './acquire-leadership.ts'
+import type { Candidate, ElectionDeps, LeadershipTerm } from './candidate.ts'
 import { leaderKey } from './leader-key.ts'
-import { LeadershipEnded, type Tenure } from './leadership-term.ts'
-import { termOver } from './standby.ts'
+import { LeadershipEnded } from './leadership-term.ts'
+import { type LivenessServer, openLivenessServer } from './liveness-server.ts'
+import { waitForTermEnd } from './standby.ts'
 
 export interface EtcdElection extends Election {
   close(): Promise<void>
 }
 
 export function etcdElection(deps: ElectionDeps, service: string, instanceId: string): EtcdElection {
-  const seat: Seat = {
+  const candidate: Candidate = {
     deps,
     logger: deps.logger.child({ service, instance: instanceId }),
     instanceId,
     key: leaderKey(deps.keyPrefix, service),
-    tenure: undefined,
-    holder: undefined,
+    term: undefined,
+    leader: undefined,
     isCampaigning: false,
-    awayUntilMs: Number.NEGATIVE_INFINITY,
+    resignedUntilMs: Number.NEGATIVE_INFINITY,
     liveness: undefined,
     cleanups: new Set(),
   }
   return {
     instanceId,
-    campaign: signal => campaign(seat, signal),
-    resign: ({ forGood = false } = {}) => resign(seat, forGood),
-    status: () => statusOf(seat),
+    campaign: signal => campaign(candidate, signal),
+    resign: ({ forGood = false } = {}) => resign(candidate, forGood),
+    status: () => statusOf(candidate),
     async close() {
-      await resign(seat, true)
-      await (await seat.liveness)?.close()
+      await resign(candidate, true)
+      await (await candidate.liveness)?.close()
     },
   }
 }
 
-function statusOf({ tenure, holder, isCampaigning, instanceId }: Seat): LeaderStatus {
-  if (tenure?.leadership.isHeld())
-    return { state: 'LEADER', leader_id: instanceId, term: tenure.leadership.epoch, since: tenure.since }
+function statusOf({ term, leader, isCampaigning, instanceId }: Candidate): LeaderStatus {
+  if (term?.leadership.isHeld())
+    return { state: 'LEADER', leader_id: instanceId, term: term.leadership.epoch, since: term.since }
   return {
     state: isCampaigning ? 'CAMPAIGNING' : 'STANDBY',
-    leader_id: holder?.record.instance_id || null,
-    term: holder?.epoch ?? null,
-    since: holder?.record.since || null,
+    leader_id: leader?.record.instance_id || null,
+    term: leader?.epoch ?? null,
+    since: leader?.record.since || null,
   }
 }
 
-async function campaign(seat: Seat, signal: AbortSignal): Promise<Leadership | null> {
-  const { isClosed, livenessHost } = seat.deps
+async function campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership | null> {
+  const { isClosed, livenessHost } = candidate.deps
   const until = linkedAbort(signal, isClosed)
   try {
-    if (livenessHost !== undefined && !until.signal.aborted) seat.liveness ??= listen(seat, livenessHost)
-    return await waitForSeat(seat, until.signal)
+    if (livenessHost !== undefined && !until.signal.aborted) candidate.liveness ??= listen(candidate, livenessHost)
+    return await waitForLeadership(candidate, until.signal)
   } finally {
-    seat.isCampaigning = false
+    candidate.isCampaigning = false
     until.unlink()
   }
 }
 
-/** Without the socket nobody judges us by it, and our lease alone says that we live. */
-async function listen({ logger, instanceId }: Seat, host: string): Promise<Liveness | undefined> {
+/** Without the socket only our lease proves that we are alive. */
+async function listen({ logger, instanceId }: Candidate, host: string): Promise<LivenessServer | undefined> {
   try {
-    return await openLiveness(host, instanceId)
+    return await openLivenessServer(host, instanceId)
   } catch (err) {
     logger.warn({ host, err }, 'liveness socket could not be opened; failover waits for the lease')
     return undefined
   }
 }
 
-async function waitForSeat(seat: Seat, signal: AbortSignal): Promise<Leadership | null> {
-  const { clock, retryIntervalMs } = seat.deps
+async function waitForLeadership(candidate: Candidate, signal: AbortSignal): Promise<Leadership | null> {
+  const { clock, retryIntervalMs } = candidate.deps
   let failures = 0
   while (!signal.aborted) {
-    const awayMs = seat.awayUntilMs - clock.monotonic()
+    const awayMs = candidate.resignedUntilMs - clock.monotonic()
     if (awayMs > 0) {
       await clock.sleep(awayMs, signal)
       continue
     }
     try {
-      const leadership = await onceMore(seat, signal)
+      const leadership = await campaignOnce(candidate, signal)
       if (leadership !== null) return leadership
       failures = 0
     } catch (err) {
-      // The same every few seconds would bury what else is logged; what is wrong with etcd is in its health.
-      if (failures === 0) seat.logger.warn({ err, retryIntervalMs }, 'campaign failed; it is tried again and again')
+      // Repeating it every few seconds would flood the log; etcd's health has the details.
+      if (failures === 0) candidate.logger.warn({ err, retryIntervalMs }, 'campaign failed; retrying')
       failures += 1
       await clock.sleep(retryIntervalMs, signal)
     }
@@ -91,34 +91,34 @@ async function waitForSeat(seat: Seat, signal: AbortSignal): Promise<Leadership 
   return null
 }
 
-/** One attempt at the seat; when it is taken, the wait for the end of that term. */
-async function onceMore(seat: Seat, signal: AbortSignal): Promise<Leadership | null> {
-  seat.isCampaigning = true
-  const client = await seat.deps.connect()
-  const attempt = contend(seat, client)
+/** One attempt to lead; if another instance leads, waits for the end of its term. */
+async function campaignOnce(candidate: Candidate, signal: AbortSignal): Promise<Leadership | null> {
+  candidate.isCampaigning = true
+  const client = await candidate.deps.connect()
+  const attempt = acquireLeadership(candidate, client)
   const outcome = await orAborted(attempt, signal)
-  seat.isCampaigning = false
+  candidate.isCampaigning = false
   if (outcome === undefined) {
-    giveBack(seat, attempt)
+    releaseIfWon(candidate, attempt)
     return null
   }
-  if ('leadership' in outcome) return lead(seat, outcome)
-  const { holder, revision } = outcome
-  seat.holder = holder
-  seat.logger.info({ leader: holder.record.instance_id, term: holder.epoch }, 'standing by')
-  await termOver({ seat, client, holder, revision }, signal)
+  if ('leadership' in outcome) return lead(candidate, outcome)
+  const { leader, revision } = outcome
+  candidate.leader = leader
+  candidate.logger.info({ leader: leader.record.instance_id, term: leader.epoch }, 'standing by')
+  await waitForTermEnd({ candidate, client, leader, revision }, signal)
   return null
 }
 
-function lead(seat: Seat, tenure: Tenure): Leadership {
-  seat.tenure = tenure
-  seat.holder = undefined
-  seat.logger.info({ term: tenure.leadership.epoch }, 'leading')
-  return tenure.leadership
+function lead(candidate: Candidate, term: LeadershipTerm): Leadership {
+  candidate.term = term
+  candidate.leader = undefined
+  candidate.logger.info({ term: term.leadership.epoch }, 'leading')
+  return term.leadership
 }
 
-/** Nobody waits for the outcome any more, so whatever is still won must not stay taken. */
-function giveBack({ cleanups }: Seat, attempt: ReturnType<typeof contend>): void {
+/** The campaign was aborted, so a leadership that is still won must be released. */
+function releaseIfWon({ cleanups }: Candidate, attempt: ReturnType<typeof acquireLeadership>): void {
   const settle = async () => {
     const outcome = await attempt.catch(() => undefined)
     if (outcome === undefined || !('leadership' in outcome)) return
@@ -132,15 +132,16 @@ function giveBack({ cleanups }: Seat, attempt: ReturnType<typeof contend>): void
 
 const resigned = () => new LeadershipEnded('leader_resigned', 'the leader has resigned')
 
-async function resign(seat: Seat, isForGood: boolean): Promise<void> {
-  const { tenure, cleanups } = seat
-  if (tenure?.leadership.isHeld() && !isForGood) seat.awayUntilMs = seat.deps.clock.monotonic() + seat.deps.leaseTtlMs
-  tenure?.end(resigned())
-  await tenure?.isReleased
+async function resign(candidate: Candidate, isForGood: boolean): Promise<void> {
+  const { term, cleanups } = candidate
+  if (term?.leadership.isHeld() && !isForGood)
+    candidate.resignedUntilMs = candidate.deps.clock.monotonic() + candidate.deps.leaseTtlMs
+  term?.end(resigned())
+  await term?.isReleased
   await Promise.all(cleanups)
 }
 
-/** Undefined when `signal` aborts before the promise settles. */
+/** Returns undefined when `signal` aborts before the promise settles. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const abort = () => resolve(undefined)

@@ -1,32 +1,32 @@
-import type { KeyState } from '../change-keys/key-state.ts'
+import type { KeyState } from '../client/key-state.ts'
 
-/** What the key of an election holds, for people, standbys and the console. */
+/** Value of the leader key, for people, standbys and the console. */
 export interface LeaderRecord {
   readonly instance_id: string
   readonly host: string
   readonly since: string
-  /** `host:port` of a socket that greets with the instance id for as long as the process lives. */
+  /** `host:port` of a socket that sends the instance id for as long as the process lives. */
   readonly liveness_address?: string
 }
 
-/** Who holds a seat, and by which key. */
-export interface Holder {
+/** Leader as recorded in its key. */
+export interface CurrentLeader {
   readonly record: LeaderRecord
-  /** The create revision of the key. */
+  /** Create revision of the key. */
   readonly epoch: number
   readonly lease: bigint
 }
 
 export const leaderKey = (prefix: string, service: string): string => `${prefix}/${service}/leader`
 
-export const holderOf = ({ value, createRevision, lease }: KeyState): Holder => ({
-  record: readRecord(value),
+export const leaderOf = ({ value, createRevision, lease }: KeyState): CurrentLeader => ({
+  record: parseLeaderRecord(value),
   epoch: createRevision,
   lease,
 })
 
-/** The seat is taken whatever the value says: one that cannot be read names nobody, and has no address to judge by. */
-export function readRecord(value: string): LeaderRecord {
+/** Any value means that there is a leader: an unreadable one has no name and no liveness address. */
+export function parseLeaderRecord(value: string): LeaderRecord {
   const fields = parsed(value)
   const text = (name: string) => (typeof fields[name] === 'string' ? fields[name] : '')
   const record = { instance_id: text('instance_id'), host: text('host'), since: text('since') }

@@ -1,16 +1,16 @@
 import { aborted, type LinkedAbort, linkedAbort } from '@lcm/runtime'
-import type { KeyState } from '../change-keys/key-state.ts'
 import type { EtcdClient } from '../client/client.ts'
-import { callTimeoutMs, type Seat } from './candidate.ts'
-import { followKey } from './follow-key.ts'
-import type { Holder } from './leader-key.ts'
-import { processDeath } from './process-death.ts'
+import type { KeyState } from '../client/key-state.ts'
+import { type Candidate, callTimeoutMs } from './candidate.ts'
+import type { CurrentLeader } from './leader-key.ts'
+import { waitForProcessExit } from './wait-for-process-exit.ts'
+import { watchKey } from './watch-key.ts'
 
 export interface Standby {
-  readonly seat: Seat
+  readonly candidate: Candidate
   readonly client: EtcdClient
-  readonly holder: Holder
-  /** The seat was found to be the holder's at this revision. */
+  readonly leader: CurrentLeader
+  /** Revision at which the leader was observed. */
   readonly revision: number
 }
 
@@ -19,54 +19,57 @@ interface Waiting extends Standby {
 }
 
 /**
- * Resolves when the holder's term is over, or with `signal`. Three ways to learn of it: a watch of the key; a look at it
- * every half lease, should the watch be deaf; and the death of the holder's process, which ends the term before its lease.
+ * Resolves when the leader's term is over, or with `signal`. Detects it in three ways: a watch on the key; a read every
+ * half lease, in case the watch is silent; and the exit of the leader's process, which ends the term before its lease.
  */
-export async function termOver(standby: Standby, signal: AbortSignal): Promise<void> {
+export async function waitForTermEnd(standby: Standby, signal: AbortSignal): Promise<void> {
   const wait = linkedAbort(signal)
   const waiting: Waiting = { ...standby, wait }
-  const { seat, client, revision } = standby
-  const { clock } = seat.deps
+  const { candidate, client, revision } = standby
+  const { clock } = candidate.deps
   const onState = (state: KeyState | null) => endIfOver(waiting, state)
-  void followKey({ client, clock, key: seat.key, afterRevision: revision, signal: wait.signal, onState })
-  void lookNowAndThen(waiting)
-  void endTheDead(waiting)
+  void watchKey({ client, clock, key: candidate.key, afterRevision: revision, signal: wait.signal, onState })
+  void pollLeaderKey(waiting)
+  void revokeLeaseOnExit(waiting)
   await aborted(wait.signal)
   wait.unlink()
 }
 
-function endIfOver({ holder, wait }: Waiting, state: KeyState | null): void {
-  if (state?.createRevision !== holder.epoch) wait.abort(new Error('the term is over'))
+function endIfOver({ leader, wait }: Waiting, state: KeyState | null): void {
+  if (state?.createRevision !== leader.epoch) wait.abort(new Error('the term is over'))
 }
 
-async function lookNowAndThen(waiting: Waiting): Promise<void> {
-  const { seat, client, wait } = waiting
-  const { clock, leaseTtlMs } = seat.deps
+async function pollLeaderKey(waiting: Waiting): Promise<void> {
+  const { candidate, client, wait } = waiting
+  const { clock, leaseTtlMs } = candidate.deps
   for (;;) {
     await clock.sleep(leaseTtlMs / 2, wait.signal)
     if (wait.signal.aborted) return
     try {
-      endIfOver(waiting, (await client.get(seat.key, callTimeoutMs(seat))).state)
+      endIfOver(waiting, (await client.get(candidate.key, callTimeoutMs(candidate))).state)
     } catch (err) {
-      seat.logger.debug({ err }, 'the holder of the seat could not be looked up')
+      candidate.logger.debug({ err }, 'the leader key could not be read')
     }
   }
 }
 
-/** Revoking is safe because it names one lease: a leader that came since has another. */
-async function endTheDead({ seat, client, holder, wait }: Waiting): Promise<void> {
-  const { liveness_address: address, instance_id: instanceId, host } = holder.record
-  if (address === undefined || seat.deps.livenessHost === undefined) return
-  const isOfThisMachine = instanceId === seat.instanceId && host === seat.deps.hostName
-  const onGreeted = () => seat.logger.debug({ leader: instanceId, address }, 'the process of the leader is watched')
-  const { clock } = seat.deps
-  const options = { clock, address, instanceId, isOfThisMachine, signal: wait.signal, onGreeted }
-  if (!(await processDeath(options))) return
-  seat.logger.warn({ leader: instanceId, term: holder.epoch }, 'the process of the leader is dead; its lease is ended')
+/** Revoking is safe because it names one lease: a newer leader has another. */
+async function revokeLeaseOnExit({ candidate, client, leader, wait }: Waiting): Promise<void> {
+  const { liveness_address: address, instance_id: instanceId, host } = leader.record
+  if (address === undefined || candidate.deps.livenessHost === undefined) return
+  const isLocal = instanceId === candidate.instanceId && host === candidate.deps.hostName
+  const onGreeted = () => candidate.logger.debug({ leader: instanceId, address }, "watching the leader's process")
+  const { clock } = candidate.deps
+  const options = { clock, address, instanceId, isLocal, signal: wait.signal, onGreeted }
+  if (!(await waitForProcessExit(options))) return
+  candidate.logger.warn(
+    { leader: instanceId, term: leader.epoch },
+    "the leader's process has exited; revoking its lease",
+  )
   try {
-    await client.revokeLease(holder.lease, callTimeoutMs(seat))
-    wait.abort(new Error('the holder is dead'))
+    await client.revokeLease(leader.lease, callTimeoutMs(candidate))
+    wait.abort(new Error("the leader's process has exited"))
   } catch (err) {
-    seat.logger.warn({ err }, 'the lease of the dead leader could not be ended; it ends by itself')
+    candidate.logger.warn({ err }, 'the lease of the exited leader could not be revoked; it expires by itself')
   }
 }

@@ -1,0 +1,171 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { describe, expect, it } from 'vitest'
+import { storeConformance } from '../conformance.ts'
+import { type Document, StoreError } from '../store.ts'
+import { crashableSqlite } from '../testing/crashable-sqlite.ts'
+import { TOMBSTONES_MAX } from './changes.ts'
+import { openSqliteFile } from './database-file.ts'
+import { openSqliteStore, sqliteStore } from './store.ts'
+
+const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-store-')), 'lcm.sqlite')
+
+for (const [title, gather] of [
+  ['sqlite', queueMicrotask],
+  ['sqlite with shared commits', setImmediate],
+] as const) {
+  const open = async () => {
+    const path = scratch()
+    const opened = new Set<() => void>()
+    const openRaw = () => {
+      const db = openSqliteFile(path)
+      opened.add(() => {
+        if (!db.isOpen) return
+        if (db.isTransaction) db.exec('ROLLBACK')
+        db.close()
+      })
+      return db
+    }
+    return {
+      store: sqliteStore(openRaw(), { gather }),
+      reopen: async () => {
+        for (const close of opened) close()
+        return sqliteStore(openRaw(), { gather })
+      },
+      crashable: async () => {
+        for (const close of opened) close()
+        const { db, ...rest } = crashableSqlite(openRaw())
+        return { store: sqliteStore(db, { gather }), ...rest }
+      },
+    }
+  }
+  storeConformance(title, open, { feed: true })
+}
+
+describe('a foreign file', () => {
+  const refusal = (path: string): string => {
+    const before = readFileSync(path)
+    try {
+      openSqliteStore(path).close()
+      return 'opened'
+    } catch (error) {
+      expect(error).toBeInstanceOf(StoreError)
+      expect(readFileSync(path).equals(before), 'the file was changed').toBe(true)
+      return error instanceof Error ? error.message : ''
+    }
+  }
+
+  it('is refused and left unchanged when it is not a database', () => {
+    const path = scratch()
+    writeFileSync(path, 'my shopping list, do not touch')
+    expect(refusal(path)).toMatch(/not an LCM store, or is damaged.*--data/)
+  })
+
+  it('is refused when it belongs to another program', () => {
+    const path = scratch()
+    const db = new DatabaseSync(path)
+    db.exec('CREATE TABLE music (title TEXT)')
+    db.close()
+    expect(refusal(path)).toMatch(/belongs to another program/)
+  })
+
+  it('is refused when its pages are torn', async () => {
+    const path = scratch()
+    const store = openSqliteStore(path)
+    const things = store.collection({
+      name: 'thing',
+      parse: body => body as { id: string; version: number },
+      announced: true,
+    })
+    for (let i = 0; i < 500; i++) await things.insert({ id: `t-${i}`, version: 1 })
+    await store.close()
+    const bytes = readFileSync(path)
+    bytes.fill(0x5a, 8192, 16_384)
+    writeFileSync(path, bytes)
+    expect(refusal(path)).toMatch(/damaged|malformed/)
+  })
+})
+
+it('forgets deletions only after very many, and then reports the position as unknown', async () => {
+  const store = openSqliteStore(':memory:')
+  const things = store.collection({
+    name: 'thing',
+    parse: body => body as { id: string; version: number },
+    announced: true,
+  })
+  const { changes } = store
+  if (changes === null) throw new Error('the store has a feed')
+  const start = await changes.position()
+  for (let i = 0; i <= TOMBSTONES_MAX; i++) {
+    const thing = { id: `t-${i}`, version: 1 }
+    await things.insert(thing)
+    await things.remove(thing)
+    if (i === TOMBSTONES_MAX - 1) expect((await changes.since(start, 1)).known).toBe(true)
+  }
+  expect((await changes.since(start, 1)).known).toBe(false)
+  await store.close()
+})
+
+describe('a full disk', () => {
+  const LARGE = 'x'.repeat(200_000)
+  const open = () => {
+    const db = openSqliteFile(scratch())
+    const store = sqliteStore(db, { gather: setImmediate })
+    const parse = (body: unknown) => body as { id: string; version: number; text: string }
+    const things = store.collection({
+      name: 'thing',
+      parse,
+      announced: true,
+      unique: { text: ({ text }) => text.slice(0, 10) },
+    })
+    const limit = (pages: number) => db.exec(`PRAGMA max_page_count = ${pages}`)
+    return { store, things, limit }
+  }
+
+  it('is reported as a failure of the store, which recovers when there is space', async () => {
+    const { store, things, limit } = open()
+    limit(1)
+    const refused = await things.insert({ id: 'a', version: 1, text: LARGE }).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(StoreError)
+    expect(refused).toMatchObject({ advice: "the store's disk is full; free some space, then try again" })
+    limit(1_000_000)
+    expect(await things.insert({ id: 'a', version: 1, text: LARGE })).toEqual({ ok: true })
+    await store.close()
+  })
+
+  it('is reported as a failure of the store also at the first use of a kind', async () => {
+    const { store, limit } = open()
+    limit(1)
+    const meet = () =>
+      store.collection({
+        name: 'x'.repeat(10_000),
+        parse: body => body as Document,
+        facets: () => ({}),
+        announced: false,
+      })
+    expect(meet).toThrow(StoreError)
+    limit(1_000_000)
+    expect(await meet().list({ limit: 1 })).toEqual([])
+    await store.close()
+  })
+
+  it('hides refusals that follow from a write that was rolled back', async () => {
+    const { store, things, limit } = open()
+    limit(1)
+    const together = [
+      things.insert({ id: 'a', version: 1, text: 'same text' }),
+      things.insert({ id: 'b', version: 1, text: 'same text' }),
+      things.insert({ id: 'c', version: 1, text: LARGE }),
+    ]
+    const told = await Promise.allSettled(together)
+    expect(told.map(each => each.status === 'rejected' && each.reason instanceof StoreError)).toEqual([
+      true,
+      true,
+      true,
+    ])
+    expect(await things.list({ limit: 10 })).toEqual([])
+    await store.close()
+  })
+})
