@@ -8,7 +8,7 @@ import type { Host, Shell } from './cli/shell.ts'
 import { keysOf } from './cli/terminal/keyboard.ts'
 import { processSink, unwritten } from './cli/terminal/output.ts'
 
-// Which Node to run is ours to say; the SDK's own notice would only puzzle whoever starts LCM.
+// LCM checks the Node.js version itself, so the warning of the AWS SDK is suppressed.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
 
 const interrupt = new AbortController()
@@ -23,7 +23,7 @@ process.on('SIGTERM', () => {
   interrupt.abort()
 })
 
-/** One line from the keyboard; null when the input ends or the person interrupts. */
+/** Reads one line from the terminal; null at the end of input or on Ctrl-C. */
 async function readLine(): Promise<string | null> {
   const lines = createInterface({ input: process.stdin, signal: interrupt.signal })
   try {
@@ -31,7 +31,7 @@ async function readLine(): Promise<string | null> {
     return null
   } finally {
     lines.close()
-    // Else an open terminal keeps the process alive when everything is said.
+    // Otherwise an open terminal would keep the process alive.
     process.stdin.unref()
   }
 }
@@ -79,11 +79,11 @@ const shell: Shell = {
 shell.stdout.unread.addEventListener('abort', () => {
   const code = unwritten(shell.stdout)
   if (code === null) return
-  shell.stderr.write(`error: standard output can't be written (${code}): what was said there is lost\n`)
+  shell.stderr.write(`error: can't write to standard output (${code}): the output is incomplete\n`)
   process.exitCode = EXIT.failed
 })
 
-// Not a top-level await: chunks of the bundle import this one, and would wait for it while it waits for them.
+// Not a top-level await: chunks of the bundle import this module, which would cause a deadlock.
 run(process.argv.slice(2), shell).then(exitCode => {
   process.exitCode ||= exitCode
 })

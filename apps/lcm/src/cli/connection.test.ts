@@ -54,7 +54,7 @@ describe('findTarget', () => {
   it('says how to start LCM where none runs', async () => {
     await expect(findTarget({ data: dir }, {})).rejects.toMatchObject({
       exitCode: 6,
-      message: `no LCM is running on ${dir}: start it with \`npm start\`, or name one with --url`,
+      message: `no LCM is running with data folder ${dir}: start it with \`npm start\`, or set --url`,
     })
   })
 
@@ -82,7 +82,7 @@ describe('connect', () => {
     const { shell, api } = capturedShell({ env })
     api.crash()
     await expect(info(shell)).rejects.toThrow(
-      new UnreachableError('LCM does not answer at http://127.0.0.1:8080: check the address given by --url or LCM_URL'),
+      new UnreachableError('LCM does not respond at http://127.0.0.1:8080: check the address in --url or LCM_URL'),
     )
   })
 
@@ -96,9 +96,9 @@ describe('connect', () => {
       await clock.advance(60_000)
       return created
     }
-    await expect(create(new Error('reset'))).rejects.toThrow('it may have been done')
+    await expect(create(new Error('reset'))).rejects.toThrow('the request may have been performed')
     await expect(create(Object.assign(new Error(), { code: 'ECONNREFUSED' }))).rejects.not.toThrow(
-      'it may have been done',
+      'the request may have been performed',
     )
   })
 
@@ -108,6 +108,8 @@ describe('connect', () => {
       headers: { 'content-type': 'text/html' },
       body: '<html>',
     })
-    await expect(info({ ...capturedShell({ env }).shell, transport })).rejects.toThrow('it is no LCM')
+    await expect(info({ ...capturedShell({ env }).shell, transport })).rejects.toThrow(
+      'the server at http://127.0.0.1:8080 is not an LCM API: check the address in --url or LCM_URL',
+    )
   })
 })

@@ -18,13 +18,13 @@ export interface ConnectionOptions {
 export interface Target {
   readonly url: string
   readonly token: string | null
-  /** What to do when nobody answers there. */
+  /** Advice if the API does not respond. */
   readonly nextStep: string
 }
 
 export interface Connection {
   readonly client: Client
-  /** For what is no part of the contract; says who asks. */
+  /** Sends requests outside the contract, with the token. */
   readonly dispatch: Dispatch
   readonly url: string
 }
@@ -34,26 +34,26 @@ type Env = Shell['env']
 export const dataDirOf = (options: ConnectionOptions, env: Env): string =>
   options.data || env.LCM_DATA || DATA_DIR_DEFAULT
 
-/** Finds an API: by option, then by environment, then in the data folder of the LCM on this machine. */
+/** Finds the API address: from the options, the environment or the data folder. */
 export async function findTarget(options: ConnectionOptions, env: Env): Promise<Target> {
-  if (options.token === '') throw new CliError(EXIT.usage, '--token is empty: give a token, or leave the option out')
+  if (options.token === '') throw new CliError(EXIT.usage, '--token is empty: set a token, or omit the option')
   const dataDir = dataDirOf(options, env)
   const named = options.url || env.LCM_URL
   const token = options.token || env.LCM_TOKEN
   if (named) return namedTarget(checkedUrl(named), token, dataDir)
   const api = await readEndpoint(dataDir)
   if (api === null) {
-    const message = `no LCM is running on ${dataDir}: start it with \`npm start\`, or name one with --url`
+    const message = `no LCM is running with data folder ${dataDir}: start it with \`npm start\`, or set --url`
     throw new CliError(EXIT.unreachable, message)
   }
-  const nextStep = 'if it was stopped start it with `npm start`, or name another with --url'
+  const nextStep = 'if it is stopped, start it with `npm start`, or set another address with --url'
   return { url: api, token: token || (await readToken(dataDir)), nextStep }
 }
 
 async function namedTarget(url: string, token: string | undefined, dataDir: string): Promise<Target> {
-  const nextStep = 'check the address given by --url or LCM_URL'
+  const nextStep = 'check the address in --url or LCM_URL'
   if (token) return { url, token, nextStep }
-  // The folder's token opens the LCM of this folder: another address must never get to see it.
+  // The token of the data folder must never be sent to another address.
   const own = await readEndpoint(dataDir).catch(() => null)
   const isOwn = own !== null && placeOf(own) === placeOf(url)
   return { url, token: isOwn ? await readToken(dataDir) : null, nextStep }
@@ -62,10 +62,10 @@ async function namedTarget(url: string, token: string | undefined, dataDir: stri
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.origin
-  throw new CliError(EXIT.usage, `"${text}" is no address: give one such as --url http://127.0.0.1:8080`)
+  throw new CliError(EXIT.usage, `invalid address "${text}": use one such as --url http://127.0.0.1:8080`)
 }
 
-/** Scheme, host and port, with all names of this very machine as one. */
+/** Scheme, host and port, where all loopback names are equal. */
 const placeOf = (text: string): string =>
   new URL(text).origin.replace(/\/\/(localhost|127\.0\.0\.1|\[::1\])(?=:|$)/, '//loopback')
 
@@ -74,7 +74,7 @@ async function readEndpoint(dataDir: string): Promise<string | null> {
   if (text === null) return null
   const api = apiIn(text)
   if (api !== null) return api
-  const message = `${join(dataDir, 'endpoints.json')} is damaged: start LCM again with \`npm start\`, or name one with --url`
+  const message = `${join(dataDir, 'endpoints.json')} is damaged: start LCM again with \`npm start\`, or set --url`
   throw new CliError(EXIT.unreachable, message)
 }
 
@@ -97,7 +97,7 @@ async function readIfThere(path: string): Promise<string | null> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    const message = `${path} can't be read (${code}): ask its owner, or use --url and --token`
+    const message = `${path} can't be read (${code}): ask its owner for access, or use --url and --token`
     throw new CliError(code === 'EACCES' ? EXIT.notAllowed : EXIT.failed, message)
   }
 }
@@ -114,21 +114,23 @@ export async function connect(options: ConnectionOptions, shell: Shell): Promise
   }
 }
 
-/** The same transport, whose failures say what to do next. */
+/** Adds the next step to connection errors. */
 function explained(transport: Dispatch, target: Target): Dispatch {
   return async request => {
     const response = await transport(request).catch((error: unknown) => {
       throw error instanceof UnreachableError ? unanswered(error, request, target) : error
     })
     if (isOurs(response)) return response
-    throw new UnreachableError(`something answers at ${target.url}, but it is no LCM: ${target.nextStep}`)
+    throw new UnreachableError(`the server at ${target.url} is not an LCM API: ${target.nextStep}`)
   }
 }
 
 function unanswered(error: UnreachableError, request: ApiRequest, target: Target): UnreachableError {
   const doubt =
-    request.method === 'GET' || wasNeverSent(error) ? '' : ' (it may have been done: look before you repeat it)'
-  return new UnreachableError(`LCM does not answer at ${target.url}${doubt}: ${target.nextStep}`, { cause: error })
+    request.method === 'GET' || wasNeverSent(error)
+      ? ''
+      : ' (the request may have been performed: check before you repeat it)'
+  return new UnreachableError(`LCM does not respond at ${target.url}${doubt}: ${target.nextStep}`, { cause: error })
 }
 
 const isOurs = ({ status, headers, body }: ApiResponse): boolean =>

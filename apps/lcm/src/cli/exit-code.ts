@@ -2,7 +2,7 @@ import { ApiError, UnreachableError } from '@lcm/client/api-error'
 import { SimRefusal } from '@lcm/client/sim-client'
 import { CommanderError } from 'commander'
 
-/** What the process says to its caller when it ends. Scripts rely on these numbers: never change one. */
+/** Exit codes of the process. Scripts rely on these numbers: never change one. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -14,7 +14,7 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-/** A refusal of the command itself. `message` is one sentence with the next step; `details` are lines below it. */
+/** An error of a command. `message` is one sentence with the next step; `details` are printed below it. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: number
@@ -51,12 +51,12 @@ export function exitCodeOf(error: unknown): number {
 
 function ofProblem({ code, status }: ApiError['problem']): number {
   if (code === 'template_not_found' || code === 'definition_not_found') return EXIT.notFound
-  // Said by somebody in between, or instead: whether there is such a thing nobody has looked.
+  // A 404 without a problem code comes from a proxy or another server, so the resource itself was never looked up.
   if (code === 'unknown' && status === 404) return EXIT.unreachable
   return EXIT_BY_STATUS[status] ?? EXIT.failed
 }
 
-/** Whether the same request may well succeed in a moment. */
+/** Whether the same request is likely to succeed after a retry. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof UnreachableError) return true
   return error instanceof ApiError && (error.problem.status === 429 || error.problem.status >= 500)

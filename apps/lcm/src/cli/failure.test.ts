@@ -11,7 +11,7 @@ it('prints each field that is wrong', () => {
   ]
   const problem = new ProblemError('validation_failed', 'all of it once more', errors)
   expect(failureOf(new ApiError(problem.toProblem('/workers')))).toEqual({
-    sentence: 'LCM refuses these values: mend them and repeat',
+    sentence: 'invalid values: correct them and try again',
     details: ['aws_region: a region such as us-east-1', '(all): unknown key "colour"'],
   })
 })
@@ -19,20 +19,24 @@ it('prints each field that is wrong', () => {
 it('names the lines of a file rather than the field that held it', () => {
   const errors = [
     { path: 'body.topology.nodes.1', message: 'id n0 is that of node 0 too', line: 10 },
-    { path: 'body.topology', message: 'it is no YAML', line: 1 },
+    { path: 'body.topology', message: 'invalid YAML', line: 1 },
   ]
   const problem = new ProblemError('topology_invalid', 'line 10 (and 1 more)', errors)
   expect(failureOf(new ApiError(problem.toProblem('/lablet-definitions')))).toEqual({
-    sentence: 'this is no lab that CML could import: mend these lines and repeat',
-    details: ['line 10: nodes.1: id n0 is that of node 0 too', 'line 1: it is no YAML'],
+    sentence: "CML can't import this file: fix these lines and try again",
+    details: ['line 10: nodes.1: id n0 is that of node 0 too', 'line 1: invalid YAML'],
   })
 })
 
 it('says what to do at a command line, where the API can not know', () => {
   const sentence = (code: ProblemCode, detail: string) =>
     failureOf(new ApiError(new ProblemError(code, detail).toProblem('/workers'))).sentence
-  expect(sentence('forbidden', 'eve is user.')).toBe('eve is user: ask an admin to do it, or for a role that may')
-  expect(sentence('unauthenticated', 'send a header')).toMatch(/^LCM does not know who you are: .* --token/)
+  expect(sentence('forbidden', 'eve is user.')).toBe(
+    'eve is user: ask an admin to do it, or to give you a role that allows it',
+  )
+  expect(sentence('unauthenticated', 'send a header')).toMatch(
+    'not authenticated: set a valid token with --token or LCM_TOKEN',
+  )
   expect(sentence('worker_terminating', 'create a new one')).toBe('create a new one')
 })
 
@@ -44,6 +48,6 @@ it('takes our own sentences as they are', () => {
 
 it('says where a defect sits', () => {
   const { sentence } = failureOf(new TypeError('oops'))
-  expect(sentence).toMatch(/^a defect in lcm, please report it: TypeError: oops at .*failure\.test\.ts/)
+  expect(sentence).toMatch(/^internal error in lcm, please report it: TypeError: oops at .*failure\.test\.ts/)
   expect(failureOf('a string').sentence).toContain('a string')
 })

@@ -8,38 +8,38 @@ export interface Failure {
   readonly details: readonly string[]
 }
 
-/** Said instead of the API's own words, which can not know that they are read at a command line. */
+/** Replaces API messages where a command gives better advice. */
 const OWN_WORDS: Readonly<Record<string, string>> = {
-  validation_failed: 'LCM refuses these values: mend them and repeat',
-  unauthenticated: 'LCM does not know who you are: give it a valid token with --token or LCM_TOKEN',
-  template_not_found: 'there is no such template: `lcm get templates` lists them',
-  definition_not_found: 'there is no such definition: `lcm get definitions` lists them',
-  topology_invalid: 'this is no lab that CML could import: mend these lines and repeat',
+  validation_failed: 'invalid values: correct them and try again',
+  unauthenticated: 'not authenticated: set a valid token with --token or LCM_TOKEN',
+  template_not_found: 'template not found: list templates with `lcm get templates`',
+  definition_not_found: 'definition not found: list definitions with `lcm get definitions`',
+  topology_invalid: "CML can't import this file: fix these lines and try again",
   source_inline:
-    'its topology was handed over, so there is nowhere to fetch it from: give another with `lcm edit definition NAME --file FILE`',
-  worker_protected: 'this worker is protected: take that off with `lcm unprotect worker ID`, then repeat',
+    'the definition has no source, because its topology was uploaded: upload another with `lcm edit definition NAME --file FILE`',
+  worker_protected: 'the worker is protected: run `lcm unprotect worker ID` and try again',
   worker_has_sessions:
-    'sessions live on this worker: let them end with `lcm drain worker ID`, or repeat with --force to end them now',
-  too_many_clients: 'LCM has too many event streams open: close another --watch or console, then repeat',
+    'the worker has sessions: let them end with `lcm drain worker ID`, or add --force to end them now',
+  too_many_clients: 'too many event streams are open: close another --watch or console and try again',
 }
 
-/** Added to the API's words, which say what is wrong but not what to do. */
+/** Next steps, appended to the message of the API. */
 const NEXT_STEPS: Readonly<Record<string, string>> = {
-  forbidden: 'ask an admin to do it, or for a role that may',
-  already_exists: 'choose another, or change the one that is there',
-  definition_not_active: 'only an ACTIVE definition can be booked, `lcm get definitions` lists them',
-  worker_not_running: 'stop or terminate it as it is',
+  forbidden: 'ask an admin to do it, or to give you a role that allows it',
+  already_exists: 'choose another name, or change the existing one',
+  definition_not_active: 'only ACTIVE definitions can be booked, list them with `lcm get definitions`',
+  worker_not_running: 'stop or terminate it without draining',
   unknown: 'check that --url is the address of an LCM',
 }
 
-/** Any error as one sentence for a person, with lines of details below it. */
+/** Converts any error to one sentence and lines of details. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof CliError) return { sentence: printable(error.message), details: error.details.map(printable) }
   if (error instanceof SimRefusal)
     return { sentence: printable(`the simulated cloud refused: ${error.message}`), details: [] }
   if (error instanceof UnreachableError) return { sentence: error.message, details: [] }
   if (error instanceof ApiError) return ofProblem(error)
-  return { sentence: `a defect in lcm, please report it: ${defectIn(error)}`, details: [] }
+  return { sentence: `internal error in lcm, please report it: ${defectIn(error)}`, details: [] }
 }
 
 function ofProblem({ problem }: ApiError): Failure {
@@ -58,13 +58,13 @@ function fieldLine({ path, message, line }: FieldError): string {
   return printable(line === undefined ? `${field}: ${message}` : lineText(field, message, line))
 }
 
-/** Of a file one needs the line; the field of the request that held it says nothing. */
+/** Names the line of the file; the request field that carried the file is of no interest. */
 function lineText(field: string, message: string, line: number): string {
   const place = field.replace(/^topology\.?/, '')
   return `line ${line}: ${place === '' ? '' : `${place}: `}${message}`
 }
 
-/** With the place in the code, or nobody could mend it. */
+/** Includes the first stack frame, which locates the error. */
 function defectIn(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const place = error.stack?.split('\n').find(line => line.startsWith('    at '))

@@ -8,7 +8,7 @@ import { CliError, EXIT } from './exit-code.ts'
 const ID_PATTERN = /^w-[0-9a-z]+$/
 const CANDIDATES_MAX = 10
 
-/** The worker with this id, or the one with this name. One that lives goes before those that are TERMINATED. */
+/** Finds a worker by id or name. TERMINATED workers only match if no other does. */
 export async function findWorker(client: Client, idOrName: string, signal: AbortSignal): Promise<Worker> {
   if (ID_PATTERN.test(idOrName)) {
     const worker = await unlessMissing(client.call('getWorker', { params: { id: idOrName }, signal }))
@@ -40,7 +40,7 @@ export async function livingWorkers(client: Client, name: string, signal: AbortS
   return living
 }
 
-/** What those of one name are told apart by. */
+/** Describes candidates of the same name in error messages. */
 export interface Naming<T> {
   readonly name: string
   readonly singular: string
@@ -49,7 +49,7 @@ export interface Naming<T> {
   line(item: T): string
 }
 
-/** The one of that name. Those that are not over go before those that are. */
+/** Returns the only candidate. Ended resources only count if there is no other. */
 export function onlyOne<T>(named: readonly T[], naming: Naming<T>): T {
   const { name, singular, plural, isOver } = naming
   const living = named.filter(item => !isOver(item))
@@ -61,16 +61,16 @@ export function onlyOne<T>(named: readonly T[], naming: Naming<T>): T {
 }
 
 export const notThere = (noun: string, name: string, listing: string): CliError =>
-  new CliError(EXIT.notFound, `there is no ${noun} ${name}: \`${listing}\` lists them`)
+  new CliError(EXIT.notFound, `${noun} ${name} not found: list all with \`${listing}\``)
 
 function ambiguous<T>(candidates: readonly T[], { name, plural, line }: Naming<T>): CliError {
   const shown = candidates.slice(0, CANDIDATES_MAX).map(line)
   const more = candidates.length - shown.length
-  const message = `${candidates.length} ${plural} are named ${name}: repeat with the id of the one you mean`
+  const message = `${candidates.length} ${plural} are named ${name}: use the id instead`
   return new CliError(EXIT.conflict, message, more > 0 ? [...shown, `and ${more} more`] : shown)
 }
 
-/** Templates are known by name; an id is looked up. */
+/** Finds a template by name or id. */
 export async function findTemplate(client: Client, idOrName: string, signal: AbortSignal): Promise<WorkerTemplate> {
   const named = await unlessMissing(client.call('getTemplate', { params: { name: idOrName }, signal }))
   if (named !== null) return named

@@ -5,8 +5,8 @@ import type { Clock } from '@lcm/runtime/clock'
 import { isPassing } from './exit-code.ts'
 
 /**
- * `look`: what you know may be old, so read again; comes first, after every break and after a reset.
- * `broken`: the stream ended; it is opened again in a moment. Looking meanwhile is polling.
+ * `look`: known data may be stale, so read it again. Sent first, after every broken stream and after a reset.
+ * `broken`: the stream ended and will be reopened shortly.
  */
 export type Notice =
   | { readonly kind: 'look' }
@@ -17,15 +17,15 @@ export interface FollowOptions {
   readonly client: Client
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** The position to begin after; without one, what happens from now on. */
+  /** The stream position to start after; without it, only new events are delivered. */
   readonly after?: string
 }
 
 export const RETRY_MS = 2_000
-/** A stream without even a heartbeat for so long is dead, whatever TCP believes. */
+/** A stream without a heartbeat for this long is treated as broken. */
 const SILENCE_MS_MAX = 3 * HEARTBEAT_MS
 
-/** Follows every change until the signal aborts, across breaks and restarts of the API. It rejects only if refused. */
+/** Follows every change until the signal aborts, across broken streams and API restarts. Rejects only if the API denies access. */
 export async function* follow(options: FollowOptions): AsyncGenerator<Notice> {
   const { client, clock, signal } = options
   const silence = { clock, firstMs: SILENCE_MS_MAX, betweenMs: SILENCE_MS_MAX }
@@ -50,7 +50,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Notice> {
   }
 }
 
-/** Where the stream is now. Whatever is read later is not older than this. */
+/** The current stream position. Anything read after this call is at least as new. */
 export async function positionNow(client: Client, signal: AbortSignal): Promise<string> {
   const { revision } = await client.call('listWorkers', { query: { limit: 1 }, signal })
   return revision

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from './connection.ts'
 import type { Shell } from './shell.ts'
 import { makeOutput, type Output } from './terminal/output.ts'
 
-/** Options that every command takes, before or after its name. */
+/** Options that every command accepts, before or after its name. */
 export interface GlobalOptions extends ConnectionOptions {
   readonly color: boolean
   readonly quiet?: boolean
@@ -11,11 +11,11 @@ export interface GlobalOptions extends ConnectionOptions {
 
 export function addGlobalOptions(program: Command): void {
   program
-    .option('--url <url>', 'which LCM (else LCM_URL, else that of the data folder)')
-    .option('--token <token>', 'your token (else LCM_TOKEN, else that of the data folder)')
-    .option('--data <dir>', 'the data folder (else LCM_DATA, else .lcm)')
-    .option('-q, --quiet', 'only say what was asked for, and errors')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .option('--url <url>', 'Address of the LCM API (default: LCM_URL, then the data folder)')
+    .option('--token <token>', 'API token (default: LCM_TOKEN, then the data folder)')
+    .option('--data <dir>', 'Data folder (default: LCM_DATA, then .lcm)')
+    .option('-q, --quiet', 'Print only results and errors')
+    .option('--no-color', 'Disable colors (also: NO_COLOR)')
 }
 
 export function outputFor(globals: GlobalOptions, shell: Shell): Output {

@@ -3,14 +3,14 @@ import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
 import { CliError, EXIT } from './exit-code.ts'
 import type { Shell } from './shell.ts'
 
-/** Between one try and the next, in milliseconds: an API that restarts is there again by then. */
+/** Pauses between retries; an API that restarts is back within their sum. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000]
-/** What was under way when an API crashed is taken up again when 30 s have passed; until then it says that it is under way. */
+/** The API resumes a request 30 s after a crash; until then it reports the request as in progress. */
 const MORE_PAUSES_MS = Array.from({ length: 8 }, () => 4_000)
-/** What it says of when to ask again is the longest that it may take. */
+/** Upper limit for `retry-after`, which states the longest time that the request may take. */
 const RETRY_AFTER_MS_MAX = 4_000
 
-/** A request that had no effect, since nobody was there to take it. */
+/** Whether a request can't have had an effect, because no server accepted the connection. */
 export function wasNeverSent(error: Error): boolean {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && (cause.code === 'ECONNREFUSED' || cause.code === 'ENOTFOUND')) return true
@@ -18,10 +18,7 @@ export function wasNeverSent(error: Error): boolean {
   return false
 }
 
-/**
- * What a person asks for once happens once: each request that acts has a key, so that one whose answer was lost can be sent again
- * without being done again.
- */
+/** Sends each POST with an idempotency key, so that a request whose response was lost can be repeated without a second effect. */
 export function askedOnce(transport: Dispatch, { clock, newKey }: Pick<Shell, 'clock' | 'newKey'>): Dispatch {
   return async request => {
     if (request.method !== 'POST') return transport(request)
@@ -37,7 +34,7 @@ export function askedOnce(transport: Dispatch, { clock, newKey }: Pick<Shell, 'c
       return settled(last)
     }
     if (isUnderWay(last) || isUnderWay(first)) throw unknownOutcome()
-    // Of the first nobody knows what became of it, whatever the last one met.
+    // The outcome of the first request is unknown, whatever happened to the last one.
     throw first
   }
 }
@@ -53,7 +50,7 @@ async function attempt(transport: Dispatch, request: ApiRequest): Promise<Outcom
   }
 }
 
-/** Whether it may have been done, or is being done. */
+/** Whether the request may have had an effect, or is still in progress. */
 function isUndecided(outcome: Outcome): boolean {
   return outcome instanceof UnreachableError ? !wasNeverSent(outcome) : isUnderWay(outcome)
 }
@@ -71,7 +68,7 @@ function retryAfterMs(outcome: Outcome): number {
 const unknownOutcome = (): CliError =>
   new CliError(
     EXIT.unreachable,
-    'LCM does not say what became of it: it may have been done, so look before you repeat it',
+    'the outcome is unknown because the API did not respond: check whether it was done before you repeat it',
   )
 
 function settled(outcome: Outcome): ApiResponse {

@@ -5,7 +5,7 @@ import type { Shell } from './shell.ts'
 import { DURATION_MS_MAX, formatDuration, parseDuration } from './terminal/duration.ts'
 import type { Output } from './terminal/output.ts'
 
-/** What one run of one command works with. */
+/** The shell, output and global options of one command run. */
 export interface Invocation {
   readonly shell: Shell
   readonly output: Output
@@ -21,21 +21,20 @@ export function invocation(command: Command, shell: Shell): Invocation {
 export function durationMs(text: string): number {
   const ms = parseDuration(text, Number.POSITIVE_INFINITY)
   if (ms === null) throw new InvalidArgumentError('Give a duration such as 90s, 5m or 1h30m.')
-  if (ms > DURATION_MS_MAX)
-    throw new InvalidArgumentError(`It is too long: ${formatDuration(DURATION_MS_MAX)} at most.`)
+  if (ms > DURATION_MS_MAX) throw new InvalidArgumentError(`The maximum is ${formatDuration(DURATION_MS_MAX)}.`)
   return ms
 }
 
-/** Reads a whole number that is neither less nor more than that. */
+/** Parses a whole number between `from` and `to`, both included. */
 export const wholeNumber =
   (from: number, to: number) =>
   (text: string): number => {
     const count = Number(text)
     if (/^\d+$/.test(text) && count >= from && count <= to) return count
-    throw new InvalidArgumentError(`Give a number from ${from} to ${to}.`)
+    throw new InvalidArgumentError(`Give a whole number from ${from} to ${to}.`)
   }
 
 export const FORMATS = ['table', 'json', 'yaml', 'name'] as const
 export type Format = (typeof FORMATS)[number]
 
-export const formatOption = (): Option => new Option('-o, --output <format>', 'how to print it').choices(FORMATS)
+export const formatOption = (): Option => new Option('-o, --output <format>', 'Output format').choices(FORMATS)

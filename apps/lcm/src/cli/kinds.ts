@@ -28,24 +28,24 @@ import type { Listing } from './watch-list.ts'
 import { isLost, readLivingAndLost } from './worker/lost-workers.ts'
 import type { WorkerNames } from './worker/worker-names.ts'
 
-/** A kind of things, as commands find, list and follow them. */
+/** A kind of resource: how commands find, list and follow it. */
 export interface Kind<T extends Resource> {
   readonly plural: string
   readonly singular: string
   readonly view: ResourceView<T>
-  /** The same, for kinds whose tables name workers. */
+  /** A view that shows worker names instead of ids. */
   readonly named?: (names: WorkerNames) => ResourceView<T>
-  /** Which ones only `--all` shows; null when there are none. */
+  /** State of the items that only `--all` shows; null if there are none. */
   readonly hidden: string | null
   isHidden(item: T): boolean
   find(client: Client, idOrName: string, signal: AbortSignal): Promise<T>
   list(client: Client, all: boolean, signal: AbortSignal): Promise<Listing<T>>
-  /** Where no event tells of changes: how often the list is read again, and whether a change is worth telling. */
+  /** Polling interval for kinds without events, and whether a change is worth printing. */
   readonly everyMs?: number
   differs?(before: T, after: T): boolean
-  /** The thing in an event, if it is one of these. */
+  /** The resource in an event, if it is of this kind. */
   changed(event: EventEnvelope): T | null
-  /** The id in an event, if it says that one of these is gone. */
+  /** The id in an event, if one of these was deleted. */
   deleted(event: EventEnvelope): string | null
 }
 
@@ -93,7 +93,7 @@ export const DEFINITIONS: Kind<DefinitionSummary> = {
 export const SESSIONS: Kind<LabletSession> = {
   view: SESSION_VIEW,
   named: names => ({ ...SESSION_VIEW, columns: (nowMs, colors) => sessionColumns(nowMs, colors, names) }),
-  hidden: 'over',
+  hidden: 'finished',
   isHidden: session => isFinal(session.status),
   find: findSession,
   list: (client, all, signal) =>
@@ -112,8 +112,8 @@ export const LABS: Kind<LabRecord> = {
   ...publishedAs('labs'),
 }
 
-/** As often as services say how they are. */
-const HEARD_EVERY_MS = 5_000
+/** Interval of the heartbeats of services. */
+const HEARTBEAT_MS = 5_000
 const LEAKS_EVERY_MS = 15_000
 
 export const SERVICES: Kind<ServiceRecord> = {
@@ -128,7 +128,7 @@ export const SERVICES: Kind<ServiceRecord> = {
     return found
   },
   list: async (client, _, signal) => ({ items: await readServices(client, signal), revision: '' }),
-  everyMs: HEARD_EVERY_MS,
+  everyMs: HEARTBEAT_MS,
   differs: isOtherService,
   changed: () => null,
   deleted: () => null,

@@ -50,7 +50,7 @@ describe('views of the fleet', LIMIT, () => {
     const { code, out } = await lcm('top', '--sort', 'name')
     expect(code).toBe(0)
     const lines = out.trimEnd().split('\n')
-    expect(lines[0]).toMatch(/^3 workers: 3 RUNNING {2}· {2}\$8\.77 an hour/)
+    expect(lines[0]).toMatch(/^3 workers: 3 RUNNING {2}· {2}\$8\.77 per hour/)
     expect(lines.slice(2).map(line => line.split(' ')[0])).toEqual(NAMES)
   })
 
@@ -74,12 +74,12 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     const token = 'a-token-that-nobody-may-read'
     const args = ['license', 'register', 'metal-1', '--product', 'CML_Enterprise', '--wait']
     const registered = await runLcm(global(args), `${token}\n`)
-    expect(registered).toMatchObject({ code: 0, out: expect.stringMatching(/^the licence of metal-1 is REGISTERED/) })
+    expect(registered).toMatchObject({ code: 0, out: expect.stringMatching(/^the license of metal-1 is REGISTERED/) })
     const told = [await lcm('audit', '-o', 'json'), await lcm('get', 'worker', 'metal-1', '-o', 'json'), registered]
     expect(JSON.stringify(told)).not.toContain(token)
     expect(await lcm('license', 'deregister', 'metal-1', '--wait')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^the licence of metal-1 is UNREGISTERED/),
+      out: expect.stringMatching(/^the license of metal-1 is UNREGISTERED/),
     })
   })
 
@@ -88,7 +88,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     expect(drained).toMatchObject({ code: 0, out: expect.stringMatching(/^metal-2 is STOPPED after/) })
     const again = await lcm('drain', 'worker', 'metal-2')
     expect(again).toMatchObject({ code: 4, out: '' })
-    expect(again.err).toMatch(/^error: metal-2 is STOPPED; .*: stop or terminate it as it is\n$/)
+    expect(again.err).toMatch(/^error: metal-2 is STOPPED; .*: stop or terminate it without draining\n$/)
   })
 
   it.concurrent('protects a worker until it is unprotected', async () => {
@@ -105,7 +105,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     expect((await lcm('chaos', 'list')).out).toContain('metric_gap_rate 0.5')
     expect(await lcm('chaos', 'fault', 'nonsense=1')).toMatchObject({ code: 2, out: '' })
     expect(await lcm('chaos', 'fault', '--clear')).toMatchObject({
-      out: 'The cloud is calm: every call is answered, and truly.\n',
+      out: 'Preset: calm, no faults\n',
     })
   })
 
@@ -157,7 +157,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
 
   it.concurrent('does not show the token that it asks for', async () => {
     const asked = terminal(['license', 'register', 'nested-1', '--product', 'CML_Enterprise'], 24, 120)
-    await asked.until(screen => screen.includes('not shown:'))
+    await asked.until(screen => screen.includes('input hidden:'))
     asked.type('typed-in-secret\r')
     expect(await asked.ended).toBe(0)
     expect(asked.written()).toContain('will be registered')

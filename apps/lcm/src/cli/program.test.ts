@@ -59,14 +59,16 @@ it('takes global options before and after the command', async () => {
 
 it('says in one sentence what went wrong and what to do', async () => {
   expect((await ran('get', 'workers', '--token', 'wrong')).err).toBe(
-    'error: LCM does not know who you are: give it a valid token with --token or LCM_TOKEN\n',
+    'error: not authenticated: set a valid token with --token or LCM_TOKEN\n',
   )
 })
 
 it('says that no LCM runs on the data folder', async () => {
   const { shell, err } = capturedShell({ env: { LCM_DATA: '/nowhere/.lcm' } })
   expect(await run(['get', 'workers'], shell)).toBe(6)
-  expect(err()).toBe('error: no LCM is running on /nowhere/.lcm: start it with `npm start`, or name one with --url\n')
+  expect(err()).toBe(
+    'error: no LCM is running with data folder /nowhere/.lcm: start it with `npm start`, or set --url\n',
+  )
 })
 
 it('colours errors on a terminal unless told not to', async () => {

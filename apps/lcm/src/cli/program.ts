@@ -12,264 +12,263 @@ type Define = (command: Command, shell: Shell, whole: () => Promise<Command>) =>
 interface Group {
   readonly name: string
   readonly summary: string
-  /** For programs, not for people. */
+  /** Hidden groups serve programs and are left out of the help. */
   readonly isHidden?: boolean
-  /** Loaded only when it is used, so that `lcm --version` need not read the whole product. */
+  /** Loads a group only when it is used, so that `lcm --version` stays fast. */
   load(): Promise<Define>
 }
 
 const GROUPS: readonly Group[] = [
   {
     name: 'up',
-    summary: 'run LCM on this machine: all services, the console and a simulated cloud',
+    summary: 'Run LCM on this machine: all services, the console and a simulated cloud',
     load: async () => (await import('./host/up.ts')).defineUp,
   },
   {
     name: 'serve',
-    summary: 'run one service as a process of its own, on etcd',
+    summary: 'Run one service as a separate process, coordinated through etcd',
     load: async () => (await import('./host/serve.ts')).defineServe,
   },
   {
     name: 'sim',
-    summary: 'run the simulated cloud alone, for anything that speaks to AWS',
+    summary: 'Run only the simulated cloud, for any AWS client',
     load: async () => (await import('./sim/sim.ts')).defineSim,
   },
   {
     name: 'chaos',
-    summary: 'harm the simulated cloud behind the back of LCM, and watch it heal',
+    summary: 'Inject faults into the simulated cloud',
     load: async () => (await import('./sim/chaos.ts')).defineChaos,
   },
   {
     name: 'get',
-    summary: 'list workers, templates, definitions, sessions, labs, services, leaks or tokens, or show one',
+    summary: 'List workers, templates, definitions, sessions, labs, services, leaks or tokens, or show one',
     load: async () => (await import('./verbs/get.ts')).defineGet,
   },
   {
     name: 'describe',
-    summary: 'show all there is to know about a worker, definition, session, lab or service',
+    summary: 'Show the details of a worker, definition, session, lab or service',
     load: async () => (await import('./verbs/describe.ts')).defineDescribe,
   },
   {
     name: 'why',
-    summary: 'explain a worker or a session: why it is where it is, and what happens next',
+    summary: 'Explain the status of a worker or session, and what happens next',
     load: async () => (await import('./verbs/why.ts')).defineWhy,
   },
   {
     name: 'plan',
-    summary: 'what every controller would do now, without doing it',
+    summary: 'Show what each controller would do now, without doing it',
     load: async () => (await import('./fleet/plan.ts')).definePlan,
   },
   {
     name: 'top',
-    summary: 'the fleet, live: how busy each worker is and what it costs',
+    summary: 'Show the load and cost of each worker, live',
     load: async () => (await import('./fleet/top.ts')).defineTop,
   },
   {
     name: 'cost',
-    summary: 'what the fleet has cost, what for, and what pausing saved',
+    summary: 'Show what the fleet cost, by worker and cause, and what pausing saved',
     load: async () => (await import('./fleet/cost.ts')).defineCost,
   },
   {
     name: 'create',
-    summary: 'ask for a worker, add a template or a definition, make a token',
+    summary: 'Create a worker, template, definition or token',
     load: async () => (await import('./verbs/create.ts')).defineCreate,
   },
   {
     name: 'apply',
-    summary: 'make templates, definitions and workers as files say they are to be',
+    summary: 'Create or update resources from files',
     load: async () => (await import('./apply/apply.ts')).defineApply,
   },
   {
     name: 'book',
-    summary: 'book a lab: a session of a definition',
+    summary: 'Book a lab: create a session of a definition',
     load: async () => (await import('./session/book-session.ts')).defineBook,
   },
   {
     name: 'start',
-    summary: 'want a worker RUNNING, or have a lab started',
+    summary: 'Start a worker or a lab',
     load: async () => (await import('./worker/worker-lifecycle.ts')).defineStart,
   },
   {
     name: 'stop',
-    summary: 'want a worker STOPPED, its disk kept, or have a lab stopped',
+    summary: 'Stop a worker and keep its disk, or stop a lab',
     load: async () => (await import('./worker/worker-lifecycle.ts')).defineStop,
   },
   {
     name: 'drain',
-    summary: 'give a worker no new sessions, and stop or terminate it when it is empty',
+    summary: 'Stop or terminate a worker when its last session has ended',
     load: async () => (await import('./worker/drain-worker.ts')).defineDrain,
   },
   {
     name: 'terminate',
-    summary: 'want a worker gone for good',
+    summary: 'Terminate a worker permanently',
     load: async () => (await import('./worker/worker-lifecycle.ts')).defineTerminate,
   },
   {
     name: 'protect',
-    summary: 'let nobody terminate a worker',
+    summary: 'Protect a worker from termination',
     load: async () => (await import('./worker/protect-cordon.ts')).defineProtect,
   },
   {
     name: 'unprotect',
-    summary: 'let a worker be terminated again',
+    summary: 'Remove the protection from termination',
     load: async () => (await import('./worker/protect-cordon.ts')).defineUnprotect,
   },
   {
     name: 'cordon',
-    summary: 'give a worker no new sessions',
+    summary: 'Stop placing new sessions on a worker',
     load: async () => (await import('./worker/protect-cordon.ts')).defineCordon,
   },
   {
     name: 'uncordon',
-    summary: 'give a worker sessions again',
+    summary: 'Place new sessions on a worker again',
     load: async () => (await import('./worker/protect-cordon.ts')).defineUncordon,
   },
   {
     name: 'retry',
-    summary: 'try again what failed of a worker or a session',
+    summary: 'Retry a failed worker or session',
     load: async () => (await import('./worker/worker-lifecycle.ts')).defineRetry,
   },
   {
     name: 'license',
-    summary: 'register the licence of a worker, or give it back',
+    summary: 'Register or deregister the license of a worker',
     load: async () => (await import('./worker/license.ts')).defineLicense,
   },
   {
     name: 'set',
-    summary: 'set the CML account that LCM logs in with on a worker',
+    summary: 'Set the CML account that LCM uses to log in to a worker',
     load: async () => (await import('./worker/set-credentials.ts')).defineSet,
   },
   {
     name: 'resolve',
-    summary: 'say that a leaked licence has been dealt with',
+    summary: 'Mark a leaked license as resolved',
     load: async () => (await import('./leak/resolve-leak.ts')).defineResolve,
   },
   {
     name: 'preview',
-    summary: 'see where a session would be placed, without booking it',
+    summary: 'Show where a session would be placed, without booking it',
     load: async () => (await import('./definition/preview-placement.ts')).definePreview,
   },
   {
     name: 'extend',
-    summary: 'let a session last longer',
+    summary: 'Extend a session',
     load: async () => (await import('./session/session-commands.ts')).defineExtend,
   },
   {
     name: 'cancel',
-    summary: 'end a session before its time',
+    summary: 'Cancel a session',
     load: async () => (await import('./session/session-commands.ts')).defineCancel,
   },
   {
     name: 'requeue',
-    summary: 'have a session placed anew',
+    summary: 'Return a session to the queue, to be placed again',
     load: async () => (await import('./session/session-commands.ts')).defineRequeue,
   },
   {
     name: 'wipe',
-    summary: 'throw away what the nodes of a lab have stored',
+    summary: 'Erase the data that the nodes of a lab have stored',
     load: async () => (await import('./lab/lab-commands.ts')).defineWipe,
   },
   {
     name: 'edit',
-    summary: 'say a definition anew, as its next version, or a template',
+    summary: 'Edit a template, or create the next version of a definition',
     load: async () => (await import('./verbs/edit.ts')).defineEdit,
   },
   {
     name: 'enable',
-    summary: 'let new workers be made from a template',
+    summary: 'Allow new workers from a template',
     load: async () => (await import('./template/enable-template.ts')).defineEnable,
   },
   {
     name: 'disable',
-    summary: 'let no new workers be made from a template',
+    summary: 'Prevent new workers from a template',
     load: async () => (await import('./template/enable-template.ts')).defineDisable,
   },
   {
     name: 'sync',
-    summary: 'fetch the topology of a definition from its source again',
+    summary: 'Fetch the topology of a definition from its source again',
     load: async () => (await import('./definition/sync-definition.ts')).defineSync,
   },
   {
     name: 'deprecate',
-    summary: 'take a definition out of use',
+    summary: 'Deprecate a definition, so that it can no longer be booked',
     load: async () => (await import('./definition/deprecate-definition.ts')).defineDeprecate,
   },
   {
     name: 'delete',
-    summary: 'remove the record of a TERMINATED worker, a definition, a lab, a template or a token',
+    summary: 'Delete a lab, definition, template, token, or the record of a TERMINATED worker',
     load: async () => (await import('./verbs/delete.ts')).defineDelete,
   },
   {
     name: 'events',
-    summary: 'follow every change as it happens',
+    summary: 'Show every change as it happens',
     load: async () => (await import('./fleet/events.ts')).defineEvents,
   },
   {
     name: 'audit',
-    summary: 'who did what, newest first',
+    summary: 'Show who did what, newest first',
     load: async () => (await import('./fleet/audit.ts')).defineAudit,
   },
   {
     name: 'open',
-    summary: 'print a link that logs a browser into the console',
+    summary: 'Print a link that logs a browser in to the console',
     load: async () => (await import('./token/login-link.ts')).defineOpen,
   },
   {
     name: 'doctor',
-    summary: 'find out what is wrong with this LCM and what it needs, and what to do about it',
+    summary: 'Check this LCM and everything it needs, and show how to fix problems',
     load: async () => (await import('../doctor/doctor-command.ts')).defineDoctor,
   },
   {
     name: 'backup',
-    summary: 'save everything that LCM keeps into one file',
+    summary: 'Save the complete state of LCM to a file',
     load: async () => (await import('./backup/backup.ts')).defineBackup,
   },
   {
     name: 'restore',
-    summary: 'make a data folder from such a file; no LCM need run',
+    summary: 'Create a data folder from a backup file, without a running LCM',
     load: async () => (await import('./backup/restore.ts')).defineRestore,
   },
   {
     name: 'services',
-    summary: 'what an administrator may do to the services themselves',
+    summary: 'Trigger a service, change its leader or reset its term',
     load: async () => (await import('./service/service-commands.ts')).defineServices,
   },
   {
     name: 'completion',
-    summary: 'print a script that completes commands in your shell',
+    summary: 'Print a shell completion script',
     load: async () => (await import('./completion/completion-command.ts')).defineCompletion,
   },
   {
     name: COMPLETE,
-    summary: 'what a shell may offer',
+    summary: 'List the words that can complete a command line',
     isHidden: true,
     load: async () => (await import('./completion/completion-command.ts')).defineComplete,
   },
   {
     name: '__reference',
-    summary: 'the page of the documentation about all of these',
+    summary: 'Print the command reference page',
     isHidden: true,
     load: async () => (await import('./reference-command.ts')).referenceOf(HIDDEN),
   },
 ]
 
-/** For programs, not for people. */
 const HIDDEN: ReadonlySet<string> = new Set(GROUPS.flatMap(({ name, isHidden }) => (isHidden ? [name] : [])))
 
 const EXAMPLES = `
 Examples:
   lcm up                                       run LCM with a simulated cloud
-  lcm create worker --template metal --wait    a new CML server, ready to use
-  lcm get workers --watch                      the fleet, live
-  lcm why worker metal-3                       why it is where it is
-  lcm top                                      who is busy, and what it costs
-  lcm create definition --file bgp.yaml        a lab that people can book
-  lcm book bgp --wait                          book it now, and get the ways in
+  lcm create worker --template metal --wait    create a CML server and wait until it is ready
+  lcm get workers --watch                      list the fleet and keep the list up to date
+  lcm why worker metal-3                       explain the status of a worker
+  lcm top                                      show load and cost, live
+  lcm create definition --file bgp.yaml        define a lab that people can book
+  lcm book bgp --wait                          book it now and print how to connect
 
-ID is an id or a unique name; sessions have ids alone. Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict,
+ID is an id or a unique name; sessions have only ids. Exit codes: 0 ok, 1 failed, 2 usage error, 3 not found, 4 conflict,
 5 not allowed, 6 unreachable.`
 
-/** Runs one command line and answers its exit code. It never rejects. */
+/** Runs one command line and returns its exit code. Never rejects. */
 export async function run(args: readonly string[], shell: Shell): Promise<number> {
   const program = makeProgram(shell)
   try {
@@ -280,7 +279,7 @@ export async function run(args: readonly string[], shell: Shell): Promise<number
   }
 }
 
-/** Groups are defined when they are parsed, so `lcm help get` must go the way of `lcm get --help`. */
+/** Rewrites `lcm help get` to `lcm get --help`: groups are only defined when they are parsed. */
 function withHelp(args: readonly string[]): readonly string[] {
   if (args.length === 0) return ['--help']
   return args[0] === 'help' ? [...args.slice(1), '--help'] : args
@@ -288,8 +287,9 @@ function withHelp(args: readonly string[]): readonly string[] {
 
 function makeProgram(shell: Shell): Command {
   const program = new Command('lcm')
-    .description('Runs fleets of Cisco Modeling Labs servers on AWS EC2.')
-    .version(`lcm ${manifest.version}`, '-V, --version', 'print the version')
+    .description('Manage fleets of Cisco Modeling Labs (CML) servers on AWS EC2.')
+    .version(`lcm ${manifest.version}`, '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Show help for a command')
     .helpCommand(false)
     .exitOverride()
     .configureOutput({
@@ -299,7 +299,7 @@ function makeProgram(shell: Shell): Command {
       getErrHasColors: () => false,
     })
     .configureHelp({ showGlobalOptions: true, optionDescription: describedOption })
-    .showHelpAfterError('Add --help to see how it is used.')
+    .showHelpAfterError('Run the command with --help to see its usage.')
     .addHelpText('after', EXAMPLES)
   addGlobalOptions(program)
   for (const { name, summary, isHidden: hidden = false } of GROUPS)
@@ -312,7 +312,7 @@ function makeProgram(shell: Shell): Command {
   return program.hook('preSubcommand', (_, command) => define(command, shell, whole))
 }
 
-/** Commander itself would not tell which options can't be left out. */
+/** Marks mandatory options as required; Commander itself does not. */
 function describedOption(option: Option): string {
   const text = new Help().optionDescription(option)
   return option.mandatory ? `${text} (required)` : text

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { referencePage } from './reference.ts'
 import type { Shell } from './shell.ts'
 
-/** Prints docs/reference/cli.md. `hidden` are the commands that are not for people. */
+/** Prints docs/reference/cli.md without the `hidden` commands. */
 export const referenceOf =
   (hidden: ReadonlySet<string>) =>
   (command: Command, shell: Shell, whole: () => Promise<Command>): void => {

@@ -34,7 +34,7 @@ it('prints one thing without a list around it', async () => {
 it('says what to do about an empty table', async () => {
   const { out, err, to } = printing('table')
   await printList(TEMPLATE_VIEW, [], to)
-  expect([out(), err()]).toEqual(['', 'there are no templates: create one with `lcm create template -f FILE`\n'])
+  expect([out(), err()]).toEqual(['', 'no templates found: create one with `lcm create template -f FILE`\n'])
 })
 
 it('names things so that the name can be given back', () => {

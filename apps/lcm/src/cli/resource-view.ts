@@ -14,60 +14,60 @@ import type { Colors, Output } from './terminal/output.ts'
 import { type Column, printable, tableLines } from './terminal/table.ts'
 import { workerColumns } from './worker/worker-view.ts'
 
-/** What all resources have in common. */
+/** Fields that all resources have. */
 export interface Resource {
   readonly id: string
   readonly version: number
 }
 
 export interface ResourceView<T extends Resource> {
-  /** What commands take for it, where it is unique. */
+  /** The name that commands accept for an item, if it is unique. */
   readonly nameOf: (item: T) => string
   readonly columns: (nowMs: number, colors: Colors) => readonly Column<T>[]
-  /** What to say instead of an empty table. */
+  /** Printed instead of an empty table. */
   readonly whenEmpty: string
 }
 
 export const WORKER_VIEW: ResourceView<Worker> = {
   nameOf: worker => worker.name,
   columns: workerColumns,
-  whenEmpty: 'there are no workers: create one with `lcm create worker --template NAME`',
+  whenEmpty: 'no workers found: create one with `lcm create worker --template NAME`',
 }
 
 export const TEMPLATE_VIEW: ResourceView<WorkerTemplate> = {
   nameOf: template => template.name,
   columns: templateColumns,
-  whenEmpty: 'there are no templates: create one with `lcm create template -f FILE`',
+  whenEmpty: 'no templates found: create one with `lcm create template -f FILE`',
 }
 
 export const DEFINITION_VIEW: ResourceView<DefinitionSummary> = {
   nameOf: definition => definition.name,
   columns: definitionColumns,
-  whenEmpty: 'there are no definitions: create one with `lcm create definition --file lab.yaml`',
+  whenEmpty: 'no definitions found: create one with `lcm create definition --file lab.yaml`',
 }
 
 export const SESSION_VIEW: ResourceView<LabletSession> = {
   nameOf: session => session.id,
   columns: (nowMs, colors) => sessionColumns(nowMs, colors),
-  whenEmpty: 'there are no sessions: book one with `lcm book DEFINITION`',
+  whenEmpty: 'no sessions found: book one with `lcm book DEFINITION`',
 }
 
 export const LAB_VIEW: ResourceView<LabRecord> = {
   nameOf: lab => lab.id,
   columns: (nowMs, colors) => labColumns(nowMs, colors),
-  whenEmpty: 'there are no labs: sessions make them, and those of others are found within half an hour',
+  whenEmpty: 'no labs found: sessions create labs, and labs that others create in CML are discovered within 30 minutes',
 }
 
 export const SERVICE_VIEW: ResourceView<ServiceRecord> = {
   nameOf: ({ service }) => service,
   columns: serviceColumns,
-  whenEmpty: 'there are no services: this LCM knows of no controllers',
+  whenEmpty: 'no services found: no controller has registered with this LCM',
 }
 
 export const LEAK_VIEW: ResourceView<LicenseLeak> = {
   nameOf: leak => leak.id,
   columns: leakColumns,
-  whenEmpty: 'there are no leaks: every licence was given back before its machine went',
+  whenEmpty: 'no leaks found: every license was deregistered before its machine was terminated',
 }
 
 export interface Printing {
@@ -103,14 +103,14 @@ export async function toYaml(value: unknown): Promise<string> {
   return stringify(value).trimEnd()
 }
 
-/** What any command takes as ID: the name where it is unique, else the id. */
+/** The ID argument for each item: its name if that is unique, otherwise its id. */
 export function handlesOf<T extends Resource>({ nameOf }: ResourceView<T>, items: readonly T[]): string[] {
   const counts = new Map<string, number>()
   for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1)
   return items.map(item => (counts.get(nameOf(item)) === 1 ? printable(nameOf(item)) : item.id))
 }
 
-/** One change as text that a reader can take line by line, or document by document. */
+/** One change as a line of JSON, a YAML document or a name. */
 export async function changeText<T extends Resource>(
   { nameOf }: ResourceView<T>,
   item: T,

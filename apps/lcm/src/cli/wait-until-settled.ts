@@ -5,7 +5,7 @@ import { printOne, type Resource, type ResourceView } from './resource-view.ts'
 import { progress } from './terminal/progress.ts'
 import { WAIT_MS_DEFAULT, type Waited, waitFor } from './wait.ts'
 
-/** Options of every command that asks something which takes a while. */
+/** Options of every command that can wait for its result. */
 export interface SettleOptions {
   readonly wait?: boolean
   readonly timeout: number
@@ -14,15 +14,13 @@ export interface SettleOptions {
 
 export const addSettleOptions = (command: Command): Command =>
   command
-    .option('--wait', 'show its progress and end when it is there, or has failed')
+    .option('--wait', 'Show progress and wait until it is done or has failed')
     .addOption(
-      new Option('--timeout <duration>', 'how long --wait has patience')
-        .argParser(durationMs)
-        .default(WAIT_MS_DEFAULT, '45m'),
+      new Option('--timeout <duration>', 'Timeout for --wait').argParser(durationMs).default(WAIT_MS_DEFAULT, '45m'),
     )
     .addOption(formatOption())
 
-/** How things of one kind are waited for, and what is said of them in the end. */
+/** Describes how to wait for resources of one kind, and how to report the result. */
 export interface Settling<T extends Resource> {
   readonly view: ResourceView<T>
   waited(start: T): Waited<T>
@@ -30,9 +28,9 @@ export interface Settling<T extends Resource> {
 }
 
 interface Outcome {
-  /** Dropped when quiet. */
+  /** Omitted with --quiet. */
   readonly sentence: string
-  /** What the whole wait was for. */
+  /** Printed even with --quiet, such as access details. */
   readonly lines: readonly string[]
 }
 
@@ -40,11 +38,11 @@ export interface Asked<T extends Resource> {
   readonly client: Client
   readonly item: T
   readonly settling: Settling<T>
-  /** What was asked for, in words. */
+  /** Message that confirms the request. */
   readonly said: string
 }
 
-/** Says what was asked of a thing, waits for it if told to, and prints what became of it. */
+/** Confirms a request, waits for its result if `--wait` is set, and prints it. */
 export async function settle<T extends Resource>(
   asked: Asked<T>,
   options: SettleOptions,
@@ -63,7 +61,7 @@ export async function settle<T extends Resource>(
     if (format === undefined) {
       const { sentence, lines } =
         settled === null
-          ? { sentence: `${waited.name} is gone after ${line.elapsed()}`, lines: [] }
+          ? { sentence: `${waited.name} deleted after ${line.elapsed()}`, lines: [] }
           : settling.outcome(settled, line.elapsed(), clock.now())
       if (!output.quiet) output.out(sentence)
       lines.forEach(output.out)

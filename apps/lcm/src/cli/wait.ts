@@ -19,36 +19,36 @@ export const underWay: Verdict = { kind: 'under_way' }
 export const reached: Verdict = { kind: 'reached' }
 export const impossible = (because: string): Verdict => ({ kind: 'impossible', because })
 
-/** One thing that somebody waits for. */
+/** One resource to wait for. */
 export interface Waited<T extends Resource> {
-  /** As it was when the wait began. */
+  /** The resource at the start of the wait. */
   readonly start: T
   readonly noun: string
-  /** What sentences call it. */
+  /** Name in messages. */
   readonly name: string
-  /** What `lcm describe` finds it by. */
+  /** Argument for `lcm describe`. */
   readonly handle: string
-  /** Whether it has come to its end once its record is gone. */
+  /** Whether deletion of the record ends the wait successfully. */
   readonly mayVanish: boolean
   read(client: Client, signal: AbortSignal): Promise<T>
-  /** What an event tells of things of this kind. */
+  /** The resource in an event, if it is of this kind. */
   changed(event: EventEnvelope): T | null
   deleted(event: EventEnvelope): string | null
   judge(item: T): Verdict
-  /** Where it stands, as a sentence without its end. */
+  /** Current progress, without a final period. */
   progressText(item: T): string
 }
 
 export interface WaitOptions {
   readonly client: Client
   readonly clock: Clock
-  /** Aborts when the person has had enough. */
+  /** Aborts on Ctrl-C. */
   readonly signal: AbortSignal
   readonly progress: Progress
   readonly timeoutMs: number
 }
 
-/** Waits until a thing has come to where it is wanted to be; null when its record is gone, as an end may have it. */
+/** Waits until a resource has reached its goal. Returns null if its record was deleted and `mayVanish` is set. */
 export async function waitFor<T extends Resource>(waited: Waited<T>, options: WaitOptions): Promise<T | null> {
   const overall = new AbortController()
   const giveUp = () => overall.abort()
@@ -66,12 +66,12 @@ export async function waitFor<T extends Resource>(waited: Waited<T>, options: Wa
   }
 }
 
-/** What was seen of it: itself, that its record is gone, or nothing because nobody answered. */
+/** One observation: the resource, that its record is gone, or that the API does not respond. */
 type Sight<T> = T | 'gone' | 'unreachable'
 
 type End<T> =
   | { readonly kind: 'settled'; readonly item: T | null }
-  /** The wait ended before it was there. */
+  /** The wait ended before the goal was reached. */
   | { readonly kind: 'abandoned'; readonly last: Sight<T> }
 
 async function untilSettled<T extends Resource>(waited: Waited<T>, options: WaitOptions): Promise<End<T>> {
@@ -87,7 +87,7 @@ async function untilSettled<T extends Resource>(waited: Waited<T>, options: Wait
       if (isSettled(waited, sight)) return { kind: 'settled', item: sight }
     } else if (sight === 'gone') {
       if (waited.mayVanish) return { kind: 'settled', item: null }
-      throw new CliError(EXIT.failed, `${waited.name} is gone: somebody removed its record`)
+      throw new CliError(EXIT.failed, `${waited.name} was deleted`)
     }
     last = sight
     options.progress.show(sightText(waited, sight))
@@ -98,7 +98,7 @@ async function untilSettled<T extends Resource>(waited: Waited<T>, options: Wait
 function isSettled<T extends Resource>({ name, noun, start, judge }: Waited<T>, item: T): boolean {
   const verdict = judge(item)
   if (verdict.kind !== 'impossible') return verdict.kind === 'reached'
-  throw new CliError(EXIT.failed, `${name} ${verdict.because}; \`lcm describe ${noun} ${start.id}\` says more`)
+  throw new CliError(EXIT.failed, `${name} ${verdict.because}; for details run \`lcm describe ${noun} ${start.id}\``)
 }
 
 async function* sightsOf<T extends Resource>(waited: Waited<T>, options: WaitOptions): AsyncGenerator<Sight<T>> {
@@ -137,12 +137,12 @@ function abandonment<T extends Resource>(
   { signal, timeoutMs }: WaitOptions,
 ): CliError {
   const { name, noun, handle } = waited
-  const goesOn = `it goes on without you, follow it with \`lcm describe ${noun} ${handle}\``
-  if (signal.aborted) return new CliError(EXIT.interrupted, `you stopped waiting for ${name}: ${goesOn}`)
+  const goesOn = `it continues in the background, check it with \`lcm describe ${noun} ${handle}\``
+  if (signal.aborted) return new CliError(EXIT.interrupted, `stopped waiting for ${name}: ${goesOn}`)
   const after = `after ${formatDuration(timeoutMs)}`
   if (last === 'unreachable') {
-    const message = `gave up on ${name} ${after}: the API does not answer, start it with \`npm start\` or check --url`
+    const message = `timed out waiting for ${name} ${after}: the API does not respond, start it with \`npm start\` or check --url`
     return new CliError(EXIT.unreachable, message)
   }
-  return new CliError(EXIT.failed, `${sightText(waited, last)}, still so ${after}: ${goesOn}`)
+  return new CliError(EXIT.failed, `timed out ${after}: ${sightText(waited, last)}; ${goesOn}`)
 }

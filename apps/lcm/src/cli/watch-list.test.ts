@@ -166,7 +166,7 @@ it('watches one worker until its record is removed', async () => {
   captured.api.remove(ID)
   expect(await done).toBe(3)
   expect(captured.outLines()).toEqual(['metal-1', 'metal-1'])
-  expect(captured.err()).toBe(`error: worker ${ID} is gone: somebody removed its record\n`)
+  expect(captured.err()).toBe(`error: worker ${ID} was deleted\n`)
 })
 
 it('ends well when nobody reads it any more, even in the middle of a look', async () => {
@@ -185,5 +185,5 @@ it('fails at once where there is nothing to watch', async () => {
   const { shell, api, err } = capturedShell()
   api.crash()
   expect(await run(['get', 'workers', '--watch'], shell)).toBe(6)
-  expect(err()).toContain('LCM does not answer')
+  expect(err()).toContain('LCM does not respond')
 })

@@ -10,7 +10,7 @@ import { columnWidths, rowLines, tableLines, titleLine } from './terminal/table.
 
 export interface Listing<T> {
   readonly items: T[]
-  /** The position of the event stream at which the list was true. */
+  /** The position of the event stream when the list was read. */
   readonly revision: string
 }
 
@@ -20,13 +20,13 @@ export interface Watchable<T extends Resource> {
   list(signal: AbortSignal): Promise<Listing<T>>
   /** The resource in an event, if it is one of these. */
   changed(event: EventEnvelope): T | null
-  /** The id in an event, if it says that one of these is gone. */
+  /** The id in an event, if one of these was deleted. */
   deleted(event: EventEnvelope): string | null
-  /** Where no event tells of changes: how often the list is read again. */
+  /** Polling interval for kinds without events. */
   readonly everyMs?: number | undefined
-  /** Whether that is worth telling; by version unless said. What is shown on a screen is always the newest. */
+  /** Whether to print the change; compares versions by default. A live table always shows the newest state. */
   differs?(before: T, after: T): boolean
-  /** Whether a list of now would show it. */
+  /** Whether the list includes this item. */
   shows(item: T): boolean
 }
 
@@ -38,11 +38,11 @@ export interface WatchOptions {
   readonly format: Format
 }
 
-/** Who is shown the list. */
+/** Shows the list: a live table or a log of changes. */
 interface Audience<T> {
   begin(items: readonly T[]): Promise<void>
   changed(item: T): Promise<void>
-  /** Whether the API does not answer, so that what is shown may be old. */
+  /** Shows or hides the warning that the API is unreachable. */
   unreachable(isSo: boolean): void
   end(): void
 }
@@ -50,11 +50,11 @@ interface Audience<T> {
 interface Picture<T> {
   readonly known: Map<string, T>
   readonly audience: Audience<T>
-  /** Whether the next list replaces it, even by older versions: it may be of a history that was lost. */
+  /** Whether the next list may replace newer versions, because the API lost its history. */
   isOutdated: boolean
 }
 
-/** Shows a list and keeps it up to date until the signal aborts. It rejects if the first read fails. */
+/** Shows a list and keeps it up to date until the signal aborts. Rejects if the first read fails. */
 export async function watchList<T extends Resource>(watchable: Watchable<T>, options: WatchOptions): Promise<void> {
   const first = await watchable.list(options.signal)
   const known = new Map(first.items.map(item => [item.id, item]))
@@ -112,7 +112,7 @@ async function apply<T extends Resource>(watchable: Watchable<T>, picture: Pictu
   if (!watchable.shows(item)) known.delete(item.id)
 }
 
-/** Older news never replaces newer; what was just read is the newest there is. */
+/** Stores an item unless a newer version is known. Polled items are always the newest. */
 async function keep<T extends Resource>(watchable: Watchable<T>, picture: Picture<T>, item: T) {
   const { known, audience } = picture
   const before = known.get(item.id)
@@ -126,10 +126,10 @@ async function keep<T extends Resource>(watchable: Watchable<T>, picture: Pictur
 const isOtherVersion = (before: Resource, after: Resource): boolean => before.version !== after.version
 
 const FRAME_MS = 500
-/** For the titles, a line about what is not shown and one about the API. */
+/** Lines for the titles, the number of hidden items and the state of the API. */
 const ROWS_RESERVED = 4
 
-/** A table that is drawn again whenever it looks different, its ages included. */
+/** A table that is redrawn whenever its text changes, including ages. */
 function liveTable<T extends Resource>(
   view: ResourceView<T>,
   known: ReadonlyMap<string, T>,
@@ -159,12 +159,12 @@ function liveTable<T extends Resource>(
 function frame<T extends Resource>(view: ResourceView<T>, items: T[], output: Output, nowMs: number): string[] {
   if (items.length === 0) return [view.whenEmpty]
   const { rows } = output.stdout
-  const room = rows === 0 ? items.length : Math.max(1, rows - ROWS_RESERVED)
-  const lines = tableLines(view.columns(nowMs, output.colors), items.slice(0, room))
-  return items.length > room ? [...lines, `… and ${items.length - room} more`] : lines
+  const shown = rows === 0 ? items.length : Math.max(1, rows - ROWS_RESERVED)
+  const lines = tableLines(view.columns(nowMs, output.colors), items.slice(0, shown))
+  return items.length > shown ? [...lines, `… and ${items.length - shown} more`] : lines
 }
 
-/** The list, then one line or document per change, for pipes and logs. */
+/** Prints the list, then one line or document per change, for pipes and logs. */
 function changeLog<T extends Resource>(view: ResourceView<T>, { output, format, clock }: WatchOptions): Audience<T> {
   const print = format === 'table' ? growingTable(view, output, clock) : documents(view, output, format)
   let wasUnreachable = false

@@ -18,9 +18,9 @@ interface DoctorOptions {
 
 export function defineDoctor(doctor: Command, shell: Shell): void {
   doctor
-    .addOption(new Option('-o, --output <format>', 'how to print it').choices(FORMATS).default('table'))
+    .addOption(new Option('-o, --output <format>', 'Output format').choices(FORMATS).default('table'))
     .addOption(
-      new Option('--timeout <duration>', 'how long any one check may take')
+      new Option('--timeout <duration>', 'Timeout for each check')
         .argParser(durationMs)
         .default(PATIENCE_MS_DEFAULT, '5s'),
     )
@@ -29,13 +29,13 @@ export function defineDoctor(doctor: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-It looks at this machine, the API, the services, the fleet and, as far as the environment names them, at the store, etcd and
-AWS. It changes nothing, tries AWS by dry runs, and ends with 1 when something fails. Run it with the environment of a service to
-have all of that looked at, too.
+Checks this computer, the API, the services and the fleet. Also checks the store, etcd and AWS if environment variables configure
+them, so run it in the environment of a service to check everything. It changes nothing: AWS permissions are tested with dry runs.
+The exit code is 1 if a check fails.
 
 Examples:
-  lcm doctor                    what is wrong, and what to do about it
-  lcm doctor --quiet            the same without what is well
+  lcm doctor                    show all results, and how to fix problems
+  lcm doctor --quiet            show only problems
   lcm doctor -o json | jq '.items[] | select(.severity == "failure")'`
 
 async function runDoctor(
@@ -53,11 +53,11 @@ async function runDoctor(
       output.colors,
     ).forEach(output.out)
   if (failures > 0) {
-    const said = failures === 1 ? '1 check fails' : `${failures} checks fail`
-    throw new CliError(EXIT.failed, `${said}: do what stands behind the arrows, then repeat`)
+    const count = failures === 1 ? '1 check failed' : `${failures} checks failed`
+    throw new CliError(EXIT.failed, `${count}. Apply the fixes shown after the arrows and run doctor again`)
   }
   const warnings = items.filter(({ severity }) => severity === 'warning').length
-  output.note(warnings === 0 ? 'All is well.' : `Nothing fails; ${warnings} to look at.`)
+  output.note(`0 errors, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`)
 }
 
 const MARKS: Readonly<Record<Severity, string>> = { ok: '✓', warning: '!', failure: '✗' }

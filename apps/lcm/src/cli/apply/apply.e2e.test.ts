@@ -70,7 +70,7 @@ it('makes a fleet as a file says, leaves it alone the second time, and changes w
   expect(await lcm('apply', '-f', file)).toMatchObject({
     code: 4,
     out: '',
-    err: expect.stringContaining("can't become metal"),
+    err: expect.stringContaining("can't change to metal"),
   })
 })
 

@@ -152,8 +152,8 @@ it('says what to do with a topology that no definition names, and with one that 
   await writeFile(definition, 'kind: Definition\nname: bgp\ntopology_file: nowhere.yaml\n')
   expect(await run(['apply', '-f', folder], shell)).toBe(1)
   expect(err().trimEnd().split('\n').slice(1)).toEqual([
-    `  ${definition}: topology_file: ${join(folder, 'nowhere.yaml')} can't be read (ENOENT): paths begin at the folder of this file`,
-    `  ${lab}: it is a lab of CML: name it as topology_file in a document of kind Definition, or use \`lcm create definition -f\``,
+    `  ${definition}: topology_file: ${join(folder, 'nowhere.yaml')} can't be read (ENOENT): paths are relative to this document`,
+    `  ${lab}: this is a CML topology: refer to it as topology_file in a document of kind Definition, or use \`lcm create definition -f\``,
   ])
 })
 
@@ -168,7 +168,7 @@ it('changes of a living worker what can be changed, and refuses the rest with 4 
   await writeFile(join(folder, 'fleet.yaml'), `kind: Worker\nname: one\ntemplate_name: other\n---${TEMPLATE}`)
   expect(await lcm()).toBe(4)
   expect(err()).toBe(
-    "error: worker one: its template_name is metal and can't become other: terminate it first, or give the new one another name\n",
+    "error: worker one: its template_name is metal and can't change to other: terminate it first, or use another name\n",
   )
   expect(written()).toHaveLength(1)
 })
@@ -179,9 +179,11 @@ it('leaves what a file does not name as it is, and needs all of it for what is n
   )
   expect(await lcm()).toBe(1)
   expect(err()).toContain(
-    'there is no template metal yet, and a new one needs instance_types, ami_name_pattern, ami_owner, capacity too',
+    'template metal does not exist, and creating it also needs instance_types, ami_name_pattern, ami_owner, capacity',
   )
-  expect(err()).toContain('there is no worker one yet, and a new one needs template_name too: say them and repeat')
+  expect(err()).toContain(
+    'worker one does not exist, and creating it also needs template_name: add these fields and try again',
+  )
   expect(written()).toEqual([])
   api.putTemplate(aTemplate({ name: 'metal', enabled: false }))
   api.put(aWorker({ name: 'one', protected: false }))
@@ -203,7 +205,7 @@ it('refuses a worker of a disabled template before anything is done, unless the 
   const worker = 'kind: Worker\nname: one\ntemplate_name: big\n'
   const isNew = await applying(`${TEMPLATE}enabled: false\n---\n${worker}`)
   expect(await isNew.lcm()).toBe(1)
-  expect(isNew.err()).toBe('error: template big is disabled, and no worker is made from such a one: enable it first\n')
+  expect(isNew.err()).toBe('error: template big is disabled: enable it first\n')
   expect(isNew.written()).toEqual([])
   const isThere = await applying(`${TEMPLATE}---\n${worker}`)
   isThere.api.putTemplate(aTemplate({ name: 'big', enabled: false }))
@@ -216,22 +218,22 @@ it('refuses a worker of a disabled template before anything is done, unless the 
 })
 
 it.each([
-  ['kind: Lamp\nname: x\n', 'kind: it must be one of Template, Definition, Worker'],
-  ['kind: Worker\ntemplate_name: metal\n', 'name: a worker needs one here'],
-  ['kind: Worker\nname: x\ntemplate_name: metal\ncolour: red\n', 'colour: LCM knows nothing of this name here'],
+  ['kind: Lamp\nname: x\n', 'kind: must be one of Template, Definition, Worker'],
+  ['kind: Worker\ntemplate_name: metal\n', 'name: required'],
+  ['kind: Worker\nname: x\ntemplate_name: metal\ncolour: red\n', 'colour: unknown field'],
   ['kind: Template\nname: x\ncapacity: { cpu_cores: 8 }\n', 'capacity.memory_gb: it is missing, a number'],
   ['kind: Template\nenabled: false\n', 'name: it is missing, text'],
   ['kind: Definition\nname: x\ntopology: "nodes: 3"\n', 'topology: '],
   [
     'kind: Worker\nname: x\ntemplate_name: a\n---\nkind: Worker\nname: x\ntemplate_name: a\n',
-    'Worker x: it is said twice',
+    'Worker x: defined twice',
   ],
-  ['- 1\n', 'it is no list of fields'],
+  ['- 1\n', 'expected fields, such as kind and name'],
   ['a: [', 'fleet.yaml: '],
 ])('refuses %j before it asks anybody', async (text, words) => {
   const { lcm, err, api } = await applying(text)
   expect(await lcm()).toBe(1)
-  expect(err()).toContain('nothing was done: mend these and repeat')
+  expect(err()).toContain('nothing was changed: fix these errors and try again')
   expect(err()).toContain(words)
   expect(api.requests).toEqual([])
 })
@@ -239,7 +241,7 @@ it.each([
 it('needs something to read', async () => {
   const { lcm, err } = await applying('# nothing\n')
   expect(await lcm()).toBe(1)
-  expect(err()).toContain('there is nothing in')
+  expect(err()).toContain('no documents found in')
   expect(await run(['apply', '-f', '/nowhere'], capturedShell().shell)).toBe(1)
   expect(await run(['apply', '-f', '-'], capturedShell({ isTty: true }).shell)).toBe(2)
   expect(await run(['apply'], capturedShell().shell)).toBe(2)
@@ -257,7 +259,7 @@ it('tells all refusals at once, and has done nothing by then', async () => {
     'wrong',
   )
   expect(await lcm()).toBe(5)
-  expect(err()).toContain('Worker two: LCM does not know who you are')
+  expect(err()).toContain('Worker two: not authenticated')
   expect(out()).toBe('')
 })
 
@@ -284,5 +286,5 @@ it.each([
   await running
   expect(exitCode).toBe(6)
   expect(out()).toBe(said)
-  expect(err()).toMatch(/^error: Worker one: LCM does not answer .*\n {2}Worker two: not done\n$/)
+  expect(err()).toMatch(/^error: Worker one: LCM does not respond .*\n {2}Worker two: skipped\n$/)
 })

@@ -20,31 +20,31 @@ export function defineApply(apply: Command, shell: Shell): void {
   apply
     .requiredOption(
       '-f, --file <file>',
-      'YAML or JSON with one or many documents; a folder of such files; - for standard input',
+      'YAML or JSON file with one or more documents, a folder of such files, or - for standard input',
     )
-    .option('--dry-run', 'only say what would be done, field by field')
+    .option('--dry-run', 'Only show what would change, field by field')
     .addOption(formatOption())
     .action(async (options: ApplyOptions, command: Command) => runApply(options, invocation(command, shell)))
     .addHelpText('afterAll', EXAMPLES)
 }
 
 const EXAMPLES = `
-Each document has a kind (Template, Definition or Worker), a name, and the fields of the API; what it leaves out stays as it is, or
-gets its default where the thing is new. Nothing is done unless all of it can be. What is not named is left alone.
+Each document has a kind (Template, Definition or Worker), a name and the fields of the API. Omitted fields keep their value, or get
+their default if the resource is new. All documents are checked before anything is changed. Other resources are not touched.
 
   kind: Template                 kind: Definition               kind: Worker
   name: metal                    name: bgp-basics               name: metal-1
   instance_types: [m5zn.metal]   topology_file: bgp.yaml        template_name: metal
   …                              max_duration_minutes: 120      labels: { team: blue }
 
-A topology_file is looked for beside the document that names it; in a folder it is taken for that and for nothing else.
+A topology_file path is relative to the document that names it. Files used as topology_file are not read as documents.
 
-A definition that can be booked stays as it is, and its next version takes its place. A worker that lives is tagged, labelled or
-protected anew; where it is and what it was made from can't be changed.
+Changing an ACTIVE definition creates its next version. Of an existing worker, only tags, labels and protection can change; its
+region and template can't.
 
 Examples:
-  lcm apply -f deploy/templates --dry-run     what would change
-  lcm apply -f fleet.yaml                     the same a second time changes nothing
+  lcm apply -f deploy/templates --dry-run     show what would change
+  lcm apply -f fleet.yaml                     applying it again changes nothing
   cat fleet.yaml | lcm apply -f -`
 
 async function runApply(options: ApplyOptions, { shell, output, connect }: Invocation): Promise<void> {
@@ -61,7 +61,7 @@ async function runApply(options: ApplyOptions, { shell, output, connect }: Invoc
     }
   } catch (error) {
     await print(done, report)
-    const left = steps.slice(done.length + 1).map(({ kind, name }) => `${kind} ${name}: not done`)
+    const left = steps.slice(done.length + 1).map(({ kind, name }) => `${kind} ${name}: skipped`)
     const { sentence, details } = failureOf(error)
     const at = steps[done.length]
     throw new CliError(exitCodeOf(error), `${at?.kind} ${at?.name}: ${sentence}`, [...details, ...left])
@@ -71,7 +71,7 @@ async function runApply(options: ApplyOptions, { shell, output, connect }: Invoc
 
 type Done = Pick<Step, 'kind' | 'name' | 'changes'> & { readonly outcome: Outcome }
 
-/** Everything is looked at before anything is done; all refusals are told at once. */
+/** Plans all steps before any is performed, and reports all refusals together. */
 async function planned(client: Client, wanted: readonly Wanted[], signal: AbortSignal): Promise<Step[]> {
   const looks = await Promise.allSettled(wanted.map(each => stepFor(client, each, wanted, signal)))
   const refusals = looks.flatMap((look, at) => {
@@ -84,7 +84,7 @@ async function planned(client: Client, wanted: readonly Wanted[], signal: AbortS
   if (refusals.length === 1) throw first.error
   throw new CliError(
     exitCodeOf(first.error),
-    'nothing was done: mend these and repeat',
+    'nothing was changed: fix these errors and try again',
     refusals.map(({ line }) => line),
   )
 }

@@ -7,7 +7,7 @@ export interface Change {
   readonly to: unknown
 }
 
-/** Which of the given fields are not as they are now. Records are compared entry by entry. */
+/** The given fields that differ from the current ones. Records are compared entry by entry. */
 export const changesOf = (current: object, given: object): Change[] =>
   Object.entries(given).flatMap(([field, to]) => changeOf(field, fieldOf(current, field), to))
 
@@ -27,7 +27,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const SHOWN_MAX = 60
 
-/** `cost_per_hour_usd: 3.9 → 4.2`; what is long is only measured. */
+/** Such as `cost_per_hour_usd: 3.9 → 4.2`; of long texts only the number of lines. */
 export const changeLine = ({ field, from, to }: Change): string => `${field}: ${shown(from)} → ${shown(to)}`
 
 function shown(value: unknown): string {

@@ -13,7 +13,7 @@ import { complaintsOf } from '../files/schema-errors.ts'
 import { readTextFile } from '../files/text-file.ts'
 import { yamlTrouble } from '../files/yaml-limits.ts'
 
-/** One thing that a file says there is to be. `given`: only what the file says, nothing that follows from defaults. */
+/** One document of a file. `given` has only the fields in the file, without defaults. */
 export type Wanted =
   | Saying<'Template', 'createTemplate'>
   | Saying<'Definition', 'createDefinition'>
@@ -23,35 +23,35 @@ interface Saying<K extends string, R extends 'createTemplate' | 'createDefinitio
   readonly kind: K
   readonly name: string
   readonly given: Partial<BodyOf<R>>
-  /** What a new one is made from; null where that lacks something. */
+  /** The complete body to create the resource; null if required fields are missing. */
   readonly spec: BodyOf<R> | null
-  /** What it would lack if it were new. */
+  /** Required fields that are missing. */
   readonly lacks: readonly string[]
 }
 
-/** One that was found is called as its owner pleases; the API refuses to make another such. */
+/** Allows the names of discovered workers, which the API would not accept for a new worker. */
 const WORKER = CreateWorker.extend({ name: WorkerName.optional() })
 
 export type Kind = Wanted['kind']
 const KINDS: readonly Kind[] = ['Template', 'Definition', 'Worker']
 
-/** Text with where it came from, for messages and for what it refers to. */
+/** Text of a document file, with its location for messages and relative paths. */
 export interface Source {
   readonly name: string
   readonly text: string
-  /** Files that it names are looked for here. */
+  /** Relative paths in the document start here. */
   readonly folder: string
-  /** Null where it is no file. */
+  /** Null for standard input. */
   readonly path: string | null
 }
 
 const READABLE = /\.(ya?ml|json)$/
 
-/** A file, all YAML and JSON files of a folder in the order of their names, or `-` for standard input. */
+/** Reads a file, all YAML and JSON files of a folder in the order of their names, or standard input for `-`. */
 export async function readSources(place: string, readInput: (() => Promise<string>) | null): Promise<Source[]> {
   if (place === '-') {
     if (readInput === null)
-      throw new CliError(EXIT.usage, 'nothing comes from standard input: name a file with -f, or pipe one in')
+      throw new CliError(EXIT.usage, 'standard input is empty: use -f with a file, or pipe one in')
     return [
       { name: 'standard input', text: await readInput().catch(unreadable('standard input')), folder: '.', path: null },
     ]
@@ -59,7 +59,8 @@ export async function readSources(place: string, readInput: (() => Promise<strin
   const found = await stat(place).catch(unreadable(place))
   if (!found.isDirectory()) return [await sourceAt(place)]
   const names = (await readdir(place)).filter(name => READABLE.test(name)).sort()
-  if (names.length === 0) throw new CliError(EXIT.failed, `${place} holds no YAML or JSON file: name another with -f`)
+  if (names.length === 0)
+    throw new CliError(EXIT.failed, `${place} contains no YAML or JSON files: use -f with another folder`)
   return Promise.all(names.map(name => sourceAt(join(place, name))))
 }
 
@@ -73,11 +74,11 @@ const sourceAt = async (file: string): Promise<Source> => ({
 const unreadable = (place: string) => (error: NodeJS.ErrnoException) => {
   throw new CliError(
     EXIT.failed,
-    `${place} can't be read (${error.code}): name a YAML or JSON file, or a folder of them, with -f`,
+    `${place} can't be read (${error.code}): use -f with a YAML or JSON file, or a folder of such files`,
   )
 }
 
-/** Everything that the sources want. All that is wrong with them is told at once. */
+/** Parses all sources. Reports all of their errors together. */
 export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> {
   const parsed = sources.map(source => ({ source, documents: parsedIn(source) }))
   const named = new Set(parsed.flatMap(({ source, documents }) => topologiesNamedIn(source, documents)))
@@ -87,9 +88,9 @@ export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> 
   const read = (await Promise.all(said.map(({ source, documents }) => wantedOf(source, documents)))).flat()
   const wanted = read.filter(each => typeof each !== 'string')
   const wrong = [...read.filter(each => typeof each === 'string'), ...repeated(wanted)]
-  if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was done: mend these and repeat', wrong)
+  if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was changed: fix these errors and try again', wrong)
   if (wanted.length === 0)
-    throw new CliError(EXIT.failed, `there is nothing in ${placeOf(sources)}: each document needs a kind and a name`)
+    throw new CliError(EXIT.failed, `no documents found in ${placeOf(sources)}: each document needs a kind and a name`)
   return wanted.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
 }
 
@@ -99,10 +100,10 @@ const placeOf = ([first, ...others]: readonly Source[]): string =>
 const repeated = (wanted: readonly Wanted[]): string[] =>
   wanted
     .filter((one, at) => wanted.findIndex(other => other.kind === one.kind && other.name === one.name) < at)
-    .map(({ kind, name }) => `${kind} ${name}: it is said twice`)
+    .map(({ kind, name }) => `${kind} ${name}: defined twice`)
 
 interface Parsed {
-  /** Null where there is none. */
+  /** Null if the document is empty or invalid. */
   readonly value: unknown
   readonly error: string | null
 }
@@ -118,7 +119,7 @@ function parsedIn({ text }: Source): Parsed[] {
   })
 }
 
-/** Aliases may lead nowhere, or to more than any machine holds. */
+/** Catches errors of aliases that are undefined or expand too far. */
 function valueIn(document: { toJS(): unknown }): Parsed {
   try {
     return { value: document.toJS(), error: null }
@@ -129,13 +130,13 @@ function valueIn(document: { toJS(): unknown }): Parsed {
 
 const firstLine = (text: string): string => text.split('\n')[0] ?? ''
 
-/** They are no documents of their own, wherever they lie. */
+/** Paths of all files used as topology_file; these are not documents. */
 const topologiesNamedIn = ({ folder }: Source, documents: readonly Parsed[]): string[] =>
   documents.flatMap(({ value }) =>
     isFields(value) && typeof value.topology_file === 'string' ? [resolve(folder, value.topology_file)] : [],
   )
 
-/** What is wrong is a line of text. */
+/** Returns documents, and errors as lines of text. */
 async function wantedOf(source: Source, documents: readonly Parsed[]): Promise<(Wanted | string)[]> {
   const wanted = documents.map(({ value, error }, index) => {
     const place = documents.length === 1 ? source.name : `${source.name}, document ${index + 1}`
@@ -151,7 +152,7 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 async function wantedIn(value: unknown, place: string, folder: string): Promise<(Wanted | string)[]> {
-  if (!isFields(value)) return [`${place}: it is no list of fields`]
+  if (!isFields(value)) return [`${place}: expected fields, such as kind and name`]
   const { kind: said, ...fields } = value
   const kind = said ?? (looksLikeTemplate(fields) ? 'Template' : undefined)
   switch (kind) {
@@ -160,39 +161,37 @@ async function wantedIn(value: unknown, place: string, folder: string): Promise<
     case 'Definition':
       return asDefinition(fields, place, folder)
     case 'Worker':
-      return typeof fields.name === 'string'
-        ? asWanted('Worker', WORKER, fields, place)
-        : [`${place}: name: a worker needs one here`]
+      return typeof fields.name === 'string' ? asWanted('Worker', WORKER, fields, place) : [`${place}: name: required`]
     default:
       if (said === undefined && isFields(fields.lab)) return [`${place}: ${A_LAB}`]
-      return [`${place}: kind: it must be one of ${KINDS.join(', ')}`]
+      return [`${place}: kind: must be one of ${KINDS.join(', ')}`]
   }
 }
 
 const A_LAB =
-  'it is a lab of CML: name it as topology_file in a document of kind Definition, or use `lcm create definition -f`'
+  'this is a CML topology: refer to it as topology_file in a document of kind Definition, or use `lcm create definition -f`'
 
-/** As the files of deploy/templates are. */
+/** Recognizes the files of deploy/templates, which have no kind. */
 const looksLikeTemplate = (fields: Fields): boolean => 'instance_types' in fields && 'ami_name_pattern' in fields
 
-/** What LCM itself says of a template, so that what `lcm get template -o yaml` prints can be applied again. */
+/** Template fields set by LCM. They are ignored, so that the output of `lcm get template -o yaml` can be applied. */
 const OWNED = ['id', 'version', 'created_at', 'updated_at', 'has_user_data', 'secret_refs', 'seeded_from_sha256']
 
 const without = (fields: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 
-/** A topology may be text, stand in a file of its own, or be written out as part of the document. */
+/** Converts topology_file or an inline topology object to text. */
 async function withTopology({ topology_file, ...fields }: Fields, folder: string): Promise<Fields | string> {
   if (typeof topology_file === 'string') {
     const file = resolve(folder, topology_file)
     const read = await readTextFile(file).catch((error: NodeJS.ErrnoException) => error)
     if (typeof read === 'string') return { ...fields, topology: read }
-    return `topology_file: ${file} can't be read (${read.code}): paths begin at the folder of this file`
+    return `topology_file: ${file} can't be read (${read.code}): paths are relative to this document`
   }
   return isFields(fields.topology) ? { ...fields, topology: stringify(fields.topology) } : fields
 }
 
-/** With the verdict on its topology that the API would give, before anything is done. */
+/** Checks the topology as the API would, before anything is changed. */
 async function asDefinition(said: Fields, place: string, folder: string): Promise<(Wanted | string)[]> {
   const fields = await withTopology(said, folder)
   if (typeof fields === 'string') return [`${place}: ${fields}`]
@@ -212,7 +211,7 @@ function topologyErrors(topology: string): string[] {
     if (verdict.isGood) return []
     return complaintsOf(verdict.issues.slice(0, ERRORS_MAX), '(all)')
   } catch (error) {
-    return [String(error).split('\n')[0] ?? 'it is no YAML']
+    return [String(error).split('\n')[0] ?? 'invalid YAML']
   }
 }
 
@@ -229,9 +228,9 @@ function asWanted(
   const said = result.success || !mayLack ? result : PARTS[kind].safeParse(fields)
   if (!said.success) return complaintsOf(said.error.issues, kind).map(line => `${place}: ${line}`)
   const given = Object.fromEntries(Object.entries(said.data).filter(([name]) => name in fields))
-  // The schema that fits the kind has just parsed it.
+  // `given` and `spec` were parsed by the schema of this kind.
   return [{ kind, name: String(said.data.name), given, spec: result.data ?? null, lacks } as Wanted]
 }
 
-/** Of what exists already a file need not say everything. */
+/** Schemas for existing resources, where fields may be omitted. */
 const PARTS = { Template: CreateTemplate.partial(), Definition: CreateDefinition, Worker: WORKER.partial() }

@@ -11,19 +11,19 @@ import type { Kind, Wanted } from './documents.ts'
 
 export type Outcome = 'created' | 'changed' | 'unchanged'
 
-/** What is to be done about one thing, decided before anything is done. */
+/** The planned change of one resource. */
 export interface Step {
   readonly kind: Kind
   readonly name: string
   readonly outcome: Outcome
   readonly changes: readonly Change[]
-  /** Does it, and answers what became of it. */
+  /** Performs the change and returns its outcome. */
   perform(): Promise<Outcome>
 }
 
 type Of<K extends Kind> = Extract<Wanted, { kind: K }>
 
-/** Looks at what is there and decides; refuses what can't be done, with the exit code that fits. */
+/** Compares a document with the current resource and plans the change; refuses impossible changes. */
 export function stepFor(client: Client, wanted: Wanted, all: readonly Wanted[], signal: AbortSignal): Promise<Step> {
   switch (wanted.kind) {
     case 'Template':
@@ -38,10 +38,10 @@ export function stepFor(client: Client, wanted: Wanted, all: readonly Wanted[], 
   }
 }
 
-/** What is left out stays as it is, but only where it is already. */
+/** Refuses a new resource that lacks required fields; only existing resources may omit them. */
 function refuseIncomplete({ kind, name, lacks }: Wanted): never {
-  const words = `there is no ${kind.toLowerCase()} ${name} yet, and a new one needs ${lacks.join(', ')} too`
-  throw new CliError(EXIT.failed, `${words}: say them and repeat`)
+  const words = `${kind.toLowerCase()} ${name} does not exist, and creating it also needs ${lacks.join(', ')}`
+  throw new CliError(EXIT.failed, `${words}: add these fields and try again`)
 }
 
 const creating = ({ kind, name }: Wanted, create: () => Promise<unknown>): Step => ({
@@ -60,7 +60,7 @@ interface Versioned {
   readonly version: number
 }
 
-/** `change` answers the thing as it is then; the same version says that it was so already. */
+/** `change` returns the updated resource; an equal version means that nothing changed. */
 const changing = (
   { kind, name }: Wanted,
   current: Versioned,
@@ -88,7 +88,7 @@ async function templateStep(client: Client, wanted: Of<'Template'>, signal: Abor
     return creating(wanted, () => client.call('createTemplate', { body, signal }))
   }
   const { user_data, name: _, ...fields } = given
-  // Nobody can read it, so nobody can say whether it is another: the API finds out.
+  // user_data can't be read back, so only the API can tell whether it changed.
   const secret =
     user_data == null ? (user_data === null && current.has_user_data ? [{ ...SECRET, to: null }] : []) : [SECRET]
   const changes = [...changesOf(current, fields), ...secret.map(change => ({ field: 'user_data', ...change }))]
@@ -98,7 +98,7 @@ async function templateStep(client: Client, wanted: Of<'Template'>, signal: Abor
   )
 }
 
-/** What people may say of a template, as it is now. */
+/** The fields of a template that users can set. */
 function specOf(template: AnswerOf<'getTemplate'>) {
   const { id: _, version: __, created_at: ___, updated_at: ____, name: _____, ...rest } = template
   const { has_user_data: ______, secret_refs: _______, seeded_from_sha256: ________, ...spec } = rest
@@ -118,7 +118,7 @@ async function definitionStep(client: Client, wanted: Of<'Definition'>, signal: 
   if (current.status === 'DEPRECATED')
     throw new CliError(
       EXIT.conflict,
-      `definition ${name} is DEPRECATED for good: choose another name, or delete it first`,
+      `definition ${name} is DEPRECATED, which can't be undone: choose another name, or delete it first`,
     )
   const { name: _, ...fields } = given
   const body = fields.topology === undefined ? fields : { source: 'inline', ...fields }
@@ -131,7 +131,7 @@ async function definitionStep(client: Client, wanted: Of<'Definition'>, signal: 
   )
 }
 
-/** What follows from the topology by itself was not said; nor do null and an empty title say anything. */
+/** Replaces values derived from the topology by their empty defaults, so that only fields set by the author are compared. */
 function comparable({ given, title, needs, port_template, cml_version, ...rest }: AnswerOf<'getDefinition'>): object {
   return {
     ...rest,
@@ -152,7 +152,7 @@ async function workerStep(
   const living = await livingWorkers(client, name, signal)
   const [current, ...others] = living
   if (others.length > 0)
-    throw new CliError(EXIT.conflict, `${living.length} workers are named ${name}: give them names of their own first`)
+    throw new CliError(EXIT.conflict, `${living.length} workers are named ${name}: give them unique names first`)
   if (current === undefined) {
     const body = wanted.spec ?? refuseIncomplete(wanted)
     await refuseUnusable(client, body.template_name, template, signal)
@@ -174,7 +174,7 @@ async function workerStep(
   )
 }
 
-/** `said`: what the same files say of the template, which is done first. */
+/** `said` is the template document of the same files, which is applied first. */
 async function refuseUnusable(
   client: Client,
   name: string,
@@ -184,18 +184,15 @@ async function refuseUnusable(
   const current = await unlessMissing(client.call('getTemplate', { params: { name }, signal }))
   if (said === null && current === null) throw notThere('template', name, 'lcm get templates')
   if (said?.given.enabled ?? current?.enabled ?? true) return
-  const words = `template ${name} is disabled, and no worker is made from such a one: enable it first`
+  const words = `template ${name} is disabled: enable it first`
   throw new CliError(EXIT.failed, words)
 }
 
-/** A machine stays what it was made from and where it was put. */
+/** The template and region of a worker can't change. */
 function refuseFixed(current: Worker, given: Of<'Worker'>['given']): void {
   const fixed = changesOf(current, { template_name: given.template_name, aws_region: given.aws_region })
   const [first] = fixed
   if (first === undefined) return
-  const words = `its ${first.field} is ${String(first.from)} and can't become ${String(first.to)}`
-  throw new CliError(
-    EXIT.conflict,
-    `worker ${current.name}: ${words}: terminate it first, or give the new one another name`,
-  )
+  const words = `its ${first.field} is ${String(first.from)} and can't change to ${String(first.to)}`
+  throw new CliError(EXIT.conflict, `worker ${current.name}: ${words}: terminate it first, or use another name`)
 }

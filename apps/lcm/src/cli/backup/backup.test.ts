@@ -53,8 +53,8 @@ it('writes what the API gives, for its owner only, and says so', async () => {
   })
   expect([code, asked, written()]).toEqual([0, ['POST /api/v1/backup'], 'begin and end'])
   expect(statSync(join(folder, 'fleet.backup')).mode & 0o777).toBe(0o600)
-  expect(out).toContain('fleet.backup holds a whole backup of 0.0 MB')
-  expect(err).toContain('Keep it as safe as the data folder')
+  expect(out).toContain('fleet.backup (0.0 MB)')
+  expect(err).toContain('Protect it like the data folder')
   expect(readdirSync(folder)).toEqual(['fleet.backup'])
 })
 
@@ -63,7 +63,7 @@ it('never writes over a file unasked, and does not even ask the API', async () =
   const unasked = async () => Promise.reject(new Error('the API was asked'))
   const { code, err } = await backup(unasked)
   expect([code, written()]).toEqual([4, 'mine'])
-  expect(err).toMatch(/fleet\.backup is there already: name another, or replace it with --force/)
+  expect(err).toMatch(/fleet\.backup already exists: choose another name, or overwrite it with --force/)
   expect((await backup(async () => answer(bytes('end')), '--force')).code).toBe(0)
   expect(written()).toBe('end')
   expect(statSync(join(folder, 'fleet.backup')).mode & 0o777).toBe(0o600)
@@ -85,7 +85,7 @@ it('keeps nothing of a download that breaks, and leaves the old file alone', asy
   }
   const { code, err } = await backup(async () => answer(broken()))
   expect([code, readdirSync(folder)]).toEqual([6, []])
-  expect(err).toContain('the download broke off and nothing of it was kept: repeat it')
+  expect(err).toContain('the download was interrupted and no file was kept: try again')
   writeFileSync(join(folder, 'fleet.backup'), 'old')
   expect((await backup(async () => answer(broken()), '--force')).code).toBe(6)
   expect([written(), readdirSync(folder)]).toEqual(['old', ['fleet.backup']])
@@ -94,7 +94,7 @@ it('keeps nothing of a download that breaks, and leaves the old file alone', asy
 it('keeps nothing that ended early but was called whole', async () => {
   const { code, err } = await backup(async () => answer(bytes('begin')))
   expect([code, readdirSync(folder)]).toEqual([1, []])
-  expect(err).toContain('what came is no whole backup')
+  expect(err).toContain('the downloaded backup is incomplete')
 })
 
 it('says why the API refuses', async () => {
@@ -112,11 +112,11 @@ it('says what to do when the file can not be written', async () => {
   folder = join(folder, 'missing')
   const { code, err } = await backup(async () => answer(bytes('end')))
   expect(code).toBe(1)
-  expect(err).toMatch(/fleet\.backup can't be written \(ENOENT\): make its folder first/)
+  expect(err).toMatch(/fleet\.backup can't be written \(ENOENT\): create its folder first/)
   folder = mkdtempSync(join(tmpdir(), 'lcm-cli-backup-'))
   const captured = capturedShell({ host: HOST })
   expect(await run(['backup', folder, '--force'], captured.shell)).toBe(4)
-  expect(captured.err()).toContain('name a file')
+  expect(captured.err()).toContain('choose the name of a file')
 })
 
 it('leaves nothing when the person interrupts', async () => {

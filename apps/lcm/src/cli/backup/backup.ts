@@ -12,8 +12,8 @@ interface BackupFlags {
 
 export function defineBackup(backup: Command, shell: Shell): void {
   backup
-    .argument('<file>', 'where to put it; only you will be able to read it')
-    .option('--force', 'replace the file if it is there already')
+    .argument('<file>', 'Backup file, readable only by you')
+    .option('--force', 'Overwrite an existing file')
     .action(async (file: string, flags: BackupFlags, command: Command) =>
       runBackup(file, flags, invocation(command, shell)),
     )
@@ -21,7 +21,7 @@ export function defineBackup(backup: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-Work goes on meanwhile. Keep the file as safe as the data folder: it opens every secret in it.
+LCM keeps running during the backup. Protect the file like the data folder: it can decrypt every stored secret.
 
 Examples:
   lcm backup fleet.backup
@@ -34,8 +34,8 @@ async function runBackup(file: string, { force = false }: BackupFlags, invoked: 
   const chunks = async () => unbroken(await client.download('createBackup', { signal: shell.signal }))
   const check = (written: string) => runHosted(invoked, host => host.checkBackup(written)).catch(refuseTorn)
   const bytes = await saveFile(file, chunks, { force, check })
-  if (!output.quiet) output.out(`${file} holds a whole backup of ${(bytes / 1_000_000).toFixed(1)} MB`)
-  output.note('Keep it as safe as the data folder: it opens every secret of this LCM.')
+  if (!output.quiet) output.out(`backup saved to ${file} (${(bytes / 1_000_000).toFixed(1)} MB)`)
+  output.note('Protect it like the data folder: it can decrypt every secret of this LCM.')
 }
 
 async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -43,15 +43,15 @@ async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
     yield* chunks
   } catch (cause) {
     if (!(cause instanceof UnreachableError)) throw cause
-    throw new UnreachableError('the download broke off and nothing of it was kept: repeat it', { cause })
+    throw new UnreachableError('the download was interrupted and no file was kept: try again', { cause })
   }
 }
 
-/** A proxy in between may end a download early and call it whole. */
+/** A proxy may end a download early and still report success. */
 function refuseTorn(error: unknown): never {
   if (!(error instanceof CliError)) throw error
   throw new CliError(
     EXIT.failed,
-    'what came is no whole backup and was not kept: repeat it, without a proxy in between',
+    'the downloaded backup is incomplete and was not kept: try again, without a proxy if you use one',
   )
 }

@@ -6,7 +6,7 @@ import type { Shell } from '../shell.ts'
 
 export function defineRestore(restore: Command, shell: Shell): void {
   restore
-    .argument('<file>', 'what `lcm backup` wrote')
+    .argument('<file>', 'File created by `lcm backup`')
     .action(async (file: string, _: unknown, command: Command) => {
       const invoked = invocation(command, shell)
       const dataDir = dataDirOf(invoked.globals, shell.env)
@@ -16,7 +16,7 @@ export function defineRestore(restore: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-The folder must be new or empty. LCM then looks at every worker before it does anything by itself.
+The data folder must be new or empty. After a restore, LCM observes every worker before it changes anything.
 
 Examples:
   lcm restore fleet.backup --data .lcm-restored

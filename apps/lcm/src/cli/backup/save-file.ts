@@ -3,15 +3,15 @@ import { dirname, join } from 'node:path'
 import { CliError, EXIT } from '../exit-code.ts'
 
 export interface Saving {
-  /** Whether a file that is there already may be replaced. */
+  /** Whether an existing file may be replaced. */
   readonly force: boolean
-  /** Rejects when what came is not what was asked for; then nothing is kept. */
+  /** Rejects if the written file is invalid; the file is then deleted. */
   check(written: string): Promise<void>
 }
 
 /**
- * Writes for the owner only, in a folder beside the file, and moves it there once it is whole and on the disk. Whatever goes
- * wrong leaves no trace. Answers how many bytes it has.
+ * Writes a file that only its owner can read, in a temporary folder beside the target, and renames it when it is complete and
+ * synced. A failure leaves no files behind. Returns the size in bytes.
  */
 export async function saveFile(file: string, chunks: () => Promise<AsyncIterable<Uint8Array>>, saving: Saving) {
   await refuseTaken(file, saving.force)
@@ -30,7 +30,7 @@ export async function saveFile(file: string, chunks: () => Promise<AsyncIterable
   }
 }
 
-/** Its new name is on the disk only then. Not every file system can do this for a folder. */
+/** Makes the rename durable. Some file systems can't sync a folder. */
 async function sync(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => null)
   await handle?.sync().catch(() => undefined)
@@ -54,8 +54,8 @@ async function writeAll(file: string, handle: FileHandle, chunks: AsyncIterable<
 async function refuseTaken(file: string, force: boolean): Promise<void> {
   const there = await stat(file).catch(() => null)
   if (there === null || (force && there.isFile())) return
-  const next = there.isFile() ? 'name another, or replace it with --force' : 'name a file'
-  throw new CliError(EXIT.conflict, `${file} is there already: ${next}`)
+  const next = there.isFile() ? 'choose another name, or overwrite it with --force' : 'choose the name of a file'
+  throw new CliError(EXIT.conflict, `${file} already exists: ${next}`)
 }
 
 async function onDisk<T>(file: string, work: Promise<T>): Promise<T> {
@@ -63,11 +63,11 @@ async function onDisk<T>(file: string, work: Promise<T>): Promise<T> {
     return await work
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new CliError(EXIT.failed, `${file} can't be written (${reason}): ${NEXT[reason] ?? 'name another file'}`)
+    throw new CliError(EXIT.failed, `${file} can't be written (${reason}): ${NEXT[reason] ?? 'choose another file'}`)
   }
 }
 
 const NEXT: Readonly<Record<string, string>> = {
-  ENOENT: 'make its folder first',
-  ENOSPC: 'make room on that disk',
+  ENOENT: 'create its folder first',
+  ENOSPC: 'free some space on that disk',
 }

@@ -9,7 +9,7 @@ import { namesOf } from './resource-names.ts'
 
 export function defineCompletion(completion: Command, shell: Shell): void {
   completion
-    .addArgument(new Argument('<shell>', 'the shell to make it for').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'Shell to complete in').choices(SHELLS))
     .action(async (name: ShellName, _: unknown, command: Command) =>
       invocation(command, shell).output.out(completionScript(name)),
     )
@@ -17,20 +17,20 @@ export function defineCompletion(completion: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-It completes commands, options, and the names of workers, definitions, sessions, labs and templates as they are now.
+The script completes commands, options and the current names of workers, definitions, sessions, labs and templates.
 
 Examples:
   source <(lcm completion bash)                  in ~/.bashrc
   source <(lcm completion zsh)                   in ~/.zshrc, after compinit
   lcm completion fish > ~/.config/fish/completions/lcm.fish`
 
-/** Nobody waits longer for what they could type. */
-const PATIENCE_MS = 1_000
+/** A completion that takes longer is dropped. */
+const TIMEOUT_MS = 1_000
 
-/** `whole` is the program with all its groups defined, or there would be nothing to complete in them. */
+/** `whole` returns the program with all of its groups defined, so that their commands can be completed. */
 export function defineComplete(complete: Command, shell: Shell, whole: () => Promise<Command>): void {
   complete
-    .argument('[words...]', 'what was typed behind lcm; the last word is being typed')
+    .argument('[words...]', 'Words after lcm; the last one is incomplete')
     .action(async (words: readonly string[]) => {
       const program = await whole()
       const { words: ours, noun, prefix } = offerFor(program, words)
@@ -39,10 +39,10 @@ export function defineComplete(complete: Command, shell: Shell, whole: () => Pro
       for (const word of [...ours, ...names].map(each => `${prefix}${each}`))
         if (word.startsWith(current)) shell.stdout.write(`${word}\n`)
     })
-    .addHelpText('afterAll', '\nExamples:\n  lcm __complete -- get wo     what a shell would offer here')
+    .addHelpText('afterAll', '\nExamples:\n  lcm __complete -- get wo     list completions of "get wo"')
 }
 
-/** Which LCM was named on the way. */
+/** The connection options among the typed words. */
 function globalsIn(program: Command, words: readonly string[]): GlobalOptions {
   const typed = rejoined(words)
   const valuesOf = (long: string) =>
@@ -54,18 +54,18 @@ function globalsIn(program: Command, words: readonly string[]): GlobalOptions {
   return { color: false, ...Object.fromEntries(given) }
 }
 
-/** Bash takes `--url=http://a:1` apart at each `=` and `:`. */
+/** Joins words again: Bash splits `--url=http://a:1` at each `=` and `:`. */
 const rejoined = (words: readonly string[]): string[] =>
   words
     .join('\n')
     .replaceAll(/\n([=:])(?:\n|$)/g, '$1')
     .split('\n')
 
-/** Silent when nobody answers in time, or nobody lets us in: a person is typing. */
+/** Returns no names if the API does not respond in time or denies access, because the user is typing. */
 async function knownNames(noun: string, globals: GlobalOptions, shell: Shell): Promise<readonly string[]> {
   try {
     const asking = async (signal: AbortSignal) => namesOf(noun, (await connect(globals, shell)).client, signal)
-    return (await inTime(shell.clock, shell.signal, asking, PATIENCE_MS)) ?? []
+    return (await inTime(shell.clock, shell.signal, asking, TIMEOUT_MS)) ?? []
   } catch {
     return []
   }

@@ -3,21 +3,21 @@ import type { Command } from 'commander'
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type ShellName = (typeof SHELLS)[number]
 
-/** The hidden command that every script asks. It must be quick, and silent when it knows nothing. */
+/** The hidden command that completion scripts call. It must be fast, and print nothing on errors. */
 export const COMPLETE = '__complete'
 
-/** What can stand where the person types: words of ours, and kinds of things whose names only the API knows. */
+/** Candidates for the current word: fixed words, and a noun whose resource names the API knows. */
 export interface Offer {
   readonly words: readonly string[]
-  /** Such as `worker`; null where nothing of the kind is asked for. */
+  /** Such as `worker`; null if no resource name is expected. */
   readonly noun: string | null
-  /** What stands before each of them in the same word: `--output=` in `--output=j`. */
+  /** The part of the current word before each candidate: `--output=` in `--output=j`. */
   readonly prefix: string
 }
 
 const NOTHING: Offer = { words: [], noun: null, prefix: '' }
 
-/** What may follow these words, of which the last is being typed. */
+/** Candidates for the last word of `typed`. */
 export function offerFor(program: Command, typed: readonly string[]): Offer {
   const before = typed.slice(0, -1)
   const current = typed.at(-1) ?? ''
@@ -36,9 +36,9 @@ export function offerFor(program: Command, typed: readonly string[]): Offer {
 
 interface Walked {
   readonly command: Command
-  /** How many arguments were given already. */
+  /** Number of arguments typed so far. */
   readonly operands: number
-  /** The option whose value comes next. */
+  /** The option that expects a value next. */
   readonly pending: { readonly name: string; readonly choices: readonly string[] } | null
 }
 
@@ -49,7 +49,7 @@ function walked(program: Command, words: readonly string[]): Walked {
 }
 
 function stepped(program: Command, { command, operands, pending }: Walked, word: string): Walked {
-  // Bash takes `--output=json` apart into three words.
+  // Bash splits `--output=json` into three words.
   if (pending !== null) return { command, operands, pending: word === '=' ? pending : null }
   if (word.startsWith('-')) {
     const option = [...command.options, ...program.options].find(each => each.long === word || each.short === word)
@@ -71,14 +71,14 @@ const flagsOf = (command: Command, program: Command): string[] => [
 
 const NOUNS = ['worker', 'template', 'definition', 'session', 'lab', 'service', 'leak', 'token']
 
-/** `get workers [id]` asks for a worker, `book <definition>` for a definition, `--template` for a template. */
+/** The noun of an argument: `get workers [id]` expects a worker, `book <definition>` a definition, `--template` a template. */
 function nounOf(name: string, command = ''): string | null {
   const singular = (word: string) => NOUNS.find(noun => word === noun || word === `${noun}s`) ?? null
   return singular(name) ?? (name === 'id' || name === 'name' ? singular(command) : null)
 }
 
 const SCRIPTS: Readonly<Record<ShellName, string>> = {
-  // Names are what others wrote: nothing may expand them, and they stand quoted on the line.
+  // Resource names are untrusted: the shell must not expand them, so they are quoted.
   bash: `_lcm() {
   local typing=\${COMP_WORDS[COMP_CWORD]} word
   [ "$typing" = = ] && typing=
@@ -108,5 +108,5 @@ end
 complete -c lcm -f -a '(__lcm_offers)'`,
 }
 
-/** A script that makes a shell ask `lcm` itself what may follow, so that it also knows the names of things. */
+/** A shell script that calls `lcm` for completions, so that resource names are included. */
 export const completionScript = (shell: ShellName): string => SCRIPTS[shell]

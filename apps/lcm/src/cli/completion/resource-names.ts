@@ -22,6 +22,6 @@ const LISTS: Readonly<Record<string, List>> = {
   token: listing(TOKENS),
 }
 
-/** What things of this kind are called now. */
+/** Current names of the resources of a noun. */
 export const namesOf = (noun: string, client: Client, signal: AbortSignal): Promise<readonly string[]> =>
   LISTS[noun]?.(client, signal) ?? Promise.resolve([])

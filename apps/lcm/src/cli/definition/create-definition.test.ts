@@ -45,7 +45,7 @@ describe('create definition', () => {
     const { create, errLines } = course()
     expect(await create('definition', '--file', await file('broken'))).toBe(1)
     expect(errLines()).toEqual([
-      'error: this is no lab that CML could import: mend these lines and repeat',
+      "error: CML can't import this file: fix these lines and try again",
       '  line 3: nodes.0: no label',
       '  line 9: no links',
     ])
@@ -57,7 +57,7 @@ describe('create definition', () => {
     expect(await create('definition', '--file', await file(), '--name', 'bgp')).toBe(4)
     const asked = api.requests.length
     expect(await create('definition', '--file', await file('lab: {}', '---.yaml'))).toBe(2)
-    expect(err()).toContain('give one with --name')
+    expect(err()).toContain('set one with --name')
     expect(await create('definition', '--file', await file(' \n'))).toBe(1)
     expect(err()).toContain('BGP basics.yaml is empty: give the YAML of a lab')
     expect(await create('definition', '--file', '/nowhere.yaml')).toBe(1)

@@ -19,28 +19,28 @@ interface CreateDefinitionOptions extends TopologyOptions {
 }
 
 export function addCreateDefinition(create: Command, shell: Shell): void {
-  const noun = create.command('definition').description('define a lab that people can book, from a CML topology')
+  const noun = create.command('definition').description('Create a definition of a bookable lab from a CML topology')
   addDefinitionOptions(noun)
-    .option('--name <name>', 'what to call it (default: as the file)')
+    .option('--name <name>', 'Definition name (default: from the file name)')
     .addOption(formatOption())
     .action(async (options: CreateDefinitionOptions, command: Command) =>
       createDefinition(options, invocation(command, shell)),
     )
 }
 
-/** What can be said of a definition, at first and later. */
+/** Options shared by `create definition` and `edit definition`. */
 export const addDefinitionOptions = (command: Command): Command =>
   command
-    .option('-f, --file <file>', 'the YAML that CML exports')
-    .option('--source <address>', 'where to fetch it from instead: file:, https:// or s3://')
-    .option('--title <title>', 'what people read')
-    .option('--max-minutes <count>', 'how long a session may last', wholeNumber(1, MINUTES_MAX))
+    .option('-f, --file <file>', 'Topology file exported from CML (YAML)')
+    .option('--source <address>', 'Address to fetch the topology from: file:, https:// or s3://')
+    .option('--title <title>', 'Title shown to users')
+    .option('--max-minutes <count>', 'Maximum duration of a session, in minutes', wholeNumber(1, MINUTES_MAX))
 
 async function createDefinition(options: CreateDefinitionOptions, invoked: Invocation): Promise<void> {
   const { file, source, title, maxMinutes: max_duration_minutes, output: format } = options
   const { shell, output, connect } = invoked
   const given = await topologyGiven(options)
-  if (given === null) throw new CliError(EXIT.usage, 'a definition needs a topology: give --file or --source')
+  if (given === null) throw new CliError(EXIT.usage, 'a definition needs a topology: use --file or --source')
   const name = options.name ?? nameIn(file ?? source ?? '')
   const { client } = await connect()
   const body = { name, ...given, title, max_duration_minutes }
@@ -61,5 +61,5 @@ function nameIn(file: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
   if (DefinitionName.safeParse(name).success) return name
-  throw new CliError(EXIT.usage, `no name can be made of ${file}: give one with --name`)
+  throw new CliError(EXIT.usage, `can't derive a name from ${file}: set one with --name`)
 }

@@ -7,12 +7,12 @@ import { type Column, printable } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
 import { longestOf, needsOf } from './definition-view.ts'
 
-/** All there is to say of one definition but its topology, which is long. */
+/** The complete description of a definition, without its topology. */
 export function describeDefinition(definition: LabletDefinition, nowMs: number, colors: Colors): string[] {
   return [
     `${colors.bold(`${definition.name} ${definition.definition_version}`)}  ${definition.id}`,
     ...factLines(factsOf(definition, nowMs, colors), colors),
-    ...section('Ways in', tableOf(DOOR_COLUMNS, definition.port_template), colors),
+    ...section('Access', tableOf(PORT_COLUMNS, definition.port_template), colors),
   ]
 }
 
@@ -22,11 +22,11 @@ const factsOf = (definition: LabletDefinition, nowMs: number, colors: Colors): r
   ['about', printable(definition.description)],
   ['needs', `${needsOf(definition)}, ${definition.needs.storage_gb} GB disk`],
   ['nodes', printable(definition.node_definitions_required.join(', '))],
-  ['licence', printable(definition.license_affinity.join(' or '))],
+  ['license', printable(definition.license_affinity.join(' or '))],
   ['cml', releasesOf(definition)],
-  ['longest', longestOf(definition)],
+  ['maximum', longestOf(definition)],
   ['boot lead', definition.boot_lead_minutes === null ? null : `${definition.boot_lead_minutes}m`],
-  ['reuse', definition.lab_reuse ? 'its labs are wiped and kept for the next session' : null],
+  ['reuse', definition.lab_reuse ? 'labs are wiped and reused for later sessions' : null],
   ['source', printable(definition.source)],
   ['sync', syncOf(definition, nowMs)],
   ['topology', topologyOf(definition)],
@@ -49,11 +49,11 @@ function syncOf({ sync }: LabletDefinition, nowMs: number): string | null {
 const topologyOf = ({ id, topology, topology_sha256 }: LabletDefinition): string =>
   topology === null
     ? 'not fetched yet'
-    : `sha256 ${topology_sha256?.slice(0, 12) ?? 'unknown'}; \`lcm get definition ${id} -o yaml\` has all of it`
+    : `sha256 ${topology_sha256?.slice(0, 12) ?? 'unknown'}; show it with \`lcm get definition ${id} -o yaml\``
 
-const DOOR_COLUMNS: readonly Column<PortWish>[] = [
-  { title: 'NAME', text: wish => wish.name },
-  { title: 'NODE', text: wish => wish.node },
-  { title: 'PROTOCOL', text: wish => wish.protocol },
-  { title: 'INSIDE', text: wish => (wish.inside === null ? '' : String(wish.inside)) },
+const PORT_COLUMNS: readonly Column<PortWish>[] = [
+  { title: 'NAME', text: port => port.name },
+  { title: 'NODE', text: port => port.node },
+  { title: 'PROTOCOL', text: port => port.protocol },
+  { title: 'NODE PORT', text: port => (port.inside === null ? '' : String(port.inside)) },
 ]

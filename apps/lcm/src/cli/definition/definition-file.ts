@@ -1,19 +1,19 @@
 import { CliError, EXIT } from '../exit-code.ts'
 import { readTextFile } from '../files/text-file.ts'
 
-/** Where a topology comes from: a file that is sent along, or an address that it is fetched from. */
+/** The source of a topology: a local file to upload, or an address to fetch it from. */
 export interface TopologyOptions {
   readonly file?: string
   readonly source?: string
 }
 
-/** What a request says of it; null when the options name none. */
+/** The topology fields of a request; null if no option sets them. */
 export async function topologyGiven({
   file,
   source,
 }: TopologyOptions): Promise<{ readonly topology: string } | { readonly source: string } | null> {
   if (file !== undefined && source !== undefined)
-    throw new CliError(EXIT.usage, 'give the topology with --file or --source, not both')
+    throw new CliError(EXIT.usage, 'use either --file or --source, not both')
   if (source !== undefined) return { source }
   return file === undefined ? null : { topology: await readTopology(file) }
 }

@@ -7,7 +7,7 @@ import { statusColor } from '../terminal/status-color.ts'
 import type { Column } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
 
-/** As lists and events have it: without the topology. */
+/** A definition as in lists and events, without its topology. */
 export type DefinitionSummary = AnswerOf<'listDefinitions'>['items'][number]
 
 export const needsOf = ({ needs }: Pick<LabletDefinition, 'needs'>): string =>
@@ -27,7 +27,7 @@ export const definitionColumns = (nowMs: number, colors: Colors): readonly Colum
   },
   { title: 'NEEDS', text: needsOf },
   { title: 'PORTS', text: definition => String(definition.port_template.length) },
-  { title: 'LONGEST', text: longestOf },
+  { title: 'MAXIMUM', text: longestOf },
   { title: 'TITLE', text: definition => definition.title },
   { title: 'AGE', text: definition => ageOf(definition.created_at, nowMs) },
 ]

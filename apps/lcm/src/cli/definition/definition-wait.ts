@@ -26,7 +26,7 @@ export const SYNC_SETTLING: Settling<DefinitionSummary> = {
   view: DEFINITIONS.view,
   waited: waitedSync,
   outcome: ({ name, definition_version, status }, elapsed) => ({
-    sentence: `definition ${name} ${definition_version} is fetched and ${status} after ${elapsed}`,
+    sentence: `definition ${name} ${definition_version} was fetched and is ${status} after ${elapsed}`,
     lines: [],
   }),
 }

@@ -7,8 +7,8 @@ export function defineDeprecate(group: Command, shell: Shell): void {
   group
     .command('definition <id>')
     .alias('definitions')
-    .description('take a definition out of use; sessions that have it go on')
-    .option('--reason <text>', 'why, for those who ask later')
+    .description('Deprecate a definition; existing sessions continue')
+    .option('--reason <text>', 'Reason, recorded in the audit log')
     .action(async (idOrName: string, { reason }: { reason?: string }, command: Command) => {
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()

@@ -8,14 +8,14 @@ import { compareVersions } from '@lcm/domain/session/placement'
 import { notThere, onlyOne } from '../find.ts'
 import type { DefinitionSummary } from './definition-view.ts'
 
-/** Sessions have no names: people know them by what was printed when they were booked. */
+/** Finds a session by id; sessions have no names. */
 export async function findSession(client: Client, id: string, signal: AbortSignal): Promise<LabletSession> {
   const session = await unlessMissing(client.call('getSession', { params: { id }, signal }))
   if (session === null) throw notThere('session', id, 'lcm get sessions --all')
   return session
 }
 
-/** The definition with this id, or the version of this name that would be booked. */
+/** Finds a definition by id, or the version of this name that would be booked. */
 export async function findDefinition(client: Client, idOrName: string, signal: AbortSignal): Promise<LabletDefinition> {
   const read = (id: string) => unlessMissing(client.call('getDefinition', { params: { id }, signal }))
   const direct = idOrName.startsWith('ld-') ? await read(idOrName) : null
@@ -39,7 +39,7 @@ const RANK: Readonly<Record<DefinitionSummary['status'], number>> = { ACTIVE: 0,
 const byUse = (a: DefinitionSummary, b: DefinitionSummary): number =>
   RANK[a.status] - RANK[b.status] || compareVersions(b.definition_version, a.definition_version)
 
-/** The lab with this id, or the one with this title. Those that are there go before those that are DELETED. */
+/** Finds a lab by id or title. DELETED labs only match if no other does. */
 export async function findLab(client: Client, idOrTitle: string, signal: AbortSignal): Promise<LabRecord> {
   if (idOrTitle.startsWith('lr-')) {
     const lab = await unlessMissing(client.call('getLab', { params: { id: idOrTitle }, signal }))
@@ -57,7 +57,7 @@ export async function findLab(client: Client, idOrTitle: string, signal: AbortSi
   })
 }
 
-/** For people, who know workers by their names. The record may be gone. */
+/** `name (id)` of a worker, or its id if its record was deleted. */
 export async function workerLabel(client: Client, id: string | null, signal: AbortSignal): Promise<string | null> {
   if (id === null) return null
   const worker = await unlessMissing(client.call('getWorker', { params: { id }, signal }))

@@ -7,21 +7,21 @@ import { type Column, printable } from '../terminal/table.ts'
 type Preview = AnswerOf<'previewPlacement'>
 
 const WORDS: Readonly<Record<Preview['outcome'], string>> = {
-  place: 'would have a place at once',
+  place: 'would be placed immediately',
   wait: 'would wait',
-  resume: 'would have a worker that sleeps started',
-  scale_up: 'would have a new worker bought',
-  unschedulable: 'could never be placed',
+  resume: 'would start a stopped worker',
+  scale_up: 'would start a scale-up',
+  unschedulable: 'could not be placed',
 }
 
-/** What would become of a session that begins now, and what each worker says to it. */
+/** The placement of a session that starts now, with all candidates and refusals. */
 export function previewLines(definition: LabletDefinition, preview: Preview, colors: Colors): string[] {
   const name = colors.bold(`${definition.name} ${definition.definition_version}`)
   const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
   return [
-    `A session of ${name} that begins now ${WORDS[preview.outcome]}: ${printable(preview.because)}.`,
-    ...part('Could take it, best first', tableOf(CANDIDATE_COLUMNS, preview.candidates)),
-    ...part('Could not', tableOf(REFUSAL_COLUMNS, preview.refusals)),
+    `A session of ${name} that starts now ${WORDS[preview.outcome]}: ${printable(preview.because)}.`,
+    ...part('Candidates, best first', tableOf(CANDIDATE_COLUMNS, preview.candidates)),
+    ...part('Rejected', tableOf(REFUSAL_COLUMNS, preview.refusals)),
   ]
 }
 
@@ -39,5 +39,5 @@ const REFUSAL_COLUMNS: readonly Column<Preview['refusals'][number]>[] = [
   { title: 'WORKER', text: ({ worker_name }) => worker_name },
   { title: 'ID', text: ({ worker_id }) => worker_id },
   { title: 'CATEGORY', text: ({ category }) => category },
-  { title: 'BECAUSE', text: ({ because }) => because },
+  { title: 'REASON', text: ({ because }) => because },
 ]

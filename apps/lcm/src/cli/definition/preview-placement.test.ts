@@ -32,14 +32,14 @@ it('says what would happen, who could take it and why others could not', async (
   const { preview, outLines } = course()
   expect(await preview('two-routers')).toBe(0)
   expect(outLines()).toEqual([
-    'A session of two-routers 1.0.0 that begins now would have a place at once: metal-1 is the fullest that fits.',
+    'A session of two-routers 1.0.0 that starts now would be placed immediately: metal-1 is the fullest that fits.',
     '',
-    'Could take it, best first',
+    'Candidates, best first',
     '  WORKER    ID    SCORE   CPU          MEMORY',
     '  metal-1   w-1   0.41    25% -> 29%   50% -> 52%',
     '',
-    'Could not',
-    '  WORKER    ID    CATEGORY   BECAUSE',
+    'Rejected',
+    '  WORKER    ID    CATEGORY   REASON',
     '  metal-2   w-2   status     it is cordoned',
   ])
 })
@@ -49,7 +49,7 @@ it('leaves out what there is none of, and gives programs all of it', async () =>
   lablets.preview = { outcome: 'scale_up', because: 'nobody is there', candidates: [], refusals: [] }
   expect(await preview('ld-1')).toBe(0)
   expect(outLines()).toEqual([
-    'A session of two-routers 1.0.0 that begins now would have a new worker bought: nobody is there.',
+    'A session of two-routers 1.0.0 that starts now would start a scale-up: nobody is there.',
   ])
   const json = course()
   expect(await json.preview('two-routers', '--json')).toBe(0)

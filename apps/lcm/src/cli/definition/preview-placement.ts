@@ -8,8 +8,8 @@ export function definePreview(group: Command, shell: Shell): void {
   group
     .command('definition <id>')
     .alias('definitions')
-    .description('where a session of it would be placed now, and why not elsewhere')
-    .option('--json', 'as the API tells it, for programs')
+    .description('Show where a session would be placed now, and why other workers are rejected')
+    .option('--json', 'Print the API response as JSON')
     .action(async (idOrName: string, { json = false }: { json?: boolean }, command: Command) => {
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()

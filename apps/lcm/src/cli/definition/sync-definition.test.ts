@@ -27,7 +27,7 @@ it('waits until it is there', async () => {
   await api.stream(1)
   definitions.change('ld-1', { sync: { ...sync, status: 'success' } })
   expect(await done).toBe(0)
-  expect(out()).toBe('definition two-routers 1.0.0 is fetched and ACTIVE after 0s\n')
+  expect(out()).toBe('definition two-routers 1.0.0 was fetched and is ACTIVE after 0s\n')
 })
 
 it('exits with 1 when it could not be fetched', async () => {

@@ -13,8 +13,8 @@ export function defineSync(group: Command, shell: Shell): void {
   const noun = group
     .command('definition <id>')
     .alias('definitions')
-    .description('fetch the topology of a definition from its source again; what is new is its next version')
-    .option('--reason <text>', 'why, for those who ask later')
+    .description('Fetch the topology of a definition from its source; a change creates its next version')
+    .option('--reason <text>', 'Reason, recorded in the audit log')
     .action(async (idOrName: string, options: SyncOptions, command: Command) =>
       sync(idOrName, options, invocation(command, shell)),
     )

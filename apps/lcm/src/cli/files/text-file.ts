@@ -1,10 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** More than LCM takes of anything that is written by hand. */
+/** Larger files are refused. */
 const BYTES_MAX = 16 * 1024 * 1024
 const CHUNK_BYTES = 64 * 1024
 
-/** Its `code` says why, as that of a system error does. */
+/** Carries the reason in `code`, like a system error. */
 class NoTextError extends Error {
   readonly code: string
   constructor(code: string) {
@@ -13,7 +13,7 @@ class NoTextError extends Error {
   }
 }
 
-/** The whole of a file that a person names. Rejects with a `code`, also where it is too large to be meant, or no text. */
+/** Reads a text file. Rejects with a `code` if it can't be read, is too large or is not UTF-8. */
 export async function readTextFile(file: string): Promise<string> {
   const handle = await open(file)
   try {
@@ -23,7 +23,7 @@ export async function readTextFile(file: string): Promise<string> {
   }
 }
 
-/** The same of a stream, such as standard input. */
+/** Reads a text stream, such as standard input, with the same limits. */
 export async function textFrom(stream: AsyncIterable<Buffer | string>): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -37,7 +37,7 @@ export async function textFrom(stream: AsyncIterable<Buffer | string>): Promise<
 
 const tooLarge = (): NoTextError => new NoTextError(`it is larger than ${BYTES_MAX / 1024 / 1024} MB`)
 
-/** Not by its size, which devices and pipes do not tell. */
+/** Reads in chunks, because devices and pipes have no size. */
 async function bytesOf(handle: FileHandle): Promise<Buffer> {
   const chunks: Buffer[] = []
   for (let bytes = 0; bytes <= BYTES_MAX; ) {
@@ -49,11 +49,11 @@ async function bytesOf(handle: FileHandle): Promise<Buffer> {
   throw tooLarge()
 }
 
-/** Characters that can not be read would otherwise become others, without a word. */
+/** Rejects invalid UTF-8 instead of silently replacing characters. */
 function textOf(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new NoTextError('it is no text in UTF-8')
+    throw new NoTextError('it is not UTF-8 text')
   }
 }

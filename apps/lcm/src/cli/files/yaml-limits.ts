@@ -1,11 +1,11 @@
 import { Lexer, Parser } from 'yaml'
 
-/** Deeper than anything that is meant. What nests without end takes all of the stack, and then the process with it. */
+/** Deeper nesting is refused, because it could overflow the stack of the parser. */
 const DEPTH_MAX = 100
-/** Lists and maps in brackets take longer to understand than anything else of their length. */
+/** More brackets are refused, because flow collections are the slowest part to parse. */
 const BRACKETS_MAX = 20_000
 
-/** Why a text must not be given to the parser of YAML; null where it may. It is read no further than to that place. */
+/** The reason why a text is unsafe to parse as YAML; null if it is safe. Stops reading at the first problem. */
 export function yamlTrouble(text: string): string | null {
   const parser = new Parser()
   let brackets = 0

@@ -18,9 +18,9 @@ it('tells who did what to what, what that changed and why, newest first', async 
   const { lcm, outLines, err } = audited()
   expect(await lcm()).toBe(0)
   expect(outLines()).toEqual([
-    'WHEN                       WHO              DID    TO               WHAT CHANGED, AND WHY',
-    '2026-01-01T00:00:00.000Z   ann (operator)   stop   worker metal-1   desired_status RUNNING -> STOPPED; over the weekend',
-    '2025-12-30T00:00:00.000Z   admin            stop   worker metal-1   desired_status RUNNING -> STOPPED; over the weekend',
+    'WHEN                       ACTOR            ACTION   RESOURCE         CHANGES AND REASON',
+    '2026-01-01T00:00:00.000Z   ann (operator)   stop     worker metal-1   desired_status RUNNING -> STOPPED; over the weekend',
+    '2025-12-30T00:00:00.000Z   admin            stop     worker metal-1   desired_status RUNNING -> STOPPED; over the weekend',
   ])
   expect(err()).toBe('')
 })
@@ -55,7 +55,7 @@ it('reads to the end, or says where it stopped', async () => {
   await lcm('-n', '260', '-o', 'name')
   expect(outLines()).toHaveLength(860)
   expect(err()).toBe(
-    'these are the newest 260, and there are more: raise --limit, or narrow it with --since and --until\n',
+    'showing only the newest 260 entries: raise --limit, or narrow the time with --since and --until\n',
   )
 })
 
@@ -64,18 +64,18 @@ it('does not look for somebody without end', async () => {
   api.fleet.audit = Array.from({ length: 20_250 }, (_, n) => anEntry({ id: `a-${n}` }))
   expect(await lcm('--actor', 'eve', '-o', 'json')).toBe(0)
   expect(JSON.parse(out())).toEqual({ items: [], is_cut: true })
-  expect(err()).toContain('only the newest 20000 entries were looked through')
+  expect(err()).toContain('only the newest 20000 entries were searched')
 })
 
 it('says what to do about an empty list', async () => {
   const { lcm, out, err } = audited()
   expect(await lcm('--actor', 'eve')).toBe(0)
   expect(out()).toBe('')
-  expect(err()).toContain('leave --actor, --worker and --until out')
+  expect(err()).toContain('omit --actor, --worker and --until')
   const empty = audited()
   empty.api.fleet.audit = []
   await empty.lcm()
-  expect(empty.err()).toBe('nobody has done anything yet\n')
+  expect(empty.err()).toBe('the audit log is empty\n')
   await empty.lcm('--until', '2020-01-01')
-  expect(empty.err()).toBe(`nobody has done anything yet\n${err()}`)
+  expect(empty.err()).toBe(`the audit log is empty\n${err()}`)
 })

@@ -10,7 +10,7 @@ import { type Since, sinceArgument } from '../terminal/since.ts'
 import { BY_ID, readWorkerNames } from '../worker/worker-names.ts'
 import { auditLines, isBy } from './audit-view.ts'
 
-/** So many are looked through for whoever is asked for. */
+/** Maximum number of entries that are read and filtered by actor. */
 const READ_MAX = 20_000
 const SHOWN = 1_000
 
@@ -27,12 +27,12 @@ interface AuditOptions {
 export function defineAudit(audit: Command, shell: Shell): void {
   const moment = (flags: string, summary: string) => new Option(flags, summary).argParser(sinceArgument)
   audit
-    .addOption(moment('--since <when>', 'from when on: how long ago, or a date'))
-    .addOption(moment('--until <when>', 'up to when'))
-    .option('--actor <name>', 'only what was done by this name, id or role')
-    .option('--worker <id>', 'only what was done to this worker')
-    .option('--scaling', 'also what policies did to the size of the fleet, or refused to')
-    .option('-n, --limit <count>', 'how many to show', wholeNumber(1, READ_MAX), SHOWN)
+    .addOption(moment('--since <when>', 'Show entries after this time: an age such as 24h, or a date'))
+    .addOption(moment('--until <when>', 'Show entries before this time: an age such as 1h, or a date'))
+    .option('--actor <name>', 'Show only actions of this name, id or role')
+    .option('--worker <id>', 'Show only actions on this worker')
+    .option('--scaling', 'Include scale-up and scale-down decisions of policies')
+    .option('-n, --limit <count>', 'Maximum number of entries', wholeNumber(1, READ_MAX), SHOWN)
     .addOption(formatOption().default('table'))
     .action(async (options: AuditOptions, command: Command) => showAudit(options, invocation(command, shell)))
     .addHelpText('afterAll', EXAMPLES)
@@ -40,7 +40,7 @@ export function defineAudit(audit: Command, shell: Shell): void {
 
 const EXAMPLES = `
 Examples:
-  lcm audit --since 24h                        who did what since yesterday, newest first
+  lcm audit --since 24h                        actions of the last day, newest first
   lcm audit --actor ann --since 7d
   lcm audit --worker metal-3 -n 20
   lcm audit --since 1h -o json | jq '.items[].action'`
@@ -72,8 +72,8 @@ async function showAudit(options: AuditOptions, { shell, output, connect }: Invo
 
 const emptyText = ({ since, until, actor, worker }: AuditOptions): string =>
   [since, until, actor, worker].every(narrowing => narrowing === undefined)
-    ? 'nobody has done anything yet'
-    : 'nobody did anything of that kind: ask for more with --since, or leave --actor, --worker and --until out'
+    ? 'the audit log is empty'
+    : 'no matching entries: use an earlier --since, or omit --actor, --worker and --until'
 
 interface Reading {
   readonly query: {
@@ -89,11 +89,11 @@ interface Reading {
 
 interface Audit {
   readonly entries: AuditEntry[]
-  /** Why there may be more, and how to see it; null when this is all of it. */
+  /** Warning that entries were left out, with advice; null if the list is complete. */
   readonly cut: string | null
 }
 
-/** Page by page to the end, or to a bound that it states. */
+/** Reads all pages, up to `limit` matching entries or READ_MAX entries. */
 async function readAudit(client: Client, { query, signal, limit, actor }: Reading): Promise<Audit> {
   const read = (page: PageRequest) => client.call('listAudit', { query: { ...page, ...query }, signal })
   const entries: AuditEntry[] = []
@@ -104,10 +104,10 @@ async function readAudit(client: Client, { query, signal, limit, actor }: Readin
     if (entries.length > limit)
       return {
         entries: entries.slice(0, limit),
-        cut: `these are the newest ${limit}, and there are more: raise --limit, or narrow it with --since and --until`,
+        cut: `showing only the newest ${limit} entries: raise --limit, or narrow the time with --since and --until`,
       }
     if (seen >= READ_MAX)
-      return { entries, cut: `only the newest ${READ_MAX} entries were looked through: go on from there with --until` }
+      return { entries, cut: `only the newest ${READ_MAX} entries were searched: use --until to search older ones` }
   }
   return { entries, cut: null }
 }

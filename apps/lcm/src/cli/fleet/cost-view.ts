@@ -15,9 +15,9 @@ interface Row {
 
 const CAUSES_SHOWN: readonly CostCause[] = ['session', 'boot', 'idle', 'drain']
 
-/** Who cost what, and all of it together. */
+/** The cost of each worker, and the total. */
 export function costLines(cost: FleetCost, colors: Colors): string[] {
-  if (cost.items.length === 0) return [`Nothing was spent since ${cost.since}.`]
+  if (cost.items.length === 0) return [`No cost since ${cost.since}.`]
   const rows: Row[] = cost.items.map(item => ({ ...item, name: item.name ?? `${item.worker_id} (removed)` }))
   const total: Row = { ...cost, name: TOTAL }
   const lines = tableLines(columnsFor(cost, colors), [...rows, total])
@@ -26,7 +26,7 @@ export function costLines(cost: FleetCost, colors: Colors): string[] {
 
 const TOTAL = 'total'
 
-/** Causes that are rare get a column only where they cost something. */
+/** Rare causes only get a column if they cost something. */
 function columnsFor(cost: FleetCost, colors: Colors): Column<Row>[] {
   const causes = COST_CAUSES.filter(cause => CAUSES_SHOWN.includes(cause) || usdOf(cost, cause) > 0)
   const ordered = [...CAUSES_SHOWN, ...causes.filter(cause => !CAUSES_SHOWN.includes(cause))]
@@ -52,11 +52,11 @@ const usdOf = ({ by_cause }: Pick<Row, 'by_cause'>, cause: CostCause): number =>
 
 function sentences(cost: FleetCost): string[] {
   const { spent_usd, saved_usd, since } = cost
-  const used = spent_usd === 0 ? '' : `, ${shareText(usdOf(cost, 'session'), spent_usd)} of it on sessions`
+  const used = spent_usd === 0 ? '' : `, ${shareText(usdOf(cost, 'session'), spent_usd)} of it for sessions`
   const saved =
     saved_usd === 0
-      ? 'Pausing idle workers saved nothing.'
-      : `Pausing idle workers saved ${usdText(saved_usd)}, ${shareText(saved_usd, spent_usd + saved_usd)} of what it would have been.`
+      ? 'Pausing idle workers saved $0.00.'
+      : `Pausing idle workers saved ${usdText(saved_usd)}, ${shareText(saved_usd, spent_usd + saved_usd)} of the cost without pausing.`
   return [`${usdText(spent_usd)} spent since ${since}${used}.`, saved]
 }
 

@@ -28,8 +28,8 @@ it('tells what each worker cost, what for, and what pausing saved, of the last s
     'w-2 (removed)         -   $4.00   $6.00       -   $10.00        -',
     'total            $30.00   $4.00   $6.00       -   $40.00   $60.00',
     '',
-    '$40.00 spent since 2025-12-25T00:00:00.000Z, 75% of it on sessions.',
-    'Pausing idle workers saved $60.00, 60% of what it would have been.',
+    '$40.00 spent since 2025-12-25T00:00:00.000Z, 75% of it for sessions.',
+    'Pausing idle workers saved $60.00, 60% of the cost without pausing.',
   ])
 })
 
@@ -52,6 +52,6 @@ it('asks for the time that is said, and prints for programs', async () => {
 it('says that nothing was spent, and refuses a time that is none', async () => {
   const captured = capturedShell()
   expect(await run(['cost'], captured.shell)).toBe(0)
-  expect(captured.out()).toBe('Nothing was spent since 2025-12-25T00:00:00.000Z.\n')
+  expect(captured.out()).toBe('No cost since 2025-12-25T00:00:00.000Z.\n')
   expect(await run(['cost', '--since', 'monday'], captured.shell)).toBe(2)
 })

@@ -13,7 +13,7 @@ interface CostOptions {
 export function defineCost(cost: Command, shell: Shell): void {
   cost
     .addOption(
-      new Option('--since <when>', 'from when on: how long ago, or a date')
+      new Option('--since <when>', 'Start of the period: an age such as 24h, or a date')
         .argParser(sinceArgument)
         .default(sinceArgument('7d'), '7d'),
     )
@@ -23,11 +23,11 @@ export function defineCost(cost: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-What a worker costs while it boots, serves sessions, is idle or is drained, and what it would have cost if it had not been
-paused. Figures are those of its template; ask AWS for the bill.
+Shows the cost of each worker while booting, running sessions, idle and draining, and the amount saved by pausing. Costs are
+estimated from the hourly price in the template, not from the AWS bill.
 
 Examples:
-  lcm cost                       the last seven days, by worker
+  lcm cost                       the last 7 days, by worker
   lcm cost --since 24h
   lcm cost --since 2026-01-01 -o json | jq .by_cause`
 

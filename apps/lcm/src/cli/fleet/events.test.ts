@@ -68,7 +68,7 @@ it('goes on across a restart, saying once that it had to', async () => {
   await clock.advance(RETRY_MS)
   interrupt()
   expect(await done).toBe(0)
-  expect(err()).toBe('the event stream broke, resuming\n')
+  expect(err()).toBe('event stream interrupted, reconnecting\n')
   expect(outLines()).toEqual([ID])
 })
 

@@ -19,7 +19,7 @@ export function defineEvents(events: Command, shell: Shell): void {
 
 const EXAMPLES = `
 Examples:
-  lcm events                                     a line per change until Ctrl-C
+  lcm events                                     print one line per change until Ctrl-C
   lcm events -o json | jq -c 'select(.type == "worker.updated") | .data.status'`
 
 async function showEvents(format: Format, { shell, output, connect }: Invocation): Promise<void> {
@@ -29,7 +29,7 @@ async function showEvents(format: Format, { shell, output, connect }: Invocation
   const after = await positionNow(client, signal)
   let isBroken = false
   for await (const notice of follow({ client, clock, signal, after })) {
-    if (notice.kind === 'broken' && !isBroken) output.note('the event stream broke, resuming')
+    if (notice.kind === 'broken' && !isBroken) output.note('event stream interrupted, reconnecting')
     if (notice.kind === 'event') output.out(await eventText(notice.event, format))
     if (notice.kind !== 'look') isBroken = notice.kind === 'broken'
   }
@@ -49,7 +49,7 @@ function eventLine(event: EventEnvelope): string {
     case 'heartbeat':
       return head
     case 'reset':
-      return `${head}  some events were missed: read the lists again`
+      return `${head}  some events were lost: read the lists again`
     case 'worker.created':
     case 'worker.updated':
       return `${head}  ${event.id}  ${event.data.name}  ${statusOf(event.data)}  ${waitsFor(event.data)}`

@@ -5,18 +5,18 @@ import type { EventEnvelope } from '@lcm/contract/events'
 import type { WorkerSample, WorkerView } from '@lcm/contract/worker-bodies'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 
-/** Workers that are not TERMINATED, and sessions that are not over, as far as the caller may see them. */
-export interface FleetPicture {
+/** Workers that are not TERMINATED and unfinished sessions, as far as the caller may see them. */
+export interface FleetSnapshot {
   readonly workers: ReadonlyMap<string, WorkerView>
   readonly sessions: ReadonlyMap<string, LabletSession>
-  /** Whether that is everybody's; else workers name none but the caller's own, too. */
+  /** Whether all sessions are included, or only the caller's own. */
   readonly seesAll: boolean
-  /** Reads all of it anew. */
+  /** Reads everything again. */
   look(client: Client, signal: AbortSignal): Promise<void>
   apply(event: EventEnvelope): void
 }
 
-export function fleetPicture(): FleetPicture {
+export function fleetSnapshot(): FleetSnapshot {
   const workers = new Map<string, WorkerView>()
   const sessions = new Map<string, LabletSession>()
   let seesAll = true
@@ -68,14 +68,14 @@ function replace<T extends Versioned>(known: Map<string, T>, items: readonly T[]
   for (const item of items) known.set(item.id, item)
 }
 
-/** Older news never replaces newer. */
+/** Ignores events that are older than the stored version. */
 function keep<T extends Versioned>(known: Map<string, T>, item: T, isShown: boolean): void {
   if ((known.get(item.id)?.version ?? 0) > item.version) return
   if (isShown) known.set(item.id, item)
   else known.delete(item.id)
 }
 
-/** What a sample does not say stays as it was: its sources are asked in turn. */
+/** Merges a sample; missing values keep their previous value, because each source reports only some of them. */
 function measure(workers: Map<string, WorkerView>, id: string, sample: WorkerSample): void {
   const worker = workers.get(id)
   if (worker === undefined || (worker.utilisation?.at ?? '') > sample.collected_at) return

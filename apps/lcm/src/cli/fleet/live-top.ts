@@ -6,13 +6,13 @@ import type { Keys } from '../shell.ts'
 import { isInterrupt } from '../terminal/keyboard.ts'
 import type { Output } from '../terminal/output.ts'
 import { openScreen } from '../terminal/screen.ts'
-import { type FleetPicture, fleetPicture } from './fleet-snapshot.ts'
+import { type FleetSnapshot, fleetSnapshot } from './fleet-snapshot.ts'
 import { BETWEEN, footNotes, headLines, NO_WORKERS, type Sort, topOf, topTable } from './top-view.ts'
 
 export interface LiveTop {
   readonly client: Client
   readonly clock: Clock
-  /** Aborts when the process is asked to end. */
+  /** Aborts on Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal
   readonly output: Output
   readonly keys: Keys | null
@@ -21,19 +21,19 @@ export interface LiveTop {
 
 const FRAME_MS = 500
 const SORT_KEYS: Readonly<Record<string, Sort>> = { c: 'cpu', m: 'memory', $: 'cost', i: 'idle', n: 'name' }
-const SORT_HELP = 'sort by c cpu, m memory, $ cost, i idle, n name'
+const SORT_HELP = 'sort: c cpu, m memory, $ cost, i idle, n name'
 const HELP_WIDTH = 110
 
 interface View {
-  readonly picture: FleetPicture
+  readonly picture: FleetSnapshot
   sort: Sort
   isStale: boolean
 }
 
-/** The fleet on the whole terminal, kept up to date until somebody leaves. It rejects if the first look fails. */
+/** Shows the fleet on the whole terminal until the user quits. Rejects if the first read fails. */
 export async function liveTop(top: LiveTop): Promise<void> {
   const { client, clock, output, signal } = top
-  const view: View = { picture: fleetPicture(), sort: top.sort, isStale: false }
+  const view: View = { picture: fleetSnapshot(), sort: top.sort, isStale: false }
   await view.picture.look(client, signal)
   const left = new AbortController()
   const leave = () => left.abort()
@@ -76,19 +76,19 @@ async function take(notice: Notice, view: View, { client }: LiveTop, signal: Abo
   }
 }
 
-/** What fits: the head, as many rows as there is room for, and one line about the rest and the keys. */
+/** The head, as many rows as fit, and a foot line with the keys. */
 function frame(view: View, { stdout: { rows: height, columns: width }, colors }: Output, nowMs: number): string[] {
   const top = topOf(view.picture, view.sort, nowMs)
   const head = headLines(top, width).map(line => colors.bold(line))
   const notes = footNotes(top)
-  const room = height === 0 ? top.items.length : Math.max(1, height - head.length - notes.length - OTHER_LINES)
-  const foot = footLine({ ...view, hidden: top.items.length - room }, colors, width)
+  const shown = height === 0 ? top.items.length : Math.max(1, height - head.length - notes.length - OTHER_LINES)
+  const foot = footLine({ ...view, hidden: top.items.length - shown }, colors, width)
   if (top.items.length === 0) return [...head, '', NO_WORKERS, foot]
-  const [titles = '', ...rows] = topTable(top.items.slice(0, room), colors, width)
+  const [titles = '', ...rows] = topTable(top.items.slice(0, shown), colors, width)
   return [...head, '', colors.dim(titles), ...rows, ...notes.map(note => colors.dim(note)), foot]
 }
 
-/** An empty one, the titles and the foot. */
+/** An empty line, the titles and the foot line. */
 const OTHER_LINES = 3
 
 interface Foot extends View {
@@ -96,7 +96,7 @@ interface Foot extends View {
 }
 
 function footLine({ hidden, sort, isStale }: Foot, colors: Output['colors'], width: number): string {
-  const keys = `by ${sort}; q leaves`
+  const keys = `sorted by ${sort}; q quits`
   const help = width >= HELP_WIDTH ? `${keys}; ${SORT_HELP}` : keys
   const stale = isStale ? [colors.yellow('API unreachable, retrying')] : []
   const more = hidden > 0 ? [`… and ${hidden} more`] : []

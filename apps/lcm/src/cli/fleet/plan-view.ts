@@ -10,7 +10,7 @@ import type { Colors } from '../terminal/output.ts'
 import { type Column, columnWidths, printable, rowLines } from '../terminal/table.ts'
 import type { WorkerNames } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { thingText } from './resource-ref.ts'
+import { resourceText } from './resource-ref.ts'
 
 export type FleetPlan = AnswerOf<'getFleetPlan'>
 type Item = FleetPlan['items'][number]
@@ -22,17 +22,17 @@ export interface PlanFacts {
   readonly actor: Omit<Actor, 'service'>
 }
 
-/** What one service is about to do, and whether that may be taken at its word. */
+/** The planned actions of one service. */
 export interface ServicePlan {
   readonly service: string
-  /** Why there may be more to do than is said here; null when there is not. */
+  /** Warning that the plan is missing, stale or shortened; null if it is complete. */
   readonly caveat: string | null
-  /** When its leader said so; null where there is none. */
+  /** Time of the last report of the leader; null if there is none. */
   readonly said_at: string | null
   readonly items: readonly Item[]
 }
 
-/** In the order of services, what is due first before the rest. */
+/** Plans in the order of services, each sorted by due time. */
 export function planByService({ plan, services }: Pick<PlanFacts, 'plan' | 'services'>): ServicePlan[] {
   const nowMs = toMs(plan.at)
   const known = new Set(services.map(({ service }) => service))
@@ -52,20 +52,20 @@ export function planByService({ plan, services }: Pick<PlanFacts, 'plan' | 'serv
 const dueMs = ({ due_at }: Item): number => (due_at === null ? 0 : toMs(due_at))
 const bySoonest = (a: Item, b: Item): number => dueMs(a) - dueMs(b)
 
-/** By the clock of the API, which is whose moments they are. */
+/** `nowMs` is the time of the API, whose clock wrote the timestamps. */
 function caveatOf(service: Service, count: number, nowMs: number): string | null {
   const leader = leaderOf(service)
-  if (service.instances.length === 0) return 'nobody runs it, so nobody plans'
-  if (leader === null) return 'nobody leads: nothing is decided until a replica does'
-  if (isSilent(leader, nowMs)) return `old: its leader was last heard of ${ageOf(leader.seen_at, nowMs)} ago`
-  return count >= PLAN_MAX ? `only the ${PLAN_MAX} soonest are told` : null
+  if (service.instances.length === 0) return 'not running, no plan'
+  if (leader === null) return 'no leader: no decisions until a replica leads'
+  if (isSilent(leader, nowMs)) return `stale: last heartbeat of its leader ${ageOf(leader.seen_at, nowMs)} ago`
+  return count >= PLAN_MAX ? `showing only the next ${PLAN_MAX} actions` : null
 }
 
-/** What is planned and not told to this reader; null when they are told everything. */
+/** The part of the plan that the actor may not see; null if they see everything. */
 export const leftOutFor = (actor: PlanFacts['actor']): string | null =>
   maySee({ ...actor, service: null }, '') ? null : `sessions of others, because your role is ${actor.role}`
 
-/** A line for each thing, grouped by who would do it. */
+/** One line per planned action, grouped by service. */
 export function planLines(facts: PlanFacts, colors: Colors): string[] {
   const leftOut = leftOutFor(facts.actor)
   return [...plannedLines(facts, colors), ...(leftOut === null ? [] : ['', `Left out: ${leftOut}.`])]
@@ -100,6 +100,6 @@ function whenOf(item: Item, nowMs: number): string {
 const planColumns = (names: WorkerNames, nowMs: number): readonly Column<Item>[] => [
   { title: 'WHEN', text: item => whenOf(item, nowMs) },
   { title: 'ACTION', text: ({ action }) => actionWords(action) },
-  { title: 'THING', text: ({ resource }) => thingText(resource, names) },
-  { title: 'BECAUSE', text: ({ because }) => because },
+  { title: 'RESOURCE', text: ({ resource }) => resourceText(resource, names) },
+  { title: 'REASON', text: ({ because }) => because },
 ]

@@ -62,11 +62,11 @@ it('says that there is nothing to do only when everybody was asked', async () =>
   ]
   expect(await lcm()).toBe(0)
   expect(outLines().slice(1)).toEqual([
-    'resource-scheduler  nobody runs it, so nobody plans',
+    'resource-scheduler  not running, no plan',
     '',
-    'lablet-controller  nobody leads: nothing is decided until a replica does',
+    'lablet-controller  no leader: no decisions until a replica leads',
     '',
-    'worker-controller  old: its leader was last heard of 10m ago',
+    'worker-controller  stale: last heartbeat of its leader 10m ago',
   ])
 })
 
@@ -85,7 +85,7 @@ it('says when a plan is old, and still tells it', async () => {
   const { lcm, api, out } = planned()
   api.fleet.services = [aService('worker-controller', [aReplica({ seen_at: LONG_AGO })])]
   await lcm()
-  expect(out()).toContain('worker-controller  2 things to do; old: its leader was last heard of 10m ago\n  now ')
+  expect(out()).toContain('worker-controller  2 things to do; stale: last heartbeat of its leader 10m ago\n  now ')
 })
 
 it('is told to programs with what may be missing', async () => {
@@ -95,9 +95,7 @@ it('is told to programs with what may be missing', async () => {
   const told = JSON.parse(out())
   expect(told.items).toHaveLength(2)
   expect(told.left_out).toBeNull()
-  expect(told.services).toEqual([
-    { service: 'worker-controller', said_at: null, caveat: 'nobody runs it, so nobody plans' },
-  ])
+  expect(told.services).toEqual([{ service: 'worker-controller', said_at: null, caveat: 'not running, no plan' }])
   const yaml = planned()
   await yaml.lcm('-o', 'yaml')
   expect(parse(yaml.out()).items[0].action).toBe('describe_again')

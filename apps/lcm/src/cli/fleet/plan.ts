@@ -14,7 +14,7 @@ export function definePlan(plan: Command, shell: Shell): void {
 
 const EXAMPLES = `
 Examples:
-  lcm plan                 a line for each thing, with its reason; nothing is done
+  lcm plan                 one line per planned action, with its reason
   lcm plan -o json | jq '.items[] | select(.action == "terminate")'`
 
 async function showPlan(format: Format, { shell, output, connect }: Invocation): Promise<void> {

@@ -9,12 +9,12 @@ import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { type Column, columnWidths, GAP, tableLines } from '../terminal/table.ts'
 import { statusOf } from '../worker/worker-view.ts'
-import type { FleetPicture } from './fleet-snapshot.ts'
+import type { FleetSnapshot } from './fleet-snapshot.ts'
 
 export const SORTS = ['cpu', 'memory', 'cost', 'idle', 'name'] as const
 export type Sort = (typeof SORTS)[number]
 
-/** One worker at one moment. What nobody measured, or may not be seen, is null, never 0. */
+/** One worker at one point in time. Values that were not measured or are hidden are null, never 0. */
 export interface TopRow {
   readonly id: string
   readonly name: string
@@ -34,7 +34,7 @@ export interface Top {
   readonly at: string
   readonly workers: Counts
   readonly sessions: Counts
-  /** Whether those are everybody's, or only the caller's own. */
+  /** Whether all sessions are counted, or only the caller's own. */
   readonly sees_all: boolean
   readonly per_hour_usd: number
   readonly items: readonly TopRow[]
@@ -46,7 +46,7 @@ interface Counts {
 }
 
 export function topOf(
-  { workers, sessions, seesAll }: Pick<FleetPicture, 'workers' | 'sessions' | 'seesAll'>,
+  { workers, sessions, seesAll }: Pick<FleetSnapshot, 'workers' | 'sessions' | 'seesAll'>,
   sort: Sort,
   nowMs: number,
 ): Top {
@@ -88,27 +88,27 @@ const KEYS: Readonly<Record<Sort, (row: TopRow) => number | null>> = {
   name: () => null,
 }
 
-/** What is unknown comes last. */
+/** Sorts unknown values last. */
 const highestFirst = (a: number | null, b: number | null): number => (b ?? -1) - (a ?? -1)
 
 const names = new Intl.Collator('en', { numeric: true })
 const byName = (a: TopRow, b: TopRow): number => names.compare(a.name, b.name)
 
-/** `3 workers: 2 RUNNING, 1 STARTING` and so on, in one line where that fits. */
+/** Counts such as `3 workers: 2 RUNNING, 1 STARTING`, in one line if they fit. */
 export function headLines({ workers, sessions, sees_all, per_hour_usd }: Top, width: number): string[] {
-  const whose = sees_all ? '' : ' of yours'
+  const whose = sees_all ? '' : ' (yours)'
   const booked = countsText('session', sessions, whose)
-  const parts = [countsText('worker', workers), `${usdText(per_hour_usd)} an hour`, booked]
+  const parts = [countsText('worker', workers), `${usdText(per_hour_usd)} per hour`, booked]
   const line = parts.join(BETWEEN)
   return width > 0 && line.length > width ? parts : [line]
 }
 
 export const BETWEEN = '  ·  '
 
-/** Under the table, where a column of it is empty for a reason. */
+/** Notes below the table that explain an empty column. */
 export const footNotes = ({ sees_all, items }: Top): string[] => (sees_all || items.length === 0 ? [] : [NOT_COUNTED])
 
-const NOT_COUNTED = 'SESSIONS: only operators and admins see the sessions of others, so nothing is counted here.'
+const NOT_COUNTED = 'SESSIONS is empty because only operators and admins can see the sessions of others.'
 
 function countsText(noun: string, { total, by_status }: Counts, whose = ''): string {
   const parts = Object.entries(by_status).map(([status, count]) => `${count} ${status}`)
@@ -117,7 +117,7 @@ function countsText(noun: string, { total, by_status }: Counts, whose = ''): str
 
 const percentText = (share: number | null): string => (share === null ? '' : `${Math.round(share)}%`)
 
-/** What stands first is given up last where there is no room. */
+/** Columns by importance; the last ones are dropped first on a narrow terminal. */
 const IMPORTANCE = ['NAME', 'STATUS', 'CPU', 'MEMORY', 'SESSIONS', 'COST/H', 'LABS', 'IDLE', 'SPENT']
 
 const columnsOf = (colors: Colors): readonly Column<TopRow>[] => [
@@ -140,7 +140,7 @@ const columnsOf = (colors: Colors): readonly Column<TopRow>[] => [
   },
 ]
 
-/** The table in so many columns of a terminal; 0 is as wide as it likes. */
+/** The table for a terminal of this width; 0 means unlimited. */
 export function topTable(items: readonly TopRow[], colors: Colors, width: number): string[] {
   const all = columnsOf(colors)
   for (let kept = IMPORTANCE.length; kept > 2; kept--) {
@@ -153,9 +153,9 @@ export function topTable(items: readonly TopRow[], colors: Colors, width: number
 const widthOf = (columns: readonly Column<TopRow>[], items: readonly TopRow[]): number =>
   columnWidths(columns, items).reduce((sum, each) => sum + each, 0) + GAP.length * (columns.length - 1)
 
-export const NO_WORKERS = 'there are no workers: create one with `lcm create worker --template NAME`'
+export const NO_WORKERS = 'no workers found: create one with `lcm create worker --template NAME`'
 
-/** One look, for a pipe or a log. */
+/** A single snapshot, for a pipe or a log. */
 export const snapshotLines = (top: Top, colors: Colors): string[] => [
   ...headLines(top, 0),
   ...(top.items.length === 0 ? [] : topTable(top.items, colors, 0)),

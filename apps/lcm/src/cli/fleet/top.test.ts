@@ -32,7 +32,7 @@ it('is one table where nobody looks at a terminal', async () => {
   const { lcm, outLines } = fleet()
   expect(await lcm()).toBe(0)
   expect(outLines()).toEqual([
-    '3 workers: 2 RUNNING, 1 STOPPED  ·  $7.92 an hour  ·  1 session: 1 PENDING',
+    '3 workers: 2 RUNNING, 1 STOPPED  ·  $7.92 per hour  ·  1 session: 1 PENDING',
     'NAME       STATUS    CPU   MEMORY   LABS   SESSIONS   COST/H   SPENT   IDLE',
     'metal-9    RUNNING   80%      20%      2          0    $3.96   $4.96     1h',
     'metal-10   RUNNING   20%      80%      2          1    $3.96   $4.96      -',
@@ -46,11 +46,9 @@ it('counts no sessions for whoever may not see those of others, and says why', a
   const { lcm, api, out, outLines } = fleet()
   api.fleet.info = { ...api.fleet.info, actor: USER }
   expect(await lcm()).toBe(0)
-  expect(outLines()[0]).toBe('3 workers: 2 RUNNING, 1 STOPPED  ·  $7.92 an hour  ·  1 session of yours: 1 PENDING')
+  expect(outLines()[0]).toBe('3 workers: 2 RUNNING, 1 STOPPED  ·  $7.92 per hour  ·  1 session (yours): 1 PENDING')
   expect(outLines()[3]).toMatch(/^metal-10 +RUNNING +20% +80% +2 +- /)
-  expect(outLines().at(-1)).toBe(
-    'SESSIONS: only operators and admins see the sessions of others, so nothing is counted here.',
-  )
+  expect(outLines().at(-1)).toBe('SESSIONS is empty because only operators and admins can see the sessions of others.')
   const before = out().length
   expect(await lcm('-o', 'json')).toBe(0)
   expect(JSON.parse(out().slice(before))).toMatchObject({ items: [{ sessions: null }, { sessions: null }, {}] })
@@ -61,7 +59,7 @@ it('says so on a terminal too, in the room that there is', async () => {
     api.fleet.info = { ...api.fleet.info, actor: USER }
   })
   expect(screen()).toHaveLength(7)
-  expect(screen()[5]).toMatch(/^SESSIONS: only operators/)
+  expect(screen()[5]).toMatch('SESSIONS is empty because only operators and admins can see the sessions of others.')
   expect(screen().at(-1)).toContain('… and 1 more')
   press('q')
   await done
@@ -101,7 +99,7 @@ it('tells programs, also at a terminal', async () => {
 it('says what to do where there are no workers', async () => {
   const { shell, out, err } = capturedShell()
   expect(await run(['top'], shell)).toBe(0)
-  expect(out()).toBe('0 workers  ·  $0.00 an hour  ·  0 sessions\n')
+  expect(out()).toBe('0 workers  ·  $0.00 per hour  ·  0 sessions\n')
   expect(err()).toContain('lcm create worker --template NAME')
 })
 
@@ -176,7 +174,7 @@ it('fits the terminal, also after it is made smaller', async () => {
   await clock.advance(500)
   expect(screen()).toEqual([
     '3 workers: 2 RUNNING, 1 STOPPED',
-    '$7.92 an hour',
+    '$7.92 per hour',
     '1 session: 1 PENDING',
     '',
     'NAME      STATUS    CPU   MEMORY',
@@ -191,7 +189,7 @@ it('fits the terminal, also after it is made smaller', async () => {
 
 it('says how many there is no room for', async () => {
   const { done, press, screen } = await live({ rows: 6, columns: 100 })
-  expect(screen().at(-1)).toBe('… and 1 more  ·  by cpu; q leaves')
+  expect(screen().at(-1)).toBe('… and 1 more  ·  sorted by cpu; q quits')
   press('n')
   expect(screen()[3]).toMatch(/^metal-3 /)
   expect(screen().at(-1)).toContain('by name')

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 import { printDocument } from '../terminal/print-document.ts'
-import { fleetPicture } from './fleet-snapshot.ts'
+import { fleetSnapshot } from './fleet-snapshot.ts'
 import { liveTop } from './live-top.ts'
 import { NO_WORKERS, SORTS, type Sort, snapshotLines, topOf } from './top-view.ts'
 
@@ -13,25 +13,25 @@ interface TopOptions {
 
 export function defineTop(top: Command, shell: Shell): void {
   top
-    .addOption(new Option('--sort <what>', 'who comes first').choices(SORTS).default('cpu'))
+    .addOption(new Option('--sort <column>', 'Sort order').choices(SORTS).default('cpu'))
     .addOption(formatOption())
     .action(async (options: TopOptions, command: Command) => showTop(options, invocation(command, shell)))
     .addHelpText('afterAll', EXAMPLES)
 }
 
 const EXAMPLES = `
-On a terminal it is kept up to date until q or Ctrl-C; with -o, or where the output is no terminal, it is one look.
+On a terminal, the view updates until you press q or Ctrl-C. With -o, or if the output is not a terminal, it is printed once.
 
 Examples:
-  lcm top                      the fleet, live: how busy it is and what it costs
-  lcm top --sort idle          who has been idle longest first
+  lcm top                      show load and cost of the fleet, live
+  lcm top --sort idle          longest idle first
   lcm top -o json | jq '.items[] | select(.cpu > 80) | .name'`
 
 async function showTop({ sort, output: format }: TopOptions, { shell, output, connect }: Invocation): Promise<void> {
   const { clock, signal, keys } = shell
   const { client } = await connect()
   if (format === undefined && output.stdout.isTty) return liveTop({ client, clock, signal, output, keys, sort })
-  const picture = fleetPicture()
+  const picture = fleetSnapshot()
   await picture.look(client, signal)
   const told = topOf(picture, sort, clock.now())
   const names = () => told.items.map(({ name }) => name)

@@ -27,11 +27,11 @@ export function countArgument(text: string): number {
 }
 
 export const presetOption = (flags: string): Option =>
-  new Option(flags, 'how the simulated cloud lies (default: as it was, at first calm)').choices(PRESETS)
+  new Option(flags, 'Fault preset of the simulated cloud (default: unchanged, initially calm)').choices(PRESETS)
 
 type Io = Parameters<Host['up']>[1]
 
-/** Runs a part of the product in this process; a start that is refused for a known reason ends with its own exit code. */
+/** Runs a function of serve/ in this process. A StartupError ends with its own exit code. */
 export async function runHosted(
   { shell, output }: Invocation,
   run: (host: Host, io: Io) => Promise<void>,

@@ -19,9 +19,9 @@ const SERVICES: readonly Service[] = [
 
 export function defineServe(serve: Command, shell: Shell): void {
   serve
-    .addArgument(new Argument('<service>', 'which one').choices(SERVICES))
-    .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('--port <n>', "the port to listen on (default: the service's own)", portArgument)
+    .addArgument(new Argument('<service>', 'Service to run').choices(SERVICES))
+    .option('--host <address>', 'Address to listen on', '127.0.0.1')
+    .option('--port <n>', 'Port to listen on (default: depends on the service)', portArgument)
     .action(async (service: Service, flags: ServeFlags, command: Command) =>
       runServe(service, flags, invocation(command, shell)),
     )
@@ -29,10 +29,10 @@ export function defineServe(serve: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-Everything else comes from the environment: see docs/reference/config.md.
+Everything else is configured by environment variables, see docs/reference/config.md.
 
-SIGTERM ends it cleanly: it takes nothing new, finishes what is under way and lets another instance lead. A second one
-does not wait. /health tells whether it works, and /ready what it waits for.
+SIGTERM shuts it down gracefully: it accepts no new work, finishes work in progress and hands leadership to another instance. A
+second SIGTERM ends it immediately. /health reports its health, /ready what it is waiting for.
 
 Examples:
   LCM_STORE=sqlite:lcm.sqlite … lcm serve control-plane-api

@@ -97,5 +97,5 @@ it('does not hide a defect of the host', async () => {
   const host = hostThat(() => Promise.reject(new TypeError('oops')))
   const { shell, err } = capturedShell({ host })
   expect(await run(['up'], shell)).toBe(1)
-  expect(err()).toContain('a defect in lcm')
+  expect(err()).toContain('internal error in lcm')
 })

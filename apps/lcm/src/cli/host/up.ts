@@ -18,26 +18,24 @@ interface UpFlags {
 }
 
 export function defineUp(up: Command, shell: Shell): void {
-  up.addOption(
-    new Option('--cloud <cloud>', 'where machines come from (else LCM_CLOUD, else sim)').choices(['sim', 'aws']),
-  )
-    .option('--port <n>', 'the port of console and API (default: 8080)', portArgument)
-    .option('--sim-port <n>', 'the port of the simulated cloud (default: a free one)', portArgument)
-    .option('--speed <x>', 'how many times faster than life the simulated cloud is (default: 60)', speedArgument)
+  up.addOption(new Option('--cloud <cloud>', 'Cloud to use (default: LCM_CLOUD, then sim)').choices(['sim', 'aws']))
+    .option('--port <n>', 'Port of the console and API (default: 8080)', portArgument)
+    .option('--sim-port <n>', 'Port of the simulated cloud (default: any free port)', portArgument)
+    .option('--speed <x>', 'Speed of the simulated cloud, 60 is one hour per minute (default: 60)', speedArgument)
     .addOption(presetOption('--sim-preset <preset>'))
-    .option('--sim-fleet <n>', 'machines that a new simulated cloud has from the start (default: 0)', countArgument)
+    .option('--sim-fleet <n>', 'Number of machines in a new simulated cloud (default: 0)', countArgument)
     .action(async (flags: UpFlags, command: Command) => runUp(flags, invocation(command, shell)))
     .addHelpText('afterAll', EXAMPLES)
 }
 
 const EXAMPLES = `
 Examples:
-  lcm up                                   a simulated cloud, state in .lcm
-  lcm up --port 9000 --data /tmp/fleet     a second one beside it
-  lcm up --sim-preset hostile              a cloud that lies and loses answers
-  lcm up --cloud aws                       real machines, with your AWS credentials
+  lcm up                                   use a simulated cloud and the data folder .lcm
+  lcm up --port 9000 --data /tmp/fleet     run a second LCM beside it
+  lcm up --sim-preset hostile              simulate a cloud with many faults
+  lcm up --cloud aws                       use AWS with your credentials
 
-Ctrl-C stops it cleanly, and the next start goes on with the same state. Press it twice to end at once.`
+Ctrl-C stops LCM gracefully; the next start continues with the same state. Press Ctrl-C twice to stop immediately.`
 
 function runUp(flags: UpFlags, invoked: Invocation): Promise<void> {
   const { shell, globals } = invoked
@@ -57,5 +55,5 @@ function runUp(flags: UpFlags, invoked: Invocation): Promise<void> {
 function cloudIn(text: string | undefined): Cloud {
   if (!text) return 'sim'
   if (text === 'sim' || text === 'aws') return text
-  throw new CliError(EXIT.usage, `LCM_CLOUD is "${text}": set it to sim or aws, or use --cloud`)
+  throw new CliError(EXIT.usage, `invalid LCM_CLOUD "${text}": set it to sim or aws, or use --cloud`)
 }

@@ -27,7 +27,7 @@ it('waits until it is done', async () => {
   labs.change('lr-1', { status: 'STOPPING' })
   labs.change('lr-1', { status: 'STOPPED', pending_action: null })
   expect(await done).toBe(0)
-  expect(err()).toContain('BGP basics is STOPPING: asked to stop')
+  expect(err()).toContain('BGP basics is STOPPING: stop requested')
   expect(out()).toBe('BGP basics is STOPPED after 0s\n')
 })
 
@@ -44,19 +44,19 @@ it('exits with 1 when it was tried in vain, or somebody asks for something else'
   const pending = { by: 'eve', at: '2026-01-01T00:00:00.000Z', attempts: 0, error: null }
   other.labs.change('lr-1', { pending_action: { ...pending, action: 'start' } })
   expect(await stopped).toBe(1)
-  expect(other.err()).toContain('will not get there: eve now asks to start it')
+  expect(other.err()).toContain('has a new pending action: eve requested start')
 })
 
 describe('what can not be taken back', () => {
   it.each(['wipe', 'delete'])('%s needs the title or --yes', async verb => {
     const nobody = worker()
     expect(await nobody.lcm(verb, 'lab', 'lr-1')).toBe(2)
-    expect(nobody.err()).toMatch(/destroys .*: repeat with --yes if you mean it/)
+    expect(nobody.err()).toMatch(/permanently deletes .*: add --yes to confirm/)
     expect(nobody.api.bodies).toEqual([])
     expect(await nobody.lcm(verb, 'lab', 'lr-1', '--yes')).toBe(0)
     const wrong = worker({ typed: 'lr-1' })
     expect(await wrong.lcm(verb, 'lab', 'lr-1')).toBe(1)
-    expect(wrong.err()).toContain('that is not its title: BGP basics was left alone')
+    expect(wrong.err()).toContain('that is not its title: BGP basics was not changed')
     const right = worker({ typed: 'BGP basics' })
     expect(await right.lcm(verb, 'lab', 'lr-1')).toBe(0)
     expect(right.api.requests.at(-1)).toBe(`POST /lab-records/lr-1/${verb}`)
@@ -69,7 +69,7 @@ it('is content when a deleted lab has no record in the end', async () => {
   await api.stream(1)
   labs.remove('lr-1')
   expect(await done).toBe(0)
-  expect(out()).toBe('BGP basics is gone after 0s\n')
+  expect(out()).toBe('BGP basics deleted after 0s\n')
 })
 
 it('exits with 4 while a session uses it, with 3 when there is none', async () => {

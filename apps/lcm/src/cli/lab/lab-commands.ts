@@ -16,26 +16,26 @@ interface LabOptions extends SettleOptions {
 interface LabVerb {
   readonly route: 'startLab' | 'stopLab' | 'wipeLab' | 'deleteLab'
   readonly summary: string
-  /** What will have been done. */
+  /** Past participle for messages, such as `stopped`. */
   readonly done: string
-  /** What is lost for good, and how that is called; absent where nothing is. */
-  readonly disaster?: { readonly what: string; readonly lost: string }
+  /** Present if the action deletes data and must be confirmed. */
+  readonly confirmation?: { readonly action: string; readonly loss: string }
 }
 
 const VERBS: Readonly<Record<LabAction, LabVerb>> = {
-  start: { route: 'startLab', summary: 'have a lab started that no session uses', done: 'started' },
-  stop: { route: 'stopLab', summary: 'have a lab stopped that no session uses', done: 'stopped' },
+  start: { route: 'startLab', summary: 'Start a lab that no session uses', done: 'started' },
+  stop: { route: 'stopLab', summary: 'Stop a lab that no session uses', done: 'stopped' },
   wipe: {
     route: 'wipeLab',
-    summary: 'have all that nodes of a lab have stored thrown away',
+    summary: 'Erase the data that the nodes of a lab have stored',
     done: 'wiped',
-    disaster: { what: 'wiping', lost: 'all that its nodes have stored' },
+    confirmation: { action: 'wiping', loss: 'the data stored by its nodes' },
   },
   delete: {
     route: 'deleteLab',
-    summary: 'have a lab stopped, wiped and removed from its worker',
+    summary: 'Stop and wipe a lab, and remove it from its worker',
     done: 'deleted',
-    disaster: { what: 'deleting', lost: 'the lab' },
+    confirmation: { action: 'deleting', loss: 'the lab' },
   },
 }
 
@@ -43,23 +43,23 @@ export function defineWipe(group: Command, shell: Shell): void {
   addLabVerb(group, 'wipe', shell)
   const examples = [
     'lcm stop lab lr-0n4k2m7a8q1cd --wait && lcm wipe lab lr-0n4k2m7a8q1cd',
-    'lcm wipe lab lr-0n4k2m7a8q1cd --yes --wait     does not ask, for scripts',
+    'lcm wipe lab lr-0n4k2m7a8q1cd --yes --wait     skip the confirmation, for scripts',
   ]
   group.addHelpText('afterAll', `\nExamples:\n${examples.map(line => `  ${line}`).join('\n')}`)
 }
 
-/** Teaches a verb to take a lab. */
+/** Adds `lab <id>` to a verb. */
 export function addLabVerb(group: Command, action: LabAction, shell: Shell): void {
   const verb = VERBS[action]
   const noun = group
     .command('lab <id>')
     .alias('labs')
     .description(verb.summary)
-    .option('--reason <text>', 'why, for those who ask later')
+    .option('--reason <text>', 'Reason, recorded in the audit log')
     .action(async (idOrTitle: string, options: LabOptions, command: Command) =>
       act(verb, idOrTitle, options, invocation(command, shell)),
     )
-  if (verb.disaster !== undefined) noun.option('-y, --yes', 'do not ask for the title of the lab')
+  if (verb.confirmation !== undefined) noun.option('-y, --yes', 'Skip the confirmation')
   addSettleOptions(noun)
 }
 
@@ -67,8 +67,8 @@ async function act(verb: LabVerb, idOrTitle: string, options: LabOptions, invoke
   const { signal } = invoked.shell
   const { client } = await invoked.connect()
   const { id, title: name } = await findLab(client, idOrTitle, signal)
-  if (verb.disaster !== undefined && !options.yes)
-    await confirmByName({ id, name, asked: 'its title', ...verb.disaster }, invoked)
+  if (verb.confirmation !== undefined && !options.yes)
+    await confirmByName({ id, name, expected: 'its title', ...verb.confirmation }, invoked)
   const lab = await client.call(verb.route, { params: { id }, body: { reason: options.reason }, signal })
   return settle({ client, item: lab, settling: LAB_SETTLING, said: saidOf(lab, verb) }, options, invoked)
 }

@@ -11,20 +11,20 @@ export interface DescribedLab {
   readonly workerLabel: string | null
 }
 
-/** All there is to say of one lab, for reading. */
+/** The complete description of a lab. */
 export function describeLab({ lab, workerLabel }: DescribedLab, nowMs: number, colors: Colors): string[] {
   const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
   const status = statusColor(lab.status, colors)(lab.status)
   const facts: readonly Fact[] = [
-    ['status', lab.raw_state === null ? status : `${status} (CML says ${printable(lab.raw_state)})`],
-    ['asked', askedOf(lab, nowMs)],
+    ['status', lab.raw_state === null ? status : `${status} (CML: ${printable(lab.raw_state)})`],
+    ['pending', askedOf(lab, nowMs)],
     ['error', lab.last_error === null ? null : printable(lab.last_error)],
     ['worker', printable(workerLabel ?? lab.worker_id)],
     ['session', lab.session_id],
     ['definition', lab.definition_id],
     ['cml id', lab.lab_id === null ? 'not imported yet' : printable(lab.lab_id)],
     ['owner', lab.owner === null ? null : printable(lab.owner)],
-    ['origin', lab.source === 'IMPORT' ? 'made by LCM' : 'found on the worker'],
+    ['origin', lab.source === 'IMPORT' ? 'created by LCM' : 'discovered on the worker'],
     ['size', `${countText(lab.node_count, 'node')}, ${countText(lab.link_count, 'link')}`],
     ['changed', `${ageOf(changedAt(lab), nowMs)} ago`],
     ['last seen', `${ageOf(lab.last_seen_at, nowMs)} ago, first ${ageOf(lab.first_seen_at, nowMs)} ago`],
@@ -58,7 +58,7 @@ const PORT_COLUMNS: readonly Column<[name: string, port: number]>[] = [
 ]
 
 const runColumns = (nowMs: number): readonly Column<LabRecord['runs'][number]>[] => [
-  { title: 'BEGAN', text: run => `${ageOf(run.started_at, nowMs)} ago` },
+  { title: 'STARTED', text: run => `${ageOf(run.started_at, nowMs)} ago` },
   { title: 'ENDED', text: run => (run.stopped_at === null ? '' : `${ageOf(run.stopped_at, nowMs)} ago`) },
   { title: 'SESSION', text: run => run.session_id ?? '' },
   { title: 'REASON', text: run => run.reason },

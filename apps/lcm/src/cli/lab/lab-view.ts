@@ -9,7 +9,7 @@ export const labColumns = (nowMs: number, colors: Colors, names = BY_ID): readon
   { title: 'TITLE', text: lab => lab.title },
   { title: 'ID', text: lab => lab.id },
   { title: 'STATUS', text: lab => lab.status, paint: (text, lab) => statusColor(lab.status, colors)(text) },
-  { title: 'ASKED', text: lab => lab.pending_action?.action ?? '' },
+  { title: 'PENDING', text: lab => lab.pending_action?.action ?? '' },
   { title: 'WORKER', text: lab => names.of(lab.worker_id) },
   { title: 'SESSION', text: lab => lab.session_id ?? '' },
   { title: 'OWNER', text: lab => lab.owner ?? '' },

@@ -3,15 +3,15 @@ import { LABS } from '../kinds.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from '../wait.ts'
 import type { Settling } from '../wait-until-settled.ts'
 
-/** Whether what was asked of a lab is done. */
+/** Whether the requested action on a lab is done. */
 export function judge(lab: LabRecord, asked: LabRecord['pending_action']): Verdict {
   const { pending_action, last_error, status } = lab
   if (pending_action === null) return last_error === null ? reached : impossible(`is ${status}: ${last_error}`)
   if (pending_action.action === asked?.action) return underWay
-  return impossible(`will not get there: ${pending_action.by} now asks to ${pending_action.action} it`)
+  return impossible(`has a new pending action: ${pending_action.by} requested ${pending_action.action}`)
 }
 
-/** A lab, until what was asked of it is done. */
+/** Waits until the requested action on a lab is done. */
 export const waitedLab = (start: LabRecord): Waited<LabRecord> => ({
   start,
   noun: 'lab',
@@ -27,8 +27,8 @@ export const waitedLab = (start: LabRecord): Waited<LabRecord> => ({
 
 function progressText({ title, status, pending_action }: LabRecord): string {
   if (pending_action === null) return `${title} is ${status}`
-  const error = pending_action.error === null ? '' : `, which went wrong and is tried again: ${pending_action.error}`
-  return `${title} is ${status}: asked to ${pending_action.action}${error}`
+  const error = pending_action.error === null ? '' : ` failed, retrying: ${pending_action.error}`
+  return `${title} is ${status}: ${pending_action.action}${error || ' requested'}`
 }
 
 export const LAB_SETTLING: Settling<LabRecord> = {

@@ -7,15 +7,15 @@ it('says that a leak was dealt with, which then only --all shows', async () => {
   const { shell, api, outLines, err } = capturedShell()
   api.fleet.leaks = [aLeak()]
   expect(await run(['get', 'leaks', '-o', 'name'], shell)).toBe(0)
-  expect(await run(['resolve', 'leak', 'll-1', '--reason', 'removed by hand'], shell)).toBe(0)
-  expect(api.bodies).toEqual([{ reason: 'removed by hand' }])
+  expect(await run(['resolve', 'leak', 'll-1', '--reason', 'removed in CSSM'], shell)).toBe(0)
+  expect(api.bodies).toEqual([{ reason: 'removed in CSSM' }])
   expect(await run(['get', 'leaks'], shell)).toBe(0)
-  expect(err()).toContain('there are no leaks but those that are resolved: `lcm get leaks --all` shows them')
+  expect(err()).toContain('all leaks are resolved: list them with `lcm get leaks --all`')
   await run(['get', 'leaks', '--all'], shell)
   expect(outLines()).toEqual([
     'll-1',
-    'leak ll-1 of metal-9 is resolved',
-    'ID     WORKER    PRODUCT          HOSTNAME   UDI     AGE   RESOLVED        BECAUSE',
+    'leak ll-1 of metal-9 resolved',
+    'ID     WORKER    PRODUCT          HOSTNAME   UDI     AGE   RESOLVED        REASON',
     'll-1   metal-9   CML_Enterprise   cml-9      udi-9   0s    0s ago by ann   its machine was terminated by somebody else',
   ])
 })
@@ -23,7 +23,7 @@ it('says that a leak was dealt with, which then only --all shows', async () => {
 it('exits with 3 for one that is not there', async () => {
   const { shell, err } = capturedShell()
   expect(await run(['resolve', 'leak', 'll-9'], shell)).toBe(3)
-  expect(err()).toBe('error: there is no leak ll-9: `lcm get leaks --all` lists them\n')
+  expect(err()).toBe('error: leak ll-9 not found: list all with `lcm get leaks --all`\n')
 })
 
 it('is seen by who watches the list, or that one leak', async () => {

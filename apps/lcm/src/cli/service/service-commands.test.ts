@@ -13,14 +13,14 @@ it.each(['trigger', 'resign', 'reset-term'])('refuses to %s what nobody leads', 
   const { shell, api, err } = capturedShell()
   expect(await run(['services', verb, 'control-plane-api'], shell)).toBe(2)
   expect(err()).toBe(
-    'error: the control-plane-api has no leader, all of its replicas serve: name a controller, `lcm get services` lists them\n',
+    'error: control-plane-api has no leader because all of its replicas serve: name a controller, list them with `lcm get services`\n',
   )
   expect(api.requests).toEqual([])
 })
 
 it.each([
-  ['trigger', 'is asked to look at everything'],
-  ['resign', 'is asked to step down'],
+  ['trigger', 'requested a full sweep'],
+  ['resign', 'requested a new leader'],
 ])('has a leader %s', async (verb, said) => {
   const { shell, api, out } = capturedShell()
   expect(await run(['services', verb, 'worker-controller', '--reason', 'to see'], shell)).toBe(0)

@@ -6,25 +6,25 @@ import type { Shell } from '../shell.ts'
 export function defineServices(services: Command, shell: Shell): void {
   services
     .command('reset-term <service>')
-    .description('let the epochs of a service begin anew, after etcd was rebuilt or a store restored')
+    .description('Reset the epochs of a service, after etcd was rebuilt or a store was restored')
     .action(async (service: string, _: unknown, command: Command) => {
       refuseLeaderless(service)
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       await client.call('resetTerm', { params: { service }, signal: shell.signal })
-      if (!output.quiet) output.out(`the term of ${service} is reset: its next leader will be accepted`)
+      if (!output.quiet) output.out(`term of ${service} reset: its next leader will be accepted`)
     })
   addAsk(services, shell, {
     verb: 'trigger',
     route: 'triggerService',
-    summary: 'have the leader of a service look at everything now',
-    said: service => `the leader of ${service} is asked to look at everything`,
+    summary: 'Make the leader of a service reconcile everything now',
+    said: service => `requested a full sweep from the leader of ${service}`,
   })
   addAsk(services, shell, {
     verb: 'resign',
     route: 'resignService',
-    summary: 'have the leader of a service step down, so that another replica leads',
-    said: service => `the leader of ${service} is asked to step down: \`lcm get services --watch\` shows who follows`,
+    summary: 'Make the leader of a service step down, so that another replica takes over',
+    said: service => `requested a new leader of ${service}: watch it with \`lcm get services --watch\``,
   })
   services.addHelpText('afterAll', EXAMPLES)
 }
@@ -35,10 +35,10 @@ Examples:
   lcm services resign worker-controller
   lcm services reset-term worker-controller`
 
-/** Those whose replicas all work at once. */
+/** The API has no leader, because all of its replicas serve. */
 function refuseLeaderless(service: string): void {
   if (service !== 'control-plane-api') return
-  const message = `the ${service} has no leader, all of its replicas serve: name a controller, \`lcm get services\` lists them`
+  const message = `${service} has no leader because all of its replicas serve: name a controller, list them with \`lcm get services\``
   throw new CliError(EXIT.usage, message)
 }
 
@@ -53,7 +53,7 @@ function addAsk(services: Command, shell: Shell, { verb, route, summary, said }:
   services
     .command(`${verb} <service>`)
     .description(summary)
-    .option('--reason <text>', 'why, for those who ask later')
+    .option('--reason <text>', 'Reason, recorded in the audit log')
     .action(async (service: string, { reason }: { reason?: string }, command: Command) => {
       refuseLeaderless(service)
       const { output, connect } = invocation(command, shell)

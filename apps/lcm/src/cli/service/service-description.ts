@@ -15,7 +15,7 @@ import {
   watchText,
 } from './service-view.ts'
 
-/** All there is to say of one service and its replicas. */
+/** The complete description of a service and its replicas. */
 export function describeService(service: Service, nowMs: number, colors: Colors): string[] {
   const troubles = service.instances.flatMap(replica =>
     troublesOf(replica, service, nowMs).map(trouble => printable(`${replica.instance_id}: ${trouble}`)),
@@ -24,7 +24,7 @@ export function describeService(service: Service, nowMs: number, colors: Colors)
     colors.bold(service.service),
     ...factLines(factsOf(service, nowMs, colors), colors),
     ...section('Replicas', tableOf(replicaColumns(service, nowMs), service.instances), colors),
-    ...section('What keeps it from its work', [...idleness(service), ...troubles], colors),
+    ...section('Problems', [...idleness(service), ...troubles], colors),
   ]
 }
 
@@ -36,24 +36,22 @@ function factsOf(service: Service, nowMs: number, colors: Colors): readonly Fact
     ['leader', leader === null ? null : printable(leader.instance_id)],
     ['term', termText(service, nowMs)],
     [
-      'asked',
-      term === null
-        ? null
-        : `${countText(term.triggers, 'time')} to look, ${countText(term.resignations, 'time')} to step down`,
+      'requests',
+      term === null ? null : `${countText(term.triggers, 'trigger')}, ${countText(term.resignations, 'resignation')}`,
     ],
   ]
 }
 
 function termText({ leader, term }: Service, nowMs: number): string | null {
-  if (leader === null) return term === null ? null : `${term.epoch}, which is over`
+  if (leader === null) return term === null ? null : `${term.epoch} (ended)`
   return `${leader.epoch}${leader.since === null ? '' : ` for ${ageOf(leader.since, nowMs)}`}`
 }
 
 function idleness({ service, leader, instances }: Service): string[] {
   if (leader !== null) return []
   return instances.length === 0
-    ? [`nobody runs it: start it with \`lcm serve ${service}\`, or look at its process`]
-    : ['no replica leads: nothing is decided until one does']
+    ? [`not running: start it with \`lcm serve ${service}\`, or check its process`]
+    : ['no leader: no decisions until a replica leads']
 }
 
 const replicaColumns = (service: Service, nowMs: number): readonly Column<Replica>[] => [
@@ -65,6 +63,6 @@ const replicaColumns = (service: Service, nowMs: number): readonly Column<Replic
   { title: 'RETRIES', text: ({ retries }) => String(retries), isNumber: true },
   { title: 'WATCH', text: watchText },
   { title: 'LAST SWEEP', text: replica => sweepText(replica, nowMs) },
-  { title: 'HEARD', text: ({ seen_at }) => `${ageOf(seen_at, nowMs)} ago` },
+  { title: 'HEARTBEAT', text: ({ seen_at }) => `${ageOf(seen_at, nowMs)} ago` },
   { title: 'SOFTWARE', text: ({ software }) => software },
 ]

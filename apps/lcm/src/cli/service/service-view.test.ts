@@ -21,20 +21,20 @@ it('lists services with the figures of who leads', async () => {
   const { lcm, outLines } = served()
   expect(await lcm('get', 'services')).toBe(0)
   expect(outLines()).toEqual([
-    'SERVICE              STATE            REPLICAS   LEADER   TERM   SINCE    QUEUE              RETRIES   WATCH    LAST SWEEP',
-    'resource-scheduler   nobody runs it          0   -           -   -        -                        -   -        -',
-    'worker-controller    degraded                2   a           3   0s ago   1 due, 2 in hand         4   5s ago   0s ago',
+    'SERVICE              STATE         REPLICAS   LEADER   TERM   SINCE    QUEUE                RETRIES   WATCH    LAST SWEEP',
+    'resource-scheduler   not running          0   -           -   -        -                          -   -        -',
+    'worker-controller    degraded             2   a           3   0s ago   1 queued, 2 active         4   5s ago   0s ago',
   ])
 })
 
 it('describes one with all of its replicas and what is wrong', async () => {
   const { lcm, out } = served()
   expect(await lcm('describe', 'service', 'worker-controller')).toBe(0)
-  expect(out()).toMatch(/a +leads +3 /)
-  expect(out()).toMatch(/b +stands by +3 /)
-  expect(out()).toContain('b: not heard of for 1m\n  b: the quota is used up\n')
+  expect(out()).toMatch(/a +leader +3 /)
+  expect(out()).toMatch(/b +standby +3 /)
+  expect(out()).toContain('b: no heartbeat for 1m\n  b: the quota is used up\n')
   await lcm('describe', 'service', 'resource-scheduler')
-  expect(out()).toContain('nobody runs it: start it with `lcm serve resource-scheduler`')
+  expect(out()).toContain('not running: start it with `lcm serve resource-scheduler`')
   expect(await lcm('describe', 'service', 'nonsense')).toBe(3)
 })
 
@@ -44,7 +44,7 @@ it('counts how often it was asked', async () => {
   const asked = { instance_id: 'a', generation: 0, triggers: 1, resignations: 2 }
   api.fleet.services = [{ ...aService('worker-controller'), term: { ...term, ...asked } }]
   await lcm('describe', 'service', 'worker-controller')
-  expect(out()).toContain('1 time to look, 2 times to step down')
+  expect(out()).toContain('1 trigger, 2 resignations')
 })
 
 it('says of a leader that was overtaken that it has not noticed', async () => {
@@ -52,7 +52,7 @@ it('says of a leader that was overtaken that it has not noticed', async () => {
   const service = aService('worker-controller', [aReplica({ epoch: 4 }), aReplica({ instance_id: 'b' })])
   api.fleet.services = [service]
   await lcm('describe', 'service', 'worker-controller')
-  expect(out()).toContain('b: thinks that it leads')
+  expect(out()).toContain('b: deposed, but still claims to lead')
 })
 
 it('keeps services up to date by asking again, and tells only what is news', async () => {

@@ -10,7 +10,7 @@ import { ageOf } from '../worker/worker-view.ts'
 export type Service = AnswerOf<'listServices'>['items'][number]
 export type Replica = Service['instances'][number]
 
-/** A service as commands list it: its name is its id, and its version that of its term. */
+/** A service as a resource: its name is the id, the version of its term is the version. */
 export interface ServiceRecord extends Service {
   readonly id: string
   readonly version: number
@@ -26,25 +26,25 @@ export const isSilent = ({ seen_at }: Replica, nowMs: number): boolean => nowMs 
 export const leaderOf = ({ leader, instances }: Service): Replica | null =>
   instances.find(each => each.instance_id === leader?.instance_id) ?? null
 
-/** Who says that it leads a term that is over has not noticed yet. */
+/** A replica that claims to lead a past term is `deposed`. */
 export function roleOf(replica: Replica, { leader }: Service): string {
-  if (leader?.instance_id === replica.instance_id) return 'leads'
-  return replica.is_leader ? 'deposed' : 'stands by'
+  if (leader?.instance_id === replica.instance_id) return 'leader'
+  return replica.is_leader ? 'deposed' : 'standby'
 }
 
-/** What is wrong with a replica, each in a few words; none when all is well. */
+/** Problems of a replica; empty if it is healthy. */
 export const troublesOf = (replica: Replica, service: Service, nowMs: number): string[] => [
-  ...(isSilent(replica, nowMs) ? [`not heard of for ${ageOf(replica.seen_at, nowMs)}`] : []),
-  ...(roleOf(replica, service) === 'deposed' ? ['thinks that it leads'] : []),
-  ...(replica.watch.healthy ? [] : ['hears of no changes']),
+  ...(isSilent(replica, nowMs) ? [`no heartbeat for ${ageOf(replica.seen_at, nowMs)}`] : []),
+  ...(roleOf(replica, service) === 'deposed' ? ['deposed, but still claims to lead'] : []),
+  ...(replica.watch.healthy ? [] : ['receives no change notifications']),
   ...replica.problems,
 ]
 
-type State = 'healthy' | 'degraded' | 'nobody leads' | 'nobody runs it'
+type State = 'healthy' | 'degraded' | 'no leader' | 'not running'
 
 export function stateOf(service: Service, nowMs: number): State {
-  if (service.instances.length === 0) return 'nobody runs it'
-  if (service.leader === null) return 'nobody leads'
+  if (service.instances.length === 0) return 'not running'
+  if (service.leader === null) return 'no leader'
   return service.instances.some(each => troublesOf(each, service, nowMs).length > 0) ? 'degraded' : 'healthy'
 }
 
@@ -53,18 +53,18 @@ export function inkOfState(state: State, colors: Colors) {
   return state === 'degraded' ? colors.yellow : colors.red
 }
 
-/** How long ago it heard of changes; a watch that is broken is said to be. */
+/** Age of the last change notification, and whether the watch is broken. */
 export function watchText({ watch: { healthy, age_seconds } }: Replica): string {
   const age = age_seconds === null ? 'never' : `${formatDuration(age_seconds * 1000)} ago`
-  return healthy ? age : `silent, ${age}`
+  return healthy ? age : `broken, ${age}`
 }
 
-export const queueText = ({ queue }: Replica): string => `${queue.due} due, ${queue.active} in hand`
+export const queueText = ({ queue }: Replica): string => `${queue.due} queued, ${queue.active} active`
 
 export const sweepText = ({ last_sweep }: Replica, nowMs: number): string =>
   last_sweep === null ? 'none yet' : `${ageOf(last_sweep, nowMs)} ago`
 
-/** One row per service, with the figures of who leads. */
+/** One row per service, with the figures of its leader. */
 export function serviceColumns(nowMs: number, colors: Colors): readonly Column<ServiceRecord>[] {
   const ofLeader = (text: (leader: Replica) => string) => (service: Service) => {
     const leader = leaderOf(service)
@@ -88,10 +88,10 @@ export function serviceColumns(nowMs: number, colors: Colors): readonly Column<S
   ]
 }
 
-/** Ages and queues change with every look, and are no news. */
-export const isOtherService = (before: Service, after: Service): boolean => newsIn(before) !== newsIn(after)
+/** Whether a change is worth printing; ages and queues change all the time. */
+export const isOtherService = (before: Service, after: Service): boolean => signatureOf(before) !== signatureOf(after)
 
-const newsIn = ({ leader, term, instances }: Service): string =>
+const signatureOf = ({ leader, term, instances }: Service): string =>
   JSON.stringify([
     leader?.instance_id,
     leader?.epoch ?? term?.epoch,

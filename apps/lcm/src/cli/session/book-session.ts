@@ -6,10 +6,10 @@ import { parseDuration } from '../terminal/duration.ts'
 import { settle } from '../wait-until-settled.ts'
 import { namesFor } from '../worker/worker-names.ts'
 import { distanceOf } from './session-view.ts'
-import { patienceFor, sessionSettling } from './session-wait.ts'
+import { sessionSettling, timeoutFor } from './session-wait.ts'
 
 const MINUTE_MS = 60_000
-/** The most that any definition allows. */
+/** The upper limit for all definitions. */
 const LENGTH_MS_MAX = 7 * 24 * 60 * MINUTE_MS
 
 interface BookOptions {
@@ -24,13 +24,13 @@ interface BookOptions {
 
 export function defineBook(book: Command, shell: Shell): void {
   book
-    .argument('<definition>', 'what to book (see `lcm get definitions`)')
-    .option('--start <time>', 'when it begins, such as 2026-01-31T09:00Z (default: now)', timeOf)
-    .option('--for <duration>', 'how long it lasts, such as 90m (default: as long as may be)', minutesOf)
-    .option('--reservation <id>', 'your own number for it')
-    .option('--wait', 'show the steps and end when its lab is up, with the ways in')
+    .argument('<definition>', 'Definition to book (list them with `lcm get definitions`)')
+    .option('--start <time>', 'Start time, such as 2026-01-31T09:00Z (default: now)', timeOf)
+    .option('--for <duration>', 'Duration, such as 90m (default: the maximum of the definition)', minutesOf)
+    .option('--reservation <id>', 'Your own reference number')
+    .option('--wait', 'Show progress and wait until the lab is ready, then print how to connect')
     .addOption(
-      new Option('--timeout <duration>', 'how long --wait has patience (default: 45m beyond its start)').argParser(
+      new Option('--timeout <duration>', 'Timeout for --wait (default: 45m after the start time)').argParser(
         durationMs,
       ),
     )
@@ -43,7 +43,7 @@ export function defineBook(book: Command, shell: Shell): void {
 
 const EXAMPLES = `
 Examples:
-  lcm book bgp-basics --wait                             now, and get the ways in
+  lcm book bgp-basics --wait                             book it now and print how to connect
   lcm book bgp-basics --start 2026-01-31T09:00Z --for 90m`
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/
@@ -57,7 +57,7 @@ function timeOf(text: string): Instant {
 function minutesOf(text: string): number {
   const ms = parseDuration(text, Number.POSITIVE_INFINITY)
   if (ms !== null && ms > LENGTH_MS_MAX)
-    throw new InvalidArgumentError('It is too long: a session lasts 7d at most, and its definition may allow less.')
+    throw new InvalidArgumentError('The maximum is 7d; the definition may allow less.')
   const minutes = durationMs(text) / MINUTE_MS
   if (!Number.isInteger(minutes)) throw new InvalidArgumentError('Give whole minutes, such as 90m or 1h30m.')
   return minutes
@@ -69,10 +69,10 @@ async function bookSession(name: string, options: BookOptions, invoked: Invocati
   const { client } = await invoked.connect()
   const body = { definition: name, start, duration_minutes, reservation_id }
   const session = await client.call('createSession', { body, signal })
-  const timeout = options.timeout ?? patienceFor(session, clock.now())
+  const timeout = options.timeout ?? timeoutFor(session, clock.now())
   const { id, definition: pinned, timeslot } = session
   const slot = `from ${timeslot.start} to ${timeslot.end}, ends ${distanceOf(timeslot.end, clock.now())}`
-  const said = `session ${id} of ${pinned.name} ${pinned.version} is booked ${slot}`
+  const said = `session ${id} of ${pinned.name} ${pinned.version} booked ${slot}`
   const settling = sessionSettling(await namesFor(options, client, signal))
   return settle({ client, item: session, settling, said }, { ...options, timeout }, invoked)
 }

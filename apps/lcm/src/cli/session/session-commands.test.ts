@@ -17,7 +17,7 @@ describe('cancel', () => {
     const { lcm, api, out } = course()
     expect(await lcm('cancel', 'session', 'ls-1')).toBe(0)
     expect(api.requests.at(-1)).toBe('DELETE /lablet-sessions/ls-1')
-    expect(out()).toBe('session ls-1 is cancelled; its lab is being taken down\n')
+    expect(out()).toBe('session ls-1 is canceled; its lab is being removed\n')
   })
 
   it('waits until its lab is gone', async () => {
@@ -34,7 +34,7 @@ describe('cancel', () => {
   it('says when it is over already, and exits with 3 when there is none', async () => {
     const { lcm, out } = course(aSession({ status: 'ARCHIVED' }))
     expect(await lcm('cancel', 'session', 'ls-1')).toBe(0)
-    expect(out()).toBe('session ls-1 is ARCHIVED already\n')
+    expect(out()).toBe('session ls-1 is already ARCHIVED\n')
     expect(await lcm('cancel', 'session', 'ls-2')).toBe(3)
   })
 })
@@ -65,7 +65,7 @@ describe('retry', () => {
     sessions.change('ls-1', { status: 'READY', access: aReadySession().access, pipeline: completedPipeline() })
     expect(await done).toBe(0)
     expect(api.bodies).toEqual([{ reason: 'CML is back' }])
-    expect(err()).toContain('the lab of session ls-1 is started anew, attempt 2')
+    expect(err()).toContain('the lab of session ls-1 will be started again, attempt 2')
     expect(outLines().at(-1)).toContain('203.0.113.7:2001')
   })
 
@@ -77,7 +77,7 @@ describe('retry', () => {
     const { lcm, api, sessions, err, out } = course(running)
     const done = lcm('retry', 'session', 'ls-1', '--wait')
     await api.stream(1)
-    expect(err()).toContain('is started again; what its nodes have stored is kept')
+    expect(err()).toContain('will be restarted; the data on its nodes is kept')
     expect(out()).toBe('')
     sessions.change('ls-1', { pipeline: { ...pipeline, attempt: 2 } })
     expect(await done).toBe(0)
@@ -87,7 +87,7 @@ describe('retry', () => {
   it('has one that waits looked at anew', async () => {
     const { lcm, out } = course(aSession())
     expect(await lcm('retry', 'session', 'ls-1')).toBe(0)
-    expect(out()).toBe('session ls-1 is looked at anew; it waits for a place\n')
+    expect(out()).toBe('session ls-1 will be retried; it is waiting for placement\n')
   })
 
   it('exits with 4 where there is nothing to try again, and says what to do', async () => {
@@ -104,7 +104,7 @@ describe('requeue', () => {
     expect(await lcm('requeue', 'session', 'ls-1', '--reason', 'too small')).toBe(0)
     expect(api.requests.at(-1)).toBe('POST /lablet-sessions/ls-1/requeue')
     expect(api.bodies).toEqual([{ reason: 'too small' }])
-    expect(out()).toBe('session ls-1 is placed anew; it is PENDING now\n')
+    expect(out()).toBe('session ls-1 is queued for a new placement; it is PENDING now\n')
   })
 
   it('exits with 4 when it has a lab, with 3 when there is none', async () => {

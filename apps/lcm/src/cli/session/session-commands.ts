@@ -16,14 +16,14 @@ export function defineCancel(group: Command, shell: Shell): void {
   const noun = group
     .command('session <id>')
     .alias('sessions')
-    .description('end a session before its time; its lab is taken down')
+    .description('Cancel a session and remove its lab')
     .action(async (id: string, options: SettleOptions, command: Command) =>
       cancel(id, options, invocation(command, shell)),
     )
   addSettleOptions(noun)
   const examples = [
     'lcm cancel session ls-0n4k2m7a8q1cd',
-    'lcm cancel session ls-0n4k2m7a8q1cd --wait    stay until its lab is gone',
+    'lcm cancel session ls-0n4k2m7a8q1cd --wait    wait until its lab is removed',
   ]
   group.addHelpText('afterAll', `\nExamples:\n${examples.map(line => `  ${line}`).join('\n')}`)
 }
@@ -34,8 +34,8 @@ async function cancel(id: string, options: SettleOptions, invoked: Invocation): 
   const found = await findSession(client, id, signal)
   const session = await client.call('cancelSession', { params: { id: found.id }, signal })
   const said = isFinal(found.status)
-    ? `session ${id} is ${found.status} already`
-    : `session ${id} is cancelled${found.lab_record_id === null ? '' : '; its lab is being taken down'}`
+    ? `session ${id} is already ${found.status}`
+    : `session ${id} is canceled${found.lab_record_id === null ? '' : '; its lab is being removed'}`
   const settling = sessionSettling(await namesFor(options, client, signal))
   return settle({ client, item: session, settling, said }, options, invoked)
 }
@@ -49,8 +49,8 @@ export function defineExtend(group: Command, shell: Shell): void {
   group
     .command('session <id>')
     .alias('sessions')
-    .description('let a session last longer, as far as its definition allows')
-    .requiredOption('--minutes <count>', 'how much longer', wholeNumber(1, EXTEND_MINUTES_MAX))
+    .description('Extend a session, up to the maximum duration of its definition')
+    .requiredOption('--minutes <count>', 'Minutes to add', wholeNumber(1, EXTEND_MINUTES_MAX))
     .addOption(formatOption())
     .action(async (id: string, options: ExtendOptions, command: Command) =>
       extend(id, options, invocation(command, shell)),
@@ -81,14 +81,14 @@ interface SessionVerb {
 
 const RETRY: SessionVerb = {
   route: 'retrySession',
-  summary: 'try again what went wrong: its place, its lab, or a lab that somebody stopped',
+  summary: 'Retry the placement or lab of a session, or restart its stopped lab',
   said: retried,
 }
 
 const REQUEUE: SessionVerb = {
   route: 'requeueSession',
-  summary: 'have a session placed anew that has a place, and no lab yet',
-  said: ({ id, status }) => `session ${id} is placed anew; it is ${status} now`,
+  summary: 'Return a session to the queue; only before its lab is created',
+  said: ({ id, status }) => `session ${id} is queued for a new placement; it is ${status} now`,
 }
 
 export function defineRequeue(group: Command, shell: Shell): void {
@@ -97,7 +97,7 @@ export function defineRequeue(group: Command, shell: Shell): void {
   group.addHelpText('afterAll', `\nExamples:\n  ${example}`)
 }
 
-/** Teaches `retry` to take a session. */
+/** Adds `session <id>` to `retry`. */
 export const addSessionRetry = (group: Command, shell: Shell): void => addSessionVerb(group, RETRY, shell)
 
 function addSessionVerb(group: Command, verb: SessionVerb, shell: Shell): void {
@@ -105,7 +105,7 @@ function addSessionVerb(group: Command, verb: SessionVerb, shell: Shell): void {
     .command('session <id>')
     .alias('sessions')
     .description(verb.summary)
-    .option('--reason <text>', 'why, for those who ask later')
+    .option('--reason <text>', 'Reason, recorded in the audit log')
     .action(async (id: string, options: VerbOptions, command: Command) =>
       act(verb, id, options, invocation(command, shell)),
     )
@@ -124,13 +124,13 @@ async function act(verb: SessionVerb, id: string, options: VerbOptions, invoked:
 function retried({ id, status, pipeline }: LabletSession): string {
   switch (status) {
     case 'PENDING':
-      return `session ${id} is looked at anew; it waits for a place`
+      return `session ${id} will be retried; it is waiting for placement`
     case 'SCHEDULED':
-      return `session ${id} is looked at anew; it waits for its time`
+      return `session ${id} will be retried; it is waiting for its start time`
     case 'READY':
     case 'RUNNING':
-      return `the lab of session ${id} is started again; what its nodes have stored is kept`
+      return `the lab of session ${id} will be restarted; the data on its nodes is kept`
     default:
-      return `the lab of session ${id} is started anew, attempt ${pipeline?.attempt ?? 1}`
+      return `the lab of session ${id} will be started again, attempt ${pipeline?.attempt ?? 1}`
   }
 }

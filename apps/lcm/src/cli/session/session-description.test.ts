@@ -25,9 +25,9 @@ it('tells all of a session whose lab is up', () => {
   expect(describeSession({ session, workerLabel: 'metal-1 (w-1)' }, START_MS + 120_000, plain)).toEqual([
     'two-routers 1.0.0  ls-1',
     '  status     RUNNING for 1m',
-    '  slot       2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, began 2m ago, ends in 58m',
+    '  slot       2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, started 2m ago, ends in 58m',
     '  owner      Ann (ann)',
-    '  wanted     RUNNING by ann',
+    '  desired    RUNNING by ann',
     '  worker     metal-1 (w-1)',
     '  lab        lr-1',
     '  needs      2 CPU, 4 GB, 2 nodes',
@@ -70,7 +70,7 @@ it('marks the step that runs and those that are not reached', () => {
   const title = lines.indexOf('Steps of instantiate, attempt 2')
   expect(lines.slice(title + 5, title + 8)).toEqual([
     '  ✓ lab_start      10s',
-    '  … converged      for 20s   try 2, waits for r1 (BOOTING)',
+    '  … converged      for 20s   try 2, waiting for r1 (BOOTING)',
     '    mark_ready',
   ])
 })

@@ -16,7 +16,7 @@ export interface DescribedSession {
   readonly workerLabel: string | null
 }
 
-/** All there is to say of one session, for reading. */
+/** The complete description of a session. */
 export function describeSession(described: DescribedSession, nowMs: number, colors: Colors): string[] {
   const { session } = described
   const { definition, pipeline } = session
@@ -40,7 +40,7 @@ const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colo
   ['error', session.last_error === null ? null : printable(session.last_error)],
   ['slot', slotOf(session, nowMs)],
   ['owner', printable(ownerText(session))],
-  ['wanted', printable(wantedBy(session))],
+  ['desired', printable(wantedBy(session))],
   ['worker', workerLabel === null ? null : printable(workerLabel)],
   ['lab', session.lab_record_id],
   ['needs', needsOf(session)],
@@ -49,18 +49,18 @@ const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colo
   ['version', String(session.version)],
 ]
 
-/** Whom to ask, and by which id lists are asked for theirs. */
+/** The owner's name with the id that list filters accept. */
 function ownerText({ owner, owner_name }: LabletSession): string {
   return owner_name === '' || owner_name === owner ? owner : `${owner_name} (${owner})`
 }
 
-/** From when to when, and how far away that is. */
+/** The timeslot, with the distance from now. */
 export function slotOf(session: LabletSession, nowMs: number): string {
   const { start, end } = session.timeslot
   const over = endOf(session)
   if (isFinal(session.status) && over < start)
-    return `${start} to ${end}, over ${distanceOf(over, nowMs)}, before it began`
-  const begins = toMs(start) > nowMs ? 'begins' : 'began'
+    return `${start} to ${end}, canceled ${distanceOf(over, nowMs)}, before its start`
+  const begins = toMs(start) > nowMs ? 'starts' : 'started'
   const ends = toMs(over) > nowMs ? 'ends' : 'ended'
   return `${start} to ${end}, ${begins} ${distanceOf(start, nowMs)}, ${ends} ${distanceOf(over, nowMs)}`
 }
@@ -93,7 +93,7 @@ function markOf({ status }: Step, colors: Colors): string {
   }
 }
 
-/** How long it took, or has taken so far. */
+/** Duration of a step, so far if it is running. */
 function spanOf({ status, started_at, ended_at }: Step, nowMs: number): string {
   if (status === 'pending' || started_at === null) return ''
   if (status === 'running') return `for ${ageOf(started_at, nowMs)}`
@@ -105,7 +105,7 @@ function noteOf({ status, attempts, output, error }: Step): string {
   return [
     ...(status === 'skipped' || status === 'blocked' ? [status] : []),
     ...(attempts > 1 ? [`try ${attempts}`] : []),
-    ...(waits ? [`waits for ${output.waits_for}`] : []),
+    ...(waits ? [`waiting for ${output.waits_for}`] : []),
     ...(error === null ? [] : [error]),
   ].join(', ')
 }

@@ -20,11 +20,11 @@ export interface ExplainedSession {
   readonly decisions: readonly DecisionRecord[]
   readonly plan: PlannedAction | null
   readonly next: Next<SessionNextCode>
-  /** By how much its definition lets it be extended. */
+  /** Minutes by which the session can still be extended. */
   readonly minutesLeft: number
 }
 
-/** Why a session is where it is, what happens next, and what its reader can do about it. */
+/** Explains the status of a session, what happens next, and what the user can do. */
 export function explainSession(explained: ExplainedSession, reader: Reader, colors: Colors): string[] {
   const { nowMs, isVerbose } = reader
   const { session, decisions, next } = explained
@@ -32,28 +32,28 @@ export function explainSession(explained: ExplainedSession, reader: Reader, colo
   const status = statusColor(session.status, colors)(session.status)
   const name = `${session.id} of ${session.definition.name} ${session.definition.version}`
   return [
-    `${colors.bold(printable(name))} is ${status}, for ${ageOf(session.entered_status_at, nowMs)} now.`,
+    `${colors.bold(printable(name))} has been ${status} for ${ageOf(session.entered_status_at, nowMs)}.`,
     ...part('Why', reasonsOf(session.state_history, decisions, reader)),
-    ...part('Wanted', [`${wantedBy(session)}; ${slotOf(session, nowMs)}`]),
+    ...part('Desired', [`${wantedBy(session)}; ${slotOf(session, nowMs)}`]),
     ...part('Next', [sessionNextText(next, { nowMs, duration: formatDuration })]),
-    ...part('What stands out', obstaclesOf(session, nowMs)),
+    ...part('Problems', obstaclesOf(session, nowMs)),
     ...part('What you can do', adviceFor(explained)),
     ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
   ]
 }
 
 const obstaclesOf = (session: LabletSession, nowMs: number): string[] => [
-  ...(session.last_error === null ? [] : [`its last error: ${session.last_error}`]),
+  ...(session.last_error === null ? [] : [`Last error: ${session.last_error}`]),
   ...session.conditions
     .filter(condition => condition.status)
-    .map(({ type, message, since }) => `${type}, for ${ageOf(since, nowMs)}: ${message}`),
+    .map(({ type, message, since }) => `${type} for ${ageOf(since, nowMs)}: ${message}`),
 ]
 
-/** Whether a person has to start its lab again: one that stopped with its machine is started by itself. */
+/** Whether a user must restart the lab; a lab that stopped with its machine is restarted automatically. */
 const isLeftStopped = ({ conditions }: LabletSession): boolean =>
   conditions.some(({ type, status, reason }) => type === LAB_STOPPED && status && reason !== STOPPED_REASON.restart)
 
-/** As long as people mostly ask for, where so much is left. */
+/** The suggested extension. */
 const EXTENSION_MINUTES = 30
 
 function adviceFor({ session, minutesLeft }: ExplainedSession): string[] {
@@ -61,21 +61,21 @@ function adviceFor({ session, minutesLeft }: ExplainedSession): string[] {
   switch (status) {
     case 'PENDING':
       return [
-        `lcm preview definition ${definition.name}    see which workers could take it, and why others can't`,
-        `lcm cancel session ${id}    give it up`,
+        `lcm preview definition ${definition.name}    show which workers are candidates, and why others are rejected`,
+        `lcm cancel session ${id}    cancel it`,
       ]
     case 'INSTANTIATING':
       return last_error === null && (placeIn(session)?.step.error ?? null) === null
         ? []
-        : [`lcm retry session ${id}    start its lab anew`]
+        : [`lcm retry session ${id}    start its lab again`]
     case 'READY':
     case 'RUNNING':
       return [
-        ...(isLeftStopped(session) ? [`lcm retry session ${id}    start its lab again`] : []),
-        `lcm describe session ${id}    how to get in`,
+        ...(isLeftStopped(session) ? [`lcm retry session ${id}    restart its lab`] : []),
+        `lcm describe session ${id}    show how to connect`,
         ...(minutesLeft < 1
           ? []
-          : [`lcm extend session ${id} --minutes ${Math.min(EXTENSION_MINUTES, minutesLeft)}    let it last longer`]),
+          : [`lcm extend session ${id} --minutes ${Math.min(EXTENSION_MINUTES, minutesLeft)}    extend it`]),
       ]
     case 'TERMINATED':
       return last_error === null ? [] : [`lcm book ${definition.name}    book another`]

@@ -28,7 +28,7 @@ it('shows sessions as a table', () => {
   ]
   const lines = tableLines(sessionColumns(START_MS + 60_000, plain), sessions).map(line => line.slice(0, 108))
   expect(lines).toEqual([
-    'ID     DEFINITION          OWNER   STATUS                  STAGE           WORKER            BEGINS   ENDS  ',
+    'ID     DEFINITION          OWNER   STATUS                  STAGE           WORKER            STARTS   ENDS  ',
     'ls-1   two-routers 1.0.0   Ann     INSTANTIATING           converged 6/7   w-0abcdefgh0001   1m ago   in 59m',
     'ls-2   two-routers 1.0.0   Ann     PENDING -> TERMINATED   -               -                 in 9m    0s ago',
   ])
@@ -40,7 +40,7 @@ it('shows for what it waits in a few words, and a name where there is one', () =
   expect(stageOf(aSession({ waiting_reason: 'no worker yet' }))).toBe('no worker yet')
   const names = { of: () => 'metal-1', learn: () => undefined }
   expect(waitsFor(aSession({ status: 'SCHEDULED', worker_id: 'w-1' }), names)).toBe(
-    'it has a place on metal-1 and waits for its time',
+    'placed on metal-1, waiting for its start time',
   )
   expect(tableLines(sessionColumns(START_MS, plain, names), [aReadySession()])[1]).toContain(' metal-1 ')
 })
@@ -62,7 +62,7 @@ it('says that it is to end before its time, until it has', () => {
 
 describe('what a session waits for', () => {
   it('is what the scheduler says while it has no place', () => {
-    expect(waitsFor(aSession())).toBe('waiting for a place')
+    expect(waitsFor(aSession())).toBe('waiting for placement')
     expect(waitsFor(aSession({ waiting_reason: 'waits for metal-2' }))).toBe('waits for metal-2')
   })
 
@@ -75,7 +75,7 @@ describe('what a session waits for', () => {
 
   it('tells how many nodes are up, which attempt it is and what went wrong', () => {
     const converging = saying(anInstantiatingSession(5), { output: { booted: 1, nodes: 3 } })
-    expect(waitsFor(converging)).toBe('step 6 of 7, converged, 1 of 3 nodes are up')
+    expect(waitsFor(converging)).toBe('step 6 of 7, converged, 1 of 3 nodes booted')
     const failing = aSession({ status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 2) })
     expect(waitsFor(saying(failing, { error: 'CML answers 500' }))).toBe(
       'step 1 of 7, lab_resolve, attempt 2, CML answers 500',
@@ -91,8 +91,8 @@ describe('what a session waits for', () => {
   it('is no step once they are all behind it', () => {
     expect(placeIn(aReadySession())).toBeNull()
     expect(placeIn(aSession())).toBeNull()
-    expect(waitsFor(aReadySession({ status: 'INSTANTIATING' }))).toBe('its lab is up')
-    expect(waitsFor(aSession({ status: 'INSTANTIATING' }))).toBe('its lab is about to be started')
+    expect(waitsFor(aReadySession({ status: 'INSTANTIATING' }))).toBe('its lab is running')
+    expect(waitsFor(aSession({ status: 'INSTANTIATING' }))).toBe('its lab will be started')
   })
 })
 

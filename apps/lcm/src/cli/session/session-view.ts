@@ -9,7 +9,7 @@ import { type Column, tableLines } from '../terminal/table.ts'
 import { BY_ID } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
 
-/** Where it is, and that it is to end before its time. */
+/** The status, and the desired status if the session was canceled. */
 export const statusOf = ({ status, desired_status }: LabletSession): string =>
   desired_status === 'RUNNING' || isOver(status) ? status : `${status} -> ${desired_status}`
 
@@ -21,25 +21,25 @@ export function distanceOf(instant: Instant, nowMs: number): string {
   return ms > 0 ? `in ${formatDuration(ms)}` : `${formatDuration(-ms)} ago`
 }
 
-const TAKEN_DOWN = 'its lab is taken down'
+const REMOVING_LAB = 'removing its lab'
 
-/** What it waits for, as a sentence; empty when it waits for nothing. */
+/** Current progress or reason for waiting; empty if there is none. */
 export function waitsFor(session: LabletSession, names = BY_ID): string {
   switch (session.status) {
     case 'PENDING':
-      return session.waiting_reason ?? 'waiting for a place'
+      return session.waiting_reason ?? 'waiting for placement'
     case 'SCHEDULED':
-      return session.waiting_reason ?? `it has a place on ${names.of(session.worker_id ?? '')} and waits for its time`
+      return session.waiting_reason ?? `placed on ${names.of(session.worker_id ?? '')}, waiting for its start time`
     case 'INSTANTIATING':
-      return stepText(session) ?? (session.pipeline === null ? 'its lab is about to be started' : 'its lab is up')
+      return stepText(session) ?? (session.pipeline === null ? 'its lab will be started' : 'its lab is running')
     case 'READY':
-      return stepText(session) ?? 'its lab is up and waits for its slot'
+      return stepText(session) ?? 'its lab is running, waiting for its start time'
     case 'EXPIRED':
-      return 'its time is over'
+      return 'its timeslot has ended'
     case 'STOPPING':
-      return stepText(session) ?? (session.pipeline === null ? 'its lab is about to be taken down' : TAKEN_DOWN)
+      return stepText(session) ?? (session.pipeline === null ? 'its lab will be removed' : REMOVING_LAB)
     case 'STOPPED':
-      return TAKEN_DOWN
+      return REMOVING_LAB
     case 'RUNNING':
       return stepText(session) ?? ''
     case 'ARCHIVED':
@@ -62,12 +62,12 @@ function stepText(session: LabletSession): string | null {
   ].join(', ')
 }
 
-/** How far a lab has come up, where its step tells. */
+/** Number of booted nodes, if the step reports it. */
 function nodesUp({ status, output: { booted, nodes } }: Step): string[] {
-  return status === 'running' && typeof booted === 'number' ? [`${booted} of ${nodes} nodes are up`] : []
+  return status === 'running' && typeof booted === 'number' ? [`${booted} of ${nodes} nodes booted`] : []
 }
 
-/** The same in a word or two, for a table. */
+/** A short form of the reason for waiting, for tables. */
 export function stageOf(session: LabletSession): string {
   if (session.status === 'PENDING') return firstWords(session.waiting_reason ?? '')
   if (session.status === 'EXPIRED' || session.status === 'STOPPED' || isFinal(session.status)) return ''
@@ -77,18 +77,18 @@ export function stageOf(session: LabletSession): string {
 
 const STAGE_CHARS_MAX = 32
 
-/** As many of them as a table has room for. */
+/** Shortens a text at a word boundary, for a table. */
 function firstWords(text: string): string {
   if (text.length <= STAGE_CHARS_MAX) return text
   const cut = text.slice(0, STAGE_CHARS_MAX - 1)
   return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), STAGE_CHARS_MAX / 2)).trimEnd()}…`
 }
 
-/** When its time is over, or when it really was. */
+/** The end of the timeslot, or the actual end if that was earlier. */
 export const endOf = ({ status, timeslot, entered_status_at }: LabletSession): Instant =>
   isFinal(status) && entered_status_at < timeslot.end ? entered_status_at : timeslot.end
 
-/** A name tells people more than the id of a token; what was booked before names were kept has none. */
+/** The owner's name; sessions of older versions only have the token id. */
 const ownerOf = ({ owner, owner_name }: LabletSession): string => owner_name || owner
 
 export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): readonly Column<LabletSession>[] => [
@@ -99,7 +99,7 @@ export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): re
   { title: 'STAGE', text: stageOf },
   { title: 'WORKER', text: ({ worker_id }) => (worker_id === null ? '' : names.of(worker_id)) },
   {
-    title: 'BEGINS',
+    title: 'STARTS',
     text: session =>
       isFinal(session.status) && endOf(session) < session.timeslot.start
         ? ''
@@ -109,15 +109,15 @@ export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): re
   { title: 'AGE', text: session => ageOf(session.created_at, nowMs) },
 ]
 
-type Door = LabletSession['access'][number]
+type Access = LabletSession['access'][number]
 
-const DOOR_COLUMNS: readonly Column<Door>[] = [
-  { title: 'NAME', text: door => door.name },
-  { title: 'NODE', text: door => door.node },
-  { title: 'PROTOCOL', text: door => door.protocol },
+const ACCESS_COLUMNS: readonly Column<Access>[] = [
+  { title: 'NAME', text: access => access.name },
+  { title: 'NODE', text: access => access.node },
+  { title: 'PROTOCOL', text: access => access.protocol },
   { title: 'OPEN WITH', text: accessLine },
 ]
 
-/** Where people get into its lab; nothing when there is no way in, or not yet. */
+/** How to connect to the lab; empty if no access is published. */
 export const accessLines = ({ access }: LabletSession): string[] =>
-  access.length === 0 ? [] : tableLines(DOOR_COLUMNS, access)
+  access.length === 0 ? [] : tableLines(ACCESS_COLUMNS, access)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { aReadySession, aSession, START_MS } from '../testing/samples.ts'
 import type { Verdict } from '../wait.ts'
 import { BY_ID } from '../worker/worker-names.ts'
-import { judge, patienceFor, sessionSettling } from './session-wait.ts'
+import { judge, sessionSettling, timeoutFor } from './session-wait.ts'
 
 const judged = (kind: Verdict['kind'], goal: LabletSession['desired_status']) =>
   SESSION_STATUSES.filter(status => judge(aSession({ status, desired_status: goal }), goal).kind === kind)
@@ -21,7 +21,7 @@ it('is content with the end of what was cancelled, and with nothing before', () 
 
 it('says why it will not get there', () => {
   const cancelled = aSession({ desired_status: 'TERMINATED', desired_by: 'eve' })
-  expect(judge(cancelled, 'RUNNING')).toMatchObject({ because: 'will not get there: eve cancelled it' })
+  expect(judge(cancelled, 'RUNNING')).toMatchObject({ because: 'was canceled by eve' })
   const failed = aSession({ status: 'STOPPING', last_error: 'converged: r1 never booted' })
   expect(judge(failed, 'RUNNING')).toMatchObject({ because: 'is STOPPING: converged: r1 never booted' })
   const expired = aSession({
@@ -36,25 +36,25 @@ it('does not wait for a place that nobody could give', () => {
   expect(waiting('unschedulable: no template can hold it: of metal, it lacks iosv')).toMatchObject({
     kind: 'impossible',
     because:
-      'has no place, and gets none unless somebody changes that: no template can hold it: of metal, it lacks iosv; ' +
-      'it stays booked, give it up with `lcm cancel session ls-1`',
+      "can't be placed without a change: no template can hold it: of metal, it lacks iosv; " +
+      'it stays booked, cancel it with `lcm cancel session ls-1`',
   })
   expect(waiting('no room: 8 GB are needed').kind).toBe('under_way')
 })
 
 it('has patience until 45 minutes after the slot begins, as far as a timer reaches', () => {
   const inMs = (ms: number) => aSession({ timeslot: { start: toInstant(START_MS + ms), end: '' } })
-  expect(patienceFor(inMs(-60_000), START_MS)).toBe(45 * 60_000)
-  expect(patienceFor(inMs(3_600_000), START_MS)).toBe(105 * 60_000)
-  expect(patienceFor(inMs(90 * 86_400_000), START_MS)).toBeLessThan(2 ** 31)
+  expect(timeoutFor(inMs(-60_000), START_MS)).toBe(45 * 60_000)
+  expect(timeoutFor(inMs(3_600_000), START_MS)).toBe(105 * 60_000)
+  expect(timeoutFor(inMs(90 * 86_400_000), START_MS)).toBeLessThan(2 ** 31)
 })
 
 it('ends with the slot and the ways in, where there are any', () => {
   const { sentence, lines } = sessionSettling(BY_ID).outcome(aReadySession(), '2m', START_MS - 600_000)
-  expect(sentence).toBe('session ls-1 is READY after 2m: it begins in 10m and ends in 1h10m')
+  expect(sentence).toBe('session ls-1 is READY after 2m: it starts in 10m and ends in 1h10m')
   expect(lines).toHaveLength(3)
   expect(sessionSettling(BY_ID).outcome(aReadySession({ access: [] }), '2m', START_MS)).toEqual({
-    sentence: 'session ls-1 is READY after 2m: it ends in 1h; its lab opens no ports',
+    sentence: 'session ls-1 is READY after 2m: it ends in 1h; its lab publishes no ports',
     lines: [],
   })
 })

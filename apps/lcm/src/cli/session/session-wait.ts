@@ -9,11 +9,11 @@ import { accessLines, distanceOf, waitsFor } from './session-view.ts'
 
 type Goal = LabletSession['desired_status']
 
-/** Whether people can get into its lab, or, where it was cancelled, whether all of it is gone. */
+/** Whether the lab is ready, or, for a canceled session, removed. */
 export function judge(session: LabletSession, goal: Goal): Verdict {
   const { status, desired_status, desired_by } = session
   if (goal === 'TERMINATED') return isFinal(status) ? reached : underWay
-  if (desired_status !== goal) return impossible(`will not get there: ${desired_by} cancelled it`)
+  if (desired_status !== goal) return impossible(`was canceled by ${desired_by}`)
   switch (status) {
     case 'READY':
     case 'RUNNING':
@@ -31,22 +31,22 @@ export function judge(session: LabletSession, goal: Goal): Verdict {
 function judgeWaiting({ id, waiting_reason }: LabletSession): Verdict {
   const because = unschedulableBecause(waiting_reason)
   if (because === null) return underWay
-  const wayOut = `it stays booked, give it up with \`lcm cancel session ${id}\``
-  return impossible(`has no place, and gets none unless somebody changes that: ${because}; ${wayOut}`)
+  const wayOut = `it stays booked, cancel it with \`lcm cancel session ${id}\``
+  return impossible(`can't be placed without a change: ${because}; ${wayOut}`)
 }
 
-/** Somebody may have asked for its lab to be started again. */
+/** A READY or RUNNING session may have a retry in progress. */
 function judgeUp({ pipeline }: LabletSession): Verdict {
   const steps = pipeline?.name === 'instantiate' ? Object.entries(pipeline.steps) : []
   const failed = steps.find(([, { status }]) => status === 'failed')
-  if (failed !== undefined) return impossible(`did not get its lab back: ${failed[0]}: ${failed[1].error}`)
+  if (failed !== undefined) return impossible(`could not restart its lab: ${failed[0]}: ${failed[1].error}`)
   return steps.every(([, { status }]) => status === 'completed' || status === 'skipped') ? reached : underWay
 }
 
 const endOf = ({ last_error, state_history }: LabletSession): string =>
   last_error ?? state_history.at(-1)?.because ?? 'no reason is recorded'
 
-/** A session, until its lab is up, or gone where it was cancelled. */
+/** Waits until the lab of a session is ready, or removed if the session was canceled. */
 export function waitedSession(start: LabletSession, names = BY_ID): Waited<LabletSession> {
   const goal = start.desired_status
   return {
@@ -80,15 +80,15 @@ export const sessionSettling = (names: WorkerNames): Settling<LabletSession> => 
     if (isFinal(session.status)) return { sentence: head, lines: [] }
     const lines = accessLines(session)
     const { start, end } = session.timeslot
-    const begins = toMs(start) > nowMs ? `it begins ${distanceOf(start, nowMs)} and ` : 'it '
-    const doors = lines.length === 0 ? '; its lab opens no ports' : ''
-    return { sentence: `${head}: ${begins}ends ${distanceOf(end, nowMs)}${doors}`, lines }
+    const begins = toMs(start) > nowMs ? `it starts ${distanceOf(start, nowMs)} and ` : 'it '
+    const access = lines.length === 0 ? '; its lab publishes no ports' : ''
+    return { sentence: `${head}: ${begins}ends ${distanceOf(end, nowMs)}${access}`, lines }
   },
 })
 
-/** Timers can't be longer. */
-const PATIENCE_MS_MAX = 24 * 24 * 3_600_000
+/** Longer timers would overflow. */
+const TIMEOUT_MS_MAX = 24 * 24 * 3_600_000
 
-/** Its lab is started shortly before its slot, however far away that is. */
-export const patienceFor = ({ timeslot }: LabletSession, nowMs: number): number =>
-  Math.min(PATIENCE_MS_MAX, Math.max(0, toMs(timeslot.start) - nowMs) + WAIT_MS_DEFAULT)
+/** The default timeout, counted from the start of the timeslot. */
+export const timeoutFor = ({ timeslot }: LabletSession, nowMs: number): number =>
+  Math.min(TIMEOUT_MS_MAX, Math.max(0, toMs(timeslot.start) - nowMs) + WAIT_MS_DEFAULT)

@@ -25,11 +25,11 @@ it('shows what is in truth beside what LCM says, and the faults', async () => {
   await lcm('fault', 'lost_answer_rate=0.3', '-q')
   expect(await lcm('list')).toBe(0)
   expect(outLines()).toEqual([
-    'NAME       INSTANCE              REGION      IN TRUTH   LCM SAYS                CML                                        RETIRES',
-    'metal-1    i-0123456789abcdef0   us-east-1   stopped    RUNNING, not yet seen   READY                                      -',
-    'stranger   i-0b                  us-east-1   running    no worker               READY, network cut, 1 answer in 3 is 500   -',
+    'NAME       INSTANCE              REGION      MACHINE   LCM STATUS              CML                                        RETIRES',
+    'metal-1    i-0123456789abcdef0   us-east-1   stopped   RUNNING, not seen yet   READY                                      -',
+    'stranger   i-0b                  us-east-1   running   no worker               READY, network cut, 1 answer in 3 is 500   -',
     '',
-    'The cloud is calm.',
+    'Preset: calm',
     '  lost_answer_rate 0.3',
   ])
 })
@@ -37,7 +37,7 @@ it('shows what is in truth beside what LCM says, and the faults', async () => {
 it.each(['stop', 'terminate', 'start', 'reboot'])('can %s a machine by worker or by instance id', async act => {
   const { lcm, api, out } = simulated()
   expect(await lcm(act, 'metal-1')).toBe(0)
-  expect(out()).toMatch(/^metal-1 is \w+ behind the back of LCM \(i-0123456789abcdef0\)\n$/)
+  expect(out()).toMatch(/^metal-1 \(i-0123456789abcdef0\) was \w+ without LCM\n$/)
   expect(await lcm(act, INSTANCE)).toBe(0)
   expect(api.requests.filter(request => request === `POST /instances/${INSTANCE}/${act}`)).toHaveLength(2)
 })
@@ -48,8 +48,8 @@ it('says of what it can not act on why', async () => {
   expect(await lcm('stop', 'metal-9')).toBe(3)
   expect(await lcm('stop', 'i-0000')).toBe(3)
   expect(errLines()).toEqual([
-    'error: metal-2 has no machine: it is PENDING, `lcm chaos list` shows those there are',
-    'error: there is no worker metal-9: `lcm get workers --all` lists them',
+    'error: metal-2 has no machine because it is PENDING: list machines with `lcm chaos list`',
+    'error: worker metal-9 not found: list all with `lcm get workers --all`',
     'error: the simulated cloud refused: there is no instance i-0000; others there are',
   ])
 })
@@ -60,9 +60,9 @@ it('sets faults and takes them back, one or all', async () => {
   expect(api.bodies).toEqual([{ preset: 'hostile', lost_answer_rate: 0.3, server_error_rate: 0.1 }])
   api.fleet.faults = { ...api.fleet.faults, preset: 'calm' }
   expect(await lcm('fault', '--clear', 'lost_answer_rate')).toBe(0)
-  expect(outLines().slice(-2)).toEqual(['The cloud is calm.', '  server_error_rate 0.1'])
+  expect(outLines().slice(-2)).toEqual(['Preset: calm', '  server_error_rate 0.1'])
   expect(await lcm('fault', '--clear')).toBe(0)
-  expect(outLines().at(-1)).toBe('The cloud is calm: every call is answered, and truly.')
+  expect(outLines().at(-1)).toBe('Preset: calm, no faults')
 })
 
 it('has the next calls go wrong', async () => {
@@ -107,9 +107,9 @@ it('says where the cloud is not simulated, or not here, or not theirs to harm', 
   api.fleet.info = { ...info, actor: { ...info.actor, role: 'user' } }
   expect(await lcm('list')).toBe(5)
   expect(errLines()).toEqual([
-    'error: the cloud of this LCM is real, and chaos is for a simulated one: try it on `lcm up --cloud sim`',
-    'error: another process simulates the cloud of this LCM: ask that one, at /sim/v1 of `lcm sim`',
-    'error: bob is user, which may not do this: ask an admin to do it, or for a role that may',
+    'error: chaos needs a simulated cloud, and this LCM runs on AWS: try it with `lcm up --cloud sim`',
+    'error: the simulated cloud runs in another process: use /sim/v1 of that `lcm sim`',
+    'error: bob is user, which may not do this: ask an admin to do it, or to give you a role that allows it',
   ])
 })
 

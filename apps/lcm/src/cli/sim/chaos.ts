@@ -10,24 +10,26 @@ import { type Format, formatOption, type Invocation, invocation, wholeNumber } f
 import type { Shell } from '../shell.ts'
 import { printDocument } from '../terminal/print-document.ts'
 import { shellWord } from '../terminal/shell-word.ts'
-import { asInPreset, CML_WAYS, faultsIn, WAYS } from './fault-arguments.ts'
+import { asInPreset, CML_FAULTS, faultsIn, NEXT_FAULTS } from './fault-arguments.ts'
 import { chaosLines, faultLines } from './machine-view.ts'
 
 export function defineChaos(chaos: Command, shell: Shell): void {
   chaos
     .command('list')
-    .description('every simulated machine beside what LCM says of it, and the faults that strike')
+    .description('List the simulated machines, their status in LCM, and the active faults')
     .addOption(formatOption().default('table'))
     .action(async ({ output }: { output: Format }, command: Command) => list(output, invocation(command, shell)))
   for (const act of MACHINE_ACTS)
     chaos
       .command(`${act} <id>`)
-      .description(`${act} a machine behind the back of LCM; by worker, or by instance id`)
+      .description(
+        `${act.charAt(0).toUpperCase()}${act.slice(1)} a simulated machine without LCM, by worker or instance id`,
+      )
       .action(async (id: string, _: unknown, command: Command) => actOn(id, act, invocation(command, shell)))
   chaos
     .command('cml <id>')
-    .description('break the CML of a worker, or heal it')
-    .addArgument(new Argument('<way>', 'what it does').choices([...Object.keys(CML_WAYS), 'forget', 'heal']))
+    .description('Break or heal the CML of a worker')
+    .addArgument(new Argument('<fault>', 'Fault to inject').choices([...Object.keys(CML_FAULTS), 'forget', 'heal']))
     .action(async (id: string, way: string, _: unknown, command: Command) =>
       breakCml(id, way, invocation(command, shell)),
     )
@@ -36,16 +38,16 @@ export function defineChaos(chaos: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-Only where this LCM simulates its cloud, and only for admins. docs/reference/simulator.md names all faults.
+Requires a simulated cloud and the role admin. docs/reference/simulator.md lists all faults.
 
 Examples:
-  lcm chaos list                                     what is in truth, beside what LCM says
-  lcm chaos stop metal-1 && lcm why worker metal-1   then watch it heal
+  lcm chaos list                                     compare the machines with their status in LCM
+  lcm chaos stop metal-1 && lcm why worker metal-1   then watch LCM repair it
   lcm chaos terminate i-0123456789abcdef0
-  lcm chaos fault lost_answer_rate=0.3               and --clear lost_answer_rate
-  lcm chaos fault --preset hostile                   and --clear to have all as the preset has it
+  lcm chaos fault lost_answer_rate=0.3               reset it with --clear lost_answer_rate
+  lcm chaos fault --preset hostile                   reset all faults to the preset with --clear
   lcm chaos fault --next RunInstances --meets lost-answer --times 2
-  lcm chaos cml metal-1 cut                          its labs go on; heal it with \`heal\``
+  lcm chaos cml metal-1 cut                          cut its network; labs keep running, undo with \`heal\``
 
 interface FaultOptions {
   readonly preset?: Preset
@@ -59,12 +61,12 @@ interface FaultOptions {
 function addFault(chaos: Command, shell: Shell): void {
   chaos
     .command('fault [faults...]')
-    .description('set faults such as lost_answer_rate=0.3, or take them back')
+    .description('Set faults such as lost_answer_rate=0.3, or reset them')
     .addOption(presetOption('--preset <preset>'))
-    .option('--clear', 'as the preset has them: those that are named, else everything')
-    .option('--next <action>', 'have the next calls of an action of AWS go wrong, such as RunInstances')
-    .addOption(new Option('--meets <way>', 'what those calls meet').choices(Object.keys(WAYS)))
-    .option('--times <count>', 'how many of them', wholeNumber(1, 1000), 1)
+    .option('--clear', 'Reset the named faults, or all faults, to the preset')
+    .option('--next <action>', 'Make the next calls of this AWS action fail, such as RunInstances')
+    .addOption(new Option('--meets <fault>', 'Fault for the calls of --next').choices(Object.keys(NEXT_FAULTS)))
+    .option('--times <count>', 'Number of calls that fail', wholeNumber(1, 1000), 1)
     .addOption(formatOption().default('table'))
     .action(async (words: string[], options: FaultOptions, command: Command) => {
       const reached = await reach(invocation(command, shell))
@@ -78,17 +80,20 @@ function addFault(chaos: Command, shell: Shell): void {
 async function changed({ sim, signal }: Reached, words: readonly string[], options: FaultOptions): Promise<FaultState> {
   const { preset, clear = false, next, meets, times } = options
   if ((next === undefined) !== (meets === undefined))
-    throw new CliError(EXIT.usage, '--next and --meets go together, such as --next RunInstances --meets throttled')
+    throw new CliError(
+      EXIT.usage,
+      '--next and --meets must be used together, such as --next RunInstances --meets throttled',
+    )
   if (clear && (preset !== undefined || next !== undefined))
-    throw new CliError(EXIT.usage, '--clear takes names of faults alone: set others in a command of their own')
+    throw new CliError(EXIT.usage, "--clear can't be combined with --preset or --next: use a separate command")
   if (clear && words.length === 0) return sim.reset()
   if (clear) return sim.patch(asInPreset(words, (await sim.presets(signal))[(await sim.faults(signal)).preset]))
   const faults = { ...(preset === undefined ? {} : { preset }), ...faultsIn(words) }
   const isNothing = Object.keys(faults).length === 0 && next === undefined
-  if (isNothing) throw new CliError(EXIT.usage, 'say which fault: NAME=VALUE, --preset, --next or --clear')
+  if (isNothing) throw new CliError(EXIT.usage, 'no fault given: use NAME=VALUE, --preset, --next or --clear')
   const state = Object.keys(faults).length === 0 ? null : await sim.patch(faults)
-  const way = WAYS[meets ?? '']
-  return next === undefined || way === undefined ? (state ?? sim.faults(signal)) : sim.script(next, times, way)
+  const fault = NEXT_FAULTS[meets ?? '']
+  return next === undefined || fault === undefined ? (state ?? sim.faults(signal)) : sim.script(next, times, fault)
 }
 
 interface Reached {
@@ -98,7 +103,7 @@ interface Reached {
   readonly signal: AbortSignal
 }
 
-/** The simulator behind this LCM, if it has one. */
+/** Connects to the simulated cloud of this LCM; refuses if there is none. */
 async function reach({ shell, output, connect }: Invocation): Promise<Reached> {
   const { signal } = shell
   const { client, dispatch } = await connect()
@@ -107,8 +112,8 @@ async function reach({ shell, output, connect }: Invocation): Promise<Reached> {
     throw new CliError(
       EXIT.usage,
       cloud === 'sim'
-        ? 'another process simulates the cloud of this LCM: ask that one, at /sim/v1 of `lcm sim`'
-        : 'the cloud of this LCM is real, and chaos is for a simulated one: try it on `lcm up --cloud sim`',
+        ? 'the simulated cloud runs in another process: use /sim/v1 of that `lcm sim`'
+        : 'chaos needs a simulated cloud, and this LCM runs on AWS: try it with `lcm up --cloud sim`',
     )
   return { output, client, sim: simClient(sim_control, dispatch), signal }
 }
@@ -146,22 +151,22 @@ async function actOn(idOrName: string, act: MachineAct, invoked: Invocation): Pr
   const { instanceId, name } = await findMachine(client, idOrName, signal)
   await sim.act(instanceId, act)
   if (output.quiet) return
-  output.out(`${name ?? instanceId} is ${PAST[act]} behind the back of LCM (${instanceId})`)
-  if (name !== null) output.note(`\`lcm why worker ${shellWord(name)}\` tells what LCM makes of it.`)
+  output.out(`${name ?? instanceId} (${instanceId}) was ${PAST[act]} without LCM`)
+  if (name !== null) output.note(`See how LCM reacts: lcm why worker ${shellWord(name)}`)
 }
 
 const CML_SAID: Readonly<Record<string, string>> = {
   fail: 'answers 500 to every call',
-  cut: 'can not be reached',
-  expire: 'lets tokens expire within seconds',
-  forget: 'has forgotten who was logged in',
+  cut: 'is unreachable',
+  expire: 'expires tokens within seconds',
+  forget: 'has ended all login sessions',
   heal: 'is healed',
 }
 
 async function breakCml(idOrName: string, way: string, invoked: Invocation): Promise<void> {
   const { output, client, sim, signal } = await reach(invoked)
   const { instanceId, name } = await findMachine(client, idOrName, signal)
-  const faults = CML_WAYS[way]
+  const faults = CML_FAULTS[way]
   if (faults !== undefined) await sim.breakCml(instanceId, faults)
   else await (way === 'heal' ? sim.healCml(instanceId) : sim.forgetSessions(instanceId))
   if (!output.quiet) output.out(`the CML of ${name ?? instanceId} ${CML_SAID[way]}`)
@@ -174,5 +179,8 @@ async function findMachine(client: Client, idOrName: string, signal: AbortSignal
   if (INSTANCE_ID.test(idOrName)) return { instanceId: idOrName, name: null }
   const { name, status, ec2_instance_id: instanceId } = await findWorker(client, idOrName, signal)
   if (instanceId !== null) return { instanceId, name }
-  throw new CliError(EXIT.conflict, `${name} has no machine: it is ${status}, \`lcm chaos list\` shows those there are`)
+  throw new CliError(
+    EXIT.conflict,
+    `${name} has no machine because it is ${status}: list machines with \`lcm chaos list\``,
+  )
 }

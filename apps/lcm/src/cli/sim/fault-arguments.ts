@@ -3,8 +3,8 @@ import { CliError, EXIT } from '../exit-code.ts'
 
 const error = (code: string, status: number): NextFault => ({ error: { code, status } })
 
-/** What the next calls of an action can be made to meet. */
-export const WAYS: Readonly<Record<string, NextFault>> = {
+/** Faults for the next calls of an AWS action. */
+export const NEXT_FAULTS: Readonly<Record<string, NextFault>> = {
   throttled: error('RequestLimitExceeded', 503),
   'no-capacity': error('InsufficientInstanceCapacity', 500),
   unauthorized: error('UnauthorizedOperation', 403),
@@ -17,19 +17,19 @@ export const WAYS: Readonly<Record<string, NextFault>> = {
   html: { fault: 'html' },
 }
 
-export const CML_WAYS: Readonly<Record<string, CmlFaults>> = {
+export const CML_FAULTS: Readonly<Record<string, CmlFaults>> = {
   fail: { fail_one_in: 1 },
   cut: { network: 'cut' },
   expire: { session_lifetime_factor: 0.0001 },
 }
 
-/** `lost_answer_rate=0.3` and the like, as the simulator takes them; it judges names and values itself. */
+/** Parses arguments such as `lost_answer_rate=0.3`. The simulator validates names and values. */
 export function faultsIn(words: readonly string[]): Record<string, FaultValue> {
   return Object.fromEntries(
     words.map(word => {
       const cut = word.indexOf('=')
       if (cut > 0) return [word.slice(0, cut), valueIn(word.slice(cut + 1))]
-      const message = `"${word}" sets nothing: give NAME=VALUE such as lost_answer_rate=0.3, or clear it with --clear`
+      const message = `invalid fault "${word}": use NAME=VALUE such as lost_answer_rate=0.3, or --clear`
       throw new CliError(EXIT.usage, message)
     }),
   )
@@ -41,13 +41,13 @@ function valueIn(text: string): FaultValue {
   return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
 }
 
-/** What makes these faults again what the preset has them be. */
+/** The values that reset these faults to the preset. */
 export function asInPreset(names: readonly string[], preset: FaultState['plan'] | undefined) {
   return Object.fromEntries(
     names.map(name => {
       const value = preset?.[name]
       if (value !== undefined) return [name, value]
-      const message = `there is no fault ${name}: \`lcm chaos list\` names those that strike, docs/reference/simulator.md all`
+      const message = `unknown fault ${name}: \`lcm chaos list\` shows the active faults, docs/reference/simulator.md all of them`
       throw new CliError(EXIT.notFound, message)
     }),
   )

@@ -15,23 +15,25 @@ interface SimFlags {
 
 export function defineSim(sim: Command, shell: Shell): void {
   sim
-    .option('--port <n>', 'the port to listen on, on loopback (default: 9090)', portArgument)
-    .option('--seed <n>', 'decides everything that is left to chance', seedArgument, 1)
-    .option('--speed <x>', 'how many times faster than life it is', speedArgument, 1)
+    .option('--port <n>', 'Loopback port to listen on (default: 9090)', portArgument)
+    .option('--seed <n>', 'Seed of all random choices', seedArgument, 1)
+    .option('--speed <x>', 'Speed of the simulated clock, 60 is one hour per minute', speedArgument, 1)
     .addOption(presetOption('--preset <preset>'))
-    .addOption(new Option('--cml <on|off>', 'whether machines serve CML').choices(['on', 'off']).default('on'))
-    .option('--fleet <n>', 'machines that a new world has from the start', countArgument, 0)
+    .addOption(
+      new Option('--cml <on|off>', 'Whether machines run a simulated CML').choices(['on', 'off']).default('on'),
+    )
+    .option('--fleet <n>', 'Number of machines in a new simulated cloud', countArgument, 0)
     .action(async (flags: SimFlags, command: Command) => runSim(flags, invocation(command, shell)))
     .addHelpText('afterAll', EXAMPLES)
 }
 
 const EXAMPLES = `
-With --data DIR the world is kept in DIR/sim.sqlite and goes on while nothing runs; else it is forgotten.
+With --data DIR, the state is stored in DIR/sim.sqlite, and simulated time continues between runs. Otherwise it is lost on exit.
 
 Examples:
-  lcm sim --fleet 20 --speed 60            a believable fleet, sixty times faster than life
-  lcm sim --preset hostile --data /tmp/sim a world that lies, and stays
-  lcm sim --cml off --fleet 1000           EC2 and CloudWatch alone`
+  lcm sim --fleet 20 --speed 60            20 machines at 60 times normal speed
+  lcm sim --preset hostile --data /tmp/sim a cloud with many faults, stored on disk
+  lcm sim --cml off --fleet 1000           only EC2 and CloudWatch`
 
 const SEED_MAX = 2 ** 32 - 1
 

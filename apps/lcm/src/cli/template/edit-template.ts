@@ -18,8 +18,8 @@ export function addEditTemplate(edit: Command, shell: Shell): void {
   edit
     .command('template <name>')
     .alias('templates')
-    .description('say a template anew; workers that exist keep what they were made from')
-    .requiredOption('-f, --file <file>', 'YAML or JSON, or - for standard input; what it leaves out stays as it is')
+    .description('Edit a template; existing workers do not change')
+    .requiredOption('-f, --file <file>', 'YAML or JSON file, or - for standard input; omitted fields keep their value')
     .addOption(formatOption())
     .action(async (name: string, options: EditTemplateOptions, command: Command) =>
       editTemplate(name, options, invocation(command, shell)),
@@ -34,22 +34,25 @@ async function editTemplate(idOrName: string, options: EditTemplateOptions, invo
   const wanted = await readWanted(sources.map(source => named(source, current.name)))
   const [first] = wanted
   if (first === undefined || wanted.length > 1)
-    throw new CliError(EXIT.usage, `${options.file} holds ${wanted.length} documents: give one, or use \`lcm apply\``)
+    throw new CliError(EXIT.usage, `${options.file} has ${wanted.length} documents: use one, or \`lcm apply\``)
   const outcome = await (await stepFor(client, first, wanted, shell.signal)).perform()
   if (options.output !== undefined) {
     const template = await findTemplate(client, current.name, shell.signal)
     return printOne(TEMPLATE_VIEW, template, { output, format: options.output, nowMs: shell.clock.now() })
   }
-  if (!output.quiet) output.out(`template ${current.name} is ${outcome}`)
+  if (!output.quiet) output.out(`template ${current.name} ${outcome}`)
 }
 
-/** The file need not repeat which template it is about, but must not name another. */
+/** Adds the name to the document. A document that names another template is refused. */
 function named(source: Source, name: string): Source {
   const fields = fieldsIn(source.text)
   if (typeof fields !== 'object' || fields === null) return source
   const said = 'name' in fields ? fields.name : name
   if (said !== name)
-    throw new CliError(EXIT.usage, `${source.name} is about template ${shortened(said)}, not ${name}: name that one`)
+    throw new CliError(
+      EXIT.usage,
+      `${source.name} is for template ${shortened(said)}, not ${name}: edit that template instead`,
+    )
   return { ...source, text: JSON.stringify({ ...fields, kind: 'Template', name }) }
 }
 
@@ -57,12 +60,12 @@ const NAME_SHOWN_MAX = 60
 
 const shortened = (said: unknown): string => String(said).slice(0, NAME_SHOWN_MAX)
 
-/** Null where it is no single YAML document: whoever reads it next says why. */
+/** Null if the text is not a single YAML document; `readWanted` then reports the error. */
 function fieldsIn(text: string): unknown {
   if (yamlTrouble(text) !== null) return null
   try {
     const fields: unknown = parse(text, { logLevel: 'error' })
-    // What holds itself can not be written down.
+    // Fails for circular aliases, which can't be serialized.
     return JSON.parse(JSON.stringify(fields))
   } catch {
     return null

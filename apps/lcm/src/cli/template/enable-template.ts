@@ -8,8 +8,8 @@ type Verb = 'enable' | 'disable'
 
 const ROUTES = { enable: 'enableTemplate', disable: 'disableTemplate' } as const
 const SAID = {
-  enable: 'is enabled: workers can be made from it',
-  disable: 'is disabled: no new workers are made from it',
+  enable: 'enabled: new workers can use it',
+  disable: 'disabled: new workers can no longer use it',
 } as const
 
 export const defineEnable = (group: Command, shell: Shell): void => define(group, 'enable', shell)
@@ -17,7 +17,9 @@ export const defineDisable = (group: Command, shell: Shell): void => define(grou
 
 function define(group: Command, verb: Verb, shell: Shell): void {
   const what =
-    verb === 'enable' ? 'let new workers be made from it' : 'let no new workers be made from it; those that live go on'
+    verb === 'enable'
+      ? 'Allow new workers from a template'
+      : 'Prevent new workers from a template; existing ones continue'
   group
     .command('template <name>')
     .alias('templates')

@@ -2,27 +2,27 @@ import { CliError, EXIT } from '../exit-code.ts'
 import type { Invocation } from '../invocation.ts'
 import { printable } from './table.ts'
 
-export interface Disaster {
+export interface Confirmation {
   readonly id: string
-  /** What must be typed. */
+  /** The text that must be typed. */
   readonly name: string
-  /** What is about to be done, such as `terminating`. */
-  readonly what: string
-  readonly lost: string
-  /** `its name`, or what else it is called. */
-  readonly asked: string
+  /** Such as `terminating`. */
+  readonly action: string
+  readonly loss: string
+  /** Such as `its name`. */
+  readonly expected: string
 }
 
-/** What can't be taken back needs the name typed, or `--yes` where nobody can type. */
-export async function confirmByName(disaster: Disaster, { shell, output }: Invocation): Promise<void> {
-  const { id, what, lost, asked } = disaster
-  const name = printable(disaster.name)
+/** Asks for the name before an action that can't be undone. Without a terminal, the command needs `--yes`. */
+export async function confirmByName(confirmation: Confirmation, { shell, output }: Invocation): Promise<void> {
+  const { id, action, loss, expected } = confirmation
+  const name = printable(confirmation.name)
   if (shell.readLine === null)
-    throw new CliError(EXIT.usage, `${what} ${name} destroys ${lost}: repeat with --yes if you mean it`)
-  const action = what.charAt(0).toUpperCase() + what.slice(1)
-  output.ask(`${action} ${name} (${id}) destroys ${lost} for good. Type ${asked} to go on: `)
+    throw new CliError(EXIT.usage, `${action} ${name} permanently deletes ${loss}: add --yes to confirm`)
+  const title = action.charAt(0).toUpperCase() + action.slice(1)
+  output.ask(`${title} ${name} (${id}) permanently deletes ${loss}. Type ${expected} to confirm: `)
   const typed = await shell.readLine()
-  if (shell.signal.aborted) throw new CliError(EXIT.interrupted, `interrupted: ${name} was left alone`)
-  if (typed?.trim() !== disaster.name)
-    throw new CliError(EXIT.failed, `that is not ${asked}: ${name} was left alone, nothing was done`)
+  if (shell.signal.aborted) throw new CliError(EXIT.interrupted, `interrupted: ${name} was not changed`)
+  if (typed?.trim() !== confirmation.name)
+    throw new CliError(EXIT.failed, `confirmation failed, that is not ${expected}: ${name} was not changed`)
 }

@@ -5,15 +5,15 @@ import { type Column, printable, tableLines } from './table.ts'
 
 export type Fact = readonly [name: string, text: string | null]
 
-/** One line per fact that there is. */
+/** One line per fact; facts without text are left out. */
 export const factLines = (facts: readonly Fact[], colors: Colors): string[] =>
   facts.flatMap(([name, text]) => (text ? [`  ${colors.dim(name.padEnd(10))} ${text}`] : []))
 
-/** A part of a description under its title; nothing when there is nothing to say. */
+/** A titled part of a description; empty if it has no lines. */
 export const section = (title: string, lines: readonly string[], colors: Colors): string[] =>
   lines.length === 0 ? [] : ['', colors.bold(title), ...lines.map(line => `  ${line}`)]
 
-/** A table, or nothing where it would be empty. */
+/** A table; no lines if it has no rows. */
 export const tableOf = <T>(columns: readonly Column<T>[], items: readonly T[]): string[] =>
   items.length === 0 ? [] : tableLines(columns, items)
 

@@ -11,10 +11,10 @@ const UNITS = [
 ] as const
 
 const PATTERN = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/
-/** Timers beyond this would overflow, and nobody waits for that long. */
+/** Longer timers would overflow. */
 export const DURATION_MS_MAX = 24 * DAY_MS
 
-/** Reads `90s`, `5m` or `1h30m`. Null when the text is none, or is nothing, or is longer than that. */
+/** Parses `90s`, `5m` or `1h30m`. Null if the text is not a duration, is zero or exceeds `msMax`. */
 export function parseDuration(text: string, msMax = DURATION_MS_MAX): number | null {
   const parts = PATTERN.exec(text)
   if (parts === null) return null
@@ -22,7 +22,7 @@ export function parseDuration(text: string, msMax = DURATION_MS_MAX): number | n
   return ms > 0 && ms <= msMax ? ms : null
 }
 
-/** The two largest units that count: `12s`, `4m12s`, `3h4m`, `2d3h`. */
+/** Formats the two largest units: `12s`, `4m12s`, `3h4m`, `2d3h`. */
 export function formatDuration(ms: number): string {
   const shown: string[] = []
   let rest = Math.max(0, ms)

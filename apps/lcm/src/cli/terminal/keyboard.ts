@@ -7,24 +7,24 @@ const BACKSPACES = ['\u0008', '\u007f']
 
 export const isInterrupt = (text: string): boolean => text.includes(CTRL_C)
 
-/** The keys of a terminal, which then shows none of them and leaves Ctrl-C to whoever listens. */
+/** Reads keys in raw mode: without echo, and with Ctrl-C as an ordinary key. */
 export const keysOf =
   (stdin: NodeJS.ReadStream): Keys =>
   pressed => {
-    const hear = (chunk: Buffer | string) => pressed(String(chunk))
+    const onData = (chunk: Buffer | string) => pressed(String(chunk))
     stdin.setRawMode(true)
-    stdin.on('data', hear)
+    stdin.on('data', onData)
     stdin.ref()
     stdin.resume()
     return () => {
-      stdin.off('data', hear)
+      stdin.off('data', onData)
       stdin.setRawMode(false)
       stdin.pause()
       stdin.unref()
     }
   }
 
-/** A line that is typed or pasted without being shown; null when the person leaves. */
+/** Reads a line without echo; null on Ctrl-C or abort. */
 export function secretLine(keys: Keys, signal: AbortSignal): Promise<string | null> {
   return new Promise(resolve => {
     let line = ''

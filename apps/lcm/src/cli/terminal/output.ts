@@ -3,15 +3,15 @@ import picocolors from 'picocolors'
 
 export type Colors = ReturnType<typeof picocolors.createColors>
 
-/** Where text goes: standard output, standard error, or a test's memory. */
+/** A text stream: standard output, standard error, or memory in tests. */
 export interface Sink {
   write(text: string): void
   readonly isTty: boolean
-  /** How high it is; 0 where that is not known. */
+  /** Height in lines; 0 if unknown. */
   readonly rows: number
-  /** How wide it is; 0 where that is not known. */
+  /** Width in characters; 0 if unknown. */
   readonly columns: number
-  /** Aborts when the reader is gone (`lcm get workers | head -1`): what is written then goes nowhere. */
+  /** Aborts when the reader has closed the pipe, as in `lcm get workers | head -1`. */
   readonly unread: AbortSignal
 }
 
@@ -22,22 +22,22 @@ export interface OutputOptions {
   readonly quiet: boolean
 }
 
-/** The only way to a person's eyes. */
+/** Prints results, notes and errors. All commands print through it. */
 export interface Output {
   readonly stdout: Sink
   readonly stderr: Sink
   readonly quiet: boolean
-  /** For standard output. */
+  /** Colors for standard output. */
   readonly colors: Colors
-  /** What was asked for. */
+  /** Prints a result to standard output. */
   out(line: string): void
-  /** What is good to know meanwhile, on standard error. `--quiet` drops it. */
+  /** Prints a note to standard error, unless `--quiet` is set. */
   note(line: string): void
-  /** What must not be overlooked, on standard error even with `--quiet`. */
+  /** Prints a warning to standard error, even with `--quiet`. */
   warn(line: string): void
-  /** Asks without ending the line, so that the answer stands behind the question. */
+  /** Prints a prompt without a line break. */
   ask(question: string): void
-  /** Why it went wrong: one sentence, then details. */
+  /** Prints an error: one sentence, then details. */
   fail(sentence: string, details: readonly string[]): void
 }
 
@@ -62,10 +62,7 @@ export function makeOutput({ stdout, stderr, color, quiet }: OutputOptions): Out
 
 type ProcessStream = Writable & Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'rows' | 'columns'>>
 
-/**
- * A stream of this process. A reader that went away is no error, and neither that nor a full disk is a reason to leave what was
- * begun half done.
- */
+/** Wraps a stream of this process. A closed pipe or a full disk must not interrupt a command in progress. */
 export function processSink(stream: ProcessStream): Sink {
   const unread = new AbortController()
   stream.on('error', (error: NodeJS.ErrnoException) => unread.abort(error.code === 'EPIPE' ? undefined : error))
@@ -84,12 +81,12 @@ export function processSink(stream: ProcessStream): Sink {
   }
 }
 
-/** Why what was written did not get to whoever still wants to read it, such as ENOSPC; null where it did. */
+/** The code of a write error other than a closed pipe, such as ENOSPC; null if there was none. */
 export function unwritten({ unread: { reason } }: Sink): string | null {
   return reason instanceof Error && 'code' in reason && typeof reason.code === 'string' ? reason.code : null
 }
 
-/** For what has no end of its own: it lasts as long as somebody reads it. */
+/** A signal for endless commands: also aborts when the reader has closed the pipe. */
 export const whileRead = (signal: AbortSignal, { unread }: Sink): AbortSignal => AbortSignal.any([signal, unread])
 
 export const NO_WRAP = '\u001b[?7l'
@@ -97,13 +94,13 @@ export const WRAP = '\u001b[?7h'
 const CLEAR_BELOW = '\u001b[0J'
 
 export interface LiveArea {
-  /** Replaces what the area showed. Lines that are too long are cut by the terminal, not wrapped. */
+  /** Replaces the content. The terminal cuts long lines instead of wrapping them. */
   draw(lines: readonly string[]): void
-  /** Takes the last lines away. */
+  /** Removes the content. */
   clear(): void
 }
 
-/** Some lines of a terminal that are written over and over. */
+/** Lines of a terminal that can be redrawn in place. */
 export function liveArea(sink: Sink): LiveArea {
   let height = 0
   const rewind = () => `${height > 0 ? `\u001b[${height}A` : ''}\r${CLEAR_BELOW}`

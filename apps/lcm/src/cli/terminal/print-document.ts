@@ -3,11 +3,11 @@ import { toYaml } from '../resource-view.ts'
 import type { Colors, Output } from './output.ts'
 import { printable } from './table.ts'
 
-/** An answer that is no list of resources, in all the ways that it can be printed. */
+/** A result that is not a list of resources, in all output formats. */
 export interface Document {
-  /** For programs. */
+  /** Data for JSON and YAML. */
   readonly told: unknown
-  /** What it is about, one name a line. */
+  /** Lines for `-o name`. */
   names(): readonly string[]
   lines(colors: Colors): readonly string[]
 }

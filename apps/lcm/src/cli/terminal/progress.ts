@@ -5,7 +5,7 @@ import { printable } from './table.ts'
 
 export interface Progress {
   show(text: string): void
-  /** How long it has been, for the last word. */
+  /** Elapsed time, for the final message. */
   elapsed(): string
   end(): void
 }
@@ -13,15 +13,15 @@ export interface Progress {
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const FRAME_MS = 100
 
-/** Says on standard error how far something has come: one living line on a terminal, else one line per change. */
+/** Shows progress on standard error: one live line on a terminal, otherwise one line per change. */
 export function progress(output: Output, clock: Clock): Progress {
   const startedMs = clock.monotonic()
   const elapsed = () => formatDuration(clock.monotonic() - startedMs)
   if (output.quiet) return { show: () => undefined, elapsed, end: () => undefined }
-  return output.stderr.isTty ? livingLine(output, clock, elapsed) : plainLines(output, elapsed)
+  return output.stderr.isTty ? liveLine(output, clock, elapsed) : plainLines(output, elapsed)
 }
 
-function livingLine({ stderr }: Output, clock: Clock, elapsed: () => string): Progress {
+function liveLine({ stderr }: Output, clock: Clock, elapsed: () => string): Progress {
   const area = liveArea(stderr)
   let text = ''
   let frame = 0

@@ -7,23 +7,23 @@ const CLEAR_LINE = '\u001b[2K'
 const CLEAR_BELOW = '\u001b[J'
 
 export interface Screen {
-  /** Shows these lines from the top of the terminal; those that do not fit are left out. */
+  /** Draws lines from the top of the terminal; lines that do not fit are left out. */
   draw(lines: readonly string[]): void
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void
 }
 
-/** A terminal's other screen: what stood there before comes back when it is closed. */
+/** Opens the alternate screen of a terminal. */
 export function openScreen(sink: Sink): Screen {
   sink.write(`${ENTER}${NO_WRAP}`)
   let shown = ''
   return {
     draw(lines) {
       const fitting = sink.rows > 0 ? lines.slice(0, sink.rows) : lines
-      // What is old is cleared before a line is written: behind a full one the cursor still stands on its last character.
+      // Each line is cleared before it is written: after a full line, the cursor is still on its last character.
       const text = fitting.map(line => `${CLEAR_LINE}${line}`).join('\r\n')
       const below = fitting.length < sink.rows ? `\r\n${CLEAR_BELOW}` : ''
-      // After another size the terminal may have moved what it shows.
+      // A resized terminal may have moved the content, so the size is part of the comparison.
       const frame = `${sink.rows}x${sink.columns} ${text}`
       if (frame !== shown) sink.write(`${HOME}${text}${below}`)
       shown = frame

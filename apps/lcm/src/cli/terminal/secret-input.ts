@@ -4,7 +4,7 @@ import { readTextFile } from '../files/text-file.ts'
 import type { Invocation } from '../invocation.ts'
 import { secretLine } from './keyboard.ts'
 
-/** A secret for a worker: from a file, from standard input, or typed by a person without being shown. Never an argument. */
+/** Reads a secret for a worker from a file, standard input or a prompt without echo. */
 export async function readSecret(
   what: 'token' | 'password',
   { file, worker }: { file: string | undefined; worker: Worker },
@@ -15,17 +15,17 @@ export async function readSecret(
 
 const secretIn = (what: string, file: string): Promise<string> =>
   readTextFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): give a file with the ${what} alone`)
+    throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): use a file that contains only the ${what}`)
   })
 
 async function typedOrPiped(what: string, worker: Worker, { shell, output }: Invocation): Promise<string> {
   if (shell.keys === null) return (await shell.readInput?.()) ?? ''
-  // Listened to before it is asked for: the terminal would show what a quick hand types in between.
+  // Echo is turned off before the prompt appears, so that fast typing is not shown.
   const typing = secretLine(shell.keys, shell.signal)
   const title = `${what.charAt(0).toUpperCase()}${what.slice(1)}`
-  output.ask(`${title} for ${worker.name} (${worker.id}), not shown: `)
+  output.ask(`${title} for ${worker.name} (${worker.id}), input hidden: `)
   const typed = await typing
   output.warn('')
-  if (typed === null) throw new CliError(EXIT.interrupted, `interrupted: ${worker.name} was left alone`)
+  if (typed === null) throw new CliError(EXIT.interrupted, `interrupted: ${worker.name} was not changed`)
   return typed
 }

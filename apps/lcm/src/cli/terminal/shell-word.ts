@@ -1,5 +1,5 @@
 const PLAIN = /^[\w@%+:,./-]+$/
 
-/** A name inside a command that people copy: a shell takes it as one word, and runs nothing that it says. */
+/** Quotes a name for a command line that users copy. */
 export const shellWord = (text: string): string =>
   PLAIN.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -2,11 +2,11 @@ import { readInstant, toInstant } from '@lcm/domain/instant'
 import { InvalidArgumentError } from 'commander'
 import { parseDuration } from './duration.ts'
 
-/** As long as anything is kept. */
+/** The longest retention of any record. */
 const AGO_MS_MAX = 400 * 86_400_000
 const DATE = /^\d{4}-\d{2}-\d{2}/
 
-/** A moment as people say it: so long ago, or at that date. */
+/** A point in time, as an age or a date. */
 export type Since = (nowMs: number) => string
 
 export function sinceArgument(text: string): Since {
@@ -14,5 +14,5 @@ export function sinceArgument(text: string): Since {
   if (agoMs !== null) return nowMs => toInstant(nowMs - agoMs)
   const at = DATE.test(text) ? readInstant(text) : null
   if (at !== null) return () => at
-  throw new InvalidArgumentError('Give how long ago, such as 90m, 12h or 7d, or a date such as 2026-01-31.')
+  throw new InvalidArgumentError('Give an age such as 90m, 12h or 7d, or a date such as 2026-01-31.')
 }

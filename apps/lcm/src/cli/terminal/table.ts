@@ -1,9 +1,9 @@
 export interface Column<T> {
   readonly title: string
   readonly text: (item: T) => string
-  /** Colours the text of a cell. It never changes its width. */
+  /** Colors the text of a cell without changing its width. */
   readonly paint?: (text: string, item: T) => string
-  /** Numbers stand at the right, so that they can be compared. */
+  /** Numbers are aligned right. */
   readonly isNumber?: boolean
 }
 
@@ -12,22 +12,22 @@ export const GAP = '   '
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g
 
-/** What others wrote, made safe for a terminal: escape sequences and line breaks become spaces. */
+/** Makes untrusted text safe for a terminal: escape sequences and line breaks become spaces. */
 export const printable = (text: string): string => text.replaceAll(CONTROL, ' ')
 
 const widthOf = (text: string): number => [...text].length
 
-/** More than this of one cell would push the next ones out of sight. */
+/** Longer cells are shortened. */
 const CELL_CHARS_MAX = 48
 
-/** The last cell of a row may be as long as it likes: nothing stands behind it. */
+/** The text of a cell. The last cell of a row is not shortened. */
 function cellOf<T>(columns: readonly Column<T>[], at: number, item: T): string {
   const text = printable(columns[at]?.text(item) ?? '') || '-'
   const isLast = at === columns.length - 1
   return isLast || widthOf(text) <= CELL_CHARS_MAX ? text : `${[...text].slice(0, CELL_CHARS_MAX - 1).join('')}…`
 }
 
-/** How wide each column must be for its title, these items and what stood there before. */
+/** Column widths for the titles, these items and the previous widths. */
 export const columnWidths = <T>(
   columns: readonly Column<T>[],
   items: readonly T[],
@@ -44,8 +44,8 @@ const line = (cells: readonly string[]): string => cells.join(GAP).trimEnd()
 const padding = (text: string, width = 0): string => ' '.repeat(Math.max(0, width - widthOf(text)))
 
 function placed<T>({ isNumber = false }: Column<T>, cell: { text: string; painted: string }, width = 0): string {
-  const room = padding(cell.text, width)
-  return isNumber ? room + cell.painted : cell.painted + room
+  const space = padding(cell.text, width)
+  return isNumber ? space + cell.painted : cell.painted + space
 }
 
 export const titleLine = <T>(columns: readonly Column<T>[], widths: readonly number[]): string =>

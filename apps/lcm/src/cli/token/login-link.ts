@@ -10,9 +10,7 @@ export function defineOpen(open: Command, shell: Shell): void {
       const { client, url } = await connect()
       const link = await client.call('createLoginLink', { signal: shell.signal })
       output.out(new URL(link.url, url).href)
-      output.note(
-        `Open it in a browser: it logs you in once, within ${formatDuration(link.expires_in_seconds * 1000)}.`,
-      )
+      output.note(`Open it in a browser within ${formatDuration(link.expires_in_seconds * 1000)}. The link works once.`)
     })
     .addHelpText(
       'afterAll',

@@ -16,10 +16,10 @@ const TOKEN_VIEW: ResourceView<Token> = {
     { title: 'EXPIRES', text: token => (token.expires_at === null ? 'never' : distanceOf(token.expires_at, nowMs)) },
     { title: 'AGE', text: token => ageOf(token.created_at, nowMs) },
   ],
-  whenEmpty: 'there are no tokens: make one with `lcm create token --role ROLE --name NAME`',
+  whenEmpty: 'no tokens found: create one with `lcm create token --role ROLE --name NAME`',
 }
 
-/** No event tells of them. */
+/** Polled, because tokens have no events. */
 const READ_EVERY_MS = 15_000
 
 export const TOKENS: Kind<Token> = {

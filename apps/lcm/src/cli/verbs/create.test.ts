@@ -23,7 +23,7 @@ describe('create worker', () => {
   it('asks for a worker and comes back', async () => {
     const { create, api, out } = fleet()
     expect(await create('worker', '-t', 'metal', '--name', 'mine', '--region', 'eu-west-1')).toBe(0)
-    expect(out()).toBe(`mine (${NEW}) is created in eu-west-1 and will be RUNNING\n`)
+    expect(out()).toBe(`mine (${NEW}) created in eu-west-1; it will be RUNNING\n`)
     expect(api.bodies).toEqual([{ template_name: 'metal', name: 'mine', aws_region: 'eu-west-1' }])
   })
 
@@ -32,7 +32,7 @@ describe('create worker', () => {
     api.put(aRunningWorker({ name: 'mine' }))
     expect(await create('worker', '-t', 'metal', '--name', 'mine')).toBe(4)
     expect(err()).toBe(
-      'error: a worker is named mine already (w-0abcdefgh0001, RUNNING): give another name, or see `lcm get worker mine`\n',
+      'error: worker mine already exists (w-0abcdefgh0001, RUNNING): choose another name, or see `lcm get worker mine`\n',
     )
     expect(api.bodies).toEqual([])
     expect(await create('worker', '-t', 'metal', '--name', 'min')).toBe(0)
@@ -62,8 +62,8 @@ describe('create worker', () => {
     api.change(NEW, aRunningWorker({ id: NEW, name: 'metal-new' }))
     expect(await done).toBe(0)
     expect(errLines()).toEqual([
-      `metal-new (${NEW}) is created in us-east-1 and will be RUNNING`,
-      '    0s  metal-new is PENDING: waiting for its launch',
+      `metal-new (${NEW}) created in us-east-1; it will be RUNNING`,
+      '    0s  metal-new is PENDING: waiting for launch',
       '   20s  metal-new is STARTING: waiting for the CML port to open',
     ])
     expect(out()).toBe('metal-new is RUNNING after 4m12s: https://203.0.113.7\n')
@@ -93,19 +93,19 @@ describe('create worker', () => {
     await api.stream(1)
     await clock.advance(90_000)
     expect(await done).toBe(1)
-    expect(err()).toContain('still so after 1m30s')
+    expect(err()).toContain('timed out after 1m30s')
   })
 
   it('prints each field that the API refuses', async () => {
     const { create, err } = fleet()
     expect(await create('worker', '-t', 'metal', '--name', 'my  lab')).toBe(1)
-    expect(err()).toContain('error: LCM refuses these values: mend them and repeat\n  name: words with one space')
+    expect(err()).toContain('error: invalid values: correct them and try again\n  name: words with one space')
   })
 
   it('exits with 3 when there is no such template', async () => {
     const { create, err } = fleet()
     expect(await create('worker', '-t', 'none')).toBe(3)
-    expect(err()).toBe('error: there is no such template: `lcm get templates` lists them\n')
+    expect(err()).toBe('error: template not found: list templates with `lcm get templates`\n')
   })
 })
 
@@ -126,7 +126,7 @@ describe('create template', () => {
   it('takes YAML and JSON', async () => {
     const yaml = fleet()
     expect(await yaml.create('template', '-f', await file(stringify(spec)))).toBe(0)
-    expect(yaml.out()).toBe('template small (wt-0abcdefgh0001) is created\n')
+    expect(yaml.out()).toBe('template small (wt-0abcdefgh0001) created\n')
     const json = fleet()
     expect(await json.create('template', '-f', await file(JSON.stringify(spec)), '-o', 'name')).toBe(0)
     expect(json.out()).toBe('small\n')
@@ -144,7 +144,7 @@ describe('create template', () => {
   it('refuses files that are not there or no YAML', async () => {
     const { create, err } = fleet()
     expect(await create('template', '-f', '/nowhere')).toBe(1)
-    expect(err()).toBe("error: /nowhere can't be read (ENOENT): give a YAML or JSON file with -f\n")
+    expect(err()).toBe("error: /nowhere can't be read (ENOENT): use -f with a YAML or JSON file\n")
     expect(await create('template', '-f', await file('a: [1'))).toBe(1)
   })
 
@@ -163,8 +163,8 @@ it('says which options a token needs, and what its role allows', async () => {
   const { shell, out } = capturedShell()
   expect(await run(['create', 'token', '--help'], shell)).toBe(0)
   const text = out().replaceAll(/\s+/g, ' ')
-  expect(text).toContain('--name <name> who will use it, as the audit will call them (required)')
-  expect(text).toMatch(/--role <role> what it may do, see below \(choices: [^)]+\) \(required\)/)
+  expect(text).toContain('--name <name> Name of the user or program, as shown in the audit log (required)')
+  expect(text).toMatch(/--role <role> Role of the token, see below \(choices: [^)]+\) \(required\)/)
   for (const role of ROLES) expect(out()).toMatch(new RegExp(`^  ${role} +\\w`, 'm'))
 })
 
@@ -180,7 +180,7 @@ it('makes a token and prints its secret alone', async () => {
   const { shell, out, err } = capturedShell()
   expect(await run(['create', 'token', '--role', 'operator', '--name', 'ci'], shell)).toBe(0)
   expect(out()).toBe('lcm_secret\n')
-  expect(err()).toContain('shown this once: use it with --token or LCM_TOKEN')
-  expect(err()).toContain('`lcm delete token tk-1`')
+  expect(err()).toContain("Copy it now. It won't be shown again. Use it with --token or LCM_TOKEN")
+  expect(err()).toContain('Revoke it with: lcm delete token tk-1')
   expect(await run(['create', 'token', '--role', 'king', '--name', 'ci'], capturedShell().shell)).toBe(2)
 })

@@ -40,16 +40,16 @@ interface CreateTokenOptions {
 export function defineCreate(create: Command, shell: Shell): void {
   const worker = create
     .command('worker')
-    .description('ask for a new worker')
-    .requiredOption('-t, --template <name>', 'what to make it from (see `lcm get templates`)')
-    .option('--region <region>', 'where to put it (default: the first region that LCM serves)')
-    .option('--name <name>', 'what to call it (default: LCM finds a name)')
+    .description('Create a worker')
+    .requiredOption('-t, --template <name>', 'Worker template (list them with `lcm get templates`)')
+    .option('--region <region>', 'AWS region (default: the first region of this LCM)')
+    .option('--name <name>', 'Worker name (default: generated)')
     .action(async (options: CreateWorkerOptions, command: Command) => createWorker(options, invocation(command, shell)))
   addSettleOptions(worker)
   create
     .command('template')
-    .description('add a worker template from a file')
-    .requiredOption('-f, --file <file>', 'YAML or JSON')
+    .description('Create a worker template from a file')
+    .requiredOption('-f, --file <file>', 'YAML or JSON file')
     .addOption(formatOption())
     .action(async (options: CreateTemplateOptions, command: Command) =>
       createTemplate(options, invocation(command, shell)),
@@ -57,11 +57,13 @@ export function defineCreate(create: Command, shell: Shell): void {
   addCreateDefinition(create, shell)
   create
     .command('token')
-    .description('let somebody in: make a token, whose secret is printed once')
-    .requiredOption('--name <name>', 'who will use it, as the audit will call them')
-    .addOption(new Option('--role <role>', 'what it may do, see below').choices(ROLES).makeOptionMandatory())
-    .addOption(new Option('--service <service>', 'with the role controller: for which service').choices(SERVICES))
-    .option('--expires <duration>', 'how long it works, such as 12h or 90d (default: for ever)', lifetimeMs)
+    .description('Create an API token and print its secret once')
+    .requiredOption('--name <name>', 'Name of the user or program, as shown in the audit log')
+    .addOption(new Option('--role <role>', 'Role of the token, see below').choices(ROLES).makeOptionMandatory())
+    .addOption(
+      new Option('--service <service>', 'Service that uses the token (role controller only)').choices(SERVICES),
+    )
+    .option('--expires <duration>', 'Lifetime, such as 12h or 90d (default: no expiry)', lifetimeMs)
     .addOption(formatOption())
     .action(async (options: CreateTokenOptions, command: Command) => createToken(options, invocation(command, shell)))
     .addHelpText('after', ROLES_HELP)
@@ -70,18 +72,18 @@ export function defineCreate(create: Command, shell: Shell): void {
 
 const ROLES_HELP = `
 Roles:
-  user          books labs, sees and ends its own sessions, reads the fleet
-  author        the same, and defines labs
-  operator      runs the fleet: workers, templates, licences, labs, everybody's sessions, the audit
-  admin         everything, also tokens, settings and backups
-  controller    for a service that runs as a process of its own, named with --service
+  user          book labs, see and cancel own sessions, view the fleet
+  author        like user, and create definitions
+  operator      manage workers, templates, licenses, labs and all sessions, read the audit log
+  admin         everything, including tokens, settings and backups
+  controller    for a service that runs as a separate process, with --service
 
-Whoever has the secret uses it with --token or LCM_TOKEN. \`lcm get tokens\` lists tokens, \`lcm delete token\` takes one back.`
+Use the secret with --token or LCM_TOKEN. List tokens with \`lcm get tokens\`, revoke one with \`lcm delete token\`.`
 
 const EXAMPLES = `
 Examples:
-  lcm create worker --template metal                    ask, and come back at once
-  lcm create worker --template metal --wait             stay until CML can be used
+  lcm create worker --template metal                    return immediately
+  lcm create worker --template metal --wait             wait until CML is ready
   lcm create worker -t metal --region eu-west-1 --name metal-9 -o json
   lcm create template -f metal.yaml
   lcm create definition --file bgp-basics.yaml --max-minutes 120
@@ -94,17 +96,17 @@ async function createWorker(options: CreateWorkerOptions, invoked: Invocation): 
     body: { template_name: options.template, name: options.name, aws_region: options.region },
     signal: invoked.shell.signal,
   })
-  const said = `${worker.name} (${worker.id}) is created in ${worker.aws_region} and will be ${worker.desired_status}`
+  const said = `${worker.name} (${worker.id}) created in ${worker.aws_region}; it will be ${worker.desired_status}`
   return settle({ client, item: worker, settling: WORKER_SETTLING, said }, options, invoked)
 }
 
-/** Two that live under one name could only be told apart by their ids. The API alone judges what is no name. */
+/** Refuses a name that a worker already has, because commands identify workers by name. The API validates the name itself. */
 async function refuseTaken(client: Client, name: string, signal: AbortSignal): Promise<void> {
   if (!WorkerName.safeParse(name).success) return
   const [taken] = await livingWorkers(client, name, signal)
   if (taken === undefined) return
-  const next = `give another name, or see \`lcm get worker ${shellWord(name)}\``
-  throw new CliError(EXIT.conflict, `a worker is named ${name} already (${taken.id}, ${taken.status}): ${next}`)
+  const next = `choose another name, or see \`lcm get worker ${shellWord(name)}\``
+  throw new CliError(EXIT.conflict, `worker ${name} already exists (${taken.id}, ${taken.status}): ${next}`)
 }
 
 async function createTemplate(options: CreateTemplateOptions, { shell, output, connect }: Invocation): Promise<void> {
@@ -113,7 +115,7 @@ async function createTemplate(options: CreateTemplateOptions, { shell, output, c
   const template = await client.call('createTemplate', { body, signal: shell.signal })
   if (options.output !== undefined)
     return printOne(TEMPLATE_VIEW, template, { output, format: options.output, nowMs: shell.clock.now() })
-  if (!output.quiet) output.out(`template ${template.name} (${template.id}) is created`)
+  if (!output.quiet) output.out(`template ${template.name} (${template.id}) created`)
 }
 
 async function createToken(
@@ -126,21 +128,21 @@ async function createToken(
   const token = await client.call('createToken', { body, signal: invoked.shell.signal })
   if (format !== undefined) return printOne(TOKEN_VIEW, token, { output: invoked.output, format, nowMs: 0 })
   invoked.output.out(token.secret)
-  invoked.output.note('Keep it, it is shown this once: use it with --token or LCM_TOKEN.')
-  invoked.output.note(`\`lcm delete token ${token.id}\` takes it back.`)
+  invoked.output.note("Copy it now. It won't be shown again. Use it with --token or LCM_TOKEN.")
+  invoked.output.note(`Revoke it with: lcm delete token ${token.id}`)
 }
 
 const LIFETIME_MS_MAX = 3650 * 86_400_000
 
 function lifetimeMs(text: string): number {
   const ms = parseDuration(text, LIFETIME_MS_MAX)
-  if (ms === null) throw new InvalidArgumentError('Give a duration such as 12h or 90d, ten years at most.')
+  if (ms === null) throw new InvalidArgumentError('Give a duration such as 12h or 90d, at most 10 years.')
   return ms
 }
 
 type NewToken = AnswerOf<'createToken'>
 
-/** Its secret is what it was made for. */
+/** Shows the secret, which is only available at creation. */
 const TOKEN_VIEW: ResourceView<NewToken> = {
   nameOf: token => token.name,
   columns: () => [
@@ -156,21 +158,20 @@ async function readTemplate(file: string): Promise<BodyInput<'createTemplate'>> 
   const spec = CreateTemplate.safeParse(await readDocument(file))
   if (spec.success) return spec.data
   const details = complaintsOf(spec.error.issues, '(file)')
-  throw new CliError(EXIT.failed, `${file} is no worker template: mend these fields and repeat`, details)
+  throw new CliError(EXIT.failed, `${file} is not a valid worker template: fix these fields and try again`, details)
 }
 
 async function readDocument(file: string): Promise<unknown> {
   const [{ parse }, { yamlTrouble }] = await Promise.all([import('yaml'), import('../files/yaml-limits.ts')])
   const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): give a YAML or JSON file with -f`)
+    throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): use -f with a YAML or JSON file`)
   })
   const trouble = yamlTrouble(text)
-  if (trouble !== null)
-    throw new CliError(EXIT.failed, `${file} can't be taken (${trouble}): give a simpler one with -f`)
+  if (trouble !== null) throw new CliError(EXIT.failed, `${file} can't be parsed (${trouble}): use a simpler file`)
   try {
     return parse(text, { logLevel: 'error' })
   } catch (error) {
     const [what] = String(error).split('\n')
-    throw new CliError(EXIT.failed, `${file} is neither YAML nor JSON: ${what}`)
+    throw new CliError(EXIT.failed, `${file} is not valid YAML or JSON: ${what}`)
   }
 }

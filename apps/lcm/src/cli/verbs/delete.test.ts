@@ -7,7 +7,7 @@ it('removes the record of a TERMINATED worker', async () => {
   const { shell, api, out } = capturedShell()
   api.put(aWorker({ status: 'TERMINATED' }))
   expect(await run(['delete', 'worker', 'metal-1'], shell)).toBe(0)
-  expect(out()).toBe('the record of metal-1 (w-0abcdefgh0001) is removed\n')
+  expect(out()).toBe('record of metal-1 (w-0abcdefgh0001) deleted\n')
   expect(await run(['delete', 'worker', 'metal-1'], shell)).toBe(3)
 })
 
@@ -27,5 +27,5 @@ it('removes a definition that no session needs', async () => {
   expect(err()).toBe('error: a session needs two-routers\n')
   sessions.change('ls-1', { status: 'ARCHIVED' })
   expect(await run(['delete', 'definition', 'two-routers'], shell)).toBe(0)
-  expect(out()).toBe('definition two-routers 1.0.0 (ld-1) is removed\n')
+  expect(out()).toBe('definition two-routers 1.0.0 (ld-1) deleted\n')
 })

@@ -10,47 +10,47 @@ export function defineDelete(group: Command, shell: Shell): void {
   group
     .command('worker <id>')
     .alias('workers')
-    .description('remove the record of a TERMINATED worker')
+    .description('Delete the record of a TERMINATED worker')
     .action(async (idOrName: string, _: unknown, command: Command) => {
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       const { id, name } = await findWorker(client, idOrName, shell.signal)
       await client.call('deleteWorker', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`the record of ${name} (${id}) is removed`)
+      if (!output.quiet) output.out(`record of ${name} (${id}) deleted`)
     })
   group
     .command('definition <id>')
     .alias('definitions')
-    .description('remove one version of a definition that no session needs any more')
+    .description('Delete one version of a definition that no session uses')
     .action(async (idOrName: string, _: unknown, command: Command) => {
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       const { id, name, definition_version } = await findDefinition(client, idOrName, shell.signal)
       await client.call('deleteDefinition', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`definition ${name} ${definition_version} (${id}) is removed`)
+      if (!output.quiet) output.out(`definition ${name} ${definition_version} (${id}) deleted`)
     })
   addLabVerb(group, 'delete', shell)
   group
     .command('template <name>')
     .alias('templates')
-    .description('remove a template that no worker needs any more')
+    .description('Delete a template that no worker uses')
     .action(async (idOrName: string, _: unknown, command: Command) => {
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       const { name } = await findTemplate(client, idOrName, shell.signal)
       await client.call('deleteTemplate', { params: { name }, signal: shell.signal })
-      if (!output.quiet) output.out(`template ${name} is removed`)
+      if (!output.quiet) output.out(`template ${name} deleted`)
     })
   group
     .command('token <id>')
     .alias('tokens')
-    .description('take a token back: whoever has it is not let in any more')
+    .description('Revoke an API token')
     .action(async (idOrName: string, _: unknown, command: Command) => {
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       const { id, name } = await TOKENS.find(client, idOrName, shell.signal)
       await client.call('deleteToken', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`token ${name} (${id}) is taken back: nobody gets in with it any more`)
+      if (!output.quiet) output.out(`token ${name} (${id}) revoked`)
     })
   group.addHelpText('afterAll', EXAMPLES)
 }
@@ -61,4 +61,4 @@ Examples:
   lcm delete definition bgp-basics
   lcm delete template metal
   lcm delete token ci
-  lcm delete lab lr-0n4k2m7a8q1cd --yes --wait     takes it off its worker, and does not ask`
+  lcm delete lab lr-0n4k2m7a8q1cd --yes --wait     remove it from its worker without confirmation`

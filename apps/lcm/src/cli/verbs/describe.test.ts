@@ -21,7 +21,7 @@ it('says when the session ends that a drain waits for', async () => {
   api.put(aRunningWorker({ status: 'DRAINING', drain, reservations: { 'ls-1': reservation } }))
   api.lablets.sessions.put(aReadySession())
   expect(await run(['describe', 'worker', 'metal-1'], shell)).toBe(0)
-  expect(out()).toContain('waiting for session ls-1 to end, for 4h at most; its slot ends in 1h')
+  expect(out()).toContain('waiting for session ls-1 to end, at most 4h; its timeslot ends in 1h')
 })
 
 it('exits with 3 for a worker that is not there', async () => {
@@ -61,19 +61,19 @@ it('describes a definition', async () => {
     '  title      Two routers',
     '  needs      2 CPU, 4 GB, 2 nodes, 10 GB disk',
     '  nodes      iosv',
-    '  licence    CML_Enterprise or CML_Education',
+    '  license    CML_Enterprise or CML_Education',
     '  cml        2.8 or newer',
-    '  longest    1h',
+    '  maximum    1h',
     '  boot lead  15m',
-    '  reuse      its labs are wiped and kept for the next session',
+    '  reuse      labs are wiped and reused for later sessions',
     '  source     https://example.com/lab.zip',
     '  sync       failed 0s ago: it is gone',
-    '  topology   sha256 0123456789ab; `lcm get definition ld-1 -o yaml` has all of it',
+    '  topology   sha256 0123456789ab; show it with `lcm get definition ld-1 -o yaml`',
     '  created    0s ago by ann',
     '  version    1',
     '',
-    'Ways in',
-    '  NAME         NODE   PROTOCOL   INSIDE',
+    'Access',
+    '  NAME         NODE   PROTOCOL   NODE PORT',
     '  web_tcp_80   web    tcp        80',
   ])
 })
@@ -93,14 +93,14 @@ it('describes a lab', async () => {
   expect(await run(['describe', 'lab', 'BGP basics'], shell)).toBe(0)
   expect(outLines()).toEqual([
     'BGP basics  lr-1',
-    '  status     BOOTED (CML says STARTED)',
-    '  asked      delete by ann, 0s ago, try 2: CML answers 500',
+    '  status     BOOTED (CML: STARTED)',
+    '  pending    delete by ann, 0s ago, try 2: CML answers 500',
     '  error      it said no',
     '  worker     w-0abcdefgh0001',
     '  definition ld-1',
     '  cml id     lab-1',
     '  owner      admin',
-    '  origin     made by LCM',
+    '  origin     created by LCM',
     '  size       2 nodes, 1 link',
     '  changed    0s ago',
     '  last seen  0s ago, first 0s ago',
@@ -115,7 +115,7 @@ it('describes a lab', async () => {
     '  r1_serial   2000',
     '',
     'Runs, newest first',
-    '  BEGAN    ENDED   SESSION   REASON',
-    '  0s ago   -       ls-1      booked',
+    '  STARTED   ENDED   SESSION   REASON',
+    '  0s ago    -       ls-1      booked',
   ])
 })

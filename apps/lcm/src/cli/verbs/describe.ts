@@ -24,7 +24,7 @@ interface Describable {
 const NOUNS: readonly Describable[] = [
   {
     singular: 'worker',
-    summary: 'show one worker: what it waits for, its boot stages, launch and history',
+    summary: 'Show a worker: status, boot stages, launch and history',
     async read(client, idOrName, signal) {
       const worker = await findWorker(client, idOrName, signal)
       const ends = await readSlotEnds(worker, client, signal)
@@ -33,7 +33,7 @@ const NOUNS: readonly Describable[] = [
   },
   {
     singular: 'definition',
-    summary: 'show what can be booked: what it needs, how long it may last, the ways in',
+    summary: 'Show a definition: resource needs, maximum duration and access',
     async read(client, idOrName, signal) {
       const definition = await findDefinition(client, idOrName, signal)
       return (nowMs, colors) => describeDefinition(definition, nowMs, colors)
@@ -41,7 +41,7 @@ const NOUNS: readonly Describable[] = [
   },
   {
     singular: 'session',
-    summary: 'show one session: its slot, worker, steps, the ways in and its history',
+    summary: 'Show a session: timeslot, worker, steps, access and history',
     async read(client, id, signal) {
       const session = await findSession(client, id, signal)
       const described = { session, workerLabel: await workerLabel(client, session.worker_id, signal) }
@@ -50,7 +50,7 @@ const NOUNS: readonly Describable[] = [
   },
   {
     singular: 'lab',
-    summary: 'show one lab on a worker: its nodes, ports and runs',
+    summary: 'Show a lab: nodes, ports and runs',
     async read(client, idOrTitle, signal) {
       const lab = await findLab(client, idOrTitle, signal)
       const described = { lab, workerLabel: await workerLabel(client, lab.worker_id, signal) }
@@ -59,7 +59,7 @@ const NOUNS: readonly Describable[] = [
   },
   {
     singular: 'service',
-    summary: 'show one controller: its replicas, who leads, and what keeps them from their work',
+    summary: 'Show a controller: replicas, leader and problems',
     async read(client, name, signal) {
       const service = await SERVICES.find(client, name, signal)
       return (nowMs, colors) => describeService(service, nowMs, colors)
@@ -86,6 +86,6 @@ const EXAMPLES = `
 Examples:
   lcm describe worker metal-3
   lcm describe definition bgp-basics
-  lcm describe session ls-0n4k2m7a8q1cd     where to get in, and what it waits for
+  lcm describe session ls-0n4k2m7a8q1cd     access and progress
   lcm describe lab "BGP basics"
   lcm describe service worker-controller`

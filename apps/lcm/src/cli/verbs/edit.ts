@@ -18,7 +18,7 @@ export function defineEdit(group: Command, shell: Shell): void {
   const noun = group
     .command('definition <id>')
     .alias('definitions')
-    .description('change a definition; one that can be booked stays as it is, and its next version takes its place')
+    .description('Change a definition; if it is ACTIVE, create its next version')
   addDefinitionOptions(noun)
     .addOption(formatOption())
     .action(async (idOrName: string, options: EditOptions, command: Command) =>
@@ -26,8 +26,8 @@ export function defineEdit(group: Command, shell: Shell): void {
     )
   addEditTemplate(group, shell)
   const examples = [
-    'lcm edit template metal --file metal.yaml           as `lcm apply` would',
-    'lcm edit definition bgp-basics --file bgp.yaml      what is not given stays as it is',
+    'lcm edit template metal --file metal.yaml           same as `lcm apply`',
+    'lcm edit definition bgp-basics --file bgp.yaml      other fields keep their values',
     'lcm edit definition bgp-basics --max-minutes 120',
   ]
   group.addHelpText('afterAll', `\nExamples:\n${examples.map(line => `  ${line}`).join('\n')}`)
@@ -38,10 +38,10 @@ async function edit(idOrName: string, options: EditOptions, invoked: Invocation)
   const { shell, output, connect } = invoked
   const given = await topologyGiven(options)
   if (given === null && title === undefined && max_duration_minutes === undefined)
-    throw new CliError(EXIT.usage, 'nothing is to be changed: give --file, --source, --title or --max-minutes')
+    throw new CliError(EXIT.usage, 'nothing to change: use --file, --source, --title or --max-minutes')
   const { client } = await connect()
   const current = await findDefinition(client, idOrName, shell.signal)
-  // Nothing else is sent: what its author said, and what was fetched, the API alone keeps apart.
+  // Only the changed fields are sent: the API distinguishes fields set by the author from fields read from the topology.
   const body = {
     ...given,
     ...(title === undefined ? {} : { title }),
@@ -53,5 +53,5 @@ async function edit(idOrName: string, options: EditOptions, invoked: Invocation)
   if (output.quiet) return
   const { name, id, definition_version, status } = definition
   const isSame = definition.version === current.version && id === current.id
-  output.out(`definition ${name} ${definition_version} (${id}) is ${status}${isSame ? ', as it was' : ''}`)
+  output.out(`definition ${name} ${definition_version} (${id}) is ${status}${isSame ? ', unchanged' : ''}`)
 }

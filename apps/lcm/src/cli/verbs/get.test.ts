@@ -64,7 +64,7 @@ it('lists templates', async () => {
 it('exits with 3 for what is not there', async () => {
   const { code, err } = await got('worker', 'metal-9')
   expect(code).toBe(3)
-  expect(err()).toBe('error: there is no worker metal-9: `lcm get workers --all` lists them\n')
+  expect(err()).toBe('error: worker metal-9 not found: list all with `lcm get workers --all`\n')
   expect((await got('template', 'none')).code).toBe(3)
 })
 
@@ -73,7 +73,7 @@ it('says what to do about an empty list, but not to programs', async () => {
   expect(await run(['get', 'workers'], empty.shell)).toBe(0)
   expect([empty.out(), empty.err()]).toEqual([
     '',
-    'there are no workers: create one with `lcm create worker --template NAME`\n',
+    'no workers found: create one with `lcm create worker --template NAME`\n',
   ])
   const json = capturedShell()
   await run(['get', 'workers', '-o', 'json'], json.shell)
@@ -128,7 +128,7 @@ it('says how to see those that are over where there are no others', async () => 
   expect(err()).toContain('book one with `lcm book DEFINITION`')
   api.lablets.sessions.put(aSession({ status: 'ARCHIVED' }))
   expect(await run(['get', 'sessions'], shell)).toBe(0)
-  expect(err()).toContain('there are no sessions but those that are over: `lcm get sessions --all` shows them')
+  expect(err()).toContain('all sessions are finished: list them with `lcm get sessions --all`')
 })
 
 it('shows one definition with its topology, one session, one lab', async () => {
@@ -164,5 +164,5 @@ it('follows one session until its record is gone', async () => {
   await api.stream(1)
   api.lablets.sessions.remove('ls-1')
   expect(await done).toBe(3)
-  expect(err()).toContain('session ls-1 is gone')
+  expect(err()).toContain('session ls-1 was deleted')
 })

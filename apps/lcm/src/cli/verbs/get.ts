@@ -17,7 +17,7 @@ interface GetOptions {
   readonly all?: boolean
 }
 
-/** The part of a kind that these options ask for. */
+/** Applies the options of `get` to a kind. */
 const watchableOf = <T extends Resource>(
   kind: Kind<T>,
   client: Client,
@@ -50,32 +50,32 @@ export function defineGet(get: Command, shell: Shell): void {
 
 const EXAMPLES = `
 Examples:
-  lcm get workers                    all workers that live, and those that are lost
-  lcm get workers --watch            the same, kept up to date until Ctrl-C
-  lcm get worker metal-3 -o yaml     everything about one worker
+  lcm get workers                    all workers, without TERMINATED ones unless they were lost
+  lcm get workers --watch            keep the list up to date until Ctrl-C
+  lcm get worker metal-3 -o yaml     all fields of one worker
   lcm get workers -o json | jq '.items[] | select(.status == "FAILED") | .name'
-  lcm get templates                  what a worker can be made from
-  lcm get definitions                which labs can be booked
-  lcm get sessions --watch           who has which lab, live; your own unless you run the fleet
-  lcm get labs --all                 labs on workers, also those that are DELETED
-  lcm get services                   the controllers: who leads, and how they are
-  lcm get leaks                      licences that went down with their machines
-  lcm get tokens                     who may come in, without the secrets`
+  lcm get templates                  templates for new workers
+  lcm get definitions                labs that can be booked
+  lcm get sessions --watch           your sessions, or all sessions for operators and admins
+  lcm get labs --all                 labs on workers, including DELETED ones
+  lcm get services                   controllers with their leaders and health
+  lcm get leaks                      licenses that were not deregistered before their machines were terminated
+  lcm get tokens                     API tokens, without secrets`
 
 function defineNoun<T extends Resource>(get: Command, kind: Kind<T>, shell: Shell): void {
   const noun = get
     .command(`${kind.plural} [id]`)
     .alias(kind.singular)
-    .description(`list ${kind.plural}, or show the one with this id or name`)
+    .description(`List ${kind.plural}, or show one by id or name`)
     .addOption(formatOption().default('table'))
-    .option('-w, --watch', 'keep it up to date until Ctrl-C')
+    .option('-w, --watch', 'Keep the output up to date until Ctrl-C')
     .action(async (idOrName: string | undefined, options: GetOptions, command: Command) =>
-      getThings(kind, idOrName, options, invocation(command, shell)),
+      getResources(kind, idOrName, options, invocation(command, shell)),
     )
-  if (kind.hidden !== null) noun.option('--all', `also those that are ${kind.hidden}`)
+  if (kind.hidden !== null) noun.option('--all', `Include ${kind.plural} that are ${kind.hidden}`)
 }
 
-async function getThings<T extends Resource>(
+async function getResources<T extends Resource>(
   kind: Kind<T>,
   idOrName: string | undefined,
   options: GetOptions,
@@ -91,9 +91,7 @@ async function getThings<T extends Resource>(
     if (options.watch) return watchList(watchable, { client, clock, signal, output, format })
     const { items } = await watchable.list(signal)
     if (items.length === 0 && format === 'table' && (await areAllHidden(kind, client, signal, options)))
-      return output.note(
-        `there are no ${kind.plural} but those that are ${kind.hidden}: \`lcm get ${kind.plural} --all\` shows them`,
-      )
+      return output.note(`all ${kind.plural} are ${kind.hidden}: list them with \`lcm get ${kind.plural} --all\``)
     return printList(watchable.view, items, { output, format, nowMs: clock.now() })
   }
   const item = await kind.find(client, idOrName, signal)
@@ -101,7 +99,7 @@ async function getThings<T extends Resource>(
   return printOne(watchable.view, item, { output, format, nowMs: clock.now() })
 }
 
-/** Whether an empty list would not be empty with `--all`. */
+/** Whether a list is empty only because `--all` was not given. */
 async function areAllHidden<T extends Resource>(
   kind: Kind<T>,
   client: Client,
@@ -111,7 +109,7 @@ async function areAllHidden<T extends Resource>(
   return !all && kind.hidden !== null && (await kind.list(client, true, signal)).items.length > 0
 }
 
-/** The same list, narrowed to one thing that was found before. */
+/** Narrows a list to one resource. */
 function onlyOne<T extends Resource>(watchable: Watchable<T>, kind: Kind<T>, { id }: T, client: Client): Watchable<T> {
   return {
     ...watchable,
@@ -125,7 +123,7 @@ function onlyOne<T extends Resource>(watchable: Watchable<T>, kind: Kind<T>, { i
     },
     deleted(event) {
       if (watchable.deleted(event) !== id) return null
-      throw new CliError(EXIT.notFound, `${kind.singular} ${id} is gone: somebody removed its record`)
+      throw new CliError(EXIT.notFound, `${kind.singular} ${id} was deleted`)
     },
     shows: () => true,
   }

@@ -31,7 +31,7 @@ it('enables and disables templates', async () => {
   const { lcm, api, out } = admin()
   expect(await lcm('disable', 'template', 'metal')).toBe(0)
   expect(await lcm('enable', 'template', 'metal', '-o', 'name')).toBe(0)
-  expect(out()).toBe('template metal is disabled: no new workers are made from it\nmetal\n')
+  expect(out()).toBe('template metal disabled: new workers can no longer use it\nmetal\n')
   expect(api.requests.filter(request => request.startsWith('POST'))).toEqual([
     'POST /worker-templates/metal/disable',
     'POST /worker-templates/metal/enable',
@@ -43,13 +43,13 @@ it('says a template anew from a file, which need not repeat its name', async () 
   const { name: _, id: __, version: ___, ...spec } = aTemplate({ name: 'metal' })
   const { lcm, out, api, err } = admin(JSON.stringify({ ...spec, cost_per_hour_usd: 77 }))
   expect(await lcm('edit', 'template', 'metal', '-f', '-')).toBe(0)
-  expect(out()).toBe('template metal is changed\n')
+  expect(out()).toBe('template metal changed\n')
   expect(api.bodies.at(-1)).toMatchObject({ cost_per_hour_usd: 77 })
   const folder = await mkdtemp(join(tmpdir(), 'lcm-edit-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'other.yaml'), 'name: other\n')
   expect(await lcm('edit', 'template', 'metal', '-f', join(folder, 'other.yaml'))).toBe(2)
-  expect(err()).toContain('is about template other, not metal')
+  expect(err()).toContain('is for template other, not metal')
 })
 
 it('leaves what the file does not say of a template as it is, and says what is wrong with it', async () => {
@@ -59,16 +59,16 @@ it('leaves what the file does not say of a template as it is, and says what is w
   expect(api.bodies).toMatchObject([{ instance_types, ami_owner, cost_per_hour_usd: 77 }])
   const wrong = admin('cost_per_hour_usd: much\ncolour: red\n')
   expect(await wrong.lcm('edit', 'template', 'metal', '-f', '-')).toBe(1)
-  expect(wrong.err()).toContain('colour: LCM knows nothing of this name here')
+  expect(wrong.err()).toContain('colour: unknown field')
   const broken = admin('a: [')
   expect(await broken.lcm('edit', 'template', 'metal', '-f', '-')).toBe(1)
-  expect(broken.err()).toContain('nothing was done: mend these and repeat')
+  expect(broken.err()).toContain('nothing was changed: fix these errors and try again')
 })
 
 it('removes templates', async () => {
   const { lcm, out } = admin()
   expect(await lcm('delete', 'template', 'metal')).toBe(0)
-  expect(out()).toBe('template metal is removed\n')
+  expect(out()).toBe('template metal deleted\n')
   expect(await lcm('delete', 'template', 'metal')).toBe(3)
 })
 
@@ -80,9 +80,9 @@ it('lists tokens and takes one back, by id or unique name', async () => {
     'ci      tk-1   operator   -         never     0s',
   ])
   expect(await lcm('delete', 'token', 'ci')).toBe(0)
-  expect(outLines().at(-1)).toBe('token ci (tk-1) is taken back: nobody gets in with it any more')
+  expect(outLines().at(-1)).toBe('token ci (tk-1) revoked')
   expect(api.requests.at(-1)).toBe('DELETE /tokens/tk-1')
   expect(await lcm('delete', 'token', 'twice')).toBe(4)
   expect(await lcm('delete', 'token', 'none')).toBe(3)
-  expect(err()).toContain('there is no token none: `lcm get tokens` lists them')
+  expect(err()).toContain('token none not found: list all with `lcm get tokens`')
 })

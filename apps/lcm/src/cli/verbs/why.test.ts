@@ -63,15 +63,15 @@ it('explains a boot: why, what is next, what was decided', async () => {
   })
   expect(await run(['why', 'worker', 'metal-1'], shell)).toBe(0)
   expect(outLines()).toEqual([
-    'metal-1 is STARTING, for 4m now.',
+    'metal-1 has been STARTING for 4m.',
     '',
     'Why',
     '  It became STARTING because EC2 says running.',
     '  worker-controller decided to wait 20s ago: CML answered 502.',
-    '    no  ready answers: 1, at least 3 is asked for',
+    '    no  ready answers: 1 (required: at least 3)',
     '',
-    'Wanted',
-    '  RUNNING, by ann: class at nine, for 0s now; no policy changes that for another 1h',
+    'Desired',
+    "  RUNNING by ann: class at nine, since 0s ago; policies can't change this for another 1h",
     '',
     'Next',
     '  finish its boot; for 4m now: waiting for EC2 to say running; next check in 10s',
@@ -96,8 +96,8 @@ it('says what stands out and what can be done about a worker that was stopped fo
     }),
   )
   expect(await run(['why', 'worker', 'metal-1'], shell)).toBe(0)
-  expect(outLines()).toContain('  TagsChanged, for 1m: a tag is gone')
-  expect(outLines()).toContain('  lcm start worker metal-1    run it again')
+  expect(outLines()).toContain('  TagsChanged for 1m: a tag is gone')
+  expect(outLines()).toContain('  lcm start worker metal-1    start it again')
   expect(outLines()).toContain('  nothing to do: STOPPED, as wanted')
 })
 
@@ -129,21 +129,21 @@ it('explains a session that has no place', async () => {
   )
   expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
   expect(outLines()).toEqual([
-    'ls-1 of two-routers 1.0.0 is PENDING, for 4m now.',
+    'ls-1 of two-routers 1.0.0 has been PENDING for 4m.',
     '',
     'Why',
     '  It became PENDING because ann booked it.',
     '  resource-scheduler decided to wait 20s ago: metal-2 is on its way.',
     '',
-    'Wanted',
-    '  RUNNING by ann; 2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, began 0s ago, ends in 1h',
+    'Desired',
+    '  RUNNING by ann; 2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, started 0s ago, ends in 1h',
     '',
     'Next',
     '  place it on a worker; blocked for 4m by NoPlacement: waits for metal-2',
     '',
     'What you can do',
-    "  lcm preview definition two-routers    see which workers could take it, and why others can't",
-    '  lcm cancel session ls-1    give it up',
+    '  lcm preview definition two-routers    show which workers are candidates, and why others are rejected',
+    '  lcm cancel session ls-1    cancel it',
     '',
     'Decisions, newest first',
     '  20s     wait                metal-2 is on its way',
@@ -170,10 +170,10 @@ it('says what comes next of a session, what stands out and what can be done', as
     aDecision({ service: 'lablet-controller', resource: 'session:ls-1', action: 'tags', because: 'CML said no' }),
   )
   const failing = await why()
-  expect(failing).toContain('  lablet-controller was at the step tags 20s ago: CML said no.')
+  expect(failing).toContain('  lablet-controller performed step tags 20s ago: CML said no.')
   expect(failing).toContain('  start its lab; for 0s now: step 4 of 7, tags; next check in 10s')
-  expect(failing).toContain('  its last error: tags: CML said no')
-  expect(failing).toContain('  lcm retry session ls-1    start its lab anew')
+  expect(failing).toContain('  Last error: tags: CML said no')
+  expect(failing).toContain('  lcm retry session ls-1    start its lab again')
   api.plan.length = 0
   const { pipeline } = aReadySession()
   sessions.change('ls-1', { status: 'RUNNING', last_error: null, pipeline })
@@ -184,13 +184,13 @@ it('says what comes next of a session, what stands out and what can be done', as
   const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: 'a person stopped it', since }
   sessions.change('ls-1', { conditions: [stopped] })
   const labStopped = await why()
-  expect(labStopped).toContain('  lcm retry session ls-1    start its lab again')
+  expect(labStopped).toContain('  lcm retry session ls-1    restart its lab')
   expect(labStopped).toContain(
     '  wait for a person to start its lab again; blocked for 0s by LabStopped: a person stopped it',
   )
   sessions.change('ls-1', { conditions: [{ ...stopped, reason: 'WorkerRestarted' }] })
   expect(await why()).not.toContain('lcm retry session')
-  expect(running).toContain('  lcm extend session ls-1 --minutes 30    let it last longer')
+  expect(running).toContain('  lcm extend session ls-1 --minutes 30    extend it')
   sessions.change('ls-1', { status: 'TERMINATED', last_error: 'worker_lost: metal-1 is TERMINATED' })
   const ended = await why()
   expect(ended).toContain(
@@ -210,7 +210,7 @@ it.each([
   if (longest !== null) api.lablets.definitions.put(aDefinition({ max_duration_minutes: longest }))
   expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
   if (advice === null) expect(out()).not.toContain('lcm extend')
-  else expect(out()).toContain(`  ${advice}    let it last longer\n`)
+  else expect(out()).toContain(`  ${advice}    extend it\n`)
 })
 
 it('shows as many decisions as are asked for, though some are told with others', async () => {
@@ -264,7 +264,7 @@ it('never says that there is nothing to do while a wish is not fulfilled, and na
   )
   const asked = await why()
   expect(asked).toContain('  stop its instance; for 2m now: worker-controller has not decided about it yet')
-  expect(asked).toContain('  worker-controller left it as it is 2h ago: running, as wanted.')
+  expect(asked).toContain('  worker-controller left it unchanged 2h ago: running, as wanted.')
   expect(asked.join()).not.toMatch(/nothing/i)
   api.decisions.unshift(
     aDecision({ at: at(10), because: 'EC2 answered 503', seen: { ec2: 'unknown' } }),

@@ -27,7 +27,7 @@ interface WhyOptions {
 }
 
 interface Explanation {
-  /** As the API tells it. */
+  /** Data for --json. */
   readonly told: object
   lines(reader: Reader, colors: Colors): string[]
 }
@@ -36,7 +36,7 @@ interface Question {
   readonly client: Client
   readonly idOrName: string
   readonly limit: number
-  /** Whether every decision is told, as it is to programs. */
+  /** Whether repeated decisions are included, as in --json. */
   readonly isVerbose: boolean
   readonly signal: AbortSignal
 }
@@ -53,16 +53,16 @@ const EXAMPLES = `
 Examples:
   lcm why worker metal-3
   lcm why worker metal-3 -n 50
-  lcm why session ls-0n4k2m7a8q1cd     why it has no place yet, or no lab`
+  lcm why session ls-0n4k2m7a8q1cd     why it has no worker or no lab yet`
 
 function addNoun(why: Command, noun: string, explain: Explain, shell: Shell): void {
   why
     .command(`${noun} <id>`)
     .alias(`${noun}s`)
-    .description(`why a ${noun} is where it is, what happens next and what you can do`)
-    .option('-n, --limit <count>', 'how many decisions to show', wholeNumber(1, DECISIONS_MAX), DECISIONS)
-    .option('-v, --verbose', "every guard of a decision, also those that stood in nobody's way, and no text cut short")
-    .option('--json', 'as the API tells it, for programs')
+    .description(`Explain the status of a ${noun}, what happens next and what you can do`)
+    .option('-n, --limit <count>', 'Maximum number of decisions', wholeNumber(1, DECISIONS_MAX), DECISIONS)
+    .option('-v, --verbose', 'Show all guards and complete texts')
+    .option('--json', 'Print the API response as JSON')
     .action(
       async (idOrName: string, { limit, json = false, verbose: isVerbose = false }: WhyOptions, command: Command) => {
         const { output, connect } = invocation(command, shell)
@@ -80,7 +80,7 @@ function addNoun(why: Command, noun: string, explain: Explain, shell: Shell): vo
     )
 }
 
-/** So many are read even if fewer are shown: they tell since when something is so. */
+/** Minimum number of decisions to read; older ones tell since when a state lasts. */
 const READ_MIN = 50
 const countFor = ({ limit, isVerbose }: Question): number => Math.max(READ_MIN, readingFor(limit, isVerbose))
 
@@ -121,7 +121,7 @@ async function workerOf(client: Client, { worker_id }: LabletSession, signal: Ab
 
 interface FleetState {
   readonly services: readonly ServiceState[]
-  /** By the clock of the API, whose moments all of this is told in. */
+  /** Current time by the clock of the API, which also wrote all timestamps. */
   readonly nowMs: number
   planOf(service: string, resource: string): PlannedAction | null
 }
@@ -140,7 +140,7 @@ async function readFleetState(client: Client, signal: AbortSignal): Promise<Flee
 
 const MINUTE_MS = 60_000
 
-/** None where its definition is gone: then nobody could extend it. */
+/** Minutes by which the session can be extended; 0 if its definition was deleted. */
 async function minutesLeftOf(client: Client, session: LabletSession, signal: AbortSignal): Promise<number> {
   const { definition, timeslot } = session
   const found = await unlessMissing(client.call('getDefinition', { params: { id: definition.id }, signal }))

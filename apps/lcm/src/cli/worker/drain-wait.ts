@@ -13,7 +13,7 @@ import { WORKER_SETTLING, waitedWorker } from './worker-wait.ts'
 
 type End = Drain['then']
 
-/** Whether a worker that is drained has come to where the drain leads. */
+/** Whether a drained worker has reached the end status of its drain. */
 export function judgeDrain(worker: Worker, end: End): Verdict {
   const { status, desired_status, desired_by, drain } = worker
   if (status === end) return reached
@@ -22,22 +22,22 @@ export function judgeDrain(worker: Worker, end: End): Verdict {
   if (drain !== null)
     return drain.then === end
       ? underWay
-      : impossible(`will not get there: ${drain.by} now drains it to be ${drain.then}`)
+      : impossible(`will not become ${end}: ${drain.by} changed the drain to end as ${drain.then}`)
   if (desired_status === end) return underWay
   return impossible(
     desired_status === 'RUNNING'
-      ? 'is not drained any more: somebody opened its door again'
-      : `will not get there: ${desired_by} now wants it ${desired_status}`,
+      ? 'is no longer drained: the drain was canceled'
+      : `will not become ${end}: ${desired_by} changed its desired status to ${desired_status}`,
   )
 }
 
 const SESSIONS_NAMED = 3
 
-/** When the slots of sessions end, as far as that was read. */
+/** Ends of timeslots by session id; incomplete if they were not read. */
 export type SlotEnds = ReadonlyMap<string, Instant>
 const NOT_READ: SlotEnds = new Map()
 
-/** Read only where few sessions are waited for. */
+/** Reads the ends of timeslots if at most SESSIONS_NAMED sessions remain. */
 export async function readSlotEnds(
   { drain, reservations }: Worker,
   client: Client,
@@ -49,7 +49,7 @@ export async function readSlotEnds(
   return new Map(sessions.flatMap(session => (session === null ? [] : [[session.id, session.timeslot.end]])))
 }
 
-/** Null where it is gone, or is nobody's business who asks. */
+/** Null if the session was deleted or the caller may not see it. */
 async function sessionUnlessHidden(client: Client, id: string, signal: AbortSignal): Promise<LabletSession | null> {
   try {
     return await client.call('getSession', { params: { id }, signal })
@@ -59,25 +59,25 @@ async function sessionUnlessHidden(client: Client, id: string, signal: AbortSign
   }
 }
 
-/** Who still lives on it, and for how long that may last. */
+/** The sessions that a drain waits for, and its deadline. */
 export function drainText(worker: Worker, drain: Drain, nowMs: number, ends = NOT_READ): string {
   const sessions = Object.keys(worker.reservations)
-  if (sessions.length === 0) return 'no session lives on it any more'
+  if (sessions.length === 0) return 'no sessions are left'
   const more = sessions.length - SESSIONS_NAMED
   const named = `${sessions.slice(0, SESSIONS_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
   const leftMs = toMs(drain.deadline) - nowMs
-  const limit = leftMs > 0 ? `for ${formatDuration(leftMs)} at most` : 'its time is over'
-  const whom = sessions.length === 1 ? 'session' : `${sessions.length} sessions`
-  return `waiting for ${whom} ${named} to end, ${limit}${slotText(sessions, ends, nowMs)}`
+  const limit = leftMs > 0 ? `at most ${formatDuration(leftMs)}` : 'the deadline has passed'
+  const count = sessions.length === 1 ? 'session' : `${sessions.length} sessions`
+  return `waiting for ${count} ${named} to end, ${limit}${slotText(sessions, ends, nowMs)}`
 }
 
-/** Nothing unless it is known of all of them. */
+/** Empty unless the ends of all timeslots are known. */
 function slotText(sessions: readonly string[], ends: SlotEnds, nowMs: number): string {
   const known = sessions.flatMap(id => ends.get(id) ?? [])
   if (known.length < sessions.length) return ''
   const leftMs = Math.max(...known.map(toMs)) - nowMs
-  const whose = sessions.length === 1 ? 'its slot' : 'the last of their slots'
-  return leftMs > 0 ? `; ${whose} ends in ${formatDuration(leftMs)}` : `; ${whose} is over`
+  const slot = sessions.length === 1 ? 'its timeslot' : 'the last timeslot'
+  return leftMs > 0 ? `; ${slot} ends in ${formatDuration(leftMs)}` : `; ${slot} has ended`
 }
 
 export const drainSettling = (end: End, clock: Clock): Settling<Worker> => ({

@@ -18,7 +18,7 @@ it('closes the door and says who is still inside', async () => {
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   expect(api.bodies).toEqual([{ then: 'STOPPED', reason: 'old', timeout_seconds: 7200 }])
   expect(out()).toBe(
-    `metal-1 (${ID}) takes no new sessions and will be STOPPED: waiting for 2 sessions ls-1, ls-2 to end, for 2h at most\n`,
+    `metal-1 (${ID}) gets no new sessions and will be STOPPED: waiting for 2 sessions ls-1, ls-2 to end, at most 2h\n`,
   )
 })
 
@@ -31,7 +31,7 @@ it('waits until it is empty and stopped, and says for whom', async () => {
   api.change(ID, { status: 'STOPPING', desired_status: 'STOPPED', drain: null, reservations: {} })
   api.change(ID, { status: 'STOPPED' })
   expect(await done).toBe(0)
-  expect(err()).toContain('metal-1 is DRAINING: waiting for session ls-2 to end, for 4h at most')
+  expect(err()).toContain('metal-1 is DRAINING: waiting for session ls-2 to end, at most 4h')
   expect(err()).toContain('metal-1 is STOPPING: waiting for EC2 to say stopped')
   expect(out()).toBe('metal-1 is STOPPED after 1m\n')
 })
@@ -42,7 +42,7 @@ it('exits with 1 when somebody opens the door again', async () => {
   await api.stream(1)
   api.change(ID, { status: 'RUNNING', drain: null })
   expect(await done).toBe(1)
-  expect(err()).toContain('metal-1 is not drained any more: somebody opened its door again')
+  expect(err()).toContain('metal-1 is no longer drained: the drain was canceled')
 })
 
 it('asks for the name before it is terminated, unless told not to', async () => {
@@ -55,7 +55,7 @@ it('asks for the name before it is terminated, unless told not to', async () => 
   await scripted.api.stream(1)
   scripted.api.remove(ID)
   expect(await done).toBe(0)
-  expect(scripted.out()).toBe('metal-1 is gone after 0s\n')
+  expect(scripted.out()).toBe('metal-1 deleted after 0s\n')
 })
 
 it('opens the door again', async () => {
@@ -68,9 +68,9 @@ it('opens the door again', async () => {
   api.change(ID, { status: 'STOPPING', desired_status: 'STOPPED' })
   expect(await lcm('metal-1', '--cancel')).toBe(0)
   expect(outLines().slice(1)).toEqual([
-    `metal-1 (${ID}) takes sessions again`,
+    `metal-1 (${ID}) gets new sessions again`,
     `metal-1 (${ID}) was not being drained`,
-    `metal-1 (${ID}) is STOPPING and will be STOPPED: its drain is over, \`lcm start worker metal-1\` brings it back`,
+    `metal-1 (${ID}) is STOPPING and will be STOPPED: its drain has ended, start it again with \`lcm start worker metal-1\``,
   ])
 })
 
@@ -78,7 +78,7 @@ it('exits with 4 for one that does not run, and with 2 for what makes no sense',
   const { lcm, api, err } = fleet()
   api.change(ID, { status: 'STOPPED' })
   expect(await lcm('metal-1')).toBe(4)
-  expect(err()).toContain('metal-1 is STOPPED; it must run: stop or terminate it as it is')
+  expect(err()).toContain('metal-1 is STOPPED; it must run: stop or terminate it without draining')
   expect(await lcm('metal-1', '--cancel', '--wait')).toBe(2)
   expect(await lcm('metal-1', '--within', '8d')).toBe(2)
 })

@@ -26,12 +26,18 @@ export function defineDrain(group: Command, shell: Shell): void {
   const noun = group
     .command('worker <id>')
     .alias('workers')
-    .description('give a worker no new sessions, and stop or terminate it when the last one is over')
-    .addOption(new Option('--then <end>', 'what becomes of it then').choices(['stop', 'terminate']).default('stop'))
-    .option('--within <duration>', 'how long sessions may last at most (default: as its template says)', withinMs)
-    .option('--cancel', 'let it take sessions again')
-    .option('--reason <text>', 'why, for those who ask later')
-    .option('-y, --yes', 'do not ask for the name of a worker that is to be terminated')
+    .description('Place no new sessions on a worker, and stop or terminate it when its last session has ended')
+    .addOption(
+      new Option('--then <end>', 'Action after the last session').choices(['stop', 'terminate']).default('stop'),
+    )
+    .option(
+      '--within <duration>',
+      'Time limit, after which remaining sessions are ended (default: from its template)',
+      withinMs,
+    )
+    .option('--cancel', 'Cancel the drain')
+    .option('--reason <text>', 'Reason, recorded in the audit log')
+    .option('-y, --yes', 'Skip the confirmation of --then terminate')
     .action(async (idOrName: string, options: DrainOptions, command: Command) => {
       const invoked = invocation(command, shell)
       return options.cancel ? cancel(idOrName, options, invoked) : drain(idOrName, options, invoked)
@@ -42,9 +48,9 @@ export function defineDrain(group: Command, shell: Shell): void {
 
 const EXAMPLES = `
 Examples:
-  lcm drain worker metal-3 --wait                    says which sessions it still waits for
+  lcm drain worker metal-3 --wait                    show the remaining sessions and wait for them
   lcm drain worker metal-3 --then terminate --within 2h
-  lcm drain worker metal-3 --cancel                  opens the door again`
+  lcm drain worker metal-3 --cancel                  place sessions on it again`
 
 const WITHIN_MS_MIN = 60_000
 const WITHIN_MS_MAX = 7 * 86_400_000
@@ -61,7 +67,7 @@ async function drain(idOrName: string, options: DrainOptions, invoked: Invocatio
   const { id, name } = await findWorker(client, idOrName, signal)
   const end = ENDS[options.then]
   if (end === 'TERMINATED' && !options.yes)
-    await confirmByName({ id, name, what: 'terminating', lost: 'its disk', asked: 'its name' }, invoked)
+    await confirmByName({ id, name, action: 'terminating', loss: 'its disk', expected: 'its name' }, invoked)
   const seconds = options.within === undefined ? {} : { timeout_seconds: Math.round(options.within / 1000) }
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const body = { then: end, reason: options.reason, ...seconds }
@@ -72,11 +78,11 @@ async function drain(idOrName: string, options: DrainOptions, invoked: Invocatio
 
 function saidOf(worker: Worker, end: string, nowMs: number): string {
   const waits = worker.drain === null ? '' : `: ${drainText(worker, worker.drain, nowMs)}`
-  return `${worker.name} (${worker.id}) takes no new sessions and will be ${end}${waits}`
+  return `${worker.name} (${worker.id}) gets no new sessions and will be ${end}${waits}`
 }
 
 async function cancel(idOrName: string, options: DrainOptions, { shell, output, connect }: Invocation): Promise<void> {
-  if (options.wait) throw new CliError(EXIT.usage, 'there is nothing to wait for with --cancel: leave --wait out')
+  if (options.wait) throw new CliError(EXIT.usage, "--wait can't be used with --cancel")
   const { client } = await connect()
   const found = await findWorker(client, idOrName, shell.signal)
   const call = { params: { id: found.id }, body: { reason: options.reason }, signal: shell.signal }
@@ -89,8 +95,8 @@ async function cancel(idOrName: string, options: DrainOptions, { shell, output, 
 }
 
 function openText({ id, name, status, desired_status }: Worker, wasDrained: boolean): string {
-  const back = `\`lcm start worker ${shellWord(name)}\` brings it back`
+  const back = `start it again with \`lcm start worker ${shellWord(name)}\``
   if (desired_status !== 'RUNNING')
-    return `${name} (${id}) is ${status} and will be ${desired_status}: its drain is over, ${back}`
-  return wasDrained ? `${name} (${id}) takes sessions again` : `${name} (${id}) was not being drained`
+    return `${name} (${id}) is ${status} and will be ${desired_status}: its drain has ended, ${back}`
+  return wasDrained ? `${name} (${id}) gets new sessions again` : `${name} (${id}) was not being drained`
 }

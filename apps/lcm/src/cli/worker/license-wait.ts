@@ -10,7 +10,7 @@ export type Operation = NonNullable<License['pending_operation']>
 
 const GOALS: Readonly<Record<Operation, License['status']>> = { register: 'REGISTERED', deregister: 'UNREGISTERED' }
 
-/** Whether CML has done what was asked of its licence, is at it, or will not do it. */
+/** Whether the license operation is done, in progress or impossible. */
 export function judgeLicense(worker: Worker, operation: Operation): Verdict {
   const { license, status, desired_status } = worker
   if (status === 'TERMINATED') return impossible('is TERMINATED')
@@ -18,20 +18,20 @@ export function judgeLicense(worker: Worker, operation: Operation): Verdict {
     const isAsleep = status === 'STOPPED' && desired_status === 'STOPPED'
     return isAsleep
       ? impossible(
-          `is STOPPED, and only one that runs can be asked: \`lcm start worker ${shellWord(worker.name)}\` has it done`,
+          `is STOPPED, and a license can only change on a RUNNING worker: run \`lcm start worker ${shellWord(worker.name)}\``,
         )
       : underWay
   }
   if (license.status === GOALS[operation]) return reached
-  if (license.status === 'FAILED') return impossible(`could not ${operation} its licence: ${errorOf(license)}`)
-  return impossible(`did not ${operation} its licence, which is ${license.status}: ${errorOf(license)}`)
+  if (license.status === 'FAILED') return impossible(`could not ${operation} its license: ${errorOf(license)}`)
+  return impossible(`did not ${operation} its license, which is ${license.status}: ${errorOf(license)}`)
 }
 
 const errorOf = ({ last_error }: License): string => last_error ?? 'no reason is recorded'
 
 function progressText({ name, status, license }: Worker): string {
-  if (status !== 'RUNNING') return `${name} is ${status}: its licence waits until it runs`
-  return `the licence of ${name} is ${license.status}${license.last_error === null ? '' : `: ${license.last_error}`}`
+  if (status !== 'RUNNING') return `${name} is ${status}: its license changes when it is RUNNING`
+  return `the license of ${name} is ${license.status}${license.last_error === null ? '' : `: ${license.last_error}`}`
 }
 
 export const licenseSettling = (operation: Operation): Settling<Worker> => ({
@@ -44,8 +44,8 @@ export const licenseSettling = (operation: Operation): Settling<Worker> => ({
   }),
   outcome: ({ name, license }, elapsed) => ({
     sentence: printable(
-      `the licence of ${name} is ${license.status} after ${elapsed}${license.udi === null ? '' : `: ${license.udi}`}`,
+      `the license of ${name} is ${license.status} after ${elapsed}${license.udi === null ? '' : `: ${license.udi}`}`,
     ),
-    lines: license.last_error === null ? [] : [printable(`${license.last_error}; \`lcm get leaks\` lists it`)],
+    lines: license.last_error === null ? [] : [printable(`${license.last_error}; see \`lcm get leaks\``)],
   }),
 })

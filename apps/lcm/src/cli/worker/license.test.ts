@@ -31,7 +31,7 @@ it('takes the token from a file', async () => {
   expect(await lcm('register', 'metal-1', '--product', 'CML_Enterprise', '--token-file', file)).toBe(0)
   expect(api.bodies).toEqual([{ product: 'CML_Enterprise', token: 'of-a-file' }])
   expect(await lcm('register', 'metal-1', '--token-file', '/nowhere')).toBe(1)
-  expect(err()).toBe("error: /nowhere can't be read (ENOENT): give a file with the token alone\n")
+  expect(err()).toBe("error: /nowhere can't be read (ENOENT): use a file that contains only the token\n")
 })
 
 it('asks a person without showing what is typed', async () => {
@@ -60,8 +60,8 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 it.each([
-  ['', 'there is no token'],
-  ['two words', 'a token is one word'],
+  ['', 'the token is empty'],
+  ['two words', 'the token contains spaces'],
 ])('refuses %j for a token', async (input, said) => {
   const { lcm, api, err } = fleet({ input })
   expect(await lcm('register', 'metal-1')).toBe(2)
@@ -73,7 +73,7 @@ it('needs a product from somewhere', async () => {
   const { lcm, api, err } = fleet({ input: 'token' })
   api.putTemplate(aTemplate({ license_product: null }))
   expect(await lcm('register', 'metal-1')).toBe(2)
-  expect(err()).toContain('say which with --product')
+  expect(err()).toContain('set it with --product')
 })
 
 it('waits until it is registered, and tells a refusal', async () => {
@@ -83,13 +83,13 @@ it('waits until it is registered, and tells a refusal', async () => {
   api.change(ID, { license: { ...NO_LICENSE, pending_operation: 'register', status: 'REGISTERING' } })
   api.change(ID, { license: { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' } })
   expect(await done).toBe(0)
-  expect(err()).toContain('the licence of metal-1 is REGISTERING')
-  expect(out()).toBe('the licence of metal-1 is REGISTERED after 0s: udi-1\n')
+  expect(err()).toContain('the license of metal-1 is REGISTERING')
+  expect(out()).toBe('the license of metal-1 is REGISTERED after 0s: udi-1\n')
   const refused = lcm('register', 'metal-1', '--wait')
   await api.stream(2)
   api.change(ID, { license: { ...NO_LICENSE, status: 'FAILED', last_error: 'the token has expired' } })
   expect(await refused).toBe(1)
-  expect(err()).toContain('metal-1 could not register its licence: the token has expired')
+  expect(err()).toContain('metal-1 could not register its license: the token has expired')
 })
 
 it('gives it back', async () => {
@@ -99,7 +99,7 @@ it('gives it back', async () => {
   expect(api.requests).toContain(`DELETE /workers/${ID}/license`)
   api.change(ID, { license: { ...NO_LICENSE } })
   expect(await done).toBe(0)
-  expect(out()).toBe('the licence of metal-1 is UNREGISTERED after 0s\n')
+  expect(out()).toBe('the license of metal-1 is UNREGISTERED after 0s\n')
 })
 
 it('says when nobody knows whether the licence was given back', async () => {
@@ -108,14 +108,14 @@ it('says when nobody knows whether the licence was given back', async () => {
   await api.stream(1)
   api.change(ID, { license: { ...NO_LICENSE, last_error: 'nobody heard its answer' } })
   expect(await done).toBe(0)
-  expect(out()).toContain('nobody heard its answer; `lcm get leaks` lists it')
+  expect(out()).toContain('nobody heard its answer; see `lcm get leaks`')
 })
 
 it('does not wait for one that sleeps, and says when it will be done', async () => {
   const { lcm, api, out, err } = fleet({ input: 'token' })
   api.change(ID, { status: 'STOPPED', desired_status: 'STOPPED' })
   expect(await lcm('register', 'metal-1')).toBe(0)
-  expect(out()).toContain('as soon as it runs; it is STOPPED now')
+  expect(out()).toContain('when it is RUNNING; it is STOPPED now')
   expect(await lcm('register', 'metal-1', '--wait')).toBe(1)
-  expect(err()).toContain('`lcm start worker metal-1` has it done')
+  expect(err()).toContain('run `lcm start worker metal-1`')
 })

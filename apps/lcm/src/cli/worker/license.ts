@@ -18,16 +18,16 @@ interface RegisterOptions extends SettleOptions {
 export function defineLicense(license: Command, shell: Shell): void {
   const register = license
     .command('register <worker>')
-    .description('register a worker with the licence that a token stands for')
-    .option('--product <name>', 'such as CML_Enterprise (default: as the worker or its template has it)')
-    .option('--token-file <file>', 'a file with the token; else standard input, or you are asked')
+    .description('Register the license of a worker with a Smart Licensing token')
+    .option('--product <name>', 'License product, such as CML_Enterprise (default: from the worker or its template)')
+    .option('--token-file <file>', 'File with the token (default: standard input, or a prompt)')
     .action(async (idOrName: string, options: RegisterOptions, command: Command) =>
       registerWorker(idOrName, options, invocation(command, shell)),
     )
   addSettleOptions(register)
   const deregister = license
     .command('deregister <worker>')
-    .description('give the licence of a worker back')
+    .description('Deregister the license of a worker')
     .action(async (idOrName: string, options: SettleOptions, command: Command) =>
       deregisterWorker(idOrName, options, invocation(command, shell)),
     )
@@ -36,10 +36,10 @@ export function defineLicense(license: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-The token of a licence is never an argument, where other users of the machine could read it. --token is yours for LCM.
+The Smart Licensing token is not an option, because other users of the computer could read it. --token is your API token for LCM.
 
 Examples:
-  lcm license register metal-3 --wait                        asks for the token, without showing it
+  lcm license register metal-3 --wait                        prompts for the token
   lcm license register metal-3 --token-file token.txt --product CML_Enterprise
   pass show cml | lcm license register metal-3
   lcm license deregister metal-3 --wait`
@@ -58,15 +58,15 @@ async function productOf(client: Client, worker: Worker, signal: AbortSignal): P
   const template = await unlessMissing(client.call('getTemplate', { params: { name: worker.template_name }, signal }))
   const product = worker.license.product ?? template?.license_product ?? null
   if (product !== null) return product
-  const message = `neither ${worker.name} nor its template names a product: say which with --product, such as CML_Enterprise`
+  const message = `${worker.name} and its template have no license product: set it with --product, such as CML_Enterprise`
   throw new CliError(EXIT.usage, message)
 }
 
 async function readToken({ tokenFile }: RegisterOptions, worker: Worker, invoked: Invocation): Promise<string> {
   const token = (await readSecret('token', { file: tokenFile, worker }, invoked)).trim()
-  const next = 'give one with --token-file, or on standard input'
-  if (token === '') throw new CliError(EXIT.usage, `there is no token: ${next}`)
-  if (/\s/.test(token)) throw new CliError(EXIT.usage, `a token is one word, and this is more than that: ${next}`)
+  const next = 'use --token-file or standard input'
+  if (token === '') throw new CliError(EXIT.usage, `the token is empty: ${next}`)
+  if (/\s/.test(token)) throw new CliError(EXIT.usage, `the token contains spaces or line breaks: ${next}`)
   return token
 }
 
@@ -90,8 +90,8 @@ function settleLicense({ client, worker, operation }: Asked, options: SettleOpti
 }
 
 function saidOf({ id, name, status, license }: Worker, operation: Operation): string {
-  const when = status === 'RUNNING' ? '' : ` as soon as it runs; it is ${status} now`
+  const when = status === 'RUNNING' ? '' : ` when it is RUNNING; it is ${status} now`
   return operation === 'register'
     ? `${name} (${id}) will be registered for ${license.product}${when}`
-    : `${name} (${id}) will give its licence back${when}`
+    : `${name} (${id}) will be deregistered${when}`
 }

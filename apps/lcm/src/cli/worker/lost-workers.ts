@@ -3,11 +3,11 @@ import { readList } from '@lcm/client/lists'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Listing } from '../watch-list.ts'
 
-/** Nobody asked for its end: its machine went away by itself, or by somebody else. */
+/** Whether a worker lost its machine without a request to terminate it. */
 export const isLost = ({ status, desired_status }: Worker): boolean =>
   status === 'TERMINATED' && desired_status !== 'TERMINATED'
 
-/** All workers that live, then those that are lost and have no successor of their name. */
+/** All workers that are not TERMINATED, then lost workers without a successor of the same name. */
 export async function readLivingAndLost(client: Client, signal: AbortSignal): Promise<Listing<Worker>> {
   const { items, revision } = await readList(query => client.call('listWorkers', { query, signal }))
   const ended = (desired_status: 'RUNNING' | 'STOPPED') =>

@@ -6,11 +6,11 @@ import { aRunningWorker } from '../testing/samples.ts'
 const ID = 'w-0abcdefgh0001'
 
 it.each([
-  ['protect', { protected: true }, 'is protected against termination'],
-  ['unprotect', { protected: false }, 'can be terminated'],
-  ['cordon', { cordoned: true }, 'gets no new sessions'],
-  ['uncordon', { cordoned: false }, 'gets sessions'],
-])('%s marks a worker, and says when it was so already', async (verb, change, said) => {
+  ['protect', { protected: true }, 'protected from termination'],
+  ['unprotect', { protected: false }, 'unprotected: it can be terminated'],
+  ['cordon', { cordoned: true }, 'cordoned: it gets no new sessions'],
+  ['uncordon', { cordoned: false }, 'uncordoned: it gets new sessions'],
+])('%s marks a worker, and says when it was so already', async (verb, change, state) => {
   const { shell, api, outLines } = capturedShell()
   const [name, value] = Object.entries(change)[0] ?? []
   api.put(aRunningWorker({ [String(name)]: !value }))
@@ -18,7 +18,7 @@ it.each([
   expect(api.requests.at(-1)).toBe(`PATCH /workers/${ID}`)
   expect(api.bodies).toEqual([change])
   expect(await run([verb, 'worker', 'metal-1'], shell)).toBe(0)
-  expect(outLines()).toEqual([`metal-1 (${ID}) ${said}`, `metal-1 (${ID}) ${said} already`])
+  expect(outLines()).toEqual([`metal-1 (${ID}) is ${state}`, `metal-1 (${ID}) is already ${state}`])
 })
 
 it('prints the worker for programs, and nothing when quiet', async () => {

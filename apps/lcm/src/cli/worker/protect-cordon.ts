@@ -10,41 +10,41 @@ interface Mark {
   readonly name: string
   readonly summary: string
   readonly change: BodyInput<'patchWorker'>
-  /** What is true then. */
-  readonly said: string
+  /** The new state, for the message. */
+  readonly state: string
   isSo(worker: Worker): boolean
   readonly example: string
 }
 
 const PROTECT: Mark = {
   name: 'protect',
-  summary: 'let nobody terminate a worker',
+  summary: 'Protect a worker from termination',
   change: { protected: true },
-  said: 'is protected against termination',
+  state: 'protected from termination',
   isSo: worker => worker.protected,
   example: 'lcm protect worker metal-3',
 }
 const UNPROTECT: Mark = {
   name: 'unprotect',
-  summary: 'let a worker be terminated again',
+  summary: 'Remove the protection of a worker from termination',
   change: { protected: false },
-  said: 'can be terminated',
+  state: 'unprotected: it can be terminated',
   isSo: worker => !worker.protected,
   example: 'lcm unprotect worker metal-3 && lcm terminate worker metal-3',
 }
 const CORDON: Mark = {
   name: 'cordon',
-  summary: 'give a worker no new sessions; those that it has go on',
+  summary: 'Stop placing new sessions on a worker; existing sessions continue',
   change: { cordoned: true },
-  said: 'gets no new sessions',
+  state: 'cordoned: it gets no new sessions',
   isSo: worker => worker.cordoned,
   example: 'lcm cordon worker metal-3',
 }
 const UNCORDON: Mark = {
   name: 'uncordon',
-  summary: 'give a worker sessions again',
+  summary: 'Place new sessions on a worker again',
   change: { cordoned: false },
-  said: 'gets sessions',
+  state: 'uncordoned: it gets new sessions',
   isSo: worker => !worker.cordoned,
   example: 'lcm uncordon worker metal-3',
 }
@@ -77,5 +77,5 @@ async function put(
   const { id, name } = found
   const worker = await client.call('patchWorker', { params: { id }, body: mark.change, signal: shell.signal })
   if (format !== undefined) return printOne(WORKER_VIEW, worker, { output, format, nowMs: shell.clock.now() })
-  if (!output.quiet) output.out(`${name} (${id}) ${mark.said}${mark.isSo(found) ? ' already' : ''}`)
+  if (!output.quiet) output.out(`${name} (${id}) is ${mark.isSo(found) ? 'already ' : ''}${mark.state}`)
 }

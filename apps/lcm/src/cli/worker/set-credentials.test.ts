@@ -19,7 +19,7 @@ it('takes the password from standard input, spaces and all', async () => {
   expect(await lcm('metal-1')).toBe(0)
   expect(api.requests.at(-1)).toBe(`PUT /workers/${ID}/credentials`)
   expect(api.bodies).toEqual([{ username: 'admin', password: ' pass word ' }])
-  expect(out()).toBe(`LCM logs in to the CML of metal-1 (${ID}) as admin\n`)
+  expect(out()).toBe(`LCM will log in to CML on metal-1 (${ID}) as admin\n`)
 })
 
 it('takes the password from a file, and another name', async () => {
@@ -29,7 +29,7 @@ it('takes the password from a file, and another name', async () => {
   expect(await lcm(ID, '--username', 'lcm', '--password-file', file)).toBe(0)
   expect(api.bodies).toEqual([{ username: 'lcm', password: 'of-a-file' }])
   expect(await lcm(ID, '--password-file', '/nowhere')).toBe(1)
-  expect(err()).toBe("error: /nowhere can't be read (ENOENT): give a file with the password alone\n")
+  expect(err()).toBe("error: /nowhere can't be read (ENOENT): use a file that contains only the password\n")
 })
 
 it('asks a person without showing what is typed', async () => {
@@ -46,6 +46,6 @@ it('asks a person without showing what is typed', async () => {
 it('refuses an empty password', async () => {
   const { lcm, api, err } = fleet({ input: '\n' })
   expect(await lcm('metal-1')).toBe(2)
-  expect(err()).toContain('there is no password')
+  expect(err()).toContain('the password is empty')
   expect(api.bodies).toEqual([])
 })

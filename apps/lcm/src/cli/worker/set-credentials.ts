@@ -13,9 +13,9 @@ interface CredentialsOptions {
 export function defineSet(set: Command, shell: Shell): void {
   set
     .command('credentials <worker>')
-    .description('set the CML account that LCM logs in with on a worker')
-    .option('--username <name>', 'name of the CML account', 'admin')
-    .option('--password-file <file>', 'file with the password; otherwise it is read from standard input or asked for')
+    .description('Set the CML account that LCM uses to log in to a worker')
+    .option('--username <name>', 'Name of the CML account', 'admin')
+    .option('--password-file <file>', 'File with the password (default: standard input, or a prompt)')
     .action(async (idOrName: string, options: CredentialsOptions, command: Command) =>
       setCredentials(idOrName, options, invocation(command, shell)),
     )
@@ -23,10 +23,10 @@ export function defineSet(set: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-The password is never an argument, because other users of the machine could read it. LCM tries it at once.
+The password is not an option, because other users of the computer could read it. LCM checks the new account immediately.
 
 Examples:
-  lcm set credentials metal-3                                asks for the password, without showing it
+  lcm set credentials metal-3                                prompts for the password
   lcm set credentials metal-3 --username lcm --password-file password.txt
   pass show cml | lcm set credentials metal-3`
 
@@ -36,9 +36,8 @@ async function setCredentials(idOrName: string, options: CredentialsOptions, inv
   const worker = await findWorker(client, idOrName, shell.signal)
   const { username, passwordFile: file } = options
   const password = (await readSecret('password', { file, worker }, invoked)).replace(/\r?\n$/, '')
-  if (password === '')
-    throw new CliError(EXIT.usage, 'there is no password: give one with --password-file, or on standard input')
+  if (password === '') throw new CliError(EXIT.usage, 'the password is empty: use --password-file or standard input')
   const { id, name } = worker
   await client.call('putWorkerCredentials', { params: { id }, body: { username, password }, signal: shell.signal })
-  if (!output.quiet) output.out(`LCM logs in to the CML of ${name} (${id}) as ${username}`)
+  if (!output.quiet) output.out(`LCM will log in to CML on ${name} (${id}) as ${username}`)
 }

@@ -35,13 +35,13 @@ it('tells the whole story of a worker that boots', () => {
     'metal-1  w-0abcdefgh0001',
     '  status     STARTING -> RUNNING for 1m',
     '  waits      waiting for the CML web server to speak TLS',
-    '  wanted     RUNNING by admin: a class',
+    '  desired    RUNNING by admin: a class',
     '  service    STARTING',
     '  endpoint   https://203.0.113.7',
     '  addresses  203.0.113.7, 10.0.0.7',
     '  machine    i-1, m5zn.metal',
-    '  place      us-east-1',
-    '  template   metal, 3.96 USD an hour',
+    '  zone       us-east-1',
+    '  template   metal, 3.96 USD per hour',
     '  protected  no',
     '  tags       team=net',
     '  created    1m20s ago (USER)',
@@ -60,7 +60,7 @@ it('tells the whole story of a worker that boots', () => {
     '  TagsChanged   yes     50s   Drift    a tag was [2J removed',
     '',
     'Launch attempt',
-    '  attempt 1 is launched, asked for 1m20s ago',
+    '  attempt 1 is launched, requested 1m20s ago',
     '  m5zn.metal from ami-1 in subnet-1, 64 GB disk',
     '',
     'History, newest first',
@@ -97,9 +97,9 @@ it('says who a drain waits for, and how its licence is', () => {
     },
   })
   const text = describeWorker(worker, START_MS, plain).join('\n')
-  expect(text).toMatch(/drain +waiting for session ls-1 to end, for 1h at most$/m)
+  expect(text).toMatch(/drain +waiting for session ls-1 to end, at most 1h$/m)
   expect(text).toMatch(/sessions +ls-1/)
-  expect(text).toMatch(/licence +UNREGISTERED, CML_Enterprise, asked to register, nobody answers/)
+  expect(text).toMatch(/license +UNREGISTERED, CML_Enterprise, register requested, nobody answers/)
   expect(text).toMatch(/cordoned +yes/)
 })
 
@@ -115,10 +115,12 @@ it('says when the slots end of those that a drain waits for, if that is known of
     return drainText(worker, drain, START_MS, known)
   }
   const [soon, later] = ['2026-01-01T00:20:00.000Z', '2026-01-01T02:00:00.000Z']
-  expect(said(soon)).toBe('waiting for session ls-0 to end, for 4h at most; its slot ends in 20m')
-  expect(said(later, soon)).toMatch(/at most; the last of their slots ends in 2h$/)
-  expect(said(requested_at)).toMatch(/; its slot is over$/)
-  expect(said(soon, null)).toMatch(/at most$/)
+  expect(said(soon)).toBe('waiting for session ls-0 to end, at most 4h; its timeslot ends in 20m')
+  expect(said(later, soon)).toMatch(
+    'waiting for 2 sessions ls-0, ls-1 to end, at most 4h; the last timeslot ends in 2h',
+  )
+  expect(said(requested_at)).toMatch('waiting for session ls-0 to end, at most 4h; its timeslot has ended')
+  expect(said(soon, null)).toMatch(/at most 4h$/)
 })
 
 it('shows labels and tags', () => {

@@ -6,7 +6,7 @@ import { printable } from '../terminal/table.ts'
 import { drainText, type SlotEnds } from './drain-wait.ts'
 import { ageOf, isBootStage, statusOf, waitsFor } from './worker-view.ts'
 
-/** All there is to say of one worker, for reading. */
+/** The complete description of a worker. */
 export function describeWorker(worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): string[] {
   const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
   const stages = worker.conditions.filter(isBootStage)
@@ -27,17 +27,17 @@ export function describeWorker(worker: Worker, nowMs: number, colors: Colors, en
 const factsOf = (worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): readonly Fact[] => [
   ['status', `${statusColor(worker.status, colors)(statusOf(worker))} for ${ageOf(worker.entered_status_at, nowMs)}`],
   ['waits', printable(waitsFor(worker))],
-  ['wanted', printable(wantedBy(worker))],
+  ['desired', printable(wantedBy(worker))],
   ['drain', worker.drain === null ? null : drainText(worker, worker.drain, nowMs, ends)],
   ['sessions', Object.keys(worker.reservations).join(', ')],
   ['service', worker.service_status],
   ['endpoint', worker.https_endpoint],
   ['addresses', [worker.public_ip, worker.private_ip].filter(address => address !== null).join(', ')],
   ['machine', machineOf(worker)],
-  ['place', worker.availability_zone ?? worker.aws_region],
-  ['template', `${worker.template_name}, ${worker.cost_per_hour_usd.toFixed(2)} USD an hour`],
+  ['zone', worker.availability_zone ?? worker.aws_region],
+  ['template', `${worker.template_name}, ${worker.cost_per_hour_usd.toFixed(2)} USD per hour`],
   ['cml', worker.cml.version],
-  ['licence', printable(licenseOf(worker))],
+  ['license', printable(licenseOf(worker))],
   ['protected', worker.protected ? 'yes' : 'no'],
   ['cordoned', worker.cordoned ? 'yes' : null],
   ['labels', pairsOf(worker.labels)],
@@ -51,7 +51,7 @@ const wantedBy = ({ desired_status, desired_by, desired_reason }: Worker): strin
 
 function licenseOf({ license: { status, product, pending_operation, last_error } }: Worker): string {
   if (status === 'UNREGISTERED' && product === null && pending_operation === null) return ''
-  const asked = pending_operation === null ? null : `asked to ${pending_operation}`
+  const asked = pending_operation === null ? null : `${pending_operation} requested`
   return [status, product, asked, last_error].filter(part => part !== null).join(', ')
 }
 
@@ -74,7 +74,7 @@ function stageLine(stage: Condition, nowMs: number, colors: Colors): string {
 function launchLines(launch: LaunchAttempt, nowMs: number): string[] {
   const { parameters } = launch
   return [
-    `attempt ${launch.n} is ${launch.state}, asked for ${ageOf(launch.requested_at, nowMs)} ago`,
+    `attempt ${launch.n} is ${launch.state}, requested ${ageOf(launch.requested_at, nowMs)} ago`,
     `${parameters.instance_type} from ${parameters.image_id} in ${parameters.subnet_id}, ${parameters.root_volume_gb} GB disk`,
     ...(launch.error === null ? [] : [printable(launch.error)]),
   ]

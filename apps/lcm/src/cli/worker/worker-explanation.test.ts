@@ -119,16 +119,16 @@ describe('without room', () => {
     expect(part(lines, 'Next')).toEqual([
       `launch its instance; blocked for 5m by LaunchBlocked: ${message}; next check in 1m30s`,
     ])
-    expect(part(lines, 'What stands out')).toEqual([])
+    expect(part(lines, 'Problems')).toEqual([])
     expect(lines.join('\n')).not.toContain('..')
     for (const line of lines) expect(line.length).toBeLessThan(160)
   })
 
   it('says what helps', () => {
     expect(part(lines, 'What you can do')).toEqual([
-      'lcm get template metal -o yaml                        its types and subnets: add one, and it is tried there too',
+      'lcm get template metal -o yaml                        check its instance types and subnets; add others to widen the search',
       'lcm create worker --template metal --region REGION    try another region',
-      'lcm terminate worker metal-1                          give it up',
+      'lcm terminate worker metal-1                          terminate it',
     ])
   })
 })
@@ -139,8 +139,8 @@ it('says what a person must do where AWS refuses the whole account', () => {
   const decisions = [decision({ action: 'launch', because: 'attempt 1 is open', outcome: message })]
   expect(part(told(worker, { decisions }), 'Why')).toHaveLength(1)
   expect(part(told(worker), 'What you can do')).toEqual([
-    'raise the quota, or mend the permissions, of the AWS account: it is asked again without you',
-    'lcm terminate worker metal-1    give it up',
+    'raise the quota or fix the permissions of the AWS account; LCM retries automatically',
+    'lcm terminate worker metal-1    terminate it',
   ])
 })
 
@@ -152,9 +152,7 @@ it('says of a CML that refuses LCM what follows and what to do', () => {
   const lines = told(worker, { decisions: [decision({ action: 'skipped_cannot_judge', because })] })
   expect(part(lines, 'Why').join()).toContain("the idle policy can't judge this worker")
   expect(part(lines, 'Next').join()).toContain(message)
-  expect(part(lines, 'What you can do')).toEqual([
-    'lcm set credentials metal-1    set the CML account that LCM logs in with',
-  ])
+  expect(part(lines, 'What you can do')).toEqual(['lcm set credentials metal-1    set the CML account that LCM uses'])
   const off = { ...refused, reason: 'TelemetryOff', message: 'telemetry is turned off in its CML' }
   expect(part(told(aRunningWorker({ conditions: [off] })), 'What you can do')).toEqual([])
 })
@@ -181,17 +179,17 @@ describe('paused for idleness', () => {
   it('says who did it, why and that EC2 has confirmed it', () => {
     expect(part(told(worker, { decisions }), 'Why')).toEqual([
       `The idle policy paused it 2m2s ago: ${because}.`,
-      'EC2 confirmed after 2s that it is stopped.',
+      'EC2 confirmed the stop after 2s.',
     ])
-    expect(part(told(worker, { decisions }), 'What you can do')).toEqual(['lcm start worker metal-1    run it again'])
+    expect(part(told(worker, { decisions }), 'What you can do')).toEqual(['lcm start worker metal-1    start it again'])
   })
 
   it('shows the guards to who wants to know all', () => {
     expect(part(told(worker, { decisions }, true), 'Why')).toEqual([
       `The idle policy paused it 2m2s ago: ${because}.`,
-      '  ok  idle seconds: 3720, at least 3600 is asked for',
-      '  ok  running workers: 1, more than 0 is asked for',
-      'EC2 confirmed after 2s that it is stopped.',
+      '  ok  idle seconds: 3720 (required: at least 3600)',
+      '  ok  running workers: 1 (required: more than 0)',
+      'EC2 confirmed the stop after 2s.',
     ])
   })
 })
@@ -207,7 +205,7 @@ it('says who stopped it when a person did', () => {
   })
   expect(part(told(worker), 'Why')).toEqual([
     'It became STOPPING because ann wants it STOPPED: class is over.',
-    'EC2 confirmed after 10s that it is stopped.',
+    'EC2 confirmed the stop after 10s.',
   ])
 })
 
@@ -220,8 +218,8 @@ it('says what can be done when somebody else has terminated it', () => {
   const lines = told(worker)
   expect(part(lines, 'Why')).toEqual([`It became TERMINATED because ${because}.`])
   expect(part(lines, 'What you can do')).toEqual([
-    'lcm create worker --template metal --name metal-1    a new one in its place',
-    'replace_lost: true in template metal has that done without you',
+    'lcm create worker --template metal --name metal-1    replace it',
+    'set replace_lost: true in template metal to replace lost workers automatically',
   ])
   expect(part(told({ ...worker, desired_status: 'TERMINATED' }), 'What you can do')).toEqual([])
 })
@@ -242,17 +240,17 @@ describe('an idle worker that is spared', () => {
     expect(part(lines, 'Why')).toEqual([
       'It became RUNNING because CML 2.9.1 is ready.',
       `It was not paused yet: ${because}.`,
-      '  no  seconds since scale down: 30, at least 600 is asked for',
+      '  no  seconds since scale down: 30 (required: at least 600)',
     ])
     expect(part(lines, 'Decisions, newest first')).toEqual([`20s     not paused yet      ${because}`])
   })
 
   it('has all its guards listed for who asks for that', () => {
-    expect(part(told(worker, explained, true), 'Why')).toContain('  ok  protected: false, false is asked for')
+    expect(part(told(worker, explained, true), 'Why')).toContain('  ok  protected: false (required: false)')
   })
 })
 
 it('writes names into commands so that they can be copied', () => {
   const failed = aWorker({ name: '$(old) lab', status: 'FAILED' })
-  expect(part(told(failed), 'What you can do')[0]).toBe("lcm retry worker '$(old) lab'        try again what failed")
+  expect(part(told(failed), 'What you can do')[0]).toBe("lcm retry worker '$(old) lab'        retry the failed step")
 })

@@ -23,18 +23,18 @@ export interface Explained {
   readonly next: Next<WorkerNextCode>
 }
 
-/** Why a worker is where it is, what happens next, and what its reader can do about it. */
+/** Explains the status of a worker, what happens next, and what the user can do. */
 export function explainWorker({ worker, decisions, next }: Explained, reader: Reader, colors: Colors): string[] {
   const { nowMs, isVerbose } = reader
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = statusColor(worker.status, colors)(worker.status)
   const nextLine = workerNextText(next, { nowMs, duration: formatDuration })
   return [
-    `${colors.bold(printable(worker.name))} is ${status}, for ${ageOf(worker.entered_status_at, nowMs)} now.`,
+    `${colors.bold(printable(worker.name))} has been ${status} for ${ageOf(worker.entered_status_at, nowMs)}.`,
     ...part('Why', reasons(worker, decisions, reader)),
-    ...part('Wanted', [wantedOf(worker, nowMs)]),
+    ...part('Desired', [wantedOf(worker, nowMs)]),
     ...part('Next', [nextLine]),
-    ...part('What stands out', obstaclesOf(worker, nextLine, nowMs)),
+    ...part('Problems', obstaclesOf(worker, nextLine, nowMs)),
     ...part('What you can do', adviceFor(worker)),
     ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
   ]
@@ -66,14 +66,14 @@ function movedLines(worker: Worker, nowMs: number): string[] {
     return [`It was created${by} ${ageOf(moved.at, nowMs)} ago.`]
   }
   const before = state_history.at(-2)
-  // That EC2 has done as it was told explains nothing.
+  // The confirmation by EC2 is not a reason; the transition before it is.
   if (moved.to !== 'STOPPED' || before?.to !== 'STOPPING') return [moveText(moved)]
   return [moveText(before), confirmedAfter(toMs(moved.at) - toMs(before.at))]
 }
 
-const confirmedAfter = (ms: number): string => `EC2 confirmed after ${formatDuration(ms)} that it is stopped.`
+const confirmedAfter = (ms: number): string => `EC2 confirmed the stop after ${formatDuration(ms)}.`
 
-/** Null unless it was stopped although no person asked for it. */
+/** Null unless the idle policy paused the worker. */
 function pausedLines(worker: Worker, decisions: readonly DecisionRecord[], reader: Reader): string[] | null {
   const { pause, desired_status, desired_by, desired_reason, state_history } = worker
   if (desired_status !== 'STOPPED' || desired_by !== POLICY.idle || pause.last_paused_at === null) return null
@@ -89,27 +89,27 @@ function pausedLines(worker: Worker, decisions: readonly DecisionRecord[], reade
 function wantedOf(worker: Worker, nowMs: number): string {
   const { desired_status, desired_by, desired_reason, desired_at, desired_until, drain } = worker
   const why = desired_reason === '' ? '' : `: ${desired_reason}`
-  const since = desired_at === null ? '' : `, for ${ageOf(desired_at, nowMs)} now`
+  const since = desired_at === null ? '' : `, since ${ageOf(desired_at, nowMs)} ago`
   const until =
     desired_until !== null && toMs(desired_until) > nowMs
-      ? `; no policy changes that for another ${formatDuration(toMs(desired_until) - nowMs)}`
+      ? `; policies can't change this for another ${formatDuration(toMs(desired_until) - nowMs)}`
       : ''
-  const draining = drain === null ? '' : `; ${drain.by} asked to drain it, then ${drain.then}`
-  return `${desired_status}, by ${desired_by}${why}${since}${until}${draining}`
+  const draining = drain === null ? '' : `; draining by ${drain.by}, then ${drain.then}`
+  return `${desired_status} by ${desired_by}${why}${since}${until}${draining}`
 }
 
 const obstaclesOf = (worker: Worker, next: string, nowMs: number): string[] => [
   ...worker.conditions
     .filter(condition => condition.status && !isBootStage(condition) && !next.includes(unended(condition.message)))
-    .map(({ type, message, since }) => `${type}, for ${ageOf(since, nowMs)}: ${unended(message)}`),
-  ...(worker.license.last_error === null ? [] : [`its licence: ${worker.license.last_error}`]),
+    .map(({ type, message, since }) => `${type} for ${ageOf(since, nowMs)}: ${unended(message)}`),
+  ...(worker.license.last_error === null ? [] : [`License: ${worker.license.last_error}`]),
 ]
 
 const unended = (text: string): string => text.replace(/[\s.]+$/, '')
 
 type Advice = readonly [command: string, meaning: string]
 
-/** Commands in one column, and what they are for in another. */
+/** Aligns commands and their meanings in two columns. */
 function aligned(rows: readonly Advice[]): string[] {
   const width = Math.max(...rows.map(([command]) => command.length))
   return rows.map(([command, meaning]) => `${command.padEnd(width)}    ${meaning}`)
@@ -118,27 +118,27 @@ function aligned(rows: readonly Advice[]): string[] {
 function adviceFor(worker: Worker): string[] {
   const { status, desired_status, template_name: template } = worker
   const name = shellWord(worker.name)
-  const giveUp: Advice = [`lcm terminate worker ${name}`, 'give it up']
+  const giveUp: Advice = [`lcm terminate worker ${name}`, 'terminate it']
   if (status === 'FAILED')
     return aligned([
-      [`lcm retry worker ${name}`, 'try again what failed'],
-      [`lcm terminate worker ${name}`, 'end it'],
-      [`lcm describe worker ${name}`, 'see its boot and launch'],
+      [`lcm retry worker ${name}`, 'retry the failed step'],
+      [`lcm terminate worker ${name}`, 'terminate it'],
+      [`lcm describe worker ${name}`, 'show its boot stages and launch'],
     ])
   if (status === 'TERMINATED' && desired_status !== 'TERMINATED')
     return [
-      ...aligned([[`lcm create worker --template ${template} --name ${name}`, 'a new one in its place']]),
-      `replace_lost: true in template ${template} has that done without you`,
+      ...aligned([[`lcm create worker --template ${template} --name ${name}`, 'replace it']]),
+      `set replace_lost: true in template ${template} to replace lost workers automatically`,
     ]
   const blocked = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.blocked && isSo)
   if (blocked !== undefined) return unblockingAdvice(worker, blocked.reason, giveUp)
   const refused = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.cmlAccessRefused && isSo)
-  // The condition itself says what to do in CML.
+  // For telemetry the condition itself has the advice.
   if (refused !== undefined && refused.reason !== CML_REASONS.telemetry_off)
-    return aligned([[`lcm set credentials ${name}`, 'set the CML account that LCM logs in with']])
+    return aligned([[`lcm set credentials ${name}`, 'set the CML account that LCM uses']])
   const paused = worker.pause.reason !== null && desired_status === 'STOPPED'
   if (paused || (status === 'STOPPED' && desired_status === 'STOPPED'))
-    return aligned([[`lcm start worker ${name}`, 'run it again']])
+    return aligned([[`lcm start worker ${name}`, 'start it again']])
   return status === 'PENDING' && desired_status === 'STOPPED'
     ? aligned([[`lcm start worker ${name}`, 'launch it']])
     : []
@@ -148,18 +148,18 @@ function unblockingAdvice({ template_name: template, status }: Worker, reason: s
   const shown = `lcm get template ${template} -o yaml`
   switch (reason) {
     case 'NoCapacity':
-      // A machine that exists starts where its disk is, or nowhere.
+      // An existing machine can only start in the zone of its disk.
       if (status !== 'PENDING') return aligned([giveUp])
       return aligned([
-        [shown, 'its types and subnets: add one, and it is tried there too'],
+        [shown, 'check its instance types and subnets; add others to widen the search'],
         [`lcm create worker --template ${template} --region REGION`, 'try another region'],
         giveUp,
       ])
     case 'InputMissing':
-      return aligned([[shown, 'what it is made from'], giveUp])
+      return aligned([[shown, 'check its template'], giveUp])
     default:
       return [
-        'raise the quota, or mend the permissions, of the AWS account: it is asked again without you',
+        'raise the quota or fix the permissions of the AWS account; LCM retries automatically',
         ...aligned([giveUp]),
       ]
   }

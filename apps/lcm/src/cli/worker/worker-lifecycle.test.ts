@@ -22,7 +22,7 @@ it('changes what is wanted, with a reason', async () => {
 it('says when there is nothing to do', async () => {
   const { lcm, out } = fleet()
   expect(await lcm('start', 'worker', ID)).toBe(0)
-  expect(out()).toBe(`metal-1 (${ID}) is RUNNING already\n`)
+  expect(out()).toBe(`metal-1 (${ID}) is already RUNNING\n`)
 })
 
 it('waits until it is stopped', async () => {
@@ -43,7 +43,7 @@ it('exits with 1 when somebody else wants something else', async () => {
   await api.stream(1)
   api.change(ID, { desired_status: 'RUNNING', desired_by: 'eve' })
   expect(await done).toBe(1)
-  expect(err()).toContain('metal-1 will not get there: eve now wants it RUNNING')
+  expect(err()).toContain('metal-1 has a new desired status RUNNING, set by eve')
 })
 
 it('says that a wait goes on without the person who left it', async () => {
@@ -52,7 +52,7 @@ it('says that a wait goes on without the person who left it', async () => {
   await api.stream(1)
   interrupt()
   expect(await done).toBe(130)
-  expect(err()).toContain('you stopped waiting for metal-1: it goes on without you')
+  expect(err()).toContain('stopped waiting for metal-1: it continues in the background')
 })
 
 describe('terminate', () => {
@@ -61,21 +61,23 @@ describe('terminate', () => {
   it('goes on when the name is typed', async () => {
     const { lcm, api, err } = fleet({ typed: 'metal-1' })
     expect(await lcm('terminate', 'worker', ID)).toBe(0)
-    expect(err()).toContain('Type its name to go on: ')
+    expect(err()).toContain(
+      'Terminating metal-1 (w-0abcdefgh0001) permanently deletes its disk. Type its name to confirm: ',
+    )
     expect(wasAsked(api.requests)).toBe(true)
   })
 
   it('does nothing when something else is typed', async () => {
     const { lcm, api, err } = fleet({ typed: 'yes' })
     expect(await lcm('terminate', 'worker', ID)).toBe(1)
-    expect(err()).toContain('metal-1 was left alone')
+    expect(err()).toContain('metal-1 was not changed')
     expect(wasAsked(api.requests)).toBe(false)
   })
 
   it('needs --yes where nobody can type', async () => {
     const { lcm, api, err } = fleet()
     expect(await lcm('terminate', 'worker', ID)).toBe(2)
-    expect(err()).toBe('error: terminating metal-1 destroys its disk: repeat with --yes if you mean it\n')
+    expect(err()).toBe('error: terminating metal-1 permanently deletes its disk: add --yes to confirm\n')
     expect(wasAsked(api.requests)).toBe(false)
     expect(await lcm('terminate', 'worker', ID, '--yes')).toBe(0)
   })
@@ -92,7 +94,7 @@ describe('terminate', () => {
     await api.stream(1)
     api.remove(ID)
     expect(await done).toBe(0)
-    expect(out()).toBe('metal-1 is gone after 0s\n')
+    expect(out()).toBe('metal-1 deleted after 0s\n')
   })
 
   it('exits with 4 when the worker is protected', async () => {
@@ -108,7 +110,7 @@ it('exits with 4 and names the candidates when a name is not unique', async () =
   api.put(aRunningWorker({ id: 'w-2' }))
   expect(await lcm('stop', 'worker', 'metal-1')).toBe(4)
   expect(errLines()).toEqual([
-    'error: 2 workers are named metal-1: repeat with the id of the one you mean',
+    'error: 2 workers are named metal-1: use the id instead',
     `  ${ID}  RUNNING  us-east-1`,
     '  w-2  RUNNING  us-east-1',
   ])

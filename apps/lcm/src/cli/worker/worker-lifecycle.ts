@@ -21,16 +21,16 @@ interface Verb {
   readonly summary: string
 }
 
-const START: Verb = { name: 'start', route: 'startWorker', summary: 'want a worker RUNNING' }
-const STOP: Verb = { name: 'stop', route: 'stopWorker', summary: 'want a worker STOPPED; its disk is kept' }
+const START: Verb = { name: 'start', route: 'startWorker', summary: 'Start a worker' }
+const STOP: Verb = { name: 'stop', route: 'stopWorker', summary: 'Stop a worker and keep its disk' }
 const TERMINATE: Verb = {
   name: 'terminate',
   route: 'terminateWorker',
-  summary: 'want a worker gone for good, with its disk',
+  summary: 'Terminate a worker permanently, and delete its disk',
 }
-const RETRY: Verb = { name: 'retry', route: 'retryWorker', summary: 'try again what made a worker FAILED' }
+const RETRY: Verb = { name: 'retry', route: 'retryWorker', summary: 'Retry the step that made a worker FAILED' }
 
-const FORCE = 'also when sessions live on it, which end with it'
+const FORCE = 'End the sessions on the worker, if there are any'
 
 export function defineStart(group: Command, shell: Shell): void {
   addWorkerVerb(group, START, shell)
@@ -41,7 +41,7 @@ export function defineStart(group: Command, shell: Shell): void {
 Examples:
   lcm start worker metal-3
   lcm start worker metal-3 --wait --timeout 30m
-  lcm start lab "BGP basics" --wait            one that no session uses`,
+  lcm start lab "BGP basics" --wait            a lab that no session uses`,
   )
 }
 
@@ -54,20 +54,18 @@ export function defineStop(group: Command, shell: Shell): void {
 Examples:
   lcm stop worker metal-3 --reason "over the weekend"
   lcm stop worker metal-3 --wait
-  lcm stop lab "BGP basics"                    one that no session uses`,
+  lcm stop lab "BGP basics"                    a lab that no session uses`,
   )
 }
 
 export function defineTerminate(group: Command, shell: Shell): void {
-  addWorkerVerb(group, TERMINATE, shell)
-    .option('-y, --yes', 'do not ask for the name of the worker')
-    .option('--force', FORCE)
+  addWorkerVerb(group, TERMINATE, shell).option('-y, --yes', 'Skip the confirmation').option('--force', FORCE)
   group.addHelpText(
     'afterAll',
     `
 Examples:
-  lcm terminate worker metal-3 --wait      asks for the name first
-  lcm terminate worker metal-3 --yes       does not ask, for scripts`,
+  lcm terminate worker metal-3 --wait      confirm by typing the name
+  lcm terminate worker metal-3 --yes       skip the confirmation, for scripts`,
   )
 }
 
@@ -78,8 +76,8 @@ export function defineRetry(group: Command, shell: Shell): void {
     'afterAll',
     `
 Examples:
-  lcm retry worker metal-3 --wait              one that has FAILED
-  lcm retry session ls-0n4k2m7a8q1cd --wait    one whose lab does not come up, or was stopped`,
+  lcm retry worker metal-3 --wait              a worker that is FAILED
+  lcm retry session ls-0n4k2m7a8q1cd --wait    a session whose lab failed to start or was stopped`,
   )
 }
 
@@ -88,7 +86,7 @@ function addWorkerVerb(group: Command, verb: Verb, shell: Shell): Command {
     .command('worker <id>')
     .alias('workers')
     .description(verb.summary)
-    .option('--reason <text>', 'why, for those who ask later')
+    .option('--reason <text>', 'Reason, recorded in the audit log')
     .action(async (idOrName: string, options: ActOptions, command: Command) =>
       act(verb, idOrName, options, invocation(command, shell)),
     )
@@ -99,15 +97,21 @@ async function act(verb: Verb, idOrName: string, options: ActOptions, invoked: I
   const { signal } = invoked.shell
   const { client } = await invoked.connect()
   const found = await findWorker(client, idOrName, signal)
-  if (verb.name === 'terminate' && !options.yes) await confirmByName(disasterOf(found), invoked)
+  if (verb.name === 'terminate' && !options.yes) await confirmByName(terminationOf(found), invoked)
   const body = { reason: options.reason, ...(options.force ? { force: true } : {}) }
   const worker = await client.call(verb.route, { params: { id: found.id }, body, signal })
   return settle({ client, item: worker, settling: WORKER_SETTLING, said: saidOf(worker) }, options, invoked)
 }
 
 function saidOf({ id, name, status, desired_status }: Worker): string {
-  if (status === desired_status) return `${name} (${id}) is ${status} already`
+  if (status === desired_status) return `${name} (${id}) is already ${status}`
   return `${name} (${id}) will be ${desired_status}; it is ${status} now`
 }
 
-const disasterOf = ({ id, name }: Worker) => ({ id, name, what: 'terminating', lost: 'its disk', asked: 'its name' })
+const terminationOf = ({ id, name }: Worker) => ({
+  id,
+  name,
+  action: 'terminating',
+  loss: 'its disk',
+  expected: 'its name',
+})

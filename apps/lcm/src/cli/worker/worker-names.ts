@@ -3,10 +3,10 @@ import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
 import type { EventEnvelope } from '@lcm/contract/events'
 
-/** What people call workers. Who is not known, or may not be seen, is called by its id. */
+/** Worker names by id. Unknown or hidden workers are shown by id. */
 export interface WorkerNames {
   of(id: string): string
-  /** Takes note of workers that events tell of. */
+  /** Updates names from worker events. */
   learn(event: EventEnvelope): void
 }
 
@@ -29,7 +29,7 @@ export async function readWorkerNames(client: Client, signal: AbortSignal): Prom
   }
 }
 
-/** Names are asked for only by who waits, and so has time to read them. */
+/** Reads names only for `--wait`, where progress is shown. */
 export const namesFor = async (
   { wait = false }: { readonly wait?: boolean },
   client: Client,

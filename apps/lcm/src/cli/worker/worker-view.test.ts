@@ -63,7 +63,7 @@ describe('what a worker waits for', () => {
   })
 
   it('is its launch while it is PENDING', () => {
-    expect(waitsFor(aWorker())).toBe('waiting for its launch')
+    expect(waitsFor(aWorker())).toBe('waiting for launch')
     expect(waitsFor(aWorker({ launch: aLaunch() }))).toBe('launch attempt 1 is open and shows no instance yet')
     const refused = aLaunch({ n: 2, state: 'refused', error: 'no capacity' })
     expect(waitsFor(aWorker({ launch: refused }))).toBe('launch attempt 2 was refused: no capacity')

@@ -10,20 +10,20 @@ import type { Column } from '../terminal/table.ts'
 
 type Heading = Pick<Worker, 'status' | 'drain'> & { readonly desired_status: string }
 
-/** Where it is, and where it will be if that is somewhere else. What a drain leads to is wanted only once it is over. */
+/** The status, and the desired status if it differs. For a draining worker this is the end status of the drain. */
 export function statusOf({ status, desired_status, drain }: Heading): string {
   if (status === 'TERMINATED') return desired_status === status ? status : `${status} (lost)`
   const next = status === 'DRAINING' && drain !== null ? drain.then : desired_status
   return status === next ? status : `${status} -> ${next}`
 }
 
-/** A machine that does not run answers nowhere, and a public address may be another's by now. */
+/** Empty for a stopped worker, because its public address may belong to another machine now. */
 export const addressOf = ({ status, public_ip, private_ip }: Worker): string =>
   status === 'STOPPED' || status === 'TERMINATED' ? '' : (public_ip ?? private_ip ?? '')
 
 export const ageOf = (instant: string, nowMs: number): string => formatDuration(nowMs - toMs(instant))
 
-/** Conditions that keep a worker where it is, and say why. */
+/** Conditions that block a worker. */
 const OBSTACLES = [CONDITION.failed, CONDITION.blocked, CONDITION.held]
 
 export const isBootStage = (condition: Condition): boolean => BOOT_CONDITIONS.some(type => type === condition.type)
@@ -31,13 +31,13 @@ export const isBootStage = (condition: Condition): boolean => BOOT_CONDITIONS.so
 const obstacleOf = (worker: Worker): Condition | undefined =>
   OBSTACLES.flatMap(type => worker.conditions.filter(each => each.type === type && each.status)).at(0)
 
-/** Why it failed, in the words of whoever noticed. */
+/** The message of the failure. */
 export function failureOf(worker: Worker): string {
   const failed = worker.conditions.find(condition => condition.type === CONDITION.failed && condition.status)
   return failed?.message || worker.state_history.at(-1)?.because || 'no reason is recorded'
 }
 
-/** What it waits for, as a sentence; empty where the record does not say, and for its license, without which it can be used. */
+/** The reason for waiting; empty if unknown, and for a missing license, because the worker can be used without it. */
 export function waitsFor(worker: Worker): string {
   const { next, blocked_by: blockedBy } = nextOfWorker({
     worker,
@@ -48,10 +48,10 @@ export function waitsFor(worker: Worker): string {
   })
   if (blockedBy === null || next === 'license') return ''
   if (blockedBy.code !== NOT_DECIDED_YET) return blockedBy.message
-  return next === 'launch' ? 'waiting for its launch' : ''
+  return next === 'launch' ? 'waiting for launch' : ''
 }
 
-/** The same in a word or two, for a table. */
+/** A short form of the reason for waiting, for tables. */
 export function stageOf(worker: Worker): string {
   switch (worker.status) {
     case 'PENDING':

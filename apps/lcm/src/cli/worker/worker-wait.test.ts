@@ -27,7 +27,7 @@ describe('judge', () => {
 
   it('sees that somebody changed their mind', () => {
     const seen = aWorker({ desired_status: 'STOPPED', desired_by: 'eve', desired_reason: 'cost' })
-    const because = 'will not get there: eve now wants it STOPPED (cost)'
+    const because = 'has a new desired status STOPPED, set by eve (cost)'
     expect(judge(seen, goalFor(aWorker()))).toEqual({ kind: 'impossible', because })
   })
 
@@ -83,8 +83,8 @@ describe('waitFor', () => {
     await clock.advance(0)
     expect((await done)?.status).toBe('RUNNING')
     expect(shown).toEqual([
-      'metal-1 is PENDING: waiting for its launch',
-      'metal-1 is PENDING: waiting for its launch',
+      'metal-1 is PENDING: waiting for launch',
+      'metal-1 is PENDING: waiting for launch',
       'metal-1 is PROVISIONING: waiting for EC2 to say running',
       'metal-1 is STARTING: waiting for the CML web server to speak TLS',
       'end',
@@ -103,7 +103,7 @@ describe('waitFor', () => {
     api.change(ID, failed({}))
     await expect(done).rejects.toMatchObject({
       exitCode: 1,
-      message: `metal-1 has FAILED: too slow; \`lcm describe worker ${ID}\` says more`,
+      message: `metal-1 has FAILED: too slow; for details run \`lcm describe worker ${ID}\``,
     })
   })
 
@@ -159,7 +159,7 @@ describe('waitFor', () => {
     const other = waiting()
     await other.api.stream(1)
     other.api.remove(ID)
-    await expect(other.done).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('is gone') })
+    await expect(other.done).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('was deleted') })
   })
 
   it('gives up after the timeout and says where things stand', async () => {
@@ -168,7 +168,7 @@ describe('waitFor', () => {
     await clock.advance(90_000)
     await expect(done).rejects.toMatchObject({
       exitCode: 1,
-      message: expect.stringMatching(/^metal-1 is PENDING: waiting for its launch, still so after 1m30s: it goes on/),
+      message: expect.stringMatching(/^timed out after 1m30s: metal-1 is PENDING: waiting for launch; it continues/),
     })
   })
 

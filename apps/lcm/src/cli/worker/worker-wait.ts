@@ -9,7 +9,7 @@ import { failureOf, waitsFor } from './worker-view.ts'
 
 export interface Goal {
   readonly status: DesiredStatus
-  /** Since when it had been FAILED as the wait began, if it had. Only a later failure is news. */
+  /** When the worker had entered FAILED before the wait; only a later failure ends the wait. */
   readonly failedSince: string | null
 }
 
@@ -18,7 +18,7 @@ export const goalFor = (worker: Worker): Goal => ({
   failedSince: worker.status === 'FAILED' ? worker.entered_status_at : null,
 })
 
-/** Whether a worker is where somebody waits for it to be, is on its way, or will not get there. */
+/** Whether a worker has reached its goal, is in progress or can't reach it. */
 export function judge(worker: Worker, goal: Goal): Verdict {
   const isUsable = goal.status !== 'RUNNING' || worker.service_status === 'AVAILABLE'
   if (worker.status === goal.status && isUsable) return reached
@@ -30,7 +30,7 @@ export function judge(worker: Worker, goal: Goal): Verdict {
   return underWay
 }
 
-/** Controllers leave FAILED for a stop or an end, never for a start; and there must be a machine to stop. */
+/** A FAILED worker can still be terminated, or stopped if it has a machine, but not started. */
 function judgeFailed(worker: Worker, goal: Goal): Verdict {
   const isOld = worker.entered_status_at === goal.failedSince
   const canLeave = goal.status === 'TERMINATED' || (goal.status === 'STOPPED' && worker.ec2_instance_id !== null)
@@ -38,9 +38,9 @@ function judgeFailed(worker: Worker, goal: Goal): Verdict {
 }
 
 const changedMind = ({ desired_by, desired_status, desired_reason }: Worker): string =>
-  `will not get there: ${desired_by} now wants it ${desired_status}${desired_reason === '' ? '' : ` (${desired_reason})`}`
+  `has a new desired status ${desired_status}, set by ${desired_by}${desired_reason === '' ? '' : ` (${desired_reason})`}`
 
-/** A worker, until it has come to what it is wanted to be. */
+/** Waits until a worker has its desired status. */
 export function waitedWorker(start: Worker): Waited<Worker> {
   const goal = goalFor(start)
   return {

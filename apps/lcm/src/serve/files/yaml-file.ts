@@ -5,7 +5,7 @@ import { Lexer, Parser, parse } from 'yaml'
 const BYTES_MAX = 1024 * 1024
 /** What nests without end takes all of the stack, and then the process with it. */
 const DEPTH_MAX = 100
-/** Lists and maps in brackets take longer to understand than anything else of their length. */
+/** More brackets are refused, because flow collections are the slowest part to parse. */
 const BRACKETS_MAX = 5_000
 
 /** What a YAML file of the operator says. Throws, with what is wrong, where it is no such file or means harm. */
@@ -27,11 +27,11 @@ function refuseEndless(text: string): void {
   }
 }
 
-/** Characters that can not be read would otherwise become others, without a word. */
+/** Rejects invalid UTF-8 instead of silently replacing characters. */
 function textOf(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new Error('it is no text in UTF-8')
+    throw new Error('it is not UTF-8 text')
   }
 }
