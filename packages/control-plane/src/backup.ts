@@ -4,7 +4,7 @@ import { auditEntry } from './resources/journal/entries.ts'
 
 export type MakeBackup = (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
 
-/** Whoever gets it has every secret of this installation, so that is written down before the first byte leaves. */
+/** A backup holds every secret of the installation, so the audit entry is written before the first byte is sent. */
 export async function createBackup(
   api: Api,
   { actor, signal }: Request<unknown, unknown, unknown>,

@@ -41,23 +41,23 @@ export interface ControlPlaneParts extends AccessSetting {
   readonly config: ApiConfig
   readonly log: Logger
   readonly process: ProcessStatus
-  /** Reads a consistent copy of everything; absent where the store has its own tools for that. */
+  /** Reads a consistent copy of the store; absent where the store has its own backup tools. */
   readonly backup?: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
-  /** Whom else to tell of every change. */
+  /** Receiver of every change. */
   readonly webhook?: WebhookSetting
-  /** Whether `/metrics` answers strangers. */
+  /** Whether `/metrics` needs no authentication. */
   readonly metricsPublic?: boolean
 }
 
 export interface ControlPlane {
   readonly dispatch: Dispatch
   readonly access: AccessControl
-  /** What has to run beside the requests: telling others of commits, following them, tidying up. */
+  /** Background services: publishing commits, following changes, housekeeping. */
   readonly services: readonly HostedService[]
   seed(templates: readonly WorkerTemplateSpec[]): Promise<void>
-  /** What the next term of a service without etcd must be. */
+  /** Next term of a service that runs without etcd. */
   nextEpoch(service: string): Promise<number>
-  /** Nothing automatic is done until every worker has been looked at: for a store that was restored. */
+  /** Blocks automatic actions until every worker has been observed: for a restored store. */
   holdFleet(): Promise<void>
 }
 
@@ -106,7 +106,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
   }
 }
 
-/** The store's own order where it has one, so that one process needs nobody else; else that of the change keys. */
+/** The store's own order if it has one, so that a single process needs nothing else; else the order of the change keys. */
 function orderedChanges({ store, changeKeys, clock, log }: ControlPlaneParts): {
   feed: ChangeFeed
   services: readonly HostedService[]
@@ -116,7 +116,7 @@ function orderedChanges({ store, changeKeys, clock, log }: ControlPlaneParts): {
   return { feed, services: [service] }
 }
 
-/** Soon enough for whoever asks whether requests can be sent here. */
+/** Timeout of readiness checks. */
 const ANSWER_MS_MAX = 2_000
 
 const isAnswered = (api: Api, asked: Promise<unknown>): Promise<boolean> =>

@@ -7,17 +7,17 @@ import { forgetSilentInstances } from './resources/service/commands.ts'
 import { forgetFinished, maintainSessions } from './resources/session/session-housekeeping.ts'
 import { currentSettings } from './resources/settings/queries.ts'
 
-/** Queries look into the outboxes too, so nobody waits for this. */
+/** Queries read the outboxes too, so nothing waits for this. */
 const SETTLE_MS = 10_000
 const TEND_MS = 60_000
 const PRUNE_MS = 10 * 60_000
 const BATCH = 1000
 const DAY_MS = 86_400_000
-/** What people and money did is kept longer than why controllers acted. */
+/** Audit, transitions and cost are kept longer than decisions. */
 const HISTORY_DAYS = 400
 const SAMPLE_DAYS = 7
 
-/** Finishes what commits left behind, and forgets what is too old. Any number of replicas may do so at once. */
+/** Finishes what commits left pending and deletes what is too old. Any number of replicas may run it at once. */
 export function housekeeping(api: Api, log: Logger): HostedService {
   const daysAgo = (days: number) => toInstant(api.clock.now() - days * DAY_MS)
 

@@ -1,10 +1,10 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { Actor } from '@lcm/domain/actor'
 
-/** Who finishes what requests and controllers left behind. */
+/** Actor of housekeeping and cleanup. */
 export const SYSTEM_ACTOR: Actor = { id: 'control-plane-api', name: 'control-plane-api', role: 'admin', service: null }
 
-/** A change that nobody asked for. With a version it gives way to whoever was faster. */
+/** A request of the system. With a version it loses against any concurrent writer. */
 export const asSystem = (id: string, ifMatch: number | null = null) => ({
   params: { id },
   actor: SYSTEM_ACTOR,
@@ -12,7 +12,7 @@ export const asSystem = (id: string, ifMatch: number | null = null) => ({
   once: null,
 })
 
-/** What somebody else has changed or removed meanwhile is looked at again another time. */
+/** Null after a concurrent change or deletion; a later run tries again. */
 export async function nullOnConflict<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work

@@ -24,27 +24,27 @@ import { signInCookie } from './sign-in-cookie.ts'
 const SIGN_IN = '/login'
 const WELCOMED_MAX = 1_000
 const BEARER = /^Bearer ([\x21-\x7e]{1,8192})$/i
-/** Three parts in base64url, the first of which is JSON. */
+/** Three base64url parts; the first is JSON. */
 const JWT = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/
 
 export interface AccessControl {
-  /** Makes a token known. Only its hash is kept. */
+  /** Registers a token. Only its hash is stored. */
   grant(token: string, actor: Actor): void
-  /** Who is asking; refuses strangers, browsers that were sent by another site, and callers that ask too often. */
+  /** Returns the actor of a request. Refuses unknown callers, browsers sent by another site and callers over the rate limit. */
   identify(request: ApiRequest): Promise<Actor>
-  /** The same about a request that was let in before and is still being answered. It counts against no limit. */
+  /** Checks a request that was admitted before and is still being answered. It counts against no limit. */
   recheck(request: ApiRequest): Promise<Actor>
-  /** A code that logs one browser in once, as this actor. */
+  /** Creates a code that logs in one browser once, as this actor. */
   createLoginCode(actor: Actor): Promise<string>
-  /** A token was deleted: what is remembered of tokens is not to be trusted any more. */
+  /** Drops cached tokens after a deletion. */
   forgetTokens(): void
   readonly browser: BrowserLogin
 }
 
 export interface AccessSetting {
-  /** For people of an identity provider. */
+  /** Sign-in through an identity provider. */
   readonly oidc?: OidcConfig | null
-  /** Where browsers reach the console, when that is not where the server listens. */
+  /** Address of the console in browsers, when it differs from the address of the server. */
   readonly publicUrl?: string | null
   readonly limits?: Partial<AccessLimits>
   readonly fetch?: Fetch
@@ -55,7 +55,7 @@ export interface AccessParts extends AccessSetting {
   readonly store: Store
   readonly log: Logger
   readonly randomBytes: (size: number) => Uint8Array
-  /** Seals browser sessions, so that they outlive a restart but not a new key. */
+  /** Seals browser sessions: they survive a restart, but not a new key. */
   readonly secretKey: Uint8Array
   findToken(secret: string): Promise<Token | null>
   getToken(id: string): Promise<Token | null>
@@ -84,7 +84,7 @@ export function accessControl(parts: AccessParts): AccessControl {
     async identify(request) {
       const identify = () => identified(who, request)
       const { authorization } = request.headers
-      // Nobody guesses a sealed cookie, and an open page of a session that is over asks again and again.
+      // Sealed cookies can't be guessed, and an open page of an expired session retries again and again.
       const isGuess = authorization !== undefined && !welcome.has(authorization)
       const actor = await (isGuess ? attempts.guard(request.remote, identify) : identify())
       if (authorization !== undefined) welcome.add(authorization)
@@ -104,7 +104,7 @@ export function accessControl(parts: AccessParts): AccessControl {
   }
 }
 
-/** Whose secret was good a while ago does not guess: a stranger at the same address must not lock them out. */
+/** A secret that was valid recently is no guess: a stranger at the same address must not lock its owner out. */
 function welcomed() {
   const until = boundedMap<true>(WELCOMED_MAX)
   return {

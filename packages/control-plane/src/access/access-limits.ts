@@ -1,9 +1,9 @@
 export interface AccessLimits {
-  /** What a person or script may ask for in the long run. */
+  /** Sustained rate of one person or script. */
   readonly requestsPerSecond: number
-  /** How far it may run ahead of that. */
+  /** Requests above the sustained rate that are allowed at once. */
   readonly burst: number
-  /** Controllers may do so many times as much. */
+  /** Factor by which controllers may exceed both. */
   readonly controllerFactor: number
   readonly actorsMax: number
   /** Wrong tokens and login links from one address. */

@@ -5,10 +5,10 @@ import type { Clock } from '@lcm/runtime/clock'
 import { boundedMap } from './bounded-map.ts'
 import { sha256 } from './secret-digest.ts'
 
-/** A revoked token works at most this much longer on other replicas. */
+/** Longest time that a revoked token still works on other replicas. */
 const REMEMBERED_MS = 1_000
 const REMEMBERED_MAX = 1_000
-/** What `POST /tokens` gives out; anything else is unknown without asking the store. */
+/** Format of `POST /tokens`; other secrets are refused without a store read. */
 const STORED_SECRET = /^lcm_[\w-]{43}$/
 const STORED_ID = 'token:'
 
@@ -21,13 +21,13 @@ export interface BearerTokens {
   grant(secret: string, actor: Actor): void
   granted(secret: string): Actor | null
   stored(secret: string): Promise<Actor | null>
-  /** What the logins of an actor hang on; null when it is no longer known. */
+  /** Key that ties logins to an actor; null when the actor is unknown. */
   keyOf(actorId: string): Promise<string | null>
-  /** A token was deleted in this process. */
+  /** Drops the cache after a token was deleted in this process. */
   forget(): void
 }
 
-/** Tokens that the process was started with and those in the store. Looked up by hash, so the time tells nothing. */
+/** Tokens from the start of the process and tokens in the store. The lookup is by hash, so its timing reveals nothing. */
 export function bearerTokens(options: {
   clock: Clock
   findToken: (secret: string) => Promise<Token | null>

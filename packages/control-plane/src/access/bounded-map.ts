@@ -1,12 +1,12 @@
 export interface BoundedMap<V> {
   get(key: string): V | undefined
-  /** Makes it the newest. */
+  /** Stores the value as the newest entry. */
   set(key: string, value: V): void
   delete(key: string): void
   clear(): void
 }
 
-/** Forgets the oldest entry when there are more than `entriesMax`, so that strangers can not fill the memory. */
+/** Evicts the oldest entry above `entriesMax`, so that unknown callers can't fill the memory. */
 export function boundedMap<V>(entriesMax: number): BoundedMap<V> {
   const entries = new Map<string, V>()
   return {

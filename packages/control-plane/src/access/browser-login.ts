@@ -11,9 +11,9 @@ import { ownUrl, refuseForeignOrigin } from './request-origin.ts'
 import type { SignInCookie } from './sign-in-cookie.ts'
 
 export interface BrowserLogin {
-  /** A link from the terminal becomes a session; without one the browser goes to the identity provider. */
+  /** Turns a login link into a session; without a code it redirects to the identity provider. */
   login(request: ApiRequest, url: URL): Promise<ApiResponse>
-  /** The provider sends the browser back. */
+  /** Handles the redirect back from the provider. */
   callback(request: ApiRequest, url: URL): Promise<ApiResponse>
   logout(request: ApiRequest): ApiResponse
 }
@@ -29,12 +29,12 @@ export interface BrowserLoginParts {
   keyOf(actorId: string): Promise<string | null>
 }
 
-/** The console tells people what to do when a login did not work. */
+/** The console explains what to do after a failed login. */
 const FAILED: ApiResponse = { status: 303, headers: { location: '/#/login-failed' }, body: null }
 
 /**
- * A Strict cookie does not travel with a redirect that another site began. This page begins anew: going on from it is the
- * console's own doing.
+ * A Strict cookie is not sent after a redirect from another site. This page starts a new navigation from the console's own
+ * origin.
  */
 const GO_ON =
   '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>Signed in</title>' +

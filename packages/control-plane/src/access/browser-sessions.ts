@@ -17,20 +17,23 @@ const Session = z.object({
   role: z.enum(ROLES),
   /** Milliseconds since the epoch. */
   exp: z.number(),
-  /** What the login hung on: a session ends with the token or the provider that it came from. */
+  /** Token or provider of the login: the session ends with it. */
   key: z.string(),
 })
 
 export interface BrowserSessions {
-  /** The cookie that logs a browser in. */
+  /** Cookie that logs a browser in. */
   begin(request: ApiRequest, actor: Actor, key: string): string
-  /** The cookie that logs it out. */
+  /** Cookie that logs it out. */
   end(request: ApiRequest): string
-  /** Null for a cookie that is missing, forged or over. */
+  /** Null for a missing, forged or expired cookie. */
   read(request: ApiRequest): Promise<Actor | null>
 }
 
-/** Sessions live in the browser alone, sealed under the installation's key: any replica reads them, and a restart ends none. */
+/**
+ * Sessions are stored only in the browser, sealed with the installation's key: any replica reads them, and they survive
+ * restarts.
+ */
 export function browserSessions(options: {
   clock: Clock
   sealing: Sealing

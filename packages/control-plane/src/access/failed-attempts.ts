@@ -15,13 +15,13 @@ interface Attempts {
 
 export interface FailedAttempts {
   /**
-   * Runs a check of a secret, unless the address has given too many wrong ones. Within a process there is no address and
-   * no limit.
+   * Runs a check of a secret, unless its address sent too many wrong ones. Calls within a process have no address and no
+   * limit.
    */
   guard<T>(remote: string | undefined, check: () => Promise<T>): Promise<T>
 }
 
-/** Checks that run at once could together exceed the limit, so one that might be too many waits for those before it. */
+/** Concurrent checks could exceed the limit together, so a check that might be one too many waits for the earlier ones. */
 export function failedAttempts(clock: Clock, limits: AccessLimits): FailedAttempts {
   const byAddress = boundedMap<Attempts>(limits.addressesMax)
 
@@ -45,7 +45,7 @@ export function failedAttempts(clock: Clock, limits: AccessLimits): FailedAttemp
     }
   }
 
-  /** Whoever waits looks again: there may be room, too many failures, or a new minute by now. */
+  /** Waiting checks try again: there may be capacity, too many failures, or a new minute. */
   function settle(address: string, attempts: Attempts, failed: boolean): void {
     attempts.pending -= 1
     if (failed) attempts.failed += 1
@@ -80,7 +80,7 @@ const tooMany = (waitMs: number) =>
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
   })
 
-/** One subscriber has a whole /64 of IPv6 addresses, so that counts as one. */
+/** One subscriber usually has a /64 of IPv6 addresses, which counts as one address. */
 export function addressKey(remote: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remote)?.[1]
   if (mapped !== undefined) return mapped

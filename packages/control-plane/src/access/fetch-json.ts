@@ -5,7 +5,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 const ANSWER_MS_MAX = 5_000
 const ANSWER_BYTES_MAX = 256 * 1024
 
-/** Follows no redirect, waits no longer than five seconds and reads no more than it should. Rejects when that is not enough. */
+/** Follows no redirect and limits time and size. Rejects beyond the limits. */
 export async function fetchJson(
   { fetch, clock }: { fetch: Fetch; clock: Clock },
   url: string,

@@ -7,26 +7,26 @@ import { type Keys, type ProviderDocuments, type ProviderParts, providerDocument
 import { sameSecret } from './secret-digest.ts'
 
 export interface OidcConfig {
-  /** As the provider spells it, letter by letter. */
+  /** Exactly as the provider spells it. */
   readonly issuer: string
-  /** Whom tokens for the API must be made out to. */
+  /** Required audience of tokens for the API. */
   readonly audience: string
-  /** The console as the provider knows it: a public client with PKCE. */
+  /** Client id of the console: a public client with PKCE. */
   readonly clientId: string
-  /** Where tokens name the role, such as `roles` or `realm_access.roles`. */
+  /** Claim that names the role, such as `roles` or `realm_access.roles`. */
   readonly roleClaim: string
 }
 
 export interface IdentityProvider {
-  /** Whom a token for the API speaks for. */
+  /** Actor of a token for the API. */
   personOf(token: string): Promise<Actor>
-  /** Where a browser goes to sign in. */
+  /** Address where a browser signs in. */
   signInUrl(request: { redirectUri: string; state: string; nonce: string; challenge: string }): Promise<string>
-  /** Who came back with this code. */
+  /** Actor that signed in with this code. */
   redeem(answer: { code: string; verifier: string; nonce: string; redirectUri: string }): Promise<Actor>
 }
 
-/** Signatures that only the provider can make: with a shared secret, or none, anybody could. */
+/** Asymmetric signatures only: with a shared secret, or none, anyone could sign. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const CLOCK_TOLERANCE_SECONDS = 30
 const NAME_LENGTH_MAX = 200
@@ -73,7 +73,7 @@ interface Expected {
   readonly log: Logger
 }
 
-/** What a token says, if the provider signed it for this audience and for now. A key that is not known yet is asked for. */
+/** Verifies signature, audience and time of a token. An unknown key causes one reload of the keys. */
 async function verifiedClaims(token: string, expected: Expected): Promise<JWTPayload> {
   const { keys } = expected.documents
   const known = await keys.get()
@@ -98,7 +98,7 @@ async function verify(token: string, keys: Keys, { issuer, audience, nowMs }: Ex
   return payload
 }
 
-/** Nothing about the token is logged but what was wrong with it. */
+/** Logs only the cause of the refusal, nothing of the token. */
 function refusal(error: unknown, { issuer, log }: Expected): ProblemError {
   if (error instanceof errors.JWTExpired) return new ProblemError('unauthenticated', 'the token is over; sign in again')
   log.debug({ because: error instanceof errors.JOSEError ? error.code : String(error) }, 'a token was refused')
@@ -118,17 +118,17 @@ function personIn(claims: JWTPayload, roleClaim: string): Actor {
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= NAME_LENGTH_MAX && /^[^\p{Cc}]+$/u.test(value)
 
-/** Strongest first. Controllers have tokens of their own, so no provider makes anybody one. */
+/** Strongest first. Controllers use tokens of LCM, so the provider can't assign that role. */
 const PEOPLE: readonly Role[] = ['admin', 'operator', 'author', 'user']
 
-/** The strongest role in a claim, which holds one name or a list of them. Null when it holds none that LCM knows. */
+/** Strongest role in a claim, which holds a name or a list of names. Null when LCM knows none of them. */
 export function roleIn(claims: object, path: string): Role | null {
   const value = claimAt(claims, path)
   const names: readonly unknown[] = Array.isArray(value) ? value : [value]
   return PEOPLE.find(role => names.includes(role)) ?? null
 }
 
-/** A claim's own name may have dots in it, such as an address; otherwise they lead inside. */
+/** The name of a claim may contain dots, such as a URL; otherwise dots lead to nested claims. */
 function claimAt(claims: object, path: string): unknown {
   if (Object.hasOwn(claims, path)) return memberOf(claims, path)
   return path.split('.').reduce<unknown>(memberOf, claims)

@@ -8,14 +8,14 @@ import type { LoginCode } from '../stored-documents.ts'
 import { randomText, sha256 } from './secret-digest.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
-/** Of one actor. */
+/** Per actor. */
 const LOGIN_CODES_MAX = 100
 const CODE_BYTES = 24
 const CODE = /^[\w-]{32}$/
 
 export interface LoginCodes {
   create(actor: Actor): Promise<string>
-  /** Whom the code logs in. Of any number of callers on any replica, one gets the answer; the others are refused. */
+  /** Actor of the code. Of any number of callers on any replica one succeeds; the others are refused. */
   spend(code: string): Promise<Actor>
 }
 
@@ -26,7 +26,7 @@ export function loginCodes(options: {
 }): LoginCodes {
   const { clock, codes } = options
 
-  /** Expired ones go, and the oldest ones of an actor who has too many: links of others are not theirs to push out. */
+  /** Removes expired codes, and the oldest of an actor that has too many. Codes of other actors stay. */
   async function makeRoom(actorId: string): Promise<void> {
     const oldestFirst = (await listAll(codes)).toSorted((a, b) => a.expires_at.localeCompare(b.expires_at))
     const own = oldestFirst.filter(code => code.actor_id === actorId)
@@ -40,7 +40,7 @@ export function loginCodes(options: {
   return {
     async create(actor) {
       if (actor.role === 'controller') throw new ProblemError('forbidden', 'a controller has no use for a browser')
-      // One link after another would keep a role for good that the provider has long taken back.
+      // Login links would prolong a role that the provider has revoked.
       if (actor.id.startsWith('oidc:'))
         throw new ProblemError(
           'forbidden',

@@ -7,7 +7,7 @@ import { type Fetch, fetchJson } from './fetch-json.ts'
 import { type StaleWhileRevalidate, staleWhileRevalidate } from './stale-while-revalidate.ts'
 
 const DISCOVERY = { freshMs: 60 * 60_000, staleMs: 24 * 60 * 60_000, renewMs: 60_000, retryMs: 2_000 }
-/** An unknown key is looked for at most every thirty seconds, whatever strangers send. */
+/** Unknown keys cause at most one reload per 30 seconds, whatever unknown callers send. */
 const KEYS = { freshMs: 10 * 60_000, staleMs: 60 * 60_000, renewMs: 30_000, retryMs: 2_000 }
 const RETRY_SECONDS = 5
 
@@ -20,13 +20,13 @@ const Discovery = z.object({
 type Discovery = z.infer<typeof Discovery>
 const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) })
 
-/** Finds the key that a token says it was signed with. */
+/** Finds the key that signed a token. */
 export type Keys = ReturnType<typeof createLocalJWKSet>
 
 export interface ProviderDocuments {
   readonly discovery: StaleWhileRevalidate<Discovery>
   readonly keys: StaleWhileRevalidate<Keys>
-  /** Any answer but a failure of the provider itself. */
+  /** Any response except a failure of the provider itself. */
   ask(url: string, init?: RequestInit): Promise<{ status: number; json: unknown }>
 }
 
@@ -36,7 +36,7 @@ export interface ProviderParts {
   readonly log: Logger
 }
 
-/** What an identity provider says about itself. Where it can not be asked or believed, that is `identity_provider_unavailable`. */
+/** Metadata and keys of an identity provider. Unreachable or invalid ones cause `identity_provider_unavailable`. */
 export function providerDocuments(issuer: string, parts: ProviderParts): ProviderDocuments {
   const discovery = staleWhileRevalidate(parts.clock, discover, DISCOVERY)
   const keys = staleWhileRevalidate(parts.clock, loadKeys, KEYS)

@@ -9,7 +9,7 @@ interface Bucket {
   readonly atMs: number
 }
 
-/** A bucket of tokens per caller: each request takes one, and time fills it again. */
+/** Token bucket per caller. */
 export function rateLimiter(clock: Clock, limits: AccessLimits): { take(actor: Actor): void } {
   const buckets = boundedMap<Bucket>(limits.actorsMax)
   return {

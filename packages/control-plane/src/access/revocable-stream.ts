@@ -1,18 +1,18 @@
 import { type LinkedAbort, linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** A caller whose token was revoked keeps an open stream no longer than this. */
+/** Longest time that a stream stays open after its token was revoked. */
 export const RECHECK_MS = 5_000
 
 interface Caller {
   readonly clock: Clock
-  /** Aborts when the caller is gone. */
+  /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal
-  /** Rejects when the caller may no longer have the stream. */
+  /** Rejects when the caller has lost access. */
   check(): Promise<unknown>
 }
 
-/** Opens a stream that ends when its caller goes, or may no longer have it. It must end by the signal that it is given. */
+/** Opens a stream that ends when its caller disconnects or loses access. The stream must end by the signal that it gets. */
 export async function revocableStream(
   open: (signal: AbortSignal) => Promise<AsyncIterable<string>>,
   caller: Caller,

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** Compares digests, so the time tells nothing about where two secrets differ. */
+/** Compares digests in constant time, so timing reveals nothing about the secrets. */
 export const sameSecret = (one: string, other: string): boolean =>
   timingSafeEqual(createHash('sha256').update(one).digest(), createHash('sha256').update(other).digest())
 

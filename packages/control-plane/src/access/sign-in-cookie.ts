@@ -12,20 +12,20 @@ const PURPOSE = 'oidc'
 const COOKIE = 'lcm_sign_in'
 const SECRET_BYTES = 32
 
-/** What a browser carries to the provider and back. */
+/** State that a browser carries to the provider and back. */
 const SignIn = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), exp: z.number() })
 export type SignIn = z.infer<typeof SignIn>
 
 export interface SignInCookie {
-  /** A new login and the cookie that remembers it. */
+  /** Starts a login and returns the cookie that stores it. */
   begin(request: ApiRequest): { signIn: SignIn; cookie: string }
-  /** The login that this browser began and the provider now answers. */
+  /** The login of this browser that the provider now answers. */
   resume(request: ApiRequest, state: string): SignIn
-  /** The cookie that forgets it. */
+  /** Cookie that deletes it. */
   end(request: ApiRequest): string
 }
 
-/** The secrets of a login are in the browser alone, sealed, so that any replica can go on with it. */
+/** The secrets of a login are stored only in the browser, sealed, so that any replica can finish it. */
 export function signInCookie(parts: {
   clock: Clock
   randomBytes: (size: number) => Uint8Array
@@ -38,7 +38,7 @@ export function signInCookie(parts: {
       name: cookieName(COOKIE, request),
       value,
       path: '/login',
-      // It must come along when the provider sends the browser back.
+      // The cookie must be sent when the provider redirects back.
       sameSite: 'Lax',
       maxAgeMs,
       secure: cameByHttps(request, parts.publicUrl),

@@ -2,22 +2,22 @@ import type { Clock } from '@lcm/runtime/clock'
 
 export interface StaleWhileRevalidate<T> {
   get(): Promise<T>
-  /** Loads again, unless that was done a moment ago. */
+  /** Loads again, unless the last load is recent. */
   renew(): Promise<T>
 }
 
 export interface Freshness {
-  /** Younger than this it is used without asking. */
+  /** Younger values are used without a load. */
   readonly freshMs: number
-  /** Younger than this it is used when asking fails. */
+  /** Younger values are used when a load fails. */
   readonly staleMs: number
-  /** The least time between two loads that worked, however often it is asked to renew. */
+  /** Minimum time between two successful loads. */
   readonly renewMs: number
-  /** The least time between a load that failed and the next. */
+  /** Minimum time between a failed load and the next. */
   readonly retryMs: number
 }
 
-/** A value that is loaded from elsewhere when it is first needed and again when it is old. One load at a time. */
+/** A value that is loaded on first use and again when it is stale. One load at a time. */
 export function staleWhileRevalidate<T>(
   clock: Clock,
   load: () => Promise<T>,
@@ -59,7 +59,7 @@ export function staleWhileRevalidate<T>(
       const renewed = renew()
       if (old === null) return renewed
       const valueOrOld = renewed.catch(() => old.value)
-      // Once it is known to be out of reach, nobody waits for it.
+      // While the source is known to be unreachable, callers get the stale value at once.
       return failure === null ? valueOrOld : old.value
     },
   }

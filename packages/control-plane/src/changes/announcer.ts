@@ -5,14 +5,14 @@ import type { Api } from '../http/api.ts'
 import { commitSignal } from './feed/commit-signal.ts'
 import { type PublishedResource, publishedResources } from './published-resources.ts'
 
-/** How soon one process makes good what another one left untold. */
+/** Delay until one process publishes what another left pending. */
 const SWEEP_MS = 2_000
 const BATCH = 64
 const RETRY_MS = 1_000
 
 /**
- * Tells the controllers and the other replicas of every commit by a change key. What is still to be told is flagged in the
- * store, by the commit itself, and any process may tell it: telling twice changes nothing.
+ * Publishes a change key for every commit, for controllers and other replicas. The commit itself flags what is pending, and
+ * any process may publish it: publishing twice changes nothing.
  */
 export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedService {
   const resources = new Map(publishedResources(api).map(each => [each.kind, each]))
@@ -26,7 +26,7 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
     }
   }
 
-  /** For an etcd that was rebuilt, and for keys that live in this process only. What is committed meanwhile does not wait. */
+  /** Restores all keys of a rebuilt etcd, or of a process that just started. Commits meanwhile don't wait. */
   async function announceAll(resource: PublishedResource, signal: AbortSignal): Promise<void> {
     const { entries } = await keys.source(resource.keyPrefix).list(signal)
     const told = new Map(entries.map(({ key, hint }) => [key, hint.version]))
@@ -70,7 +70,7 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
   }
 }
 
-/** Answers what was told; null when a later change will tell. */
+/** Returns the published change; null when a later change will be published. */
 async function tell(resource: PublishedResource | undefined, keys: ChangeKeys, change: Change): Promise<Change | null> {
   if (resource === undefined) return change
   const key = resource.keyPrefix + change.id
@@ -80,7 +80,7 @@ async function tell(resource: PublishedResource | undefined, keys: ChangeKeys, c
   }
   const hint = await resource.get(change.id)
   if (hint === null) return null
-  // The newest version is told, which may be newer than the one that was flagged.
+  // The newest version is published, which may be newer than the flagged one.
   await keys.publish(key, hint)
   return { ...change, version: hint.version }
 }

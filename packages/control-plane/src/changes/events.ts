@@ -15,18 +15,18 @@ import { eventResourceOf } from './published-resources.ts'
 import { redactSessionIds, seesAll } from './redaction.ts'
 import { visibilityOf } from './visibility.ts'
 
-/** Every stream is told the same text of a change, which is made once. */
+/** All streams share the text of a change, which is encoded once. */
 const TEXTS_MAX = 512
 
 export interface EventStreams {
-  /** All changes after a position, or from now on. It begins with a heartbeat, so that clients know it is open. */
+  /** All changes after a position, or from now on. The stream starts with a heartbeat, so that clients know it is open. */
   open(follow: Follow): AsyncGenerator<string>
 }
 
 export interface Follow {
   readonly after: string | null
   readonly query: QueryOf<'events'>
-  /** Whoever listens hears of others' sessions only what they may see. */
+  /** Receives of other owners' sessions only what it may see. */
   readonly actor: Actor
   readonly signal: AbortSignal
 }
@@ -48,7 +48,7 @@ export function eventStreams(api: Api, news: LiveEvents): EventStreams {
     return made
   }
 
-  /** Every stream is given the same decision, so that whom it concerns is asked once for all of them. */
+  /** All streams receive the same decision, so its visibility is looked up once. */
   const concern = memoizePerObject((event: DecisionEvent) => visibilityOf(api, event.data.resource))
 
   async function newsFor(event: EventEnvelope, actor: Actor): Promise<string | null> {
@@ -84,7 +84,7 @@ export function eventStreams(api: Api, news: LiveEvents): EventStreams {
           clock: api.clock,
           signal,
           onOtherWake: subscription.onEvent,
-          /** What is left, so that events which nobody here wants do not put off the sign of life. */
+          /** The rest of the interval, so that filtered events don't delay the heartbeat. */
           get idleMs() {
             return HEARTBEAT_MS - silentMs()
           },
@@ -102,7 +102,7 @@ export function eventStreams(api: Api, news: LiveEvents): EventStreams {
   }
 }
 
-/** A filter names types or kinds. Signals always come: without them nobody could tell silence from death. */
+/** A filter names types or kinds. Heartbeats and resets pass always: without them a client can't detect a dead stream. */
 type Filtered = EventEnvelope | PublishedEvent
 
 function filterOf({ types, id }: QueryOf<'events'>): (event: Filtered) => boolean {

@@ -8,22 +8,22 @@ import { decisionOf } from '../resources/journal/queries.ts'
 import { sampleOf } from '../resources/worker/worker-view.ts'
 
 const INTERVAL_MS = 1_000
-/** Entries may be written a little later than they say. */
+/** Entries may be written slightly after their timestamp. */
 const LATE_MS = 5_000
 const BATCH = 1000
-/** As many workers may report at once. */
+/** Workers that may report at once. */
 const SAMPLES_MAX = 10_000
-/** What a slow reader may miss is not told again: it is not part of any resource's state. */
+/** Events that a slow reader misses are not sent again: they are no part of any resource's state. */
 const QUEUE_MAX = 200
 
 export interface Subscription {
-  /** What came since it was last asked. */
+  /** Events since the last call. */
   take(): readonly EventEnvelope[]
   readonly onEvent: (wake: () => void) => () => void
   close(): void
 }
 
-/** Decisions and samples as they come, whichever replica took them: read from the store once a second while somebody listens. */
+/** Decisions and samples from all replicas, polled from the store once a second while there are subscribers. */
 export interface LiveEvents {
   readonly service: HostedService
   subscribe(): Subscription
@@ -83,7 +83,7 @@ export function liveEvents(api: Api, log: Logger): LiveEvents {
   }
 }
 
-/** Other numbers are kept beside them. */
+/** Other series share the store. */
 const isOfWorker = ({ series }: Sample): boolean => series.startsWith('worker:')
 
 const decisionEvent = (entry: JournalEntry): EventEnvelope => {
@@ -96,13 +96,13 @@ function tell(reader: Reader, events: readonly EventEnvelope[]): void {
   reader.wake()
 }
 
-/** Asks again for the recent past each time, and passes on what it has not seen there yet. */
+/** Reads the recent past each time and returns the items that are new. */
 function newOnes<T extends { at: Instant }>(api: Api, idOf: (item: T) => string) {
   let seen = new Map<string, Instant>()
   let since = toInstant(api.clock.now())
   return async (read: (from: Instant) => Promise<readonly T[]>): Promise<readonly T[]> => {
     const now = api.clock.now()
-    // A clock that was set back is believed: otherwise nothing would be new until it has caught up.
+    // After the clock was set back, the new time counts: otherwise nothing would be new until it has caught up.
     const from = toInstant(Math.max(Math.min(toMs(since), now), now - LATE_MS))
     const found = await read(from)
     const fresh = found.filter(item => !seen.has(idOf(item)))

@@ -5,12 +5,12 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 /**
- * Whoever knows the worker and the ports of a lab is at its consoles. So those who may not see every session are shown fleet and
- * labs without what belongs to the sessions of others. This file alone says what that is.
+ * An actor that knows worker and ports of a lab can reach its consoles. So actors that may not see every session get workers
+ * and labs without the parts of other owners' sessions. This file alone defines those parts.
  */
 export interface Ownership {
   readonly sessions: ReadonlySet<string>
-  /** Records of the labs that those sessions have now. */
+  /** Records of the current labs of those sessions. */
   readonly labs: ReadonlySet<string>
 }
 
@@ -23,12 +23,12 @@ export const ownershipIn = (sessions: readonly Pick<LabletSession, 'id' | 'lab_r
   labs: new Set(sessions.flatMap(({ lab_record_id }) => lab_record_id ?? [])),
 })
 
-/** Every session that a worker's book names. */
+/** Every session in the reservations and requests of a worker. */
 export const sessionsOfWorker = ({ reservations, wanted_by }: Worker): string[] => [
   ...new Set([...Object.keys(reservations), ...wanted_by]),
 ]
 
-/** Sums and counts stay: they tell how full it is, and of nobody. */
+/** Totals stay: they show how full a worker is, and name no session. */
 export function redactWorker<W extends Worker>(worker: W, own: Ownership | null): W {
   if (own === null) return worker
   return redactSessionIds(
@@ -42,12 +42,15 @@ export function redactWorker<W extends Worker>(worker: W, own: Ownership | null)
   )
 }
 
-/** Every session that a lab was ever for, as far as it is on record. */
+/** Every session that a lab was for, as far as recorded. */
 export const sessionsOfLab = ({ session_id, runs }: LabRecord): string[] => [
   ...new Set([session_id, ...runs.map(run => run.session_id)].filter(id => id !== null)),
 ]
 
-/** Null for the lab of somebody else's session. What is nobody's may still run with the ports that somebody had. */
+/**
+ * Null for a lab of another owner's session. An unowned lab may still run with the ports of its last session, so they are
+ * hidden.
+ */
 export function redactLab(lab: LabRecord, own: Ownership | null): LabRecord | null {
   if (own === null) return lab
   if (lab.session_id !== null && !own.sessions.has(lab.session_id)) return null
@@ -60,7 +63,7 @@ export function redactLab(lab: LabRecord, own: Ownership | null): LabRecord | nu
 const SESSION_ID = /\bls-[0-9a-hjkmnp-tv-z]{13}\b/g
 const ANOTHER = 'ls-…'
 
-/** With the ids of others' sessions blotted out wherever a sentence or a title names them. */
+/** Replaces ids of other owners' sessions in any text. */
 export function redactSessionIds<T extends object>(told: T, own: Ownership | null): T {
   if (own === null) return told
   const text = JSON.stringify(told)

@@ -8,19 +8,19 @@ import { OWNS_NOTHING, type Ownership, ownershipIn, seesAll } from './redaction.
 export const ownershipOf = async (api: Api, actor: Actor): Promise<Ownership | null> =>
   seesAll(actor) ? null : ownershipIn(await listAll(api.sessions, { where: { owner: actor.id } }))
 
-/** Whom it concerns that something was decided or planned. */
+/** Audience of a decision or planned action. */
 export interface Visibility {
-  /** Whose session it is about; null for what everybody may hear. */
+  /** Owner of its session; null when it is public. */
   readonly owner: string | null
-  /** What of it is the owner's own. */
+  /** Parts of it that the owner may see. */
   readonly own: Ownership
 }
 
 const EVERYBODY: Visibility = { owner: null, own: OWNS_NOTHING }
-/** Of what is gone nobody can tell whose it was, so that only those hear of it who see all. */
+/** The owner of a deleted resource is unknown, so only actors that see everything receive it. */
 const UNKNOWN: Visibility = { owner: '', own: OWNS_NOTHING }
 
-/** For a resource such as `session:ls-1`. A lab is as private as the session that it is for. */
+/** For a resource such as `session:ls-1`. A lab is as private as its session. */
 export async function visibilityOf(api: Api, resource: string): Promise<Visibility> {
   const [kind, id = ''] = resource.split(':')
   if (kind === 'session') return concernOfSession(await api.sessions.get(id))

@@ -1,7 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** Whoever waits is told when it takes too long. What was begun may still come to its end. */
+/** Rejects after `ms`. The work itself continues. */
 export async function withDeadline<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
   let cancel = (): void => undefined
   const late = new Promise<never>((_, reject) => {

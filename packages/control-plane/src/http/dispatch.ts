@@ -23,16 +23,16 @@ import { ifMatchOf, jsonOf, parse, queryOf, refuseUnsafeValues } from './parse-r
 import { type Encoded, type Reply, statusOf } from './reply.ts'
 import { findRoute } from './router.ts'
 
-/** Only the path and the query of a request matter here. */
+/** Placeholder origin: only path and query of a request matter. */
 const ORIGIN = 'http://api.invalid'
-/** Checks that this is the registered term of the service and answers the number that guards its writes. */
+/** Checks that the epoch is the registered term of the service, and returns the fence of its writes. */
 export type FenceOf = (service: ServiceName, epoch: number) => Promise<number>
-/** Carries a request with an Idempotency-Key out once, and one without whenever it comes. */
+/** Executes a request with an Idempotency-Key once, and one without at every call. */
 export type ExecuteOnce = (
   which: { request: ApiRequest; actor: Actor; path: string },
   carryOut: (once: RawRequest['once']) => Promise<ApiResponse>,
 ) => Promise<ApiResponse>
-/** What needs no route of the contract, such as the login page. Null passes the request on. */
+/** Routes outside the contract, such as the login page. Null passes the request on. */
 export type Extra = (request: ApiRequest, url: URL) => Promise<ApiResponse | null>
 
 /** The whole API as one function of a request. HTTP only wraps it, and the simulation calls it directly. */
@@ -77,7 +77,7 @@ export function dispatcher(parts: {
         parts.once({ request, actor, path }, once => carriedOut(request, spec, () => handle({ ...raw, once }))),
       )
     }
-    // A large file takes its time to make, and whoever asked for it waits.
+    // A large file has no deadline.
     if (spec.file !== undefined) return responseOf(spec, await handle(raw))
     if (!spec.stream) return responseOf(spec, await withDeadline(parts.clock, ANSWER_MS_MAX, handle(raw)))
     const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(eventsOf)
@@ -104,7 +104,7 @@ export function dispatcher(parts: {
   }
 }
 
-/** Refusals are answers too: the same request gets the same one again. */
+/** Refusals are stored as well: a repeated request gets the same one. */
 async function carriedOut(request: ApiRequest, spec: RouteSpec, work: () => Promise<Reply>): Promise<ApiResponse> {
   try {
     return responseOf(spec, await work())
@@ -115,7 +115,7 @@ async function carriedOut(request: ApiRequest, spec: RouteSpec, work: () => Prom
   }
 }
 
-/** 0 when none is named, or none that could be. */
+/** 0 for a missing or malformed epoch. */
 function epochOf(request: ApiRequest): number {
   const epoch = request.headers[EPOCH_HEADER]?.trim() ?? ''
   return /^[1-9]\d{0,14}$/.test(epoch) ? Number(epoch) : 0
@@ -153,7 +153,7 @@ const encodedResponse = (status: number, { bytes }: Encoded<unknown>): ApiRespon
   bytes,
   get body() {
     const { buffer, byteOffset, byteLength } = bytes.data
-    // Several times faster than UTF-8, and nearly every page is plain.
+    // Several times faster than UTF-8, and most pages are ASCII.
     return Buffer.from(buffer, byteOffset, byteLength).toString(isAscii(bytes.data) ? 'latin1' : 'utf8')
   },
 })
@@ -187,7 +187,7 @@ function asProblem(error: unknown): ProblemError {
   return new ProblemError('internal_error', 'something went wrong inside LCM; its log has the details')
 }
 
-/** The query may hold a login code, which belongs neither into a log nor into an answer. */
+/** The query may hold a login code, which belongs neither in a log nor in a response. */
 const pathOf = (url: string): string => url.split('?')[0] ?? url
 
 export function problemResponse(error: ProblemError, instance: string): ApiResponse {

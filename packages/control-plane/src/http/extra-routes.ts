@@ -7,17 +7,17 @@ import type { AccessControl } from '../access/access-control.ts'
 import type { Extra } from './dispatch.ts'
 import { methodNotAllowed } from './router.ts'
 
-/** What the host knows and the API serves for it. */
+/** State of the process that the API serves on its behalf. */
 export interface ProcessStatus {
-  /** Answers with `status: healthy | degraded | unhealthy` and whatever explains it. */
+  /** `status: healthy | degraded | unhealthy`, with an explanation. */
   health(): { readonly status: string }
-  /** What keeps it from being sent anybody, in a few words; null when nothing does. */
+  /** Reason why the process is not ready, in a few words; null when it is. */
   waitsFor(): string | null
-  /** The metrics of the process in Prometheus' text format. */
+  /** Process metrics in Prometheus text format. */
   metrics(): Promise<string>
-  /** What the controllers beside the API answer for themselves; null for a service that is not here. */
+  /** Routes of the controllers in this process; null for a service that runs elsewhere. */
   controller?(service: string, ask: ControllerRequest): Promise<{ status: number; body: object | string }> | null
-  /** The simulated cloud's own control API; absent where the cloud is real, or another process simulates it. */
+  /** Control API of the simulated cloud; absent with a real cloud or a simulator in another process. */
   simulator?(request: SimulatorRequest): { readonly status: number; readonly body: object }
 }
 
@@ -32,21 +32,21 @@ export interface ControllerRequest {
   readonly method: string
   /** Below `/services/<service>`. */
   readonly path: string
-  /** The caller's role; null for a stranger. */
+  /** Role of the caller; null without authentication. */
   roleOf(): Promise<string | null>
 }
 
 interface ExtraParts {
-  /** Whether the store answers now. */
+  /** Whether the store responds. */
   readonly storeAnswers: () => Promise<boolean>
-  /** Whether changes can be followed from here. */
+  /** Whether changes can be followed from this replica. */
   readonly changesAreListed: () => Promise<boolean>
-  /** What the store knows of the fleet, in Prometheus' text format. */
+  /** Fleet metrics in Prometheus text format. */
   readonly fleetMetrics: () => Promise<string>
   readonly access: AccessControl
   readonly process: ProcessStatus
   readonly version: string
-  /** Whether `/metrics` answers strangers. */
+  /** Whether `/metrics` needs no authentication. */
   readonly metricsPublic?: boolean
 }
 
@@ -55,7 +55,7 @@ interface ExtraRoute {
   answer(request: ApiRequest, url: URL): Promise<ApiResponse> | ApiResponse
 }
 
-/** Paths outside the contract's table: logging in and out, the document that describes the rest, and what machines ask a process. */
+/** Routes outside the contract: login and logout, API documents, health and metrics. */
 export function extraRoutes(parts: ExtraParts): Extra {
   const { browser } = parts.access
   const documents = documentsOf(parts.version)
@@ -77,7 +77,7 @@ export function extraRoutes(parts: ExtraParts): Extra {
   }
 }
 
-/** Whoever breaks the cloud must be allowed to; the simulator itself asks nobody. */
+/** Only admins may inject faults; the simulator itself checks no role. */
 async function simulatorAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
   if (process.simulator === undefined) return null
   const { name, role } = await access.identify(request)
@@ -87,7 +87,7 @@ async function simulatorAnswer({ access, process }: ExtraParts, request: ApiRequ
   return json(answer.status, JSON.stringify(answer.body))
 }
 
-/** `/services/<service>/health` and the like: on the product port, what a controller alone would serve on its own. */
+/** `/services/<service>/health` and the like: routes of a controller, served on the product port. */
 async function controllerAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
   const [, service = '', path = ''] = /^\/services\/([\w-]+)(\/.+)$/.exec(url.pathname) ?? []
   const roleOf = async () => {
@@ -106,13 +106,13 @@ async function controllerAnswer({ access, process }: ExtraParts, request: ApiReq
   return { status, headers: { 'content-type': type }, body: JSON.stringify(body) }
 }
 
-/** What whoever asks whether requests can be sent here is answered. */
+/** Response of `/ready`. */
 export const readiness = (waitsFor: string | null): ApiResponse =>
   waitsFor === null
     ? json(200, JSON.stringify({ ready: true }))
     : json(503, JSON.stringify({ ready: false, waits_for: waitsFor }))
 
-/** A replica that can not reach its store is sent nobody, nor one that could not tell what changes. */
+/** A replica is not ready while it can't reach its store or follow changes. */
 async function ready({ process, storeAnswers, changesAreListed }: ExtraParts): Promise<ApiResponse> {
   const own = process.waitsFor()
   if (own !== null) return readiness(own)
@@ -121,7 +121,7 @@ async function ready({ process, storeAnswers, changesAreListed }: ExtraParts): P
   return readiness(null)
 }
 
-/** Made when somebody first asks, since most processes are never asked. */
+/** Built on first use, because most processes never serve them. */
 function documentsOf(version: string): [string, ExtraRoute][] {
   const page = lazy(() => apiDocsPage(version))
   const document = lazy(() => JSON.stringify(openApi(version)))
@@ -144,7 +144,7 @@ function lazy<T>(make: () => T): () => T {
 }
 
 const get = (answer: ExtraRoute['answer']): ExtraRoute => ({ methods: ['GET'], answer })
-/** Some balancers ask for the head alone. Nothing else does: a login is used up by being asked for. */
+/** Some load balancers send HEAD. Other routes refuse it: a login code would be used up. */
 const probe = (answer: ExtraRoute['answer']): ExtraRoute => ({ methods: ['GET', 'HEAD'], answer })
 
 const json = (status: number, body: string): ApiResponse => ({

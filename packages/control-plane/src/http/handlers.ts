@@ -65,9 +65,11 @@ import { created, createdOnce, empty, encoded, file, json, type Reply, type Repl
 
 type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
 type HandlerMap = { [N in RouteName]: (request: RequestOf<N>) => Promise<ReplyOf<N>> }
-/** A request whose parts have been parsed by the route's own schemas. */
+/** A request whose parts were validated with the schemas of its route. */
 export type RawRequest = Request<Record<string, string>, unknown, unknown>
-/** A method's parameter may be narrower: the dispatcher parses each part with the schema that the handler's types come from. */
+/**
+ * A method's parameter may be narrower: the dispatcher validates each part with the schema that the handler's types come from.
+ */
 export type Handler = { handle(request: RawRequest): Promise<Reply> }['handle']
 export type Handlers = Readonly<Record<RouteName, Handler>>
 
@@ -75,9 +77,9 @@ export interface HandlerParts {
   readonly api: Api
   readonly access: AccessControl
   readonly events: EventStreams
-  /** Reads a consistent copy of everything; refuses where the store has its own tools for that. */
+  /** Reads a consistent copy of the store; refuses where the store has its own backup tools. */
   readonly backup: MakeBackup
-  /** Where the simulated cloud can be acted on; null where it can not. */
+  /** Path of the simulator's control API; null without a simulator. */
   readonly simControl: typeof SIM_CONTROL_PATH | null
 }
 

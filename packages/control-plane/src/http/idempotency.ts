@@ -9,14 +9,14 @@ import type { Api, Request } from './api.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 export const IDEMPOTENCY_MS = 24 * 3_600_000
-/** A request that has no answer after this long died with its process. */
+/** A request without a response after this long died with its process. */
 const STARTED_MS_MAX = 30_000
 
 export type Once = NonNullable<Request<unknown, unknown, unknown>['once']>
 
 /**
- * Carries a request with a key out once. The id of what it creates is chosen and stored first, so that a repetition after a
- * crash creates the same thing; its answer is kept for a day and given again.
+ * Executes a request with a key once. The id of the resource that it creates is stored first, so that a retry after a crash
+ * creates the same resource. Its response is kept for a day and replayed.
  */
 export async function executeOnce(
   api: Api,
@@ -57,7 +57,7 @@ function resourceIdFor(api: Api, path: string): string {
   return makeId(PREFIXES[area] ?? 'w', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
 }
 
-/** The stored request: new, taken over from a process that died, or finished. Others are refused. */
+/** The stored request: new, taken over from a dead process, or finished. Others are refused. */
 async function begin(
   api: Api,
   id: string,
@@ -76,7 +76,7 @@ async function begin(
   if (known.body_sha256 !== body_sha256)
     throw new ProblemError('idempotency_key_reused', 'this key came with another body before; use a new one')
   if (known.answer !== null) return known
-  // By as much in the future it is over as well: the clock was set back since.
+  // A start that far in the future has expired too: the clock was set back since.
   if (Math.abs(api.clock.now() - toMs(known.started_at)) < STARTED_MS_MAX) throw inProgress()
   const taken = { ...known, version: known.version + 1, started_at }
   if ((await api.idempotentRequests.replace(taken)).ok) return taken
@@ -107,7 +107,7 @@ function replayed(api: Api, { id, answer }: IdempotentRequest): ApiResponse {
   return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body }
 }
 
-/** Forgets answers that are older than a day. They are in no order of age, so every page is looked at. */
+/** Deletes responses older than a day. Ids don't sort by age, so every page is read. */
 export async function forgetOldRequests(api: Api, pageSize: number): Promise<void> {
   let after = ''
   for (;;) {

@@ -5,10 +5,10 @@ type Bytes = NonNullable<ApiResponse['bytes']>
 const KEPT_BYTES_MAX = 8 * 1024 * 1024
 const STEP_BYTES = 64 * 1024
 
-/** Memory for large answers, used again and again: to take it anew for each would keep the collector at work. */
+/** Reusable memory for large responses: allocating it for each would keep the garbage collector busy. */
 export interface BufferPool {
   take(bytes: number): Buffer
-  /** Nobody reads this any more. What is never given back is not used again. */
+  /** Returns a buffer that is no longer read. Buffers that are never released are not reused. */
   release(taken: Buffer): void
 }
 
@@ -30,7 +30,7 @@ export function bufferPool(keptBytesMax = KEPT_BYTES_MAX): BufferPool {
   }
 }
 
-/** Remembers what is made of an object for as long as the object lives. */
+/** Caches a result for as long as its argument lives. */
 export function memoizePerObject<T extends object, R>(make: (from: T) => R): (from: T) => R {
   const known = new WeakMap<T, R>()
   return from => {
@@ -46,7 +46,7 @@ const OPENING = '{"items":['
 const UTF8_BYTES_MAX = 3
 const memory = bufferPool()
 
-/** A list whose items are given as JSON in two parts each, and whose further fields follow them. */
+/** A list whose items are JSON in two parts each, followed by further fields. */
 export function jsonPage(items: readonly (readonly [Buffer, string])[], further: object): Bytes {
   const end = `],${JSON.stringify(further).slice(1)}`
   let most = OPENING.length + end.length * UTF8_BYTES_MAX

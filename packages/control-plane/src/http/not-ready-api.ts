@@ -3,15 +3,15 @@ import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
 import { problemResponse } from './dispatch.ts'
 import { readiness } from './extra-routes.ts'
 
-/** Answers for an API that is not there yet, and lets everybody through once it is. */
+/** Responds while the API is starting, and forwards all requests once it is open. */
 export interface NotReadyApi {
   readonly dispatch: Dispatch
-  /** In a few words; may be said anew as often as it changes. */
+  /** Reason in a few words; may change often. */
   waitFor(what: string): void
   open(dispatch: Dispatch): void
 }
 
-/** Whoever comes back after so long may find it open. */
+/** Retry-After of refused requests. */
 const COME_BACK_SECONDS = 2
 
 export function notReadyApi(): NotReadyApi {
@@ -28,7 +28,7 @@ export function notReadyApi(): NotReadyApi {
   }
 }
 
-/** The process lives, so that nobody should start it anew; but it has no work to give out. */
+/** The process is alive, so nothing should restart it, but it can't serve requests yet. */
 function answerOf(url: string, what: string): ApiResponse {
   const [path] = url.split('?')
   if (path === '/ready') return readiness(what)

@@ -6,9 +6,9 @@ import type { z } from 'zod'
 
 export const BODY_BYTES_MAX = 1024 * 1024
 
-/** Deeper than anything that is meant. */
+/** Deeper than any valid body. */
 const DEPTH_MAX = 64
-/** A small request must not get a huge answer. */
+/** A small request must not cause a huge response. */
 const ERRORS_MAX = 100
 const WORDS_LENGTH_MAX = 500
 const HALF_CHARACTER = /\p{Surrogate}/u
@@ -37,13 +37,13 @@ export function jsonOf(spec: RouteSpec, request: ApiRequest): unknown {
   }
 }
 
-/** Only what is a media type is quoted: a header that was mixed up may hold a secret, or more than anybody reads. */
+/** Quotes media types only: a misplaced header may hold a secret, or be very long. */
 function nameOf(type: string): string {
   if (type === '') return 'nothing'
   return /^[a-z]+\/[\w.+-]{1,60}(?=\s*(;|$))/i.exec(type)?.[0] ?? 'something else'
 }
 
-/** Says where, and never what: the parser quotes the text, which may be a secret. */
+/** Names the position, never the text: the parser quotes the body, which may be a secret. */
 function placeOf(error: unknown): string {
   const position = /at position (\d+)/.exec(String(error))?.[1]
   return position === undefined ? 'the body is not JSON' : `the body stops being JSON at character ${position}`
@@ -66,7 +66,7 @@ export function parse(schema: z.ZodType | undefined, value: unknown, where: stri
   throw new ProblemError('validation_failed', detail, errors)
 }
 
-/** Refuses what stores and parsers differ over, so that it goes no further than here. */
+/** Refuses values that stores and parsers treat differently. */
 export function refuseUnsafeValues(value: unknown, path: string, depth = 0): void {
   if (depth > DEPTH_MAX) throw refused(path, 'nested too deeply')
   if (typeof value === 'string') {

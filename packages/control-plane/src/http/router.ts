@@ -13,7 +13,7 @@ interface Entry {
   readonly parts: readonly string[]
 }
 
-/** By the number of their parts and the first of them, which is always written out: few are left to compare. */
+/** Routes by number of parts and first part, which is always literal: few are left to compare. */
 const TABLE = new Map<string, Entry[]>()
 for (const [name, spec] of Object.entries<RouteSpec>(ROUTES)) {
   const parts = spec.path.split('/')
@@ -24,12 +24,12 @@ function shelfOf(parts: readonly string[]): string {
   return `${parts.length} ${parts[1]}`
 }
 
-/** The route of the contract that a request means. */
+/** Route of the contract for a request. */
 export function findRoute(method: string, pathname: string): Routed {
   if (!pathname.startsWith(`${API_PREFIX}/`)) throw new ProblemError('not_found', `nothing is at ${pathname}`)
   const given = pathname.slice(API_PREFIX.length).split('/')
   const matching = (TABLE.get(shelfOf(given)) ?? []).filter(({ parts }) => isMatch(parts, given))
-  // A path that is written out stands for itself, never for somebody's id.
+  // A literal path wins over a parameter.
   const writtenOut = matching.filter(({ parts }) => !parts.some(isParameter))
   const found = writtenOut.length > 0 ? writtenOut : matching
   const chosen = found.find(each => each.spec.method === method)
@@ -49,7 +49,7 @@ export function methodNotAllowed(pathname: string, method: string, allow: readon
 
 const isParameter = (part: string): boolean => part.startsWith('{')
 
-/** Whether a path such as `/workers/{id}` is meant. */
+/** Whether the path matches a pattern such as `/workers/{id}`. */
 const isMatch = (parts: readonly string[], given: readonly string[]): boolean =>
   parts.every((part, index) => (isParameter(part) ? given[index] !== '' : part === given[index]))
 

@@ -11,28 +11,28 @@ import { problemResponse } from './dispatch.ts'
 import { BODY_BYTES_MAX } from './parse-request.ts'
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
-/** What `dispatch` answers outside of `/api`. */
+/** Routes of `dispatch` outside of `/api`. */
 const BESIDE_THE_API = [
   ...['/login', '/login/callback', '/logout'],
   ...['/health', '/ready', '/metrics', '/services/*'],
   `${SIM_CONTROL_PATH}/*`,
 ]
-/** How long a client may take to send its request. */
+/** Timeout for receiving a request. */
 const REQUEST_MS_MAX = 30_000
-/** How often within that time it is looked for those who take longer. */
+/** Timeout checks per request timeout. */
 const LOOKS_PER_REQUEST_TIME = 6
-/** A client that takes nothing for this long is gone or broken. */
+/** A client that reads nothing for this long is gone or broken. */
 const DRAIN_MS_MAX = 30_000
-/** How long a client may take for an answer that is no stream, so that nobody holds its memory for good: enough on a poor line. */
+/** Timeout for sending a response that is no stream, so that its memory is freed: enough on a slow line. */
 const ANSWER_MS_MAX = 120_000
-/** How long requests under way may take once the server closes. */
+/** Time for requests in progress once the server closes. */
 const CLOSE_MS_MAX = 10_000
 const CLOSE_LOOK_MS = 20
 
-/** Why a request is called off: made once, since the error that is made otherwise is dear for every request. */
+/** Abort reasons, created once: a new error per request is expensive. */
 const GONE = new Error('the client is gone')
 const CLOSING = new Error('the server closes')
-/** When the listeners of a server that closes are to come back: not all of them at once. */
+/** Reconnect delays of streams when the server closes: spread out. */
 const COME_BACK_MS = { first: 500, last: 2_500 }
 
 const SECURITY_HEADERS = {
@@ -49,23 +49,23 @@ export interface ServerOptions {
   readonly clock: Clock
   readonly host: string
   readonly port: number
-  /** Names under which this server may be asked for, so that no other site's name can lead a browser here. */
+  /** Accepted host names, so that the name of another site can't lead a browser here (DNS rebinding). */
   readonly hostnames: readonly string[]
-  /** The built console; without it only the API is served. */
+  /** Folder of the built console; without it only the API is served. */
   readonly consoleDir: string | null
-  /** Once it holds, every answer asks its client to connect anew for the next, which is to lead elsewhere. */
+  /** While true, every response closes its connection, so that clients reconnect elsewhere. */
   readonly isLeaving?: () => boolean
-  /** How long a client may take to send its request, by a clock of Node.js: no other can cut off what it has not read yet. */
+  /** Timeout for receiving a request, on Node's own clock: no other can abort a request that was not read yet. */
   readonly requestMsMax?: number
 }
 
 export interface RunningServer {
   readonly url: string
-  /** Answers first what it was asked, for so long and until `hurry` aborts; event streams end, told when to come back. */
+  /** Finishes requests in progress, up to a limit or until `hurry` aborts. Event streams end with a reconnect delay. */
   close(hurry?: AbortSignal): Promise<void>
 }
 
-/** HTTP around `dispatch`: reads bodies, streams answers, serves the console's files. It decides nothing. */
+/** HTTP around `dispatch`: reads bodies, streams responses, serves the console's files. It decides nothing. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const app = fastify({
     forceCloseConnections: 'idle',
@@ -74,14 +74,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     requestTimeout: requestTimes(options).requestTimeout,
     http: requestTimes(options),
     exposeHeadRoutes: false,
-    // What is no address at all meets neither hooks nor handlers.
+    // A malformed URL reaches neither hooks nor handlers.
     frameworkErrors: (_error, request, reply) => {
       const problem = new ProblemError('not_found', 'the address can not be read')
       return send(reply.headers(SECURITY_HEADERS), problemResponse(problem, request.url))
     },
   })
   guard(app, options)
-  // Of some methods it has views of its own, and of others it says that nothing is there; `dispatch` knows which a path takes.
+  // Fastify handles some methods itself and rejects others; `dispatch` knows which methods a path takes.
   for (const method of METHODS) {
     if (!METHODS_WITH_BODY.has(method)) app.addHttpMethod(method, { overrideExisting: true })
   }
@@ -122,7 +122,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** An address of IPv6 has brackets there, and in the header `host`. */
+/** IPv6 addresses have brackets in URLs and in the `host` header. */
 export const inUrl = (host: string): string => (isIPv6(host) ? `[${host}]` : host)
 
 type ServerTimes = Pick<HttpOptions, 'requestTimeout' | 'connectionsCheckingInterval'>
@@ -135,9 +135,9 @@ const requestTimes = ({ requestMsMax = REQUEST_MS_MAX }: ServerOptions) =>
 
 interface OpenStream {
   readonly gone: AbortController
-  /** Events go on until somebody ends them; a file has an end of its own. */
+  /** Event streams are endless; a file ends by itself. */
   readonly isEndless: boolean
-  /** Set when the server closes: when its client is to come back. */
+  /** Reconnect delay of its client; set when the server closes. */
   comeBackMs: number | null
 }
 
@@ -149,7 +149,7 @@ function sendAway(streams: readonly OpenStream[]): void {
   }
 }
 
-/** Closes what nobody waits at, until all that was asked is answered or that takes too long. */
+/** Closes idle connections until all requests are answered or time is up. */
 async function answered(
   closing: Promise<unknown>,
   servers: readonly Server[],
@@ -163,7 +163,7 @@ async function answered(
   hurry?.addEventListener('abort', cutAll)
   if (hurry?.aborted) cutAll()
   void closing.finally(() => closed.abort()).catch(() => undefined)
-  // A connection that was busy at first is idle after its answer, and would be kept open.
+  // A connection that was busy becomes idle after its response, and would stay open.
   while (!closed.signal.aborted) {
     for (const server of servers) server.closeIdleConnections()
     await clock.sleep(CLOSE_LOOK_MS, closed.signal)
@@ -173,7 +173,7 @@ async function answered(
   await closing
 }
 
-/** Most bodies are small, and whoever is not known yet sends no large one elsewhere. */
+/** Most bodies are small, so large ones are accepted only on routes that need them. */
 const largeBodies = () =>
   Object.values<RouteSpec>(ROUTES).flatMap(({ method, path, bodyBytesMax }) =>
     bodyBytesMax === undefined ? [] : [{ method, path, bodyBytesMax }],
@@ -184,7 +184,7 @@ function portOf(server: Server): number {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** `localhost` is ::1 to some and 127.0.0.1 to others, so both are served where both exist. */
+/** `localhost` is ::1 or 127.0.0.1, so both are served where both exist. */
 async function listenOnIpv6(app: FastifyInstance, port: number, times: ServerTimes): Promise<Server | null> {
   const twin = createServer(times, (request, response) => app.routing(request, response))
   const failure = await new Promise<NodeJS.ErrnoException | null>(resolve => {
@@ -223,7 +223,7 @@ function cutOffInTime(raw: ServerResponse, clock: Clock): void {
 
 type Refusal = Error & { readonly statusCode?: number; readonly code?: string }
 
-/** What fastify itself refused, in our words. */
+/** Refusals of fastify as problems of the API. */
 function problemOf(error: Refusal): ProblemError {
   const { statusCode = 500 } = error
   if (statusCode === 413) return new ProblemError('body_too_large', 'the body is larger than this path takes')
@@ -266,7 +266,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
   try {
     await stream(reply, response, chunks, { clock: options.clock, gone })
     if (open.comeBackMs !== null) reply.raw.write(`retry: ${open.comeBackMs}\n\n`)
-    // Half a file must not look like a whole one, so its connection breaks; an event stream may end anywhere.
+    // A partial file must not look complete, so its connection is destroyed; an event stream may end anywhere.
     if (response.file !== undefined && gone.signal.aborted) reply.raw.destroy()
   } catch (error) {
     if (response.file !== undefined) reply.raw.destroy()
@@ -277,7 +277,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
   }
 }
 
-/** Undefined when the bytes are not text. */
+/** Undefined for bytes that are not UTF-8. */
 function textOf(body: unknown): string | null | undefined {
   if (!Buffer.isBuffer(body)) return null
   try {
@@ -304,7 +304,7 @@ async function send(reply: FastifyReply, response: ApiResponse): Promise<void> {
 const cookiesOf = ({ headers }: ApiResponse): Record<string, string[]> =>
   headers['set-cookie'] === undefined ? {} : { 'set-cookie': headers['set-cookie'].split('\n') }
 
-/** Writes at the client's pace; one that stops reading is cut off rather than buffered for. */
+/** Writes at the client's pace; a client that stops reading is disconnected instead of buffered. */
 async function stream(
   reply: FastifyReply,
   response: ApiResponse,
@@ -321,7 +321,7 @@ async function stream(
   }
 }
 
-/** Waits until the client has taken what is buffered, or is gone; cuts it off when it takes too long. */
+/** Waits until the client has read the buffer or is gone; disconnects it after a timeout. */
 async function drained(raw: ServerResponse, clock: Clock): Promise<void> {
   const cutOff = clock.after(DRAIN_MS_MAX, () => raw.destroy())
   await new Promise<void>(resolve => {

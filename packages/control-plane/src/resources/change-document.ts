@@ -3,7 +3,7 @@ import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection, Document, NewEntry } from '@lcm/store/store'
 
-/** Lost races end here; each lost one means that another writer won, so this many in a row is a defect. */
+/** Each lost race means that another writer won, so this many in a row is a defect. */
 const RACES_MAX = 100
 
 interface Resource extends Document {
@@ -16,16 +16,16 @@ export interface Target<T extends Document> {
   readonly noun: string
 }
 
-/** What the document becomes, and what the journal is told of it in the same commit. */
+/** New document and its journal entries, for one commit. */
 export interface DocumentChange<T> {
   readonly document: T
   readonly entries: readonly NewEntry[]
 }
 
 /**
- * Changes one document by compare-and-set. `change` sees the newest version and throws a problem to refuse; null means that
- * there is nothing to write. A caller who named a version never overwrites another. `now` is later than any earlier change of
- * the document, also when another process's clock was ahead.
+ * Changes one document by compare-and-set. `change` gets the newest version and throws a problem to refuse; null writes
+ * nothing. A caller that named a version never overwrites another. `now` is later than any earlier change of the document,
+ * even when the clock of another process was ahead.
  */
 export function changeDocument<T extends Resource>(
   target: Target<T>,
@@ -36,7 +36,7 @@ export function changeDocument<T extends Resource>(
   return serialized(target, () => changed(target, clock, ifMatch, change))
 }
 
-/** Writers of one document in one process wait for each other; only those of other processes can lose a race. */
+/** Writers of one document in one process wait for each other; only writers of other processes can lose a race. */
 const queues = new WeakMap<object, Map<string, Promise<unknown>>>()
 
 async function serialized<T>(

@@ -3,8 +3,8 @@ import type { Collection, Document, Query } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
 
 /**
- * One page of a list. The position is read before the documents, so whoever follows the events from it may see a change
- * twice but never misses one. The cursor is the last id: it stays good whatever is added or removed meanwhile.
+ * One page of a list. The position is read before the documents, so a client that follows events from it may see a change
+ * twice but misses none. The cursor is the last id: it stays valid when documents are added or removed.
  */
 export async function listPage<T extends Document>(
   api: Api,
@@ -21,7 +21,7 @@ export async function listPage<T extends Document>(
 
 const PAGE = 500
 
-/** Every document that matches, page by page to the end. */
+/** Every matching document, page by page. */
 export async function listAll<T extends Document>(
   collection: Collection<T>,
   filter: Omit<Query, 'limit' | 'after'> = {},
@@ -37,12 +37,11 @@ export async function listAll<T extends Document>(
   }
 }
 
-/** Few documents are old, so that a small page suffices. */
+/** Few documents are old, so a small page is enough. */
 const OLD_PAGE = 100
 
 /**
- * Every document that matches and was made before then. Ids begin with the time they were made at, so the first that is too
- * young is followed by none that is not, and what is young is never read.
+ * Every matching document created before then. Ids begin with their creation time, so the list ends at the first younger one.
  */
 export async function listCreatedBefore<T extends Document & { readonly created_at: Instant }>(
   collection: Pick<Collection<T>, 'list'>,

@@ -28,14 +28,14 @@ links: []
 
 const DECISION = { action: 'write', because: 'the test says so' }
 
-/** A fleet with something to book on it, and short ways to bring sessions where a test needs them. */
+/** A fleet with a definition to book, and helpers that bring sessions into a status. */
 export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
   const fleet = aFleet(setting)
 
   const define = async (more: object = {}) =>
     (await fleet.send('POST', 'lablet-definitions', { json: { name: 'bgp', topology: TOPOLOGY, ...more } })).json
 
-  /** Books the newest `bgp`, which is made where there is none. */
+  /** Books the newest `bgp` and creates it if needed. */
   async function book(
     more: object = {},
     as: 'admin' | 'user' | 'author' | 'operator' = 'user',
@@ -68,7 +68,7 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
       { by: 'resource-scheduler', epoch },
     )
 
-  /** What a controller reports of the session as it is now. */
+  /** A controller's report on the current version of the session. */
   async function say(id: string, changes: object, by: ServiceName = 'lablet-controller') {
     const { version } = await session(id)
     const json = { changes, decision: DECISION }
@@ -88,7 +88,7 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
   const ports = (labId: string, taken: readonly number[] = []) => asLablets(`lab-records/${labId}/ports`, { taken })
   const release = (id: string) => asLablets(`lablet-sessions/${id}/release`, {})
 
-  /** A session that was placed on the worker and walked on along these statuses. */
+  /** A session that was placed on the worker and went through these statuses. */
   async function placed(workerId: string, ...statuses: readonly LabletSession['status'][]): Promise<LabletSession> {
     const { id } = await book()
     const answer = await assign(id, workerId)
@@ -100,7 +100,7 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
     return session(id)
   }
 
-  /** What one complete look at a worker showed. */
+  /** One complete scan of a worker. */
   const scan = (worker_id: string, labs: readonly object[] = [], more: object = {}) =>
     asLablets('lab-records/discoveries', {
       worker_id,
@@ -133,7 +133,7 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
     release,
     placed,
     scan,
-    /** Lets a minute and a bit pass in which the API tends to what was left behind. */
+    /** Runs housekeeping for a bit more than a minute. */
     async tend(ms = 130_000) {
       const stop = fleet.run()
       await fleet.clock.advance(ms)

@@ -18,7 +18,7 @@ interface Fenced {
   readonly epoch?: number
 }
 
-/** A control plane with controllers of every service, and short ways to bring its workers where a test needs them. */
+/** A control plane with controllers of every service, and helpers that bring workers into a status. */
 export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
   const store = interruptibleStore(setting.store ?? openSqliteStore(':memory:'))
   const plane = aPlane({ ...setting, store })
@@ -38,7 +38,7 @@ export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
 
   const get = async (id: string): Promise<WorkerView> => (await plane.send('GET', `workers/${id}`)).json
 
-  /** Walks a worker along these statuses, as its controller would, and a second for each. */
+  /** Moves a worker through these statuses like its controller, one per second. */
   async function moveTo(id: string, ...statuses: readonly Worker['status'][]): Promise<WorkerView> {
     for (const status of statuses) {
       const { version } = await get(id)
@@ -50,7 +50,7 @@ export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
     return get(id)
   }
 
-  /** Writes straight into the document what no route of this API writes yet. */
+  /** Writes fields that no route of the API writes. */
   async function edit(id: string, change: (worker: Worker) => Partial<Worker>): Promise<WorkerView> {
     const worker = await workers.get(id)
     if (worker === null) throw new Error(`there is no ${id}`)
@@ -77,7 +77,7 @@ export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
     scaling: () => store.collection(RESOURCES.fleetScaling).get('fleet'),
     journal: (stream: string, subject?: string): Promise<readonly JournalEntry[]> =>
       store.journal.query({ streams: [stream], ...(subject === undefined ? {} : { subject }), limit: 1000 }),
-    /** Runs what has to run beside the requests until the answer is called. */
+    /** Runs the background services until the returned function is called. */
     run() {
       const stop = new AbortController()
       const running = Promise.all(plane.services.map(service => service.run(stop.signal)))
@@ -99,7 +99,7 @@ export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
 
 export type Fleet = ReturnType<typeof aFleet>
 
-/** Collects what a stream says, as it came and as it reads. */
+/** Collects the events of a stream. */
 function following(clock: { advance(ms: number): Promise<void> }, body: AsyncIterable<string>, stop: AbortController) {
   const texts: string[] = []
   const ended = (async () => {
@@ -107,7 +107,7 @@ function following(clock: { advance(ms: number): Promise<void> }, body: AsyncIte
   })()
   return {
     texts,
-    /** Everything that came up to now. */
+    /** Events received so far. */
     async seen(): Promise<EventEnvelope[]> {
       await clock.advance(0)
       return texts.map(text => JSON.parse(text.replace(/^(id: .*\n)?data: /, '')))

@@ -19,7 +19,7 @@ export const METAL = {
 
 const service = (role: Role): ServiceName | null => (role === 'controller' ? 'worker-controller' : null)
 
-/** A control plane on a store in memory, with one token per role: its name. */
+/** A control plane on an in-memory store, with one token per role: its name. */
 export function aPlane(setting: Partial<ControlPlaneParts> = {}) {
   const clock = manualClock()
   const random = seededRandom(7)
@@ -68,7 +68,7 @@ export function aPlane(setting: Partial<ControlPlaneParts> = {}) {
         json: { changes, decision: { action: 'write', because: 'the test says so' } },
       })
     },
-    /** Creates a worker and answers it as the API did. */
+    /** Creates a worker and returns the response. */
     async create(body: object = {}) {
       if ((await send('GET', 'worker-templates/metal')).status === 404)
         await send('POST', 'worker-templates', { json: METAL })

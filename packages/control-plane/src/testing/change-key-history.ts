@@ -3,24 +3,24 @@ import { type Pipe, pipe, type WatchEntry, type WatchMessage, type WatchSource }
 
 type Message = WatchMessage<ChangeHint>
 type WithoutRevision<T> = T extends unknown ? Omit<T, 'revision'> : never
-/** Something that happens to a key. */
+/** A put or deletion of a key. */
 export type KeyEvent = WithoutRevision<Exclude<Message, { type: 'progress' }>>
 
-/** What happened to the change keys, revision by revision, as any number of replicas see it at their own pace. */
+/** History of the change keys by revision, as replicas see it at their own pace. */
 export interface KeyHistory {
   readonly messages: readonly Message[]
   readonly revision: number
-  /** All in one revision, which it answers. */
+  /** Commits all in one revision, which it returns. */
   commit(...events: readonly KeyEvent[]): number
   view(options?: ViewOptions): KeyView
 }
 
 export interface ViewOptions {
-  /** Signs of life name the last change that was sent, as etcd's do, not how far the stream has come without one. */
+  /** Progress messages carry the revision of the last change that was sent, like etcd's, not the current one. */
   readonly hasVagueSigns?: boolean
 }
 
-/** Shows the history up to a revision that moves only when it is told to. */
+/** Shows the history up to a revision that tests advance. */
 export interface KeyView extends WatchSource<ChangeHint> {
   readonly shown: number
   show(upTo: number): void

@@ -6,23 +6,23 @@ interface Interruption {
   readonly kind: string
   readonly write: Write
   readonly when: 'before' | 'after'
-  /** So many such writes are let through first. */
+  /** Number of such writes that pass first. */
   readonly skip?: number
-  /** What happens there; throws to let the write fail. */
+  /** Runs at the interruption; throws to fail the write. */
   run(): Promise<unknown> | unknown
 }
 
 export interface InterruptibleStore extends Store {
-  /** Something happens right before or after the next write of this kind: another writer, or a crash. */
+  /** Interrupts right before or after the next write of this kind: with another writer, or a crash. */
   interrupt(interruption: Interruption): void
 }
 
-/** What a process that dies makes of the request that it was at. */
+/** Fails the current request as a dying process would. */
 export function crash(): never {
   throw new StoreError('the process is gone')
 }
 
-/** A store in which a test gets its foot in the door between two steps of a command. */
+/** A store that tests can interrupt between two steps of a command. */
 export function interruptibleStore(store: Store): InterruptibleStore {
   let armed: (Interruption & { skipped: number }) | null = null
 

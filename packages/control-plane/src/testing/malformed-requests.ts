@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { z } from 'zod'
 
-/** Texts that somebody once stumbled over. */
+/** Texts that have caused bugs. */
 export const oddText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(
@@ -48,7 +48,7 @@ const shapeOf = (schema: z.ZodType): Shape => z.toJSONSchema(schema, { io: 'inpu
 export const namesOf = (schema: z.ZodType | undefined): string[] =>
   schema === undefined ? [] : Object.keys(shapeOf(schema).properties ?? {})
 
-/** Values as the schema wants them, with something odd in their midst now and then. */
+/** Values that fit the schema, with a malformed one now and then. */
 export const nearlyRight = (schema: z.ZodType | undefined): fc.Arbitrary<unknown> =>
   schema === undefined
     ? oddValue

@@ -20,13 +20,13 @@ export async function aKey(kid: string, alg = 'ES256'): Promise<SigningKey> {
   return { kid, alg, ...(await generateKeyPair(alg, { extractable: true })) }
 }
 
-/** An identity provider within the process, that can be told to be a bad one. */
+/** An identity provider in the process, which tests can make misbehave. */
 export function fakeProvider(nowMs: () => number) {
   const answers = new Map<string, () => Promise<Response> | Response>()
   const state = {
     isDown: false,
     asked: [] as string[],
-    /** What the last exchange brought along. */
+    /** Form of the last token exchange. */
     form: new URLSearchParams(),
     idToken: '',
     document: {
@@ -52,7 +52,7 @@ export function fakeProvider(nowMs: () => number) {
   }
 
   const seconds = () => Math.floor(nowMs() / 1000)
-  /** A good token but for what is said otherwise. Undefined leaves a claim out. */
+  /** A valid token except for the given claims. Undefined omits a claim. */
   const token = (key: SigningKey, claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}) =>
     new SignJWT({
       iss: OIDC.issuer,

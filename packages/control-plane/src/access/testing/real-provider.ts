@@ -8,10 +8,10 @@ export const REAL_CLIENT = 'lcm-console'
 
 const Exchange = z.object({ access_token: z.string() })
 
-/** Accounts are called after their role; `nobody` has none. */
+/** Accounts are named after their role; `nobody` has none. */
 const rolesOf = (account: string) => (account === 'nobody' ? [] : ['offline_access', account])
 
-/** A certified OpenID provider on loopback, where everybody gets in with any password. */
+/** A certified OpenID provider on loopback that accepts any password. */
 export async function realProvider(redirectUri: string) {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -24,9 +24,9 @@ export async function realProvider(redirectUri: string) {
       server.close()
       server.closeAllConnections()
     },
-    /** Goes where a browser is sent, fills in the forms, and answers with the address that it is sent back to. */
+    /** Follows redirects, fills in the forms and returns the address that the browser is sent back to. */
     signIn: (url: string, account: string) => signIn(url, account, redirectUri),
-    /** What a command line would have in hand after the same login. */
+    /** Access token of a command line after the same login. */
     async accessToken(code: string, verifier: string): Promise<string> {
       const form = { grant_type: 'authorization_code', code, code_verifier: verifier, client_id: REAL_CLIENT }
       const body = new URLSearchParams({ ...form, redirect_uri: redirectUri })

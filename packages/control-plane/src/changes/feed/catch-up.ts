@@ -5,9 +5,9 @@ import type { ChangeRing } from './change-ring.ts'
 import { type FeedPosition, isAfter } from './feed-position.ts'
 import { versionFilter } from './version-filter.ts'
 
-/** An open watch without a change for this long has none, as far as we know. Being wrong costs a delay, never a change. */
+/** An open watch without a change for this long is assumed to have none. A wrong guess costs a delay, never a change. */
 const QUIET_MS = 500
-/** This much silence though there is something to read means that the source can't be read. */
+/** Silence for this long, although there is something to read, means that the source can't be read. */
 const SILENT_MS = 10_000
 const RELEASED_MAX = 1_000
 const REACHED_MS = 1_000
@@ -32,12 +32,12 @@ interface Reading extends CatchUp {
 }
 
 /**
- * Changes after a position that the ring does not reach back to, read from a watch of its own until there are enough or the
- * ring goes on. Whatever ends it early, the answer is a beginning of the truth: it may be short, but has no gap.
+ * Changes after a position older than the ring, read from a separate watch until there are enough or the ring continues. If it
+ * ends early, the answer is short but has no gap.
  */
 export async function catchUp(asked: CatchUp): Promise<ChangesAnswer> {
   const { parts, position } = asked
-  // One revision earlier, since the one where the reader stands may have more puts than it has seen.
+  // One revision earlier, because the revision of the reader may have more puts than it has read.
   const after = Math.max(0, position.revision - 1)
   const reading: Reading = {
     ...asked,
@@ -51,7 +51,7 @@ export async function catchUp(asked: CatchUp): Promise<ChangesAnswer> {
   let broken: unknown
   try {
     for await (const message of parts.source.watch(after, stream.signal)) {
-      // Revisions that go back are of another history, such as of a rebuilt etcd.
+      // Lower revisions belong to another history, such as a rebuilt etcd.
       if (message.revision < after) return UNKNOWN
       note(reading, message.type, reading.reader.read(message))
       if (hasMetTheRing(reading, message.type)) return joined(reading)
@@ -68,8 +68,8 @@ export async function catchUp(asked: CatchUp): Promise<ChangesAnswer> {
 }
 
 /**
- * Whether the source has come so far, by the word of a watch that opens there: a lower revision is its way to say that it
- * has not. Who cannot say has not.
+ * Whether the source has reached a revision: a watch that opens there reports a lower one otherwise. A failed watch counts as
+ * no.
  */
 export async function hasReached(parts: ChangeKeyParts, revision: number, signal: AbortSignal): Promise<boolean> {
   const stream = linkedAbort(signal)
@@ -96,12 +96,15 @@ function note(reading: Reading, type: MessageType, item: FeedChange | null): voi
   if (item !== null && isAfter(item.position, reading.position)) reading.found.push(item)
 }
 
-/** The ring may move on while we read. A sign of life speaks for all of its revision, a change for itself. */
+/** The ring may advance while we read. A progress message covers its whole revision, a change only itself. */
 function hasMetTheRing({ reader, ring }: Reading, type: MessageType): boolean {
   return type === 'progress' ? reader.at.revision >= ring.from.revision : !isAfter(ring.from, reader.at)
 }
 
-/** What was read is kept for the next reader, if there is room. Another may have taken the ring further back than this position. */
+/**
+ * Keeps what was read for the next reader if the ring has space. Another reader may have extended the ring beyond this
+ * position.
+ */
 function joined({ found, ring, position, limit }: Reading): ChangesAnswer {
   const { from } = ring
   if (!isAfter(from, position)) return known(ring.after(position, limit))
@@ -118,7 +121,7 @@ function soFar(reading: Reading, cause: unknown): ChangesAnswer {
   })
 }
 
-/** Nothing shows that there is more to read. Signs of life need not say how far a quiet watch has come. */
+/** Nothing indicates more to read. Progress messages of an idle watch need not carry its revision. */
 const isQuiet = (reading: Reading): boolean => reading.isOpen && reading.ring.isEmpty && silenceOf(reading) >= QUIET_MS
 
 const silenceOf = ({ parts, lastChangeAt }: Reading): number => parts.clock.monotonic() - lastChangeAt

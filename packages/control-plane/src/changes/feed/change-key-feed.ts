@@ -18,7 +18,7 @@ import { type FeedPosition, formatPosition, isAfter, parsePosition } from './fee
 import { versionFilter } from './version-filter.ts'
 
 export interface ChangeKeyFeedParts extends ChangeKeyParts {
-  /** How many of the newest changes are held in memory. */
+  /** Number of newest changes in memory. */
   readonly changesKept?: number
 }
 
@@ -26,22 +26,22 @@ const CHANGES_KEPT = 10_000
 const FIRST_LIST_MS = 10_000
 /** A client that comes from another replica may be some revisions ahead of this one. */
 const AHEAD_MS = 2_000
-/** A stream without a sign of life for this long is torn down. */
+/** A stream without any message for this long is closed. */
 const SILENT_MS = 10_000
 const backoffMs = exponentialBackoff({ baseMs: 500, maxMs: 10_000 })
 
-/** What is known since a list of all keys. */
+/** State since a list of all keys. */
 interface History {
   readonly reader: ChangeReader
   readonly ring: ChangeRing
   readonly lineage: Lineage
-  /** By position and limit: whoever asks for the same meanwhile gets the same answer. */
+  /** By position and limit: concurrent callers with the same arguments share one answer. */
   readonly catchUps: Map<string, Promise<ChangesAnswer>>
 }
 
-/** The same object until etcd is rebuilt: no revision from before means anything then. */
+/** The same object until etcd is rebuilt, which invalidates all earlier revisions. */
 interface Lineage {
-  /** Earlier revisions are taken for those of the lineage before. */
+  /** Earlier revisions belong to the previous lineage. */
   readonly floor: number
 }
 
@@ -54,14 +54,14 @@ interface Feed {
   mustList: boolean
   isReplaced: boolean
   failures: number
-  /** Whether the stream before this one ended in compaction. */
+  /** Whether the previous stream ended in compaction. */
   wasCompacted: boolean
 }
 
 /**
- * Changes in the order of their change keys' revisions, so that every replica tells the same at the same position. A change
- * is published after its commit, and a position is never ahead of what was delivered here: whoever reads documents after
- * asking for the position, and follows from it, misses nothing.
+ * Changes in the order of their change keys' revisions, so that every replica publishes the same at the same position. A
+ * change is published after its commit, and a position is never ahead of what was delivered here: a client that reads the
+ * position, then documents, then follows from the position misses nothing.
  */
 export function changeKeyFeed(parts: ChangeKeyFeedParts): { feed: ChangeFeed; service: HostedService } {
   const feed: Feed = {
@@ -101,8 +101,8 @@ async function since(feed: Feed, text: string, limit: number): Promise<ChangesAn
 }
 
 /**
- * Keys elsewhere in etcd have revisions too, and our stream does not say that it has passed them. So a position ahead of it
- * may be a good one, with nothing told between.
+ * Other keys in etcd advance its revision without a message on our stream, so a position ahead of the stream may be valid,
+ * with no change between.
  */
 async function nothingAfter({ parts, stopping }: Feed, { revision }: FeedPosition): Promise<ChangesAnswer> {
   return (await hasReached(parts, revision, stopping.signal)) ? { known: true, changes: [] } : UNKNOWN
@@ -127,7 +127,7 @@ async function historyOf(feed: Feed): Promise<History> {
   throw new StoreError('Changes could not be listed from etcd yet; check that it can be reached, then try again.')
 }
 
-/** Waits until it holds, for so long at most, and no longer than the service runs. */
+/** Waits until the condition holds, at most this long and not beyond the end of the service. */
 function until({ parts, waiting, stopping }: Feed, holds: () => boolean, ms: number): Promise<void> {
   const isOver = () => stopping.signal.aborted || holds()
   if (isOver()) return Promise.resolve()
@@ -165,7 +165,7 @@ async function run(feed: Feed, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Compaction is no fault of the stream, so the list follows at once; but one after another must not spin. */
+/** Compaction is no failure of the stream, so the first one is followed by a list at once; repeated ones back off. */
 async function waitToReconnect(feed: Feed, err: unknown, signal: AbortSignal): Promise<void> {
   const { clock, log } = feed.parts
   const isFirst = isCompacted(err) && !feed.wasCompacted
@@ -177,7 +177,7 @@ async function waitToReconnect(feed: Feed, err: unknown, signal: AbortSignal): P
   await clock.sleep(delayMs, signal)
 }
 
-/** One stream from its opening to its end; answers what ended it. */
+/** One stream from open to end; returns what ended it. */
 async function follow(feed: Feed, signal: AbortSignal): Promise<unknown> {
   const { source, clock } = feed.parts
   const stream = linkedAbort(signal)
@@ -227,7 +227,7 @@ function historyFrom(parts: ChangeKeyFeedParts, listing: WatchListing<ChangeHint
   return { reader, ring: changeRing(at, changesKept), lineage, catchUps: new Map() }
 }
 
-/** Revisions that go back mean another history, such as a rebuilt etcd. Until it is listed there is no position to give. */
+/** Lower revisions mean another history, such as a rebuilt etcd. Until the next list there is no position. */
 function historyReplaced(feed: Feed, after: number): WatchCompacted {
   feed.history = null
   feed.isReplaced = true
@@ -246,7 +246,7 @@ function receive(feed: Feed, { reader, ring }: History, message: WatchMessage<Ch
   wakeWaiting(feed)
 }
 
-/** Signs of life are noted, not timed, since they are many. */
+/** Messages are frequent, so only their time is stored; one timer checks it. */
 function lifeGuard(clock: Clock, onSilence: () => void): { sign(): void; stop(): void } {
   let lastSignAt = clock.monotonic()
   const look = () => {

@@ -5,15 +5,15 @@ import { type FeedPosition, formatPosition, positionAfter } from './feed-positio
 import type { VersionFilter } from './version-filter.ts'
 
 export interface ChangeKeyParts {
-  /** Of all keys, also of those that are about nothing that is told. */
+  /** All keys, including those of unpublished kinds. */
   readonly source: WatchSource<ChangeHint>
-  /** What a change key is about; null when it is about nothing that is told. */
+  /** Resource of a change key; null for an unpublished one. */
   readonly resourceOfKey: (key: string) => { readonly kind: string; readonly id: string } | null
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** A change and where it stands in the history of the change keys. */
+/** A change and its position in the history of the change keys. */
 export interface FeedChange {
   readonly position: FeedPosition
   readonly change: PositionedChange
@@ -22,10 +22,7 @@ export interface FeedChange {
 export interface ChangeReader {
   /** Everything up to here was read. */
   readonly at: FeedPosition
-  /**
-   * The change that the message tells, if it tells any. A removal is told by the put that comes before the deletion, since
-   * that one has a version.
-   */
+  /** The change in a message, if any. A deletion is read from the put before it, because that one has a version. */
   read(message: WatchMessage<ChangeHint>): FeedChange | null
 }
 
@@ -48,7 +45,7 @@ export function changeReader(parts: ChangeKeyParts, from: FeedPosition, versions
   }
 }
 
-/** A key that cannot be read is passed over: the stream would otherwise break on it for ever. */
+/** Skips an unreadable key: otherwise the stream would fail on it forever. */
 function subjectOf({ resourceOfKey, log }: ChangeKeyParts, changeKey: string) {
   try {
     return resourceOfKey(changeKey)

@@ -1,13 +1,13 @@
 import type { FeedChange } from './change-reader.ts'
 import { type FeedPosition, isAfter } from './feed-position.ts'
 
-/** The newest changes, in order and without a gap, at most so many. */
+/** The newest changes, in order and without a gap, up to a maximum. */
 export interface ChangeRing {
-  /** Every change after this position is inside. */
+  /** Every change after this position is in the ring. */
   readonly from: FeedPosition
   readonly isEmpty: boolean
   add(item: FeedChange): void
-  /** Begins at an earlier position, with all changes from there to the old beginning, if there is room for them. */
+  /** Extends the ring back to an earlier position, if it has space for all changes in between. */
   beginAt(position: FeedPosition, older: readonly FeedChange[]): void
   after(position: FeedPosition, limit: number): readonly FeedChange[]
 }
@@ -15,7 +15,7 @@ export interface ChangeRing {
 export function changeRing(beginning: FeedPosition, changesMax: number): ChangeRing {
   let from = beginning
   let items: FeedChange[] = []
-  /** Those before it have left; they are cleared away many at a time, since each time costs the length of the ring. */
+  /** Items before it are removed in batches, because each removal copies the ring. */
   let first = 0
   return {
     get from() {

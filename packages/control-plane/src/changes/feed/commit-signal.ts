@@ -1,12 +1,12 @@
 import type { Clock } from '@lcm/runtime/clock'
 
 export interface CommitSignal {
-  /** True when it rang, false when `ms` passed or the signal aborted first. */
+  /** True after a commit; false after `ms` or an abort. */
   wait(ms: number): Promise<boolean>
   close(): void
 }
 
-/** Rings for what happened since it was last asked, so nothing slips in between reading and waiting. */
+/** Remembers commits since the last wait, so none is lost between reading and waiting. */
 export function commitSignal(
   listen: (wake: () => void) => () => void,
   { clock, signal }: { clock: Clock; signal: AbortSignal },

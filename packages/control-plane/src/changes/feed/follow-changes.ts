@@ -6,18 +6,18 @@ const BATCH = 100
 
 export type FeedItem =
   | { readonly kind: 'change'; readonly change: PositionedChange }
-  /** The position was too old or unknown: whoever follows must read everything again. Changes go on from now. */
+  /** The position was too old or unknown: the reader must list everything again. Changes continue from now. */
   | { readonly kind: 'reset' }
-  /** Something else than a change rang. */
+  /** Another event than a change woke the reader. */
   | { readonly kind: 'woken' }
-  /** Nothing happened for the given time. */
+  /** No change for the given time. */
   | { readonly kind: 'idle' }
 
 export interface FollowOptions {
   readonly clock: Clock
   readonly idleMs: number
   readonly signal: AbortSignal
-  /** Further reasons to wake up. */
+  /** Further events that wake the reader. */
   readonly onOtherWake?: (wake: () => void) => () => void
 }
 
@@ -53,7 +53,7 @@ const both = (first: () => void, second: (() => void) | undefined) => () => {
   second?.()
 }
 
-/** A feed may take seconds to answer; whoever stops does not wait for it, and gets null. */
+/** A feed may take seconds to answer; after an abort the reader gets null at once. */
 function unlessAborted<T>(signal: AbortSignal, answer: Promise<T>): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const stop = () => resolve(null)

@@ -1,12 +1,12 @@
-/** The newest version of each key, so that none is told twice and none goes back. */
+/** Newest version of each key, so that no change is published twice or out of order. */
 export interface VersionFilter {
-  /** Whether the version is newer than any seen of this key; it is seen from now on. */
+  /** Whether the version is newer than the last one of this key; stores it. */
   accept(key: string, version: number): boolean
-  /** The key is gone. Its version is kept for a while: a slow writer may set the key once more to what it was. */
+  /** Removes a key. Its version is kept for a while, because a slow writer may set the key again. */
   release(key: string): void
 }
 
-/** As large as there are keys, and `releasedMax` more. */
+/** Holds one entry per key and `releasedMax` more. */
 export function versionFilter(releasedMax: number): VersionFilter {
   const present = new Map<string, number>()
   const released = new Map<string, number>()

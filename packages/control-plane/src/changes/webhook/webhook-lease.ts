@@ -5,20 +5,20 @@ import { RESOURCES } from '../../resources.ts'
 import type { WebhookState } from '../../stored-documents.ts'
 
 const ID = 'webhook'
-/** A replica that says nothing for this long has lost its turn. */
+/** A replica that doesn't renew for this long has lost the lease. */
 const TURN_MS = 30_000
-/** How often whoever has the turn must say so. */
+/** Renewal interval of the holder. */
 export const RENEW_MS = 10_000
 
-/** Which replica tells the webhook, and how far it has come: one document, changed by compare-and-set. */
+/** Lease of the replica that delivers to the webhook, with its progress: one document, changed by compare-and-set. */
 export interface WebhookLease {
-  /** The position to go on after; null while another replica has the turn. */
+  /** Position to continue after; null while another replica holds the lease. */
   acquire(): Promise<string | null>
-  /** Remembers the position. False when another replica has taken over. */
+  /** Stores the position. False when another replica has taken over. */
   save(position: string): Promise<boolean>
-  /** The same, but only when it is time to say that this replica still lives. */
+  /** Stores the position only when a renewal is due. */
   renew(position: string): Promise<boolean>
-  /** Lets another replica go on at once. */
+  /** Lets another replica continue at once. */
   release(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export interface LeaseParts {
   readonly store: Store
   readonly feed: ChangeFeed
   readonly clock: Clock
-  /** Another one for each replica and each start. */
+  /** Unique per replica and start. */
   readonly holder: string
 }
 
@@ -46,7 +46,7 @@ export function webhookLease({ store, feed, clock, holder }: LeaseParts): Webhoo
     return ok
   }
 
-  /** By its own words, or because it was silent for a whole turn of this replica's clock: the other's may be wrong. */
+  /** Free by its own time, or without a change for the lease time of this replica's clock: the other clock may be wrong. */
   function isFree({ version, lease }: WebhookState): boolean {
     if (version !== seen.version) seen = { version, at: clock.monotonic() }
     if (lease === null || lease.holder === holder) return true

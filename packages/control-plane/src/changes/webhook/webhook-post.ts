@@ -3,33 +3,33 @@ import type { Clock } from '@lcm/runtime/clock'
 
 const CLOUD_EVENT_MEDIA_TYPE = 'application/cloudevents+json'
 
-/** A receiver that takes longer is asked again later. */
+/** A slower receiver is retried later. */
 const ANSWER_MS_MAX = 5_000
 
 export interface WebhookSetting {
-  /** May hold credentials in any of its parts, so that only its host is ever logged. */
+  /** May hold credentials in any part, so only its host is logged. */
   readonly url: string
-  /** Sent as a bearer token; it wins over credentials in the address. */
+  /** Sent as a bearer token; it overrides credentials in the URL. */
   readonly token: string | null
-  /** What CloudEvents call the source, such as `/lcm/<fleet>`. */
+  /** CloudEvents source, such as `/lcm/<fleet>`. */
   readonly source: string
   readonly fetch: typeof fetch
 }
 
 export type Delivery =
   | { readonly outcome: 'taken' }
-  /** The receiver will never take it. */
+  /** The receiver will never accept it. */
   | { readonly outcome: 'refused'; readonly reason: string }
-  /** Worth another try. */
+  /** Worth a retry. */
   | { readonly outcome: 'failed'; readonly reason: string }
 
 export type Post = (body: string, signal: AbortSignal) => Promise<Delivery>
 
-/** One try at telling the receiver. It never rejects, and its reasons hold nothing of the address. */
+/** One delivery attempt. It never rejects, and its reasons hold nothing of the URL. */
 export function webhookPost({ url, token, fetch }: WebhookSetting, clock: Clock): Post {
   const target = new URL(url)
   const headers = { 'content-type': CLOUD_EVENT_MEDIA_TYPE, ...authorization(target, token) }
-  // A request must not be made with these in its address.
+  // Requests must not carry credentials in their URL.
   target.username = ''
   target.password = ''
   return async (body, signal) => {
@@ -57,7 +57,7 @@ function authorization({ username, password }: URL, token: string | null): Recor
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
-/** A lone percent sign is taken as it stands. */
+/** Keeps a lone percent sign as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -72,7 +72,7 @@ function deliveryOf(status: number): Delivery {
   return { outcome: isFinal ? 'refused' : 'failed', reason: `status ${status}` }
 }
 
-/** The code alone, such as ECONNREFUSED: messages of network errors may quote the address. */
+/** The code alone, such as ECONNREFUSED: messages of network errors may quote the URL. */
 function codeOf(error: unknown): string {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
     if ('code' in cause && typeof cause.code === 'string' && /^[A-Z0-9_]+$/.test(cause.code)) return cause.code

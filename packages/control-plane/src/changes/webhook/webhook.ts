@@ -8,7 +8,7 @@ import { followChanges } from '../feed/follow-changes.ts'
 import { RENEW_MS, type WebhookLease, webhookLease } from './webhook-lease.ts'
 import { type Post, type WebhookSetting, webhookPost } from './webhook-post.ts'
 
-/** How soon a replica that waits for its turn looks again. */
+/** Interval at which a standby replica tries to acquire the lease. */
 const STANDBY_MS = 5_000
 const TROUBLE_MS = 1_000
 const backoff = exponentialBackoff({ maxMs: 5 * 60_000 })
@@ -21,8 +21,8 @@ interface Telling {
 }
 
 /**
- * Tells every change to a receiver of the operator's: one at a time, in order, at least once, by one replica. It follows the
- * changes at its own pace, so that a receiver which is slow or away holds up nobody.
+ * Delivers every change to the operator's receiver: one at a time, in order, at least once, from one replica. It reads changes
+ * at its own pace, so that a slow or unreachable receiver delays nothing else.
  */
 export function webhook(api: Api, setting: WebhookSetting, logger: Logger): HostedService {
   const { clock, feed, store } = api
@@ -31,7 +31,7 @@ export function webhook(api: Api, setting: WebhookSetting, logger: Logger): Host
   const turn = webhookLease({ store, feed, clock, holder })
   const telling = { clock, log, turn, post: webhookPost(setting, clock) }
 
-  /** False when this replica has lost its turn, or ends. */
+  /** False when this replica has lost the lease, or stops. */
   async function tell(change: PositionedChange, before: string, signal: AbortSignal): Promise<boolean> {
     const event = await eventOf(api, change)
     if (event === null) return turn.renew(change.position)
@@ -77,11 +77,11 @@ export function webhook(api: Api, setting: WebhookSetting, logger: Logger): Host
 
 interface InHand {
   readonly cloudEvent: ReturnType<typeof cloudEventOf>
-  /** What was told before it. */
+  /** Position before it. */
   readonly before: string
 }
 
-/** Tries until the receiver has taken or refused it. False when this replica has lost its turn meanwhile, or ends. */
+/** Retries until the receiver accepts or refuses it. False when this replica loses the lease, or stops. */
 async function deliver(telling: Telling, { cloudEvent, before }: InHand, signal: AbortSignal): Promise<boolean> {
   const { log, post, turn } = telling
   const body = JSON.stringify(cloudEvent)
@@ -102,7 +102,7 @@ async function deliver(telling: Telling, { cloudEvent, before }: InHand, signal:
   return false
 }
 
-/** Waits, and says meanwhile that this replica still lives. */
+/** Waits, and renews the lease meanwhile. */
 async function patience({ clock, turn }: Telling, ms: number, position: string, signal: AbortSignal): Promise<void> {
   for (let left = ms; left > 0 && !signal.aborted; left -= RENEW_MS) {
     await clock.sleep(Math.min(left, RENEW_MS), signal)
@@ -110,7 +110,7 @@ async function patience({ clock, turn }: Telling, ms: number, position: string, 
   }
 }
 
-/** CloudEvents 1.0, structured. The position makes the id, so that whoever gets an event twice can tell. */
+/** CloudEvents 1.0, structured. Its id is the position, so that the receiver can recognize a duplicate. */
 export const cloudEventOf = (event: EventEnvelope, change: PositionedChange, source: string) => ({
   specversion: '1.0',
   id: change.position,

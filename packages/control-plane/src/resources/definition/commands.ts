@@ -17,7 +17,7 @@ type DefinitionRequest<B = unknown> = Request<{ id: string }, unknown, B>
 
 const FIRST_VERSION = '1.0.0'
 
-/** An inline topology is judged at once; one that is elsewhere is asked for, and the definition waits for it. */
+/** An inline topology is validated at once; a remote one is requested, and the definition waits for it. */
 export async function createDefinition(
   api: Api,
   request: Request<object, unknown, BodyOf<'createDefinition'>>,
@@ -60,7 +60,7 @@ export function newVersion(api: Api, content: Content, identity: Identity): Stor
   }
 }
 
-/** With its topology it can be booked; without, somebody has to fetch that first. */
+/** Bookable with a topology; otherwise the topology must be fetched first. */
 const stateOf = ({ topology }: Content, now: Instant): Pick<StoredDefinition, 'status' | 'sync'> => ({
   status: topology === null ? 'PENDING_SYNC' : 'ACTIVE',
   sync: {
@@ -74,10 +74,12 @@ const stateOf = ({ topology }: Content, now: Instant): Pick<StoredDefinition, 's
 const created = ({ actor }: Pick<DefinitionRequest, 'actor'>, definition: StoredDefinition) =>
   auditEntry(actor, 'create', definition.created_at, { after: said(definition) })
 
-/** The topology itself may be long; its hash tells whether it is another. */
+/** The topology may be long; its hash shows whether it changed. */
 const said = ({ topology: _, fence: __, ...rest }: StoredDefinition) => rest
 
-/** One that waits is changed in place. One that is ACTIVE stays as it is: sessions pin it, and the next version follows. */
+/**
+ * A pending definition is changed in place. An ACTIVE one is immutable, because sessions pin it: the next version is created.
+ */
 export async function putDefinition(
   api: Api,
   request: DefinitionRequest<BodyOf<'putDefinition'>>,
@@ -85,7 +87,7 @@ export async function putDefinition(
   const current = await findDefinition(api, request.params.id)
   const content = await changedContent(api, current, request.body)
   const successor = (await versionsOf(api, current.name)).find(each => each.replaces === current.id)
-  // The same request a second time finds what the first one made.
+  // A repeated request finds the version that the first one created.
   if (successor !== undefined && isSameContent(successor, content)) {
     await deprecateReplaced(api, current.name)
     return successor
@@ -121,7 +123,7 @@ async function rewritten(
   return written
 }
 
-/** All fields are carried over or said anew, and how it was fetched. The one before goes only when this one can be booked. */
+/** Creates the next version. The previous one is deprecated only when this one can be booked. */
 export async function nextVersion(
   api: Api,
   request: Pick<DefinitionRequest, 'actor'>,
@@ -161,7 +163,10 @@ export function deprecateDefinition(
   })
 }
 
-/** Whoever books at the same time finds it DEPRECATED before it is gone, and gives up; so that no session is left without it. */
+/**
+ * Deprecates before it deletes: a concurrent booking then finds it DEPRECATED and is refused, so that no session loses its
+ * definition.
+ */
 export async function deleteDefinition(api: Api, request: DefinitionRequest): Promise<null> {
   const found = await findDefinition(api, request.params.id)
   refuseStale(found, request.ifMatch)

@@ -12,13 +12,13 @@ const NO_NEEDS = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, node_count: 0 }
 export type DefinitionBody = Omit<BodyOf<'createDefinition'>, 'name'>
 type Spec = Omit<DefinitionBody, 'topology'>
 
-/** What a definition says of itself, as far as that follows from what its author said. */
+/** Fields of a definition that are set by its author or derived from the topology. */
 export type Content = Pick<
   StoredDefinition,
   keyof Spec | 'given' | 'topology' | 'topology_sha256' | 'node_definitions_required' | 'needs' | 'port_template'
 >
 
-/** A good topology gives a whole definition; where it is still to be fetched, one that waits for it. */
+/** Complete with a valid topology; pending while the topology is still to be fetched. */
 export async function contentOf(api: Api, body: DefinitionBody): Promise<Content> {
   const { topology, ...spec } = body
   const given = {
@@ -46,8 +46,8 @@ export async function contentOf(api: Api, body: DefinitionBody): Promise<Content
 }
 
 /**
- * What a definition says with these changes. A topology comes with where it is from: who says one of the two anew says both, and
- * what was fetched before is kept where neither is said.
+ * Content after an update. Topology and source belong together: an update that sets one replaces both, and one that sets
+ * neither keeps the fetched topology.
  */
 export async function changedContent(
   api: Api,
@@ -66,12 +66,12 @@ export async function changedContent(
   return contentOf(api, { ...spec, source: source ?? 'inline', ...(topology === undefined ? {} : { topology }) })
 }
 
-/** What its author said of it. */
+/** Fields that the author set. */
 export function givenOf({ given, title, cml_version }: Pick<Content, 'given' | 'title' | 'cml_version'>) {
   return { ...given, title: given.title && title !== '', cml_min: given.cml_min && cml_version.min !== null }
 }
 
-/** What follows from the topology by itself is not said, so that it follows from the next one too. */
+/** Derived fields are left out, so that they are derived again from the next topology. */
 function changedSpec(current: StoredDefinition, changes: BodyOf<'putDefinition'>): Omit<Spec, 'source'> {
   const given = givenOf(current)
   const { cml_version } = current
@@ -89,20 +89,20 @@ function changedSpec(current: StoredDefinition, changes: BodyOf<'putDefinition'>
   }
 }
 
-/** Everybody may read where a topology comes from. */
+/** The source of a topology is public. */
 function refuseCredentials(source: string): void {
   if (!/^https:\/\/[^/?#]*@/.test(source)) return
   const message = 'a name and password do not belong into an address'
   throw new ProblemError('validation_failed', `body.source: ${message}`, [{ path: 'body.source', message }])
 }
 
-/** Everybody else gets a turn. */
+/** Yields to other work. */
 export const yieldToOthers =
   ({ clock }: Api) =>
   () =>
     clock.sleep(0)
 
-/** Refuses what is no lab, with the lines. */
+/** Refuses an invalid topology and names the lines. */
 async function contentWithTopology<T extends Content>(api: Api, content: T, text: string): Promise<T> {
   const reading = await readTopology(text, yieldToOthers(api))
   if (!reading.ok) throw new ProblemError('topology_invalid', summarizeErrors(reading.errors), [...reading.errors])
@@ -113,7 +113,7 @@ async function contentWithTopology<T extends Content>(api: Api, content: T, text
 
 type PortError = { readonly path: string; readonly message: string }
 
-/** What is wrong with the ports that its author asks for, now that the nodes are known. */
+/** Errors in the author's ports, now that the nodes are known. */
 export function invalidPorts({ given, port_template }: Content, { topology }: TopologyRead): PortError[] {
   const stray = given.port_template ? strayWishes(port_template, topology) : []
   return stray.slice(0, ERRORS_MAX).map(({ index, message }) => ({
@@ -124,7 +124,7 @@ export function invalidPorts({ given, port_template }: Content, { topology }: To
 const ERRORS_MAX = 20
 const MESSAGE_CHARS_MAX = 500
 
-/** The first of them, for people. */
+/** First error and the number of further ones. */
 export const summarizePortErrors = ([first, ...more]: readonly PortError[]): string =>
   `port_template: ${first?.message}${more.length === 0 ? '' : ` (and ${more.length} more)`}`
 
@@ -143,7 +143,7 @@ export function withTopology<T extends Content>(content: T, text: string, { topo
   }
 }
 
-/** Whether two say the same, however they came about. */
+/** Whether two contents are equal, however they were created. */
 export const isSameContent = (one: Content, other: Content): boolean => gistOfContent(one) === gistOfContent(other)
 
 const gistOfContent = (content: Content): string =>

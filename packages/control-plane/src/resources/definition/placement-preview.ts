@@ -11,7 +11,7 @@ import { findDefinition } from './queries.ts'
 
 type Preview = AnswerOf<'previewPlacement'>
 
-/** What the scheduler would do with a session that begins now, by the same functions, without doing it. */
+/** Outcome of scheduling a session now, computed by the scheduler's own functions without side effects. */
 export async function previewPlacement(api: Api, id: string): Promise<Preview> {
   const definition = await findDefinition(api, id)
   const workers = (await listAllWorkers(api)).filter(({ status }) => status !== 'TERMINATED')

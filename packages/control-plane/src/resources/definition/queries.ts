@@ -16,7 +16,7 @@ export async function findDefinition(api: Api, id: string): Promise<StoredDefini
   return definition
 }
 
-/** As it is once a change of versions that was cut short is finished. */
+/** Finishes an interrupted change of versions before it reads. */
 export async function getDefinition(
   api: Api,
   id: string,
@@ -45,6 +45,6 @@ export async function listDefinitions(
 export const versionsOf = (api: Api, name: string): Promise<StoredDefinition[]> =>
   listAll(api.definitions, { where: { name } })
 
-/** The last first. */
+/** Newest version first. */
 export const newestFirst = (definitions: readonly StoredDefinition[]): StoredDefinition[] =>
   definitions.toSorted((a, b) => compareVersions(b.definition_version, a.definition_version))

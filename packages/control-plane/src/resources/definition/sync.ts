@@ -15,7 +15,7 @@ import { deprecateReplaced } from './versions.ts'
 type DefinitionRequest<B> = Request<{ id: string }, unknown, B>
 type SyncRequest = DefinitionRequest<BodyOf<'recordSync'>>
 
-/** The lablet-controller fetches it and says what came of it. */
+/** Requests a sync; the lablet-controller fetches the package and reports the result. */
 export function requestSync(api: Api, request: DefinitionRequest<BodyOf<'syncDefinition'>>): Promise<StoredDefinition> {
   const target = { collection: api.definitions, id: request.params.id, noun: 'definition' }
   return changeDocument(target, api.clock, null, (current, now) => {
@@ -34,8 +34,8 @@ export function requestSync(api: Api, request: DefinitionRequest<BodyOf<'syncDef
 }
 
 /**
- * What was fetched before changes nothing; what is new makes the waiting definition ACTIVE, or the next version of one that is.
- * What was overtaken by an edit is let pass: it answers what nobody asks any more.
+ * Known content changes nothing; new content makes a pending definition ACTIVE, or creates the next version of an ACTIVE one.
+ * A result that an edit has superseded is ignored.
  */
 export async function recordSync(api: Api, request: SyncRequest): Promise<StoredDefinition> {
   const { result } = request.body
@@ -96,7 +96,7 @@ function syncOf(
 
 const gist = ({ status, sync, topology_sha256 }: StoredDefinition) => ({ status, sync: sync.status, topology_sha256 })
 
-/** The new version first: whatever happens between the two writes, one of them can be booked. */
+/** Writes the new version first: a crash between the two writes leaves one that can be booked. */
 async function succeeded(
   api: Api,
   request: SyncRequest,
@@ -107,7 +107,7 @@ async function succeeded(
   const topology = 'topology' in result ? result.topology : ''
   const outcome = { status: 'success', error: null } as const
   const versions = await versionsOf(api, current.name)
-  // Made of this result before a crash, or by an author just now.
+  // Created from this result before a crash, or by an author just now.
   const successor = versions.find(each => each.replaces === current.id && each.status === 'ACTIVE')
   const sync = syncOf(current, request, outcome, toInstant(api.clock.now()))
   const content = withTopology(current, topology, reading)

@@ -7,13 +7,13 @@ import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { listAll } from '../list-documents.ts'
 
-/** Who stands behind a version that went because a newer one came. */
+/** Actor of a version that was deprecated by a newer one. */
 const SUCCESSION: Actor = { id: 'succession', name: 'a newer version', role: 'admin', service: null }
 
 /**
- * Of each definition one version is ACTIVE: one that an ACTIVE version replaces is DEPRECATED. It is the second of two writes,
- * after the one that made the new version ACTIVE: until it is done both can be booked, and never neither. Whoever looks next
- * finishes it.
+ * Each definition has one ACTIVE version: an ACTIVE version that another ACTIVE one replaces becomes DEPRECATED. This is the
+ * second of two writes, after the one that made the new version ACTIVE: until then both can be booked, and never neither. The
+ * next reader finishes it.
  */
 export const deprecateReplaced = (api: Api, name: string): Promise<void> => settle(api, { name })
 
@@ -36,7 +36,7 @@ function byName(definitions: readonly StoredDefinition[]): Map<string, StoredDef
   return groups
 }
 
-/** The one that none of the others replaces; the newest, where two became ACTIVE at once. */
+/** The version that no other replaces; the newest, where two became ACTIVE at once. */
 function inUseOf(active: readonly StoredDefinition[]): StoredDefinition | undefined {
   const replaced = new Set(active.map(each => each.replaces))
   const [newest] = active
@@ -55,7 +55,7 @@ async function deprecateFor(api: Api, { id }: StoredDefinition, successor: Store
   })
 }
 
-/** An edit that still waits is to replace what is in use by then, which may be newer than what it was made from. */
+/** A pending edit replaces the version in use, which may be newer than the one it was created from. */
 async function aimAt(api: Api, { id }: StoredDefinition, inUse: StoredDefinition): Promise<void> {
   await nullOnConflict(
     changeDocument({ collection: api.definitions, id, noun: 'definition' }, api.clock, null, current =>

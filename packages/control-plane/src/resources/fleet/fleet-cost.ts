@@ -7,7 +7,7 @@ import type { Api } from '../../http/api.ts'
 import { STREAMS } from '../journal/entries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 
-/** The same money as in the summary, by who cost it. */
+/** Cost by worker; the total equals the summary. */
 export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promise<AnswerOf<'getFleetCost'>> {
   const now = toInstant(api.clock.now())
   const since = costPeriodStart(query.since, now)
@@ -35,21 +35,21 @@ export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promi
 }
 
 const WEEK_MS = 7 * 86_400_000
-/** Money is kept this long. */
+/** Retention of cost entries. */
 const KEPT_MS = 400 * 86_400_000
 const PAGE = 1000
 
-/** A stretch of a worker's life, and whose it was. */
+/** A cost interval and its worker. */
 export interface WorkerCostInterval {
   readonly workerId: string
   readonly interval: CostInterval
 }
 
-/** From when on money is counted: the last week unless said, and never longer than it is kept. */
+/** Start of the period: the last week by default, at most the retention. */
 export const costPeriodStart = (asked: Instant | undefined, now: Instant): Instant =>
   toInstant(Math.max(asked === undefined ? toMs(now) - WEEK_MS : toMs(asked), toMs(now) - KEPT_MS))
 
-/** Every interval that ended since then, and those that are open now. */
+/** Every interval that ended since then, and the open ones. */
 export async function costIntervalsSince(
   api: Api,
   since: Instant,
@@ -82,7 +82,7 @@ async function closedSince(api: Api, since: Instant): Promise<WorkerCostInterval
 
 export type Cost = Pick<CostInterval, 'cause' | 'usd' | 'saved_usd'>
 
-/** The part of an interval that lies after `since`. */
+/** Part of an interval after `since`. */
 export function costSince(interval: CostInterval, since: Instant): Cost {
   const whole = toMs(interval.to) - toMs(interval.from)
   const part = toMs(interval.to) - Math.max(toMs(interval.from), toMs(since))

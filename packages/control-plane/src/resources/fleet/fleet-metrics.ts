@@ -8,14 +8,14 @@ import { listAllWorkers } from '../worker/queries.ts'
 import { sum } from './fleet-cost.ts'
 import { fleetSummary } from './fleet-summary.ts'
 
-/** Sooner than Prometheus gives up on the whole page. */
+/** Shorter than the scrape timeout of Prometheus. */
 const STORE_MS_MAX = 5_000
 
 type Labelled = Readonly<Record<string, number>>
 
 /**
- * What the store knows of the fleet, in Prometheus' text format. Every replica tells the same of it, so whoever adds up
- * takes one. Without the store it tells that alone.
+ * Fleet metrics in Prometheus text format. Every replica reports the same, so aggregate over one of them. Without the store it
+ * reports only that.
  */
 export async function fleetMetrics(api: Api, openStreams: number): Promise<string> {
   const own = gauge('control_plane_event_streams', 'streams of events that are open here', openStreams)

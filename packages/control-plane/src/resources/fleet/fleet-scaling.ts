@@ -21,9 +21,9 @@ export interface ScalingChange {
 }
 
 /**
- * Every automatic stop or purchase is one change of this document, so that two can not both take the last room. What `change`
- * reads of the workers it reads after the document, and again after every lost race: otherwise it would count workers as
- * they were before the winner's permit was used up.
+ * Every automatic stop or purchase is one change of this document, so that two can't both use the last free capacity. `change`
+ * reads workers after the document, and again after every lost race: otherwise it would count workers as they were before the
+ * winner's permit was used.
  */
 export async function changeScaling(
   api: Api,
@@ -42,11 +42,11 @@ export async function changeScaling(
   throw new ProblemError('store_unavailable', 'the fleet is written too often; try again')
 }
 
-/** Until every worker has been looked at, nothing automatic is done: what the store says may be old. */
+/** Blocks automatic actions until every worker has been observed: a restored store may be outdated. */
 export const holdFleet = (api: Api): Promise<FleetScaling> =>
   changeScaling(api, (scaling, now) => ({ scaling: { ...scaling, held_since: now } }))
 
-/** A full look at all workers, after the fleet was held, lets it go. */
+/** Releases the fleet after a full sweep that started after the hold. */
 export async function releaseFleet(api: Api, lastSweep: Instant | null): Promise<void> {
   if (lastSweep === null) return
   await changeScaling(api, scaling =>

@@ -36,7 +36,7 @@ function countsOf(workers: readonly Worker[]): Summary['workers'] {
   }
 }
 
-/** Of workers that run: the others give nothing now. */
+/** Capacity of RUNNING workers only. */
 function capacityOf(workers: readonly Worker[]): Summary['capacity'] {
   const running = workers.filter(worker => worker.status === 'RUNNING')
   const declared = running.flatMap(({ capacity }) => (capacity.declared === null ? [] : [capacity.declared]))
@@ -64,7 +64,7 @@ type Days = AnswerOf<'getFleetSummary'>['cost']['by_day']
 
 const dayNumber = (ms: number): number => Math.floor(ms / DAY_MS)
 
-/** What each day, in UTC, has its share in, from that of `since` to that of `now`: days without any are named, too. */
+/** Cost per UTC day, from the day of `since` to the day of `now`, days without cost included. */
 export function costByDay(intervals: readonly Interval[], since: Instant, now: Instant): Days {
   const first = dayNumber(toMs(since))
   const last = Math.max(first, dayNumber(toMs(now)))
@@ -83,7 +83,7 @@ export function costByDay(intervals: readonly Interval[], since: Instant, now: I
   return days
 }
 
-/** How much of the interval lies in each day after `sinceMs`. What took no time at all belongs to its only day. */
+/** Share of the interval in each day after `sinceMs`. An interval without length belongs to its only day. */
 function* sharesOf({ from, to }: Interval, sinceMs: number): Iterable<{ day: number; share: number }> {
   const [fromMs, toMsEnd] = [toMs(from), toMs(to)]
   const wholeMs = toMsEnd - fromMs

@@ -20,15 +20,15 @@ import { changeScaling } from './fleet-scaling.ts'
 type IdleRequest = WorkerRequest<BodyOf<'checkWorkerIdle'>>
 
 const IDLE = POLICY.idle
-/** Smaller moves of the last activity are not worth a write. */
+/** Smaller changes of the last activity are not worth a write. */
 const ACTIVITY_MS_MIN = 60_000
 const DRAIN_SECONDS = 4 * 3600
-/** No request takes so long. */
+/** Longer than any request takes. */
 const CHECK_MS_MAX = 30_000
 
 /**
- * Whether an idle worker is stopped. The room for it is taken first, by compare-and-set on the fleet's one document, and only
- * then is the worker changed; a crash between the two costs a permit that the next check of this worker finds.
+ * Decides whether an idle worker is stopped. The permit is taken first, by compare-and-set on the fleet document, and only
+ * then is the worker changed; a permit that a crash leaves is found by the next check of this worker.
  */
 export async function checkWorkerIdle(api: Api, asked: IdleRequest): Promise<AnswerOf<'checkWorkerIdle'>> {
   const settings = await currentSettings(api)
@@ -49,7 +49,7 @@ export async function checkWorkerIdle(api: Api, asked: IdleRequest): Promise<Ans
   }
 }
 
-/** The labs are read only when one of their events is newer than what is known of the worker. */
+/** Labs are read only when one of their events is newer than the known activity. */
 async function peoplesEvidence(
   api: Api,
   { id, activity }: Worker,
@@ -65,7 +65,7 @@ async function peoplesEvidence(
 
 const isStop = ({ verdict }: IdleDecision): boolean => verdict.kind === 'pause' || verdict.kind === 'drain'
 
-/** A decision to stop comes with a permit: its own of now, or one that a crash has left. */
+/** A decision to stop needs a permit: a new one, or one that a crash left. */
 async function decideWithRoom(
   api: Api,
   request: IdleRequest,
@@ -91,11 +91,11 @@ async function decideWithRoom(
   return decision
 }
 
-/** One that is to be drained still runs, but not for long. */
+/** Excludes workers that are about to drain. */
 const runningWorkers = async (api: Api): Promise<Worker[]> =>
   (await listAllWorkers(api, { status: 'RUNNING', desired_status: 'RUNNING' })).filter(worker => worker.drain === null)
 
-/** Its own permit, left by a crash, does not stand in a worker's way; nor does the cooldown that began with it. */
+/** The worker's own permit, left by a crash, doesn't count against it; nor does the cooldown that began with it. */
 function countsOf(workers: readonly Worker[], scaling: FleetScaling, id: string) {
   const { [id]: own, ...others } = scaling.stop_permits
   const running = workers.filter(each => others[each.id] === undefined).length
@@ -104,8 +104,8 @@ function countsOf(workers: readonly Worker[], scaling: FleetScaling, id: string)
 }
 
 /**
- * After every check, whatever came of it: a permit that nobody uses would keep its worker out of the count for ever. One that
- * this check has not taken may belong to another that is under way, unless it is too old for that.
+ * Runs after every check: an unused permit would exclude its worker from the count forever. A recent permit of another check
+ * may still be in use.
  */
 const returnPermit = (api: Api, id: string, isTaken: boolean): Promise<unknown> =>
   changeScaling(api, scaling => {
@@ -119,7 +119,7 @@ interface Recorded {
   readonly decision: IdleDecision
 }
 
-/** Writes only what is new: activity that moved, a verdict that changed, or the stop itself. */
+/** Writes only changes: new activity, a new verdict, or the stop itself. */
 async function recordCheck(
   api: Api,
   request: IdleRequest,
@@ -145,7 +145,7 @@ async function recordCheck(
   return { worker, decision: held }
 }
 
-/** Whoever changed the worker since it was looked at, such as a person who started it, is heard before the policy. */
+/** A change of the worker since the decision, such as a start by a person, wins over the policy. */
 function unlessChanged(
   decision: IdleDecision,
   current: Worker,
@@ -173,14 +173,17 @@ async function drainSecondsOf(api: Api, id: string): Promise<number> {
   return (await findTemplate(api, template_name))?.drain_timeout_seconds ?? DRAIN_SECONDS
 }
 
-/** As the worker's part of the scaling journal has it; undefined before the first. */
+/** Last verdict in the scaling journal; undefined before the first. */
 async function lastVerdictOf(api: Api, id: string): Promise<NewEntry['body'] | undefined> {
   const query = { streams: [STREAMS.scaling], subject: `worker:${id}`, limit: 1 }
   const [last] = await api.store.journal.query(query)
   return last?.body
 }
 
-/** Most reasons hold a time that moves with every check. Why a worker can't be judged does not, and is news when it changes. */
+/**
+ * Most reasons hold a time that changes with every check, so only the verdict counts. For `skipped_cannot_judge` the reason
+ * counts too.
+ */
 const isSame = ({ kind, because }: IdleDecision['verdict'], last: NewEntry['body'] | undefined): boolean =>
   last !== undefined &&
   'outcome' in last &&
@@ -194,7 +197,7 @@ function activityAfter(
   now: Instant,
 ): Worker['activity'] | null {
   const { activity } = worker
-  // What could not be read changes nothing of what is known.
+  // Missing evidence changes nothing.
   if (evidence === null) return null
   const { last_activity_at: last, events } = evidence
   const moved =
@@ -210,7 +213,7 @@ function activityAfter(
   }
 }
 
-/** The policy says that it was the author. `start` takes it back, at any time. */
+/** Marks the policy as the author. `start` reverts it at any time. */
 function stoppedByPolicy(
   worker: Worker,
   { verdict }: IdleDecision,

@@ -7,8 +7,8 @@ import type { Api, Request } from '../../http/api.ts'
 import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 
-/** More than one worker loses in its life. */
-const TOLD_MAX = 1000
+/** More leaks than one worker can have. */
+const LIST_MAX = 1000
 
 /** One open record per worker, however often it is reported. */
 export async function reportLicenseLeak(
@@ -24,7 +24,7 @@ export async function reportLicenseLeak(
     auditEntry(actor, 'report', now, { after: { worker_id: body.worker_id } }),
   ])
   if (result.ok) return { body: leak, isNew: true }
-  const told = await api.leaks.list({ where: { worker_id: body.worker_id }, limit: TOLD_MAX })
+  const told = await api.leaks.list({ where: { worker_id: body.worker_id }, limit: LIST_MAX })
   const known = told.find(each => each.resolved_at === null)
   if (known === undefined) throw new ProblemError('store_unavailable', 'the leak is being recorded; try again')
   return { body: known, isNew: false }

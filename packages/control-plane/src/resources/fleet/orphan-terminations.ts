@@ -6,8 +6,8 @@ import { listAllWorkers } from '../worker/queries.ts'
 import { changeScaling } from './fleet-scaling.ts'
 
 /**
- * The brake on machines that no record stands for. It is kept here, by compare-and-set, so that a new leader remembers what
- * the last one has terminated. Whoever was given a permit and lost the answer asks again, which costs no second one.
+ * Rate limit for terminating instances without a record. It is stored by compare-and-set, so that a new leader knows what the
+ * last one terminated. A repeated request gets the same permit.
  */
 export async function permitOrphanTermination(
   api: Api,

@@ -19,12 +19,12 @@ import { changeScaling, fleetScaling } from './fleet-scaling.ts'
 type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>
 type Flight = FleetScaling['flights'][string]
 
-/** Workers of an older flight that are not there were made and removed, or are not going to be made. */
+/** Workers of an older purchase that don't exist were removed, or will never be created. */
 const MAKING_MS_MAX = 10 * 60_000
 
 /**
- * Buys the workers of one flight. The flight, with the ids of its workers, is stored before the first of them, so that a
- * repeated request after a crash makes the same workers and no more. Every doubt is a refusal.
+ * Buys the workers of one purchase. The purchase, with the ids of its workers, is stored before the first worker, so that a
+ * retry after a crash creates the same workers and no more. Every doubt is a refusal.
  */
 export async function scaleUp(
   api: Api,
@@ -57,7 +57,7 @@ export async function scaleUp(
   return { body: { workers: views, because: `flight ${body.key} of ${flight?.count ?? 0}` }, isNew }
 }
 
-/** From the key and a place, so that a second try finds the same ids. */
+/** Ids are derived from the key, so that a retry finds the same ones. */
 function idsOf(api: Api, { key, template_name, aws_region, count }: ScaleUpRequest['body']): string[] {
   const now = api.clock.now()
   return Array.from({ length: count }, (_, n) => {
@@ -90,7 +90,7 @@ function refusalOf(body: ScaleUpRequest['body'], room: Room): string | null {
   return underWay.length > 0 ? `${underWay.length} workers of the last flight are still on their way` : null
 }
 
-/** Workers of the region, and those that a flight has been granted and that are still to be made. */
+/** Workers of the region, and granted ones that are still to be created. */
 function presentIn(region: string, { workers, scaling, now }: Room): number {
   const known = new Set(workers.map(worker => worker.id))
   const granted = Object.entries(scaling.flights).filter(
@@ -101,8 +101,8 @@ function presentIn(region: string, { workers, scaling, now }: Room): number {
 }
 
 /**
- * Whatever drains, stops or goes has come before, and may take hours; one that was stopped before it was launched stays PENDING
- * until somebody starts it. What is UNKNOWN is a doubt.
+ * DRAINING and later statuses don't count: they may take hours. A worker that was stopped before its launch stays PENDING
+ * until a person starts it. UNKNOWN counts as in progress.
  */
 const isUnderWay = (worker: Worker | undefined): boolean =>
   worker?.desired_status === 'RUNNING' && ['PENDING', 'PROVISIONING', 'STARTING', 'UNKNOWN'].includes(worker.status)
@@ -111,7 +111,7 @@ async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): P
   if (error instanceof ProblemError && error.code === 'scale_up_rejected') {
     const because = error.message
     const now = toInstant(Math.max(api.clock.now(), toMs((await fleetScaling(api)).updated_at) + 1))
-    // The same refusal is told once an hour: whoever waits for room asks every few seconds.
+    // The same refusal is recorded once an hour: sessions that wait for capacity retry every few seconds.
     const what = `${body.template_name}/${body.aws_region} ${because.replaceAll(/\d+ s\b/g, '# s')} ${now.slice(0, 13)}`
     const id = `fleet_scaling:fleet:rejected:${createHash('sha256').update(what).digest('hex').slice(0, 16)}`
     const entry = scalingEntry('scale_up_rejected', now, { ...body, because })
@@ -127,7 +127,7 @@ async function launchFlight(
   flight: Flight | undefined,
 ): Promise<Worker[]> {
   const made: Worker[] = []
-  // What is not made by then was removed again, and is not bought a second time.
+  // Workers that don't exist by then were removed, and are not bought a second time.
   const isOver = flight === undefined || api.clock.now() - toMs(flight.at) >= MAKING_MS_MAX
   for (const id of flight?.worker_ids ?? []) {
     const worker: Worker = {

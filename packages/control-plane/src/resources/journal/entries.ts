@@ -4,7 +4,7 @@ import type { Instant } from '@lcm/domain/instant'
 import type { CostInterval } from '@lcm/domain/worker/cost'
 import type { NewEntry } from '@lcm/store/store'
 
-/** What the journal is made of. Each stream has its own retention. */
+/** Streams of the journal. Each has its own retention. */
 export const STREAMS = {
   audit: 'audit',
   transition: 'transition',
@@ -13,7 +13,7 @@ export const STREAMS = {
   cost: 'cost',
 } as const
 
-/** Who did what, and what it changed of what is wanted. Only the fields that differ are kept. */
+/** Audit entry: actor, action and the fields that differ. */
 export function auditEntry(
   actor: Actor,
   action: string,
@@ -40,7 +40,7 @@ function difference(before: object, after: object): { before: object; after: obj
   return { before: pick(was), after: pick(is) }
 }
 
-/** Any resource that has statuses moves between them. */
+/** A status transition of any resource. */
 interface Move {
   readonly from: string | null
   readonly to: string

@@ -20,7 +20,7 @@ interface Paged {
   readonly to?: string | undefined
 }
 
-/** One page of what happened, newest first. The cursor is the last entry, so it stays good whatever happens next. */
+/** One page of entries, newest first. The cursor is the last entry, so it stays valid whatever follows. */
 async function journalPage<T>(
   api: Api,
   which: { streams: readonly string[]; subject?: string | undefined },
@@ -70,7 +70,7 @@ export async function workerDecisions(
   return known(api, id, await shownTo(api, actor, journalPage(api, which, query, decisionOf)))
 }
 
-/** Only to those who may see the session. */
+/** Only for actors that may see the session. */
 export async function sessionDecisions(
   api: Api,
   { params, query, actor }: Request<{ id: string }, QueryOf<'getSessionDecisions'>, unknown>,
@@ -80,7 +80,7 @@ export async function sessionDecisions(
   return shownTo(api, actor, journalPage(api, which, query, decisionOf))
 }
 
-/** Without the names of others' sessions. */
+/** Redacts the ids of other owners' sessions. */
 async function shownTo<T extends object>(
   api: Api,
   actor: Actor,
@@ -91,7 +91,7 @@ async function shownTo<T extends object>(
   return { ...rest, items: items.map(item => redactSessionIds(item, own)) }
 }
 
-/** What happened to a worker is told also when its record is gone. Of one that never was nothing is known. */
+/** History outlives the record of a worker; a worker that never existed is not found. */
 async function known<P extends { items: readonly unknown[] }>(api: Api, id: string, page: P): Promise<P> {
   if (page.items.length === 0) await findWorker(api, id)
   return page
@@ -111,7 +111,7 @@ const auditOf = (entry: JournalEntry): AuditEntry =>
 
 const ScalingBody = z.looseObject({ outcome: ScalingOutcome, because: z.string().default('') })
 
-/** In the same words: a policy is who did it, and what it came to is what was done. */
+/** A scaling entry as an audit entry: the policy is the actor, the outcome is the action. */
 function scalingOf(entry: JournalEntry): AuditEntry {
   const { outcome, because, ...after } = ScalingBody.parse(entry.body)
   const actor = { id: 'policy:scaling', name: 'scaling', role: 'policy' }

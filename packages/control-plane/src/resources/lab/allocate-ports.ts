@@ -10,7 +10,7 @@ import { findLab } from './queries.ts'
 
 type PortsRequest = LabRequest<BodyOf<'allocatePorts'>>
 
-/** One compare-and-set on the worker's book of ports, then the lab's own copy. The same lab gets the same ports. */
+/** One compare-and-set on the worker's ports, then the copy in the lab. The same lab gets the same ports. */
 export async function allocatePorts(api: Api, request: PortsRequest): Promise<AnswerOf<'allocatePorts'>> {
   const lab = await findLab(api, request.params.id)
   raiseDocumentFence(lab, request)
@@ -37,6 +37,6 @@ export async function allocatePorts(api: Api, request: PortsRequest): Promise<An
   return { ports }
 }
 
-/** Those in the book, its own among them, and those of labs that are nobody's. */
+/** Ports of all labs on record, its own included, and of unknown labs. */
 const takenOn = ({ ports }: Worker, others: readonly number[]): ReadonlySet<number> =>
   new Set([...others, ...Object.values(ports).flatMap(each => Object.values(each))])

@@ -22,8 +22,8 @@ type BindRequest = SessionRequest<BodyOf<'bindLab'>>
 type Bound = LabletSession & { readonly worker_id: string }
 
 /**
- * The lab is on record before it exists, and says whose it is; then the session says so. The same session gets the same record
- * again, so that whoever was cut short anywhere goes on with it.
+ * The lab is recorded with its session before it exists; then the session names it. The same session gets the same record
+ * again, so that an interrupted controller continues with it.
  */
 export async function bindLab(api: Api, request: BindRequest): Promise<LabRecord> {
   const session = await findSession(api, request.params.id)
@@ -46,7 +46,7 @@ async function ownLab(api: Api, request: BindRequest, session: Bound): Promise<L
   return record_id === null ? recorded(api, request, session, all.length) : claimed(api, request, session, record_id)
 }
 
-/** With CML's id, once that is known. */
+/** Adds CML's id once it is known. */
 async function completed(api: Api, request: BindRequest, lab: LabRecord): Promise<LabRecord> {
   const { lab_id } = request.body
   if (lab_id === null || lab.lab_id === lab_id) return lab
@@ -58,7 +58,7 @@ async function completed(api: Api, request: BindRequest, lab: LabRecord): Promis
   }))
 }
 
-/** A look at the worker may have found the lab before we could say that it is ours. */
+/** A scan of the worker may have recorded the lab before it was bound. */
 async function forgetDiscovered(api: Api, workerId: string, labId: string): Promise<void> {
   const there = await listAll(api.labs, { where: { worker_id: workerId } })
   const found = there.find(lab => lab.lab_id === labId && lab.source === 'DISCOVERY' && lab.session_id === null)
@@ -79,7 +79,7 @@ function claimed(api: Api, request: BindRequest, session: Bound, id: string): Pr
   })
 }
 
-/** Its id follows from the session, so that two who insert it at once make one. */
+/** Its id is derived from the session, so that concurrent inserts create one. */
 async function recorded(api: Api, request: BindRequest, session: Bound, n: number): Promise<LabRecord> {
   const { lab_id, title } = request.body
   const chance = createHash('sha256').update(`${session.id}|${session.worker_id}|${n}`).digest()
@@ -109,7 +109,7 @@ async function recorded(api: Api, request: BindRequest, session: Bound, n: numbe
   throw new ProblemError('lab_in_use', `session ${session.id} has another lab, or another record has that one`)
 }
 
-/** What CML will count once it is imported. */
+/** Size that CML will report after the import. */
 async function sizeOf(api: Api, session: Bound): Promise<Pick<LabRecord, 'node_count' | 'link_count'>> {
   const text = (await api.definitions.get(session.definition.id))?.topology ?? ''
   const reading = await readTopology(text, yieldToOthers(api))
@@ -117,7 +117,7 @@ async function sizeOf(api: Api, session: Bound): Promise<Pick<LabRecord, 'node_c
   return { node_count: reading.topology.nodes.length, link_count: reading.topology.links.length }
 }
 
-/** A lab of which nothing is known. */
+/** A lab before its first report. */
 export const EMPTY_LAB = {
   version: 1,
   owner: null,
@@ -132,7 +132,7 @@ export const EMPTY_LAB = {
   applied_keys: [],
 } satisfies Partial<LabRecord>
 
-/** A session that has gone elsewhere meanwhile does not want it any more. */
+/** A session that was moved meanwhile doesn't want the lab any more. */
 async function pointAt(api: Api, request: BindRequest, session: Bound, lab: LabRecord): Promise<void> {
   const writer = { ...request, ifMatch: null, once: null }
   const written = await changeSession(api, session.id, writer, current => {

@@ -15,7 +15,7 @@ export interface LabChange {
   readonly because?: string
 }
 
-/** Every change of a lab record goes through here: its runs and the journal follow its status, and no request is done twice. */
+/** Every change of a lab record goes through here: runs and journal follow its status, and no request is applied twice. */
 export function changeLab(
   api: Api,
   writer: LabWriter,
@@ -23,7 +23,7 @@ export function changeLab(
 ): Promise<LabRecord> {
   const target = { collection: api.labs, id: writer.params.id, noun: 'lab' }
   return changeDocument(target, api.clock, null, (current, now) => {
-    // First, since a request that was carried out has made its own If-Match stale.
+    // First, because an applied request has made its own If-Match stale.
     if (writer.once !== null && current.applied_keys.includes(writer.once.key)) return null
     refuseStale(current, writer.ifMatch)
     const changed = change(current, now)
@@ -48,7 +48,7 @@ function completed(
   }
 }
 
-/** Whether more of it changed than that it was seen, and by whom. */
+/** Whether more changed than the time and the writer of the last observation. */
 const isOther = (a: LabRecord, b: LabRecord): boolean => JSON.stringify(essenceOf(a)) !== JSON.stringify(essenceOf(b))
 
 const essenceOf = ({ last_seen_at: _, fence: __, ...essence }: LabRecord) => essence
@@ -56,7 +56,7 @@ const essenceOf = ({ last_seen_at: _, fence: __, ...essence }: LabRecord) => ess
 const isUp = (status: LabStatus): boolean => status === 'STARTING' || status === 'BOOTED' || status === 'STOPPING'
 const isDown = (status: LabStatus): boolean => !isUp(status) && status !== 'ERROR' && status !== 'DELETING'
 
-/** A run begins when it comes up and ends when it is down for certain. */
+/** A run starts when the lab comes up and ends when it is certainly down. */
 function runsAfter(
   before: LabRecord,
   after: LabRecord,

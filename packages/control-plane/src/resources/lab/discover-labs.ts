@@ -18,17 +18,17 @@ import { cleanUpAfterLab } from './report-lab.ts'
 type DiscoverRequest = Request<object, unknown, BodyOf<'discoverLabs'>>
 type Sight = DiscoverRequest['body']['labs'][number]
 
-/** A look that shows nothing new is written down so often. */
+/** Interval at which an unchanged lab is written. */
 const SEEN_MS = 3_600_000
 
-/** What one look at all labs of a worker showed. Only a complete one says anything of labs that are not in it. */
+/** Records one scan of all labs of a worker. Only a complete scan says that a lab is missing. */
 export async function discoverLabs(api: Api, request: DiscoverRequest): Promise<AnswerOf<'discoverLabs'>> {
   const { worker_id, labs, began_at, is_complete } = request.body
   await findWorker(api, worker_id)
   const counts = { created: 0, updated: 0, orphaned: 0 }
   const known = await listAll(api.labs, { where: { worker_id } })
   const byLabId = new Map(known.flatMap(lab => (lab.lab_id === null ? [] : [[lab.lab_id, lab]])))
-  // What we were about to import, and never learned the id of.
+  // Labs that were about to be imported, without a known id.
   const byTitle = new Map(known.flatMap(lab => (lab.lab_id === null && !isLabGone(lab) ? [[lab.title, lab]] : [])))
   const seen = new Set<string>()
   for (const sight of labs) {
@@ -48,7 +48,7 @@ export async function discoverLabs(api: Api, request: DiscoverRequest): Promise<
   return counts
 }
 
-/** Somebody asked for this look. Who asked since it began waits for the next. */
+/** Clears the refresh request of this scan. A request after its start waits for the next scan. */
 async function takeWishAway(api: Api, request: DiscoverRequest): Promise<void> {
   const { worker_id, began_at } = request.body
   const writer = { ...request, params: { id: worker_id }, ifMatch: null, once: null }

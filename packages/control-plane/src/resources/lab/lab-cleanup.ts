@@ -12,29 +12,32 @@ import { isLabGone, isLabUsable } from './lab-state.ts'
 export const labsOf = (api: Api, workerId: string, sessionId: string): Promise<LabRecord[]> =>
   listAll(api.labs, { where: { worker_id: workerId, session_id: sessionId } })
 
-/** Whether it may run, or be imported at this moment: what is not known is not free. */
+/** Whether the lab may run, or is being imported: unknown counts as used. */
 export const mayUseCapacity = (lab: LabRecord): boolean =>
   !isQuiet(lab.status) || (lab.status === 'DEFINED' && lab.lab_id === null)
 
-/** A lab whose session does not count on it: its ports are given back once it is gone; until then it is to be deleted, or kept. */
+/**
+ * Cleans up a lab that its session doesn't use: ports are released once it is gone; until then it is deleted, or kept for
+ * reuse.
+ */
 export async function cleanUpLab(api: Api, lab: LabRecord, session: LabletSession | null): Promise<void> {
   if (session !== null && isPlacedOn(session, lab.worker_id) && session.lab_record_id === lab.id) return
   if (isLabGone(lab)) return releasePorts(api, lab)
   if (session !== null && isPlacedOn(session, lab.worker_id) && session.lab_record_id === null) return
   if (session !== null && isFinal(session.status) && (await isKeptForReuse(api, lab))) return unbindLab(api, lab)
-  // Whoever failed to take it down just now does not try again at once.
+  // A deletion that failed just now is not retried at once.
   if (lab.status === 'ERROR' && api.clock.now() - toMs(lab.updated_at) < AFTER_ERROR_MS) return
   await requestLabDeletion(api, lab, NOT_HERE)
 }
 
-/** Whether its session counts on this lab, or is about to. */
+/** Whether its session uses this lab, or is about to. */
 export async function isOwnLab(api: Api, lab: LabRecord): Promise<boolean> {
   const session = lab.session_id === null ? null : await api.sessions.get(lab.session_id)
   if (session === null || !isPlacedOn(session, lab.worker_id)) return lab.session_id === null
   return session.lab_record_id === lab.id || session.lab_record_id === null
 }
 
-/** A lab that turns up again after its session went on must not be taken for the one that the session has now. */
+/** A lab that reappears after its session got another one must be deleted. */
 export const deleteIfSuperseded = (lab: LabRecord, isOwn: boolean, now: Instant): LabRecord =>
   isOwn || !isLabUsable(lab) || lab.status === 'ERROR' ? lab : { ...lab, pending_action: deletion(NOT_HERE, now) }
 
@@ -50,14 +53,14 @@ const deletion = (why: string, at: Instant) => ({
   error: null,
 })
 
-/** Wiped or at least stopped, of a definition that wants its labs back. */
+/** WIPED or STOPPED, of a definition with `lab_reuse`. */
 export async function isKeptForReuse(api: Api, lab: LabRecord): Promise<boolean> {
   if (lab.status !== 'WIPED' && lab.status !== 'STOPPED') return false
   if (lab.definition_id === null || lab.pending_action !== null) return false
   return (await api.definitions.get(lab.definition_id))?.lab_reuse === true
 }
 
-/** It is nobody's from now on, so that another session may claim it. */
+/** Detaches the lab, so that another session may claim it. */
 export async function unbindLab(api: Api, lab: LabRecord): Promise<void> {
   await releasePorts(api, lab)
   await nullOnConflict(
@@ -67,7 +70,7 @@ export async function unbindLab(api: Api, lab: LabRecord): Promise<void> {
   )
 }
 
-/** Whether it was kept for other sessions and lies idle. What people made or started by hand is theirs. */
+/** Whether the lab was kept for reuse and is idle. Labs that people created or started are theirs. */
 export const isReusable = (lab: LabRecord): boolean =>
   lab.source === 'IMPORT' &&
   lab.session_id === null &&
@@ -75,7 +78,7 @@ export const isReusable = (lab: LabRecord): boolean =>
   isQuiet(lab.status) &&
   !isLabGone(lab)
 
-/** Has it deleted where no session can want it any more: its version can't be booked, and none that was booked is left. */
+/** Requests the deletion of a lab that no session can reuse: its version can't be booked, and no booked session is left. */
 export async function deleteUnlessBookable(api: Api, lab: LabRecord): Promise<void> {
   const { definition_id } = lab
   if (definition_id === null) return
@@ -88,7 +91,7 @@ export async function deleteUnlessBookable(api: Api, lab: LabRecord): Promise<vo
   )
 }
 
-/** Has it deleted, whatever else was to be done with it. */
+/** Requests the deletion, whatever else was pending. */
 export async function requestLabDeletion(api: Api, lab: LabRecord, why: string): Promise<void> {
   await nullOnConflict(
     changeLab(api, asSystem(lab.id), (current, now) => {

@@ -5,7 +5,7 @@ import { changeLab } from './change-lab.ts'
 import { countLabs } from './queries.ts'
 import { cleanUpAfterLab } from './report-lab.ts'
 
-/** The labs of a machine that is gone are gone with it. */
+/** Marks the labs of a terminated machine as ORPHANED. */
 export async function orphanLabs(api: Api, workerId: string): Promise<void> {
   const labs = await listAll(api.labs, { where: { worker_id: workerId, is_gone: 'no' } })
   for (const { id } of labs) {
@@ -20,7 +20,7 @@ export async function orphanLabs(api: Api, workerId: string): Promise<void> {
   if (labs.length > 0) await countLabs(api, workerId)
 }
 
-/** With the record of their worker. */
+/** Deletes the lab records together with their worker. */
 export async function removeLabsOf(api: Api, workerId: string): Promise<void> {
   for (const lab of await listAll(api.labs, { where: { worker_id: workerId } })) await api.labs.remove(lab)
 }

@@ -18,7 +18,7 @@ export async function findLab(api: Api, id: string): Promise<LabRecord> {
 
 const unknown = (id: string) => new ProblemError('not_found', `there is no lab ${id}`)
 
-/** Of the lab of somebody else's session nobody learns that there is one. */
+/** Not found for a lab of another owner's session, so that its existence is not revealed. */
 export async function getLab(api: Api, id: string, actor: Actor): Promise<LabRecord> {
   const lab = redactLab(await findLab(api, id), await ownershipOf(api, actor))
   if (lab === null) throw unknown(id)
@@ -42,7 +42,7 @@ export async function listLabs(
   return own === null ? listPage(api, api.labs, query, filter) : pageFor(api, own, query, filter)
 }
 
-/** A page is full while there is more, whatever had to be left out: it must not show by its gaps what others have. */
+/** Pages stay full while there is more, so that gaps don't reveal the labs of others. */
 async function pageFor(
   api: Api,
   own: Ownership,
@@ -60,7 +60,7 @@ async function pageFor(
   return { items, next_cursor: seen.length > limit ? (items.at(-1)?.id ?? null) : null, revision }
 }
 
-/** Of a lab that was found nobody knows what it was made from. */
+/** The topology of a discovered lab is unknown. */
 export async function labTopology(api: Api, id: string, actor: Actor): Promise<AnswerOf<'getLabTopology'>> {
   const { definition_id, title } = await getLab(api, id, actor)
   const definition = definition_id === null ? null : await api.definitions.get(definition_id)

@@ -10,7 +10,7 @@ import { deleteIfSuperseded, isOwnLab, releasePorts } from './lab-cleanup.ts'
 import { isLabGone } from './lab-state.ts'
 import { countLabs, findLab } from './queries.ts'
 
-/** What the lablet-controller saw or did. Room that waited for this lab to be down or gone is given back at once. */
+/** Records an observation or action of the lablet-controller, and releases capacity that waited for this lab to stop. */
 export async function reportLab(api: Api, request: LabRequest<BodyOf<'reportLab'>>): Promise<LabRecord> {
   const { changes, decision } = request.body
   const isOwn = await isOwnLab(api, await findLab(api, request.params.id))
@@ -29,7 +29,7 @@ export async function reportLab(api: Api, request: LabRequest<BodyOf<'reportLab'
   return reported
 }
 
-/** What follows from where a lab is now, for those who do not look at it themselves. */
+/** Cleans up the session of a lab that it doesn't use any more. */
 export async function cleanUpAfterLab(api: Api, lab: LabRecord): Promise<void> {
   if (lab.session_id === null) return isLabGone(lab) ? releasePorts(api, lab) : undefined
   const session = await api.sessions.get(lab.session_id)

@@ -9,7 +9,7 @@ import { changeLab, type LabRequest } from './change-lab.ts'
 import { isLabGone } from './lab-state.ts'
 import { findLab } from './queries.ts'
 
-/** What people want of a lab that no session uses. The lablet-controller does it and says so. */
+/** Requests an action on a lab that no session uses. The lablet-controller performs and reports it. */
 export async function requestLabAction(
   api: Api,
   request: LabRequest<BodyOf<'startLab'>>,
@@ -21,7 +21,7 @@ export async function requestLabAction(
     if (lab.pending_action?.action === action && lab.pending_action.error === null) return null
     refuseStale(lab, request.ifMatch)
     if (isLabGone(lab)) throw new ProblemError('lab_gone', `${lab.title} is ${lab.status}`)
-    // A session that claimed it since we looked has changed the record, whoever it is.
+    // A session that claimed the lab since then has changed the record.
     const isUsed = session !== null && !isFinal(session.status)
     if (lab.session_id !== session_id || isUsed)
       throw new ProblemError(

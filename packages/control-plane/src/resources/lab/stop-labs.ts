@@ -12,8 +12,8 @@ import { changeLab } from './change-lab.ts'
 type StopRequest = WorkerRequest<BodyOf<'stopWorkerLabs'>>
 
 /**
- * CML keeps its licence while labs run, and the machine is to go with all of them: whatever runs is to be stopped, by the
- * lablet-controller. Asked for again it finds what has shown up since.
+ * CML keeps its license while labs run, so all labs of a machine that goes are stopped, by the lablet-controller. A repeated
+ * request finds labs that appeared since.
  */
 export async function stopLabsOf(api: Api, request: StopRequest): Promise<AnswerOf<'stopWorkerLabs'>> {
   const worker = await findWorker(api, request.params.id)
@@ -38,11 +38,11 @@ const stopLab = (api: Api, id: string, reason: string): Promise<LabRecord> =>
     return { lab: { ...lab, pending_action: { action: 'stop', by, at: now, attempts: 0, error: null } } }
   })
 
-/** Whatever else is to be done with it begins by stopping it. */
+/** Every other pending action stops the lab first. */
 const isTakenDown = ({ pending_action }: LabRecord): boolean =>
   pending_action !== null && pending_action.action !== 'start'
 
-/** Labs run that nobody has on record, such as those that people started by hand: they are looked for at once. */
+/** Labs without a record may run, such as those that people started, so a scan is requested. */
 async function askForLook(api: Api, request: StopRequest): Promise<void> {
   await changeWorker(api, { ...request, ifMatch: null, once: null }, (worker, now) => {
     if (worker.status !== 'TERMINATING' || worker.labs_refresh_requested_at !== null) return null

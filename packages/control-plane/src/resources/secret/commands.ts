@@ -12,10 +12,10 @@ import { refuseTerminating } from '../worker/set-desired-status.ts'
 const REF_BYTES = 12
 const PAGE = 100
 
-/** What can be sealed for a resource. */
+/** Purpose of a secret. */
 type Purpose = 'license_token' | 'cml_login' | 'user_data'
 
-/** Which secret of a resource: a new one never takes the place of an older one, the document says which counts. */
+/** A secret of a resource. A new secret never overwrites an older one; the document names the current one. */
 interface Place {
   /** `<kind>:<id>` */
   readonly resource: string
@@ -24,7 +24,7 @@ interface Place {
 
 const idOf = ({ resource, purpose }: Place, ref: string): string => `${resource}:${purpose}:${ref}`
 
-/** Seals the text and puts it where nobody looks until the document's own write names the reference. */
+/** Seals and stores a text. It takes effect when the document names its reference. */
 export async function storeSecret(api: Api, place: Place, text: string): Promise<string> {
   const ref = Buffer.from(api.randomBytes(REF_BYTES)).toString('hex')
   const id = idOf(place, ref)
@@ -45,8 +45,8 @@ export async function dropSecret(api: Api, place: Place, ref: string | undefined
 }
 
 /**
- * A write that makes a new secret count. `write` is given its reference and answers the one that it replaced. A write that is
- * refused leaves the old secret as it was; a crash leaves at most one that no document names.
+ * Writes a document with a new secret. `write` gets its reference and returns the one that it replaced. A refused write keeps
+ * the old secret; a crash leaves at most one that no document names.
  */
 export async function withSecret<T>(
   api: Api,
@@ -56,7 +56,7 @@ export async function withSecret<T>(
 ): Promise<T> {
   const ref = await storeSecret(api, place, text)
   const { written, replaced } = await write(ref).catch(async error => {
-    // Only a refusal is certain: a write that failed otherwise may have happened, and then needs its secret.
+    // Only a refusal is certain: any other failed write may have happened, and then needs its secret.
     if (error instanceof ProblemError) await dropSecret(api, place, ref)
     throw error
   })
@@ -64,7 +64,7 @@ export async function withSecret<T>(
   return written
 }
 
-/** Everything that was ever sealed for a resource, also what a crash left behind. */
+/** Deletes every secret of a resource, including those that a crash left. */
 export async function forgetSecrets(api: Api, resource: string): Promise<void> {
   for (;;) {
     const found = await api.secrets.list({ where: { resource }, limit: PAGE })
@@ -76,11 +76,11 @@ export async function forgetSecrets(api: Api, resource: string): Promise<void> {
 const tokenOf = (workerId: string): Place => ({ resource: `worker:${workerId}`, purpose: 'license_token' })
 const loginOf = (workerId: string): Place => ({ resource: `worker:${workerId}`, purpose: 'cml_login' })
 
-/** The token of a registration that is over is of no more use, whatever came of it. */
+/** Deletes the token after a registration, whatever its outcome. */
 export const forgetLicenseToken = (api: Api, workerId: string, ref: string | undefined): Promise<void> =>
   dropSecret(api, tokenOf(workerId), ref)
 
-/** A document with another secret, or without it. */
+/** A document with another secret reference, or without it. */
 export function withRef<T extends { secret_refs: Record<string, string> }>(
   document: T,
   purpose: Purpose | 'user_data_before',
@@ -125,11 +125,11 @@ export async function deregisterLicense(api: Api, request: WorkerRequest): Promi
 interface LicenseWish {
   readonly operation: 'register' | 'deregister'
   readonly product: string | null
-  /** Of the token to register with; null leaves what is there. */
+  /** Reference of the token; null keeps the current one. */
   readonly ref: string | null
 }
 
-/** Asking again for what is under way does not begin it anew. */
+/** A repeated request for an operation in progress doesn't restart it. */
 async function operateLicense(api: Api, request: WorkerRequest, { operation, product: wanted, ref }: LicenseWish) {
   let replaced: string | undefined
   const written = await changeWorker(api, request, (worker, now) => {

@@ -4,14 +4,14 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 const KEY_BYTES = 32
 
-/** Hides text under a key of this installation. What was sealed for one purpose does not open for another. */
+/** Encrypts text with a key of this installation, bound to a purpose. */
 export interface Sealing {
   seal(text: string, purpose: string): string
-  /** Null when it was sealed under another key or for another purpose, or was tampered with. */
+  /** Null for another key or purpose, or after tampering. */
   open(sealed: string, purpose: string): string | null
 }
 
-/** AES-256-GCM, with a key of its own derived from the installation's. */
+/** AES-256-GCM with a derived key. */
 export function sealing(secretKey: Uint8Array, randomBytes: (size: number) => Uint8Array): Sealing {
   const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'lcm sealing', KEY_BYTES))
   return {

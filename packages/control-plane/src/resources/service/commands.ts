@@ -20,7 +20,7 @@ export function serviceNamed(name: string): ServiceName {
   return service
 }
 
-/** An instance says that it is alive, and hears what people asked of its service's leader. */
+/** Heartbeat of an instance; the response carries requests to the leader of its service. */
 export async function reportInstance(api: Api, request: HeartbeatRequest): Promise<AnswerOf<'reportInstance'>> {
   const { service, instance_id } = request.params
   if (request.actor.service !== service)
@@ -31,11 +31,11 @@ export async function reportInstance(api: Api, request: HeartbeatRequest): Promi
   return { triggers, resignations }
 }
 
-/** Everything was listed, and nothing of it waits to be looked at. */
+/** A full sweep is done, and no worker is queued. */
 const hasLookedAtAll = ({ params, body }: HeartbeatRequest): boolean =>
   params.service === 'worker-controller' && body.is_leader && body.queue.due === 0 && body.queue.active === 0
 
-/** The newest report wins; two of the same instance at once are of no interest. */
+/** The newest report wins; concurrent reports of one instance don't matter. */
 async function remember(
   api: Api,
   service: string,
@@ -52,7 +52,7 @@ async function remember(
   }
 }
 
-/** Drops instances that have not been heard of for a while, but for the newest of each service: it tells since when none runs. */
+/** Deletes silent instances except the newest of each service, which shows since when none runs. */
 export async function forgetSilentInstances(api: Api): Promise<void> {
   const all = await api.instances.list({ limit: 1000 })
   for (const instance of all) {
@@ -64,11 +64,11 @@ export async function forgetSilentInstances(api: Api): Promise<void> {
 export const newestOf = (instances: readonly ServiceInstance[]): ServiceInstance | undefined =>
   instances.toSorted((a, b) => a.seen_at.localeCompare(b.seen_at)).at(-1)
 
-/** Also when it was heard of by as much in the future: the clock was set back since, and it has not been heard again. */
+/** A time that far in the future is silent too: the clock was set back since. */
 export const isSilent = (api: Api, { seen_at }: ServiceInstance): boolean =>
   Math.abs(api.clock.now() - toMs(seen_at)) > INSTANCE_SILENCE_MS
 
-/** Reaches the leader with the answer to its next heartbeat, and at once by the change key of its service. */
+/** Reaches the leader with its next heartbeat, and at once by the change key of its service. */
 export async function requestOfLeader(
   api: Api,
   { params, actor, body }: Request<{ service: string }, unknown, BodyOf<'triggerService'>>,

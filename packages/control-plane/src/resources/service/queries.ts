@@ -35,11 +35,11 @@ async function servicesNow(api: Api) {
   )
 }
 
-/** Who says that it leads, by the newest term of all: an older leader may not have noticed yet. */
+/** The instance that leads in the newest term: an older leader may not have noticed yet. */
 const leaderOf = (instances: readonly ServiceInstance[], epoch: number): ServiceInstance | null =>
   instances.find(each => each.is_leader && each.epoch === epoch) ?? null
 
-/** What is planned for sessions of others is nobody's business. */
+/** Hides planned actions for sessions of other owners. */
 export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFleetPlan'>> {
   const found = await servicesNow(api)
   const all = found.flatMap(({ service, leader }) => (leader?.plan ?? []).map(action => ({ service, ...action })))

@@ -6,12 +6,12 @@ import type { Api, Request } from '../../http/api.ts'
 import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 
-/** Larger than any epoch within one generation: etcd would need centuries to count so far. */
+/** Larger than any epoch within one generation: etcd would need centuries to reach it. */
 const GENERATION_SPAN = 1e12
 
 type TermRequest = Request<{ service: string }, unknown, BodyOf<'registerTerm'>>
 
-/** A new leader makes itself known before it writes anything. From then on every older one is refused. */
+/** A new leader registers before it writes. From then on every older one is refused. */
 export async function registerTerm(api: Api, request: TermRequest): Promise<ServiceTerm> {
   const { service } = request.params
   if (request.actor.service !== service)
@@ -27,7 +27,7 @@ export async function registerTerm(api: Api, request: TermRequest): Promise<Serv
   })
 }
 
-/** The document of a service, made at first need. */
+/** The document of a service, created on first use. */
 export async function openTerm(api: Api, service: string): Promise<ServiceTerm> {
   const found = await api.services.get(service)
   if (found !== null) return found
@@ -44,7 +44,7 @@ function stale(term: ServiceTerm, epoch: number): ProblemError {
   return new ProblemError('stale_leader', `epoch ${epoch} of ${term.id} is over: ${leads}. ${remedy}`)
 }
 
-/** After an etcd was rebuilt its epochs begin anew; this makes room for them. What older generations wrote stays behind. */
+/** A rebuilt etcd starts its epochs at 1 again; a new generation accepts them. Writes of older generations stay fenced. */
 export async function resetTerm(
   api: Api,
   { params, actor }: Request<{ service: string }, unknown, unknown>,
@@ -57,7 +57,7 @@ export async function resetTerm(
   return null
 }
 
-/** The first of the two checks of a controller's write; the second is inside the compare-and-set, against this number. */
+/** First of two checks of a controller's write; the second is inside the compare-and-set, against this number. */
 export async function fenceOf(api: Api, service: string, epoch: number): Promise<number> {
   const term = await api.services.get(service)
   if (term !== null && epoch < term.epoch) throw stale(term, epoch)
@@ -70,6 +70,6 @@ export async function fenceOf(api: Api, service: string, epoch: number): Promise
   return term.generation * GENERATION_SPAN + epoch
 }
 
-/** What the next term without etcd must be, so that it grows over restarts. */
+/** Next term without etcd; it grows across restarts. */
 export const nextEpoch = async (api: Api, service: string): Promise<number> =>
   1 + ((await api.services.get(service))?.epoch ?? 0)

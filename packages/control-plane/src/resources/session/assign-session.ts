@@ -14,12 +14,13 @@ import { cleanUpSession } from './session-cleanup.ts'
 
 type AssignRequest = SessionRequest<BodyOf<'assignSession'>>
 
-/** Each lost race means that somebody else changed the session. */
+/** Each lost race means that another writer changed the session. */
 const RACES_MAX = 20
 
 /**
- * Room on the worker first, then the session. Whatever happens between the two leaves room in the book that the next look gives
- * back or uses, never a session without room. The placement is judged again inside the compare-and-set on the worker.
+ * Reserves capacity on the worker first, then writes the session. A crash between the two leaves a reservation that the next
+ * attempt uses or releases, never a session without capacity. The placement is checked again inside the compare-and-set on the
+ * worker.
  */
 export async function assignSession(api: Api, request: AssignRequest): Promise<LabletSession> {
   const { worker_id } = request.body
@@ -53,7 +54,7 @@ async function reserve(api: Api, request: AssignRequest, session: LabletSession)
   const writer = { ...request, params: { id: worker_id }, ifMatch: null, once: null }
   await changeWorker(api, writer, (worker, now) => {
     refuseWithoutRoom(demand, worker, session.id)
-    // Written also where it is in the book already: whoever is about to take it out must notice.
+    // Written even when the reservation exists: a concurrent release must notice.
     const reserved = withReservation(worker, session.id, session.needs, now)
     const wanted_by = worker.wanted_by.filter(id => id !== session.id)
     return { worker: { ...reserved, wanted_by, fence: raiseDocumentFence(worker, request) } }
@@ -65,7 +66,7 @@ function refuseWithoutRoom(demand: Demand, worker: Worker, sessionId: string): v
   if (refusal !== undefined) throw new ProblemError('no_room', `${worker.name} refuses it: ${refusal.because}`)
 }
 
-/** Null when the session was changed since it was read; what was reserved for it then is taken back. */
+/** Null when the session was changed since it was read; its reservation is released then. */
 async function scheduled(api: Api, request: AssignRequest, session: LabletSession): Promise<LabletSession | null> {
   const { worker_id, decision } = request.body
   const writer = { ...request, ifMatch: session.version, once: null }

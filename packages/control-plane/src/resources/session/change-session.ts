@@ -18,7 +18,7 @@ export type SessionRequest<B = unknown> = Request<{ id: string }, unknown, B>
 export interface SessionChange {
   readonly session: LabletSession
   readonly entries?: readonly NewEntry[]
-  /** Why its status moved, where it did. */
+  /** Reason of a status transition. */
   readonly because?: string
 }
 
@@ -28,7 +28,7 @@ export interface Writer {
   readonly once: SessionRequest['once']
 }
 
-/** Every change of a session goes through here: moves outside the lifecycle are refused, and history and journal follow. */
+/** Every change of a session goes through here: illegal transitions are refused, and history and journal follow. */
 export function changeSession(
   api: Api,
   id: string,
@@ -36,7 +36,7 @@ export function changeSession(
   change: (session: LabletSession, now: Instant) => SessionChange | null,
 ): Promise<LabletSession> {
   return changeDocument({ collection: api.sessions, id, noun: 'session' }, api.clock, null, (current, now) => {
-    // First, since a request that was carried out has made its own If-Match stale.
+    // First, because an applied request has made its own If-Match stale.
     if (writer.once !== null && current.applied_keys.includes(writer.once.key)) return null
     refuseStale(current, writer.ifMatch)
     const changed = change(current, now)
@@ -70,6 +70,6 @@ function refuseMove({ from, to }: { from: LabletSession['status']; to: LabletSes
   throw new ProblemError('illegal_transition', `${from} can not become ${to}; from there it goes to ${allowed}`)
 }
 
-/** Whether it counts on its worker and its lab there. */
+/** Whether the session uses this worker and its lab there. */
 export const isPlacedOn = (session: LabletSession | null, workerId: string): boolean =>
   session !== null && session.worker_id === workerId && !isFinal(session.status)

@@ -52,7 +52,7 @@ async function bookable(api: Api, wanted: string): Promise<StoredDefinition> {
   throw new ProblemError('definition_not_active', `${name} ${definition_version} is ${status}`)
 }
 
-/** A definition that was deleted at the same moment looked in vain for this session, so that it must go. */
+/** A concurrent deletion of the definition didn't see this session, so the session is removed. */
 async function stillBookable(
   api: Api,
   session: LabletSession,
@@ -61,7 +61,7 @@ async function stillBookable(
   const definition = await api.definitions.get(session.definition.id)
   if (definition?.status === 'ACTIVE') return session
   const { ok } = await api.sessions.remove(session)
-  // Somebody was faster and may have given it a place, so that it has to be taken down like any other.
+  // A concurrent writer may have placed it, so it is canceled like any other.
   if (!ok && (await api.sessions.get(session.id)) !== null)
     await cancelSession(api, { ...request, params: { id: session.id }, ifMatch: null, once: null })
   throw new ProblemError('definition_not_active', `${session.definition.name} was taken out of use at this moment`)

@@ -5,13 +5,13 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 
 export interface Booking {
   readonly timeslot: LabletSession['timeslot']
-  /** By id, which stays the same when the name changes. */
+  /** Actor id, which stays the same when the name changes. */
   readonly owner: string
   readonly by: string
   readonly reservation_id: string | null
 }
 
-/** A session as it is booked: what it takes is pinned, so that what is given back is what was reserved. */
+/** A booked session. Its needs are pinned, so that what is released equals what was reserved. */
 export function newSession(
   id: string,
   definition: LabletDefinition,
@@ -52,7 +52,7 @@ export const invalidTimeslot = (detail: string): ProblemError => new ProblemErro
 
 const MINUTE_MS = 60_000
 
-/** Beyond the year 9999 instants do not sort as text, and nobody reads them back. */
+/** After the year 9999 instants don't sort as text and can't be parsed. */
 export function endAfter(from: Instant, minutes: number): Instant {
   const end = Instant.safeParse(toInstant(toMs(from) + minutes * MINUTE_MS))
   if (!end.success) throw invalidTimeslot('it would end after the year 9999')

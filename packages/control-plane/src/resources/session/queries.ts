@@ -14,14 +14,14 @@ export async function findSession(api: Api, id: string): Promise<LabletSession> 
 
 const unknown = (id: string) => new ProblemError('not_found', `there is no session ${id}`)
 
-/** Of somebody else's session nobody learns that there is one. */
+/** Not found for another owner's session, so that its existence is not revealed. */
 export async function getSession(api: Api, id: string, actor: Actor): Promise<LabletSession> {
   const session = await findSession(api, id)
   if (!maySee(actor, session.owner)) throw unknown(id)
   return session
 }
 
-/** The same for whoever wants to change it. */
+/** The same for a change. */
 export function refuseStranger(session: LabletSession, actor: Actor): void {
   if (!mayTouch(actor, session.owner)) throw unknown(session.id)
 }
@@ -36,7 +36,7 @@ export async function listSessions(
     value === undefined ? [] : [[name, value]],
   )
   const where = Object.fromEntries(given)
-  // Who asks for somebody else's gets what they may see of them: nothing.
+  // A filter for another owner's sessions finds none.
   if (query.owner !== undefined && query.owner !== owner) where.owner = ''
   const isHidden = !include_finished && status === undefined
   return listPage(api, api.sessions, query, { where, ...(isHidden ? { whereNot: { is_over: 'yes' } } : {}) })

@@ -15,8 +15,8 @@ import { cleanUpSession } from './session-cleanup.ts'
 type ReleaseRequest = SessionRequest<BodyOf<'releaseSession'>>
 
 /**
- * The controller has seen that the lab is down: room and ports go off the worker's book, and then the session says so. Of a
- * session that is placed and not being taken down only what it left elsewhere is given back. Asking again changes nothing.
+ * Releases capacity and ports after the controller saw the lab stop, then updates the session. A session that is placed and
+ * running releases only what it left elsewhere. Repeating it changes nothing.
  */
 export async function releaseSession(api: Api, request: ReleaseRequest): Promise<LabletSession> {
   const session = await findSession(api, request.params.id)
@@ -41,7 +41,7 @@ async function giveBack(api: Api, request: ReleaseRequest, session: LabletSessio
   const writer = { ...request, params: { id: workerId }, ifMatch: null, once: null }
   await nullOnConflict(
     changeWorker(api, writer, (worker, now) => {
-      // The controller's word counts as far as the records of the labs bear it out.
+      // Capacity is released only as far as the lab records confirm it.
       const isQuarantined = worker.status !== 'TERMINATED' && labs.some(mayUseCapacity)
       const free = isQuarantined ? worker : afterSession(worker, id, session, now)
       const over = labs.filter(lab => isQuiet(lab.status) && worker.ports[lab.id] !== undefined)

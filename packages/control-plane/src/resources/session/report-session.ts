@@ -12,7 +12,9 @@ import { cleanUpSession } from './session-cleanup.ts'
 
 type ReportRequest = SessionRequest<BodyOf<'reportSession'>>
 
-/** Controllers report what is, never what is wanted. Room is not given back by a report: that takes a lab that is gone. */
+/**
+ * Controllers report what they observe, never what is desired. A report releases no capacity: that takes a lab that is gone.
+ */
 export async function reportSession(api: Api, request: ReportRequest): Promise<LabletSession> {
   const { changes, decision } = request.body
   const before = await findSession(api, request.params.id)
@@ -33,7 +35,7 @@ export async function reportSession(api: Api, request: ReportRequest): Promise<L
   return reported
 }
 
-/** Nobody reaches a lab that is not there any more. */
+/** Clears the access to a lab that is gone. */
 const endOf = ({ status, access }: LabletSession): Pick<LabletSession, 'access'> => ({
   access: isFinal(status) || status === 'STOPPED' ? [] : access,
 })
@@ -53,7 +55,7 @@ function refuseOthersMoves(session: LabletSession, { status, worker_id }: Report
     throw new ProblemError('illegal_transition', 'a session leaves its worker only to be placed anew')
 }
 
-/** Before it leaves: whatever is there of its lab must not outlive this, also when nobody can reach it now. */
+/** Requests deletion before the session leaves: its lab must not outlive it, even when the worker is unreachable now. */
 async function condemnLabs(api: Api, session: LabletSession): Promise<void> {
   if (session.worker_id === null) return
   const why = `session ${session.id} left ${session.worker_id}`

@@ -8,7 +8,7 @@ import { listAll } from '../list-documents.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeSession, isPlacedOn } from './change-session.ts'
 
-/** Finishes what a session left behind: room that it does not count on any more, and labs that nobody needs. */
+/** Releases reservations that a session doesn't use any more, and cleans up its unused labs. */
 export async function cleanUpSession(api: Api, id: string): Promise<void> {
   const session = await api.sessions.get(id)
   for (const lab of await listAll(api.labs, { where: { session_id: id } })) await cleanUpLab(api, lab, session)
@@ -19,9 +19,9 @@ export const workersReservedBy = (api: Api, sessionId: string): Promise<Worker[]
   listAll(api.workers, { where: { [`session:${sessionId}`]: 'reserved' } })
 
 /**
- * Room that is in the book for a session which is not there: an assignment that was cut short, or one that the session left.
- * It stays as long as a lab of that session may run there. An assignment that is under way is sent back to its beginning first:
- * it writes the worker, then the session at the version that it had read.
+ * Releases a reservation without a session: of an interrupted assignment, or one that the session left. It stays while a lab
+ * of that session may run there. An assignment in progress is invalidated first: it writes the worker, then the session at the
+ * version that it read.
  */
 export async function releaseReservation(api: Api, worker: Worker, sessionId: string): Promise<void> {
   const session = await api.sessions.get(sessionId)
@@ -38,7 +38,7 @@ export async function releaseReservation(api: Api, worker: Worker, sessionId: st
   )
 }
 
-/** Takes it one version further and changes nothing else. */
+/** Increments the version and changes nothing else. */
 const setBack = (api: Api, session: LabletSession): Promise<LabletSession | null> =>
   nullOnConflict(
     changeSession(api, session.id, asSystem(session.id, session.version), current => ({ session: current })),

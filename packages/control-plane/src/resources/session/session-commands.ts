@@ -13,7 +13,7 @@ import { cleanUpSession } from './session-cleanup.ts'
 
 const MINUTE_MS = 60_000
 
-/** A stranger is refused before anything else is said, such as which version it has. An owner stays the owner. */
+/** Other actors are refused before anything is revealed, such as the version. */
 async function changeOwn(
   api: Api,
   request: SessionRequest,
@@ -23,7 +23,7 @@ async function changeOwn(
   return changeSession(api, request.params.id, request, change)
 }
 
-/** What is not placed ends at once. The rest is what a person wants; its lab is taken down first. */
+/** An unplaced session ends at once. Otherwise only the desired status changes; its lab is removed first. */
 export async function cancelSession(api: Api, request: SessionRequest): Promise<LabletSession> {
   const { actor } = request
   const cancelled = await changeOwn(api, request, (session, now) => {
@@ -80,7 +80,7 @@ function refuseOver({ status, desired_status, timeslot }: LabletSession, now: In
   if (timeslot.end <= now) throw new ProblemError('session_over', `its time was over at ${timeslot.end}`)
 }
 
-/** Back to where it is placed anew. It has no lab yet, so that its room is free at once. */
+/** Returns the session to PENDING. It has no lab yet, so its capacity is released at once. */
 export async function requeueSession(
   api: Api,
   request: SessionRequest<BodyOf<'requeueSession'>>,
@@ -105,7 +105,7 @@ function refuseUnwanted(session: LabletSession, needed: LabletSession['status'])
   if (session.desired_status === 'TERMINATED') throw new ProblemError('session_wrong_state', 'it was cancelled')
 }
 
-/** Where there is nothing to change, its new version alone has those look at it who can do something. */
+/** Without a change, the new version alone wakes the controllers. */
 export function retrySession(api: Api, request: SessionRequest<BodyOf<'retrySession'>>): Promise<LabletSession> {
   const { actor, body } = request
   return changeOwn(api, request, (session, now) => {

@@ -13,12 +13,12 @@ import { changeWorker } from '../worker/change-worker.ts'
 import { changeSession } from './change-session.ts'
 import { cleanUpSession, releaseReservation } from './session-cleanup.ts'
 
-/** Its controller ends a session in time; this is for when there is none. */
+/** The controller ends a session in time; this covers its absence. */
 export const EXPIRY_GRACE_MS = 5 * 60_000
-/** No assignment takes so long. */
+/** Longer than any assignment takes. */
 const ASSIGNMENT_MS_MAX = 60_000
 
-/** Finishes what crashes and silent controllers left of sessions. Any number of replicas may do so at once. */
+/** Finishes what crashes and silent controllers left of sessions. Any number of replicas may run it at once. */
 export async function maintainSessions(api: Api, signal: AbortSignal): Promise<void> {
   for (const step of [expireOverdue, deprecateAllReplaced, settleBooks, settleLabs, forgetWishes])
     if (!signal.aborted) await step(api)
@@ -45,14 +45,14 @@ async function expireOverdue(api: Api): Promise<void> {
   }
 }
 
-/** Room that is in a book for a session which is not there. What is quite new may be under way. */
+/** Releases reservations without a session. A recent one may belong to an assignment in progress. */
 async function settleBooks(api: Api): Promise<void> {
   for (const worker of await listAll(api.workers, { where: { is_reserved: 'yes' } }))
     for (const [id, { since }] of Object.entries(worker.reservations))
       if (api.clock.now() - toMs(since) > ASSIGNMENT_MS_MAX) await releaseReservation(api, worker, id)
 }
 
-/** Labs of machines that are gone, of sessions that are over or elsewhere, and those that no session can want any more. */
+/** Cleans up labs of terminated machines, of ended or moved sessions, and labs that no session can reuse. */
 async function settleLabs(api: Api): Promise<void> {
   const labs = await listAll(api.labs, { where: { is_gone: 'no' } })
   const workers = new Map<string, Worker>()
@@ -67,7 +67,7 @@ async function settleLabs(api: Api): Promise<void> {
   )
   for (const lab of labs) {
     const worker = workers.get(lab.worker_id)
-    // Nobody can remove a lab from a worker that does not serve; on one that sleeps it waits unasked.
+    // A lab can't be removed while its worker serves no labs; on a stopped worker it stays.
     if (worker !== undefined && canServeLabs(worker) && isReusable(lab)) await deleteUnlessBookable(api, lab)
   }
 }
@@ -81,7 +81,7 @@ async function settleBound(api: Api, left: readonly LabRecord[]): Promise<void> 
   }
 }
 
-/** Sessions that were placed, or are over, wait for no worker any more: it may be stopped when it is idle. */
+/** Sessions that are placed or over don't wait for a worker any more: it may be stopped when it is idle. */
 async function forgetWishes(api: Api): Promise<void> {
   for (const worker of await listAll(api.workers, { where: { is_wanted: 'yes' } })) {
     const waiting = new Set<string>()
@@ -94,7 +94,7 @@ async function forgetWishes(api: Api): Promise<void> {
   }
 }
 
-/** Sessions that have been over for so long, and labs that have been gone for so long, are forgotten. */
+/** Deletes sessions and labs that ended this many days ago. */
 export async function forgetFinished(api: Api, days: number): Promise<void> {
   const before = toInstant(api.clock.now() - days * 86_400_000)
   for (const session of await listCreatedBefore(api.sessions, before, { where: { is_over: 'yes' } })) {

@@ -13,7 +13,7 @@ export async function patchSettings(api: Api, request: PatchRequest): Promise<An
   return settingsView(api, isFirst ? await firstSettings(api, request) : await changedSettings(api, request))
 }
 
-/** Version 0 is what everybody reads until somebody has said something; null when nothing is said even now. */
+/** Creates the document at the first change (version 0 before); null when the patch changes nothing. */
 async function firstSettings(api: Api, request: PatchRequest): Promise<Settings | null> {
   refuseStale({ id: SETTINGS_ID, version: 0 }, request.ifMatch)
   const given = patchedSettings({}, request.body)

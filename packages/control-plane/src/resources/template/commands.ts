@@ -40,7 +40,7 @@ function newTemplate(api: Api, spec: WorkerTemplateSpec, id: string): WorkerTemp
   return { ...spec, ...stamps, has_user_data: false, secret_refs: {}, seeded_from_sha256: null }
 }
 
-/** User data that is not named stays; null takes it away. */
+/** Missing user data stays; null removes it. */
 export async function putTemplate(api: Api, request: NamedRequest<BodyOf<'putTemplate'>>): Promise<WorkerTemplate> {
   const { user_data, ...spec } = request.body
   const current = await getTemplate(api, request.params.name)
@@ -48,7 +48,7 @@ export async function putTemplate(api: Api, request: NamedRequest<BodyOf<'putTem
   const place = userDataOf(current.id)
   const known = await openSecret(api, place, current.secret_refs.user_data)
   const put = async (ref: string | null | undefined) => {
-    /** A launch that is under way may still need the last one; the one before that is of no more use. */
+    /** A launch in progress may still need the last user data; the one before that is dropped. */
     let refs: WorkerTemplate['secret_refs'] = {}
     const what = { action: 'put', reason: ref === undefined ? '' : 'with other user data' }
     const written = await changeTemplate(api, request, what, template => {
@@ -64,7 +64,7 @@ export async function putTemplate(api: Api, request: NamedRequest<BodyOf<'putTem
   if (user_data === undefined || user_data === known) return (await put(undefined)).written
   if (user_data !== null) return withSecret(api, place, user_data, put)
   const { written, replaced, last } = await put(null)
-  // Whoever takes it away wants it gone, also the one before. What somebody else is about to put there is not theirs.
+  // Removal deletes both versions. User data that a concurrent request stores is kept.
   for (const ref of [last, replaced]) await dropSecret(api, place, ref)
   return written
 }
@@ -75,7 +75,7 @@ export const switchTemplate = (api: Api, request: NamedRequest, enabled: boolean
     enabled,
   }))
 
-/** A reason to write is enough, also when what is shown of the template stays the same. */
+/** Writes when there is a reason, even when the visible template stays the same. */
 async function changeTemplate(
   api: Api,
   request: NamedRequest,
@@ -94,10 +94,10 @@ async function changeTemplate(
   })
 }
 
-/** Where secrets are kept is nobody's business. */
+/** Secret references are internal. */
 const shown = ({ secret_refs: _, ...template }: WorkerTemplate) => template
 
-/** Workers that may still have to be launched need their template. */
+/** Workers that may still be launched need their template. */
 export async function deleteTemplate(api: Api, request: NamedRequest): Promise<null> {
   const template = await getTemplate(api, request.params.name)
   refuseStale(template, request.ifMatch)
@@ -117,7 +117,7 @@ export async function deleteTemplate(api: Api, request: NamedRequest): Promise<n
   const entry = auditEntry(request.actor, 'delete', toInstant(api.clock.now()), { before: { name: template.name } })
   if (!(await api.templates.remove(template, [entry])).ok)
     throw new ProblemError('version_mismatch', `${template.name} was changed meanwhile: read it again`)
-  // Last, since a template that stays needs it.
+  // Last, because a template that stays needs its secrets.
   await forgetSecrets(api, `template:${template.id}`)
   return null
 }
@@ -125,8 +125,8 @@ export async function deleteTemplate(api: Api, request: NamedRequest): Promise<n
 const SEEDING: Actor = { id: 'seeding', name: 'seeding', role: 'admin', service: null }
 
 /**
- * Brings the templates of an installation's files into the store. A file that changed since it was last read wins; one that
- * did not leaves alone what people have changed since.
+ * Imports the template files of an installation. A file that changed since the last import wins; an unchanged one keeps later
+ * edits.
  */
 export async function seedTemplates(api: Api, specs: readonly WorkerTemplateSpec[]): Promise<void> {
   for (const spec of specs) await seedTemplate(api, spec)

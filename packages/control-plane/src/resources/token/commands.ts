@@ -38,7 +38,7 @@ export async function createToken(
   return { ...token, secret }
 }
 
-/** A repeated request whose first secret nobody has seen: it is replaced. */
+/** A repeated request: its first secret was never received, so it is replaced. */
 async function withNewSecret(api: Api, token: AnswerOf<'createToken'>, isRepeated: boolean): Promise<typeof token> {
   const existing = isRepeated ? await api.tokens.get(token.id) : null
   if (existing !== null) {

@@ -11,13 +11,13 @@ export async function listTokens(api: Api, query: QueryOf<'listTokens'>): Promis
   return { ...page, items: page.items.map(token => Token.parse(token)) }
 }
 
-/** The token with this secret, unless it is over. Looked up by its hash, so the time it takes tells nothing about the secret. */
+/** The unexpired token with this secret. The lookup is by hash, so its timing reveals nothing. */
 export async function findToken(api: Api, secret: string): Promise<Token | null> {
   const [token] = await api.tokens.list({ where: { hash: hashOf(secret) }, limit: 1 })
   return token === undefined ? null : unlessOver(api, token)
 }
 
-/** The token with this id, unless it is over. */
+/** The unexpired token with this id. */
 export async function getToken(api: Api, id: string): Promise<Token | null> {
   const token = await api.tokens.get(id)
   return token === null ? null : unlessOver(api, token)

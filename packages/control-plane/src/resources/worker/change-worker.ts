@@ -21,20 +21,20 @@ import { costEntry, transitionEntry } from '../journal/entries.ts'
 
 export type WorkerRequest<B = unknown> = Request<{ id: string }, unknown, B>
 
-/** What of a request a change of a worker needs. */
+/** Parts of a request that a change of a worker needs. */
 export type WorkerWriter = Pick<WorkerRequest, 'params' | 'actor' | 'ifMatch' | 'once'>
 
-/** What a change says of itself, besides the document. */
+/** A changed worker with its journal entries. */
 export interface WorkerChange {
   readonly worker: Worker
   readonly entries?: readonly NewEntry[]
-  /** Why its status moved, where it did. */
+  /** Reason of a status transition. */
   readonly because?: string
 }
 
 /**
- * Every change of a worker goes through here: a move outside the lifecycle is refused, a request that was carried out before
- * is not carried out again, and history, money and journal follow the document in the same commit.
+ * Every change of a worker goes through here: illegal transitions are refused, an applied request is not applied again, and
+ * history, cost and journal follow in the same commit.
  */
 export function changeWorker(
   api: Api,
@@ -43,7 +43,7 @@ export function changeWorker(
 ): Promise<Worker> {
   const target = { collection: api.workers, id: request.params.id, noun: 'worker' }
   return changeDocument(target, api.clock, null, (current, now) => {
-    // First, since a request that was carried out has made its own If-Match stale.
+    // First, because an applied request has made its own If-Match stale.
     if (request.once !== null && current.applied_keys.includes(request.once.key)) return null
     refuseStale(current, request.ifMatch)
     const changed = change(current, now)
@@ -71,7 +71,7 @@ function completed(before: Worker, changed: WorkerChange, request: WorkerWriter,
   return { document: worker, entries }
 }
 
-/** Conditions that end with the status they are about; a retry after a failure starts without them. */
+/** Conditions that end with their status; a retry after a failure starts without them. */
 const ENDS_WITH: Partial<Record<WorkerStatus, readonly string[]>> = {
   FAILED: [
     CONDITION.failed,
@@ -93,18 +93,18 @@ function moved(before: Worker, worker: Worker, note: { at: Instant; because: str
   }
   const history = [...before.state_history, { from, to, ...note }].slice(-STATE_HISTORY_MAX)
   const conditions = (ENDS_WITH[from] ?? []).reduce(withoutCondition, worker.conditions)
-  // From what the change itself says: a person's retry begins to count anew.
+  // From the change itself: a person's retry resets the count.
   const failures = failuresAfter({ ...before, failures: worker.failures }, to)
   return { ...worker, conditions, failures, entered_status_at: note.at, state_history: history }
 }
 
-/** Who writes, and by which term. */
+/** Writer and fence of a fenced request. */
 export interface Fenced {
   readonly actor: Actor
   readonly fence: number | null
 }
 
-/** The second check of a fenced write, inside the compare-and-set: a leader that was overtaken between the two is refused here. */
+/** Second check of a fenced write, inside the compare-and-set: a leader that was superseded between the two is refused here. */
 export function raiseDocumentFence(document: { id: string; fence: Fence }, { actor, fence }: Fenced): Fence {
   assert(actor.service !== null && fence !== null, 'the route is fenced')
   const next = raiseFence(document.fence, actor.service, fence)

@@ -28,7 +28,7 @@ export async function createWorker(
   const place = { resource: `worker:${id}`, purpose: 'license_token' } as const
   return withSecret(api, place, token, async ref => {
     const written = await insertOnce(api, withRef(worker, 'license_token', ref), request)
-    // A second execution finds the worker with the token of the first, and its own is of no use.
+    // A second execution finds the worker with the token of the first, so its own is dropped.
     return { written, replaced: written.secret_refs.license_token === ref ? undefined : ref }
   })
 }
@@ -53,7 +53,7 @@ function describedBy(body: BodyOf<'createWorker'>, worker: Worker, more: Partial
   }
 }
 
-/** A request that is carried out a second time finds what it made the first time. */
+/** A second execution finds the worker of the first. */
 async function insertOnce(
   api: Api,
   worker: Worker,

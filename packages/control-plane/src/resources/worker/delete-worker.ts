@@ -13,7 +13,7 @@ import type { WorkerRequest } from './change-worker.ts'
 import { findWorker, listAllWorkers } from './queries.ts'
 import { labCountSeries } from './worker-view.ts'
 
-/** Removes a record, never a machine: as long as there may be one, its record stays. */
+/** Deletes a record, never a machine: the record stays while there may be a machine. */
 export async function deleteWorker(api: Api, request: WorkerRequest): Promise<null> {
   const worker = await findWorker(api, request.params.id)
   refuseStale(worker, request.ifMatch)
@@ -25,7 +25,10 @@ export async function deleteWorker(api: Api, request: WorkerRequest): Promise<nu
   return null
 }
 
-/** The record with all that hangs on it. Secrets and samples go first: without their worker nobody would look for them. */
+/**
+ * Deletes the record and everything that belongs to it. Secrets and samples go first: without their worker nothing would find
+ * them.
+ */
 export async function removeWorker(api: Api, worker: Worker, actor: Actor): Promise<boolean> {
   await forgetSecrets(api, `worker:${worker.id}`)
   await api.store.series.drop(`worker:${worker.id}`)
@@ -37,7 +40,7 @@ export async function removeWorker(api: Api, worker: Worker, actor: Actor): Prom
 
 const DAY_MS = 86_400_000
 
-/** Removes records of workers that were terminated long ago. Leaked licences stay on record. */
+/** Deletes records of workers that were terminated long ago. License leaks stay on record. */
 export async function cleanUpWorkers(
   api: Api,
   { body, actor }: Request<object, unknown, BodyOf<'cleanUpWorkers'>>,

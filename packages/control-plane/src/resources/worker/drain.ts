@@ -12,7 +12,10 @@ import { desiredState, refuseProtected, refuseTerminating } from './set-desired-
 
 const DRAIN_SECONDS = 4 * 3600
 
-/** Closes the door: assignment is a compare-and-set on the same document. What is wanted stays RUNNING until it is empty. */
+/**
+ * Blocks new assignments, which are a compare-and-set on the same document. The desired status stays RUNNING until the worker
+ * is empty.
+ */
 export async function drainWorker(api: Api, request: WorkerRequest<BodyOf<'drainWorker'>>): Promise<Worker> {
   const { body, actor } = request
   const seconds = body.timeout_seconds ?? (await drainSeconds(api, request.params.id))
@@ -38,7 +41,7 @@ export async function drainWorker(api: Api, request: WorkerRequest<BodyOf<'drain
   })
 }
 
-/** What a policy asked for is not what a person asks for, nor is another time the same. */
+/** A drain by a policy differs from one by a person, and so does another timeout. */
 function isAskedAgain(drain: Drain, { then, timeout_seconds }: BodyOf<'drainWorker'>): boolean {
   const seconds = (toMs(drain.deadline) - toMs(drain.requested_at)) / 1000
   return drain.policy === undefined && drain.then === then && (timeout_seconds ?? seconds) === seconds

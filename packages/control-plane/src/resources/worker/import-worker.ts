@@ -9,12 +9,12 @@ import type { Api, Request } from '../../http/api.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { newWorkerId, usableRegion } from './create-worker.ts'
 
-/** More than there are records of one machine. */
-const TOLD_MAX = 100
+/** More than the records of one machine. */
+const LIST_MAX = 100
 
 type ImportRequest = Request<object, unknown, BodyOf<'importWorker'>>
 
-/** A machine that was found. The same machine is recorded once, however often it is reported. */
+/** Records a discovered machine once, however often it is reported. */
 export async function importWorker(api: Api, request: ImportRequest): Promise<{ worker: Worker; isNew: boolean }> {
   usableRegion(api, request.body.aws_region)
   const worker = imported(api, request)
@@ -24,13 +24,13 @@ export async function importWorker(api: Api, request: ImportRequest): Promise<{ 
   ]
   const result = await api.workers.insert(worker, entries)
   if (result.ok) return { worker, isNew: true }
-  const told = await api.workers.list({ where: { ec2_instance_id: request.body.ec2_instance_id }, limit: TOLD_MAX })
+  const told = await api.workers.list({ where: { ec2_instance_id: request.body.ec2_instance_id }, limit: LIST_MAX })
   const known = told.find(each => each.status !== 'TERMINATED')
   if (known === undefined) throw new ProblemError('store_unavailable', 'the machine is being recorded; try again')
   return { worker: known, isNew: false }
 }
 
-/** What is wanted of it is what it does already: finding a machine must not change it. */
+/** Its desired status is its current one: discovery must not change a machine. */
 function imported(api: Api, { body, actor, fence }: ImportRequest): Worker {
   const now = toInstant(api.clock.now())
   const { cml_version, status, ...facts } = body
@@ -48,6 +48,6 @@ function imported(api: Api, { body, actor, fence }: ImportRequest): Worker {
     license: UNSEEN_LICENSE,
     fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
   }
-  // A machine that runs costs money from the moment it is known.
+  // A running machine costs money from its discovery on.
   return { ...worker, billing: closeCost(blank, worker, now)?.billing ?? blank.billing }
 }

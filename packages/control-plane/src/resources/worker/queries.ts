@@ -29,7 +29,7 @@ export async function getWorker(api: Api, id: string, actor: Actor): Promise<Wor
   return workerView(api, redactWorker(worker, await ownershipOf(api, actor)))
 }
 
-/** Made of what each worker and its sample were last time: to write the same JSON again would be most of the work. */
+/** Joins cached JSON of workers and samples: encoding them again would be most of the work. */
 export async function listWorkers(
   api: Api,
   { query, actor }: Request<object, QueryOf<'listWorkers'>, unknown>,
@@ -49,17 +49,17 @@ export async function listWorkers(
   return { kind: 'encoded', bytes: jsonPage(rows, page) }
 }
 
-/** A worker's JSON without its closing brace. */
+/** JSON of a worker without its closing brace. */
 const openJson = (worker: Worker) => Buffer.from(JSON.stringify(worker).slice(0, -1))
 const openJsonOf = memoizePerObject(openJson)
-/** The same for everybody who has nothing on it. */
+/** Shared by all actors without a session on the worker. */
 const openJsonForOthers = memoizePerObject((worker: Worker) => openJson(redactWorker(worker, OWNS_NOTHING)))
 function openJsonFor(worker: Worker, own: Ownership | null): Buffer {
   if (own === null) return openJsonOf(worker)
   const isGuest = sessionsOfWorker(worker).some(id => own.sessions.has(id))
   return isGuest ? openJson(redactWorker(worker, own)) : openJsonForOthers(worker)
 }
-/** The fields that follow, up to those that change by themselves. */
+/** Fields of the sample, before those that change with time. */
 const openJsonOfSample = memoizePerObject((sample: Sample) => `,${JSON.stringify(metricsOf(sample)).slice(1, -1)}`)
 const WITHOUT_SAMPLE = `,${JSON.stringify(metricsOf(undefined)).slice(1, -1)}`
 const openSampleJsonOf = (sample: Sample | undefined) =>
@@ -84,7 +84,7 @@ function filterOf(query: QueryOf<'listWorkers'>): Omit<Query, 'limit' | 'after'>
   }
 }
 
-/** Every worker, page by page to the end. */
+/** Every worker, page by page. */
 export async function listAllWorkers(api: Api, where: Readonly<Record<string, string>> = {}): Promise<Worker[]> {
   const all: Worker[] = []
   let after = ''

@@ -113,7 +113,7 @@ const decided = (
   at: Instant,
 ) => decisionEntry(body.decision, { service: actor.service ?? '', epoch }, at)
 
-/** A launch that the cloud took, and a drain that is over, are part of the fleet's own history. */
+/** A launch that the cloud accepted, and a finished drain, belong to the scaling history. */
 function scalingOf(before: Worker, { worker: after, outcome }: Consequence, now: Instant): NewEntry[] {
   if (outcome !== null) return [scalingEntry(outcome, now, { by: after.desired_by, because: after.desired_reason })]
   const launched = before.status === 'PENDING' && after.status === 'PROVISIONING'
@@ -121,7 +121,7 @@ function scalingOf(before: Worker, { worker: after, outcome }: Consequence, now:
   return [scalingEntry('provisioned', now, { instance_id: after.ec2_instance_id, attempt: after.launch?.n })]
 }
 
-/** A report says what became of the attempt. It makes none, forgets none, and opens none again. */
+/** A report updates the current attempt. It can't create, drop or reopen one. */
 function refuseNewAttempt(worker: Worker, launch: Worker['launch'] | undefined): void {
   const last = worker.launch
   if (launch === undefined || (launch === null && last === null)) return
@@ -132,7 +132,7 @@ function refuseNewAttempt(worker: Worker, launch: Worker['launch'] | undefined):
     throw new ProblemError('illegal_transition', `attempt ${launch.n} of ${worker.name} is closed`)
 }
 
-/** Whatever leads to a machine that is there, or may be, stays on record. */
+/** The link to a machine that exists, or may exist, stays on record. */
 function refuseForgetting(before: Worker, after: Worker): void {
   if (before.status === after.status) return
   if (after.status === 'PENDING' && after.ec2_instance_id !== null)
@@ -150,7 +150,7 @@ function isSame(one: LaunchAttempt, other: LaunchAttempt): boolean {
   return fixed(one) === fixed(other)
 }
 
-/** One attempt is open at a time, and its number only grows: the token of a machine that may exist is never forgotten. */
+/** One attempt is open at a time, and numbers only grow: the token of a machine that may exist is never lost. */
 export function openLaunchAttempt(api: Api, request: WorkerRequest<BodyOf<'openLaunchAttempt'>>): Promise<Worker> {
   const { attempt } = request.body
   return changeWorker(api, request, (worker, now) => {

@@ -10,7 +10,7 @@ import { desiredState, refuseTerminating, withDesiredStatus } from './set-desire
 const RESUME = 'resume_for_session'
 const WANTED_MAX = 1000
 
-/** A policy may wake what a policy put to sleep. What a person stopped stays so until a person starts it. */
+/** A policy may start what a policy stopped. A worker that a person stopped stays so until a person starts it. */
 export const resumeWorker = (api: Api, request: WorkerRequest<BodyOf<'resumeWorker'>>): Promise<Worker> =>
   changeWorker(api, { ...request, ifMatch: null }, (worker, now) => {
     refuseTerminating(worker)

@@ -11,7 +11,7 @@ type IntentRequest = WorkerRequest<BodyOf<'startWorker'>>
 
 const VERBS: Readonly<Record<DesiredStatus, string>> = { RUNNING: 'start', STOPPED: 'stop', TERMINATED: 'terminate' }
 
-/** People change what is wanted, never what is. Asking again for what is already wanted changes nothing. */
+/** People change the desired status, never the status. Repeating a request changes nothing. */
 export async function setDesiredStatus(api: Api, request: IntentRequest, desired: DesiredStatus): Promise<Worker> {
   const { idle_snooze_seconds } = await currentSettings(api)
   return changeWorker(api, request, (worker, now) => {
@@ -37,7 +37,7 @@ export async function setDesiredStatus(api: Api, request: IntentRequest, desired
   })
 }
 
-/** What a policy wants is not what a person wants: a person who asks for the same takes it over and holds it. */
+/** A person who requests what a policy set takes it over and holds it. */
 function isWanted(worker: Worker, desired: DesiredStatus, until: Instant | undefined, now: Instant): boolean {
   if (worker.desired_status !== desired) return false
   if (desired === 'TERMINATED') return true
@@ -45,7 +45,7 @@ function isWanted(worker: Worker, desired: DesiredStatus, until: Instant | undef
   return desired === 'RUNNING' ? worker.drain === null && isHeld(worker, now) : worker.pause.reason === null
 }
 
-/** Whether a person's wish still stands against policies. */
+/** Whether a person's request still holds against policies. */
 const isHeld = ({ desired_until }: Worker, now: Instant): boolean => desired_until !== null && desired_until > now
 
 function refusePast(until: Instant | undefined, now: Instant): void {
@@ -54,7 +54,7 @@ function refusePast(until: Instant | undefined, now: Instant): void {
   throw new ProblemError('validation_failed', `body.until: must be after ${now}`, errors)
 }
 
-/** A start holds against idleness for a while; a stop until somebody starts it. */
+/** A start holds against the idle policy for a while; a stop until a person starts the worker. */
 const heldByDefault = (desired: DesiredStatus, now: Instant, snoozeSeconds: number): Instant | null =>
   desired === 'RUNNING' ? toInstant(toMs(now) + snoozeSeconds * 1000) : null
 
@@ -64,7 +64,7 @@ export const desiredState = ({ desired_status, desired_until, drain }: Worker) =
   drain,
 })
 
-/** A worker with a new wish of a person. It ends a drain, and a pause by a policy. */
+/** A worker with a new desired status by a person. It ends a drain and a pause by a policy. */
 export function withDesiredStatus(
   worker: Worker,
   desired_status: DesiredStatus,

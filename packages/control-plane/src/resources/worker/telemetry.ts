@@ -7,7 +7,7 @@ import { STREAMS } from '../journal/entries.ts'
 import { findWorker } from './queries.ts'
 import { labCountOf, labCountSeries, sampleOf } from './worker-view.ts'
 
-/** A sample belongs to no version of the worker and wakes nobody. */
+/** A sample belongs to no version of the worker and publishes no change. */
 export async function reportMetrics(
   api: Api,
   { params, body }: Request<{ id: string }, unknown, BodyOf<'reportWorkerMetrics'>>,
@@ -17,7 +17,7 @@ export async function reportMetrics(
   return null
 }
 
-/** Decisions that no write carries. Their ids are the controller's, so that a repeated request records them once. */
+/** Decisions without a write. Their ids come from the controller, so that a repeated request records them once. */
 export async function recordDecisions(
   api: Api,
   { body, actor }: Request<object, unknown, BodyOf<'recordDecisions'>>,
@@ -35,7 +35,7 @@ export async function recordDecisions(
   return null
 }
 
-/** The cursor is the instant of the last sample: there is one per instant. */
+/** The cursor is the instant of the last sample, which is unique. */
 export async function workerMetrics(
   api: Api,
   id: string,
@@ -58,7 +58,7 @@ export async function workerMetrics(
 /** Labs are counted more often than workers are measured, but not by much. */
 const LAB_COUNTS_PER_SAMPLE_MAX = 10
 
-/** Labs are counted at times of their own: what holds for a sample is the newest count that is not newer. Newest first, both. */
+/** Lab counts have their own times: a sample gets the newest count that is not newer. Both are sorted newest first. */
 async function withLabCounts(
   api: Api,
   id: string,

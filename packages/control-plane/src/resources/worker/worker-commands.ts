@@ -13,7 +13,7 @@ const RECENT_MAX = 100
 
 type Reasoned = WorkerRequest<BodyOf<'refreshWorker'>>
 
-/** What people may say of a worker besides what they want of it. What is left out stays as it is. */
+/** Updates editable fields of a worker. Missing fields stay. */
 export function patchWorker(api: Api, request: WorkerRequest<BodyOf<'patchWorker'>>): Promise<Worker> {
   const { license, ...plain } = request.body
   return changeWorker(api, request, (worker, now) => {
@@ -23,7 +23,7 @@ export function patchWorker(api: Api, request: WorkerRequest<BodyOf<'patchWorker
   })
 }
 
-/** Each controller looks anew at what is its own and takes its wish away. More often than every ten seconds would only cost calls. */
+/** Requests an observation by each controller, which clears its request. At most every ten seconds, to save calls. */
 export async function refreshWorker(api: Api, request: Reasoned): Promise<Worker> {
   const isTooSoon = await wasRefreshed(api, request.params.id)
   return changeWorker(api, request, (worker, now) => {
@@ -35,14 +35,14 @@ export async function refreshWorker(api: Api, request: Reasoned): Promise<Worker
   })
 }
 
-/** The wish itself is gone as soon as the controller has looked, so the journal is asked when the last one was. */
+/** The controller clears the request, so the journal shows when the last one was. */
 async function wasRefreshed(api: Api, id: string): Promise<boolean> {
   const from = toInstant(api.clock.now() - REFRESH_MS_MIN + 1)
   const recent = { streams: [STREAMS.audit], subject: `worker:${id}`, from, limit: RECENT_MAX }
   return (await api.store.journal.query(recent)).some(({ body }) => 'action' in body && body.action === 'refresh')
 }
 
-/** Starts over: with its machine if it has one, else with a new launch. */
+/** Retries with the existing machine, else with a new launch. */
 export const retryWorker = (api: Api, request: Reasoned): Promise<Worker> =>
   changeWorker(api, request, (worker, now) => {
     if (worker.status !== 'FAILED')
@@ -62,7 +62,7 @@ export const retryWorker = (api: Api, request: Reasoned): Promise<Worker> =>
     return { worker: { ...wanted, status, service_status: 'UNAVAILABLE', failures: 0 }, entries, because }
   })
 
-/** The next certificate that the server shows is pinned: for a CML that was set up anew. */
+/** Pins the next certificate of the server: for a CML that was reinstalled. */
 export const repinWorker = (api: Api, request: Reasoned): Promise<Worker> =>
   changeWorker(api, request, (worker, now) => {
     refuseTerminating(worker)

@@ -9,14 +9,14 @@ class EnoughError extends Error {
   override readonly name = 'EnoughError'
 }
 
-/** The first document of some tokens, or what is wrong with it; no more than a few things, since each of them costs time. */
+/** First document of the tokens, or its errors; only a few, because each costs time. */
 export function composeYaml(
   tokens: readonly CST.Token[],
   { length, complaintsMax }: { length: number; complaintsMax: number },
 ): { readonly document: Document.Parsed } | { readonly complaints: readonly Complaint[] } {
   const composer = new Composer({ schema: 'core', uniqueKeys: false, stringKeys: true, strict: true })
   const complaints: Complaint[] = []
-  // The parser's own way makes an error with a stack of each, thousands of them; a warning is about a tag that means something elsewhere.
+  // The parser's own handler creates an error with a stack for each, possibly thousands; warnings are about unknown tags.
   const onError = (source: Source, _code: string, message: string) => {
     complaints.push({ offset: offsetOf(source), message: message.split('\n')[0] ?? '' })
     if (complaints.length >= complaintsMax) throw new EnoughError('there is enough wrong with it')

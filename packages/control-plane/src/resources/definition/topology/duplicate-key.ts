@@ -1,6 +1,6 @@
 import { type Document, isScalar, visit } from 'yaml'
 
-/** The first key that a map has twice. The parser's own check compares each key with all others, which takes hours. */
+/** First duplicate key of any map. The parser's own check compares each key with all others, which takes hours. */
 export function duplicateKey(document: Document.Parsed): { key: string; offset: number } | null {
   let found: { key: string; offset: number } | null = null
   visit(document, {

@@ -5,10 +5,10 @@ import { boundedMap } from '../../../access/bounded-map.ts'
 import { readTopology } from './read-topology.ts'
 
 const LABEL_CHARS_MAX = 200
-/** Those that are looked at now: reading a long text anew for each look would be dear. */
+/** Cached graphs: parsing a long topology for every request is expensive. */
 const KEPT_MAX = 50
 
-/** What a lab looks like. A link without a label of its own is called by its interfaces. */
+/** Nodes and links of a lab. A link without a label gets the names of its interfaces. */
 export function graphOf({ nodes, links }: Topology): LabGraph {
   const ports = new Map(nodes.flatMap(node => interfacesOf(node).map(({ id, label }) => [`${node.id}\n${id}`, label])))
   const portOf = (node: string, port: string) => ports.get(`${node}\n${port}`) ?? ''
@@ -25,7 +25,7 @@ export function graphOf({ nodes, links }: Topology): LabGraph {
 const interfacesOf = ({ interfaces }: TopologyNode): { id: string; label: string }[] =>
   (interfaces ?? []).map(({ id, label }) => ({ id, label: typeof label === 'string' ? label : '' }))
 
-/** Null for a definition whose topology is not there yet. */
+/** Null for a definition without a topology. */
 export function labGraphs(pause: () => Promise<void>): (definition: LabletDefinition) => Promise<LabGraph | null> {
   const kept = boundedMap<LabGraph | null>(KEPT_MAX)
   return async ({ topology, topology_sha256 }) => {
@@ -33,7 +33,7 @@ export function labGraphs(pause: () => Promise<void>): (definition: LabletDefini
     const known = kept.get(topology_sha256)
     if (known !== undefined) return known
     const reading = await readTopology(topology, pause)
-    // It was good when it was taken. Rules that became stricter since must not hide the definition.
+    // It was valid when it was stored. Rules that became stricter since must not hide the definition.
     const graph = reading.ok ? graphOf(reading.topology) : null
     kept.set(topology_sha256, graph)
     return graph

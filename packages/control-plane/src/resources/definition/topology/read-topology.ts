@@ -10,11 +10,11 @@ import { duplicateKey } from './duplicate-key.ts'
 import { findUnsafeValue } from './unsafe-value.ts'
 import { tokensOf } from './yaml-tokens.ts'
 
-/** Deeper than any lab that is meant. */
+/** Deeper than any valid lab. */
 const DEPTH_MAX = 50
-/** Exports repeat a list by reference now and then. More than that is meant to grow when it is read. */
+/** Exports may repeat a list by alias. More aliases than this are a decompression attack. */
 const ALIASES_MAX = 100
-/** Three hundred nodes with their interfaces stay below it. */
+/** 300 nodes with their interfaces stay below it. */
 export const WORDS_MAX = 100_000
 /** Long texts, such as configurations, are read line by line. */
 export const LINES_MAX = 60_000
@@ -39,8 +39,8 @@ export interface TopologyRead {
 export type TopologyReading = TopologyRead | { readonly ok: false; readonly errors: readonly TopologyError[] }
 
 /**
- * Reads a lab from its YAML, or says what is wrong with it and in which line. Whatever the text is, it ends soon; at each pause of
- * a long one others get their turns.
+ * Parses a lab from YAML, or reports errors with their lines. It takes bounded time for any text and yields to other work at
+ * each pause.
  */
 export async function readTopology(text: string, pause: () => Promise<void>): Promise<TopologyReading> {
   if (text.length > TOPOLOGY_CHARS_MAX) return refused([at([], 1, `at most ${TOPOLOGY_CHARS_MAX} characters`)])
@@ -71,7 +71,7 @@ function isBeyondLines(text: string): boolean {
   return true
 }
 
-/** The value of the document, by the rules of a lab. */
+/** Validates the parsed document as a lab. */
 function judged(text: string, document: Document.Parsed, lineOf: LineOf): TopologyReading {
   const value = plainOf(document)
   if (value === GREW) return refused([at([], 1, 'its aliases make it too long')])
@@ -86,7 +86,7 @@ function judged(text: string, document: Document.Parsed, lineOf: LineOf): Topolo
 
 const NO_LAB = 'it is no lab of CML: that has lab, nodes and links'
 
-/** In words for authors: a member that nobody knows is named where it stands. */
+/** Author-facing messages: an unknown key is reported at its own path. */
 function complaintsOf(issue: LabFileIssue): Pick<LabFileIssue, 'path' | 'message'>[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(key => ({ path: [...issue.path, key], message: 'CML knows nothing of this name here' }))
@@ -100,7 +100,7 @@ function plainOf(document: Document.Parsed): unknown {
   try {
     return document.toJS({ maxAliasCount: ALIASES_MAX })
   } catch (error) {
-    // The only thing that it refuses: aliases of aliases of aliases.
+    // `toJS` refuses only exponential aliases.
     if (error instanceof ReferenceError) return GREW
     throw error
   }
@@ -108,7 +108,7 @@ function plainOf(document: Document.Parsed): unknown {
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** Where something is wrong, in one sentence for people. */
+/** One sentence that names the first error and its line. */
 export const summarizeErrors = (errors: readonly TopologyError[]): string => {
   const [first] = errors
   if (first === undefined) return 'it can not be read'
@@ -130,7 +130,7 @@ const at = (path: readonly PropertyKey[], line: number, message: string): Topolo
 
 type LineOf = (offset: number) => number
 
-/** A key that is there twice, or more aliases than anybody means. */
+/** A duplicate key, or too many aliases. */
 function excessOf(document: Document.Parsed): { offset: number; message: string } | null {
   const repeated = duplicateKey(document)
   if (repeated !== null) return { offset: repeated.offset, message: `${repeated.key} is there already` }
@@ -138,7 +138,7 @@ function excessOf(document: Document.Parsed): { offset: number; message: string 
   return offset === null ? null : { offset, message: `more than ${ALIASES_MAX} aliases` }
 }
 
-/** Where there is one alias too many. Those that repeat each other grow fast, so that few are let pass at all. */
+/** Position of the first alias above the limit. Nested aliases grow exponentially, so few are allowed. */
 function aliasBeyond(document: Document.Parsed, max: number): number | null {
   let count = 0
   let excess: number | null = null
@@ -153,7 +153,7 @@ function aliasBeyond(document: Document.Parsed, max: number): number | null {
   return excess
 }
 
-/** The place of what a path leads to, or of the nearest thing around it. What has a name is where its name stands. */
+/** Position of the node at a path, or of its nearest parent. A map entry is at its key. */
 function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): number {
   for (let length = path.length; length > 0; length--) {
     const around: unknown = nodeAt(document, path.slice(0, length - 1))
@@ -170,7 +170,7 @@ function nodeAt(document: Document.Parsed, path: readonly PropertyKey[]): unknow
   try {
     return document.getIn(path, true)
   } catch {
-    // A path through an alias leads nowhere by itself.
+    // A path through an alias has no node.
     return null
   }
 }

@@ -2,7 +2,7 @@ const HALF_CHARACTER = /\p{Surrogate}/u
 
 interface Limits {
   readonly depthMax: number
-  /** What it would take to write everything out, references included. */
+  /** Size with all references expanded. */
   readonly charsMax: number
 }
 
@@ -11,7 +11,9 @@ export interface UnsafeValue {
   readonly message: string
 }
 
-/** What stores, parsers and labs differ over, or what grew beyond measure by references; null when there is nothing of it. */
+/**
+ * First value that stores, parsers and labs treat differently, or that grew too large by references; null when there is none.
+ */
 export function findUnsafeValue(value: unknown, { depthMax, charsMax }: Limits): UnsafeValue | null {
   let chars = 0
   const around = new Set<object>()

@@ -1,28 +1,28 @@
 import { type CST, Lexer, type LineCounter, Parser } from 'yaml'
 
-/** What a text may hold before it is refused. It is read in slices of a fixed number of words, and whoever waits gets a turn between. */
+/** Limits of a topology. It is read in slices of a fixed number of words, with a pause after each. */
 export interface TokenLimits {
   readonly depthMax: number
   readonly wordsMax: number
-  /** Lists and maps in brackets take longer to understand than anything else of their length. */
+  /** Flow collections are the slowest to parse for their length. */
   readonly bracketsMax: number
-  /** Text in quotes is understood character by character. */
+  /** Quoted text is parsed character by character. */
   readonly quotedCharsMax: number
-  /** Directives, documents and what fits nowhere; each of them costs far more than a word. */
+  /** Directives, document markers and errors; each costs far more than a word. */
   readonly oddTokensMax: number
 }
 
 export interface Tokens {
   readonly tokens: readonly CST.Token[]
   readonly isLong: boolean
-  /** Where the text goes beyond a limit, and which; what comes after that is never read. */
+  /** Offset and limit that was exceeded; the rest is never read. */
   readonly beyond: { readonly offset: number; readonly message: string } | null
 }
 
-/** So many words are read in one go, which takes a few milliseconds. */
+/** Words per slice, which takes a few milliseconds. */
 export const WORDS_PER_SLICE = 2_000
 
-/** What stands between documents, besides comments and empty lines. */
+/** Tokens between documents, besides comments and empty lines. */
 const ODD: ReadonlySet<CST.Token['type']> = new Set(['directive', 'document', 'doc-end', 'error'])
 
 export async function tokensOf(
