@@ -71,8 +71,8 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
     findToken: secret => findToken(api, secret),
     getToken: id => getToken(api, id),
   })
-  const news = liveEvents(api, log)
-  const events = limitStreams(eventStreams(api, news))
+  const live = liveEvents(api, log)
+  const events = limitStreams(eventStreams(api, live))
   const backup = parts.backup ?? refuseBackup
   const simControl = parts.process.simulator === undefined ? null : SIM_CONTROL_PATH
   return {
@@ -85,18 +85,18 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
         ...parts,
         access,
         version: parts.config.version,
-        storeAnswers: () => isAnswered(api, api.settings.get(SETTINGS_ID)),
-        changesAreListed: () => isAnswered(api, api.feed.position()),
+        storeAnswers: () => responds(api, api.settings.get(SETTINGS_ID)),
+        changesAreListed: () => responds(api, api.feed.position()),
         fleetMetrics: () => fleetMetrics(api, events.openNow()),
       }),
       fenceOf: (service, epoch) => fenceOf(api, service, epoch),
-      once: (which, carryOut) => executeOnce(api, which, carryOut),
+      once: (which, execute) => executeOnce(api, which, execute),
     }),
     access,
     services: [
       ...ordered.services,
       announcer(api, changeKeys, log),
-      news.service,
+      live.service,
       housekeeping(api, log),
       ...(parts.webhook === undefined ? [] : [webhook(api, parts.webhook, log)]),
     ],
@@ -119,8 +119,8 @@ function orderedChanges({ store, changeKeys, clock, log }: ControlPlaneParts): {
 /** Timeout of readiness checks. */
 const ANSWER_MS_MAX = 2_000
 
-const isAnswered = (api: Api, asked: Promise<unknown>): Promise<boolean> =>
-  withDeadline(api.clock, ANSWER_MS_MAX, asked).then(
+const responds = (api: Api, read: Promise<unknown>): Promise<boolean> =>
+  withDeadline(api.clock, ANSWER_MS_MAX, read).then(
     () => true,
     () => false,
   )

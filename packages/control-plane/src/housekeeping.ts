@@ -1,15 +1,15 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Api } from './http/api.ts'
-import { forgetOldRequests } from './http/idempotency.ts'
+import { deleteExpiredRequests } from './http/idempotency.ts'
 import { STREAMS } from './resources/journal/entries.ts'
-import { forgetSilentInstances } from './resources/service/commands.ts'
-import { forgetFinished, maintainSessions } from './resources/session/session-housekeeping.ts'
+import { deleteSilentInstances } from './resources/service/commands.ts'
+import { deleteFinished, maintainSessions } from './resources/session/session-housekeeping.ts'
 import { currentSettings } from './resources/settings/queries.ts'
 
 /** Queries read the outboxes too, so nothing waits for this. */
-const SETTLE_MS = 10_000
-const TEND_MS = 60_000
+const FLUSH_MS = 10_000
+const MAINTAIN_MS = 60_000
 const PRUNE_MS = 10 * 60_000
 const BATCH = 1000
 const DAY_MS = 86_400_000
@@ -32,21 +32,21 @@ export function housekeeping(api: Api, log: Logger): HostedService {
     for (const stream of [STREAMS.audit, STREAMS.transition, STREAMS.scaling, STREAMS.cost])
       await untilDone(() => journal.prune(stream, daysAgo(HISTORY_DAYS), BATCH), signal)
     await untilDone(() => series.prune(daysAgo(SAMPLE_DAYS), BATCH), signal)
-    await forgetOldRequests(api, BATCH)
-    await forgetSilentInstances(api)
-    await forgetFinished(api, journal_retention_days)
+    await deleteExpiredRequests(api, BATCH)
+    await deleteSilentInstances(api)
+    await deleteFinished(api, journal_retention_days)
   }
 
   return {
     name: 'housekeeping',
     async run(signal) {
       let prunedAt = Number.NEGATIVE_INFINITY
-      let tendedAt = Number.NEGATIVE_INFINITY
+      let maintainedAt = Number.NEGATIVE_INFINITY
       while (!signal.aborted) {
         try {
           await untilDone(() => api.store.flushOutbox(BATCH), signal)
-          if (api.clock.monotonic() - tendedAt >= TEND_MS) {
-            tendedAt = api.clock.monotonic()
+          if (api.clock.monotonic() - maintainedAt >= MAINTAIN_MS) {
+            maintainedAt = api.clock.monotonic()
             await maintainSessions(api, signal)
           }
           if (api.clock.monotonic() - prunedAt >= PRUNE_MS) {
@@ -54,9 +54,9 @@ export function housekeeping(api: Api, log: Logger): HostedService {
             await prune(signal)
           }
         } catch (err) {
-          log.error({ err }, 'housekeeping failed; trying again')
+          log.error({ err }, 'housekeeping failed; retrying')
         }
-        await api.clock.sleep(SETTLE_MS, signal)
+        await api.clock.sleep(FLUSH_MS, signal)
       }
     },
   }

@@ -22,7 +22,7 @@ import { sha256 } from './secret-digest.ts'
 import { signInCookie } from './sign-in-cookie.ts'
 
 const SIGN_IN = '/login'
-const WELCOMED_MAX = 1_000
+const VALID_MAX = 1_000
 const BEARER = /^Bearer ([\x21-\x7e]{1,8192})$/i
 /** Three base64url parts; the first is JSON. */
 const JWT = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/
@@ -73,21 +73,21 @@ export function accessControl(parts: AccessParts): AccessControl {
   const keyOf = async (actorId: string) =>
     actorId.startsWith('oidc:') ? (oidc?.issuer ?? null) : tokens.keyOf(actorId)
   const sessions = browserSessions({ clock, sealing: seals, publicUrl, keyOf })
-  const who = { tokens, provider, sessions, publicUrl }
-  const welcome = welcomed()
+  const identities = { tokens, provider, sessions, publicUrl }
+  const valid = recentlyValid()
 
   return {
     grant: tokens.grant,
     forgetTokens: tokens.forget,
     createLoginCode: codes.create,
-    recheck: request => identified(who, request),
+    recheck: request => identified(identities, request),
     async identify(request) {
-      const identify = () => identified(who, request)
+      const identify = () => identified(identities, request)
       const { authorization } = request.headers
       // Sealed cookies can't be guessed, and an open page of an expired session retries again and again.
-      const isGuess = authorization !== undefined && !welcome.has(authorization)
+      const isGuess = authorization !== undefined && !valid.has(authorization)
       const actor = await (isGuess ? attempts.guard(request.remote, identify) : identify())
-      if (authorization !== undefined) welcome.add(authorization)
+      if (authorization !== undefined) valid.add(authorization)
       if (request.remote !== undefined) rate.take(actor)
       return actor
     },
@@ -105,36 +105,36 @@ export function accessControl(parts: AccessParts): AccessControl {
 }
 
 /** A secret that was valid recently is no guess: a stranger at the same address must not lock its owner out. */
-function welcomed() {
-  const until = boundedMap<true>(WELCOMED_MAX)
+function recentlyValid() {
+  const until = boundedMap<true>(VALID_MAX)
   return {
     has: (authorization: string): boolean => until.get(sha256(authorization)) === true,
     add: (authorization: string): void => void until.set(sha256(authorization), true),
   }
 }
 
-interface Who {
+interface Identities {
   readonly tokens: BearerTokens
   readonly provider: IdentityProvider | null
   readonly sessions: BrowserSessions
   readonly publicUrl: string | null
 }
 
-async function identified(who: Who, request: ApiRequest): Promise<Actor> {
+async function identified(identities: Identities, request: ApiRequest): Promise<Actor> {
   const { authorization } = request.headers
-  if (authorization !== undefined) return bearer(who, authorization)
-  const actor = await who.sessions.read(request)
+  if (authorization !== undefined) return bearer(identities, authorization)
+  const actor = await identities.sessions.read(request)
   if (actor === null) {
-    const [how, advice] = who.provider
+    const [how, advice] = identities.provider
       ? [`sign in at ${SIGN_IN}`, { signIn: SIGN_IN }]
       : ['open a login link: lcm open', {}]
     throw new ProblemError('unauthenticated', `send a bearer token, or ${how}`, undefined, advice)
   }
-  if (request.method !== 'GET') refuseForeignOrigin(request, who.publicUrl)
+  if (request.method !== 'GET') refuseForeignOrigin(request, identities.publicUrl)
   return actor
 }
 
-async function bearer({ tokens, provider }: Who, authorization: string): Promise<Actor> {
+async function bearer({ tokens, provider }: Identities, authorization: string): Promise<Actor> {
   const token = BEARER.exec(authorization)?.[1] ?? ''
   const granted = tokens.granted(token)
   if (granted) return granted

@@ -6,8 +6,8 @@ import { boundedMap } from './bounded-map.ts'
 import { sha256 } from './secret-digest.ts'
 
 /** Longest time that a revoked token still works on other replicas. */
-const REMEMBERED_MS = 1_000
-const REMEMBERED_MAX = 1_000
+const CACHE_MS = 1_000
+const CACHE_MAX = 1_000
 /** Format of `POST /tokens`; other secrets are refused without a store read. */
 const STORED_SECRET = /^lcm_[\w-]{43}$/
 const STORED_ID = 'token:'
@@ -36,22 +36,22 @@ export function bearerTokens(options: {
   const { clock } = options
   const actors = new Map<string, Actor>()
   const keys = new Map<string, string>()
-  const lookups = boundedMap<Lookup>(REMEMBERED_MAX)
+  const lookups = boundedMap<Lookup>(CACHE_MAX)
 
-  async function remembered(name: string, look: () => Promise<Token | null>): Promise<Token | null> {
+  async function cached(name: string, look: () => Promise<Token | null>): Promise<Token | null> {
     const known = lookups.get(name)
-    if (known && clock.monotonic() - known.sinceMs < REMEMBERED_MS) return stillGood(await known.token)
+    if (known && clock.monotonic() - known.sinceMs < CACHE_MS) return unlessExpired(await known.token)
     const lookup = { token: look(), sinceMs: clock.monotonic() }
     lookups.set(name, lookup)
     try {
-      return stillGood(await lookup.token)
+      return unlessExpired(await lookup.token)
     } catch (error) {
       if (lookups.get(name) === lookup) lookups.delete(name)
       throw error
     }
   }
 
-  const stillGood = (token: Token | null): Token | null =>
+  const unlessExpired = (token: Token | null): Token | null =>
     token === null || (token.expires_at !== null && toMs(token.expires_at) <= clock.now()) ? null : token
 
   return {
@@ -63,7 +63,7 @@ export function bearerTokens(options: {
     granted: secret => actors.get(sha256(secret)) ?? null,
     async stored(secret) {
       if (!STORED_SECRET.test(secret)) return null
-      const token = await remembered(sha256(secret), () => options.findToken(secret))
+      const token = await cached(sha256(secret), () => options.findToken(secret))
       return token && actorOf(token)
     },
     async keyOf(actorId) {
@@ -71,7 +71,7 @@ export function bearerTokens(options: {
       if (key !== undefined) return key
       if (!actorId.startsWith(STORED_ID)) return null
       const id = actorId.slice(STORED_ID.length)
-      return (await remembered(actorId, () => options.getToken(id)))?.id ?? null
+      return (await cached(actorId, () => options.getToken(id)))?.id ?? null
     },
     forget: () => lookups.clear(),
   }

@@ -55,7 +55,7 @@ export function browserLogin(parts: BrowserLoginParts): BrowserLogin {
       return await parts.attempts.guard(request.remote, work)
     } catch (error) {
       if (!(error instanceof ProblemError) || error.code === 'too_many_attempts') throw error
-      parts.log.info({ code: error.code, because: error.message }, 'a browser could not be logged in')
+      parts.log.info({ code: error.code, because: error.message }, 'browser login failed')
       return FAILED
     }
   }

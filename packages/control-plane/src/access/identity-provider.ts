@@ -101,7 +101,7 @@ async function verify(token: string, keys: Keys, { issuer, audience, nowMs }: Ex
 /** Logs only the cause of the refusal, nothing of the token. */
 function refusal(error: unknown, { issuer, log }: Expected): ProblemError {
   if (error instanceof errors.JWTExpired) return new ProblemError('unauthenticated', 'the token is over; sign in again')
-  log.debug({ because: error instanceof errors.JOSEError ? error.code : String(error) }, 'a token was refused')
+  log.debug({ because: error instanceof errors.JOSEError ? error.code : String(error) }, 'token refused')
   return new ProblemError('unauthenticated', `the token is not one of ${issuer} for LCM`)
 }
 
@@ -119,13 +119,13 @@ const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= NAME_LENGTH_MAX && /^[^\p{Cc}]+$/u.test(value)
 
 /** Strongest first. Controllers use tokens of LCM, so the provider can't assign that role. */
-const PEOPLE: readonly Role[] = ['admin', 'operator', 'author', 'user']
+const USER_ROLES: readonly Role[] = ['admin', 'operator', 'author', 'user']
 
 /** Strongest role in a claim, which holds a name or a list of names. Null when LCM knows none of them. */
 export function roleIn(claims: object, path: string): Role | null {
   const value = claimAt(claims, path)
   const names: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return PEOPLE.find(role => names.includes(role)) ?? null
+  return USER_ROLES.find(role => names.includes(role)) ?? null
 }
 
 /** The name of a claim may contain dots, such as a URL; otherwise dots lead to nested claims. */

@@ -27,13 +27,13 @@ export function loginCodes(options: {
   const { clock, codes } = options
 
   /** Removes expired codes, and the oldest of an actor that has too many. Codes of other actors stay. */
-  async function makeRoom(actorId: string): Promise<void> {
+  async function removeOld(actorId: string): Promise<void> {
     const oldestFirst = (await listAll(codes)).toSorted((a, b) => a.expires_at.localeCompare(b.expires_at))
     const own = oldestFirst.filter(code => code.actor_id === actorId)
     const tooMany = new Set(own.slice(0, Math.max(0, own.length - (LOGIN_CODES_MAX - 1))))
     const now = clock.now()
     await Promise.all(
-      oldestFirst.filter(code => tooMany.has(code) || isOver(code, now)).map(code => codes.remove(code)),
+      oldestFirst.filter(code => tooMany.has(code) || isExpired(code, now)).map(code => codes.remove(code)),
     )
   }
 
@@ -46,7 +46,7 @@ export function loginCodes(options: {
           'forbidden',
           `${actor.name} is known by the identity provider; sign in at /login instead`,
         )
-      await makeRoom(actor.id)
+      await removeOld(actor.id)
       const code = randomText(options.randomBytes, CODE_BYTES)
       const result = await codes.insert({
         id: sha256(code),
@@ -62,13 +62,13 @@ export function loginCodes(options: {
     async spend(code) {
       const known = CODE.test(code) ? await codes.get(sha256(code)) : null
       const isMine = known !== null && (await codes.remove(known)).ok
-      if (known === null || !isMine || isOver(known, clock.now())) throw invalidCode()
+      if (known === null || !isMine || isExpired(known, clock.now())) throw invalidCode()
       return { id: known.actor_id, name: known.actor_name, role: known.actor_role, service: null }
     },
   }
 }
 
-const isOver = ({ expires_at }: LoginCode, nowMs: number): boolean => toMs(expires_at) < nowMs
+const isExpired = ({ expires_at }: LoginCode, nowMs: number): boolean => toMs(expires_at) < nowMs
 
 const invalidCode = () =>
   new ProblemError('login_code_invalid', 'each link works once and for ten minutes; make a new one with: lcm open')

@@ -23,7 +23,7 @@ export function staleWhileRevalidate<T>(
   load: () => Promise<T>,
   freshness: Freshness,
 ): StaleWhileRevalidate<T> {
-  let kept: { value: T; atMs: number } | null = null
+  let loaded: { value: T; atMs: number } | null = null
   let failure: { error: unknown; atMs: number } | null = null
   let loading: Promise<T> | null = null
   const ageOf = ({ atMs }: { atMs: number }) => clock.monotonic() - atMs
@@ -32,7 +32,7 @@ export function staleWhileRevalidate<T>(
     const atMs = clock.monotonic()
     try {
       const value = await load()
-      kept = { value, atMs }
+      loaded = { value, atMs }
       failure = null
       return value
     } catch (error) {
@@ -44,7 +44,7 @@ export function staleWhileRevalidate<T>(
   async function renew(): Promise<T> {
     if (loading) return loading
     if (failure && ageOf(failure) < freshness.retryMs) throw failure.error
-    if (kept && ageOf(kept) < freshness.renewMs) return kept.value
+    if (loaded && ageOf(loaded) < freshness.renewMs) return loaded.value
     loading = reload().finally(() => {
       loading = null
     })
@@ -54,8 +54,8 @@ export function staleWhileRevalidate<T>(
   return {
     renew,
     async get() {
-      if (kept && ageOf(kept) < freshness.freshMs) return kept.value
-      const old = kept && ageOf(kept) < freshness.staleMs ? kept : null
+      if (loaded && ageOf(loaded) < freshness.freshMs) return loaded.value
+      const old = loaded && ageOf(loaded) < freshness.staleMs ? loaded : null
       const renewed = renew()
       if (old === null) return renewed
       const valueOrOld = renewed.catch(() => old.value)

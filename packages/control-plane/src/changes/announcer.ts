@@ -20,8 +20,8 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
   async function announcePending(): Promise<void> {
     for (;;) {
       const pending = await api.store.announcements.pending(BATCH)
-      const told = await Promise.all(pending.map(change => tell(resources.get(change.kind), keys, change)))
-      await api.store.announcements.done(told.filter(change => change !== null))
+      const done = await Promise.all(pending.map(change => publish(resources.get(change.kind), keys, change)))
+      await api.store.announcements.done(done.filter(change => change !== null))
       if (pending.length < BATCH) return
     }
   }
@@ -29,11 +29,11 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
   /** Restores all keys of a rebuilt etcd, or of a process that just started. Commits meanwhile don't wait. */
   async function announceAll(resource: PublishedResource, signal: AbortSignal): Promise<void> {
     const { entries } = await keys.source(resource.keyPrefix).list(signal)
-    const told = new Map(entries.map(({ key, hint }) => [key, hint.version]))
+    const published = new Map(entries.map(({ key, hint }) => [key, hint.version]))
     for (let after = ''; !signal.aborted; ) {
       const page = await resource.list(after, BATCH)
-      const untold = page.filter(({ id, version }) => version > (told.get(resource.keyPrefix + id) ?? 0))
-      await Promise.all(untold.map(hint => keys.publish(resource.keyPrefix + hint.id, hint)))
+      const outdated = page.filter(({ id, version }) => version > (published.get(resource.keyPrefix + id) ?? 0))
+      await Promise.all(outdated.map(hint => keys.publish(resource.keyPrefix + hint.id, hint)))
       await announcePending()
       const last = page.at(-1)
       if (last === undefined || page.length < BATCH) return
@@ -62,7 +62,7 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
         try {
           await follow(signal)
         } catch (err) {
-          log.error({ err }, 'changes could not be announced; trying again')
+          log.error({ err }, 'publishing changes failed; retrying')
           await api.clock.sleep(RETRY_MS, signal)
         }
       }
@@ -71,7 +71,11 @@ export function announcer(api: Api, keys: ChangeKeys, log: Logger): HostedServic
 }
 
 /** Returns the published change; null when a later change will be published. */
-async function tell(resource: PublishedResource | undefined, keys: ChangeKeys, change: Change): Promise<Change | null> {
+async function publish(
+  resource: PublishedResource | undefined,
+  keys: ChangeKeys,
+  change: Change,
+): Promise<Change | null> {
   if (resource === undefined) return change
   const key = resource.keyPrefix + change.id
   if (change.deleted) {

@@ -33,53 +33,53 @@ export interface Follow {
 
 type DecisionEvent = Extract<EventEnvelope, { type: 'decision' }>
 
-export function eventStreams(api: Api, news: LiveEvents): EventStreams {
+export function eventStreams(api: Api, live: LiveEvents): EventStreams {
   const texts = new Map<string, Promise<PublishedEvent | null>>()
 
   function textOf(change: PositionedChange): Promise<PublishedEvent | null> {
     const key = `${change.position} ${change.kind} ${change.id} ${change.version}`
     const known = texts.get(key)
     if (known) return known
-    const made = publish(api, change)
-    texts.set(key, made)
-    made.catch(() => texts.delete(key))
+    const text = publish(api, change)
+    texts.set(key, text)
+    text.catch(() => texts.delete(key))
     const [oldest] = texts.keys()
     if (texts.size > TEXTS_MAX && oldest !== undefined) texts.delete(oldest)
-    return made
+    return text
   }
 
   /** All streams receive the same decision, so its visibility is looked up once. */
-  const concern = memoizePerObject((event: DecisionEvent) => visibilityOf(api, event.data.resource))
+  const visibility = memoizePerObject((event: DecisionEvent) => visibilityOf(api, event.data.resource))
 
-  async function newsFor(event: EventEnvelope, actor: Actor): Promise<string | null> {
-    if (event.type !== 'decision' || seesAll(actor)) return textOfNews(event)
-    const { owner, own } = await concern(event)
+  async function liveEventFor(event: EventEnvelope, actor: Actor): Promise<string | null> {
+    if (event.type !== 'decision' || seesAll(actor)) return liveEventText(event)
+    const { owner, own } = await visibility(event)
     if (owner !== null && !maySee(actor, owner)) return null
-    return textOfNews({ ...event, data: redactSessionIds(event.data, own) })
+    return liveEventText({ ...event, data: redactSessionIds(event.data, own) })
   }
 
-  async function saidOf(
+  async function textsOf(
     followed: FeedItem,
     events: readonly EventEnvelope[],
     { actor, isWanted }: { actor: Actor; isWanted: (event: Filtered) => boolean },
   ): Promise<string[]> {
-    const said: (string | null)[] = []
-    for (const event of events) if (isWanted(event)) said.push(await newsFor(event, actor))
-    if (followed.kind === 'reset') said.push(signalText(api, 'reset'))
-    const told = followed.kind === 'change' ? await textOf(followed.change) : null
-    if (told && isWanted(told)) said.push(await told.textFor(actor))
-    return said.filter(text => text !== null)
+    const sent: (string | null)[] = []
+    for (const event of events) if (isWanted(event)) sent.push(await liveEventFor(event, actor))
+    if (followed.kind === 'reset') sent.push(signalText(api, 'reset'))
+    const event = followed.kind === 'change' ? await textOf(followed.change) : null
+    if (event && isWanted(event)) sent.push(await event.textFor(actor))
+    return sent.filter(text => text !== null)
   }
 
   return {
     async *open({ after, query, actor, signal }) {
       const isWanted = filterOf(query)
-      const subscription = news.subscribe()
+      const subscription = live.subscribe()
       try {
         const from = after ?? (await api.feed.position())
         yield signalText(api, 'heartbeat')
-        let spokeAt = api.clock.monotonic()
-        const silentMs = () => api.clock.monotonic() - spokeAt
+        let sentAt = api.clock.monotonic()
+        const silentMs = () => api.clock.monotonic() - sentAt
         const options = {
           clock: api.clock,
           signal,
@@ -90,10 +90,10 @@ export function eventStreams(api: Api, news: LiveEvents): EventStreams {
           },
         }
         for await (const followed of followChanges(api.feed, from, options)) {
-          const said = await saidOf(followed, subscription.take(), { actor, isWanted })
-          const isQuiet = said.length === 0 && silentMs() >= HEARTBEAT_MS
-          for (const text of isQuiet ? [signalText(api, 'heartbeat')] : said) yield text
-          if (said.length > 0 || isQuiet) spokeAt = api.clock.monotonic()
+          const sent = await textsOf(followed, subscription.take(), { actor, isWanted })
+          const isQuiet = sent.length === 0 && silentMs() >= HEARTBEAT_MS
+          for (const text of isQuiet ? [signalText(api, 'heartbeat')] : sent) yield text
+          if (sent.length > 0 || isQuiet) sentAt = api.clock.monotonic()
         }
       } finally {
         subscription.close()
@@ -116,7 +116,7 @@ const isAbout = (event: Filtered, id: string): boolean =>
     ? event.data.resource.endsWith(`:${id}`)
     : 'id' in event && event.id === id
 
-const textOfNews = (event: EventEnvelope): string => writeSse({ id: null, data: JSON.stringify(event) })
+const liveEventText = (event: EventEnvelope): string => writeSse({ id: null, data: JSON.stringify(event) })
 
 function signalText(api: Api, type: 'heartbeat' | 'reset'): string {
   const event: EventEnvelope = { type, at: toInstant(api.clock.now()) }

@@ -36,8 +36,8 @@ interface Reader {
 
 export function liveEvents(api: Api, log: Logger): LiveEvents {
   const readers = new Set<Reader>()
-  const decisions = newOnes<JournalEntry>(api, entry => entry.id)
-  const samples = newOnes<Sample>(api, sample => `${sample.series} ${sample.at}`)
+  const decisions = newItems<JournalEntry>(api, entry => entry.id)
+  const samples = newItems<Sample>(api, sample => `${sample.series} ${sample.at}`)
 
   async function poll(): Promise<void> {
     const streams = [STREAMS.decision]
@@ -46,7 +46,7 @@ export function liveEvents(api: Api, log: Logger): LiveEvents {
       samples(async from => (await api.store.series.recent(from, SAMPLES_MAX)).filter(isOfWorker)),
     ])
     const events = [...[...decided].reverse().map(decisionEvent), ...batchOf(measured)]
-    if (events.length > 0) for (const reader of readers) tell(reader, events)
+    if (events.length > 0) for (const reader of readers) enqueue(reader, events)
   }
 
   /** Newest sample of each worker, in one event. */
@@ -64,7 +64,7 @@ export function liveEvents(api: Api, log: Logger): LiveEvents {
         while (!signal.aborted) {
           await api.clock.sleep(INTERVAL_MS, signal)
           if (readers.size === 0 || signal.aborted) continue
-          await poll().catch(err => log.warn({ err }, 'decisions and samples could not be read for the event streams'))
+          await poll().catch(err => log.warn({ err }, 'reading decisions and samples for event streams failed'))
         }
       },
     },
@@ -91,13 +91,13 @@ const decisionEvent = (entry: JournalEntry): EventEnvelope => {
   return { type: 'decision', id: data.id, at: data.at, data }
 }
 
-function tell(reader: Reader, events: readonly EventEnvelope[]): void {
+function enqueue(reader: Reader, events: readonly EventEnvelope[]): void {
   reader.queue = [...reader.queue, ...events].slice(-QUEUE_MAX)
   reader.wake()
 }
 
 /** Reads the recent past each time and returns the items that are new. */
-function newOnes<T extends { at: Instant }>(api: Api, idOf: (item: T) => string) {
+function newItems<T extends { at: Instant }>(api: Api, idOf: (item: T) => string) {
   let seen = new Map<string, Instant>()
   let since = toInstant(api.clock.now())
   return async (read: (from: Instant) => Promise<readonly T[]>): Promise<readonly T[]> => {

@@ -64,11 +64,11 @@ const SESSION_ID = /\bls-[0-9a-hjkmnp-tv-z]{13}\b/g
 const ANOTHER = 'ls-…'
 
 /** Replaces ids of other owners' sessions in any text. */
-export function redactSessionIds<T extends object>(told: T, own: Ownership | null): T {
-  if (own === null) return told
-  const text = JSON.stringify(told)
-  const blotted = text.replace(SESSION_ID, id => (own.sessions.has(id) ? id : ANOTHER))
-  return blotted === text ? told : JSON.parse(blotted)
+export function redactSessionIds<T extends object>(value: T, own: Ownership | null): T {
+  if (own === null) return value
+  const text = JSON.stringify(value)
+  const redacted = text.replace(SESSION_ID, id => (own.sessions.has(id) ? id : ANOTHER))
+  return redacted === text ? value : JSON.parse(redacted)
 }
 
 const onlyKeys = <T>(all: Readonly<Record<string, T>>, wanted: ReadonlySet<string>): Record<string, T> =>

@@ -16,19 +16,19 @@ export interface Visibility {
   readonly own: Ownership
 }
 
-const EVERYBODY: Visibility = { owner: null, own: OWNS_NOTHING }
+const PUBLIC: Visibility = { owner: null, own: OWNS_NOTHING }
 /** The owner of a deleted resource is unknown, so only actors that see everything receive it. */
 const UNKNOWN: Visibility = { owner: '', own: OWNS_NOTHING }
 
 /** For a resource such as `session:ls-1`. A lab is as private as its session. */
 export async function visibilityOf(api: Api, resource: string): Promise<Visibility> {
   const [kind, id = ''] = resource.split(':')
-  if (kind === 'session') return concernOfSession(await api.sessions.get(id))
-  if (kind !== 'lab_record') return EVERYBODY
+  if (kind === 'session') return visibilityOfSession(await api.sessions.get(id))
+  if (kind !== 'lab_record') return PUBLIC
   const lab = await api.labs.get(id)
   if (lab === null) return UNKNOWN
-  return lab.session_id === null ? EVERYBODY : concernOfSession(await api.sessions.get(lab.session_id))
+  return lab.session_id === null ? PUBLIC : visibilityOfSession(await api.sessions.get(lab.session_id))
 }
 
-const concernOfSession = (session: LabletSession | null): Visibility =>
+const visibilityOfSession = (session: LabletSession | null): Visibility =>
   session === null ? UNKNOWN : { owner: session.owner, own: ownershipIn([session]) }

@@ -30,7 +30,7 @@ export type FenceOf = (service: ServiceName, epoch: number) => Promise<number>
 /** Executes a request with an Idempotency-Key once, and one without at every call. */
 export type ExecuteOnce = (
   which: { request: ApiRequest; actor: Actor; path: string },
-  carryOut: (once: RawRequest['once']) => Promise<ApiResponse>,
+  execute: (once: RawRequest['once']) => Promise<ApiResponse>,
 ) => Promise<ApiResponse>
 /** Routes outside the contract, such as the login page. Null passes the request on. */
 export type Extra = (request: ApiRequest, url: URL) => Promise<ApiResponse | null>
@@ -74,7 +74,7 @@ export function dispatcher(parts: {
       return withDeadline(
         parts.clock,
         ANSWER_MS_MAX,
-        parts.once({ request, actor, path }, once => carriedOut(request, spec, () => handle({ ...raw, once }))),
+        parts.once({ request, actor, path }, once => responseOrProblem(request, spec, () => handle({ ...raw, once }))),
       )
     }
     // A large file has no deadline.
@@ -98,14 +98,18 @@ export function dispatcher(parts: {
     } catch (error) {
       const problem = asProblem(error)
       if (problem.code === 'internal_error')
-        parts.log.error({ err: error, method: request.method, url: pathOf(request.url) }, 'a request failed')
+        parts.log.error({ err: error, method: request.method, url: pathOf(request.url) }, 'request failed')
       return problemResponse(problem, request.url)
     }
   }
 }
 
 /** Refusals are stored as well: a repeated request gets the same one. */
-async function carriedOut(request: ApiRequest, spec: RouteSpec, work: () => Promise<Reply>): Promise<ApiResponse> {
+async function responseOrProblem(
+  request: ApiRequest,
+  spec: RouteSpec,
+  work: () => Promise<Reply>,
+): Promise<ApiResponse> {
   try {
     return responseOf(spec, await work())
   } catch (error) {

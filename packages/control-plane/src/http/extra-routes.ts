@@ -116,8 +116,8 @@ export const readiness = (waitsFor: string | null): ApiResponse =>
 async function ready({ process, storeAnswers, changesAreListed }: ExtraParts): Promise<ApiResponse> {
   const own = process.waitsFor()
   if (own !== null) return readiness(own)
-  if (!(await storeAnswers())) return readiness('the store, which does not answer')
-  if (!(await changesAreListed())) return readiness('the first listing of changes from etcd')
+  if (!(await storeAnswers())) return readiness('the store: it does not respond')
+  if (!(await changesAreListed())) return readiness('the first list of changes from etcd')
   return readiness(null)
 }
 

@@ -16,21 +16,24 @@ export type Once = NonNullable<Request<unknown, unknown, unknown>['once']>
 
 /**
  * Executes a request with a key once. The id of the resource that it creates is stored first, so that a retry after a crash
- * creates the same resource. Its response is kept for a day and replayed.
+ * creates the same resource. Its response is kept for a day and replay.
  */
 export async function executeOnce(
   api: Api,
   { request, actor, path }: { request: ApiRequest; actor: Actor; path: string },
-  carryOut: (once: Once | null) => Promise<ApiResponse>,
+  execute: (once: Once | null) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
   const key = request.headers[IDEMPOTENCY_HEADER]
-  if (key === undefined) return carryOut(null)
+  if (key === undefined) return execute(null)
   refuseKey(key)
   const id = sha256(JSON.stringify([actor.id, request.method, path, key]))
-  const begun = await begin(api, id, { body_sha256: sha256(request.body ?? ''), resource_id: resourceIdFor(api, path) })
-  if (begun.answer !== null) return replayed(api, begun)
-  const response = await carryOut({ resourceId: begun.resource_id, key: id })
-  if (response.status < 500) await finish(api, begun, response)
+  const stored = await begin(api, id, {
+    body_sha256: sha256(request.body ?? ''),
+    resource_id: resourceIdFor(api, path),
+  })
+  if (stored.answer !== null) return replay(api, stored)
+  const response = await execute({ resourceId: stored.resource_id, key: id })
+  if (response.status < 500) await finish(api, stored, response)
   return response
 }
 
@@ -68,9 +71,9 @@ async function begin(
   if ((await api.idempotentRequests.insert(first)).ok) return first
   const known = await api.idempotentRequests.get(id)
   if (known === null) throw inProgress()
-  if (isOver(api, known)) {
-    const anew = { ...first, version: known.version + 1 }
-    if ((await api.idempotentRequests.replace(anew)).ok) return anew
+  if (isExpired(api, known)) {
+    const restarted = { ...first, version: known.version + 1 }
+    if ((await api.idempotentRequests.replace(restarted)).ok) return restarted
     throw inProgress()
   }
   if (known.body_sha256 !== body_sha256)
@@ -78,8 +81,8 @@ async function begin(
   if (known.answer !== null) return known
   // A start that far in the future has expired too: the clock was set back since.
   if (Math.abs(api.clock.now() - toMs(known.started_at)) < STARTED_MS_MAX) throw inProgress()
-  const taken = { ...known, version: known.version + 1, started_at }
-  if ((await api.idempotentRequests.replace(taken)).ok) return taken
+  const resumed = { ...known, version: known.version + 1, started_at }
+  if ((await api.idempotentRequests.replace(resumed)).ok) return resumed
   throw inProgress()
 }
 
@@ -91,28 +94,28 @@ const inProgress = (): ProblemError =>
     { retryAfterSeconds: STARTED_MS_MAX / 1000 },
   )
 
-const isOver = (api: Api, { started_at }: IdempotentRequest): boolean =>
+const isExpired = (api: Api, { started_at }: IdempotentRequest): boolean =>
   api.clock.now() - toMs(started_at) > IDEMPOTENCY_MS
 
-async function finish(api: Api, begun: IdempotentRequest, response: ApiResponse): Promise<void> {
+async function finish(api: Api, stored: IdempotentRequest, response: ApiResponse): Promise<void> {
   if (response.body !== null && typeof response.body !== 'string') return
-  const sealed_body = response.body === null ? null : api.sealing.seal(response.body, begun.id)
+  const sealed_body = response.body === null ? null : api.sealing.seal(response.body, stored.id)
   const answer = { status: response.status, headers: { ...response.headers }, sealed_body }
-  await api.idempotentRequests.replace({ ...begun, version: begun.version + 1, answer })
+  await api.idempotentRequests.replace({ ...stored, version: stored.version + 1, answer })
 }
 
-function replayed(api: Api, { id, answer }: IdempotentRequest): ApiResponse {
+function replay(api: Api, { id, answer }: IdempotentRequest): ApiResponse {
   if (answer === null) throw inProgress()
   const body = answer.sealed_body === null ? null : api.sealing.open(answer.sealed_body, id)
-  return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body }
+  return { status: answer.status, headers: { ...answer.headers, 'idempotent-replay': 'true' }, body }
 }
 
 /** Deletes responses older than a day. Ids don't sort by age, so every page is read. */
-export async function forgetOldRequests(api: Api, pageSize: number): Promise<void> {
+export async function deleteExpiredRequests(api: Api, pageSize: number): Promise<void> {
   let after = ''
   for (;;) {
     const page = await api.idempotentRequests.list({ after, limit: pageSize })
-    for (const request of page) if (isOver(api, request)) await api.idempotentRequests.remove(request)
+    for (const request of page) if (isExpired(api, request)) await api.idempotentRequests.remove(request)
     const last = page.at(-1)
     if (last === undefined || page.length < pageSize) return
     after = last.id

@@ -12,10 +12,10 @@ export interface NotReadyApi {
 }
 
 /** Retry-After of refused requests. */
-const COME_BACK_SECONDS = 2
+const RETRY_AFTER_SECONDS = 2
 
 export function notReadyApi(): NotReadyApi {
-  let what = 'its start'
+  let what = 'the start of LCM'
   let inner: Dispatch | null = null
   return {
     dispatch: request => inner?.(request) ?? Promise.resolve(answerOf(request.url, what)),
@@ -33,10 +33,10 @@ function answerOf(url: string, what: string): ApiResponse {
   const [path] = url.split('?')
   if (path === '/ready') return readiness(what)
   if (path !== '/health') {
-    const advice = { retryAfterSeconds: COME_BACK_SECONDS }
+    const advice = { retryAfterSeconds: RETRY_AFTER_SECONDS }
     const refusal = new ProblemError('store_unavailable', `LCM waits for ${what}`, undefined, advice)
     return problemResponse(refusal, url)
   }
-  const body = JSON.stringify({ status: 'degraded', problems: [`it waits for ${what}`] })
+  const body = JSON.stringify({ status: 'degraded', problems: [`waiting for ${what}`] })
   return { status: 200, headers: { 'content-type': 'application/json' }, body }
 }

@@ -17,10 +17,10 @@ interface Entry {
 const TABLE = new Map<string, Entry[]>()
 for (const [name, spec] of Object.entries<RouteSpec>(ROUTES)) {
   const parts = spec.path.split('/')
-  TABLE.set(shelfOf(parts), [...(TABLE.get(shelfOf(parts)) ?? []), { name, spec, parts }])
+  TABLE.set(bucketOf(parts), [...(TABLE.get(bucketOf(parts)) ?? []), { name, spec, parts }])
 }
 
-function shelfOf(parts: readonly string[]): string {
+function bucketOf(parts: readonly string[]): string {
   return `${parts.length} ${parts[1]}`
 }
 
@@ -28,10 +28,10 @@ function shelfOf(parts: readonly string[]): string {
 export function findRoute(method: string, pathname: string): Routed {
   if (!pathname.startsWith(`${API_PREFIX}/`)) throw new ProblemError('not_found', `nothing is at ${pathname}`)
   const given = pathname.slice(API_PREFIX.length).split('/')
-  const matching = (TABLE.get(shelfOf(given)) ?? []).filter(({ parts }) => isMatch(parts, given))
+  const matching = (TABLE.get(bucketOf(given)) ?? []).filter(({ parts }) => isMatch(parts, given))
   // A literal path wins over a parameter.
-  const writtenOut = matching.filter(({ parts }) => !parts.some(isParameter))
-  const found = writtenOut.length > 0 ? writtenOut : matching
+  const literal = matching.filter(({ parts }) => !parts.some(isParameter))
+  const found = literal.length > 0 ? literal : matching
   const chosen = found.find(each => each.spec.method === method)
   if (chosen) return { name: chosen.name, spec: chosen.spec, params: paramsOf(chosen.parts, given) }
   if (found.length === 0) throw new ProblemError('not_found', `nothing is at ${pathname}`)

@@ -12,7 +12,7 @@ import { BODY_BYTES_MAX } from './parse-request.ts'
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 /** Routes of `dispatch` outside of `/api`. */
-const BESIDE_THE_API = [
+const OTHER_PATHS = [
   ...['/login', '/login/callback', '/logout'],
   ...['/health', '/ready', '/metrics', '/services/*'],
   `${SIM_CONTROL_PATH}/*`,
@@ -20,20 +20,20 @@ const BESIDE_THE_API = [
 /** Timeout for receiving a request. */
 const REQUEST_MS_MAX = 30_000
 /** Timeout checks per request timeout. */
-const LOOKS_PER_REQUEST_TIME = 6
+const CHECKS_PER_TIMEOUT = 6
 /** A client that reads nothing for this long is gone or broken. */
 const DRAIN_MS_MAX = 30_000
 /** Timeout for sending a response that is no stream, so that its memory is freed: enough on a slow line. */
 const ANSWER_MS_MAX = 120_000
 /** Time for requests in progress once the server closes. */
 const CLOSE_MS_MAX = 10_000
-const CLOSE_LOOK_MS = 20
+const CLOSE_CHECK_MS = 20
 
 /** Abort reasons, created once: a new error per request is expensive. */
-const GONE = new Error('the client is gone')
-const CLOSING = new Error('the server closes')
+const GONE = new Error('the client has disconnected')
+const CLOSING = new Error('the server is closing')
 /** Reconnect delays of streams when the server closes: spread out. */
-const COME_BACK_MS = { first: 500, last: 2_500 }
+const RECONNECT_MS = { first: 500, last: 2_500 }
 
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
@@ -98,7 +98,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       handler: (request, reply) => forward(request, reply, { ...options, streams }),
     })
   }
-  for (const path of BESIDE_THE_API) {
+  for (const path of OTHER_PATHS) {
     app.all(path, (request, reply) => forward(request, reply, { ...options, streams }))
   }
   if (options.consoleDir !== null)
@@ -110,14 +110,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const onLoopback = options.host === 'localhost'
   await app.listen({ host: onLoopback ? '127.0.0.1' : options.host, port: options.port })
   const port = portOf(app.server)
-  const twin = onLoopback ? await listenOnIpv6(app, port, requestTimes(options)) : null
+  const ipv6 = onLoopback ? await listenOnIpv6(app, port, requestTimes(options)) : null
   return {
     url: `http://${inUrl(options.host)}:${port}`,
     async close(hurry) {
-      sendAway([...streams].filter(({ isEndless }) => isEndless))
-      const closing = [app.close(), twin === null ? null : new Promise(resolve => twin.close(resolve))]
-      const servers = twin === null ? [app.server] : [app.server, twin]
-      await answered(Promise.all(closing), servers, { clock: options.clock, hurry })
+      endStreams([...streams].filter(({ isEndless }) => isEndless))
+      const closing = [app.close(), ipv6 === null ? null : new Promise(resolve => ipv6.close(resolve))]
+      const servers = ipv6 === null ? [app.server] : [app.server, ipv6]
+      await requestsFinished(Promise.all(closing), servers, { clock: options.clock, hurry })
     },
   }
 }
@@ -130,7 +130,7 @@ type ServerTimes = Pick<HttpOptions, 'requestTimeout' | 'connectionsCheckingInte
 const requestTimes = ({ requestMsMax = REQUEST_MS_MAX }: ServerOptions) =>
   ({
     requestTimeout: requestMsMax,
-    connectionsCheckingInterval: Math.ceil(requestMsMax / LOOKS_PER_REQUEST_TIME),
+    connectionsCheckingInterval: Math.ceil(requestMsMax / CHECKS_PER_TIMEOUT),
   }) satisfies ServerTimes
 
 interface OpenStream {
@@ -138,19 +138,19 @@ interface OpenStream {
   /** Event streams are endless; a file ends by itself. */
   readonly isEndless: boolean
   /** Reconnect delay of its client; set when the server closes. */
-  comeBackMs: number | null
+  reconnectMs: number | null
 }
 
-function sendAway(streams: readonly OpenStream[]): void {
-  const { first, last } = COME_BACK_MS
+function endStreams(streams: readonly OpenStream[]): void {
+  const { first, last } = RECONNECT_MS
   for (const [index, stream] of streams.entries()) {
-    stream.comeBackMs = Math.round(first + (index / streams.length) * (last - first))
+    stream.reconnectMs = Math.round(first + (index / streams.length) * (last - first))
     stream.gone.abort(CLOSING)
   }
 }
 
-/** Closes idle connections until all requests are answered or time is up. */
-async function answered(
+/** Closes idle connections until all requests are requestsFinished or time is up. */
+async function requestsFinished(
   closing: Promise<unknown>,
   servers: readonly Server[],
   { clock, hurry }: { clock: Clock; hurry: AbortSignal | undefined },
@@ -166,7 +166,7 @@ async function answered(
   // A connection that was busy becomes idle after its response, and would stay open.
   while (!closed.signal.aborted) {
     for (const server of servers) server.closeIdleConnections()
-    await clock.sleep(CLOSE_LOOK_MS, closed.signal)
+    await clock.sleep(CLOSE_CHECK_MS, closed.signal)
   }
   cutOff()
   hurry?.removeEventListener('abort', cutAll)
@@ -186,12 +186,12 @@ function portOf(server: Server): number {
 
 /** `localhost` is ::1 or 127.0.0.1, so both are served where both exist. */
 async function listenOnIpv6(app: FastifyInstance, port: number, times: ServerTimes): Promise<Server | null> {
-  const twin = createServer(times, (request, response) => app.routing(request, response))
+  const ipv6 = createServer(times, (request, response) => app.routing(request, response))
   const failure = await new Promise<NodeJS.ErrnoException | null>(resolve => {
-    twin.once('error', resolve)
-    twin.listen(port, '::1', () => resolve(null))
+    ipv6.once('error', resolve)
+    ipv6.listen(port, '::1', () => resolve(null))
   })
-  if (failure === null) return twin
+  if (failure === null) return ipv6
   if (failure.code === 'EADDRNOTAVAIL' || failure.code === 'EAFNOSUPPORT') return null
   await app.close()
   throw failure
@@ -217,8 +217,8 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
 }
 
 function cutOffInTime(raw: ServerResponse, clock: Clock): void {
-  const spare = clock.after(ANSWER_MS_MAX, () => raw.destroy())
-  raw.once('close', spare)
+  const cancel = clock.after(ANSWER_MS_MAX, () => raw.destroy())
+  raw.once('close', cancel)
 }
 
 type Refusal = Error & { readonly statusCode?: number; readonly code?: string }
@@ -261,11 +261,11 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
   }
   const chunks = response.file ?? response.body
   if (chunks === null || typeof chunks === 'string') return send(reply, response)
-  const open: OpenStream = { gone, isEndless: response.file === undefined, comeBackMs: null }
+  const open: OpenStream = { gone, isEndless: response.file === undefined, reconnectMs: null }
   options.streams.add(open)
   try {
     await stream(reply, response, chunks, { clock: options.clock, gone })
-    if (open.comeBackMs !== null) reply.raw.write(`retry: ${open.comeBackMs}\n\n`)
+    if (open.reconnectMs !== null) reply.raw.write(`retry: ${open.reconnectMs}\n\n`)
     // A partial file must not look complete, so its connection is destroyed; an event stream may end anywhere.
     if (response.file !== undefined && gone.signal.aborted) reply.raw.destroy()
   } catch (error) {

@@ -35,18 +35,18 @@ interface Reading extends CatchUp {
  * Changes after a position older than the ring, read from a separate watch until there are enough or the ring continues. If it
  * ends early, the answer is short but has no gap.
  */
-export async function catchUp(asked: CatchUp): Promise<ChangesAnswer> {
-  const { parts, position } = asked
+export async function catchUp(query: CatchUp): Promise<ChangesAnswer> {
+  const { parts, position } = query
   // One revision earlier, because the revision of the reader may have more puts than it has read.
   const after = Math.max(0, position.revision - 1)
   const reading: Reading = {
-    ...asked,
+    ...query,
     reader: changeReader(parts, { revision: after, nth: 0 }, versionFilter(RELEASED_MAX)),
     found: [],
     isOpen: false,
     lastChangeAt: parts.clock.monotonic(),
   }
-  const stream = linkedAbort(asked.signal)
+  const stream = linkedAbort(query.signal)
   const stopListening = onSilence(reading, () => stream.abort())
   let broken: unknown
   try {
@@ -54,7 +54,7 @@ export async function catchUp(asked: CatchUp): Promise<ChangesAnswer> {
       // Lower revisions belong to another history, such as a rebuilt etcd.
       if (message.revision < after) return UNKNOWN
       note(reading, message.type, reading.reader.read(message))
-      if (hasMetTheRing(reading, message.type)) return joined(reading)
+      if (hasReachedRing(reading, message.type)) return joined(reading)
       if (reading.found.length >= reading.limit) return known(reading.found)
     }
   } catch (error) {
@@ -64,7 +64,7 @@ export async function catchUp(asked: CatchUp): Promise<ChangesAnswer> {
     stopListening()
     stream.unlink()
   }
-  return soFar(reading, broken)
+  return partialAnswer(reading, broken)
 }
 
 /**
@@ -77,7 +77,7 @@ export async function hasReached(parts: ChangeKeyParts, revision: number, signal
   try {
     for await (const message of parts.source.watch(revision, stream.signal)) return message.revision >= revision
   } catch (err) {
-    parts.log.debug({ revision, err }, 'change keys could not be asked how far they are')
+    parts.log.debug({ revision, err }, 'reading the revision of the change keys failed')
   } finally {
     cancel()
     stream.unlink()
@@ -97,7 +97,7 @@ function note(reading: Reading, type: MessageType, item: FeedChange | null): voi
 }
 
 /** The ring may advance while we read. A progress message covers its whole revision, a change only itself. */
-function hasMetTheRing({ reader, ring }: Reading, type: MessageType): boolean {
+function hasReachedRing({ reader, ring }: Reading, type: MessageType): boolean {
   return type === 'progress' ? reader.at.revision >= ring.from.revision : !isAfter(ring.from, reader.at)
 }
 
@@ -114,9 +114,9 @@ function joined({ found, ring, position, limit }: Reading): ChangesAnswer {
   return known([...older, ...newer].slice(0, limit))
 }
 
-function soFar(reading: Reading, cause: unknown): ChangesAnswer {
+function partialAnswer(reading: Reading, cause: unknown): ChangesAnswer {
   if (reading.found.length > 0 || isQuiet(reading)) return known(reading.found)
-  throw new StoreError('Changes could not be read back from etcd; check that it can be reached, then try again.', {
+  throw new StoreError('Reading past changes from etcd failed. Check that etcd is reachable and try again.', {
     cause,
   })
 }
@@ -128,10 +128,10 @@ const silenceOf = ({ parts, lastChangeAt }: Reading): number => parts.clock.mono
 
 function onSilence(reading: Reading, end: () => void): () => void {
   const { clock } = reading.parts
-  const look = () => {
+  const check = () => {
     if (isQuiet(reading) || silenceOf(reading) >= SILENT_MS) end()
-    else cancel = clock.after(QUIET_MS, look)
+    else cancel = clock.after(QUIET_MS, check)
   }
-  let cancel = clock.after(QUIET_MS, look)
+  let cancel = clock.after(QUIET_MS, check)
   return () => cancel()
 }

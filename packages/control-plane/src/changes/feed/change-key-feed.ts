@@ -111,12 +111,12 @@ async function nothingAfter({ parts, stopping }: Feed, { revision }: FeedPositio
 function catchUpOnce(
   { parts, stopping }: Feed,
   { ring, catchUps }: History,
-  asked: { readonly position: FeedPosition; readonly limit: number },
+  query: { readonly position: FeedPosition; readonly limit: number },
 ): Promise<ChangesAnswer> {
-  const name = `${formatPosition(asked.position)} ${asked.limit}`
-  const underWay = catchUps.get(name)
-  if (underWay !== undefined) return underWay
-  const answer = catchUp({ ...asked, parts, ring, signal: stopping.signal }).finally(() => catchUps.delete(name))
+  const name = `${formatPosition(query.position)} ${query.limit}`
+  const pending = catchUps.get(name)
+  if (pending !== undefined) return pending
+  const answer = catchUp({ ...query, parts, ring, signal: stopping.signal }).finally(() => catchUps.delete(name))
   catchUps.set(name, answer)
   return answer
 }
@@ -124,7 +124,7 @@ function catchUpOnce(
 async function historyOf(feed: Feed): Promise<History> {
   await until(feed, () => feed.history !== null, FIRST_LIST_MS)
   if (feed.history !== null) return feed.history
-  throw new StoreError('Changes could not be listed from etcd yet; check that it can be reached, then try again.')
+  throw new StoreError('Listing changes from etcd has not succeeded yet. Check that etcd is reachable and try again.')
 }
 
 /** Waits until the condition holds, at most this long and not beyond the end of the service. */
@@ -133,20 +133,20 @@ function until({ parts, waiting, stopping }: Feed, holds: () => boolean, ms: num
   if (isOver()) return Promise.resolve()
   return new Promise(resolve => {
     const end = () => {
-      waiting.delete(look)
+      waiting.delete(check)
       cancel()
       resolve()
     }
-    const look = () => {
+    const check = () => {
       if (isOver()) end()
     }
     const cancel = parts.clock.after(ms, end)
-    waiting.add(look)
+    waiting.add(check)
   })
 }
 
 function wakeWaiting({ waiting }: Feed): void {
-  for (const look of waiting) look()
+  for (const check of waiting) check()
 }
 
 function wakeListeners({ listeners }: Feed): void {
@@ -160,7 +160,7 @@ async function run(feed: Feed, signal: AbortSignal): Promise<void> {
       if (!signal.aborted) await waitToReconnect(feed, broken, signal)
     }
   } finally {
-    feed.stopping.abort(new Error('the change feed was stopped'))
+    feed.stopping.abort(new Error('the change feed has stopped'))
     wakeWaiting(feed)
   }
 }
@@ -170,10 +170,10 @@ async function waitToReconnect(feed: Feed, err: unknown, signal: AbortSignal): P
   const { clock, log } = feed.parts
   const isFirst = isCompacted(err) && !feed.wasCompacted
   feed.wasCompacted = isCompacted(err)
-  if (isFirst) return log.info({}, 'change feed lists again')
+  if (isFirst) return log.info({}, 'change feed lists all keys again')
   const delayMs = backoffMs(feed.failures)
   feed.failures += 1
-  log.warn({ failures: feed.failures, delayMs, err }, 'change feed is broken')
+  log.warn({ failures: feed.failures, delayMs, err }, 'change feed failed; reconnecting')
   await clock.sleep(delayMs, signal)
 }
 
@@ -181,13 +181,13 @@ async function waitToReconnect(feed: Feed, err: unknown, signal: AbortSignal): P
 async function follow(feed: Feed, signal: AbortSignal): Promise<unknown> {
   const { source, clock } = feed.parts
   const stream = linkedAbort(signal)
-  const life = lifeGuard(clock, () => stream.abort(new Error(`no sign of life for ${SILENT_MS} ms`)))
+  const watchdog = silenceWatchdog(clock, () => stream.abort(new Error(`no message for ${SILENT_MS} ms`)))
   try {
     const history = await openedHistory(feed, stream.signal)
-    life.sign()
+    watchdog.sign()
     const after = history.reader.at.revision
     for await (const message of source.watch(after, stream.signal)) {
-      life.sign()
+      watchdog.sign()
       if (message.revision < after) throw historyReplaced(feed, after)
       receive(feed, history, message)
     }
@@ -196,7 +196,7 @@ async function follow(feed: Feed, signal: AbortSignal): Promise<unknown> {
     if (isCompacted(error)) feed.mustList = true
     return stream.signal.aborted ? stream.signal.reason : error
   } finally {
-    life.stop()
+    watchdog.stop()
     stream.unlink()
   }
 }
@@ -235,7 +235,7 @@ function historyReplaced(feed: Feed, after: number): WatchCompacted {
 }
 
 function receive(feed: Feed, { reader, ring }: History, message: WatchMessage<ChangeHint>): void {
-  if (feed.failures > 0) feed.parts.log.info({ failures: feed.failures }, 'change feed is back')
+  if (feed.failures > 0) feed.parts.log.info({ failures: feed.failures }, 'change feed is connected again')
   feed.failures = 0
   feed.wasCompacted = false
   const change = reader.read(message)
@@ -247,14 +247,14 @@ function receive(feed: Feed, { reader, ring }: History, message: WatchMessage<Ch
 }
 
 /** Messages are frequent, so only their time is stored; one timer checks it. */
-function lifeGuard(clock: Clock, onSilence: () => void): { sign(): void; stop(): void } {
+function silenceWatchdog(clock: Clock, onSilence: () => void): { sign(): void; stop(): void } {
   let lastSignAt = clock.monotonic()
-  const look = () => {
+  const check = () => {
     const leftMs = lastSignAt + SILENT_MS - clock.monotonic()
     if (leftMs <= 0) onSilence()
-    else cancel = clock.after(leftMs, look)
+    else cancel = clock.after(leftMs, check)
   }
-  let cancel = clock.after(SILENT_MS, look)
+  let cancel = clock.after(SILENT_MS, check)
   return {
     sign() {
       lastSignAt = clock.monotonic()

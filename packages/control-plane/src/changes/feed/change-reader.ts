@@ -50,7 +50,7 @@ function subjectOf({ resourceOfKey, log }: ChangeKeyParts, changeKey: string) {
   try {
     return resourceOfKey(changeKey)
   } catch (err) {
-    log.error({ changeKey, err }, 'change could not be read')
+    log.error({ changeKey, err }, 'reading a change key failed')
     return null
   }
 }

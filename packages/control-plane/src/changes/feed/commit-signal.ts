@@ -17,7 +17,7 @@ export function commitSignal(
     pending = true
     wake()
   })
-  const nap = (ms: number) =>
+  const sleep = (ms: number) =>
     new Promise<void>(resolve => {
       wake = () => {
         cancel()
@@ -30,10 +30,10 @@ export function commitSignal(
   return {
     close,
     async wait(ms) {
-      if (!pending && !signal.aborted) await nap(ms)
-      const rang = pending
+      if (!pending && !signal.aborted) await sleep(ms)
+      const hasCommit = pending
       pending = false
-      return rang
+      return hasCommit
     },
   }
 }

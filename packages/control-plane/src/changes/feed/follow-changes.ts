@@ -23,7 +23,7 @@ export interface FollowOptions {
 
 /** Reads the feed at the reader's own pace until `signal` aborts. Nothing is queued, so a slow reader costs nothing. */
 export async function* followChanges(feed: ChangeFeed, from: string, options: FollowOptions): AsyncGenerator<FeedItem> {
-  const news = commitSignal(wake => both(feed.onCommit(wake), options.onOtherWake?.(wake)), options)
+  const commits = commitSignal(wake => both(feed.onCommit(wake), options.onOtherWake?.(wake)), options)
   let position = from
   try {
     while (!options.signal.aborted) {
@@ -39,12 +39,12 @@ export async function* followChanges(feed: ChangeFeed, from: string, options: Fo
         position = change.position
       }
       if (answer.changes.length === BATCH) continue
-      const rang = await news.wait(options.idleMs)
-      if (!options.signal.aborted && !(rang && options.onOtherWake === undefined))
-        yield { kind: rang ? 'woken' : 'idle' }
+      const isWoken = await commits.wait(options.idleMs)
+      if (!options.signal.aborted && !(isWoken && options.onOtherWake === undefined))
+        yield { kind: isWoken ? 'woken' : 'idle' }
     }
   } finally {
-    news.close()
+    commits.close()
   }
 }
 

@@ -6,7 +6,7 @@ import type { WebhookState } from '../../stored-documents.ts'
 
 const ID = 'webhook'
 /** A replica that doesn't renew for this long has lost the lease. */
-const TURN_MS = 30_000
+const LEASE_MS = 30_000
 /** Renewal interval of the holder. */
 export const RENEW_MS = 10_000
 
@@ -37,7 +37,7 @@ export function webhookLease({ store, feed, clock, holder }: LeaseParts): Webhoo
   let seen = { version: 0, at: 0 }
 
   async function write(version: number, position: string, isHeld = true): Promise<boolean> {
-    const lease = isHeld ? { holder, until: toInstant(clock.now() + TURN_MS) } : null
+    const lease = isHeld ? { holder, until: toInstant(clock.now() + LEASE_MS) } : null
     const next: WebhookState = { id: ID, version, position, lease }
     const at = clock.monotonic()
     const { ok } = await (version === 1 ? states.insert(next) : states.replace(next))
@@ -50,7 +50,7 @@ export function webhookLease({ store, feed, clock, holder }: LeaseParts): Webhoo
   function isFree({ version, lease }: WebhookState): boolean {
     if (version !== seen.version) seen = { version, at: clock.monotonic() }
     if (lease === null || lease.holder === holder) return true
-    return toMs(lease.until) <= clock.now() || clock.monotonic() - seen.at >= TURN_MS
+    return toMs(lease.until) <= clock.now() || clock.monotonic() - seen.at >= LEASE_MS
   }
 
   const save = async (position: string): Promise<boolean> => mine !== null && (await write(mine.version + 1, position))

@@ -17,7 +17,7 @@ export interface WebhookSetting {
 }
 
 export type Delivery =
-  | { readonly outcome: 'taken' }
+  | { readonly outcome: 'accepted' }
   /** The receiver will never accept it. */
   | { readonly outcome: 'refused'; readonly reason: string }
   /** Worth a retry. */
@@ -67,7 +67,7 @@ function decoded(text: string): string {
 }
 
 function deliveryOf(status: number): Delivery {
-  if (status >= 200 && status < 300) return { outcome: 'taken' }
+  if (status >= 200 && status < 300) return { outcome: 'accepted' }
   const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429
   return { outcome: isFinal ? 'refused' : 'failed', reason: `status ${status}` }
 }

@@ -13,11 +13,11 @@ const STANDBY_MS = 5_000
 const TROUBLE_MS = 1_000
 const backoff = exponentialBackoff({ maxMs: 5 * 60_000 })
 
-interface Telling {
+interface Sender {
   readonly clock: Clock
   readonly log: Logger
   readonly post: Post
-  readonly turn: WebhookLease
+  readonly lease: WebhookLease
 }
 
 /**
@@ -28,35 +28,35 @@ export function webhook(api: Api, setting: WebhookSetting, logger: Logger): Host
   const { clock, feed, store } = api
   const log = logger.child({ webhook: new URL(setting.url).host })
   const holder = Buffer.from(api.randomBytes(8)).toString('hex')
-  const turn = webhookLease({ store, feed, clock, holder })
-  const telling = { clock, log, turn, post: webhookPost(setting, clock) }
+  const lease = webhookLease({ store, feed, clock, holder })
+  const sender = { clock, log, lease, post: webhookPost(setting, clock) }
 
   /** False when this replica has lost the lease, or stops. */
-  async function tell(change: PositionedChange, before: string, signal: AbortSignal): Promise<boolean> {
+  async function deliverChange(change: PositionedChange, before: string, signal: AbortSignal): Promise<boolean> {
     const event = await eventOf(api, change)
-    if (event === null) return turn.renew(change.position)
+    if (event === null) return lease.renew(change.position)
     const cloudEvent = cloudEventOf(event, change, setting.source)
-    return (await deliver(telling, { cloudEvent, before }, signal)) && turn.save(change.position)
+    return (await deliver(sender, { cloudEvent, before }, signal)) && lease.save(change.position)
   }
 
-  async function tellAll(from: string, signal: AbortSignal): Promise<void> {
+  async function deliverAll(from: string, signal: AbortSignal): Promise<void> {
     let position = from
     for await (const followed of followChanges(feed, from, { clock, signal, idleMs: RENEW_MS })) {
       if (followed.kind === 'change') {
-        if (!(await tell(followed.change, position, signal))) return
+        if (!(await deliverChange(followed.change, position, signal))) return
         position = followed.change.position
       } else if (followed.kind === 'reset') {
         position = await feed.position()
-        log.warn({ position }, 'changes were forgotten before the webhook was told of them; it goes on from now')
-        if (!(await turn.save(position))) return
-      } else if (!(await turn.renew(position))) return
+        log.warn({ position }, 'changes expired before their delivery to the webhook; it continues from now')
+        if (!(await lease.save(position))) return
+      } else if (!(await lease.renew(position))) return
     }
   }
 
-  async function takeTurn(signal: AbortSignal): Promise<void> {
-    const from = await turn.acquire()
+  async function deliverWithLease(signal: AbortSignal): Promise<void> {
+    const from = await lease.acquire()
     if (from === null) await clock.sleep(STANDBY_MS, signal)
-    else await tellAll(from, signal)
+    else await deliverAll(from, signal)
   }
 
   return {
@@ -64,49 +64,54 @@ export function webhook(api: Api, setting: WebhookSetting, logger: Logger): Host
     async run(signal) {
       while (!signal.aborted) {
         try {
-          await takeTurn(signal)
+          await deliverWithLease(signal)
         } catch (err) {
-          log.warn({ err }, 'changes could not be read for the webhook; trying again')
+          log.warn({ err }, 'reading changes for the webhook failed; retrying')
           await clock.sleep(TROUBLE_MS, signal)
         }
       }
-      await turn.release().catch(() => undefined)
+      await lease.release().catch(() => undefined)
     },
   }
 }
 
-interface InHand {
+interface Delivery {
   readonly cloudEvent: ReturnType<typeof cloudEventOf>
   /** Position before it. */
   readonly before: string
 }
 
 /** Retries until the receiver accepts or refuses it. False when this replica loses the lease, or stops. */
-async function deliver(telling: Telling, { cloudEvent, before }: InHand, signal: AbortSignal): Promise<boolean> {
-  const { log, post, turn } = telling
+async function deliver(sender: Sender, { cloudEvent, before }: Delivery, signal: AbortSignal): Promise<boolean> {
+  const { log, post, lease } = sender
   const body = JSON.stringify(cloudEvent)
   const { id, type, subject } = cloudEvent
-  for (let retries = 0; !signal.aborted && (await turn.renew(before)); retries += 1) {
+  for (let retries = 0; !signal.aborted && (await lease.renew(before)); retries += 1) {
     const delivery = await post(body, signal)
-    if (delivery.outcome === 'taken') return true
+    if (delivery.outcome === 'accepted') return true
     const about = { reason: delivery.reason, id, type, subject }
     if (delivery.outcome === 'refused') {
-      log.warn(about, 'the webhook refused an event, which is dropped')
+      log.warn(about, 'the webhook refused an event; the event is dropped')
       return true
     }
     if (signal.aborted) return false
-    const againMs = backoff(retries)
-    log.warn({ ...about, again_in_ms: againMs }, 'the webhook did not take an event; trying again')
-    await patience(telling, againMs, before, signal)
+    const retryMs = backoff(retries)
+    log.warn({ ...about, retry_in_ms: retryMs }, 'the delivery of an event to the webhook failed; retrying')
+    await waitWithLease(sender, retryMs, before, signal)
   }
   return false
 }
 
 /** Waits, and renews the lease meanwhile. */
-async function patience({ clock, turn }: Telling, ms: number, position: string, signal: AbortSignal): Promise<void> {
+async function waitWithLease(
+  { clock, lease }: Sender,
+  ms: number,
+  position: string,
+  signal: AbortSignal,
+): Promise<void> {
   for (let left = ms; left > 0 && !signal.aborted; left -= RENEW_MS) {
     await clock.sleep(Math.min(left, RENEW_MS), signal)
-    if (!(await turn.renew(position))) return
+    if (!(await lease.renew(position))) return
   }
 }
 

@@ -23,11 +23,11 @@ export async function createDefinition(
   request: Request<object, unknown, BodyOf<'createDefinition'>>,
 ): Promise<StoredDefinition> {
   const { body, actor, once } = request
-  const made = once === null ? null : await api.definitions.get(once.resourceId)
-  if (made !== null) return made
+  const existing = once === null ? null : await api.definitions.get(once.resourceId)
+  if (existing !== null) return existing
   const { name, ...rest } = body
   const content = await contentOf(api, rest)
-  if ((await versionsOf(api, name)).length > 0) throw taken(name)
+  if ((await versionsOf(api, name)).length > 0) throw alreadyExists(name)
   const definition = newVersion(api, content, {
     id: once?.resourceId ?? newId(api),
     name,
@@ -37,11 +37,11 @@ export async function createDefinition(
   })
   const result = await api.definitions.insert(definition, [created(request, definition)])
   const stored = result.ok ? definition : once === null ? null : await api.definitions.get(definition.id)
-  if (stored === null) throw taken(name)
+  if (stored === null) throw alreadyExists(name)
   return stored
 }
 
-const taken = (name: string) => new ProblemError('already_exists', `there is a definition ${name} already`)
+const alreadyExists = (name: string) => new ProblemError('already_exists', `there is a definition ${name} already`)
 
 export const newId = (api: Api): string => makeId('ld', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
 
@@ -72,10 +72,10 @@ const stateOf = ({ topology }: Content, now: Instant): Pick<StoredDefinition, 's
 })
 
 const created = ({ actor }: Pick<DefinitionRequest, 'actor'>, definition: StoredDefinition) =>
-  auditEntry(actor, 'create', definition.created_at, { after: said(definition) })
+  auditEntry(actor, 'create', definition.created_at, { after: auditFields(definition) })
 
 /** The topology may be long; its hash shows whether it changed. */
-const said = ({ topology: _, fence: __, ...rest }: StoredDefinition) => rest
+const auditFields = ({ topology: _, fence: __, ...rest }: StoredDefinition) => rest
 
 /**
  * A pending definition is changed in place. An ACTIVE one is immutable, because sessions pin it: the next version is created.
@@ -116,7 +116,7 @@ async function rewritten(
     const document = { ...current, ...content, ...stateOf(content, now) }
     return {
       document,
-      entries: [auditEntry(request.actor, 'put', now, { before: said(current), after: said(document) })],
+      entries: [auditEntry(request.actor, 'put', now, { before: auditFields(current), after: auditFields(document) })],
     }
   })
   await deprecateReplaced(api, written.name)

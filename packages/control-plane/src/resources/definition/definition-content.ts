@@ -75,7 +75,7 @@ export function givenOf({ given, title, cml_version }: Pick<Content, 'given' | '
 function changedSpec(current: StoredDefinition, changes: BodyOf<'putDefinition'>): Omit<Spec, 'source'> {
   const given = givenOf(current)
   const { cml_version } = current
-  const or = <T>(said: T | undefined, kept: T): T => (said === undefined ? kept : said)
+  const or = <T>(given: T | undefined, current: T): T => (given === undefined ? current : given)
   return {
     title: or(changes.title, given.title ? current.title : ''),
     description: or(changes.description, current.description),
@@ -144,9 +144,9 @@ export function withTopology<T extends Content>(content: T, text: string, { topo
 }
 
 /** Whether two contents are equal, however they were created. */
-export const isSameContent = (one: Content, other: Content): boolean => gistOfContent(one) === gistOfContent(other)
+export const isSameContent = (one: Content, other: Content): boolean => fingerprintOf(one) === fingerprintOf(other)
 
-const gistOfContent = (content: Content): string =>
+const fingerprintOf = (content: Content): string =>
   JSON.stringify([
     content.title,
     content.description,

@@ -79,7 +79,7 @@ function concluded(
       sync: syncOf(current, request, outcome, now),
       fence: raiseDocumentFence(current, request),
     }
-    const more = { before: gist(current), after: gist(document), reason: outcome.error ?? '' }
+    const more = { before: auditFields(current), after: auditFields(document), reason: outcome.error ?? '' }
     return { document, entries: [auditEntry(request.actor, 'sync-result', now, more)] }
   })
 }
@@ -94,7 +94,11 @@ function syncOf(
   return { ...outcome, at, package_sha256: outcome.status === 'success' ? fetched : current.sync.package_sha256 }
 }
 
-const gist = ({ status, sync, topology_sha256 }: StoredDefinition) => ({ status, sync: sync.status, topology_sha256 })
+const auditFields = ({ status, sync, topology_sha256 }: StoredDefinition) => ({
+  status,
+  sync: sync.status,
+  topology_sha256,
+})
 
 /** Writes the new version first: a crash between the two writes leaves one that can be booked. */
 async function succeeded(

@@ -36,7 +36,7 @@ export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promi
 
 const WEEK_MS = 7 * 86_400_000
 /** Retention of cost entries. */
-const KEPT_MS = 400 * 86_400_000
+const RETENTION_MS = 400 * 86_400_000
 const PAGE = 1000
 
 /** A cost interval and its worker. */
@@ -46,8 +46,8 @@ export interface WorkerCostInterval {
 }
 
 /** Start of the period: the last week by default, at most the retention. */
-export const costPeriodStart = (asked: Instant | undefined, now: Instant): Instant =>
-  toInstant(Math.max(asked === undefined ? toMs(now) - WEEK_MS : toMs(asked), toMs(now) - KEPT_MS))
+export const costPeriodStart = (since: Instant | undefined, now: Instant): Instant =>
+  toInstant(Math.max(since === undefined ? toMs(now) - WEEK_MS : toMs(since), toMs(now) - RETENTION_MS))
 
 /** Every interval that ended since then, and the open ones. */
 export async function costIntervalsSince(

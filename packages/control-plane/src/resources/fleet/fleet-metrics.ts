@@ -11,33 +11,33 @@ import { fleetSummary } from './fleet-summary.ts'
 /** Shorter than the scrape timeout of Prometheus. */
 const STORE_MS_MAX = 5_000
 
-type Labelled = Readonly<Record<string, number>>
+type Labeled = Readonly<Record<string, number>>
 
 /**
  * Fleet metrics in Prometheus text format. Every replica reports the same, so aggregate over one of them. Without the store it
  * reports only that.
  */
 export async function fleetMetrics(api: Api, openStreams: number): Promise<string> {
-  const own = gauge('control_plane_event_streams', 'streams of events that are open here', openStreams)
+  const own = gauge('control_plane_event_streams', 'open event streams of this replica', openStreams)
   try {
-    const told = await withDeadline(api.clock, STORE_MS_MAX, toldOfFleet(api))
-    return [own, storeUp(1), ...told].join('')
+    const fleet = await withDeadline(api.clock, STORE_MS_MAX, fleetGauges(api))
+    return [own, storeUp(1), ...fleet].join('')
   } catch {
     return [own, storeUp(0)].join('')
   }
 }
 
-const storeUp = (value: 0 | 1): string => gauge('control_plane_store_up', '1 when the store answered just now', value)
+const storeUp = (value: 0 | 1): string => gauge('control_plane_store_up', '1 when the store responds, else 0', value)
 
-async function toldOfFleet(api: Api): Promise<string[]> {
+async function fleetGauges(api: Api): Promise<string[]> {
   const { workers, cost } = await fleetSummary(api, {})
   const leaks = await listAll(api.leaks)
   return [
     gauge('fleet_workers', 'workers by status', ['status', workers.by_status]),
-    gauge('fleet_workers_idle', 'workers that run and that nobody uses', workers.idle),
-    gauge('fleet_cost_per_hour_usd', 'what the fleet costs now, by what for', ['cause', await costByCause(api)]),
-    gauge('fleet_spent_week_usd', 'what was spent in the last 7 days, by what for', ['cause', cost.by_cause]),
-    gauge('fleet_saved_week_usd', 'what pausing saved in the last 7 days', cost.saved_usd),
+    gauge('fleet_workers_idle', 'running workers without activity', workers.idle),
+    gauge('fleet_cost_per_hour_usd', 'current cost of the fleet per hour, by cause', ['cause', await costByCause(api)]),
+    gauge('fleet_spent_week_usd', 'cost of the last 7 days, by cause', ['cause', cost.by_cause]),
+    gauge('fleet_saved_week_usd', 'savings of the last 7 days by pausing', cost.saved_usd),
     gauge(
       'fleet_license_leaks',
       'licences that went down with their machine and that nobody has dealt with',
@@ -46,14 +46,14 @@ async function toldOfFleet(api: Api): Promise<string[]> {
   ]
 }
 
-async function costByCause(api: Api): Promise<Labelled> {
+async function costByCause(api: Api): Promise<Labeled> {
   const now = toInstant(api.clock.now())
   const costs = (await listAllWorkers(api)).map(worker => costOf(worker, now))
   const perHour = (cause: CostCause) => sum(costs, cost => (cost.cause === cause ? cost.per_hour_usd : 0))
   return Object.fromEntries(COST_CAUSES.map(cause => [cause, perHour(cause)]))
 }
 
-function gauge(name: string, help: string, value: number | readonly [label: string, values: Labelled]): string {
+function gauge(name: string, help: string, value: number | readonly [label: string, values: Labeled]): string {
   const lines =
     typeof value === 'number'
       ? [`${name} ${value}`]

@@ -30,13 +30,13 @@ const CHECK_MS_MAX = 30_000
  * Decides whether an idle worker is stopped. The permit is taken first, by compare-and-set on the fleet document, and only
  * then is the worker changed; a permit that a crash leaves is found by the next check of this worker.
  */
-export async function checkWorkerIdle(api: Api, asked: IdleRequest): Promise<AnswerOf<'checkWorkerIdle'>> {
+export async function checkWorkerIdle(api: Api, unchecked: IdleRequest): Promise<AnswerOf<'checkWorkerIdle'>> {
   const settings = await currentSettings(api)
-  const worker = await findWorker(api, asked.params.id)
-  raiseDocumentFence(worker, asked)
-  const evidence = await peoplesEvidence(api, worker, asked.body.evidence)
-  const request = { ...asked, body: { ...asked.body, evidence } }
-  const decision = await decideWithRoom(api, request, worker, settings)
+  const worker = await findWorker(api, unchecked.params.id)
+  raiseDocumentFence(worker, unchecked)
+  const evidence = await peoplesEvidence(api, worker, unchecked.body.evidence)
+  const request = { ...unchecked, body: { ...unchecked.body, evidence } }
+  const decision = await decideWithPermit(api, request, worker, settings)
   const recorded = await recordCheck(api, request, { decision, settings })
   await returnPermit(api, worker.id, isStop(decision))
   const { verdict, guards } = recorded.decision
@@ -66,7 +66,7 @@ async function peoplesEvidence(
 const isStop = ({ verdict }: IdleDecision): boolean => verdict.kind === 'pause' || verdict.kind === 'drain'
 
 /** A decision to stop needs a permit: a new one, or one that a crash left. */
-async function decideWithRoom(
+async function decideWithPermit(
   api: Api,
   request: IdleRequest,
   worker: Worker,
@@ -139,7 +139,7 @@ async function recordCheck(
     const changed = isStop(held) ? stoppedByPolicy(seen, held, { now, drainSeconds }) : seen
     return {
       worker: changed,
-      entries: entriesOf(held, request, { now, isTakenBack: isStop(decision) && !isStop(held) }),
+      entries: entriesOf(held, request, { now, isReverted: isStop(decision) && !isStop(held) }),
     }
   })
   return { worker, decision: held }
@@ -158,13 +158,13 @@ function unlessChanged(
 function entriesOf(
   { verdict, guards }: IdleDecision,
   request: IdleRequest,
-  { now, isTakenBack }: { now: Instant; isTakenBack: boolean },
+  { now, isReverted }: { now: Instant; isReverted: boolean },
 ): NewEntry[] {
   const { kind: action, because } = verdict
   const note = { action, because, cause: 'idle check', seen: {}, guards: [...guards], outcome: '', duration_ms: 0 }
   const decided = decisionEntry(note, { service: request.actor.service ?? '', epoch: request.epoch }, now)
   if (action === 'pause' || action === 'drain') return [decided]
-  const outcomes = isTakenBack && action !== 'skipped_auto_pause' ? ['scale_down_failed' as const, action] : [action]
+  const outcomes = isReverted && action !== 'skipped_auto_pause' ? ['scale_down_failed' as const, action] : [action]
   return [decided, ...outcomes.map(outcome => scalingEntry(outcome, now, { because }))]
 }
 

@@ -24,8 +24,8 @@ export async function reportLicenseLeak(
     auditEntry(actor, 'report', now, { after: { worker_id: body.worker_id } }),
   ])
   if (result.ok) return { body: leak, isNew: true }
-  const told = await api.leaks.list({ where: { worker_id: body.worker_id }, limit: LIST_MAX })
-  const known = told.find(each => each.resolved_at === null)
+  const recorded = await api.leaks.list({ where: { worker_id: body.worker_id }, limit: LIST_MAX })
+  const known = recorded.find(each => each.resolved_at === null)
   if (known === undefined) throw new ProblemError('store_unavailable', 'the leak is being recorded; try again')
   return { body: known, isNew: false }
 }

@@ -66,19 +66,19 @@ function idsOf(api: Api, { key, template_name, aws_region, count }: ScaleUpReque
   })
 }
 
-interface Room {
+interface PurchaseContext {
   readonly settings: SettingValues
   readonly workers: readonly Worker[]
   readonly scaling: FleetScaling
   readonly now: Instant
 }
 
-function refusalOf(body: ScaleUpRequest['body'], room: Room): string | null {
-  const { settings, workers, scaling, now } = room
+function refusalOf(body: ScaleUpRequest['body'], context: PurchaseContext): string | null {
+  const { settings, workers, scaling, now } = context
   const last = scaling.flights[`${body.template_name}/${body.aws_region}`]
   if (!settings.scale_up_enabled) return 'scale_up_enabled is false'
   if (scaling.held_since !== null) return 'the fleet is held until every worker has been looked at'
-  const present = presentIn(body.aws_region, room)
+  const present = presentIn(body.aws_region, context)
   if (present + body.count > settings.max_workers_per_region) {
     const limit = `max_workers_per_region ${settings.max_workers_per_region}`
     return `${present} workers are in ${body.aws_region}, ${body.count} more would exceed ${limit}`
@@ -86,25 +86,25 @@ function refusalOf(body: ScaleUpRequest['body'], room: Room): string | null {
   if (last === undefined) return null
   const waitS = Math.ceil(settings.scale_up_cooldown_seconds - (toMs(now) - toMs(last.at)) / 1000)
   if (waitS > 0) return `the last flight began ${last.at}; the next may begin in ${waitS} s`
-  const underWay = last.worker_ids.filter(id => isUnderWay(workers.find(each => each.id === id)))
-  return underWay.length > 0 ? `${underWay.length} workers of the last flight are still on their way` : null
+  const inProgress = last.worker_ids.filter(id => isInProgress(workers.find(each => each.id === id)))
+  return inProgress.length > 0 ? `${inProgress.length} workers of the last flight are still on their way` : null
 }
 
 /** Workers of the region, and granted ones that are still to be created. */
-function presentIn(region: string, { workers, scaling, now }: Room): number {
+function presentIn(region: string, { workers, scaling, now }: PurchaseContext): number {
   const known = new Set(workers.map(worker => worker.id))
   const granted = Object.entries(scaling.flights).filter(
     ([place, flight]) => place.endsWith(`/${region}`) && toMs(now) - toMs(flight.at) < MAKING_MS_MAX,
   )
-  const toBeMade = granted.flatMap(([, flight]) => flight.worker_ids.filter(id => !known.has(id)))
-  return workers.filter(each => each.status !== 'TERMINATED').length + toBeMade.length
+  const toBeCreated = granted.flatMap(([, flight]) => flight.worker_ids.filter(id => !known.has(id)))
+  return workers.filter(each => each.status !== 'TERMINATED').length + toBeCreated.length
 }
 
 /**
  * DRAINING and later statuses don't count: they may take hours. A worker that was stopped before its launch stays PENDING
  * until a person starts it. UNKNOWN counts as in progress.
  */
-const isUnderWay = (worker: Worker | undefined): boolean =>
+const isInProgress = (worker: Worker | undefined): boolean =>
   worker?.desired_status === 'RUNNING' && ['PENDING', 'PROVISIONING', 'STARTING', 'UNKNOWN'].includes(worker.status)
 
 async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): Promise<never> {

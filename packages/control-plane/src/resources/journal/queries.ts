@@ -33,7 +33,7 @@ async function journalPage<T>(
     ...(which.subject === undefined ? {} : { subject: which.subject }),
     ...(page.from === undefined ? {} : { from: page.from }),
     ...(page.to === undefined ? {} : { to: page.to }),
-    ...(page.cursor === undefined ? {} : { after: placeOf(page.cursor) }),
+    ...(page.cursor === undefined ? {} : { after: parseCursor(page.cursor) }),
     limit: page.limit + 1,
   })
   const shown = entries.slice(0, page.limit)
@@ -42,7 +42,7 @@ async function journalPage<T>(
   return { items: shown.map(read), next_cursor, revision }
 }
 
-function placeOf(cursor: string): { at: string; id: string } {
+function parseCursor(cursor: string): { at: string; id: string } {
   const cut = cursor.indexOf('~')
   if (Instant.safeParse(cursor.slice(0, Math.max(0, cut))).success)
     return { at: cursor.slice(0, cut), id: cursor.slice(cut + 1) }
@@ -59,7 +59,7 @@ export async function workerHistory(
 ): Promise<AnswerOf<'getWorkerHistory'>> {
   const which = { streams: [STREAMS.transition], subject: `worker:${id}` }
   const read = (entry: JournalEntry) => History.parse({ ...entry.body, id: entry.id, at: entry.at })
-  return known(api, id, await shownTo(api, actor, journalPage(api, which, query, read)))
+  return refuseUnknownWorker(api, id, await redactedFor(api, actor, journalPage(api, which, query, read)))
 }
 
 export async function workerDecisions(
@@ -67,7 +67,7 @@ export async function workerDecisions(
   { params: { id }, query, actor }: Request<{ id: string }, QueryOf<'getWorkerDecisions'>, unknown>,
 ): Promise<AnswerOf<'getWorkerDecisions'>> {
   const which = { streams: [STREAMS.decision], subject: `worker:${id}` }
-  return known(api, id, await shownTo(api, actor, journalPage(api, which, query, decisionOf)))
+  return refuseUnknownWorker(api, id, await redactedFor(api, actor, journalPage(api, which, query, decisionOf)))
 }
 
 /** Only for actors that may see the session. */
@@ -77,11 +77,11 @@ export async function sessionDecisions(
 ): Promise<AnswerOf<'getSessionDecisions'>> {
   const { id } = await getSession(api, params.id, actor)
   const which = { streams: [STREAMS.decision], subject: `session:${id}` }
-  return shownTo(api, actor, journalPage(api, which, query, decisionOf))
+  return redactedFor(api, actor, journalPage(api, which, query, decisionOf))
 }
 
 /** Redacts the ids of other owners' sessions. */
-async function shownTo<T extends object>(
+async function redactedFor<T extends object>(
   api: Api,
   actor: Actor,
   page: ReturnType<typeof journalPage<T>>,
@@ -92,7 +92,7 @@ async function shownTo<T extends object>(
 }
 
 /** History outlives the record of a worker; a worker that never existed is not found. */
-async function known<P extends { items: readonly unknown[] }>(api: Api, id: string, page: P): Promise<P> {
+async function refuseUnknownWorker<P extends { items: readonly unknown[] }>(api: Api, id: string, page: P): Promise<P> {
   if (page.items.length === 0) await findWorker(api, id)
   return page
 }

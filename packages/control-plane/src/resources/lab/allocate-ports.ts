@@ -16,13 +16,13 @@ export async function allocatePorts(api: Api, request: PortsRequest): Promise<An
   raiseDocumentFence(lab, request)
   if (isLabGone(lab)) throw new ProblemError('lab_gone', `${lab.title} is ${lab.status}`)
   const definition = lab.definition_id === null ? null : await api.definitions.get(lab.definition_id)
-  const wishes = definition?.port_template ?? []
+  const requested = definition?.port_template ?? []
   const writer = { ...request, params: { id: lab.worker_id }, ifMatch: null, once: null }
   let ports: Record<string, number> = {}
   await changeWorker(api, writer, worker => {
     const held = worker.ports[lab.id] ?? {}
-    const given = allocated(wishes, held, takenOn(worker, request.body.taken))
-    if (given === null) throw new ProblemError('no_room', `${worker.name} has no ${wishes.length} ports left`)
+    const given = allocated(requested, held, usedPorts(worker, request.body.taken))
+    if (given === null) throw new ProblemError('no_room', `${worker.name} has no ${requested.length} ports left`)
     ports = given
     if (JSON.stringify(given) === JSON.stringify(held)) return null
     return {
@@ -38,5 +38,5 @@ export async function allocatePorts(api: Api, request: PortsRequest): Promise<An
 }
 
 /** Ports of all labs on record, its own included, and of unknown labs. */
-const takenOn = ({ ports }: Worker, others: readonly number[]): ReadonlySet<number> =>
+const usedPorts = ({ ports }: Worker, others: readonly number[]): ReadonlySet<number> =>
   new Set([...others, ...Object.values(ports).flatMap(each => Object.values(each))])

@@ -16,7 +16,7 @@ import { countLabs } from './queries.ts'
 import { cleanUpAfterLab } from './report-lab.ts'
 
 type DiscoverRequest = Request<object, unknown, BodyOf<'discoverLabs'>>
-type Sight = DiscoverRequest['body']['labs'][number]
+type ScannedLab = DiscoverRequest['body']['labs'][number]
 
 /** Interval at which an unchanged lab is written. */
 const SEEN_MS = 3_600_000
@@ -31,35 +31,35 @@ export async function discoverLabs(api: Api, request: DiscoverRequest): Promise<
   // Labs that were about to be imported, without a known id.
   const byTitle = new Map(known.flatMap(lab => (lab.lab_id === null && !isLabGone(lab) ? [[lab.title, lab]] : [])))
   const seen = new Set<string>()
-  for (const sight of labs) {
-    const lab = byLabId.get(sight.lab_id) ?? byTitle.get(sight.title)
-    if (lab === undefined) counts.created += await found(api, request, sight)
+  for (const scanned of labs) {
+    const lab = byLabId.get(scanned.lab_id) ?? byTitle.get(scanned.title)
+    if (lab === undefined) counts.created += await recordFound(api, request, scanned)
     else {
       seen.add(lab.id)
-      counts.updated += await seenAgain(api, request, lab, sight)
+      counts.updated += await recordSeen(api, request, lab, scanned)
     }
   }
   for (const lab of known) {
     const scan = { began_at, is_complete, isSeen: seen.has(lab.id), isAwaited: false }
-    if (statusOfMissing(lab, scan) !== null) counts.orphaned += await missed(api, request, lab, scan)
+    if (statusOfMissing(lab, scan) !== null) counts.orphaned += await recordMissing(api, request, lab, scan)
   }
   await countLabs(api, worker_id)
-  if (is_complete) await takeWishAway(api, request)
+  if (is_complete) await clearRefreshRequest(api, request)
   return counts
 }
 
 /** Clears the refresh request of this scan. A request after its start waits for the next scan. */
-async function takeWishAway(api: Api, request: DiscoverRequest): Promise<void> {
+async function clearRefreshRequest(api: Api, request: DiscoverRequest): Promise<void> {
   const { worker_id, began_at } = request.body
   const writer = { ...request, params: { id: worker_id }, ifMatch: null, once: null }
   await changeWorker(api, writer, worker => {
-    const asked = worker.labs_refresh_requested_at
-    if (asked === null || asked >= began_at) return null
+    const requestedAt = worker.labs_refresh_requested_at
+    if (requestedAt === null || requestedAt >= began_at) return null
     return { worker: { ...worker, labs_refresh_requested_at: null, fence: raiseDocumentFence(worker, request) } }
   })
 }
 
-async function found(api: Api, { body, actor, fence }: DiscoverRequest, sight: Sight): Promise<number> {
+async function recordFound(api: Api, { body, actor, fence }: DiscoverRequest, scanned: ScannedLab): Promise<number> {
   const now = toInstant(api.clock.now())
   const lab: LabRecord = {
     ...EMPTY_LAB,
@@ -70,7 +70,7 @@ async function found(api: Api, { body, actor, fence }: DiscoverRequest, sight: S
     source: 'DISCOVERY',
     definition_id: null,
     session_id: null,
-    ...factsOf(sight, null),
+    ...factsOf(scanned, null),
     first_seen_at: now,
     last_seen_at: body.began_at,
     fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
@@ -79,14 +79,14 @@ async function found(api: Api, { body, actor, fence }: DiscoverRequest, sight: S
   return (await api.labs.insert(lab, [transitionEntry(move, actor.name)])).ok ? 1 : 0
 }
 
-const factsOf = ({ state, nodes, ...sight }: Sight, before: LabRecord['status'] | null) => ({
-  ...sight,
+const factsOf = ({ state, nodes, ...scanned }: ScannedLab, before: LabRecord['status'] | null) => ({
+  ...scanned,
   ...(nodes === undefined ? {} : { nodes }),
   raw_state: state,
   status: statusOfLab(state, before),
 })
 
-async function seenAgain(api: Api, request: DiscoverRequest, lab: LabRecord, sight: Sight): Promise<number> {
+async function recordSeen(api: Api, request: DiscoverRequest, lab: LabRecord, scanned: ScannedLab): Promise<number> {
   const { began_at } = request.body
   if (isOldNews(request.body, lab)) return 0
   let isChanged = false
@@ -95,7 +95,7 @@ async function seenAgain(api: Api, request: DiscoverRequest, lab: LabRecord, sig
   const changed = await changeLab(api, target, (current, now) => {
     isChanged = false
     if (isOldNews(request.body, current)) return null
-    const facts = factsOf(sight, current.status)
+    const facts = factsOf(scanned, current.status)
     const next = deleteIfSuperseded({ ...current, ...facts }, isOwn, now)
     isChanged = JSON.stringify(next) !== JSON.stringify(current)
     if (!isChanged && toMs(began_at) - toMs(current.last_seen_at) < SEEN_MS) return null
@@ -108,7 +108,7 @@ async function seenAgain(api: Api, request: DiscoverRequest, lab: LabRecord, sig
   return isChanged ? 1 : 0
 }
 
-async function missed(api: Api, request: DiscoverRequest, lab: LabRecord, scan: LabScan): Promise<number> {
+async function recordMissing(api: Api, request: DiscoverRequest, lab: LabRecord, scan: LabScan): Promise<number> {
   const isAwaited = lab.lab_id === null && (await isAboutToBeImported(api, lab))
   let isMarked = false
   const changed = await changeLab(api, { ...request, params: { id: lab.id }, ifMatch: null }, current => {

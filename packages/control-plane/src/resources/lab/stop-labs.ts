@@ -18,15 +18,15 @@ type StopRequest = WorkerRequest<BodyOf<'stopWorkerLabs'>>
 export async function stopLabsOf(api: Api, request: StopRequest): Promise<AnswerOf<'stopWorkerLabs'>> {
   const worker = await findWorker(api, request.params.id)
   raiseDocumentFence(worker, request)
-  refuseOthers(worker)
+  refuseUnlessTerminating(worker)
   const labs = await listAll(api.labs, { where: { worker_id: worker.id, is_gone: 'no' } })
   const running = labs.filter(lab => !isQuiet(lab.status))
   for (const lab of running) await nullOnConflict(stopLab(api, lab.id, request.body.reason))
-  if (running.length === 0) await askForLook(api, request)
+  if (running.length === 0) await requestScan(api, request)
   return { stopping: running.length }
 }
 
-function refuseOthers({ name, status }: Worker): void {
+function refuseUnlessTerminating({ name, status }: Worker): void {
   if (status !== 'TERMINATING')
     throw new ProblemError('illegal_transition', `${name} is ${status}; labs are stopped so only before a machine goes`)
 }
@@ -43,7 +43,7 @@ const isTakenDown = ({ pending_action }: LabRecord): boolean =>
   pending_action !== null && pending_action.action !== 'start'
 
 /** Labs without a record may run, such as those that people started, so a scan is requested. */
-async function askForLook(api: Api, request: StopRequest): Promise<void> {
+async function requestScan(api: Api, request: StopRequest): Promise<void> {
   await changeWorker(api, { ...request, ifMatch: null, once: null }, (worker, now) => {
     if (worker.status !== 'TERMINATING' || worker.labs_refresh_requested_at !== null) return null
     return { worker: { ...worker, labs_refresh_requested_at: now, fence: raiseDocumentFence(worker, request) } }

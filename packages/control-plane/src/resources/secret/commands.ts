@@ -16,31 +16,31 @@ const PAGE = 100
 type Purpose = 'license_token' | 'cml_login' | 'user_data'
 
 /** A secret of a resource. A new secret never overwrites an older one; the document names the current one. */
-interface Place {
+interface SecretKey {
   /** `<kind>:<id>` */
   readonly resource: string
   readonly purpose: Purpose
 }
 
-const idOf = ({ resource, purpose }: Place, ref: string): string => `${resource}:${purpose}:${ref}`
+const idOf = ({ resource, purpose }: SecretKey, ref: string): string => `${resource}:${purpose}:${ref}`
 
 /** Seals and stores a text. It takes effect when the document names its reference. */
-export async function storeSecret(api: Api, place: Place, text: string): Promise<string> {
+export async function storeSecret(api: Api, key: SecretKey, text: string): Promise<string> {
   const ref = Buffer.from(api.randomBytes(REF_BYTES)).toString('hex')
-  const id = idOf(place, ref)
-  await api.secrets.insert({ id, version: 1, resource: place.resource, sealed: api.sealing.seal(text, id) })
+  const id = idOf(key, ref)
+  await api.secrets.insert({ id, version: 1, resource: key.resource, sealed: api.sealing.seal(text, id) })
   return ref
 }
 
-export async function openSecret(api: Api, place: Place, ref: string | undefined): Promise<string | null> {
+export async function openSecret(api: Api, key: SecretKey, ref: string | undefined): Promise<string | null> {
   if (ref === undefined) return null
-  const id = idOf(place, ref)
+  const id = idOf(key, ref)
   const secret = await api.secrets.get(id)
   return secret === null ? null : api.sealing.open(secret.sealed, id)
 }
 
-export async function dropSecret(api: Api, place: Place, ref: string | undefined): Promise<void> {
-  const secret = ref === undefined ? null : await api.secrets.get(idOf(place, ref))
+export async function dropSecret(api: Api, key: SecretKey, ref: string | undefined): Promise<void> {
+  const secret = ref === undefined ? null : await api.secrets.get(idOf(key, ref))
   if (secret !== null) await api.secrets.remove(secret)
 }
 
@@ -50,17 +50,17 @@ export async function dropSecret(api: Api, place: Place, ref: string | undefined
  */
 export async function withSecret<T>(
   api: Api,
-  place: Place,
+  key: SecretKey,
   text: string,
   write: (ref: string) => Promise<{ written: T; replaced: string | undefined }>,
 ): Promise<T> {
-  const ref = await storeSecret(api, place, text)
+  const ref = await storeSecret(api, key, text)
   const { written, replaced } = await write(ref).catch(async error => {
     // Only a refusal is certain: any other failed write may have happened, and then needs its secret.
-    if (error instanceof ProblemError) await dropSecret(api, place, ref)
+    if (error instanceof ProblemError) await dropSecret(api, key, ref)
     throw error
   })
-  await dropSecret(api, place, replaced)
+  await dropSecret(api, key, replaced)
   return written
 }
 
@@ -73,8 +73,8 @@ export async function forgetSecrets(api: Api, resource: string): Promise<void> {
   }
 }
 
-const tokenOf = (workerId: string): Place => ({ resource: `worker:${workerId}`, purpose: 'license_token' })
-const loginOf = (workerId: string): Place => ({ resource: `worker:${workerId}`, purpose: 'cml_login' })
+const tokenOf = (workerId: string): SecretKey => ({ resource: `worker:${workerId}`, purpose: 'license_token' })
+const loginOf = (workerId: string): SecretKey => ({ resource: `worker:${workerId}`, purpose: 'cml_login' })
 
 /** Deletes the token after a registration, whatever its outcome. */
 export const forgetLicenseToken = (api: Api, workerId: string, ref: string | undefined): Promise<void> =>
@@ -101,13 +101,13 @@ export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'p
         'Register the license in its CML; LCM shows it then',
     )
   refuseStale(worker, request.ifMatch)
-  const place = tokenOf(worker.id)
+  const key = tokenOf(worker.id)
   const known = worker.secret_refs.license_token
-  if ((await openSecret(api, place, known)) === token)
+  if ((await openSecret(api, key, known)) === token)
     return operateLicense(api, request, { operation: 'register', product, ref: known ?? null }).then(
       done => done.written,
     )
-  return withSecret(api, place, token, ref => operateLicense(api, request, { operation: 'register', product, ref }))
+  return withSecret(api, key, token, ref => operateLicense(api, request, { operation: 'register', product, ref }))
 }
 
 export async function deregisterLicense(api: Api, request: WorkerRequest): Promise<Worker> {
@@ -122,7 +122,7 @@ export async function deregisterLicense(api: Api, request: WorkerRequest): Promi
   return (await operateLicense(api, request, { operation: 'deregister', product: null, ref: null })).written
 }
 
-interface LicenseWish {
+interface LicenseRequest {
   readonly operation: 'register' | 'deregister'
   readonly product: string | null
   /** Reference of the token; null keeps the current one. */
@@ -130,17 +130,17 @@ interface LicenseWish {
 }
 
 /** A repeated request for an operation in progress doesn't restart it. */
-async function operateLicense(api: Api, request: WorkerRequest, { operation, product: wanted, ref }: LicenseWish) {
+async function operateLicense(api: Api, request: WorkerRequest, { operation, product: wanted, ref }: LicenseRequest) {
   let replaced: string | undefined
   const written = await changeWorker(api, request, (worker, now) => {
     refuseTerminating(worker)
     replaced = worker.secret_refs.license_token
     const product = wanted ?? worker.license.product
     const isSameToken = ref === null || ref === replaced
-    const isUnderWay = worker.license.pending_operation === operation && worker.license.product === product
-    if (isSameToken && isUnderWay) return null
-    const begun = { product, pending_operation: operation, operation_started_at: null, last_error: null }
-    const license = { ...worker.license, ...begun }
+    const isInProgress = worker.license.pending_operation === operation && worker.license.product === product
+    if (isSameToken && isInProgress) return null
+    const operationFields = { product, pending_operation: operation, operation_started_at: null, last_error: null }
+    const license = { ...worker.license, ...operationFields }
     const changed = ref === null ? worker : withRef(worker, 'license_token', ref)
     const more = { before: worker.license, after: license }
     return { worker: { ...changed, license }, entries: [auditEntry(request.actor, `license-${operation}`, now, more)] }

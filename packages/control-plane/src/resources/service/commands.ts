@@ -25,18 +25,18 @@ export async function reportInstance(api: Api, request: HeartbeatRequest): Promi
   const { service, instance_id } = request.params
   if (request.actor.service !== service)
     throw new ProblemError('forbidden', `${request.actor.name} does not belong to ${service}`)
-  await remember(api, service, instance_id, request.body)
+  await storeReport(api, service, instance_id, request.body)
   const { triggers, resignations, epoch } = await openTerm(api, service)
-  if (request.body.epoch === epoch && hasLookedAtAll(request)) await releaseFleet(api, request.body.last_sweep)
+  if (request.body.epoch === epoch && hasSweptAll(request)) await releaseFleet(api, request.body.last_sweep)
   return { triggers, resignations }
 }
 
 /** A full sweep is done, and no worker is queued. */
-const hasLookedAtAll = ({ params, body }: HeartbeatRequest): boolean =>
+const hasSweptAll = ({ params, body }: HeartbeatRequest): boolean =>
   params.service === 'worker-controller' && body.is_leader && body.queue.due === 0 && body.queue.active === 0
 
 /** The newest report wins; concurrent reports of one instance don't matter. */
-async function remember(
+async function storeReport(
   api: Api,
   service: string,
   instance_id: string,
@@ -53,7 +53,7 @@ async function remember(
 }
 
 /** Deletes silent instances except the newest of each service, which shows since when none runs. */
-export async function forgetSilentInstances(api: Api): Promise<void> {
+export async function deleteSilentInstances(api: Api): Promise<void> {
   const all = await api.instances.list({ limit: 1000 })
   for (const instance of all) {
     const newest = newestOf(all.filter(({ service }) => service === instance.service))

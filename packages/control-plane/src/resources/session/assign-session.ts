@@ -53,7 +53,7 @@ async function reserve(api: Api, request: AssignRequest, session: LabletSession)
     throw new ProblemError('no_room', `what it had on ${worker_id} before may still run there`)
   const writer = { ...request, params: { id: worker_id }, ifMatch: null, once: null }
   await changeWorker(api, writer, (worker, now) => {
-    refuseWithoutRoom(demand, worker, session.id)
+    refuseWithoutCapacity(demand, worker, session.id)
     // Written even when the reservation exists: a concurrent release must notice.
     const reserved = withReservation(worker, session.id, session.needs, now)
     const wanted_by = worker.wanted_by.filter(id => id !== session.id)
@@ -61,7 +61,7 @@ async function reserve(api: Api, request: AssignRequest, session: LabletSession)
   })
 }
 
-function refuseWithoutRoom(demand: Demand, worker: Worker, sessionId: string): void {
+function refuseWithoutCapacity(demand: Demand, worker: Worker, sessionId: string): void {
   const [refusal] = place(demand, [withoutReservation(worker, sessionId)]).refusals
   if (refusal !== undefined) throw new ProblemError('no_room', `${worker.name} refuses it: ${refusal.because}`)
 }

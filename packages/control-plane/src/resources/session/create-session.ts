@@ -19,8 +19,8 @@ const PAST_MS_MAX = 5 * MINUTE_MS
 
 export async function createSession(api: Api, request: Request<object, unknown, Body>): Promise<LabletSession> {
   const { body, actor, once } = request
-  const made = once === null ? null : await api.sessions.get(once.resourceId)
-  if (made !== null) return made
+  const existing = once === null ? null : await api.sessions.get(once.resourceId)
+  if (existing !== null) return existing
   const definition = await bookable(api, body.definition)
   const now = toInstant(api.clock.now())
   const timeslot = timeslotOf(body, definition, now)
@@ -33,8 +33,8 @@ export async function createSession(api: Api, request: Request<object, unknown, 
   ]
   const result = await api.sessions.insert(session, entries)
   if (result.ok) return stillBookable(api, session, request)
-  const existing = once === null ? null : await api.sessions.get(id)
-  if (existing !== null) return existing
+  const stored = once === null ? null : await api.sessions.get(id)
+  if (stored !== null) return stored
   throw new ProblemError('already_exists', `there is a session with reservation_id ${reservation_id} already`)
 }
 

@@ -21,7 +21,7 @@ type ReleaseRequest = SessionRequest<BodyOf<'releaseSession'>>
 export async function releaseSession(api: Api, request: ReleaseRequest): Promise<LabletSession> {
   const session = await findSession(api, request.params.id)
   raiseDocumentFence(session, request)
-  if (isDown(session) && session.worker_id !== null) await giveBack(api, request, session, session.worker_id)
+  if (isDown(session) && session.worker_id !== null) await releaseCapacity(api, request, session, session.worker_id)
   await cleanUpSession(api, session.id)
   const writer = { ...request, ifMatch: null, once: null }
   return changeSession(api, session.id, writer, (current, now) => {
@@ -35,7 +35,12 @@ export async function releaseSession(api: Api, request: ReleaseRequest): Promise
 
 const isDown = ({ status }: LabletSession): boolean => status === 'STOPPING' || status === 'STOPPED' || isFinal(status)
 
-async function giveBack(api: Api, request: ReleaseRequest, session: LabletSession, workerId: string): Promise<void> {
+async function releaseCapacity(
+  api: Api,
+  request: ReleaseRequest,
+  session: LabletSession,
+  workerId: string,
+): Promise<void> {
   const { id } = session
   const labs = await labsOf(api, workerId, id)
   const writer = { ...request, params: { id: workerId }, ifMatch: null, once: null }

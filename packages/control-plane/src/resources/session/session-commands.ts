@@ -14,7 +14,7 @@ import { cleanUpSession } from './session-cleanup.ts'
 const MINUTE_MS = 60_000
 
 /** Other actors are refused before anything is revealed, such as the version. */
-async function changeOwn(
+async function changeOwnSession(
   api: Api,
   request: SessionRequest,
   change: Parameters<typeof changeSession>[3],
@@ -26,10 +26,10 @@ async function changeOwn(
 /** An unplaced session ends at once. Otherwise only the desired status changes; its lab is removed first. */
 export async function cancelSession(api: Api, request: SessionRequest): Promise<LabletSession> {
   const { actor } = request
-  const cancelled = await changeOwn(api, request, (session, now) => {
+  const cancelled = await changeOwnSession(api, request, (session, now) => {
     if (isFinal(session.status) || session.desired_status === 'TERMINATED') return null
     const wanted = { ...session, desired_status: 'TERMINATED' as const, desired_by: actor.name, desired_reason: '' }
-    const entries = [auditEntry(actor, 'cancel', now, { before: wish(session), after: wish(wanted) })]
+    const entries = [auditEntry(actor, 'cancel', now, { before: auditFields(session), after: auditFields(wanted) })]
     if (session.status !== 'PENDING') return { session: wanted, entries }
     return {
       session: { ...wanted, status: 'TERMINATED', waiting_reason: null },
@@ -41,7 +41,7 @@ export async function cancelSession(api: Api, request: SessionRequest): Promise<
   return cancelled
 }
 
-const wish = ({ desired_status, timeslot }: LabletSession) => ({ desired_status, timeslot })
+const auditFields = ({ desired_status, timeslot }: LabletSession) => ({ desired_status, timeslot })
 
 export async function extendSession(
   api: Api,
@@ -50,7 +50,7 @@ export async function extendSession(
   const { actor, body } = request
   const { definition } = await findSession(api, request.params.id)
   const longest = (await api.definitions.get(definition.id))?.max_duration_minutes ?? 0
-  return changeOwn(api, request, (session, now) => {
+  return changeOwnSession(api, request, (session, now) => {
     refuseOver(session, now)
     const { start, end } = session.timeslot
     const timeslot = { start, end: endAfter(end, body.minutes) }
@@ -62,7 +62,7 @@ export async function extendSession(
     const extended = { ...session, timeslot }
     return {
       session: extended,
-      entries: [auditEntry(actor, 'extend', now, { before: wish(session), after: wish(extended) })],
+      entries: [auditEntry(actor, 'extend', now, { before: auditFields(session), after: auditFields(extended) })],
     }
   })
 }
@@ -86,7 +86,7 @@ export async function requeueSession(
   request: SessionRequest<BodyOf<'requeueSession'>>,
 ): Promise<LabletSession> {
   const { actor, body } = request
-  const requeued = await changeOwn(api, request, (session, now) => {
+  const requeued = await changeOwnSession(api, request, (session, now) => {
     refuseUnwanted(session, 'SCHEDULED')
     const because = `${actor.name} asked for another place`
     return {
@@ -108,7 +108,7 @@ function refuseUnwanted(session: LabletSession, needed: LabletSession['status'])
 /** Without a change, the new version alone wakes the controllers. */
 export function retrySession(api: Api, request: SessionRequest<BodyOf<'retrySession'>>): Promise<LabletSession> {
   const { actor, body } = request
-  return changeOwn(api, request, (session, now) => {
+  return changeOwnSession(api, request, (session, now) => {
     const retry = retryOf(session, now)
     if (retry.kind === 'refused') throw new ProblemError('session_wrong_state', retry.because)
     if (retry.kind === 'under_way') return null

@@ -20,7 +20,7 @@ const ASSIGNMENT_MS_MAX = 60_000
 
 /** Finishes what crashes and silent controllers left of sessions. Any number of replicas may run it at once. */
 export async function maintainSessions(api: Api, signal: AbortSignal): Promise<void> {
-  for (const step of [expireOverdue, deprecateAllReplaced, settleBooks, settleLabs, forgetWishes])
+  for (const step of [expireOverdue, deprecateAllReplaced, releaseStaleReservations, cleanUpLabs, clearWantedBy])
     if (!signal.aborted) await step(api)
 }
 
@@ -46,14 +46,14 @@ async function expireOverdue(api: Api): Promise<void> {
 }
 
 /** Releases reservations without a session. A recent one may belong to an assignment in progress. */
-async function settleBooks(api: Api): Promise<void> {
+async function releaseStaleReservations(api: Api): Promise<void> {
   for (const worker of await listAll(api.workers, { where: { is_reserved: 'yes' } }))
     for (const [id, { since }] of Object.entries(worker.reservations))
       if (api.clock.now() - toMs(since) > ASSIGNMENT_MS_MAX) await releaseReservation(api, worker, id)
 }
 
 /** Cleans up labs of terminated machines, of ended or moved sessions, and labs that no session can reuse. */
-async function settleLabs(api: Api): Promise<void> {
+async function cleanUpLabs(api: Api): Promise<void> {
   const labs = await listAll(api.labs, { where: { is_gone: 'no' } })
   const workers = new Map<string, Worker>()
   for (const id of new Set(labs.map(lab => lab.worker_id))) {
@@ -61,7 +61,7 @@ async function settleLabs(api: Api): Promise<void> {
     if (worker === null || worker.status === 'TERMINATED') await orphanLabs(api, id)
     else workers.set(id, worker)
   }
-  await settleBound(
+  await cleanUpBoundLabs(
     api,
     labs.filter(lab => lab.session_id !== null && workers.has(lab.worker_id)),
   )
@@ -72,7 +72,7 @@ async function settleLabs(api: Api): Promise<void> {
   }
 }
 
-async function settleBound(api: Api, left: readonly LabRecord[]): Promise<void> {
+async function cleanUpBoundLabs(api: Api, left: readonly LabRecord[]): Promise<void> {
   for (const id of new Set(left.flatMap(lab => lab.session_id ?? []))) {
     const session = await api.sessions.get(id)
     const isOwn = (lab: { id: string }) =>
@@ -82,7 +82,7 @@ async function settleBound(api: Api, left: readonly LabRecord[]): Promise<void> 
 }
 
 /** Sessions that are placed or over don't wait for a worker any more: it may be stopped when it is idle. */
-async function forgetWishes(api: Api): Promise<void> {
+async function clearWantedBy(api: Api): Promise<void> {
   for (const worker of await listAll(api.workers, { where: { is_wanted: 'yes' } })) {
     const waiting = new Set<string>()
     for (const id of worker.wanted_by) if ((await api.sessions.get(id))?.status === 'PENDING') waiting.add(id)
@@ -95,7 +95,7 @@ async function forgetWishes(api: Api): Promise<void> {
 }
 
 /** Deletes sessions and labs that ended this many days ago. */
-export async function forgetFinished(api: Api, days: number): Promise<void> {
+export async function deleteFinished(api: Api, days: number): Promise<void> {
   const before = toInstant(api.clock.now() - days * 86_400_000)
   for (const session of await listCreatedBefore(api.sessions, before, { where: { is_over: 'yes' } })) {
     if (session.entered_status_at >= before) continue

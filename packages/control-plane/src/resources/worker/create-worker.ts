@@ -15,8 +15,8 @@ export async function createWorker(
   request: Request<object, unknown, BodyOf<'createWorker'>>,
 ): Promise<Worker> {
   const { body, actor, once } = request
-  const made = once === null ? null : await api.workers.get(once.resourceId)
-  if (made !== null) return made
+  const existing = once === null ? null : await api.workers.get(once.resourceId)
+  if (existing !== null) return existing
   const template = await usableTemplate(api, body.template_name)
   const id = once?.resourceId ?? newWorkerId(api)
   const worker = describedBy(body, workerOfTemplate(id, template, toInstant(api.clock.now())), {

@@ -24,8 +24,8 @@ export async function importWorker(api: Api, request: ImportRequest): Promise<{ 
   ]
   const result = await api.workers.insert(worker, entries)
   if (result.ok) return { worker, isNew: true }
-  const told = await api.workers.list({ where: { ec2_instance_id: request.body.ec2_instance_id }, limit: LIST_MAX })
-  const known = told.find(each => each.status !== 'TERMINATED')
+  const recorded = await api.workers.list({ where: { ec2_instance_id: request.body.ec2_instance_id }, limit: LIST_MAX })
+  const known = recorded.find(each => each.status !== 'TERMINATED')
   if (known === undefined) throw new ProblemError('store_unavailable', 'the machine is being recorded; try again')
   return { worker: known, isNew: false }
 }

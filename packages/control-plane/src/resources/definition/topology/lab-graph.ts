@@ -6,7 +6,7 @@ import { readTopology } from './read-topology.ts'
 
 const LABEL_CHARS_MAX = 200
 /** Cached graphs: parsing a long topology for every request is expensive. */
-const KEPT_MAX = 50
+const CACHE_MAX = 50
 
 /** Nodes and links of a lab. A link without a label gets the names of its interfaces. */
 export function graphOf({ nodes, links }: Topology): LabGraph {
@@ -27,15 +27,15 @@ const interfacesOf = ({ interfaces }: TopologyNode): { id: string; label: string
 
 /** Null for a definition without a topology. */
 export function labGraphs(pause: () => Promise<void>): (definition: LabletDefinition) => Promise<LabGraph | null> {
-  const kept = boundedMap<LabGraph | null>(KEPT_MAX)
+  const cache = boundedMap<LabGraph | null>(CACHE_MAX)
   return async ({ topology, topology_sha256 }) => {
     if (topology === null || topology_sha256 === null) return null
-    const known = kept.get(topology_sha256)
+    const known = cache.get(topology_sha256)
     if (known !== undefined) return known
     const reading = await readTopology(topology, pause)
     // It was valid when it was stored. Rules that became stricter since must not hide the definition.
     const graph = reading.ok ? graphOf(reading.topology) : null
-    kept.set(topology_sha256, graph)
+    cache.set(topology_sha256, graph)
     return graph
   }
 }
