@@ -21,7 +21,7 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 const backupOf = (file: () => AsyncIterable<Uint8Array>) => async () => file()
 
 describe('a backup', () => {
-  it('is for administrators, and it is written down who took it', async () => {
+  it('is for administrators, and leaves an audit entry', async () => {
     const plane = aPlane({ backup: backupOf(() => given('all')) })
     expect(await plane.send('POST', 'backup', { as: 'operator' })).toMatchObject({ status: 403 })
     const { status, headers, file } = await plane.send('POST', 'backup')
@@ -43,7 +43,7 @@ describe('a backup', () => {
     expect((await plane.send('GET', 'audit')).json.items).toEqual([])
   })
 
-  it('may take longer to make than any other answer', async () => {
+  it('may take longer than any other response', async () => {
     let finish = (): void => undefined
     const made = new Promise<void>(resolve => {
       finish = resolve
@@ -83,7 +83,7 @@ describe('over HTTP', () => {
     return { ...server, client, plane }
   }
 
-  it('arrives as it left', async () => {
+  it('arrives unchanged', async () => {
     const { client, url } = await serve(() => given('one ', 'and ', 'all'))
     expect(await textOf(await client.download('createBackup', {}))).toBe('one and all')
     const response = await fetch(`${url}/api/v1/backup`, { method: 'POST', headers: { authorization: 'Bearer admin' } })
@@ -96,7 +96,7 @@ describe('over HTTP', () => {
     await response.text()
   })
 
-  it('is to be had also while as many follow the events as may', async () => {
+  it('works while the limit of event streams is reached', async () => {
     const { client, url, plane } = await serve(() => given('all'))
     const leave = new AbortController()
     const follow = (as: Role) => plane.send('GET', 'events', { as, signal: leave.signal })
@@ -110,13 +110,13 @@ describe('over HTTP', () => {
     leave.abort()
   })
 
-  it('tells a refusal from a file', async () => {
+  it('distinguishes a refusal from a file', async () => {
     const { url } = await serve(() => given())
     const stranger = apiClient(httpTransport({ baseUrl: url, clock: systemClock }))
     await expect(stranger.download('createBackup', {})).rejects.toMatchObject({ problem: { status: 401 } })
   })
 
-  it('breaks off, and does not end, when it can not be read on', async () => {
+  it('aborts the connection when reading fails', async () => {
     let fail = (): void => undefined
     const failure = new Promise<never>((_, reject) => {
       fail = () => reject(new Error('the disk is gone'))
@@ -131,7 +131,7 @@ describe('over HTTP', () => {
     await expect(textOf(chunks)).rejects.toBeInstanceOf(UnreachableError)
   })
 
-  it('breaks off when the server closes', async () => {
+  it('aborts the connection when the server closes', async () => {
     const { client, close } = await serve(endless().chunks)
     const reading = (await client.download('createBackup', {}))[Symbol.asyncIterator]()
     await reading.next()
@@ -142,7 +142,7 @@ describe('over HTTP', () => {
     await expect(rest).rejects.toBeInstanceOf(UnreachableError)
   })
 
-  it('waits for a slow reader instead of filling the memory, and cuts off one that takes nothing', async () => {
+  it('waits for a slow reader without buffering, and disconnects one that reads nothing', async () => {
     const clock = manualClock()
     const { chunks, made, ended } = endless()
     const { url } = await serve(chunks, { clock })

@@ -39,8 +39,8 @@ async function tidyUp(): Promise<void> {
   await stop()
 }
 
-describe('what happened is forgotten', () => {
-  it('after thirty days where it is why controllers acted, and after four hundred where it is people or money', async () => {
+describe('old journal entries are deleted', () => {
+  it('after 30 days for decisions, and after 400 for audit and cost', async () => {
     await enter([1, 29, 31, 399, 401])
     await tidyUp()
     expect(await left('decision')).toEqual([1, 29])
@@ -55,14 +55,14 @@ describe('what happened is forgotten', () => {
     expect(await left('audit')).toEqual([1, 3])
   })
 
-  it('however much it is', async () => {
+  it('in any number', async () => {
     const old = Array.from({ length: 2_500 }, (_, n) => 31 + n / 10_000)
     await enter(old)
     await tidyUp()
     expect(await left('decision')).toEqual([])
   })
 
-  it('when it becomes too old while the process runs', async () => {
+  it('when they expire while the process runs', async () => {
     const stop = fleet.run()
     await enter([29.999])
     await fleet.clock.advance(TEN_MINUTES_MS / 2)
@@ -73,7 +73,7 @@ describe('what happened is forgotten', () => {
   })
 })
 
-it('goes on when the clock on the wall is set back', async () => {
+it('continues when the wall clock is set back', async () => {
   const time = manualClock()
   let setBackMs = 0
   fleet = aFleet({ clock: { ...time, now: () => time.now() - setBackMs } })
@@ -89,7 +89,7 @@ it('goes on when the clock on the wall is set back', async () => {
   await running
 })
 
-it('forgets samples after a week', async () => {
+it('deletes samples after a week', async () => {
   const now = fleet.clock.now()
   const samples = [0, 6.9, 7.1, 30].map(day => ({
     series: 'worker:w-1',
@@ -102,7 +102,7 @@ it('forgets samples after a week', async () => {
   expect(found.map(({ body }) => body)).toEqual([{ day: 0 }, { day: 6.9 }])
 })
 
-it('forgets answers after a day, also where thousands are younger', async () => {
+it('deletes idempotent responses after a day, among thousands of younger ones', async () => {
   const requests = fleet.store.collection(RESOURCES.idempotentRequests)
   const request = (id: string, ageMs: number) => {
     const started_at = toInstant(fleet.clock.now() - ageMs)
@@ -143,7 +143,7 @@ it('drops instances that have been silent', async () => {
   expect(controller, 'says since when none runs').toMatchObject({ instances: [], last_seen_at: found[0]?.seen_at })
 })
 
-it('finishes what commits left behind, again and again and to the end', async () => {
+it('finishes everything that commits left pending', async () => {
   let left = 2_500
   const inner = openSqliteStore(':memory:')
   const settle = async (limit: number) => {
@@ -161,7 +161,7 @@ it('finishes what commits left behind, again and again and to the end', async ()
   await stop()
 })
 
-it('goes on after a failure, and says so', async () => {
+it('continues after a failure, and logs it', async () => {
   const log = recordingLogger()
   const inner = openSqliteStore(':memory:')
   let failures = 1
@@ -174,7 +174,7 @@ it('goes on after a failure, and says so', async () => {
   await enter([31])
   const stop = fleet.run()
   await fleet.clock.advance(0)
-  expect(log.messages('error')).toEqual(['housekeeping failed; trying again'])
+  expect(log.messages('error')).toEqual(['housekeeping failed; retrying'])
   expect(await left('decision')).toHaveLength(1)
   await fleet.clock.advance(10_000)
   expect(await left('decision')).toEqual([])

@@ -32,9 +32,9 @@ const API: ApiFacts = {
 
 it('says which API answers, what it waits for, and that versions differ', () => {
   expect(brief(judgeApi(API, '1.0.0'))).toEqual(['ok: LCM 1.0.0 answers at http://lcm: cluster, on AWS in us-east-1'])
-  expect(brief(judgeApi({ ...API, waitsFor: 'the store, which does not answer' }, '2.0.0'))).toEqual([
+  expect(brief(judgeApi({ ...API, waitsFor: 'the store: it does not respond' }, '2.0.0'))).toEqual([
     'warning: LCM 1.0.0 answers at http://lcm: cluster, on AWS in us-east-1, but this lcm is 2.0.0',
-    'failure: the API is not ready: it waits for the store, which does not answer',
+    'failure: the API is not ready: it waits for the store: it does not respond',
   ])
   const gone: ApiFacts = { ...API, answer: { kind: 'unreachable', message: 'nobody is at http://lcm: start it' } }
   expect(judgeApi(gone, '1.0.0')).toEqual([failure('api', 'nobody is at http://lcm', 'start it')])

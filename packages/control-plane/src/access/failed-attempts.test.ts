@@ -127,7 +127,7 @@ describe('through the API', () => {
   const ask = (plane: ReturnType<typeof aPlane>, token: string) =>
     plane.send('GET', 'info', { remote, headers: { authorization: `Bearer ${token}` } })
 
-  it('who was let in before is not locked out by a stranger at the same address', async () => {
+  it('a known caller is not locked out by a stranger at the same address', async () => {
     const plane = aPlane()
     expect((await ask(plane, 'operator')).status).toBe(200)
     for (let i = 0; i < 20; i++) expect((await ask(plane, 'wrong')).status).toBe(401)
@@ -154,7 +154,7 @@ describe('through the API', () => {
     expect((await open()).status).toBe(429)
   })
 
-  it('a page that is signed out may ask again and again', async () => {
+  it('a signed-out page may retry without limit', async () => {
     const plane = aPlane()
     for (let i = 0; i < 30; i++) {
       const headers = i % 2 === 0 ? {} : { cookie: 'lcm_session=of-another-installation' }

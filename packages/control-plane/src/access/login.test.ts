@@ -62,7 +62,7 @@ describe('a login link', () => {
     }
   })
 
-  it('logs in as whoever asked for it', async () => {
+  it('logs in as its creator', async () => {
     const url = `/login?code=${await plane.access.createLoginCode(actor('operator'))}`
     expect(await whoIs(cookieOf(await browse('GET', url)))).toMatchObject({ name: 'operator', role: 'operator' })
   })
@@ -98,7 +98,7 @@ describe('a login link', () => {
   })
 })
 
-it('too many links of one are at the cost of nobody else', async () => {
+it('too many links of one actor remove only its own', async () => {
   const mine = await plane.access.createLoginCode(actor('admin'))
   await plane.clock.advance(1)
   for (let i = 0; i < 101; i++) await plane.access.createLoginCode(actor('operator'))

@@ -82,7 +82,7 @@ describe('with a real provider', () => {
     expect(await browse(plane, path, { cookie })).toMatchObject(FAILED)
   })
 
-  it('a person who gives up is told so', async () => {
+  it('a person who cancels the sign-in sees the failure page', async () => {
     const { path, cookie } = await toCallback('user')
     const state = new URL(path, CALLBACK).searchParams.get('state')
     expect(await browse(plane, `/login/callback?state=${state}&error=access_denied`, { cookie })).toMatchObject(FAILED)
@@ -200,7 +200,7 @@ describe('with a provider in the process', () => {
     })
   })
 
-  it('tells a stranger where to sign in', async () => {
+  it('tells an unauthenticated caller where to sign in', async () => {
     const { status, body } = await browse(plane, '/api/v1/info')
     expect(status).toBe(401)
     expect(JSON.parse(String(body))).toMatchObject({ code: 'unauthenticated', sign_in: '/login' })

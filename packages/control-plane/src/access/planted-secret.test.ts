@@ -14,8 +14,8 @@ import { aFleet, type Fleet } from '../testing/a-fleet.ts'
 import { METAL } from '../testing/a-plane.ts'
 import { crash } from '../testing/interruptible-store.ts'
 
-const LICENSE = 'zQ1xL-licence-token-4f1c9e'
-const NEW_LICENSE = 'zQ2xN-other-licence-77aa02'
+const LICENSE = 'zQ1xL-license-token-4f1c9e'
+const NEW_LICENSE = 'zQ2xN-other-license-77aa02'
 const PASSWORD = 'zQ3xP-cml-password-9b3d20'
 const USER_DATA = 'zQ4xU-user-data-script-c0ffee'
 const BEARER = 'zQ5xB-bearer-token-51deca'
@@ -238,7 +238,7 @@ describe('a secret', () => {
   })
 
   it('is in no line of the log', () => {
-    expect(log.messages('error')).toContain('a request failed')
+    expect(log.messages('error')).toContain('request failed')
     expect(found(log.lines.map(line => inspect(line, { depth: 20, showHidden: true })).join('\n'))).toEqual([])
   })
 

@@ -47,7 +47,7 @@ describe('a stream', () => {
     expect([parts.length, checks]).toEqual([15, 3])
   })
 
-  it('ends with its caller, and is looked after no longer', async () => {
+  it('ends with its caller, and is not rechecked any more', async () => {
     let checks = 0
     const check = async () => {
       checks += 1
@@ -60,7 +60,7 @@ describe('a stream', () => {
     expect(checks).toBe(0)
   })
 
-  it('is looked after no longer when nobody reads on', async () => {
+  it('is not rechecked when its reader stops', async () => {
     let checks = 0
     const check = async () => {
       checks += 1

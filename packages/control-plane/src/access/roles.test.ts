@@ -137,7 +137,7 @@ const pathOf = ({ path }: RouteSpec, { service }: Actor) =>
     .replaceAll('{service}', service ?? 'worker-controller')
     .replaceAll(/\{\w+\}/g, 'no-such-thing')
 
-describe('who may call', () => {
+describe('access', () => {
   for (const [name, route] of Object.entries<RouteSpec>(ROUTES)) {
     for (const [letter, actor] of Object.entries(CALLERS)) {
       const isAllowed = EXPECTED[name as RouteName].includes(letter)
@@ -149,7 +149,7 @@ describe('who may call', () => {
     }
   }
 
-  it('is written down for every route and no other', () => {
+  it('is declared for every route and no other', () => {
     expect(Object.keys(EXPECTED).sort()).toEqual(Object.keys(ROUTES).sort())
   })
 

@@ -31,7 +31,7 @@ async function running(plane: ReturnType<typeof aPlane>, work: () => Promise<voi
   await ended
 }
 
-it('sets at its start what the keys lack or hold in an older version, and nothing else', async () => {
+it('publishes missing and outdated keys at its start, and no others', async () => {
   const store = openSqliteStore(':memory:')
   const { keys, published } = recorded(someKeys())
   const first = aPlane({ store, changeKeys: keys })
@@ -55,7 +55,7 @@ it('sets at its start what the keys lack or hold in an older version, and nothin
   )
 })
 
-it('lets no commit wait until everything from before the start is told', async () => {
+it('publishes new commits while it restores old keys', async () => {
   const store = openSqliteStore(':memory:')
   const before = aPlane({ store, changeKeys: someKeys() })
   await running(before, async () => {

@@ -31,7 +31,7 @@ function follow(after?: string) {
   }
 }
 
-it('begins with a sign of life and then tells every change', async () => {
+it('starts with a heartbeat and then sends every change', async () => {
   const stream = follow()
   expect(await stream.seen()).toEqual(['heartbeat'])
   const worker = await plane.create()
@@ -72,7 +72,7 @@ it('resumes from the revision of a list', async () => {
   await stream.stop()
 })
 
-it('says reset to a position that it does not know, and goes on from now', async () => {
+it('sends a reset for an unknown position, and continues from now', async () => {
   const stream = follow('from-elsewhere')
   expect(await stream.seen()).toEqual(['heartbeat', 'reset'])
   await plane.create()
@@ -80,7 +80,7 @@ it('says reset to a position that it does not know, and goes on from now', async
   await stream.stop()
 })
 
-it('tells of removals', async () => {
+it('sends deletions', async () => {
   const worker = await plane.create()
   await plane.send('POST', `workers/${worker.id}/terminate`)
   await plane.report(worker.id, 2, { status: 'TERMINATED' })
@@ -91,7 +91,7 @@ it('tells of removals', async () => {
   await stream.stop()
 })
 
-it('gives a sign of life every fifteen seconds while nothing happens', async () => {
+it('sends a heartbeat every 15 s while idle', async () => {
   const stream = follow()
   await stream.seen()
   await plane.clock.advance(45_000)
@@ -99,7 +99,7 @@ it('gives a sign of life every fifteen seconds while nothing happens', async () 
   await stream.stop()
 })
 
-it('announces every worker to the controllers, also those of before the start', async () => {
+it('publishes a change key for every worker, including older ones', async () => {
   const before = await plane.create({ name: 'before' })
   const stop = new AbortController()
   const running = Promise.all(plane.services.map(service => service.run(stop.signal)))
@@ -119,7 +119,7 @@ it('announces every worker to the controllers, also those of before the start', 
   await running
 })
 
-it('lets nobody have so many streams that others find none', async () => {
+it('limits the streams of one actor', async () => {
   const leave = new AbortController()
   const open = async (as: Role, signal = leave.signal) => (await plane.send('GET', 'events', { as, signal })).status
   for (let n = 0; n < 250; n += 1) {

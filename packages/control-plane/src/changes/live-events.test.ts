@@ -70,7 +70,7 @@ describe('samples', () => {
     await stream.stop()
   })
 
-  it('of more workers than one page of a list are all told', async () => {
+  it('of more workers than one page are all sent', async () => {
     const { id } = await fleet.running()
     const stream = await fleet.follow('types=metrics')
     const at = toInstant(fleet.clock.now())
@@ -85,7 +85,7 @@ describe('samples', () => {
 })
 
 describe('decisions', () => {
-  it('come as they were made, those of a write and those that came alone, each once', async () => {
+  it('come in order, with and without a write, each once', async () => {
     const { id } = await fleet.create()
     const stream = await fleet.follow('types=decision')
     await fleet.clock.advance(1_000)
@@ -112,7 +112,7 @@ describe('decisions', () => {
     await stream.stop()
   })
 
-  it('that are written a little late are told, old ones are not', async () => {
+  it('that are written slightly late are sent, old ones are not', async () => {
     const { id } = await fleet.create()
     const stream = await fleet.follow('types=decision')
     await fleet.clock.advance(10_000)
@@ -123,7 +123,7 @@ describe('decisions', () => {
     await stream.stop()
   })
 
-  it('of a time when nobody listened are not told again', async () => {
+  it('from before the subscription are not sent', async () => {
     const { id } = await fleet.create()
     await decide('before', `worker:${id}`)
     await fleet.clock.advance(60_000)
@@ -179,7 +179,7 @@ describe('a filter', () => {
     expect(await fleet.send('GET', `events?${query}`)).toMatchObject({ status: 400 })
   })
 
-  it('does not put off the sign of life by what it keeps back', async () => {
+  it('does not delay the heartbeat', async () => {
     const { id } = await fleet.running()
     const stream = await fleet.follow('types=template')
     await fleet.clock.advance(14_000)
@@ -193,7 +193,7 @@ describe('a filter', () => {
     await stream.stop()
   })
 
-  it('does not keep back the signs of life, whatever else goes on', async () => {
+  it('never drops heartbeats', async () => {
     const { id } = await fleet.running()
     const stream = await fleet.follow('types=template')
     await fleet.clock.advance(0)
@@ -211,7 +211,7 @@ describe('a filter', () => {
   })
 })
 
-it('goes on when the clock on the wall is set back', async () => {
+it('continues when the wall clock is set back', async () => {
   await stop()
   const time = manualClock()
   let setBackMs = 0
@@ -234,7 +234,7 @@ it('goes on when the clock on the wall is set back', async () => {
   await stream.stop()
 })
 
-it('goes on when the store could not be read, and says so', async () => {
+it('continues after a failed read, and logs it', async () => {
   await stop()
   const inner = openSqliteStore(':memory:')
   let broken = false
@@ -263,6 +263,6 @@ it('goes on when the store could not be read, and says so', async () => {
   await decide('d-1', `worker:${id}`)
   await fleet.clock.advance(1_000)
   expect(await ofType(stream, 'decision')).toHaveLength(1)
-  expect(log.messages('warn')).toContain('decisions and samples could not be read for the event streams')
+  expect(log.messages('warn')).toContain('reading decisions and samples for event streams failed')
   await stream.stop()
 })

@@ -12,7 +12,7 @@ const about = async (stream: Stream, id: string) =>
   (await stream.seen()).flatMap(event => ('id' in event && event.id === id ? [event.type] : []))
 
 describe('events of sessions', () => {
-  it('come to their owner, to who runs the fleet and to controllers, and to nobody else', async () => {
+  it('go to their owner, operators and controllers, and to no other actor', async () => {
     const tokens = ['user', 'author', 'operator', 'admin', 'lablet-controller']
     const streams = await Promise.all(tokens.map(token => course.follow('', token)))
     const { id } = await course.book({}, 'user')
@@ -22,7 +22,7 @@ describe('events of sessions', () => {
     for (const stream of streams) await stream.stop()
   })
 
-  it('tell of a removal only those who see all', async () => {
+  it('are deleted only for actors that see all sessions', async () => {
     const { id } = await course.book({}, 'user')
     await course.send('DELETE', `lablet-sessions/${id}`, { as: 'user' })
     await course.clock.advance(31 * 86_400_000)
@@ -34,7 +34,7 @@ describe('events of sessions', () => {
     for (const stream of streams) await stream.stop()
   })
 
-  it('and decisions about them stay among those who may see them', async () => {
+  it('and their decisions go only to actors that may see them', async () => {
     const stop = course.run()
     const streams = [await course.follow('types=decision', 'user'), await course.follow('types=decision', 'author')]
     const worker = await course.serving()
@@ -49,7 +49,7 @@ describe('events of sessions', () => {
   })
 })
 
-it('what is planned for a session is shown to those who may see it', async () => {
+it('planned actions of a session are shown to actors that may see it', async () => {
   const { id } = await course.book({}, 'user')
   const headers = course.asService('lablet-controller')
   await course.fenced('POST', 'lab-records/discoveries', {}, { by: 'lablet-controller' })
@@ -72,7 +72,7 @@ it('what is planned for a session is shown to those who may see it', async () =>
   expect([await shown('user'), await shown('author'), await shown('operator')]).toEqual([1, 0, 1])
 })
 
-it('definitions and labs are told of to everybody, without topologies', async () => {
+it('events of definitions and labs go to every actor, without topologies', async () => {
   const stream = await course.follow('', 'user')
   const worker = await course.serving()
   const other = await course.define({ name: 'other' })
@@ -84,7 +84,7 @@ it('definitions and labs are told of to everybody, without topologies', async ()
   await stream.stop()
 })
 
-it('change keys say what changed, for those who watch', async () => {
+it('change keys carry id, version and status', async () => {
   const stop = course.run()
   const worker = await course.serving()
   const session = await course.placed(worker.id, 'INSTANTIATING')

@@ -141,7 +141,7 @@ describe('bad requests', () => {
   })
 })
 
-describe('what machines ask a process', () => {
+describe('health, readiness and metrics', () => {
   it('is open, but for the metrics', async () => {
     const stranger = { headers: { authorization: 'Bearer nobody' } }
     expect(await plane.send('GET', '/health', stranger)).toMatchObject({ status: 200, json: { status: 'healthy' } })
@@ -159,7 +159,7 @@ describe('what machines ask a process', () => {
   })
 })
 
-it('tells who is asking', async () => {
+it('returns the actor', async () => {
   const { json } = await plane.send('GET', 'info', { as: 'operator' })
   expect(json).toEqual({
     version: '0.0.0',

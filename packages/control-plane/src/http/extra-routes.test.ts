@@ -29,7 +29,7 @@ beforeEach(() => {
 })
 
 describe('a controller beside the API', () => {
-  it('answers below its own name, and is told who asks', async () => {
+  it('answers below its own name, with the role of the caller', async () => {
     const health = await plane.send('GET', '/services/worker-controller/health', { as: 'user' })
     expect(health).toMatchObject({ status: 200, json: { fine: true } })
     const path = '/services/worker-controller/admin/trigger-reconcile'
@@ -61,11 +61,11 @@ it('is not ready without its store', async () => {
   store.isGone = true
   expect(await alone.send('GET', '/ready')).toMatchObject({
     status: 503,
-    json: { ready: false, waits_for: 'the store, which does not answer' },
+    json: { ready: false, waits_for: 'the store: it does not respond' },
   })
 })
 
-it('is not ready before it can tell what changes', async () => {
+it('is not ready before it can follow changes', async () => {
   const clock = manualClock()
   const changes = {
     position: () => new Promise<string>(() => undefined),
@@ -75,7 +75,7 @@ it('is not ready before it can tell what changes', async () => {
   const alone = aPlane({ clock, store: { ...openSqliteStore(':memory:'), changes } })
   const asked = alone.send('GET', '/ready')
   await clock.advance(2_000)
-  expect(await asked).toMatchObject({ status: 503, json: { waits_for: 'the first listing of changes from etcd' } })
+  expect(await asked).toMatchObject({ status: 503, json: { waits_for: 'the first list of changes from etcd' } })
 })
 
 it('says what else it waits for', async () => {
@@ -130,7 +130,7 @@ describe('the simulated cloud beside the API', () => {
     })
   beforeEach(() => acts.splice(0))
 
-  it('is acted on by admins alone, who learn of it from the API', async () => {
+  it('is controlled by admins alone', async () => {
     const plane = simulated()
     expect((await plane.send('GET', 'info', { as: 'user' })).json).toMatchObject({ sim_control: '/sim/v1' })
     const path = '/sim/v1/instances/i-1/stop?now=yes'

@@ -63,8 +63,8 @@ const json = (body: Buffer | string) =>
 
 const isWell = async () => expect((await fetch(`${server.url}/health`)).status).toBe(200)
 
-describe('a client that means no good', () => {
-  it('is refused a body of 100 MB without its being read', async () => {
+describe('a hostile client', () => {
+  it('is refused a body of 100 MB before it is read', async () => {
     const socket = await dial()
     const before = process.memoryUsage().rss
     socket.write(head('POST', '/api/v1/workers', ['Content-Type: application/json', 'Transfer-Encoding: chunked']))
@@ -76,7 +76,7 @@ describe('a client that means no good', () => {
     await isWell()
   })
 
-  it('keeps nobody else waiting with two hundred requests that it never ends', async () => {
+  it('delays no other client with 200 unfinished requests', async () => {
     const slow = await Promise.all(Array.from({ length: 200 }, dial))
     for (const [n, socket] of slow.entries()) socket.write(n % 2 === 0 ? 'GET /heal' : json('x'.repeat(1_000)))
     await isWell()
@@ -131,7 +131,7 @@ describe('a client that means no good', () => {
     await isWell()
   })
 
-  it('gets a plain no for what is not HTTP at all', async () => {
+  it('gets a 400 for non-HTTP bytes', async () => {
     for (const rubbish of [
       '\x16\x03\x01\x02\x00\x01\x00\x01',
       'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',

@@ -21,7 +21,7 @@ const isReplay = ({ headers }: Sent) => headers['idempotent-replayed'] === 'true
 const stored = () => fleet.store.collection(RESOURCES.idempotentRequests).list({ limit: 100 })
 
 describe('a finished request', () => {
-  it('is answered again, word for word, and says so', async () => {
+  it('is replayed unchanged, with a header', async () => {
     const first = await createWorker()
     expect([first.status, isReplay(first)]).toEqual([201, false])
     await fleet.send('POST', `workers/${first.json.id}/stop`)
@@ -53,7 +53,7 @@ describe('a finished request', () => {
     expect(await workers()).toHaveLength(3)
   })
 
-  it('belongs to who sent it, to its path and to its method', async () => {
+  it('belongs to its actor, path and method', async () => {
     const first = await createWorker()
     const headers = { 'idempotency-key': 'k' }
     const another = await fleet.send('POST', 'workers', { as: 'operator', json: WORKER, headers })
@@ -99,8 +99,8 @@ describe('a key', () => {
   })
 })
 
-describe('a request under way', () => {
-  it('is carried out once for many at once; the others are told when to come back', async () => {
+describe('a request in progress', () => {
+  it('is executed once; concurrent ones get Retry-After', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => createWorker()))
     const refused = answers.filter(answer => answer.status === 409)
     expect([answers.length - refused.length, refused.length]).toEqual([1, 9])
@@ -222,8 +222,8 @@ describe('after a death there is exactly one', () => {
   })
 })
 
-describe('an act that was carried out', () => {
-  it('is not carried out again over what somebody did since', async () => {
+describe('an applied request', () => {
+  it('is not applied again over later changes', async () => {
     const { id } = await fleet.running()
     fleet.store.interrupt({ kind: 'idempotent_request', write: 'replace', when: 'before', run: crash })
     await post(`workers/${id}/stop`, {}, 'k')
@@ -246,7 +246,7 @@ describe('an act that was carried out', () => {
   })
 })
 
-describe('a creation that was carried out', () => {
+describe('an applied creation', () => {
   it('is found again also when it would be refused by now', async () => {
     fleet.store.interrupt({ kind: 'idempotent_request', write: 'replace', when: 'before', run: crash })
     await createWorker()

@@ -107,7 +107,7 @@ async function finish(api: Api, stored: IdempotentRequest, response: ApiResponse
 function replay(api: Api, { id, answer }: IdempotentRequest): ApiResponse {
   if (answer === null) throw inProgress()
   const body = answer.sealed_body === null ? null : api.sealing.open(answer.sealed_body, id)
-  return { status: answer.status, headers: { ...answer.headers, 'idempotent-replay': 'true' }, body }
+  return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body }
 }
 
 /** Deletes responses older than a day. Ids don't sort by age, so every page is read. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { bufferPool } from './json-page.ts'
 
-it('is used again once it was given back, and only then', () => {
+it('is reused after its release, and only then', () => {
   const memory = bufferPool()
   const [first, second] = [memory.take(1000), memory.take(1000)]
   expect(first.buffer).not.toBe(second.buffer)

@@ -9,7 +9,7 @@ import { startServer } from './server.ts'
 const text = (bytes: { data: Uint8Array }) => Buffer.from(bytes.data).toString()
 
 describe('a page made of JSON', () => {
-  it('is what its parts say', () => {
+  it('equals its parts', () => {
     const items = ['Grüße', '日本', 'plain'].map(
       name => [Buffer.from(`{"name":"${name}"`), `,"again":"${name}"}`] as const,
     )
@@ -30,7 +30,7 @@ describe('a page made of JSON', () => {
   })
 })
 
-it('makes one thing of each object, as long as it is the same one', () => {
+it('computes one result per object', () => {
   let made = 0
   const numbered = memoizePerObject((_: object) => ++made)
   const [one, other] = [{}, {}]
@@ -38,7 +38,7 @@ it('makes one thing of each object, as long as it is the same one', () => {
 })
 
 describe('the list of workers', () => {
-  it('shows each as it is shown alone', async () => {
+  it('shows each worker like a single read', async () => {
     const plane = aPlane()
     const { id } = await plane.create({ name: 'Zürich – 東京', labels: { environment: 'prod' } })
     await plane.create()
@@ -80,7 +80,7 @@ describe('over HTTP', () => {
     return { server, request, response }
   }
 
-  it('is done with the memory when everything is sent, and not before', async () => {
+  it('releases the memory when everything is sent, and not before', async () => {
     const events: string[] = []
     let finish: () => void = () => undefined
     const done = new Promise<void>(resolve => {
@@ -102,7 +102,7 @@ describe('over HTTP', () => {
     await server.close()
   })
 
-  it('is done with it when the client goes away', async () => {
+  it('releases it when the client disconnects', async () => {
     let finish: () => void = () => undefined
     const done = new Promise<void>(resolve => {
       finish = resolve

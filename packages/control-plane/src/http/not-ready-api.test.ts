@@ -10,14 +10,14 @@ const request = (url: string): ApiRequest => ({
   signal: new AbortController().signal,
 })
 
-it('lives, is not ready, and asks everybody to come again until it opens', async () => {
+it('is alive and not ready, and sends Retry-After until it opens', async () => {
   const room = notReadyApi()
   room.waitFor('the store')
   const ask = async (url: string) => {
     const { status, headers, body } = await room.dispatch(request(url))
     return { status, headers, json: JSON.parse(String(body)) }
   }
-  expect(await ask('/health')).toMatchObject({ status: 200, json: { problems: ['it waits for the store'] } })
+  expect(await ask('/health')).toMatchObject({ status: 200, json: { problems: ['waiting for the store'] } })
   expect(await ask('/ready')).toMatchObject({ status: 503, json: { ready: false, waits_for: 'the store' } })
   expect(await ask('/api/v1/workers?limit=1')).toMatchObject({
     status: 503,

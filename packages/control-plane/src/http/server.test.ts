@@ -82,7 +82,7 @@ describe('the server', () => {
     await six?.close()
   })
 
-  it('answers balancers that ask for the head alone', async () => {
+  it('answers HEAD of load balancers', async () => {
     for (const path of ['/health', '/ready']) {
       const answer = await fetch(`${server.url}${path}`, { method: 'HEAD' })
       expect([answer.status, await answer.text()]).toEqual([200, ''])
@@ -107,7 +107,7 @@ describe('the server', () => {
     expect(await response.json()).toMatchObject({ code })
   })
 
-  it('answers problems for paths that nobody serves', async () => {
+  it('answers unknown paths with a problem', async () => {
     const response = await get('/no/such/file.js')
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({ code: 'not_found' })
@@ -179,7 +179,7 @@ it('serves a file whole, whatever range is asked for', async () => {
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('console')])
 })
 
-it('ends a stream that broke, and gives its place back', async () => {
+it('ends a broken stream, and frees its slot', async () => {
   async function* broken() {
     yield 'data: 1\n\n'
     throw new Error('the store is gone')
@@ -221,7 +221,7 @@ describe('a server that closes', () => {
     return { slow, answer, release }
   }
 
-  it('answers what it was asked before', async () => {
+  it('finishes requests in progress', async () => {
     const { slow, answer, release } = await slowServer()
     const closed = slow.close()
     await expect(fetch(slow.url)).rejects.toThrow()
@@ -230,7 +230,7 @@ describe('a server that closes', () => {
     await closed
   })
 
-  it('cuts it off when it is told to hurry', async () => {
+  it('aborts them on hurry', async () => {
     const { slow, answer, release } = await slowServer(manualClock())
     const hurry = new AbortController()
     const closed = slow.close(hurry.signal)
@@ -240,7 +240,7 @@ describe('a server that closes', () => {
     release()
   })
 
-  it('tells those who listen when to come back, not all of them at once', async () => {
+  it('spreads the reconnects of event streams', async () => {
     const listeners = await Promise.all([get('/api/v1/events'), get('/api/v1/events')])
     const closed = server.close()
     const texts = await Promise.all(listeners.map(each => each.text()))
@@ -249,7 +249,7 @@ describe('a server that closes', () => {
     expect(told.toSorted((a, b) => a - b)).toEqual([500, 1500])
   })
 
-  it('gives a file that is under way to its end, and asks whoever comes meanwhile to come elsewhere next', async () => {
+  it('finishes a file in progress, and closes the connections of new requests', async () => {
     let release = () => undefined as unknown
     const released = new Promise<void>(resolve => {
       release = resolve
@@ -282,7 +282,7 @@ describe('a server that closes', () => {
     await closed
   })
 
-  it('waits for that only so long', async () => {
+  it('waits for that up to a limit', async () => {
     const clock = manualClock()
     const { slow, answer, release } = await slowServer(clock)
     const closed = slow.close()
@@ -293,7 +293,7 @@ describe('a server that closes', () => {
   })
 })
 
-it('says which port is taken', async () => {
+it('names the port in use', async () => {
   const port = Number(new URL(server.url).port)
   const again = startServer({
     dispatch: plane.dispatch,

@@ -81,7 +81,7 @@ it('goes on with the events of a client that has ended its request', async () =>
   await expect.poll(() => heard).toContain('worker.created')
 })
 
-describe('a client that takes nothing', () => {
+describe('a client that reads nothing', () => {
   /** Asks, reads nothing, and is there again once the limit is over. */
   async function stall(port: number, clock: ManualClock, path: string, limitMs: number): Promise<number> {
     const socket = await dial(port)
@@ -120,7 +120,7 @@ describe('a client that takes nothing', () => {
     expect(hasEnded).toBe(true)
   })
 
-  it('of a long answer is cut off, and its memory given back', async () => {
+  it('of a long response is disconnected, and its memory released', async () => {
     const clock = manualClock()
     let isBack = false
     const bytes = {

@@ -21,7 +21,7 @@ function aCollection(count: number) {
   }
 }
 
-describe('what was made before a time', () => {
+describe('documents created before a time', () => {
   it('is found to the last, over as many pages as it takes', async () => {
     const collection = aCollection(1_000)
     const found = await listCreatedBefore(collection, minute(250), { where: { is_over: 'yes' } })
@@ -33,7 +33,7 @@ describe('what was made before a time', () => {
     expect(await listCreatedBefore(aCollection(200), minute(900), {})).toHaveLength(200)
   })
 
-  it('is looked for no further than the first that is too young', async () => {
+  it('is not read beyond the first younger one', async () => {
     const collection = aCollection(1_000)
     expect(await listCreatedBefore(collection, minute(0), {})).toEqual([])
     expect(collection.asked).toHaveLength(1)

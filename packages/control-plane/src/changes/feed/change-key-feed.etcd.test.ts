@@ -103,7 +103,7 @@ async function putsAfter(position: string, lastId: string): Promise<string[]> {
 
 const text = ({ position, id, version, deleted }: PositionedChange) => `${position} ${id} v${version} ${deleted}`
 
-it('tells the same at the same position on every replica, to whoever comes from another', async () => {
+it('delivers the same at the same position on every replica', async () => {
   const [one, other] = [aReplica(), aReplica(20)]
   const start = await one.position()
   await Promise.all([writeMuch(connect(), 250), writeMuch(connect(), 250)])
@@ -137,7 +137,7 @@ it('knows no position from before a compaction, except where it holds what came 
   expect(await readUntil(late, all.at(-1)?.position ?? '', 'w-1')).toMatchObject([{ id: 'w-1', version: 6 }])
 })
 
-it('does not know a position that etcd has not come to', async () => {
+it('rejects a position that etcd has not reached', async () => {
   const feed = aReplica()
   const ahead = String(Number(await feed.position()) + 1_000)
   expect(await feed.since(ahead, 10)).toEqual({ known: false })
@@ -156,7 +156,7 @@ it('knows a position though only keys elsewhere have changed since its last chan
   expect(await changesAfter(late, start, 10)).toEqual(told)
 })
 
-it('goes on after etcd was killed and started again', async () => {
+it('continues after etcd was killed and restarted', async () => {
   const keys = connect()
   const [one, other] = [aReplica(), aReplica()]
   const start = await one.position()

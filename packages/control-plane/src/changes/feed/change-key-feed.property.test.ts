@@ -221,7 +221,7 @@ async function play(steps: readonly Step[]): Promise<World> {
   return world
 }
 
-it('tells every change once and in order to a reader who goes from replica to replica', async () => {
+it('delivers every change once and in order to a reader that switches replicas', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async steps => {
       const { history, begunAt, seen, clock } = await play(steps)

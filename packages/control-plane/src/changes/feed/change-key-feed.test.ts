@@ -82,7 +82,7 @@ describe('position', () => {
     await expect(within(clock, feed.since('1', 10), 10_000)).rejects.toBeInstanceOf(StoreError)
   })
 
-  it('moves with what was delivered, by changes and by signs of life, and never ahead of it', async () => {
+  it('advances with changes and progress messages, never ahead of them', async () => {
     const history = keyHistory()
     const view = history.view()
     const { feed, settle } = await following({ parts: { source: view } })
@@ -102,7 +102,7 @@ describe('position', () => {
     expect(await feed.position()).toBe('3')
   })
 
-  it('stays where it was while etcd is away', async () => {
+  it('stays while etcd is unreachable', async () => {
     const { source, feed, put, clock } = await following()
     put('w-1', 1)
     await clock.advance(0)
@@ -114,7 +114,7 @@ describe('position', () => {
 })
 
 describe('changes', () => {
-  it('come in the order of their revisions, each with where to go on', async () => {
+  it('come in the order of their revisions, each with its position', async () => {
     const { feed, put, since, settle } = await following()
     const start = await feed.position()
     put('w-1', 1)
@@ -135,7 +135,7 @@ describe('changes', () => {
     expect(await since(await feed.position())).toEqual([])
   })
 
-  it('never go back to a version that was told or listed, nor to one from before a removal', async () => {
+  it('never return to a version that was delivered, listed or deleted', async () => {
     const { source, put, remove, since, settle } = await following({
       prepare: scripted => scripted.put(`${WORKERS}w-2`, hint(7)),
     })
@@ -149,7 +149,7 @@ describe('changes', () => {
     expect(await since('1')).toEqual(['w-1 v3', 'w-1 v4', 'w-2 v8', 'w-1 v5 gone'])
   })
 
-  it('tell a removal once, by its own version, and the same though the last put lies before the position', async () => {
+  it('deliver a deletion once, with its own version', async () => {
     const { put, remove, since, settle } = await following()
     put('w-1', 4)
     remove('w-1', 5)
@@ -165,7 +165,7 @@ describe('changes', () => {
     expect(await late.since('1', 100, 500)).toEqual(['w-1 v5 gone'])
   })
 
-  it('of keys that are about nothing move the position, are not told and take no room', async () => {
+  it('of unpublished keys advance the position, and are neither delivered nor kept', async () => {
     const { source, feed, put, since, settle } = await following({ parts: { changesKept: 2 } })
     const start = await feed.position()
     put('w-1', 1)
@@ -178,7 +178,7 @@ describe('changes', () => {
     expect(source.asked).toEqual(['list', 'watch after 0'])
   })
 
-  it('that cannot be read are passed over', async () => {
+  it('that can not be read are skipped', async () => {
     const unreadable = (key: string) => {
       if (key.endsWith('w-1')) throw new Error('unreadable')
       return resourceOfKey(key)
@@ -188,7 +188,7 @@ describe('changes', () => {
     put('w-2', 1)
     await settle()
     expect(await since('0')).toEqual(['w-2 v1'])
-    expect(log.messages('error')).toEqual(['change could not be read'])
+    expect(log.messages('error')).toEqual(['reading a change key failed'])
     expect(source.asked).toEqual(['list', 'watch after 0'])
   })
 
@@ -235,7 +235,7 @@ describe('a position', () => {
   })
 })
 
-it('knows a position of another replica that it has not heard of, because only keys elsewhere have changed', async () => {
+it('accepts a position of another replica when only other keys have changed', async () => {
   const history = keyHistory()
   const view = history.view({ hasVagueSigns: true })
   const { feed, clock, settle } = await following({ parts: { source: view } })
@@ -256,7 +256,7 @@ it('knows a position of another replica that it has not heard of, because only k
   expect(await told(clock, feed.since('3', 10), 0)).toEqual(['w-1 v2'])
 })
 
-it('does not know a position ahead of it when the source cannot be asked', async () => {
+it('rejects a position ahead of it when the source is unreachable', async () => {
   const { source, since, put, settle } = await following()
   put('w-1', 1)
   await settle()
@@ -275,8 +275,8 @@ async function longHistory(script: Script = {}) {
   return world
 }
 
-describe('a position from before what is held', () => {
-  it('is read from the source itself, up to what is held', async () => {
+describe('a position older than the ring', () => {
+  it('is read from the source, up to the ring', async () => {
     const { since, source } = await longHistory()
     expect(await since('1')).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4', 'w-1 v5'])
     expect(await since('0', 3)).toEqual(['w-1 v1', 'w-1 v2', 'w-1 v3'])
@@ -287,7 +287,7 @@ describe('a position from before what is held', () => {
     expect(source.asked).toHaveLength(5)
   })
 
-  it('tells each version once there too', async () => {
+  it('delivers each version once there too', async () => {
     const { source, put, since, settle } = await following({ parts: { changesKept: 1 } })
     for (const version of [2, 1, 2, 3]) put('w-1', version)
     source.put(SEAT, hint(1))
@@ -296,7 +296,7 @@ describe('a position from before what is held', () => {
     expect(await since('0')).toEqual(['w-1 v2', 'w-1 v3', 'w-2 v1'])
   })
 
-  it('is read once for all who ask at the same time, and kept when there is room', async () => {
+  it('is read once for concurrent callers, and kept when the ring has space', async () => {
     const { source, put, feed, clock, since, settle } = await following({
       prepare: scripted => {
         for (let version = 1; version <= 3; version += 1) scripted.put(`${WORKERS}w-1`, hint(version))
@@ -312,7 +312,7 @@ describe('a position from before what is held', () => {
     expect(source.asked).toEqual(['list', 'watch after 3', 'watch after 0'])
   })
 
-  it('is not gone back behind when somebody who asked from further back is answered first', async () => {
+  it('keeps a ring that another caller extended further back', async () => {
     const history = keyHistory()
     const view = history.view()
     for (let version = 1; version <= 5; version += 1)
@@ -336,7 +336,7 @@ describe('a position from before what is held', () => {
     expect(await since('1', 10)).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4', 'w-1 v5'])
   })
 
-  it('has nothing after it when the source says nothing for half a second, and misses nothing by that', async () => {
+  it('has no changes after half a second of silence, and loses none', async () => {
     const { source, put, since, settle } = await following({
       prepare: scripted => {
         scripted.put(`${WORKERS}w-1`, hint(1))
@@ -354,7 +354,7 @@ describe('a position from before what is held', () => {
     expect(source.openStreams).toBe(1)
   })
 
-  it('is unknown when the history there is compacted, while what is held stays known', async () => {
+  it('is unknown after compaction, while the ring stays known', async () => {
     const { since, source } = await longHistory()
     source.compact()
     expect(await since('1')).toBe('unknown')
@@ -372,13 +372,13 @@ describe('a position from before what is held', () => {
     await expect(within(clock, asked, 1)).rejects.toBeInstanceOf(StoreError)
   })
 
-  it('is not taken for quiet while the source is not even open', async () => {
+  it('is not idle before the source is open', async () => {
     const { feed, source, clock } = await following({ prepare: scripted => scripted.put(`${WORKERS}w-1`, hint(1)) })
     source.silence(true)
     await expect(within(clock, feed.since('0', 10), 10_000)).rejects.toBeInstanceOf(StoreError)
   })
 
-  it('is unknown when the source has another history by now, though the stream has not noticed', async () => {
+  it('is unknown when etcd was rebuilt, before the stream notices', async () => {
     const source = scriptedWatchSource<ChangeHint>()
     let isRebuilt = false
     const rebuilt = async function* () {
@@ -419,7 +419,7 @@ describe('reading back', () => {
     expect(two).toEqual(['w-1 v1', 'w-1 v2'])
   })
 
-  it('answers what it has when the stream breaks in the middle', async () => {
+  it('returns a partial answer when the stream breaks', async () => {
     const { feed, clock } = await withSecondWatch(async function* () {
       yield* [OPENED, putAt(1), putAt(2)]
       throw new Error('connection reset')
@@ -427,7 +427,7 @@ describe('reading back', () => {
     expect(await told(clock, feed.since('0', 10), 0)).toEqual(['w-1 v1', 'w-1 v2'])
   })
 
-  it('is patient while it knows that there is more', async () => {
+  it('waits while there is more to read', async () => {
     const { feed, clock } = await withSecondWatch(async function* (time, signal) {
       yield OPENED
       await time.sleep(9_000, signal)
@@ -438,7 +438,7 @@ describe('reading back', () => {
 })
 
 describe('listeners', () => {
-  it('are woken by changes, not by signs of life or what is not told, and only until they leave', async () => {
+  it('are woken by published changes only, and only while they are subscribed', async () => {
     const { feed, source, put, settle } = await following()
     let wakes = 0
     const leave = feed.onCommit(() => {
@@ -474,7 +474,7 @@ describe('listeners', () => {
 })
 
 describe('the service', () => {
-  it('goes on where it was after any end, waiting longer each time', async () => {
+  it('reconnects at its position with growing backoff', async () => {
     const { source, put, since, clock, log, settle } = await following()
     put('w-1', 1)
     await settle()
@@ -487,13 +487,13 @@ describe('the service', () => {
     await clock.advance(1)
     expect(await since('0')).toEqual(['w-1 v1', 'w-1 v2'])
     expect(log.messages('warn')).toHaveLength(7)
-    expect(log.messages('info')).toEqual(['change feed is back'])
+    expect(log.messages('info')).toEqual(['change feed is connected again'])
     source.breakStreams()
     await clock.advance(500)
     expect(source.asked.slice(2)).toEqual(Array(8).fill('watch after 1').with(7, 'watch after 2'))
   })
 
-  it('tears down a stream, and a list, without a sign of life for ten seconds', async () => {
+  it('closes a stream or list without a message for ten seconds', async () => {
     const { source, clock, feed } = await following({ prepare: scripted => scripted.silence(true) })
     await clock.advance(10_000)
     source.silence(false)
@@ -520,7 +520,7 @@ describe('the service', () => {
     put('w-2', 1)
     source.compact()
     await clock.advance(500)
-    expect(log.messages('info')).toEqual(['change feed lists again', 'change feed is back'])
+    expect(log.messages('info')).toEqual(['change feed lists all keys again', 'change feed is connected again'])
     expect(await feed.position()).toBe('4')
     expect(await since('1')).toBe('unknown')
     expect(await since('2')).toBe('unknown')
@@ -530,7 +530,7 @@ describe('the service', () => {
     expect(await since('4')).toEqual(['w-1 v4'])
   })
 
-  it('lists again when etcd was rebuilt, and takes no older position for one of now', async () => {
+  it('lists again when etcd was rebuilt, and rejects older positions', async () => {
     const { source, put, since, feed, clock } = await following()
     for (const id of ['w-1', 'w-2', 'w-3']) put(id, 1)
     put('w-1', 2)
@@ -551,7 +551,7 @@ describe('the service', () => {
     expect(await since('2')).toBe('unknown')
   })
 
-  it('has no position to give between a rebuilt etcd and its list', async () => {
+  it('has no position between a rebuilt etcd and its list', async () => {
     const source = scriptedWatchSource<ChangeHint>()
     const slow = { ...source, list: async (signal: AbortSignal) => source.list(signal) }
     const { feed, clock } = await following({ parts: { source: slow } })
@@ -571,7 +571,7 @@ describe('the service', () => {
     expect(await within(clock, asked[1], 2_000)).toEqual({ known: false })
   })
 
-  it('takes a question that waited for the old history for one about the old history', async () => {
+  it('answers a waiting caller from the history that it asked about', async () => {
     const { source, put, feed, clock } = await following()
     put('w-1', 1)
     put('w-1', 2)
@@ -648,7 +648,7 @@ describe('the service', () => {
     expect(await within(clock, asked, 500)).toBe('0')
   })
 
-  it('leaves nothing behind when it is stopped, and lets nobody wait', async () => {
+  it('releases waiting callers when it stops', async () => {
     const { source, feed, clock, stop, ended } = await longHistory()
     const ahead = feed.since('9', 10)
     source.silence(true)

@@ -28,7 +28,7 @@ it('gives what comes after a position, whether there is a change at it or not', 
   expect([after(0, 2), after(4, 1)]).toEqual([[2, 4], [6]])
 })
 
-it('holds the newest, and says from where on it has all', () => {
+it('holds the newest changes, and reports where it starts', () => {
   const { ring, after } = filled([], 3)
   expect([ring.isEmpty, ring.from]).toEqual([true, at(0)])
   for (let revision = 1; revision <= 20; revision += 1) {
@@ -40,7 +40,7 @@ it('holds the newest, and says from where on it has all', () => {
   expect(ring.isEmpty).toBe(false)
 })
 
-it('takes in older ones while there is room, and none of them when there is not', () => {
+it('accepts older changes only when all fit', () => {
   const { ring, after } = filled([5, 6, 7], 4)
   ring.beginAt(at(1), [aChange(2), aChange(4)])
   expect([ring.from, after(0)]).toEqual([at(0), [5, 6, 7]])

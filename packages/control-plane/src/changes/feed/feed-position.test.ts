@@ -3,7 +3,7 @@ import { formatPosition, isAfter, parsePosition, positionAfter } from './feed-po
 
 const at = (revision: number, nth: number) => ({ revision, nth })
 
-it('comes back from its text, where no put and one put are the same', () => {
+it('parses its own text, where no put and one put are the same', () => {
   expect([at(7, 0), at(7, 1), at(7, 2)].map(formatPosition)).toEqual(['7', '7', '7.2'])
   expect(['0', '7', '7.1', '7.12'].map(parsePosition)).toEqual([at(0, 1), at(7, 1), at(7, 1), at(7, 12)])
 })

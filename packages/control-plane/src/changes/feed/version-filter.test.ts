@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { versionFilter } from './version-filter.ts'
 
-it('takes a version for news once, and no older one after it', () => {
+it('accepts a version once, and no older one after it', () => {
   const { accept: isNews } = versionFilter(10)
   expect([isNews('a', 2), isNews('a', 2), isNews('a', 1), isNews('a', 3), isNews('b', 1), isNews('c', 0)]).toEqual([
     true,
@@ -13,7 +13,7 @@ it('takes a version for news once, and no older one after it', () => {
   ])
 })
 
-it('remembers keys that are gone, at most so many, and those that are there for ever', () => {
+it('remembers a limited number of deleted keys, and all present ones', () => {
   const { accept: isNews, release } = versionFilter(2)
   for (const key of ['kept', 'a', 'b', 'c']) isNews(key, 5)
   for (const key of ['a', 'b', 'c', 'never seen']) release(key)

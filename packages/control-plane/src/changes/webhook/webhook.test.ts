@@ -101,7 +101,7 @@ const changed = async (plane: Running, name: string): Promise<string> => {
 }
 
 describe('a webhook', () => {
-  it('is told every change since it was first there, in order', async () => {
+  it('receives every change since its first start, in order', async () => {
     const receiver = aReceiver()
     const store = openSqliteStore(':memory:')
     await aPlane({ store }).create({ name: 'before' })
@@ -121,7 +121,7 @@ describe('a webhook', () => {
     await plane.stop()
   })
 
-  it('is asked again until it takes an event, and nothing overtakes that', async () => {
+  it('is retried until it accepts an event, before any later event', async () => {
     const plane = await running()
     const { receiver } = plane
     await changed(plane, 'first')
@@ -138,7 +138,7 @@ describe('a webhook', () => {
     await plane.stop()
   })
 
-  it('is asked every five minutes for as long as it takes', async () => {
+  it('is retried every five minutes without limit', async () => {
     const plane = await running()
     plane.receiver.next(...Array.from({ length: 50 }, () => 503))
     await changed(plane, 'one')
@@ -149,7 +149,7 @@ describe('a webhook', () => {
     await plane.stop()
   })
 
-  it('is not asked again for what it refuses, which is logged', async () => {
+  it('is not retried for a refused event, which is logged', async () => {
     const plane = await running()
     await changed(plane, 'first')
     plane.receiver.next(400, 410)
@@ -162,7 +162,7 @@ describe('a webhook', () => {
     await plane.stop()
   })
 
-  it('that does not answer is given five seconds, and holds up nobody', async () => {
+  it('that does not respond times out after five seconds, and delays nothing else', async () => {
     const plane = await running()
     plane.receiver.next(never, never)
     const id = await changed(plane, 'one')
@@ -174,7 +174,7 @@ describe('a webhook', () => {
     await plane.stop()
   })
 
-  it('ends at once, also while it waits for an answer', async () => {
+  it('stops at once, even while it waits for a response', async () => {
     const plane = await running()
     plane.receiver.next(never)
     await changed(plane, 'one')
@@ -182,18 +182,18 @@ describe('a webhook', () => {
     expect(plane.clock.timersLeft()).toBe(0)
   })
 
-  it('goes on from now when changes were forgotten, and says so', async () => {
+  it('continues from now when changes have expired, and logs it', async () => {
     const store = openSqliteStore(':memory:')
     await aPlane({ store }).create({ name: 'before' })
     await states(store).insert({ id: 'webhook', version: 1, position: 'of another time', lease: null })
     const plane = await running({ store })
     const id = await changed(plane, 'after')
     expect(plane.receiver.told()).toEqual([`io.lablet.worker.created ${id}`])
-    expect(plane.lines.join()).toContain('it goes on from now')
+    expect(plane.lines.join()).toContain('it continues from now')
     await plane.stop()
   })
 
-  it('never shows its credentials to a log', async () => {
+  it('never logs its credentials', async () => {
     const receiver = aReceiver()
     const leak = async () => Promise.reject(new TypeError(`no credentials in ${URL_WITH_SECRETS}`))
     const plane = await running({ receiver, token: 'bearer-secret' })
@@ -207,7 +207,7 @@ describe('a webhook', () => {
       expect(plane.lines.join(), secret).not.toContain(secret)
   })
 
-  it('gets the token, or else the credentials of its address', async () => {
+  it('sends the token, or else the credentials of its URL', async () => {
     const plane = await running({ token: 'bearer-secret' })
     await changed(plane, 'one')
     expect(plane.receiver.got[0]).toMatchObject({
@@ -267,7 +267,7 @@ function freezable(store: Store) {
 }
 
 describe('after a restart', () => {
-  it('goes on where it was, without a gap and without telling anything twice', async () => {
+  it('continues where it was, without gaps or duplicates', async () => {
     const first = await running()
     const one = await changed(first, 'one')
     await first.stop()
@@ -284,7 +284,7 @@ describe('after a restart', () => {
 })
 
 describe('with several replicas', () => {
-  it('one tells, and another goes on when that one ends', async () => {
+  it('one delivers, and another continues when it stops', async () => {
     const receiver = aReceiver()
     const first = await running({ receiver })
     const { store, clock } = first
@@ -301,7 +301,7 @@ describe('with several replicas', () => {
     await second.stop()
   })
 
-  it('another goes on half a minute after one froze, and tells at most its last event again', async () => {
+  it('another continues 30 s after one froze, and repeats at most its last event', async () => {
     const receiver = aReceiver()
     const inner = openSqliteStore(':memory:')
     const frozen = freezable(inner)
@@ -327,7 +327,7 @@ describe('with several replicas', () => {
     await second.stop()
   })
 
-  it('a replica that comes back late stops telling', async () => {
+  it('a replica that lost the lease stops delivering', async () => {
     const receiver = aReceiver()
     const first = await running({ receiver })
     const { store, clock } = first

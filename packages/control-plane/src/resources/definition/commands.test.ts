@@ -102,7 +102,7 @@ describe('a definition with an inline topology', () => {
 })
 
 describe('an ACTIVE definition', () => {
-  it('stays as it is when it is put anew, and the next version takes its place', async () => {
+  it('is immutable: a PUT creates the next version, which replaces it', async () => {
     const first = await course.define({ lab_reuse: true, license_affinity: ['CML_Enterprise'] })
     const { json: second } = await put(first.id, { topology: TOPOLOGY, title: 'BGP', max_duration_minutes: 30 })
     expect(second).toMatchObject({ definition_version: '1.0.1', status: 'ACTIVE', replaces: first.id, title: 'BGP' })
@@ -115,7 +115,7 @@ describe('an ACTIVE definition', () => {
     expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE'])
   })
 
-  it('keeps in its next version what was not said anew', async () => {
+  it('keeps fields that the update leaves out', async () => {
     const cml_version = { min: '2.8', max: '2.10' }
     const needs = { cpu_cores: 9, memory_gb: 9, storage_gb: 9, node_count: 2 }
     const all = { lab_reuse: true, boot_lead_minutes: 7, max_duration_minutes: 30, description: 'long', title: 'BGP' }
@@ -126,18 +126,18 @@ describe('an ACTIVE definition', () => {
     expect(json).toMatchObject({ definition_version: '1.0.1', status: 'ACTIVE', source: 'inline' })
   })
 
-  it('has needs that follow from its next topology, unless somebody said them', async () => {
+  it('derives its needs from the next topology, unless its author set them', async () => {
     const { id } = await course.define()
     const { json } = await put(id, { topology: TOPOLOGY.replaceAll('ram: 1024', 'ram: 4096') })
     expect(json.needs.memory_gb).toBe(8)
   })
 
-  it('is called as its lab is, unless somebody said a title', async () => {
+  it('takes the title of its lab, unless its author set one', async () => {
     expect((await course.define()).title).toBe('two routers')
     expect((await course.define({ name: 'other', title: 'Mine' })).title).toBe('Mine')
   })
 
-  it('is called as its next lab is, unless somebody said a title', async () => {
+  it('takes the title of its next lab, unless its author set one', async () => {
     const topology = TOPOLOGY.replace('two routers', 'quite another')
     const first = await course.define()
     const { json: longer } = await put(first.id, { max_duration_minutes: 30 })
@@ -167,7 +167,7 @@ describe('an ACTIVE definition', () => {
     expect((await get(next.id)).given.cml_min).toBe(true)
   })
 
-  it('that was stored before anybody wrote down who said it keeps its title and its oldest release', () => {
+  it('that was stored without these fields keeps its title and minimum version', () => {
     const read = (title: string, min: string | null) => {
       const given = { needs: false, port_template: false }
       const definition = aDefinition({ title, cml_version: { min, max: null } })
@@ -190,7 +190,7 @@ describe('an ACTIVE definition', () => {
     expect((await put(id, { topology: TOPOLOGY, title: 'other' })).json.code).toBe('definition_deprecated')
   })
 
-  it('that two put at once is followed by one version, and the other is told', async () => {
+  it('that is updated twice at once gets one version, and the other update fails', async () => {
     const { id } = await course.define()
     const answers = await Promise.all([1, 2, 3].map(n => put(id, { topology: TOPOLOGY, title: `BGP ${n}` })))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -219,7 +219,7 @@ describe('an ACTIVE definition', () => {
     expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE'])
   })
 
-  it('refuses who has read an older version', async () => {
+  it('refuses a stale If-Match', async () => {
     const { id } = await course.define()
     const headers = { 'if-match': '"7"' }
     const answer = await course.send('PUT', `lablet-definitions/${id}`, {
@@ -268,7 +268,7 @@ describe('deleting', () => {
     },
   )
 
-  it('makes whoever booked at that moment give up', async () => {
+  it('refuses a concurrent booking', async () => {
     const { id } = await course.define()
     const run = () => course.send('DELETE', `lablet-definitions/${id}`)
     course.store.interrupt({ kind: 'session', write: 'insert', when: 'before', run })

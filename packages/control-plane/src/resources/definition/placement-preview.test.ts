@@ -12,7 +12,7 @@ const preview = async (more: object = {}) => {
   return (await course.send('POST', `lablet-definitions/${id}/placement-preview`, { as: 'user' })).json
 }
 
-it('ranks those who could take it and says why others could not, without doing it', async () => {
+it('ranks candidates and explains refusals, without placing', async () => {
   const [full, empty] = [await course.serving(), await course.serving()]
   await course.placed(full.id)
   const cordoned = await course.serving({ cordoned: true, name: 'closed' })
@@ -26,17 +26,17 @@ it('ranks those who could take it and says why others could not, without doing i
   expect((await course.get(empty.id)).reservations).toEqual({})
 })
 
-it('would buy where there is nobody', async () => {
+it('would scale up without workers', async () => {
   await course.send('POST', 'worker-templates', { json: { ...METAL, license_product: 'CML_Enterprise' } })
   expect(await preview()).toMatchObject({ outcome: 'scale_up', candidates: [], refusals: [] })
 })
 
-it('would wait for who is on its way', async () => {
+it('would wait for a worker that is starting', async () => {
   await course.create({ license: { product: 'CML_Enterprise' } })
   expect(await preview()).toMatchObject({ outcome: 'wait', because: expect.stringContaining('on its way') })
 })
 
-it('would wake who sleeps', async () => {
+it('would resume a stopped worker', async () => {
   const { id } = await course.serving()
   await course.edit(id, worker => ({
     status: 'STOPPED',
@@ -46,7 +46,7 @@ it('would wake who sleeps', async () => {
   expect(await preview()).toMatchObject({ outcome: 'resume' })
 })
 
-it('says what nobody could ever hold', async () => {
+it('reports needs that no worker can satisfy', async () => {
   const needs = { cpu_cores: 1000, memory_gb: 1, storage_gb: 1, node_count: 1 }
   expect(await preview({ needs })).toMatchObject({ outcome: 'unschedulable' })
   const waiting = { name: 'later', topology: undefined, source: 's3://bucket/lab.zip' }

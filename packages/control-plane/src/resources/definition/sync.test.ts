@@ -73,7 +73,7 @@ describe('a definition whose topology is elsewhere', () => {
   })
 })
 
-describe('a fetch that was overtaken', () => {
+describe('a superseded sync', () => {
   it.each([
     ['what it brought', fetched(TOPOLOGY)],
     ['why it failed', { result: { error: 'it answered with status 404' } }],
@@ -180,7 +180,7 @@ describe('fetching an ACTIVE one again', () => {
   })
 })
 
-describe('an edit that waits while the version in use is fetched anew', () => {
+describe('an edit that waits while the version in use is synced again', () => {
   const MENDED = TOPOLOGY.replace('ram: 1024', 'ram: 2048')
   const versions = async () => {
     const { items } = (await course.send('GET', 'lablet-definitions')).json

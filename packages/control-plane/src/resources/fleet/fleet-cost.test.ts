@@ -13,7 +13,7 @@ beforeEach(async () => {
 const cost = async (query = '') => (await fleet.send('GET', `fleet/cost?${query}`, { as: 'user' })).json
 const hours = (count: number) => fleet.clock.advance(count * HOUR_MS)
 
-it('is told by worker, who cost most first, and adds up to the summary', async () => {
+it('is listed by worker, most expensive first, and adds up to the summary', async () => {
   const cheap = await fleet.running()
   await hours(1)
   await fleet.act(cheap.id, 'stop')

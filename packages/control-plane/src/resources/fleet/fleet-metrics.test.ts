@@ -19,7 +19,7 @@ const figure = (text: string, series: string): number =>
       ?.slice(series.length + 1) ?? Number.NaN,
   )
 
-it('tells how many workers there are by status and what they cost, beside what the process measures', async () => {
+it('reports workers by status and their cost, beside process metrics', async () => {
   await fleet.running()
   await fleet.running()
   const stopped = await fleet.running()
@@ -38,7 +38,7 @@ it('tells how many workers there are by status and what they cost, beside what t
   expect(figure(text, 'fleet_saved_week_usd')).toBe(0)
 })
 
-it('counts leaked licences until somebody has dealt with them', async () => {
+it('counts license leaks until they are resolved', async () => {
   const { id: worker_id } = await fleet.running()
   const leak = { worker_id, udi: null, hostname: null, product: null, reason: 'nobody answered for two hours' }
   const { json } = await fleet.fenced('POST', 'license-leaks', leak)
@@ -47,7 +47,7 @@ it('counts leaked licences until somebody has dealt with them', async () => {
   expect(figure(await metrics(), 'fleet_license_leaks')).toBe(0)
 })
 
-it('tells of a store that does not answer, and goes on telling of the process', async () => {
+it('reports an unreachable store, and still reports the process', async () => {
   const store = openSqliteStore(':memory:')
   const gone = async (): Promise<never> => {
     throw new StoreError('the store is gone')

@@ -40,7 +40,7 @@ async function fleetGauges(api: Api): Promise<string[]> {
     gauge('fleet_saved_week_usd', 'savings of the last 7 days by pausing', cost.saved_usd),
     gauge(
       'fleet_license_leaks',
-      'licences that went down with their machine and that nobody has dealt with',
+      'unresolved leaks of licenses that were lost with their machine',
       leaks.filter(({ resolved_at }) => resolved_at === null).length,
     ),
   ]

@@ -132,7 +132,7 @@ describe('money', () => {
     expect((await summary()).cost).toMatchObject({ spent_usd: 5_000, saved_usd: 2_500 })
   })
 
-  it('is told by day, and the days add up to the whole', async () => {
+  it('is listed by day, and the days add up to the total', async () => {
     const { id } = await fleet.running()
     await hours(30)
     await fleet.act(id, 'stop')
@@ -162,7 +162,7 @@ describe('numbers', () => {
     })
   })
 
-  it('count workers by status, those that need somebody, and those that nobody uses', async () => {
+  it('count workers by status, idle ones and those that need attention', async () => {
     const { id: pending } = await fleet.create()
     await fleet.running()
     const idle = await fleet.running()
@@ -192,7 +192,7 @@ describe('numbers', () => {
     })
   })
 
-  it('add up what running workers have and have given away', async () => {
+  it('add up capacity and reservations of running workers', async () => {
     await fleet.create()
     const { id } = await fleet.running()
     await fleet.running()

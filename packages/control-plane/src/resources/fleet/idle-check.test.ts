@@ -66,7 +66,7 @@ describe('an idle worker', () => {
     ])
   })
 
-  it('gives its permit back when it is stopped', async () => {
+  it('returns its permit when it is stopped', async () => {
     const id = await anIdleWorker()
     expect(await verdictOf(id)).toBe('pause')
     expect(await permits()).toEqual({})
@@ -166,7 +166,7 @@ describe('a worker whose CML refuses to show who uses it', () => {
     expect(decision).toMatchObject({ action: 'skipped_cannot_judge', because })
   })
 
-  it('is said once for each reason', async () => {
+  it('is recorded once per reason', async () => {
     const id = await anIdleWorker()
     await check(id, { ...QUIET, last_activity_at: ago(1_000) })
     for (const why of ['login_refused', 'login_refused', 'telemetry_refused', 'telemetry_refused'])
@@ -226,7 +226,7 @@ describe('what is written', () => {
     ])
   })
 
-  it('is not what nobody could read', async () => {
+  it('is not missing evidence', async () => {
     const id = await anIdleWorker()
     await set({ min_workers: 1 })
     await check(id, { ...QUIET, events: [{ at: ago(1_000), category: 'start_lab', detail: 'a' }] })
@@ -294,7 +294,7 @@ describe('twenty checks at once', () => {
     expect((await checkAll(ids)).every(answer => answer.json.verdict.startsWith('skipped_'))).toBe(true)
   })
 
-  it('count anew after a lost race, also when the winner has given its permit back by then', async () => {
+  it('count again after a lost race, even when the winner has returned its permit', async () => {
     await set({ min_workers: 1, scale_down_cooldown_seconds: 0 })
     const [winner = '', loser = ''] = await idleWorkers(2)
     const run = async () => expect(await verdictOf(winner)).toBe('pause')
@@ -303,7 +303,7 @@ describe('twenty checks at once', () => {
     expect(await wantedRunning()).toHaveLength(1)
   })
 
-  it('count neither workers that are not wanted nor those that are being drained', async () => {
+  it('count neither undesired nor draining workers', async () => {
     await set({ min_workers: 2, scale_down_cooldown_seconds: 0 })
     const [a = '', b = '', c = '', d = ''] = await idleWorkers(4)
     await fleet.act(a, 'stop')
@@ -369,7 +369,7 @@ describe('a permit that a crash left', () => {
   })
 })
 
-describe('whoever comes between the permit and the stop is heard', () => {
+describe('a change between the permit and the stop wins', () => {
   it.each<[string, (id: string) => Promise<unknown>]>([
     ['a person who holds it', id => fleet.act(id, 'start', { until: ago(-60_000) })],
     ['a session', id => fleet.reserve(id)],
@@ -397,7 +397,7 @@ describe('a check', () => {
     expect(await stops()).toEqual([])
   })
 
-  it('of nobody is refused', async () => {
+  it('of an unknown worker is refused', async () => {
     expect(await check('w-none')).toMatchObject({ status: 404 })
   })
 })

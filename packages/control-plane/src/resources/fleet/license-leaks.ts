@@ -34,7 +34,7 @@ export function resolveLicenseLeak(
   api: Api,
   { params, actor, body }: Request<{ id: string }, unknown, BodyOf<'resolveLicenseLeak'>>,
 ): Promise<LicenseLeak> {
-  const target = { collection: api.leaks, id: params.id, noun: 'licence leak' }
+  const target = { collection: api.leaks, id: params.id, noun: 'license leak' }
   return changeDocument(target, api.clock, null, (leak, now) => {
     if (leak.resolved_at !== null) return null
     const document = { ...leak, resolved_at: now, resolved_by: actor.name }

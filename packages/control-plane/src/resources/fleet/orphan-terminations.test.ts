@@ -14,7 +14,7 @@ const ask = (n: number, epoch = 1) => {
 }
 const granted = async (n: number, epoch = 1): Promise<boolean> => (await ask(n, epoch)).json.granted
 
-it('lets two of a small fleet go within an hour, whoever leads', async () => {
+it('permits two terminations per hour in a small fleet, across leaders', async () => {
   expect([await granted(1), await granted(2)]).toEqual([true, true])
   expect((await ask(3)).json).toMatchObject({ granted: false, because: expect.stringContaining('no more than 2 of 0') })
   expect(await granted(3, 2), 'a new leader').toBe(false)

@@ -19,8 +19,8 @@ const idsOf = ({ json }: { json: { workers: { id: string }[] } }) => json.worker
 const outcomes = async () =>
   (await fleet.journal('scaling', 'fleet_scaling:fleet')).map(({ body }) => ('outcome' in body ? body.outcome : ''))
 
-describe('a flight', () => {
-  it('is as many workers as were asked for, for the sessions that wait', async () => {
+describe('a purchase', () => {
+  it('creates the requested workers, for the waiting sessions', async () => {
     const { status, json } = await buy('k1')
     expect(status).toBe(201)
     expect(json.workers).toHaveLength(2)
@@ -46,7 +46,7 @@ describe('a flight', () => {
     })
   })
 
-  it('is the same one for the same key, however often it is asked for', async () => {
+  it('is the same for the same key, however often it is repeated', async () => {
     const first = await buy('k1')
     const again = await Promise.all([buy('k1'), buy('k1', { count: 5 }), buy('k1')])
     for (const answer of again) expect([answer.status, idsOf(answer)]).toEqual([200, idsOf(first)])
@@ -79,7 +79,7 @@ describe('a flight', () => {
   })
 })
 
-describe('another flight is refused', () => {
+describe('another purchase is refused', () => {
   const refused = async (key: string, because: string, more: object = {}) => {
     const before = await workers()
     const answer = await buy(key, more)
@@ -98,7 +98,7 @@ describe('another flight is refused', () => {
     expect((await buy('k2')).status).toBe(201)
   })
 
-  it('not because one of the last flight is on its way down, or is not wanted any more', async () => {
+  it('not because a worker of the last purchase is stopping or undesired', async () => {
     const [first = '', second = ''] = idsOf(await buy('k1'))
     await fleet.moveTo(first, 'PROVISIONING', 'STARTING', 'RUNNING')
     await fleet.act(first, 'drain')
@@ -108,7 +108,7 @@ describe('another flight is refused', () => {
     expect((await buy('k2')).status).toBe(201)
   })
 
-  it('while the one before is under way', async () => {
+  it('while the previous one is in progress', async () => {
     const [first = '', second = ''] = idsOf(await buy('k1'))
     await fleet.clock.advance(400_000)
     await refused('k2', '2 workers of the last flight are still on their way')
@@ -153,7 +153,7 @@ describe('another flight is refused', () => {
     expect(await workers()).toHaveLength(4)
   })
 
-  it('for the room of a flight whose workers a crash has not let be made yet', async () => {
+  it('for capacity that a crashed purchase still holds', async () => {
     await set({ max_workers_per_region: 3 })
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
     await buy('k1')

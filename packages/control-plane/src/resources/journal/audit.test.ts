@@ -338,8 +338,8 @@ const UNAUDITED: readonly RouteName[] = ['createLoginLink', 'previewPlacement']
 const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])
 const people = ({ access }: RouteSpec) => (typeof access === 'object' && 'roles' in access ? access.roles : [])
 
-describe('whatever a person changes', () => {
-  it('has its line in the table', () => {
+describe('every change by a person', () => {
+  it('has a row in the table', () => {
     const changing = specs.filter(([, spec]) => spec.method !== 'GET' && people(spec).length > 0)
     expect([...Object.keys(CHANGES), ...UNAUDITED].sort()).toEqual(changing.map(([name]) => name).sort())
   })
@@ -369,7 +369,7 @@ describe('whatever a person changes', () => {
     },
   )
 
-  it('leaves none when it is refused', async () => {
+  it('leaves no entry when it is refused', async () => {
     const { id } = await fleet.running({ protected: true })
     const before = await fleet.journal('audit')
     await fleet.act(id, 'terminate')
@@ -381,7 +381,7 @@ describe('whatever a person changes', () => {
     expect(await fleet.journal('audit')).toEqual(before)
   })
 
-  it('is told with the real name also of a token and of a controller', async () => {
+  it('names tokens and controllers', async () => {
     const { id, secret } = (await fleet.send('POST', 'tokens', { json: { name: 'ci', role: 'operator' } })).json
     const worker = await fleet.create()
     await fleet.send('POST', `workers/${worker.id}/stop`, { headers: { authorization: `Bearer ${secret}` } })

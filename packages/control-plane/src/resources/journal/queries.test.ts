@@ -40,7 +40,7 @@ const decision = (id: string, worker: string, at: string, more: object = {}) => 
 })
 
 describe('the history of a worker', () => {
-  it('has every move, newest first, with who made it and why', async () => {
+  it('has every transition, newest first, with actor and reason', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'stop')
     await fleet.moveTo(id, 'STOPPING', 'FAILED')
@@ -59,7 +59,7 @@ describe('the history of a worker', () => {
     expect(items.map(({ id: _, by: __, ...change }: Record<string, unknown>) => change)).toEqual(inDocument)
   })
 
-  it('goes on where the document forgets', async () => {
+  it('continues beyond the history in the document', async () => {
     const { id } = await fleet.running()
     for (let n = 0; n < 15; n += 1) await fleet.moveTo(id, 'STARTING', 'STOPPED', 'STARTING', 'RUNNING')
     expect((await fleet.get(id)).state_history).toHaveLength(50)
@@ -75,7 +75,7 @@ describe('the history of a worker', () => {
 })
 
 describe('the decisions about a worker', () => {
-  it('are those that came with a write and those that came alone, in one order', async () => {
+  it('include those with and without a write, in one order', async () => {
     const { id, version } = await fleet.running()
     await fleet.clock.advance(1_000)
     expect(await decide([decision('d-1', id, toInstant(fleet.clock.now()))])).toMatchObject({ status: 204, body: null })
@@ -124,7 +124,7 @@ describe('the decisions about a worker', () => {
     { resource: 'w-1' },
     { at: 'now' },
     { because: '' },
-    { colour: 'red' },
+    { color: 'red' },
     { guards: Array(21).fill({ name: 'x', value: 1, limit: 1, passed: true }) },
   ])('are refused with %j', async more => {
     expect(await decide([decision('d-1', 'w-1', toInstant(0), more)])).toMatchObject({ status: 400 })
@@ -180,7 +180,7 @@ describe('pages', () => {
     expect((await pages(`workers/${id}/decisions?from=${toInstant(start + 20_000)}`, 4)).flat()).toEqual([])
   })
 
-  it.each(['limit=0', 'limit=1001', 'from=yesterday', 'cursor=x', 'cursor=~x', 'colour=red'])(
+  it.each(['limit=0', 'limit=1001', 'from=yesterday', 'cursor=x', 'cursor=~x', 'color=red'])(
     'refuse ?%s',
     async query => {
       const { id } = await fleet.create()
@@ -230,7 +230,7 @@ describe('the audit with scaling', () => {
     expect(ats).toEqual(ats.toSorted().toReversed())
   })
 
-  it('leaves it out unless asked', async () => {
+  it('leaves it out by default', async () => {
     await fleet.running()
     const { items } = (await fleet.send('GET', 'audit')).json
     expect(items.map((entry: { action: string }) => entry.action)).not.toContain('provisioned')

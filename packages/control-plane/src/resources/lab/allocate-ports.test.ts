@@ -20,7 +20,7 @@ it('gives the lowest that are free, and the same again', async () => {
   expect((await course.lab(one)).ports).toEqual({ r1_serial: 2002 })
 })
 
-it('gives no port twice to 10 who ask at once', async () => {
+it('gives no port twice to 10 concurrent requests', async () => {
   const labs = []
   for (let n = 0; n < 10; n++) labs.push(await aLab())
   const answers = await Promise.all(labs.map(id => course.ports(id)))

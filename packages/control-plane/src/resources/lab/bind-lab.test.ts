@@ -65,7 +65,7 @@ it('is to be deleted when its session has gone elsewhere at that moment', async 
   expect(await labs()).toMatchObject([{ session_id: id, pending_action: { action: 'delete' } }])
 })
 
-it('takes the place of what a look at the worker found meanwhile', async () => {
+it('replaces the record that a scan created meanwhile', async () => {
   const { id } = await course.placed(workerId, 'INSTANTIATING')
   await course.scan(workerId, [{ lab_id: 'cml-1', title: 'another title' }])
   const { json } = await course.bind(id, { lab_id: 'cml-1' })
@@ -94,7 +94,7 @@ describe('a lab that is to be used again', () => {
     return labId as string
   }
 
-  it('is claimed by one session, however many want it', async () => {
+  it('is claimed by one session, however many try', async () => {
     const record_id = await kept()
     const sessions = [await course.placed(workerId, 'INSTANTIATING'), await course.placed(workerId, 'INSTANTIATING')]
     const answers = await Promise.all(sessions.map(({ id }) => course.bind(id, { record_id })))
@@ -105,7 +105,7 @@ describe('a lab that is to be used again', () => {
     expect((await course.bind(winner.session_id, { record_id })).json.id).toBe(record_id)
   })
 
-  it('is not claimed when somebody wants something else of it', async () => {
+  it('is not claimed while another action is pending', async () => {
     const record_id = await kept()
     await course.send('POST', `lab-records/${record_id}/delete`, { json: {} })
     const { id } = await course.placed(workerId, 'INSTANTIATING')
@@ -123,11 +123,11 @@ describe('a lab that is to be used again', () => {
   })
 })
 
-describe('what people want of a lab', () => {
+describe('a lab action', () => {
   const ask = (id: string, verb: string) =>
     course.send('POST', `lab-records/${id}/${verb}`, { as: 'operator', json: {} })
 
-  it('is written down for the controller', async () => {
+  it('is stored for the controller', async () => {
     await course.scan(workerId, [{ lab_id: 'cml-1' }])
     const [{ id }] = await labs()
     expect(await ask(id, 'stop')).toMatchObject({

@@ -35,7 +35,7 @@ it('records what it finds, and writes nothing when nothing is new', async () => 
   expect(await labs()).toEqual(before)
 })
 
-it('tells when a lab changed from when it was last seen', async () => {
+it('distinguishes the last change from the last observation', async () => {
   await look([{ lab_id: 'a', state: 'STOPPED' }])
   const [found] = await labs()
   expect(changedAt(found)).toBe(found.created_at)
@@ -49,7 +49,7 @@ it('tells when a lab changed from when it was last seen', async () => {
   expect(changedAt(changed)).toBe(toInstant(course.clock.now()))
 })
 
-it('knows of nothing before the first look', async () => {
+it('knows nothing before the first scan', async () => {
   expect((await course.get(workerId)).labs_count).toBeNull()
 })
 
@@ -72,7 +72,7 @@ it('knows the nodes of a lab as they were last told', async () => {
 describe('a lab that is not seen', () => {
   beforeEach(() => look([{ lab_id: 'a' }]))
 
-  it('is ORPHANED by a complete look only, and back when it is seen again', async () => {
+  it('is ORPHANED by a complete scan only, and restored when it reappears', async () => {
     expect(await look([], { is_complete: false })).toMatchObject({ orphaned: 0 })
     expect(await look([])).toMatchObject({ orphaned: 1 })
     expect((await labs())[0].status).toBe('ORPHANED')
@@ -88,7 +88,7 @@ describe('a lab that is not seen', () => {
   })
 })
 
-describe('our own word', () => {
+describe('the controller’s own report', () => {
   it.each([
     ['WIPED', 'DEFINED_ON_CORE', 'WIPED'],
     ['DELETING', 'STOPPED', 'DELETING'],
@@ -102,7 +102,7 @@ describe('our own word', () => {
     expect((await course.lab(id)).status).toBe(expected)
   })
 
-  it('is not overruled by a look that began before it', async () => {
+  it('is not overwritten by a scan that started before it', async () => {
     await look([{ lab_id: 'a', state: 'STOPPED' }])
     const [{ id }] = await labs()
     const began_at = toInstant(course.clock.now() + 500)
@@ -121,14 +121,14 @@ describe('a lab that is being imported', () => {
     expect((await course.lab(lab.id)).status).toBe('DEFINED')
   })
 
-  it('is known by its title when nobody could say its id', async () => {
+  it('is matched by its title before its id is known', async () => {
     const { id } = await course.placed(workerId, 'INSTANTIATING')
     const lab = (await course.bind(id)).json
     expect(await look([{ lab_id: 'cml-1', title: lab.title, state: 'DEFINED_ON_CORE' }])).toMatchObject({ created: 0 })
     expect(await course.lab(lab.id)).toMatchObject({ lab_id: 'cml-1', session_id: id })
   })
 
-  it('holds the room of its session until a look shows that it never came', async () => {
+  it('holds the capacity of its session until a scan shows that it never appeared', async () => {
     const { id } = await course.placed(workerId, 'INSTANTIATING')
     await course.bind(id)
     await course.say(id, { status: 'PENDING', worker_id: null })
@@ -225,7 +225,7 @@ it('goes with the record of its worker', async () => {
 describe('a refresh of the worker', () => {
   const isAwaited = async () => (await course.get(workerId)).labs_refresh_requested_at !== null
 
-  it('is awaited until a complete look that began after it', async () => {
+  it('is pending until a complete scan that started after it', async () => {
     const before = new Date(course.clock.now()).toISOString()
     await course.clock.advance(1_000)
     await course.act(workerId, 'refresh')

@@ -61,7 +61,7 @@ async function speakOfIt(): Promise<void> {
 }
 
 /** Whoever knows worker and port is at the console of somebody else's router. */
-describe('D-38: of the lab of somebody else’s session nobody learns its session or its ports', () => {
+describe('D-38: the session and ports of another owner’s lab are never revealed', () => {
   const ROUTES = {
     'the list of labs': () => 'lab-records',
     'the labs of a session': () => `lab-records?session_id=${sessionId}`,
@@ -98,7 +98,7 @@ describe('D-38: of the lab of somebody else’s session nobody learns its sessio
     if (name === 'a lab’s topology') expect(others.every(text => text.includes('two routers'))).toBe(true)
   })
 
-  it.each(['lab-records/', 'lab-records?session_id='])('a stranger is told that there is none: %s', async path => {
+  it.each(['lab-records/', 'lab-records?session_id='])('another actor gets not found: %s', async path => {
     const isOne = path.endsWith('/')
     const answer = await course.send('GET', `${path}${isOne ? labId : sessionId}`, { as: 'author' })
     expect(isOne ? answer.status : answer.json.items).toEqual(isOne ? 404 : [])
@@ -134,7 +134,7 @@ describe('the same in the events', () => {
   })
 })
 
-describe('a lab that was nobody’s and is bound', () => {
+describe('a lab without an owner that is bound', () => {
   const unbind = () => edited(() => ({ session_id: null }))
   const bindAgain = () => edited(() => ({ session_id: sessionId }))
 
@@ -155,7 +155,7 @@ describe('a lab that was nobody’s and is bound', () => {
     await stop()
   })
 
-  it('is shown to a stranger again when it is nobody’s again', async () => {
+  it('is shown to other actors again when it has no owner', async () => {
     const stop = course.run()
     const stream = await course.follow('types=lab', 'author')
     await course.sayLab(labId, { status: 'STARTING' })
@@ -169,14 +169,14 @@ describe('a lab that was nobody’s and is bound', () => {
   })
 })
 
-describe('what is left for a stranger', () => {
-  it('a worker tells how full it is, and nothing else of those who are on it', async () => {
+describe('the redacted view', () => {
+  it('a worker shows its totals, and nothing of other sessions', async () => {
     const [mine, theirs] = [await course.get(workerId), JSON.parse(await seenBy('author', `workers/${workerId}`))]
     expect(theirs).toEqual({ ...mine, reservations: {}, ports: {}, wanted_by: [] })
     expect(theirs.capacity.reserved.nodes).toBeGreaterThan(0)
   })
 
-  it('who has a session on it sees that beside the others’', async () => {
+  it('an owner sees its own session on a shared worker', async () => {
     const { id } = await course.book({}, 'author')
     await course.assign(id, workerId)
     for (const path of [`workers/${workerId}`, 'workers']) {

@@ -16,7 +16,7 @@ const ask = (verb: string, key: string, headers: Record<string, string> = {}) =>
 const done = () => course.sayLab(id, { pending_action: null })
 const audited = async () => (await course.journal('audit', `lab_record:${id}`)).length
 
-describe('what was asked of a lab', () => {
+describe('a requested lab action', () => {
   it('is not done again by the same request, also when its first answer was lost', async () => {
     const { version } = await course.lab(id)
     const headers = { 'if-match': `"${version}"` }

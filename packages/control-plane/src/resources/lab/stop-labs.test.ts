@@ -60,7 +60,7 @@ describe('the labs of a worker that is to go', () => {
   })
 })
 
-it('has labs looked for when none is known to run, until somebody has looked', async () => {
+it('requests a scan when no lab is known to run', async () => {
   await condemn()
   expect(await stop()).toMatchObject({ json: { stopping: 0 } })
   const { labs_refresh_requested_at: asked, version } = await course.get(workerId)

@@ -19,7 +19,7 @@ const tokenOf = async (id: string) => (await secretsOf(id)).license_token
 const report = async (id: string, changes: object) => fleet.report(id, (await fleet.get(id)).version, changes)
 const stored = () => fleet.store.collection(RESOURCES.secrets).list({ limit: 100 })
 
-describe('registering a licence', () => {
+describe('registering a license', () => {
   it('records the operation and seals the token for controllers', async () => {
     const { id, version, license } = await fleet.running()
     const { status, json } = await register(id, 'token-1')
@@ -41,7 +41,7 @@ describe('registering a licence', () => {
     }
   })
 
-  it('forgets the token when the operation is over, for better or worse', async () => {
+  it('deletes the token after the operation, whatever its outcome', async () => {
     for (const status of ['REGISTERED', 'FAILED']) {
       const { id } = await fleet.running()
       await register(id, 'token-1')
@@ -53,7 +53,7 @@ describe('registering a licence', () => {
     expect(await stored()).toEqual([])
   })
 
-  it('keeps a token that a person gave while the one before it was being forgotten', async () => {
+  it('keeps a new token while the previous one is being deleted', async () => {
     const { id } = await fleet.running()
     await register(id, 'token-1')
     let second: Promise<unknown> = Promise.resolve()
@@ -67,7 +67,7 @@ describe('registering a licence', () => {
     expect(await tokenOf(id)).toBe('token-2')
   })
 
-  it('asked for again does not begin anew, and with another token or product does', async () => {
+  it('does not restart when repeated, but does with another token or product', async () => {
     const { id } = await fleet.running()
     await register(id, 'token-1')
     const operation_started_at = '2026-01-01T00:00:00.000Z'
@@ -159,7 +159,7 @@ describe('the license of a machine that LCM did not launch', () => {
     expect([await stored(), (await fleet.get(id)).license]).toEqual([[], UNSEEN_LICENSE])
   })
 
-  it('is given back only where LCM has credentials to log in with', async () => {
+  it('is deregistered only where LCM has a login', async () => {
     const id = await found()
     const giveBack = () => fleet.send('DELETE', `workers/${id}/license`)
     expect(await giveBack()).toMatchObject({
@@ -170,14 +170,14 @@ describe('the license of a machine that LCM did not launch', () => {
     expect(await giveBack()).toMatchObject({ status: 202, json: { license: { pending_operation: 'deregister' } } })
   })
 
-  it('can be asked for before LCM has launched the machine', async () => {
+  it('can be requested before the machine is launched', async () => {
     const { id } = await fleet.create()
     expect(await register(id, 'token-1')).toMatchObject({ status: 202 })
   })
 })
 
-describe('giving a licence back', () => {
-  it('is an operation of its own, and asked for again the same', async () => {
+describe('deregistering a license', () => {
+  it('is a separate operation, and repeatable', async () => {
     const { id } = await fleet.running()
     await register(id, 'token-1')
     const given = await fleet.send('DELETE', `workers/${id}/license`)
@@ -205,7 +205,7 @@ describe('the login of a CML', () => {
   const login = (id: string, password: string, headers: Record<string, string> = {}) =>
     fleet.send('PUT', `workers/${id}/credentials`, { json: { username: 'admin', password }, headers })
 
-  it('is told to controllers, and its change to all by a new version', async () => {
+  it('is readable by controllers, and its change creates a version', async () => {
     const { id, version } = await fleet.running()
     expect(await secretsOf(id)).toEqual({ license_token: null, cml_username: null, cml_password: null })
     expect(await login(id, 'one')).toMatchObject({ status: 204, body: null })

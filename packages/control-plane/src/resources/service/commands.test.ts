@@ -48,7 +48,7 @@ describe('heartbeats', () => {
     expect((await service()).instances).toMatchObject([{ retries: 9 }, { retries: 7 }])
   })
 
-  it('name every controller, also those that nobody has heard of', async () => {
+  it('name every controller, also those without a heartbeat', async () => {
     const { items } = (await fleet.send('GET', 'services')).json
     expect(items).toEqual(
       ['resource-scheduler', 'lablet-controller', WC].map(name => ({
@@ -91,11 +91,11 @@ describe('heartbeats', () => {
   })
 
   it('that make no sense are refused', async () => {
-    for (const wrong of [{ epoch: -1 }, { queue: {} }, { plan: [{}] }, { colour: 'red' }])
+    for (const wrong of [{ epoch: -1 }, { queue: {} }, { plan: [{}] }, { color: 'red' }])
       expect((await beat('a', wrong)).status, JSON.stringify(wrong)).toBe(400)
   })
 
-  it('wake nobody', async () => {
+  it('publish no change', async () => {
     await beat('a')
     const { revision } = (await fleet.send('GET', 'workers')).json
     await beat('a', { retries: 3 })
@@ -104,7 +104,7 @@ describe('heartbeats', () => {
 })
 
 describe('the leader', () => {
-  it('is who says so by the newest term', async () => {
+  it('is the instance that leads in the newest term', async () => {
     await lead(4, 'a')
     await beat('a', leading(4))
     expect((await service()).leader).toMatchObject({ instance_id: 'a', epoch: 4 })
@@ -116,7 +116,7 @@ describe('the leader', () => {
     expect((await service()).leader).toBeNull()
   })
 
-  it('tells what it would do; an old leader that has not noticed tells nothing', async () => {
+  it('publishes its plan; a superseded leader does not', async () => {
     const plan = (action: string) => [{ resource: 'worker:w-1', action, because: 'it is idle', due_at: null }]
     await lead(4, 'a')
     await beat('a', { ...leading(4), plan: plan('old') })
@@ -178,7 +178,7 @@ describe('a fleet that is held', () => {
     await fleet.clock.advance(1_000)
   })
 
-  it('is released by the leader of the worker-controller after a full look', async () => {
+  it('is released by the leader of the worker-controller after a full sweep', async () => {
     expect(await isHeld()).toBe(true)
     await swept()
     expect(await isHeld()).toBe(false)
@@ -196,7 +196,7 @@ describe('a fleet that is held', () => {
     expect(await isHeld()).toBe(true)
   })
 
-  it('is not released by one who looked at the same moment', async () => {
+  it('is not released by a sweep that started at the same moment', async () => {
     await swept({ last_sweep: (await fleet.scaling())?.held_since })
     expect(await isHeld()).toBe(true)
   })

@@ -92,7 +92,7 @@ describe('a write of a controller', () => {
 })
 
 describe('after etcd was rebuilt', () => {
-  it('an admin lets the epochs begin anew, and nothing of the older ones gets through', async () => {
+  it('an admin restarts the epochs, and older terms stay refused', async () => {
     const worker = await plane.create()
     await register(1_000)
     await write(worker.id, 1, 1_000)

@@ -11,7 +11,7 @@ beforeEach(() => {
 const reserved = async (id: string) => Object.keys((await course.get(id)).reservations).sort()
 const sum = (worker: Worker) => Object.values(worker.reservations).reduce((total, each) => total + each.memory_gb, 0)
 
-it('takes room on the worker and says so on both', async () => {
+it('reserves capacity on the worker and updates both documents', async () => {
   const worker = await course.serving()
   await course.edit(worker.id, () => ({ wanted_by: ['other'] }))
   const { id } = await course.book()
@@ -60,7 +60,7 @@ describe('refuses', () => {
     expect((await course.session(id)).status).toBe('PENDING')
   })
 
-  it('a session that is cancelled, placed elsewhere or over', async () => {
+  it('a session that is canceled, placed elsewhere or over', async () => {
     const [one, two] = [await course.serving(), await course.serving()]
     const placed = await course.placed(one.id)
     expect((await course.assign(placed.id, two.id)).json.code).toBe('illegal_transition')
@@ -79,7 +79,7 @@ describe('refuses', () => {
   })
 })
 
-it('50 at once never take more than there is, and those without room leave nothing', async () => {
+it('50 concurrent assignments never exceed the capacity, and refused ones leave nothing', async () => {
   const worker = await course.serving({
     capacity: {
       declared: { cpu_cores: 48, memory_gb: 17, storage_gb: 200, max_nodes: 100 },
@@ -149,7 +149,7 @@ it('a crash after both writes is no loss', async () => {
 })
 
 describe('while another replica is at work', () => {
-  it('begins anew when the room is tidied away under its hands', async () => {
+  it('restarts when housekeeping releases its reservation', async () => {
     const replica = aCourse({ store: course.store })
     const worker = await course.serving()
     const { id } = await course.book()
@@ -162,7 +162,7 @@ describe('while another replica is at work', () => {
     expect(await reserved(worker.id)).toEqual([id])
   })
 
-  it('leaves nothing behind when the session is cancelled at that moment', async () => {
+  it('leaves nothing behind when the session is canceled at that moment', async () => {
     const replica = aCourse({ store: course.store })
     const worker = await course.serving()
     const { id } = await course.book()
@@ -172,7 +172,7 @@ describe('while another replica is at work', () => {
     expect(await reserved(worker.id)).toEqual([])
   })
 
-  it('keeps its room when that was about to be tidied away', async () => {
+  it('keeps its reservation against a concurrent release', async () => {
     const replica = aCourse({ store: course.store })
     const worker = await course.serving()
     const { id } = await course.book()

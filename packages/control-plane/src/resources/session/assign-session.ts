@@ -41,7 +41,7 @@ export async function assignSession(api: Api, request: AssignRequest): Promise<L
 
 function refuseAssignment({ status, desired_status }: LabletSession): void {
   if (status !== 'PENDING') throw new ProblemError('illegal_transition', `it is ${status}; only PENDING is placed`)
-  if (desired_status === 'TERMINATED') throw new ProblemError('illegal_transition', 'it was cancelled')
+  if (desired_status === 'TERMINATED') throw new ProblemError('illegal_transition', 'it was canceled')
 }
 
 async function reserve(api: Api, request: AssignRequest, session: LabletSession): Promise<void> {

@@ -14,7 +14,7 @@ const inMinutes = (minutes: number) => toInstant(course.clock.now() + minutes * 
 const book = (json: object) =>
   course.send('POST', 'lablet-sessions', { as: 'user', json: { definition: 'bgp', ...json } })
 
-it('books now and for as long as may be, unless said', async () => {
+it('books from now for the maximum duration by default', async () => {
   const answer = await book({})
   expect(answer).toMatchObject({ status: 201, headers: { location: `/api/v1/lablet-sessions/${answer.json.id}` } })
   expect(answer.json).toMatchObject({

@@ -48,12 +48,12 @@ describe('a report', () => {
     expect(answer.json.detail).toContain(detail)
   })
 
-  it('takes no session off its worker but to place it anew', async () => {
+  it('removes a session from its worker only to place it again', async () => {
     const { id } = await course.placed(workerId, 'INSTANTIATING')
     expect((await course.say(id, { worker_id: null })).json.code).toBe('illegal_transition')
   })
 
-  it('says for whom it waits', async () => {
+  it('stores the waiting reason', async () => {
     const { id } = await course.book()
     const said = await course.say(id, { waiting_reason: 'waits for w-1' }, 'resource-scheduler')
     expect(said.json).toMatchObject({ waiting_reason: 'waits for w-1', status: 'PENDING' })
@@ -83,7 +83,7 @@ describe('room', () => {
     expect(await reserved()).toEqual([])
   })
 
-  it('is kept while a lab is taken down, and given back by the release', async () => {
+  it('is kept while a lab is removed, and freed by the release', async () => {
     const { id, labId } = await withLab('READY', 'RUNNING')
     await course.say(id, { access: [{ name: 'r1', node: 'r1', protocol: 'serial', host: 'h', port: 2000 }] })
     await course.say(id, { status: 'STOPPING' })
@@ -97,7 +97,7 @@ describe('room', () => {
     expect((await course.release(id)).json).toEqual(released.json)
   })
 
-  it.each(['worker', 'session'])('is given back also after a crash at the %s', async kind => {
+  it.each(['worker', 'session'])('is freed after a crash at the %s too', async kind => {
     const { id, labId } = await withLab('STOPPING')
     await course.sayLab(labId, { status: 'DELETED' })
     course.store.interrupt({ kind, write: 'replace', when: 'after', run: crash })
@@ -112,7 +112,7 @@ describe('room', () => {
     expect([await reserved(), await portOwners()]).toEqual([[id], [labId]])
   })
 
-  it('of a live session is not given back by anybody', async () => {
+  it('of a live session is never freed', async () => {
     const { id } = await withLab('READY')
     await course.release(id)
     expect(await reserved()).toEqual([id])
@@ -176,7 +176,7 @@ describe('room', () => {
   )
 })
 
-it('a lab that is to be used again is nobody’s after the release, without ports', async () => {
+it('a lab for reuse has no owner and no ports after the release', async () => {
   await course.define({ lab_reuse: true })
   const { id, labId } = await withLab('STOPPING')
   await course.sayLab(labId, { status: 'WIPED' })

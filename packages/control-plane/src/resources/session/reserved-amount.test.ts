@@ -4,7 +4,7 @@ import { aCourse } from '../../testing/a-course.ts'
 
 const MORE = { cpu_cores: 20, memory_gb: 90, storage_gb: 50, node_count: 9 }
 
-it('D-3: what was booked is what is reserved and given back, whatever the definition says by then', async () => {
+it('D-3: what was booked is what is reserved and released, whatever the definition says by then', async () => {
   const course = aCourse()
   const { id: workerId } = await course.serving()
   const { id, needs, definition } = await course.book()

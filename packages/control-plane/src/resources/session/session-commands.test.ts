@@ -16,7 +16,7 @@ const act = (id: string, verb: string, json: object = {}, as: Role = 'user') =>
 const cancel = (id: string, as: Role = 'user') => course.send('DELETE', `lablet-sessions/${id}`, { as })
 const reserved = async (id: string) => Object.keys((await course.get(id)).reservations)
 
-describe('whose session it is', () => {
+describe('the owner of a session', () => {
   const verbs: [string, (id: string, as: Role) => ReturnType<Course['send']>][] = [
     ['GET', (id, as) => course.send('GET', `lablet-sessions/${id}`, { as })],
     ['decisions', (id, as) => course.send('GET', `lablet-sessions/${id}/decisions`, { as })],
@@ -26,7 +26,7 @@ describe('whose session it is', () => {
     ['retry', (id, as) => act(id, 'retry', {}, as)],
   ]
 
-  it.each(verbs)('decides who may %s it', async (_, ask) => {
+  it.each(verbs)('decides which actors may %s it', async (_, ask) => {
     const statuses: Record<string, number> = {}
     for (const as of ['admin', 'operator', 'author', 'user'] as const) {
       const { id } = await course.book({ duration_minutes: 10 }, 'user')
@@ -52,7 +52,7 @@ describe('whose session it is', () => {
     expect([status, body]).toEqual([404, expect.stringContaining(`there is no session ${id}`)])
   })
 
-  it('decides who is shown it in lists', async () => {
+  it('decides which lists show it', async () => {
     const mine = await course.book({}, 'user')
     const theirs = await course.book({}, 'author')
     const listed = async (as: Role, query = '') =>
@@ -79,7 +79,7 @@ it('lists what is not over, unless asked', async () => {
   ])
 })
 
-describe('cancelling', () => {
+describe('canceling', () => {
   it('ends what is not placed at once', async () => {
     const { id } = await course.book()
     expect((await cancel(id)).json).toMatchObject({
@@ -90,12 +90,12 @@ describe('cancelling', () => {
     expect((await cancel(id)).status).toBe(202)
   })
 
-  it('asks for the end of what has a place; the lab is taken down first', async () => {
+  it('requests the end of a placed session; its lab is removed first', async () => {
     const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING')
     expect((await cancel(id)).json).toMatchObject({ status: 'INSTANTIATING', desired_status: 'TERMINATED' })
   })
 
-  it('gives back room that an assignment left before it died', async () => {
+  it('releases the reservation of an interrupted assignment', async () => {
     const worker = await course.serving()
     const { id } = await course.book()
     course.store.interrupt({ kind: 'session', write: 'replace', when: 'before', run: crash })
@@ -139,7 +139,7 @@ describe('extending', () => {
 })
 
 describe('requeueing', () => {
-  it('takes it back from its worker, with its room', async () => {
+  it('removes it from its worker, and releases its capacity', async () => {
     const worker = await course.serving()
     const { id } = await course.placed(worker.id)
     expect((await act(id, 'requeue', { reason: 'a better place' })).json).toMatchObject({
@@ -149,7 +149,7 @@ describe('requeueing', () => {
     expect(await reserved(worker.id)).toEqual([])
   })
 
-  it('gives its room back also after a crash', async () => {
+  it('releases its capacity after a crash too', async () => {
     const worker = await course.serving()
     const { id } = await course.placed(worker.id)
     course.store.interrupt({ kind: 'session', write: 'replace', when: 'after', run: crash })
@@ -165,7 +165,7 @@ describe('requeueing', () => {
 })
 
 describe('retrying', () => {
-  it('begins the whole anew, where something has failed', async () => {
+  it('restarts a failed session', async () => {
     const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING')
     expect((await act(id, 'retry')).json.code).toBe('session_wrong_state')
     await course.say(id, { last_error: 'lab_start: no', pipeline: { name: 'instantiate', attempt: 2, steps: {} } })
@@ -176,7 +176,7 @@ describe('retrying', () => {
     })
   })
 
-  it.each(['PENDING', 'SCHEDULED'])('has a %s one looked at anew, once per request', async status => {
+  it.each(['PENDING', 'SCHEDULED'])('wakes the controller of a %s session, once per request', async status => {
     const worker = await course.serving()
     const { id, version } = status === 'PENDING' ? await course.book() : await course.placed(worker.id)
     const request = { as: 'user', headers: { 'idempotency-key': 'k' }, json: { reason: 'now' } } as const

@@ -26,7 +26,7 @@ async function changeOwnSession(
 /** An unplaced session ends at once. Otherwise only the desired status changes; its lab is removed first. */
 export async function cancelSession(api: Api, request: SessionRequest): Promise<LabletSession> {
   const { actor } = request
-  const cancelled = await changeOwnSession(api, request, (session, now) => {
+  const canceled = await changeOwnSession(api, request, (session, now) => {
     if (isFinal(session.status) || session.desired_status === 'TERMINATED') return null
     const wanted = { ...session, desired_status: 'TERMINATED' as const, desired_by: actor.name, desired_reason: '' }
     const entries = [auditEntry(actor, 'cancel', now, { before: auditFields(session), after: auditFields(wanted) })]
@@ -34,11 +34,11 @@ export async function cancelSession(api: Api, request: SessionRequest): Promise<
     return {
       session: { ...wanted, status: 'TERMINATED', waiting_reason: null },
       entries,
-      because: `${actor.name} cancelled it`,
+      because: `${actor.name} canceled it`,
     }
   })
-  await cleanUpSession(api, cancelled.id)
-  return cancelled
+  await cleanUpSession(api, canceled.id)
+  return canceled
 }
 
 const auditFields = ({ desired_status, timeslot }: LabletSession) => ({ desired_status, timeslot })
@@ -76,7 +76,7 @@ const OVER: ReadonlySet<LabletSession['status']> = new Set(['STOPPING', 'STOPPED
 
 function refuseOver({ status, desired_status, timeslot }: LabletSession, now: Instant): void {
   if (OVER.has(status)) throw new ProblemError('session_over', `it is ${status}`)
-  if (desired_status === 'TERMINATED') throw new ProblemError('session_over', 'it was cancelled')
+  if (desired_status === 'TERMINATED') throw new ProblemError('session_over', 'it was canceled')
   if (timeslot.end <= now) throw new ProblemError('session_over', `its time was over at ${timeslot.end}`)
 }
 
@@ -102,7 +102,7 @@ export async function requeueSession(
 function refuseUnwanted(session: LabletSession, needed: LabletSession['status']): void {
   if (session.status !== needed)
     throw new ProblemError('session_wrong_state', `it is ${session.status}, and would have to be ${needed}`)
-  if (session.desired_status === 'TERMINATED') throw new ProblemError('session_wrong_state', 'it was cancelled')
+  if (session.desired_status === 'TERMINATED') throw new ProblemError('session_wrong_state', 'it was canceled')
 }
 
 /** Without a change, the new version alone wakes the controllers. */

@@ -11,7 +11,7 @@ beforeEach(() => {
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-describe('a session that nobody ends', () => {
+describe('a session that no controller ends', () => {
   it.each([[], ['INSTANTIATING'], ['INSTANTIATING', 'READY'], ['INSTANTIATING', 'READY', 'RUNNING']] as const)(
     'is EXPIRED five minutes after its end, from SCHEDULED %s',
     async (...statuses) => {
@@ -55,7 +55,7 @@ it('what is over is forgotten after its retention, and what is not stays', async
   expect((await course.send('GET', `lablet-sessions/${now.id}`)).status).toBe(200)
 })
 
-it('labs that people removed by hand are forgotten after the same time', async () => {
+it('labs that people removed are deleted after the same time', async () => {
   const { id } = await course.serving()
   const statuses = async () =>
     (await course.send('GET', 'lab-records')).json.items.map((lab: { status: string }) => lab.status)
@@ -130,7 +130,7 @@ describe('a lab that was kept for other sessions', () => {
     expect(await isCondemned()).toBe(true)
   })
 
-  it('stays while its worker does not serve, and while somebody runs it by hand', async () => {
+  it('stays while its worker serves no labs, and while a person runs it', async () => {
     await replaceIt()
     await course.edit(workerId, () => ({ service_status: 'UNAVAILABLE' }))
     await course.tend()

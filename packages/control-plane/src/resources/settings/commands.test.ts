@@ -18,7 +18,7 @@ const get = () => fleet.send('GET', 'settings', { as: 'user' })
 const patch = (json: object, headers: Record<string, string> = {}) => fleet.send('PATCH', 'settings', { json, headers })
 
 describe('settings', () => {
-  it('show every value with its source, and version 0 before anybody has said anything', async () => {
+  it('show every value with its source, and version 0 before the first change', async () => {
     const { status, headers, json } = await get()
     expect([status, headers.etag]).toEqual([200, '"0"'])
     expect(json).toMatchObject({ version: 0, updated_at: null })
@@ -30,7 +30,7 @@ describe('settings', () => {
     })
   })
 
-  it('are what was said last, before the environment and the defaults', async () => {
+  it('prefer changed values over the environment and the defaults', async () => {
     const { status, json } = await patch({ min_workers: 5, scale_up_enabled: false })
     expect(status).toBe(200)
     expect(json.version).toBe(1)
@@ -60,7 +60,7 @@ describe('settings', () => {
     expect(await fleet.journal('audit', 'settings:fleet')).toHaveLength(1)
   })
 
-  it('honour If-Match, also in the first change', async () => {
+  it('honor If-Match, also in the first change', async () => {
     const refused = await patch({ min_workers: 5 }, { 'if-match': '"1"' })
     expect(refused).toMatchObject({ status: 412, json: { code: 'version_mismatch' } })
     expect((await patch({ min_workers: 5 }, { 'if-match': '"0"' })).json.version).toBe(1)
@@ -68,7 +68,7 @@ describe('settings', () => {
     expect((await patch({ min_workers: 6 }, { 'if-match': '"1"' })).json.version).toBe(2)
   })
 
-  it('keep everybody who speaks at once', async () => {
+  it('merge concurrent changes', async () => {
     await Promise.all([patch({ min_workers: 1 }), patch({ idle_timeout_seconds: 60 }), patch({ boot_lead_minutes: 5 })])
     const { json } = await get()
     expect(json.version).toBe(3)
@@ -79,7 +79,7 @@ describe('settings', () => {
     })
   })
 
-  it.each([{ colour: 'red' }, { min_workers: -1 }, { idle_action: 'sleep' }, { idle_timeout_seconds: '60' }])(
+  it.each([{ color: 'red' }, { min_workers: -1 }, { idle_action: 'sleep' }, { idle_timeout_seconds: '60' }])(
     'refuse %j, with the name of the setting',
     async body => {
       const { status, json } = await patch(body)
@@ -94,7 +94,7 @@ describe('settings', () => {
       expect((await fleet.send('PATCH', 'settings', { as, json: {} })).status).toBe(403)
   })
 
-  it('are told to whoever listens', async () => {
+  it('are published as events', async () => {
     const stream = await fleet.follow()
     await stream.seen()
     const first = (await patch({ min_workers: 5 })).json

@@ -46,7 +46,7 @@ describe('a template', () => {
     expect((await fleet.send('GET', 'worker-templates')).json.items).toHaveLength(1)
   })
 
-  it('is said anew as a whole, but for its name and its user data', async () => {
+  it('is replaced as a whole, except name and user data', async () => {
     const made = (await create({ description: 'old', root_volume_gb: 100, user_data: 'secret' })).json
     const { status, json } = await put({ cost_per_hour_usd: 5 })
     expect(status).toBe(200)
@@ -94,7 +94,7 @@ describe('a template', () => {
     expect((await create()).status).toBe(201)
   })
 
-  it('honours If-Match in every change', async () => {
+  it('honors If-Match in every change', async () => {
     await create({ user_data: 'one' })
     const headers = { 'if-match': '"7"' }
     expect((await put({ user_data: 'two' }, headers)).status).toBe(412)
@@ -165,7 +165,7 @@ describe('user data', () => {
     expect(await secrets()).toEqual([])
   })
 
-  it('is not taken away with the one before it by whoever was faster', async () => {
+  it('survives a concurrent removal of the previous one', async () => {
     await create({ user_data: 'one' })
     const [without, withTwo] = await Promise.all([put({ user_data: null }), put({ user_data: 'two' })])
     expect([without.status, withTwo.status]).toEqual([200, 200])

@@ -67,7 +67,7 @@ describe('cleaning up', () => {
   })
 })
 
-describe('a leaked licence', () => {
+describe('a leaked license', () => {
   const LEAK = { udi: 'udi-1', hostname: 'cml-1', product: 'CML_Enterprise', reason: 'nobody answered for two hours' }
   const report = (worker_id: string) => fleet.fenced('POST', 'license-leaks', { ...LEAK, worker_id })
   const leaks = async () => (await fleet.send('GET', 'license-leaks', { as: 'user' })).json.items
@@ -81,7 +81,7 @@ describe('a leaked licence', () => {
     expect((await report('w-unknown')).json.worker_name).toBe('w-unknown')
   })
 
-  it('stays until a person says that it is dealt with', async () => {
+  it('stays until a person resolves it', async () => {
     const { id } = await fleet.running()
     const leak = (await report(id)).json
     const resolve = () => fleet.send('POST', `license-leaks/${leak.id}/resolve`, { json: { reason: 'phoned' } })

@@ -9,7 +9,7 @@ beforeEach(() => {
 })
 
 describe('drain', () => {
-  it('closes the door and leaves what is wanted as it is', async () => {
+  it('blocks assignments and keeps the desired status', async () => {
     const worker = await fleet.running()
     const { status, json } = await fleet.act(worker.id, 'drain', { reason: 'maintenance' })
     expect(status).toBe(202)
@@ -58,7 +58,7 @@ describe('drain', () => {
     }
   })
 
-  it('asked for again changes nothing, and to another end changes that', async () => {
+  it('repeated changes nothing, and with another end status changes that', async () => {
     const { id } = await fleet.running()
     const first = (await fleet.act(id, 'drain')).json
     await fleet.clock.advance(60_000)
@@ -70,7 +70,7 @@ describe('drain', () => {
     expect(terminated.json.drain.then).toBe('TERMINATED')
   })
 
-  it('for another time changes that, however often it is asked for', async () => {
+  it('with another timeout changes that, however often it is repeated', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'drain')
     await fleet.clock.advance(60_000)
@@ -80,7 +80,7 @@ describe('drain', () => {
     expect((await fleet.act(id, 'drain', { timeout_seconds: 8 * 3600 })).json).toMatchObject({ version, drain })
   })
 
-  it('of a policy is taken over by a person who asks for the same', async () => {
+  it('of a policy is taken over by a person who requests the same', async () => {
     const { id } = await fleet.running()
     const { drain } = (await fleet.act(id, 'drain')).json
     await fleet.edit(id, () => ({ drain: { ...drain, by: 'idle', policy: 'idle' } }))
@@ -107,7 +107,7 @@ describe('drain', () => {
 })
 
 describe('cancel-drain', () => {
-  it('opens the door again', async () => {
+  it('allows assignments again', async () => {
     const { id } = await fleet.running()
     const { version } = (await fleet.act(id, 'drain')).json
     const open = await fleet.act(id, 'cancel-drain', { reason: 'not today' })

@@ -79,7 +79,7 @@ describe('a machine that was found', () => {
     expect((await fleet.send('GET', 'workers')).json.items).toEqual([])
   })
 
-  it('is told by the leader of the worker-controller alone', async () => {
+  it('is reported by the leader of the worker-controller alone', async () => {
     await found({}, 2)
     expect(await found({ ec2_instance_id: 'i-0abc9999' }, 1)).toMatchObject({ json: { code: 'stale_leader' } })
     const foreign = await fleet.fenced('POST', 'workers/imports', FOUND, { by: 'resource-scheduler' })

@@ -51,14 +51,14 @@ describe('a worker whose machine is lost', () => {
     expect((await all()).length).toBe(2)
   })
 
-  it('is not replaced when somebody was emptying it', async () => {
+  it('is not replaced during a drain', async () => {
     const id = await lose()
     await fleet.act(id, 'drain')
     await report(id, { status: 'TERMINATED' })
     expect((await all()).length).toBe(1)
   })
 
-  it('is not replaced when somebody wanted it gone', async () => {
+  it('is not replaced when a person terminates it', async () => {
     const id = await lose()
     await fleet.act(id, 'terminate')
     await report(id, { status: 'TERMINATED' })
@@ -66,7 +66,7 @@ describe('a worker whose machine is lost', () => {
   })
 })
 
-describe('what a report makes of what is wanted', () => {
+describe('consequences of a report', () => {
   it('follows a drain that is over, in the same write', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'drain', { reason: 'maintenance' })
@@ -98,7 +98,7 @@ describe('what a report makes of what is wanted', () => {
     })
   })
 
-  it('keeps the token of a licence that is released with every stop', async () => {
+  it('keeps the token of a license that is released with every stop', async () => {
     await fleet.send('PATCH', 'settings', { json: { license_on_stop: 'release' } })
     const { id } = await fleet.running({ license: { product: 'CML_Enterprise', token: 'secret-token' } })
     await report(id, { license: { status: 'REGISTERED', pending_operation: null } })

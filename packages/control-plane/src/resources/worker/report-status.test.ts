@@ -78,7 +78,7 @@ describe('a launch attempt', () => {
     expect(foreign).toMatchObject({ status: 403 })
   })
 
-  it('is refused to a leader that was overtaken', async () => {
+  it('is refused for a superseded leader', async () => {
     const { id } = await fleet.create()
     await fleet.edit(id, () => ({ fence: { 'worker-controller': 2 } }))
     expect(await open(id, attempt(1), { epoch: 1 })).toMatchObject({ status: 409, json: { code: 'stale_leader' } })
@@ -123,7 +123,7 @@ describe('a report', () => {
     expect((await report(id, { launch: attempt(1, { state: 'spent' }) })).status).toBe(200)
   })
 
-  it('changes of licence and CML what it names and no more', async () => {
+  it('changes of license and CML what it names and no more', async () => {
     const { id } = await fleet.running()
     await report(id, { cml: { version: '2.8', node_definitions: ['iosv'] }, license: { udi: 'udi-1' } })
     const { json } = await report(id, { cml: { ready: true }, license: { status: 'REGISTERED' } })

@@ -21,7 +21,7 @@ const paused = async () => {
   }))
 }
 
-it('wakes what a policy put to sleep, and remembers for whom', async () => {
+it('starts what a policy stopped, and records the sessions', async () => {
   const { id } = await paused()
   expect((await resume(id)).json).toMatchObject({
     desired_status: 'RUNNING',
@@ -40,7 +40,7 @@ it('wakes what a policy put to sleep, and remembers for whom', async () => {
   expect(audit).toMatchObject({ action: 'resume', actor: { name: 'resume_for_session' } })
 })
 
-it('leaves alone what a person stopped, until that is over', async () => {
+it('leaves a worker that a person stopped, until the hold ends', async () => {
   const { id } = await course.running()
   await course.act(id, 'stop')
   expect((await resume(id)).json.code).toBe('worker_held')
@@ -59,7 +59,7 @@ it('leaves alone what is drained or terminated', async () => {
   expect((await resume(id)).json.code).toBe('worker_terminating')
 })
 
-it('forgets those who do not wait any more', async () => {
+it('drops sessions that do not wait any more', async () => {
   const { id } = await paused()
   const [waiting, gone] = [await course.book(), await course.book()]
   await resume(id, [waiting.id, gone.id, 'ls-none'])

@@ -48,7 +48,7 @@ describe('start', () => {
     })
   })
 
-  it('ends a drain, although RUNNING is what is wanted already', async () => {
+  it('ends a drain, although RUNNING is desired already', async () => {
     const { id } = await fleet.running()
     expect((await fleet.act(id, 'drain')).json.drain).not.toBeNull()
     const started = await fleet.act(id, 'start')
@@ -93,7 +93,7 @@ describe.each(['stop', 'terminate'])('%s', verb => {
   })
 })
 
-it.each(['start', 'stop', 'terminate'])('%s asked for again is 202 without a new version', async verb => {
+it.each(['start', 'stop', 'terminate'])('%s repeated is 202 without a new version', async verb => {
   const { id } = await pausedByPolicy()
   const until = inMinutes(90)
   for (const body of [{}, { until }]) {
@@ -104,7 +104,7 @@ it.each(['start', 'stop', 'terminate'])('%s asked for again is 202 without a new
   expect((await fleet.get(id)).desired_until).toBe(verb === 'terminate' ? null : until)
 })
 
-it('start by hand holds a worker that runs already, and again when the hold is over', async () => {
+it('start holds a running worker, and again after the hold', async () => {
   const { id } = await fleet.running()
   const first = (await fleet.act(id, 'start')).json
   expect(first.desired_until).toBe(inMinutes(60))
@@ -145,7 +145,7 @@ describe('terminate', () => {
 
 it('refuses what is no moment and what it does not know', async () => {
   const { id } = await fleet.running()
-  for (const body of [{ until: 'tomorrow' }, { force: 'yes' }, { reason: 'x'.repeat(501) }, { colour: 'red' }]) {
+  for (const body of [{ until: 'tomorrow' }, { force: 'yes' }, { reason: 'x'.repeat(501) }, { color: 'red' }]) {
     expect(await fleet.act(id, 'stop', body), JSON.stringify(body)).toMatchObject({ status: 400 })
   }
   expect(await fleet.act('w-none', 'stop')).toMatchObject({ status: 404, json: { code: 'not_found' } })

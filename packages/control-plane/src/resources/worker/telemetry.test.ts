@@ -80,7 +80,7 @@ describe('a sample', () => {
     expect(labs(await metrics(id, `from=${toInstant(start + 4 * 60_000)}`))).toEqual([0])
   })
 
-  it.each([{ cpu_utilization: 101 }, { nodes_count: -1 }, { collected_at: 'now' }, { colour: 'red' }])(
+  it.each([{ cpu_utilization: 101 }, { nodes_count: -1 }, { collected_at: 'now' }, { color: 'red' }])(
     'is refused with %j',
     async sample => {
       const { id } = await fleet.running()

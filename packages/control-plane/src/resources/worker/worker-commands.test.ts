@@ -25,7 +25,7 @@ describe('patching', () => {
     expect((await patch(worker.id, body)).json.version).toBe(2)
   })
 
-  it('changes the product of the licence and leaves the rest of it', async () => {
+  it('changes the product of the license and leaves the rest of it', async () => {
     const worker = await fleet.create()
     const { json } = await patch(worker.id, { license: { product: 'CML_Enterprise' } })
     expect(json.license).toEqual({ ...worker.license, product: 'CML_Enterprise' })
@@ -57,7 +57,7 @@ describe('patching', () => {
     expect((await fleet.get(id)).version).toBe(1)
   })
 
-  it('honours If-Match', async () => {
+  it('honors If-Match', async () => {
     const { id } = await fleet.create()
     expect((await patch(id, { name: 'x' }, { 'if-match': '"2"' })).status).toBe(412)
     expect((await patch(id, { name: 'x' }, { 'if-match': '"1"' })).status).toBe(200)
@@ -87,7 +87,7 @@ describe('labels', () => {
 })
 
 describe('refresh', () => {
-  it('asks for a look, at most every ten seconds', async () => {
+  it('requests an observation, at most every ten seconds', async () => {
     const { id } = await fleet.running()
     const first = (await fleet.act(id, 'refresh')).json
     expect(first.refresh_requested_at).toBe(first.updated_at)
@@ -97,7 +97,7 @@ describe('refresh', () => {
     expect((await fleet.act(id, 'refresh')).json.version).toBe(first.version + 1)
   })
 
-  it('does so also when the controller has looked meanwhile and taken the wish away', async () => {
+  it('does so after the controller has cleared the request too', async () => {
     const { id } = await fleet.running()
     const { version } = (await fleet.act(id, 'refresh')).json
     await fleet.report(id, version, { refresh_requested_at: null })
@@ -107,7 +107,7 @@ describe('refresh', () => {
     expect((await fleet.act(id, 'refresh')).json.refresh_requested_at).not.toBeNull()
   })
 
-  it('leaves what is wanted alone', async () => {
+  it('keeps the desired status', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'stop')
     expect((await fleet.act(id, 'refresh')).json.desired_status).toBe('STOPPED')
@@ -130,7 +130,7 @@ describe('retry', () => {
     expect((await fleet.act(id, 'retry')).json).toMatchObject({ status: 'STARTING', service_status: 'UNAVAILABLE' })
   })
 
-  it('is a wish for RUNNING, with its author', async () => {
+  it('sets the desired status RUNNING, with its actor', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'stop', { reason: 'broken' })
     await fleet.moveTo(id, 'FAILED')
@@ -162,7 +162,7 @@ describe('retry', () => {
 })
 
 describe('repin', () => {
-  it('forgets the pinned certificate, once', async () => {
+  it('removes the pinned certificate, once', async () => {
     const { id, version } = await fleet.running()
     await fleet.report(id, version, { cml: { certificate_sha256: 'abc', version: '2.8' } })
     const repinned = await fleet.act(id, 'repin')

@@ -39,7 +39,7 @@ describe('a move back to PENDING', () => {
 })
 
 describe('a retry by a person', () => {
-  it('leaves nothing behind of what was said about the failure', async () => {
+  it('clears the conditions of the failure', async () => {
     const { id } = await fleet.create()
     await fleet.moveTo(id, 'PROVISIONING', 'STARTING')
     const types = ['Failed', 'InstanceStopped', 'Overdue', 'LaunchBlocked']
@@ -49,7 +49,7 @@ describe('a retry by a person', () => {
   })
 })
 
-describe('a licence that is lost again', () => {
+describe('a license that is lost again', () => {
   const leak = async (worker_id: string, reason: string) =>
     fleet.fenced('POST', 'license-leaks', { worker_id, udi: 'udi-1', hostname: null, product: null, reason })
   const leaks = async () => (await fleet.send('GET', 'license-leaks')).json.items
@@ -66,7 +66,7 @@ describe('a licence that is lost again', () => {
   })
 })
 
-describe('a machine that was given up and is there again', () => {
+describe('a machine that reappears after its worker was terminated', () => {
   const FOUND = {
     ec2_instance_id: 'i-0abc1234',
     aws_region: 'us-east-1',
@@ -85,7 +85,7 @@ describe('a machine that was given up and is there again', () => {
   }
   const found = () => fleet.fenced('POST', 'workers/imports', FOUND)
 
-  it('is recorded anew: it costs as much as any other', async () => {
+  it('gets a new record: it costs as much as any other', async () => {
     const { id } = (await found()).json
     await report(id, { status: 'TERMINATED' })
     const again = await found()

@@ -30,7 +30,7 @@ describe.each(WORKER_STATUSES)('a report on a worker that is %s', from => {
     }
   })
 
-  it('is the only thing that moves it: people change what is wanted', async () => {
+  it('is the only thing that changes the status: people change the desired status', async () => {
     const fleet = aFleet()
     const { id } = await workerIn(fleet, from)
     for (const verb of ['start', 'stop', 'terminate', 'drain', 'refresh']) {

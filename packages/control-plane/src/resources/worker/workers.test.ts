@@ -41,7 +41,7 @@ describe('creating a worker', () => {
     [{ template_name: 'metal', name: 'a\u0000b' }, 400, 'validation_failed', 'NUL'],
     [{ template_name: 'metal', name: 'my  lab' }, 400, 'validation_failed', 'one space between them'],
     [{ template_name: 'metal', name: 'x'.repeat(81) }, 400, 'validation_failed', 'at most 80 characters'],
-    [{ template_name: 'metal', colour: 'red' }, 400, 'validation_failed', 'colour'],
+    [{ template_name: 'metal', color: 'red' }, 400, 'validation_failed', 'color'],
     [{}, 400, 'validation_failed', 'template_name'],
   ])('refuses %j', async (json, status, code, detail) => {
     await plane.create()
@@ -63,8 +63,8 @@ describe('creating a worker', () => {
   })
 })
 
-describe('wanting something else', () => {
-  it('changes the intent and nothing else', async () => {
+describe('changing the desired status', () => {
+  it('changes the desired status and nothing else', async () => {
     const worker = await plane.create()
     const answer = await plane.send('POST', `workers/${worker.id}/stop`, {
       as: 'operator',
@@ -83,7 +83,7 @@ describe('wanting something else', () => {
     })
   })
 
-  it('does not write again what is already wanted', async () => {
+  it('does not write an unchanged desired status', async () => {
     const worker = await plane.create()
     await plane.send('POST', `workers/${worker.id}/start`, {})
     const again = await plane.send('POST', `workers/${worker.id}/start`)
@@ -120,7 +120,7 @@ describe('wanting something else', () => {
     expect((await plane.send('POST', `workers/${worker.id}/terminate`)).status).toBe(202)
   })
 
-  it('honours If-Match', async () => {
+  it('honors If-Match', async () => {
     const worker = await plane.create()
     const stale = await plane.send('POST', `workers/${worker.id}/stop`, { headers: { 'if-match': '"7"' } })
     expect(stale).toMatchObject({ status: 412, json: { code: 'version_mismatch' } })
@@ -129,7 +129,7 @@ describe('wanting something else', () => {
   })
 })
 
-describe('reporting what is', () => {
+describe('reporting the status', () => {
   it('moves along the table and keeps the history', async () => {
     const worker = await plane.create()
     await plane.clock.advance(1_000)
@@ -163,7 +163,7 @@ describe('reporting what is', () => {
     expect(await report(worker.id, 9, { service_status: 'STARTING' })).toMatchObject({ status: 412 })
   })
 
-  it('can not touch what is wanted', async () => {
+  it('can not change the desired status', async () => {
     const worker = await plane.create()
     expect(await report(worker.id, 1, { desired_status: 'TERMINATED' })).toMatchObject({
       status: 400,
@@ -231,7 +231,7 @@ describe('listing', () => {
     expect(namesOf(await list('desired_status=TERMINATED&template=metal&include_terminated=true'))).toEqual(['b'])
   })
 
-  it.each(['limit=0', 'limit=1001', 'limit=x', 'status=NONE', 'colour=red', 'cursor='])('refuses ?%s', async query => {
+  it.each(['limit=0', 'limit=1001', 'limit=x', 'status=NONE', 'color=red', 'cursor='])('refuses ?%s', async query => {
     expect(await plane.send('GET', `workers?${query}`)).toMatchObject({
       status: 400,
       json: { code: 'validation_failed' },

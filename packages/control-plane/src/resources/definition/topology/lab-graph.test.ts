@@ -44,7 +44,7 @@ describe('the graph of a lab', () => {
     expect((await get(id)).graph).toEqual(GRAPH)
   })
 
-  it('comes with what its author said, for those who say the definition anew', async () => {
+  it('comes with the fields that its author set', async () => {
     const { id } = await course.define({ port_template: [] })
     expect((await get(id)).given).toEqual({ title: false, needs: false, port_template: true, cml_min: false })
   })

@@ -30,7 +30,7 @@ describe('what CML would refuse is refused at once, with its line', () => {
   })
 })
 
-it('a name that nobody knows is told where it stands, and what is missing where it should', async () => {
+it('an unknown key is reported at its line, and a missing one at its parent', async () => {
   const text = `lab:
   version: 0.3.0
 nodes:

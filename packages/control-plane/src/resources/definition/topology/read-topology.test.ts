@@ -116,7 +116,7 @@ async function pausesOf(text: string): Promise<number> {
 describe('however long it is', () => {
   const many = `a:\n${Array.from({ length: 20_000 }, (_, n) => `- ${n}\n`).join('')}`
 
-  it('others get their turns while it is read', async () => {
+  it('other work runs while it is read', async () => {
     expect(await pausesOf(LAB)).toBe(0)
     // A dash, a blank, a number and the end of a line each time.
     expect(await pausesOf(many)).toBeGreaterThanOrEqual((4 * 20_000) / WORDS_PER_SLICE)
