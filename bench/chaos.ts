@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { systemClock } from '@lcm/runtime/clock'
 import { type ChaosVerdict, chaos, TROUBLES } from '../simulation/cluster/chaos/chaos.ts'
-import type { TroubleVerdict } from '../simulation/cluster/chaos/under-load.ts'
+import type { TroubleVerdict } from '../simulation/cluster/chaos/fault-under-load.ts'
 import { chaosTable } from './report/chaos-table.ts'
 import { conclude, type Figure, never, shown } from './report/figures.ts'
 

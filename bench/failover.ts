@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { systemClock } from '@lcm/runtime/clock'
-import { openCluster } from '../simulation/cluster/cluster.ts'
+import { openCluster } from '../simulation/cluster/clusters/worker-cluster.ts'
 import { startFailoverRun, type Verdict } from '../simulation/cluster/failover.ts'
 import { cdfChart } from './report/cdf.ts'
 import { conclude, type Figure, never, p99AtMost, told, wordsOf } from './report/figures.ts'

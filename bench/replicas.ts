@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
+import { openReplicas } from '../simulation/cluster/clusters/api-replicas.ts'
 import { killStorm, type StormVerdict } from '../simulation/cluster/kill-storm.ts'
-import { openReplicas } from '../simulation/cluster/replicas.ts'
 import { conclude, never, shown, told, wordsOf } from './report/figures.ts'
 import { quantilesOf } from './report/quantiles.ts'
 

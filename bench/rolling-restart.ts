@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { onMongo, onSqlite } from '../simulation/cluster/rolling-places.ts'
+import { onMongo, onSqlite } from '../simulation/cluster/clusters/rolling-clusters.ts'
 import { type RollingVerdict, rollingRestart } from '../simulation/cluster/rolling-restart.ts'
 import { conclude, never, shown, told } from './report/figures.ts'
 

@@ -74,7 +74,7 @@ const PARTS = [
   [
     Object.keys(RUNS),
     'The whole system on virtual time: people, hands and faults at random, until everything is at rest again. Storms look as often ' +
-      'as it ships; whole days less often where nothing is heard of (simulation/virtual/paces.ts). Seconds are those of one core. The ' +
+      'as it ships; whole days less often where nothing is heard of (simulation/virtual/world/controller-settings.ts). Seconds are those of one core. The ' +
       'fingerprint is of all runs: the same code gives the same.',
     proofs =>
       table(

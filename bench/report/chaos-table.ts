@@ -1,5 +1,5 @@
 import type { ChaosVerdict } from '../../simulation/cluster/chaos/chaos.ts'
-import { type TroubleVerdict, WRONGS } from '../../simulation/cluster/chaos/under-load.ts'
+import { type TroubleVerdict, WRONGS } from '../../simulation/cluster/chaos/fault-under-load.ts'
 import { shown } from './figures.ts'
 import { sorted } from './quantiles.ts'
 

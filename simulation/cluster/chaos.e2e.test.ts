@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chaos } from './chaos/chaos.ts'
-import { WRONGS } from './chaos/under-load.ts'
+import { WRONGS } from './chaos/fault-under-load.ts'
 
 const LIMIT_MS = 300_000
 const SOUND = Object.fromEntries(WRONGS.map(kind => [kind, []]))

@@ -1,8 +1,8 @@
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { describe, expect, it, type TestContext } from 'vitest'
-import { openCluster } from './cluster.ts'
+import { openCluster } from './clusters/worker-cluster.ts'
 import { eventually, startFailoverRun } from './failover.ts'
-import type { ServiceProcess } from './service-process.ts'
+import type { ServiceProcess } from './processes/service-process.ts'
 
 const LEASE_TTL_SECONDS = 2
 const CYCLES = 10

@@ -1,8 +1,8 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
-import type { Cluster } from './cluster.ts'
-import { staleWritesAccepted, terms, termsOutOfOrder } from './history.ts'
-import type { ServiceProcess } from './service-process.ts'
+import type { Cluster } from './clusters/worker-cluster.ts'
+import type { ServiceProcess } from './processes/service-process.ts'
+import { staleWritesAccepted, terms, termsOutOfOrder } from './write-history.ts'
 
 const WORKERS = 4
 const PATIENCE_MS = 60_000

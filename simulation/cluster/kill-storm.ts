@@ -1,7 +1,7 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
 import { systemClock } from '@lcm/runtime/clock'
-import { type EventLog, goneBack, listenTo } from './event-log.ts'
-import { create, label, type Replica, type Replicas } from './replicas.ts'
+import { create, label, type Replica, type Replicas } from './clusters/api-replicas.ts'
+import { type EventLog, goneBack, listenTo } from './load/event-log.ts'
 
 /** What a writer was told of one worker that nobody else writes. */
 interface Diary {

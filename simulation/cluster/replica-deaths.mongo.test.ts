@@ -1,9 +1,9 @@
 import { isProblem } from '@lcm/client/api-error'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listenTo } from './event-log.ts'
+import { create, label, openReplicas, type Replica, type Replicas, remove } from './clusters/api-replicas.ts'
 import { killStorm } from './kill-storm.ts'
-import { create, label, openReplicas, type Replica, type Replicas, remove } from './replicas.ts'
+import { listenTo } from './load/event-log.ts'
 
 const LIMIT_MS = 180_000
 const KILLS = 6

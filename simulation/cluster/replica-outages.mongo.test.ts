@@ -1,9 +1,9 @@
 import { ApiError } from '@lcm/client/api-error'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { lasting, listenTo } from './event-log.ts'
+import { create, label, openReplicas, type Replica, type Replicas, remove } from './clusters/api-replicas.ts'
 import { eventually } from './failover.ts'
-import { create, label, openReplicas, type Replica, type Replicas, remove } from './replicas.ts'
+import { lasting, listenTo } from './load/event-log.ts'
 
 const LIMIT_MS = 180_000
 /** The API itself promises an answer within 25 seconds; the rest is for a busy machine. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { expectNothingLost } from './nothing-lost.ts'
-import { type OpenPlace, onMongo } from './rolling-places.ts'
+import { type OpenPlace, onMongo } from './clusters/rolling-clusters.ts'
+import { expectNothingLost } from './expect-nothing-lost.ts'
 
 const LIMIT_MS = 180_000
 

@@ -1,14 +1,14 @@
 import type { Client } from '@lcm/client/client'
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
-import { goneBack, listenTo } from './event-log.ts'
+import { CONTROLLERS, leads, type SessionCluster } from './clusters/session-cluster.ts'
 import { eventually } from './failover.ts'
-import { type GapGauge, gapGauge } from './gap-gauge.ts'
-import { enrolled } from './learner.ts'
-import { retryingClient } from './retrying-client.ts'
-import { type SchoolDay, schoolDay } from './school-day.ts'
-import { CONTROLLERS, leads, type SessionCluster } from './session-cluster.ts'
-import { startWriter } from './writer.ts'
+import { type SchoolDay, schoolDay } from './load/class-load.ts'
+import { type GapGauge, gapGauge } from './load/downtime-gauge.ts'
+import { goneBack, listenTo } from './load/event-log.ts'
+import { enrolled } from './load/learner.ts'
+import { retryingClient } from './load/retrying-client.ts'
+import { startWriter } from './load/writer.ts'
 
 /** One process of the API, which keeps its address. */
 export interface RestartableApi {

@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { systemClock } from '@lcm/runtime/clock'
 import { expect, it } from 'vitest'
-import { isRunning, type Learner, WHOLE_STORY } from './learner.ts'
-import { CONTROLLERS, inTime, type SessionCluster } from './session-cluster.ts'
+import { CONTROLLERS, inTime, type SessionCluster } from './clusters/session-cluster.ts'
+import { isRunning, type Learner, WHOLE_STORY } from './load/learner.ts'
 
 const GREETING_MS_MAX = 5_000
 const LIMIT_MS = 120_000

@@ -2,10 +2,10 @@ import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-serve
 import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { enrolled, isRunning, type Learner } from './learner.ts'
-import { type OneApi, startOneApi } from './one-api.ts'
-import type { ServiceProcess } from './service-process.ts'
-import { CONTROLLERS, inTime, openSessionCluster, type SessionCluster } from './session-cluster.ts'
+import { CONTROLLERS, inTime, openSessionCluster, type SessionCluster } from './clusters/session-cluster.ts'
+import { enrolled, isRunning, type Learner } from './load/learner.ts'
+import type { ServiceProcess } from './processes/service-process.ts'
+import { type OneApi, startOneApi } from './processes/single-api.ts'
 import { expectAccess, sessionStories } from './session-story.ts'
 
 const LEASE_TTL_SECONDS = 5

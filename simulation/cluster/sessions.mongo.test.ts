@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest'
-import { startBalancer } from './balancer.ts'
-import { enrolled, type Learner } from './learner.ts'
-import { openReplicas, type Replicas } from './replicas.ts'
-import { openSessionCluster, type SessionCluster } from './session-cluster.ts'
+import { openReplicas, type Replicas } from './clusters/api-replicas.ts'
+import { openSessionCluster, type SessionCluster } from './clusters/session-cluster.ts'
+import { enrolled, type Learner } from './load/learner.ts'
+import { startBalancer } from './processes/balancer.ts'
 import { sessionStories } from './session-story.ts'
 
 const LIMIT_MS = 120_000

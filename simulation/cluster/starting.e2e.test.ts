@@ -2,10 +2,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CONTROLLERS } from './clusters/session-cluster.ts'
 import { eventually } from './failover.ts'
-import { type Household, openHousehold } from './household.ts'
-import { type ServiceProcess, startSimulator, startWaitingProcess } from './service-process.ts'
-import { CONTROLLERS } from './session-cluster.ts'
+import { type Household, openHousehold } from './processes/process-environment.ts'
+import { type ServiceProcess, startSimulator, startWaitingProcess } from './processes/service-process.ts'
 
 const LIMIT_MS = 60_000
 

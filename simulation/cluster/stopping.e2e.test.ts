@@ -5,9 +5,9 @@ import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-serve
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from './failover.ts'
-import { type Gate, startGate } from './gate.ts'
-import { type Household, openHousehold } from './household.ts'
-import { type ServiceProcess, startEmbedded, startSimulator } from './service-process.ts'
+import { type Gate, startGate } from './processes/cuttable-proxy.ts'
+import { type Household, openHousehold } from './processes/process-environment.ts'
+import { type ServiceProcess, startEmbedded, startSimulator } from './processes/service-process.ts'
 
 const LIMIT_MS = 60_000
 /** Longer than any test: who ends before has not waited for it. */

@@ -10,7 +10,7 @@ import { StartupError } from '@lcm/lcm/serve/startup-error'
 import { type UpOptions, up } from '@lcm/lcm/serve/up'
 import { systemClock } from '@lcm/runtime/clock'
 import { describe, expect, it } from 'vitest'
-import { followWorkers, whatLasts } from './follow-workers.ts'
+import { followWorkers, whatLasts } from './load/follow-workers.ts'
 
 const SPEED = 1_200
 const scratch = () => mkdtempSync(join(tmpdir(), 'lcm-up-'))

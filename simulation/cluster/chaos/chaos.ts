@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { enrolled } from '../learner.ts'
+import { enrolled } from '../load/learner.ts'
 import { ONE_HOST } from '../rolling-restart.ts'
-import { clockSteps } from './clock-troubles.ts'
-import { cloudCuts, memberLosses, partitions } from './network-troubles.ts'
-import { type ChaosPlace, openChaosPlace } from './place.ts'
-import { freezes, kills, powerCuts } from './process-troubles.ts'
+import { type ChaosPlace, openChaosPlace } from './chaos-cluster.ts'
+import { clockSteps } from './clock-faults.ts'
+import { type Trouble, type TroubleVerdict, underLoad } from './fault-under-load.ts'
+import { cloudCuts, memberLosses, partitions } from './network-faults.ts'
+import { freezes, kills, powerCuts } from './process-faults.ts'
 import { openSmallDisk } from './small-disk.ts'
-import { fullDisks, readOnlyDisks } from './store-troubles.ts'
-import { type Trouble, type TroubleVerdict, underLoad } from './under-load.ts'
+import { fullDisks, readOnlyDisks } from './store-faults.ts'
 
 export interface ChaosPlan {
   readonly rounds: number

@@ -2,9 +2,9 @@ import type { Client } from '@lcm/client/client'
 import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { TAG } from '@lcm/domain/worker/instance'
 import { systemClock } from '@lcm/runtime/clock'
+import type { SessionCluster } from '../clusters/session-cluster.ts'
 import { eventually } from '../failover.ts'
-import type { SessionCluster } from '../session-cluster.ts'
-import { GONE } from './rest-rules.ts'
+import { GONE } from './settled-rules.ts'
 
 const LOOK_EVERY_MS = 250
 /** A machine that EC2 does not show is taken for gone five minutes after its launch at the earliest. */

@@ -1,7 +1,7 @@
-import type { NO_TROUBLE } from '../faults/trouble.ts'
+import type { NO_TROUBLE } from '../faults/random-faults.ts'
 import type { Act, FAULT_ACTS } from './act.ts'
-import { CREW_SERVICES } from './crew.ts'
-import { type Perform, pick, type Stage } from './stage.ts'
+import { type Perform, pick, type Stage } from './act-context.ts'
+import { CREW_SERVICES } from './controller-replicas.ts'
 
 const CALLS_AHEAD_MAX = 40
 const STORE_CALLS_AHEAD_MAX = 300

@@ -1,8 +1,8 @@
-import { LICENSE } from '../people.ts'
-import { METAL } from '../plane.ts'
-import { CML_LOGIN } from '../planted.ts'
+import { LICENSE } from '../people/operator.ts'
+import { METAL } from '../world/control-plane.ts'
+import { CML_LOGIN } from '../world/planted-secrets.ts'
 import type { Act, FLEET_ACTS } from './act.ts'
-import { living, type Perform, pick, type Stage } from './stage.ts'
+import { living, type Perform, pick, type Stage } from './act-context.ts'
 
 const HOUR_MS = 3_600_000
 const idOf = (stage: Stage, { who }: Act): string => pick(living(stage), who).id

@@ -1,8 +1,8 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { LAB_NAMES } from '../learners.ts'
-import { LEARNER_NAMES } from '../plane.ts'
+import { LAB_NAMES } from '../people/learners.ts'
+import { LEARNER_NAMES } from '../world/control-plane.ts'
 import type { LEARNER_ACTS } from './act.ts'
-import { machineOf, type Perform, pick, type Stage } from './stage.ts'
+import { machineOf, type Perform, pick, type Stage } from './act-context.ts'
 
 const MINUTE_MS = 60_000
 

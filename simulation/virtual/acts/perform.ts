@@ -1,10 +1,10 @@
 import { ApiError } from '@lcm/client/api-error'
 import type { Act, ActName } from './act.ts'
+import type { Perform, Stage } from './act-context.ts'
 import { faultActs } from './fault-acts.ts'
 import { fleetActs } from './fleet-acts.ts'
-import { handActs } from './hand-acts.ts'
 import { learnerActs } from './learner-acts.ts'
-import type { Perform, Stage } from './stage.ts'
+import { handActs } from './manual-acts.ts'
 
 const PERFORMED: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learnerActs, ...handActs, ...faultActs }
 

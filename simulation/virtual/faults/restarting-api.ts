@@ -3,8 +3,8 @@ import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
 import type { ControlPlane } from '@lcm/control-plane/control-plane'
 import type { HostedService } from '@lcm/runtime'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
-import { type Mortality, mortality } from './mortal-store.ts'
-import type { When } from './strokes.ts'
+import type { When } from './fault-points.ts'
+import { type Mortality, mortality } from './killable-store.ts'
 
 /** The process of the API: it can die in the middle of anything, and is started anew on the same store. */
 export interface RestartingApi {

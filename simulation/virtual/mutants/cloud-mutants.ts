@@ -1,7 +1,7 @@
 import { CloudError } from '@lcm/cloud/errors'
 import { TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
-import { FLEET } from '../controller-process.ts'
+import { FLEET } from '../world/controller-process.ts'
 import { at, believing, type Mutant } from './mutant.ts'
 
 /** What was not heard, told as if the cloud had said no. */

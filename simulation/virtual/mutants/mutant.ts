@@ -2,7 +2,7 @@ import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
 import type { Election, Leadership } from '@lcm/runtime'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import type { Act, ActName } from '../acts/act.ts'
-import type { Spoilt } from '../world.ts'
+import type { Spoilt } from '../world/world.ts'
 
 /** A defect on purpose, switched on by wrapping what the product is given. */
 export interface Mutant {

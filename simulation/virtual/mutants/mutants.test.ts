@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { undisturbed } from '../crash-runs.ts'
-import { PATHS } from '../paths.ts'
-import type { Spoilt } from '../world.ts'
-import { haunted } from '../zombie.ts'
+import { undisturbed } from '../crashes/crash-run.ts'
+import { PATHS } from '../crashes/worker-paths.ts'
+import { haunted } from '../crashes/zombie.ts'
+import type { Spoilt } from '../world/world.ts'
 import { failureWithout, hunt } from './hunt.ts'
 import { MUTANTS } from './mutants.ts'
 

@@ -1,7 +1,7 @@
-import { crashRun, everyPoint, somePoints, undisturbed } from '../crash-runs.ts'
-import { PATHS } from '../paths.ts'
-import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from '../session-crashes.ts'
-import { SESSION_SERVICES } from '../session-processes.ts'
+import { crashRun, everyPoint, somePoints, undisturbed } from '../crashes/crash-run.ts'
+import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from '../crashes/session-crashes.ts'
+import { PATHS } from '../crashes/worker-paths.ts'
+import { SESSION_SERVICES } from '../world/session-processes.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 
 const FAILURES_SHOWN = 5

@@ -1,5 +1,5 @@
-import { MINUTE_MS } from '../passing.ts'
-import { CONVERGED_MS_MAX } from './rest.ts'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { CONVERGED_MS_MAX } from './settle.ts'
 import type { Outcome } from './whole-run.ts'
 
 /** What many runs came to together. */

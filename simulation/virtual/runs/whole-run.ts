@@ -1,14 +1,14 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isFault } from '../acts/act.ts'
+import { living, type Stage, setStage } from '../acts/act-context.ts'
 import { perform } from '../acts/perform.ts'
 import type { Plan, RunSize } from '../acts/plan.ts'
-import { living, type Stage, setStage } from '../acts/stage.ts'
-import { UNHURRIED } from '../paces.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
-import { METAL } from '../plane.ts'
-import { USER_DATA } from '../planted.ts'
-import { openWorld, type Spoilt, type World, type WorldOptions } from '../world.ts'
-import { calm, comeToRest } from './rest.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { METAL } from '../world/control-plane.ts'
+import { UNHURRIED } from '../world/controller-settings.ts'
+import { USER_DATA } from '../world/planted-secrets.ts'
+import { openWorld, type Spoilt, type World, type WorldOptions } from '../world/world.ts'
+import { calm, comeToRest } from './settle.ts'
 
 /** What came of a run in which everything held. */
 export interface Outcome {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { aStory } from '../a-story.ts'
-import { MINUTE_MS } from '../passing.ts'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { aStory } from './a-story.ts'
 
 const OTHER = { username: 'admin', password: 'Changed-Behind-Our-Back' }
 const refusalOf = (conditions: readonly { type: string; reason: string; message: string }[]) =>

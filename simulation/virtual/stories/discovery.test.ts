@@ -1,9 +1,9 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { describe, expect, it } from 'vitest'
-import { aStory } from '../a-story.ts'
-import { FLEET } from '../controller-process.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
-import { CML_LOGIN } from '../planted.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { FLEET } from '../world/controller-process.ts'
+import { CML_LOGIN } from '../world/planted-secrets.ts'
+import { aStory } from './a-story.ts'
 
 const MARKED = { [TAG.discovery]: 'true', [TAG.name]: 'found', 'cml-environment': 'prod' }
 const OURS = { [TAG.discovery]: 'true', [TAG.fleet]: FLEET, [TAG.workerId]: 'w-forgotten' }

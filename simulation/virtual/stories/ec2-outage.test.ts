@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { aStory } from '../a-story.ts'
-import { MINUTE_MS } from '../passing.ts'
-import type { World } from '../world.ts'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import type { World } from '../world/world.ts'
+import { aStory } from './a-story.ts'
 
 const WORKERS = 100
 const MINUTES = 10

@@ -1,8 +1,8 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
-import { aStory, type Story } from '../a-story.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
-import { METAL } from '../plane.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { METAL } from '../world/control-plane.ts'
+import { aStory, type Story } from './a-story.ts'
 
 const atOf = (worker: Worker, to: Worker['status']) =>
   worker.state_history.filter(change => change.to === to).map(change => new Date(change.at).getTime())

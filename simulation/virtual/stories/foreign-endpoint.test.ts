@@ -1,9 +1,9 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { CONDITION } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
-import { aStory } from '../a-story.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
-import { CML_LOGIN } from '../planted.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { CML_LOGIN } from '../world/planted-secrets.ts'
+import { aStory } from './a-story.ts'
 
 /** A machine of somebody else that serves CML and would accept the password of the fleet. */
 async function withStranger(seed: number) {

@@ -1,7 +1,7 @@
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { expect, it } from 'vitest'
-import { aClass } from '../a-class.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { aClass } from './a-class.ts'
 
 it('a class ends at 18:00, and its idle workers count from 18:00', async () => {
   const { world, ask, learner, over } = await aClass(205)

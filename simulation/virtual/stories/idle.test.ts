@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { aStory } from '../a-story.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { aStory } from './a-story.ts'
 
 describe('a worker that nobody uses', () => {
   it('is paused after an hour, says why, and a start brings it back and is left alone', async () => {

@@ -1,7 +1,7 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
 import { expect, it } from 'vitest'
-import { aClass, type Class } from '../a-class.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { aClass, type Class } from './a-class.ts'
 
 /** Nodes on that machine that are up. */
 const nodesUp = ({ world }: Class, machine: string): number =>

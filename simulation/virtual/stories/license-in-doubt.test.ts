@@ -1,10 +1,10 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
-import { aStory, type Story } from '../a-story.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
-import { LICENSE } from '../people.ts'
-import type { Spoilt } from '../world.ts'
+import { LICENSE } from '../people/operator.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import type { Spoilt } from '../world/world.ts'
+import { aStory, type Story } from './a-story.ts'
 
 interface Doubt extends Story {
   readonly id: string

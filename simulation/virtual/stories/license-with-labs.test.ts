@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { aClass, type Class } from '../a-class.ts'
-import { MINUTE_MS } from '../passing.ts'
-import { LICENSE } from '../people.ts'
+import { LICENSE } from '../people/operator.ts'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { aClass, type Class } from './a-class.ts'
 
 /** A class on one worker that holds a licence. */
 async function licensedClass(seed: number): Promise<Class & { id: string; machine: string }> {

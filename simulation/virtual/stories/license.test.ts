@@ -1,9 +1,9 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
-import { aStory, type Story } from '../a-story.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
-import { LICENSE } from '../people.ts'
-import type { WorldOptions } from '../world.ts'
+import { LICENSE } from '../people/operator.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import type { WorldOptions } from '../world/world.ts'
+import { aStory, type Story } from './a-story.ts'
 
 /** A worker that runs and holds a licence. */
 async function licensed(seed: number, options: WorldOptions = {}): Promise<Story & { id: string; machine: string }> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { aStory, type Story } from '../a-story.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
-import { LICENSE } from '../people.ts'
+import { LICENSE } from '../people/operator.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { aStory, type Story } from './a-story.ts'
 
 /** Two workers that want a licence of an account that owns one. */
 async function tooFew(seed: number): Promise<Story & { first: string; second: string }> {

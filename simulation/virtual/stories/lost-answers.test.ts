@@ -2,11 +2,11 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { describe, expect, it } from 'vitest'
-import { aClass } from '../a-class.ts'
-import { aStory } from '../a-story.ts'
-import { MINUTE_MS } from '../passing.ts'
-import { LICENSE, people } from '../people.ts'
-import { openWorld, type World } from '../world.ts'
+import { LICENSE, people } from '../people/operator.ts'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { openWorld, type World } from '../world/world.ts'
+import { aClass } from './a-class.ts'
+import { aStory } from './a-story.ts'
 
 /** The first calls of that name have their effect, and nobody hears of it. */
 function firstAnswersLost<P extends object>(port: P, name: keyof P, count: number): P {

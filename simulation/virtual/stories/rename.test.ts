@@ -1,7 +1,7 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { expect, it } from 'vitest'
-import { aStory, type Story } from '../a-story.ts'
-import { HOUR_MS, MINUTE_MS } from '../passing.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { aStory, type Story } from './a-story.ts'
 
 const nameOf = ({ world }: Story, machine: string) => world.cloud.machine(machine)?.tags[TAG.name]
 const sentIn = ({ world }: Story) => world.mutations.filter(({ act }) => act === 'tag').length

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { aStory } from '../a-story.ts'
-import { MINUTE_MS } from '../passing.ts'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { aStory } from './a-story.ts'
 
 it('a server that was set up anew while it is drained serves those who are on it once it is pinned again', async () => {
   const { world, ask, hand, done } = await aStory(305)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { aStory } from '../a-story.ts'
-import { MINUTE_MS } from '../passing.ts'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { aStory } from './a-story.ts'
 
 const ZONES = ['us-east-1a', 'us-east-1b']
 const TYPES = ['m5zn.metal', 'm5.metal']

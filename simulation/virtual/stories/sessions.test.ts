@@ -1,7 +1,7 @@
 import type { SessionStatus } from '@lcm/domain/session/lablet-session'
 import { describe, expect, it } from 'vitest'
-import { aClass } from '../a-class.ts'
-import { MINUTE_MS } from '../passing.ts'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { aClass } from './a-class.ts'
 
 const inMinutes = (nowMs: number, minutes: number): string => new Date(nowMs + minutes * MINUTE_MS).toISOString()
 

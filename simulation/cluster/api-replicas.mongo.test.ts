@@ -1,0 +1,315 @@
+import { isProblem } from '@lcm/client/api-error'
+import { systemClock } from '@lcm/runtime/clock'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  create,
+  label,
+  openReplicas,
+  type Replica,
+  type Replicas,
+  register,
+  remove,
+  report,
+} from './clusters/api-replicas.ts'
+import { goneBack, lasting, listenTo } from './load/event-log.ts'
+
+const LIMIT_MS = 120_000
+const WRITERS = 50
+/** Each costs a failed attempt, of which there may be twenty a minute. */
+const LOGIN_LINKS = 12
+const SERVICE = { service: 'worker-controller' }
+
+let replicas: Replicas
+let a: Replica
+let b: Replica
+beforeAll(async () => {
+  replicas = await openReplicas()
+  ;({ a, b } = replicas)
+}, LIMIT_MS)
+afterAll(async () => {
+  const defects = replicas.defects()
+  await replicas.close()
+  expect(defects).toEqual([])
+}, LIMIT_MS)
+
+const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)))
+const replicaOf = (index: number) => (index % 2 === 0 ? a : b)
+const read = (replica: Replica, id: string) => replica.client.call('getWorker', { params: { id } })
+const auditOf = async (replica: Replica, id: string) =>
+  (await replica.client.call('listAudit', { query: { resource: `worker:${id}`, limit: 1000 } })).items
+/** How a call ended: `ok`, or the code of the problem. */
+const outcome = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'ok',
+    error => (error instanceof Error && 'problem' in error ? Object(error.problem).code : String(error)),
+  )
+
+describe('the events of two replicas', { timeout: LIMIT_MS }, () => {
+  it('are the same at the same positions, and can be resumed at the other from every one of them', async () => {
+    const epoch = await replicas.newTerm()
+    const atA = await listenTo([a.client])
+    const atB = await listenTo([b.client], atA.from)
+    const made = await times(20, index => create(replicaOf(index), `same-${index}`))
+    await times(made.length, async index => {
+      const id = made[index]?.id ?? ''
+      for (let change = 0; change < 4; change += 1) await label(replicaOf(index + change), id, change)
+      if (index % 4 === 0) await remove(index % 8 === 0 ? [a, b] : [b, a], id, epoch)
+    })
+    const ends = made.map(({ id }, index) => [id, index % 4 === 0 ? 8 : 5] as const)
+    await Promise.all([atA.untilHeard(ends), atB.untilHeard(ends)])
+    await Promise.all([atA.stop(), atB.stop()])
+
+    expect(lasting(atB.heard)).toEqual(lasting(atA.heard))
+    expect(lasting(atA.heard).length).toBeGreaterThanOrEqual(20)
+    for (const log of [atA, atB]) {
+      expect(goneBack(log.heard)).toEqual([])
+      expect(log).toMatchObject({ resets: 0, breaks: 0 })
+    }
+    for (const [index, position] of [atA.from, ...atA.heard.map(each => each.position)].entries()) {
+      const rest = new Set(atA.heard.slice(index))
+      const told = lasting(atA.heard).filter(each => rest.has(each))
+      const resumed = await listenTo([replicaOf(index + 1).client], position)
+      await resumed.untilHeard(told.map(({ id, version }) => [id, version]))
+      await resumed.stop()
+      expect(lasting(resumed.heard), `after ${position}`).toEqual(told)
+      expect(resumed).toMatchObject({ resets: 0, breaks: 0 })
+    }
+  })
+
+  it('follow on the list of either replica without a gap', async () => {
+    const made = await times(4, index => create(replicaOf(index), `listed-${index}`))
+    let isStorming = true
+    const storm = times(made.length, async index => {
+      for (let n = 0; isStorming; n += 1) await label(replicaOf(index + n), made[index]?.id ?? '', n)
+    })
+    try {
+      for (let turn = 0; turn < 8; turn += 1) {
+        const [lister, follower] = [replicaOf(turn), replicaOf(turn + 1)]
+        const query = { q: 'listed-', limit: 1000 }
+        const { items, revision } = await lister.client.call('listWorkers', { query })
+        const versions = new Map(items.map(({ id, version }) => [id, version]))
+        const log = await listenTo([follower.client], revision)
+        // Whatever the list did not have yet is told, one version after the other or a newer one.
+        const now = await times(made.length, index => read(lister, made[index]?.id ?? ''))
+        await log.untilHeard(
+          now.filter(each => each.version > (versions.get(each.id) ?? 0)).map(each => [each.id, each.version]),
+        )
+        await log.stop()
+        expect(log).toMatchObject({ resets: 0, breaks: 0 })
+      }
+    } finally {
+      isStorming = false
+      await storm
+    }
+  })
+})
+
+describe('compare-and-set over two replicas', { timeout: LIMIT_MS }, () => {
+  it(`loses no update of ${WRITERS} writers who name the version that they read`, async () => {
+    const { id } = await create(a, 'counted')
+    await label(a, id, 0)
+    const increment = async (replica: Replica): Promise<number> => {
+      for (let tries = 1; ; tries += 1) {
+        const { version, labels } = await read(replica, id)
+        const body = { labels: { n: String(Number(labels.n) + 1) } }
+        const done = await outcome(replica.client.call('patchWorker', { params: { id }, ifMatch: version, body }))
+        if (done === 'ok') return tries
+        expect(['version_mismatch', 'rate_limited']).toContain(done)
+      }
+    }
+    const tries = await times(WRITERS, index => increment(replicaOf(index)))
+    expect(Math.max(...tries)).toBeGreaterThan(1)
+    for (const replica of replicas.both)
+      expect(await read(replica, id)).toMatchObject({ version: 2 + WRITERS, labels: { n: String(WRITERS) } })
+  })
+
+  it(`loses no update of ${WRITERS} writers who name none, and tells the story of each`, async () => {
+    const { id } = await create(b, 'contended')
+    const before = await triggersOf(a)
+    const answers = await times(WRITERS, index => label(replicaOf(index), id, index))
+    await times(WRITERS, index => replicaOf(index).client.call('triggerService', { params: SERVICE, body: {} }))
+    const versions = answers.map(({ version }) => version).toSorted((x, y) => x - y)
+    expect(versions).toEqual(Array.from({ length: WRITERS }, (_, index) => index + 2))
+    expect((await triggersOf(b)) - before).toBe(WRITERS)
+
+    const story = (await auditOf(a, id)).filter(({ action }) => action === 'patch').toReversed()
+    expect(story).toHaveLength(WRITERS)
+    const byVersion = new Map(answers.map(({ version, labels }) => [version, labels]))
+    for (const [index, { after, before: was }] of story.entries()) {
+      expect(after.labels).toEqual(byVersion.get(index + 2))
+      expect(was.labels).toEqual(byVersion.get(index + 1) ?? {})
+    }
+  })
+
+  /** How often the leader was asked to look at everything: a number that the API itself counts up. */
+  async function triggersOf({ controller }: Replica): Promise<number> {
+    const nothing = { is_leader: false, epoch: 0, since: null, software: 'x', retries: 0, last_sweep: null, plan: [] }
+    const body = { ...nothing, queue: { due: 0, active: 0 }, watch: { healthy: true, age_seconds: 0 } }
+    return (await controller.call('reportInstance', { params: { ...SERVICE, instance_id: 'i' }, body })).triggers
+  }
+})
+
+describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
+  it('takes a term at one replica for a term at both', async () => {
+    const worker = await create(a, 'fenced')
+    const old = await replicas.newTerm()
+    // A term goes to one replica or the other by turns; this is the one that did not take it.
+    const written = await report(replicaOf(old + 1), worker, old, { service_status: 'STARTING' })
+    expect(written).toMatchObject({ version: 2, fence: { 'worker-controller': old } })
+    expect(await outcome(report(a, written, old + 1, {}))).toBe('term_not_registered')
+    expect(await outcome(report(b, written, old + 1, {}))).toBe('term_not_registered')
+    expect(await outcome(register(a, old, 'another'))).toBe('stale_leader')
+
+    const epoch = await replicas.newTerm()
+    for (const replica of replicas.both) {
+      expect(await outcome(report(replica, written, old, {}))).toBe('stale_leader')
+      expect(await outcome(register(replica, old))).toBe('stale_leader')
+    }
+    expect(await report(a, written, epoch, {})).toMatchObject({ version: 3, fence: { 'worker-controller': epoch } })
+  })
+
+  it('refuses whatever of the old leader begins after the new term, while both write', async () => {
+    const workers = await times(20, index => create(replicaOf(index), `raced-${index}`))
+    const old = await replicas.newTerm()
+    const accepted: { beganAt: number }[] = []
+    let registeredAt = Number.POSITIVE_INFINITY
+    let isOver = false
+    const zombie = times(workers.length, async index => {
+      const refusals = new Set<string>()
+      for (let turn = index; !isOver; turn += 1) {
+        const replica = replicaOf(turn)
+        const current = await read(replica, workers[index]?.id ?? '')
+        const beganAt = systemClock.monotonic()
+        const done = await outcome(
+          report(replica, current, old, { service_status: turn % 2 === 0 ? 'STARTING' : 'ERROR' }),
+        )
+        if (done === 'ok') accepted.push({ beganAt })
+        else refusals.add(done)
+      }
+      return refusals
+    })
+    await listenTo([a.client]).then(async log => {
+      await log.untilHeard(workers.map(({ id }) => [id, 3]))
+      await log.stop()
+    })
+    const epoch = await replicas.newTerm()
+    registeredAt = systemClock.monotonic()
+    await times(workers.length, index => writeAnyhow(replicaOf(index), workers[index]?.id ?? '', epoch))
+    isOver = true
+    const refusals = new Set((await zombie).flatMap(each => [...each]))
+    expect(refusals).toContain('stale_leader')
+    expect([...refusals].filter(each => each !== 'stale_leader' && each !== 'version_mismatch')).toEqual([])
+    expect(accepted.length).toBeGreaterThan(workers.length)
+    expect(accepted.filter(({ beganAt }) => beganAt > registeredAt)).toEqual([])
+
+    for (const [index, { id }] of workers.entries()) {
+      const { items } = await replicaOf(index).client.call('getWorkerDecisions', {
+        params: { id },
+        query: { limit: 1000 },
+      })
+      const epochs = items.map(each => each.epoch)
+      // Newest first: nothing of the old leader lies on top of the new one.
+      expect(epochs).toEqual(epochs.toSorted((x, y) => y - x))
+      expect(epochs[0]).toBe(epoch)
+    }
+  })
+
+  it('refuses a write whose check was in time when a newer leader has written since', async ({ skip }) => {
+    if (replicas.mongo.process === null) return skip('not our server to stand before')
+    const { replica: slow, mongo } = await replicas.startGated('slow')
+    const worker = await create(a, 'overtaken')
+    const old = await replicas.newTerm()
+    const checked = mongo.shutBehind(message => message.includes('find\0') && message.includes(SERVICE.service))
+    // It guesses what the next version will be, so that nothing but the fence is left to refuse it.
+    const overtaken = outcome(report(slow, { ...worker, version: 2 }, old, { service_status: 'ERROR' }))
+    await checked
+    const epoch = await replicas.newTerm()
+    const written = await report(b, worker, epoch, { service_status: 'STARTING' })
+    mongo.open()
+    expect(await overtaken).toBe('stale_leader')
+    expect(await read(a, worker.id)).toEqual(written)
+    await slow.kill()
+  })
+
+  it('begins anew at both when an administrator resets the terms at one', async () => {
+    const worker = await create(b, 'reset')
+    const old = await replicas.newTerm()
+    const written = await report(a, worker, old, { service_status: 'STARTING' })
+    expect(await outcome(register(b, 1, 'rebuilt'))).toBe('stale_leader')
+    await a.client.call('resetTerm', { params: SERVICE })
+    for (const replica of replicas.both)
+      expect(await outcome(report(replica, written, old, {}))).toBe('term_not_registered')
+    await register(b, 1, 'rebuilt')
+    const anew = await report(a, written, 1, { service_status: 'AVAILABLE' })
+    expect(anew.version).toBe(3)
+    for (const replica of replicas.both) expect(await outcome(report(replica, anew, old, {}))).not.toBe('ok')
+  })
+
+  /** A leader reads again and writes again until its write is taken. */
+  async function writeAnyhow(replica: Replica, id: string, epoch: number): Promise<void> {
+    for (;;) {
+      const done = await outcome(report(replica, await read(replica, id), epoch, { service_status: 'AVAILABLE' }))
+      if (done === 'ok') return
+      expect(done).toBe('version_mismatch')
+    }
+  }
+})
+
+describe('what one replica was told', { timeout: LIMIT_MS }, () => {
+  it('under one Idempotency-Key at both at once makes one worker', async () => {
+    const asked = await times(20, async key => {
+      const body = { template_name: 'metal', name: `once-${key}` }
+      const both = replicas.both.map(replica => replica.with({ 'idempotency-key': `k${key}` }))
+      const answers = await Promise.allSettled(both.map(client => client.call('createWorker', { body })))
+      const made = answers.flatMap(answer => (answer.status === 'fulfilled' ? [answer.value.id] : []))
+      const refused = answers.flatMap(answer => (answer.status === 'rejected' ? [answer.reason] : []))
+      expect(refused.filter(error => !isProblem(error, 'idempotency_in_progress'))).toEqual([])
+      expect(new Set(made).size).toBe(1)
+      const again = await Promise.all(both.map(client => client.call('createWorker', { body })))
+      return [...made, ...again.map(({ id }) => id)]
+    })
+    const { items } = await b.client.call('listWorkers', { query: { q: 'once-', limit: 1000 } })
+    expect(asked.map(ids => [...new Set(ids)])).toEqual(asked.map(([id]) => [id]))
+    expect(items.map(({ id }) => id).toSorted()).toEqual(asked.map(([id]) => id ?? '').toSorted())
+  })
+
+  it('as a secret is known to the controller at the other', async () => {
+    const { id } = await create(a, 'licensed')
+    const body = { product: 'CML_Enterprise', token: 'planted-licence-token' }
+    await a.client.call('putWorkerLicense', { params: { id }, body })
+    const secrets = await b.controller.call('getWorkerSecrets', { params: { id } })
+    expect(secrets.license_token).toBe('planted-licence-token')
+    expect([...replicas.both.map(each => each.log())].join('')).not.toContain('planted-licence-token')
+  })
+
+  it('by a login link logs one browser in, whoever comes at once to which replica, and then at both', async () => {
+    const visit = (replica: Replica, search: string) => fetch(`${replica.url}/login${search}`, { redirect: 'manual' })
+    const cookies: string[] = []
+    for (let link = 0; link < LOGIN_LINKS; link += 1) {
+      const { url } = await replicaOf(link).client.call('createLoginLink', {})
+      const visits = await Promise.all(replicas.both.map(replica => visit(replica, new URL(url, a.url).search)))
+      const places = visits.map(each => each.headers.get('location'))
+      expect(places.toSorted()).toEqual(['/', '/#/login-failed'])
+      cookies.push(...visits.flatMap(each => each.headers.get('set-cookie') ?? []))
+    }
+    expect(cookies).toHaveLength(LOGIN_LINKS)
+    for (const replica of replicas.both) {
+      // Browsers reach all replicas by one address, whose port is part of the name; here each has its own.
+      const value = /=([^;]+)/.exec(cookies[0] ?? '')?.[1]
+      const headers = { cookie: `lcm_session_${new URL(replica.url).port}=${value}` }
+      expect((await fetch(`${replica.url}/api/v1/info`, { headers })).status).toBe(200)
+    }
+  })
+
+  it('as a token is known at the other, and soon not any more', async () => {
+    const token = await a.client.call('createToken', { body: { name: 'ci', role: 'operator' } })
+    const headers = { authorization: `Bearer ${token.secret}` }
+    expect(await b.with(headers).call('info', {})).toMatchObject({ actor: { role: 'operator' } })
+    await a.client.call('deleteToken', { params: { id: token.id } })
+    expect(await outcome(a.with(headers).call('info', {}))).toBe('unauthenticated')
+    let last = 'ok'
+    while (last === 'ok') last = await outcome(b.with(headers).call('info', {}))
+    expect(last).toBe('unauthenticated')
+  })
+})

@@ -1,0 +1,58 @@
+import { aServingWorker, aSession } from '@lcm/testkit/builders'
+import { expect, it } from 'vitest'
+import { brokenChain, licencesAstray, type Moves, roomKept, unannounced, undecidedMoves } from './settled-rules.ts'
+
+const holder = aServingWorker({ name: 'metal-1', ec2_instance_id: 'i-1' })
+const without = { ...holder, license: { ...holder.license, status: 'UNREGISTERED' as const } }
+const seat = { instance_id: 'i-1', left_behind: false }
+
+it('finds licences that nobody holds, that are held twice, and that are only said to be held', () => {
+  expect(licencesAstray([seat], [holder])).toEqual([])
+  expect(licencesAstray([seat], [{ ...holder, status: 'TERMINATED' }])).toEqual([
+    'the licence of i-1 is held by nobody',
+  ])
+  expect(licencesAstray([seat], [without])).toEqual(['the licence of i-1 is held by nobody'])
+  expect(licencesAstray([seat, seat], [holder])).toEqual(['i-1 has two licences'])
+  expect(licencesAstray([{ ...seat, left_behind: true }], [holder])).toEqual(['the licence of i-1 was left behind'])
+  expect(licencesAstray([], [holder])).toEqual(['metal-1 says that it is registered, and is not'])
+})
+
+it('finds room and ports that are kept for those who are gone', () => {
+  const needs = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
+  const worker = aServingWorker({ name: 'w', reservations: { 'ls-1': needs }, ports: { 'lr-1': { a: 2000 } } })
+  const session = aSession({ id: 'ls-1', status: 'RUNNING', lab_record_id: 'lr-1' })
+  expect(roomKept([worker], [session])).toEqual([])
+  const kept = ['w keeps room for ls-1', 'w keeps ports for lr-1']
+  expect(roomKept([worker], [{ ...session, status: 'TERMINATED' }])).toEqual(kept)
+})
+
+const move = (version: number, from: Moves[number]['from'], to: Moves[number]['to']): Moves[number] => ({
+  ...{ id: `worker:w-1:${version}:0`, by: 'worker-controller', at: '2026-01-01T00:00:00.000Z', because: '' },
+  ...{ from, to },
+})
+const born = move(1, null, 'PENDING')
+const named = { name: 'w', status: 'PROVISIONING' } as const
+
+it('follows a worker by its journal, whatever the clocks said', () => {
+  expect(brokenChain(named, [move(2, 'PENDING', 'PROVISIONING'), born])).toEqual([])
+  expect(brokenChain(named, [born])).toEqual(['w is PROVISIONING, and its journal says PENDING'])
+  expect(brokenChain(named, [move(2, 'PENDING', 'PROVISIONING')])).toEqual(['w began as PENDING'])
+  expect(brokenChain({ ...named, status: 'RUNNING' }, [born, move(2, 'PENDING', 'RUNNING')])).toEqual([
+    'w moved from PENDING to RUNNING while it was PENDING',
+  ])
+})
+
+it('finds moves without a decision in the same write', () => {
+  const moves = [born, move(2, 'PENDING', 'PROVISIONING'), move(5, 'PROVISIONING', 'STARTING')]
+  expect(undecidedMoves(named, moves, [{ id: 'worker:w-1:2:0' }, { id: 'worker:w-1:5:1' }])).toEqual([])
+  expect(undecidedMoves(named, moves, [{ id: 'worker:w-1:2:0' }, { id: 'worker-controller-0:17' }])).toEqual([
+    'w moved from PROVISIONING to STARTING by worker-controller, who decided nothing',
+  ])
+})
+
+it('finds machines that came or went though nobody had said so', () => {
+  const moves = [born, move(2, 'PENDING', 'PROVISIONING')]
+  expect(unannounced('w', [{ state: 'running' }], moves)).toEqual([])
+  expect(unannounced('w', [{ state: 'running' }], [born])).toEqual(['w was launched, and nobody had said so'])
+  expect(unannounced('w', [{ state: 'terminated' }], moves)).toEqual(['w was terminated, and nobody had said so'])
+})

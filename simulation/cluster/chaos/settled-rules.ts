@@ -1,0 +1,85 @@
+import type { History, WorkerView } from '@lcm/contract/worker-bodies'
+import type { DecisionRecord } from '@lcm/domain/decision'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { illegalWorkerMoves } from '@lcm/testkit/move-rules'
+import type { z } from 'zod'
+import type { SimulatedSeat } from '../clusters/session-cluster.ts'
+
+/** How a worker came to its status, in whichever order. */
+export type Moves = z.infer<typeof History>['items']
+
+/** Licences that the Smart Account counts for nobody who says so, and those that somebody says to have and has not. */
+export function licencesAstray(
+  seats: readonly SimulatedSeat[],
+  workers: readonly Pick<WorkerView, 'name' | 'status' | 'ec2_instance_id' | 'license'>[],
+): string[] {
+  const holders = workers.filter(({ status, license }) => status !== 'TERMINATED' && license.status === 'REGISTERED')
+  const machines = holders.map(({ ec2_instance_id }) => ec2_instance_id)
+  const taken = seats.map(({ instance_id }) => instance_id)
+  return [
+    ...seats.flatMap(({ instance_id, left_behind }, n) => [
+      ...(machines.includes(instance_id) ? [] : [`the licence of ${instance_id} is held by nobody`]),
+      ...(left_behind ? [`the licence of ${instance_id} was left behind`] : []),
+      ...(taken.indexOf(instance_id) < n ? [`${instance_id} has two licences`] : []),
+    ]),
+    ...holders.flatMap(({ name, ec2_instance_id }) =>
+      taken.includes(ec2_instance_id ?? '') ? [] : [`${name} says that it is registered, and is not`],
+    ),
+  ]
+}
+
+/** Room and ports that are still in a book, though whoever had them is gone. */
+export function roomKept(
+  workers: readonly Pick<WorkerView, 'name' | 'status' | 'reservations' | 'ports'>[],
+  sessions: readonly Pick<LabletSession, 'id' | 'status' | 'lab_record_id'>[],
+): string[] {
+  const live = sessions.filter(({ status }) => !isFinal(status))
+  const [users, labs] = [live.map(({ id }) => id), live.map(({ lab_record_id }) => lab_record_id)]
+  return workers
+    .filter(({ status }) => status === 'RUNNING')
+    .flatMap(({ name, reservations, ports }) => [
+      ...Object.keys(reservations).flatMap(id => (users.includes(id) ? [] : [`${name} keeps room for ${id}`])),
+      ...Object.keys(ports).flatMap(id => (labs.includes(id) ? [] : [`${name} keeps ports for ${id}`])),
+    ])
+}
+
+const PLACE = /^worker:[^:]+:(\d+):/
+/** Which version of the worker it came with: clocks may have gone back since, versions never do. */
+const versionOf = ({ id }: { readonly id: string }): number => Number(PLACE.exec(id)?.[1] ?? -1)
+
+/** By the journal: one chain from the first status to the last, each link of it in the lifecycle. */
+export function brokenChain({ name, status }: Pick<WorkerView, 'name' | 'status'>, moves: Moves): string[] {
+  const inOrder = moves.toSorted((a, b) => versionOf(a) - versionOf(b))
+  const last = inOrder.at(-1)?.to
+  return [
+    ...(inOrder[0]?.from === null ? [] : [`${name} began as ${inOrder[0]?.from}`]),
+    ...illegalWorkerMoves(name, inOrder),
+    ...(last === status ? [] : [`${name} is ${status}, and its journal says ${last}`]),
+  ]
+}
+
+/** Moves by a controller that came without a decision in the same write. */
+export function undecidedMoves(
+  { name }: Pick<WorkerView, 'name'>,
+  moves: Moves,
+  decisions: readonly Pick<DecisionRecord, 'id'>[],
+): string[] {
+  const decided = new Set(decisions.filter(({ id }) => PLACE.test(id)).map(versionOf))
+  return moves
+    .filter(move => move.from !== null && !decided.has(versionOf(move)))
+    .map(({ from, to, by }) => `${name} moved from ${from} to ${to} by ${by}, who decided nothing`)
+}
+
+/** States in which a machine lives no more. */
+export const GONE: ReadonlySet<string> = new Set(['terminated', 'shutting-down'])
+
+/** What was done to the cloud though no write had announced it. */
+export function unannounced(name: string, machines: readonly { readonly state: string }[], moves: Moves): string[] {
+  const has = (status: string) => moves.some(({ to }) => to === status)
+  return [
+    ...(machines.length > 0 && !has('PROVISIONING') ? [`${name} was launched, and nobody had said so`] : []),
+    ...(machines.some(({ state }) => GONE.has(state)) && !has('TERMINATING')
+      ? [`${name} was terminated, and nobody had said so`]
+      : []),
+  ]
+}

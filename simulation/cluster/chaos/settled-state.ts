@@ -1,0 +1,59 @@
+import type { Client } from '@lcm/client/client'
+import { readList } from '@lcm/client/lists'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import { TAG } from '@lcm/domain/worker/instance'
+import { illegalMovesOfSession } from '@lcm/testkit/move-rules'
+import type { SessionCluster } from '../clusters/session-cluster.ts'
+import { eventually } from '../failover.ts'
+import { brokenChain, licencesAstray, roomKept, unannounced, undecidedMoves } from './settled-rules.ts'
+
+const LOOK_EVERY_MS = 500
+/** What is under way when all workers are what they should be. */
+const SETTLE_MS_MAX = 60_000
+
+export interface AtRest {
+  readonly licences: readonly string[]
+  readonly books: readonly string[]
+  readonly moves: readonly string[]
+  readonly undecided: readonly string[]
+}
+
+/** What the API, the cloud and the Smart Account say of each other, once every worker is what it should be. */
+export async function judgedAtRest(cluster: SessionCluster, client: Client): Promise<AtRest> {
+  const workersNow = () =>
+    readList(page => client.call('listWorkers', { query: { ...page, include_terminated: true } }))
+  const sessionsNow = () =>
+    readList(page => client.call('listSessions', { query: { ...page, include_finished: true } }))
+  const licences = await lasting(async () => licencesAstray(await cluster.seats(), (await workersNow()).items))
+  const books = await lasting(async () => roomKept((await workersNow()).items, (await sessionsNow()).items))
+  const judged = await Promise.all((await workersNow()).items.map(worker => judgedWorker(cluster, client, worker)))
+  const ofSessions = (await sessionsNow()).items.flatMap(illegalMovesOfSession)
+  return {
+    licences,
+    books,
+    moves: [...judged.flatMap(({ moves }) => moves), ...ofSessions],
+    undecided: judged.flatMap(({ undecided }) => undecided),
+  }
+}
+
+/** What is wrong for so long that it is not only under way. */
+async function lasting(look: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  let wrong: readonly string[] = []
+  const isRight = async () => {
+    wrong = await look()
+    return wrong.length === 0 ? true : null
+  }
+  await eventually('rest', isRight, LOOK_EVERY_MS, SETTLE_MS_MAX).catch(() => undefined)
+  return wrong
+}
+
+async function judgedWorker(cluster: SessionCluster, client: Client, worker: WorkerView) {
+  const params = { id: worker.id }
+  const { items: moves } = await readList(query => client.call('getWorkerHistory', { params, query }))
+  const { items: decisions } = await readList(query => client.call('getWorkerDecisions', { params, query }))
+  const machines = (await cluster.machines()).filter(({ tags }) => tags[TAG.workerId] === worker.id)
+  return {
+    moves: brokenChain(worker, moves),
+    undecided: [...undecidedMoves(worker, moves, decisions), ...unannounced(worker.name, machines, moves)],
+  }
+}

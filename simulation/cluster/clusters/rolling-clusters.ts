@@ -1,0 +1,59 @@
+import { startEtcd } from '@lcm/coordination/testing/etcd-server'
+import { startBalancer } from '../processes/balancer.ts'
+import { startOneApi } from '../processes/single-api.ts'
+import type { RestartableApi, RollingPlace } from '../rolling-restart.ts'
+import { openReplicas, type Replica } from './api-replicas.ts'
+import { openSessionCluster } from './session-cluster.ts'
+
+export interface OpenPlace extends RollingPlace {
+  /** What went wrong inside a request, in any process. There must be nothing. */
+  defects(): readonly string[]
+  close(): Promise<void>
+}
+
+/** One API on SQLite with two of each controller. */
+export async function onSqlite(options: { leaseTtlSeconds: number }): Promise<OpenPlace> {
+  const etcd = await startEtcd()
+  const api = await startOneApi({ etcd: etcd.endpoints, ...options })
+  const { household } = api
+  const cluster = await openSessionCluster(household, api.url)
+  return {
+    cluster,
+    apis: [api],
+    adminToken: household.adminToken,
+    defects: household.defects,
+    async close() {
+      await cluster.close()
+      await household.close()
+      await etcd.close()
+    },
+  }
+}
+
+/** Two APIs on a server that speaks MongoDB, with two of each controller that find them through a balancer. */
+export async function onMongo(): Promise<OpenPlace> {
+  const replicas = await openReplicas()
+  const balancer = await startBalancer(replicas.both.map(({ url }) => url))
+  const cluster = await openSessionCluster(replicas.household, balancer.url)
+  return {
+    cluster,
+    apis: replicas.both.map(restartable),
+    adminToken: replicas.household.adminToken,
+    defects: replicas.household.defects,
+    async close() {
+      await cluster.close()
+      balancer.close()
+      await replicas.close()
+    },
+  }
+}
+
+const restartable = ({ url, client, end, restart }: Replica): RestartableApi => ({
+  url,
+  client,
+  async restart(signal) {
+    const code = await end(signal)
+    await restart()
+    return code
+  },
+})

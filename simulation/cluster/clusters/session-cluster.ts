@@ -1,0 +1,189 @@
+import { randomInt } from 'node:crypto'
+import { UnreachableError } from '@lcm/client/api-error'
+import { apiClient, type Client } from '@lcm/client/client'
+import { httpTransport } from '@lcm/client/http-transport'
+import type { ServiceName } from '@lcm/domain/actor'
+import { systemClock } from '@lcm/runtime/clock'
+import { z } from 'zod'
+import { eventually } from '../failover.ts'
+import type { ControllerPlace, Household } from '../processes/process-environment.ts'
+import { type ServiceProcess, type SimulatorPlace, startSimulator } from '../processes/service-process.ts'
+
+export const CONTROLLERS = ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const
+
+/** What a controller answered on its own port. */
+export interface FaceAnswer {
+  readonly status: number
+  readonly type: string
+  readonly body: unknown
+}
+
+/** Two processes of every controller and a simulated cloud of its own process, around an API. */
+export interface SessionCluster {
+  /** The administrator. */
+  readonly client: Client
+  /** Who leads, once exactly one of those that live does. */
+  leaderOf(service: ServiceName): Promise<ServiceProcess>
+  standbyOf(service: ServiceName): Promise<ServiceProcess>
+  /** All of its processes that nobody has ended. */
+  replicasOf(service: ServiceName): readonly ServiceProcess[]
+  /** Another instance of it. */
+  startStandby(service: ServiceName): Promise<ServiceProcess>
+  /** Ends the leader without a warning or with one; answers its exit code once somebody else leads. */
+  end(leader: ServiceProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
+  /** kill -9 of one of them, whether or not anybody is left to lead. */
+  forget(process: ServiceProcess): Promise<void>
+  /** Asks a controller on its own port; as the administrator unless another token, or none, is given. */
+  ask(process: Pick<ServiceProcess, 'url'>, route: string, token?: string | null): Promise<FaceAnswer>
+  /** How many machines there are, as only the cloud knows; it forgets what was terminated long ago. */
+  machinesLaunched(): Promise<number>
+  machines(): Promise<readonly SimulatedMachine[]>
+  /** The licences that are taken, as only the Smart Account knows. */
+  seats(): Promise<readonly SimulatedSeat[]>
+  /** kill -9 of the simulated cloud, and another on its address; its world must be kept. */
+  restartCloud(): Promise<void>
+  /** The labs on the CML of a machine, as only the simulator knows. */
+  labsOn(instanceId: string): Promise<readonly SimulatedLab[]>
+  close(): Promise<void>
+}
+
+const SimulatedMachines = z.object({
+  items: z.array(z.object({ instance_id: z.string(), state: z.string(), tags: z.record(z.string(), z.string()) })),
+})
+export type SimulatedMachine = z.infer<typeof SimulatedMachines>['items'][number]
+const SimulatedLabs = z.object({
+  labs: z.array(z.object({ id: z.string(), title: z.string(), state: z.string(), node_count: z.int() })),
+})
+export type SimulatedLab = z.infer<typeof SimulatedLabs>['labs'][number]
+const SimulatedSeats = z.object({ items: z.array(z.object({ instance_id: z.string(), left_behind: z.boolean() })) })
+/** A licence that the Smart Account counts for a machine. */
+export type SimulatedSeat = z.infer<typeof SimulatedSeats>['items'][number]
+
+const Health = z.object({ is_leader: z.boolean() })
+
+const HEALTH_MS_MAX = 2_000
+
+/** Whether a controller leads; who does not answer does not. */
+export async function leads({ url }: ServiceProcess): Promise<boolean> {
+  const giveUp = new AbortController()
+  const cancel = systemClock.after(HEALTH_MS_MAX, () => giveUp.abort())
+  const answer = await fetch(`${url}/health`, { signal: giveUp.signal }).catch(() => null)
+  cancel()
+  return answer !== null && Health.parse(await answer.json()).is_leader
+}
+
+const SPEED = 1200
+
+export interface SessionClusterOptions {
+  /** Where the simulated cloud keeps its world; else it forgets it. */
+  readonly cloudFolder?: string
+  /** How many times faster than life the cloud is. */
+  readonly speed?: number
+  /** What is different for a controller of this name, and by where the cloud is. */
+  readonly wire?: (name: string, service: ServiceName, cloud: string) => Promise<Partial<ControllerPlace>>
+}
+
+export async function openSessionCluster(
+  household: Household,
+  api: string,
+  options: SessionClusterOptions = {},
+): Promise<SessionCluster> {
+  const { adminToken } = household
+  const client = apiClient(httpTransport({ baseUrl: api, clock: systemClock }), { token: adminToken })
+  // A world that outlives its process keeps its seed, and no other on this machine has the same addresses.
+  const kept: SimulatorPlace =
+    options.cloudFolder === undefined ? {} : { folder: options.cloudFolder, seed: randomInt(2 ** 32) }
+  const { speed = SPEED } = options
+  let simulator = await startSimulator(speed, kept)
+  const machines = async () => {
+    const answer = await fetch(`${simulator.url}/sim/v1/instances`)
+    return SimulatedMachines.parse(await answer.json()).items
+  }
+  const tokens = new Map<ServiceName, string>()
+  for (const service of CONTROLLERS) {
+    const body = { name: service, role: 'controller', service } as const
+    tokens.set(service, (await client.call('createToken', { body })).secret)
+  }
+  const crew = new Map<ServiceProcess, ServiceName>()
+  let started = 0
+
+  async function startStandby(service: ServiceName): Promise<ServiceProcess> {
+    const name = `${service}-${started++}`
+    const place = { service, token: tokens.get(service) ?? '', api, cloud: simulator.url }
+    const wired = await options.wire?.(name, service, simulator.url)
+    const process = await household.startController(name, { ...place, ...wired })
+    crew.set(process, service)
+    return process
+  }
+  const ofService = (service: ServiceName) => [...crew].flatMap(([one, its]) => (its === service ? [one] : []))
+  const one = (service: ServiceName, isWanted: (isLeader: boolean) => boolean) =>
+    inTime(`one leader of ${service}`, async () => {
+      const all = ofService(service)
+      const leading = await Promise.all(all.map(leads))
+      if (leading.filter(Boolean).length !== 1) return null
+      return all.find((_, index) => isWanted(leading[index] === true)) ?? null
+    })
+  const leaderOf = (service: ServiceName) => one(service, isLeader => isLeader)
+
+  await Promise.all(CONTROLLERS.flatMap(service => [startStandby(service), startStandby(service)]))
+  return {
+    client,
+    leaderOf,
+    standbyOf: service => one(service, isLeader => !isLeader),
+    replicasOf: ofService,
+    startStandby,
+    async end(leader, signal) {
+      const service = crew.get(leader)
+      leader.signal(signal)
+      const code = await leader.exited
+      crew.delete(leader)
+      if (service !== undefined) await leaderOf(service)
+      return code
+    },
+    async forget(process) {
+      process.signal('SIGKILL')
+      await process.exited
+      crew.delete(process)
+    },
+    async ask({ url }, route, token = adminToken) {
+      const [method = '', path = ''] = route.split(' ')
+      const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` }
+      const answer = await fetch(`${url}${path}`, { method, headers })
+      const type = answer.headers.get('content-type') ?? ''
+      return { status: answer.status, type, body: type.includes('json') ? await answer.json() : await answer.text() }
+    },
+    machinesLaunched: async () => (await machines()).length,
+    machines,
+    async seats() {
+      const answer = await fetch(`${simulator.url}/sim/v1/smart-account`)
+      return SimulatedSeats.parse(await answer.json()).items
+    },
+    async restartCloud() {
+      simulator.signal('SIGKILL')
+      await simulator.exited
+      simulator = await startSimulator(speed, { ...kept, port: new URL(simulator.url).port })
+    },
+    async labsOn(instanceId) {
+      const answer = await fetch(`${simulator.url}/sim/v1/instances/${instanceId}/cml`)
+      return SimulatedLabs.parse(await answer.json()).labs
+    },
+    async close() {
+      simulator.signal('SIGTERM')
+      await simulator.exited
+    },
+  }
+}
+
+const LOOK_EVERY_MS = 50
+
+/** Waits without keeping everybody busy, and looks again where the API that was asked died meanwhile. */
+export const inTime = <T>(what: string, look: () => Promise<T | null>): Promise<T> =>
+  eventually(
+    what,
+    () =>
+      look().catch(error => {
+        if (error instanceof UnreachableError) return null
+        throw error
+      }),
+    LOOK_EVERY_MS,
+  )

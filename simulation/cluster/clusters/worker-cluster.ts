@@ -1,0 +1,58 @@
+import { randomInt } from 'node:crypto'
+import type { Client } from '@lcm/client/client'
+import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
+import { startSimServer } from '@lcm/cloud-sim/wire/server'
+import { silentLogger } from '@lcm/runtime'
+import { systemClock } from '@lcm/runtime/clock'
+import { type Exchange, recordingProxy } from '../processes/recording-proxy.ts'
+import type { ServiceProcess } from '../processes/service-process.ts'
+import { startOneApi } from '../processes/single-api.ts'
+
+/** Real processes of the API and the worker-controller on a real etcd, with a recording proxy between each and the API. */
+export interface Cluster {
+  readonly client: Client
+  readonly cloud: SimModel
+  readonly history: readonly Exchange[]
+  startController(name: string): Promise<ServiceProcess>
+  restartApi(signal: NodeJS.Signals): Promise<unknown>
+  close(): Promise<void>
+}
+
+export async function openCluster(options: {
+  etcd: readonly string[]
+  leaseTtlSeconds: number
+  speed?: number
+}): Promise<Cluster> {
+  const clock = systemClock
+  // By chance, since two of one seed would have the same addresses.
+  const cloud = openSimModel({ seed: randomInt(2 ** 32), clock, speed: options.speed ?? 600 })
+  const sim = await startSimServer({ model: cloud, clock, log: silentLogger })
+  const proxies = new Set<{ close(): void }>()
+  const history: Exchange[] = []
+  const { household, url, client, restart } = await startOneApi(options)
+  const service = 'worker-controller'
+  const { secret: token } = await client.call('createToken', { body: { name: 'wc', role: 'controller', service } })
+
+  return {
+    client,
+    cloud,
+    history,
+    async startController(name) {
+      const proxy = await recordingProxy({
+        instance: name,
+        target: url,
+        clock,
+        record: exchange => history.push(exchange),
+      })
+      proxies.add(proxy)
+      return household.startController(name, { service, token, api: proxy.url, cloud: sim.url })
+    },
+    restartApi: restart,
+    async close() {
+      await household.close()
+      for (const proxy of proxies) proxy.close()
+      await sim.close()
+      cloud.close()
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Client } from '@lcm/client/client'
+import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { inTime, type SessionCluster } from '../clusters/session-cluster.ts'
+
+const TWO_ROUTERS = fileURLToPath(new URL('../../../examples/labs/two-routers.yaml', import.meta.url))
+
+/** One who books labs on a cluster that has workers for them. */
+export interface Learner {
+  /** The first worker. */
+  readonly workerId: string
+  worker(): Promise<WorkerView>
+  session(id: string): Promise<LabletSession>
+  book(): Promise<LabletSession>
+  until(id: string, what: string, holds: (session: LabletSession) => boolean): Promise<LabletSession>
+  /** Cancels, and waits for its end. */
+  cancel(id: string): Promise<LabletSession>
+  /** How many labs the CMLs have that were made for the session. */
+  labsOf(id: string): Promise<number>
+}
+
+interface Enrolment {
+  /** Whom the learner asks, if not the cluster's own. */
+  readonly client?: Client
+  readonly workers?: number
+  /** The lab that is shipped, unless another is given. */
+  readonly topology?: string
+  /** Whether the workers are licensed: others run five nodes at most. */
+  readonly isLicensed?: boolean
+}
+
+/** What a worker of the class is registered with. */
+export const LICENSE = { product: 'CML_Personal40', token: 'token-of-the-class' }
+
+const DEFINITION = 'two-routers'
+
+/** Defines the lab, makes workers, and waits until they serve. */
+export async function enrolled(cluster: SessionCluster, enrolment: Enrolment = {}): Promise<Learner> {
+  const { client = cluster.client, workers = 1, isLicensed = false } = enrolment
+  const { topology = readFileSync(TWO_ROUTERS, 'utf8') } = enrolment
+  await client.call('createDefinition', { body: { name: DEFINITION, topology } })
+  const ids = await Promise.all(
+    Array.from({ length: workers }, async (_, index) => {
+      const body = { template_name: 'metal', name: `metal-${index + 1}`, ...(isLicensed ? { license: LICENSE } : {}) }
+      return (await client.call('createWorker', { body })).id
+    }),
+  )
+  const instances = await Promise.all(ids.map(id => servingInstance(client, id, isLicensed)))
+  const session = (id: string) => client.call('getSession', { params: { id } })
+  const until: Learner['until'] = (id, what, holds) =>
+    inTime(`${what} of ${id}`, async () => {
+      const now = await session(id)
+      return holds(now) ? now : null
+    })
+  const workerId = ids[0] ?? ''
+  return {
+    workerId,
+    worker: () => client.call('getWorker', { params: { id: workerId } }),
+    session,
+    book: () => client.call('createSession', { body: { definition: DEFINITION, duration_minutes: 30 } }),
+    until,
+    async cancel(id) {
+      await client.call('cancelSession', { params: { id } })
+      return until(id, 'end', ({ status }) => status === 'TERMINATED')
+    },
+    async labsOf(id) {
+      const labs = (await Promise.all(instances.map(cluster.labsOn))).flat()
+      return labs.filter(({ title }) => title.endsWith(` ${id}`)).length
+    },
+  }
+}
+
+/** The machine of a worker, once it serves. */
+const servingInstance = (client: Client, id: string, isLicensed: boolean): Promise<string> =>
+  inTime('a worker that serves', async () => {
+    const { status, service_status, ec2_instance_id, license } = await client.call('getWorker', { params: { id } })
+    const isReady = !isLicensed || license.status === 'REGISTERED'
+    return status === 'RUNNING' && service_status === 'AVAILABLE' && isReady ? ec2_instance_id : null
+  })
+
+export const isRunning = ({ status }: LabletSession): boolean => status === 'RUNNING'
+
+/** The stages of a session that was given its lab and cancelled later, each once. */
+export const WHOLE_STORY: readonly string[] = [
+  ...['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'TERMINATED'],
+]

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest'
+import type { Exchange } from './processes/recording-proxy.ts'
+import { staleWritesAccepted, termsOutOfOrder } from './write-history.ts'
+
+const exchange = (more: Partial<Exchange>): Exchange => ({
+  instance: 'a',
+  method: 'PATCH',
+  path: '/api/v1/workers/w/status',
+  epoch: 1,
+  isFenced: true,
+  body: '',
+  beganAt: 0,
+  status: 200,
+  endedAt: 0,
+  ...more,
+})
+const term = (instance: string, epoch: number, at: number) =>
+  exchange({
+    instance,
+    epoch,
+    isFenced: false,
+    method: 'PUT',
+    path: '/api/v1/services/worker-controller/term',
+    beganAt: at,
+    endedAt: at + 1,
+  })
+
+it('finds a write that a newer term should have stopped', () => {
+  const stale = exchange({ epoch: 1, beganAt: 20 })
+  expect(staleWritesAccepted([term('a', 1, 0), term('b', 2, 10), stale])).toEqual([stale])
+})
+
+it('lets writes pass that were refused, or began before', () => {
+  const early = exchange({ epoch: 1, beganAt: 10, endedAt: 30 })
+  const refused = exchange({ epoch: 1, beganAt: 20, status: 409 })
+  const own = exchange({ instance: 'b', epoch: 2, beganAt: 20 })
+  expect(staleWritesAccepted([term('a', 1, 0), term('b', 2, 10), early, refused, own])).toEqual([])
+})
+
+it('finds terms that go back or are shared', () => {
+  const [a, b, shared] = [term('a', 1, 0), term('b', 2, 10), term('c', 2, 20)]
+  expect(termsOutOfOrder([a, b, b])).toEqual([])
+  expect(termsOutOfOrder([a, b, shared])).toEqual([shared])
+  expect(termsOutOfOrder([b, a])).toEqual([a])
+})

@@ -1,0 +1,88 @@
+import type { ControllerProcess } from '../world/controller-process.ts'
+import type { Life, PortCalls } from '../world/port-calls.ts'
+import type { World } from '../world/world.ts'
+
+export const CREW_SERVICES = ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const
+export type CrewService = (typeof CREW_SERVICES)[number]
+
+/** Two processes of every controller, each on a machine of its own, and whoever dies is replaced there after a while. */
+export interface Crew {
+  of(service: CrewService): readonly ControllerProcess[]
+  whoLives(service: CrewService, life: Life): ControllerProcess | undefined
+  callsOf(service: CrewService): PortCalls
+  kill(service: CrewService, victim: ControllerProcess | undefined, replacedAfterMs: number): void
+  freeze(victim: ControllerProcess, forMs: number): void
+  /** The clock of one of the machines jumps, and whoever is started there finds it so. The answer sets it back. */
+  jumpClock(service: CrewService, share: number, ms: number): () => void
+  /** Everybody is there and awake again, now. */
+  restore(): void
+  readonly kills: number
+}
+
+interface Machine {
+  readonly service: CrewService
+  process: ControllerProcess | null
+  aheadMs: number
+}
+
+const PER_SERVICE = 2
+
+export function crew(world: World): Crew {
+  const machines: readonly Machine[] = CREW_SERVICES.flatMap(service =>
+    Array.from({ length: PER_SERVICE }, () => ({ service, process: null, aheadMs: 0 })),
+  )
+  const asleep = new Set<ControllerProcess>()
+  let started = 0
+  let kills = 0
+  function fill(machine: Machine): void {
+    if (machine.process !== null) return
+    started += 1
+    const { service, aheadMs } = machine
+    const id = `${service}-${started}`
+    machine.process =
+      service === 'worker-controller' ? world.startController(id, aheadMs) : world.sessions.start(service, id, aheadMs)
+  }
+  const wake = (sleeper: ControllerProcess) => {
+    if (asleep.delete(sleeper)) sleeper.thaw()
+  }
+  const of = (service: CrewService) =>
+    machines.flatMap(machine => (machine.service === service && machine.process !== null ? [machine.process] : []))
+  machines.forEach(fill)
+  return {
+    of,
+    whoLives: (service, life) => of(service).find(process => process.lives(life)),
+    callsOf: service => (service === 'worker-controller' ? world.calls : world.sessions.calls[service]),
+    kill(service, victim, replacedAfterMs) {
+      const machine = machines.find(each => each.service === service && each.process === victim)
+      if (victim === undefined || machine === undefined) return
+      kills += 1
+      victim.kill()
+      machine.process = null
+      world.time.clock.after(replacedAfterMs, () => fill(machine))
+    },
+    freeze(victim, forMs) {
+      if (asleep.has(victim)) return
+      asleep.add(victim)
+      victim.freeze()
+      world.time.clock.after(forMs, () => wake(victim))
+    },
+    jumpClock(service, share, ms) {
+      const all = machines.filter(each => each.service === service)
+      const machine = all[Math.floor(share * all.length)]
+      const jump = (byMs: number) => {
+        if (machine === undefined) return
+        machine.aheadMs += byMs
+        machine.process?.jumpClock(byMs)
+      }
+      jump(ms)
+      return () => jump(-ms)
+    },
+    restore() {
+      machines.forEach(fill)
+      for (const sleeper of [...asleep]) wake(sleeper)
+    },
+    get kills() {
+      return kills
+    },
+  }
+}

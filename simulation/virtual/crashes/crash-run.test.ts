@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { crashRun, somePoints, undisturbed } from './crash-run.ts'
+import { PATHS } from './worker-paths.ts'
+
+const SEED = 7
+const LOOKS_SAMPLED = 12
+/** A sample: `npm run sim -- --crashes 1` takes every call. */
+const CRASHES_MIN = 300
+
+const SAMPLE = await Promise.all(
+  PATHS.map(async path => ({ path, points: somePoints(await undisturbed(path, SEED), LOOKS_SAMPLED) })),
+)
+
+describe('a controller that dies', () => {
+  it.each(SAMPLE)('in $path.name leaves everything as if it had not', async ({ path, points }) => {
+    for (const point of points) await crashRun(path, SEED, point)
+  })
+
+  it('dies often enough, and in every path', () => {
+    const counts = SAMPLE.map(({ points }) => points.length)
+    expect(Math.min(...counts)).toBeGreaterThan(6)
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(CRASHES_MIN)
+  })
+})

@@ -1,0 +1,71 @@
+import type { When } from '../faults/fault-points.ts'
+import { isLook } from '../world/port-calls.ts'
+import { openWorld, type World } from '../world/world.ts'
+import type { Path } from './worker-paths.ts'
+
+/** Who goes on after a crash: one that stood by already, or the same again after a while. */
+const SUCCESSIONS = ['standby', 'restart'] as const
+export type Succession = (typeof SUCCESSIONS)[number]
+
+export interface CrashPoint {
+  readonly call: number
+  readonly when: When
+  readonly heir: Succession
+}
+
+export const RESTARTED_AFTER_MS = 20_000
+/** A network of its own takes some time to be there again. */
+const SETTLED_MS = 60_000
+
+/** The port calls of a path that nothing disturbs. */
+export async function undisturbed(path: Path, seed: number): Promise<readonly string[]> {
+  const world = await openWorld(seed, path.options)
+  world.startController('one')
+  await finish(path, world)
+  return world.calls.names
+}
+
+/** Walks the path with a controller that dies there. Rejects unless everything is as if nothing had happened. */
+export async function crashRun(path: Path, seed: number, point: CrashPoint): Promise<void> {
+  const world = await openWorld(seed, path.options)
+  const one = world.startController('one')
+  if (point.heir === 'standby') world.startController('two')
+  world.calls.crashAt(point.call, point.when, () => {
+    one.kill()
+    if (point.heir === 'restart') world.time.clock.after(RESTARTED_AFTER_MS, () => world.startController('two'))
+  })
+  try {
+    await finish(path, world)
+  } catch (cause) {
+    throw new Error(`${path.name}, dead ${point.when} call ${point.call} (${world.calls.names[point.call]})`, { cause })
+  }
+}
+
+async function finish(path: Path, world: World): Promise<void> {
+  await path.walk(world)
+  await world.runFor(SETTLED_MS)
+  const { machines } = world.invariants
+  if (machines.size > path.machines) throw new Error(`there were ${machines.size} machines, not ${path.machines}`)
+  await world.close()
+}
+
+/** Before and after every call. */
+export const everyPoint = (names: readonly string[]): CrashPoint[] =>
+  [...names.keys()].flatMap(call =>
+    (['before', 'after'] as const).flatMap(when => SUCCESSIONS.map(heir => ({ call, when, heir }))),
+  )
+
+/** Around each kind of changing call once, and around some looks; successions in turns. */
+export function somePoints(names: readonly string[], looksSampled: number): CrashPoint[] {
+  const seen = new Set<string>()
+  const calls = [...names.keys()].filter(call => {
+    const name = names[call] ?? ''
+    if (isLook(name)) return call % looksSampled === 0
+    const isNew = !seen.has(name)
+    seen.add(name)
+    return isNew
+  })
+  return calls.flatMap((call, index) =>
+    (['before', 'after'] as const).map(when => ({ call, when, heir: SUCCESSIONS[index % 2] ?? 'standby' })),
+  )
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import type { SessionService } from '../world/session-processes.ts'
+import { type CrashPoint, somePoints } from './crash-run.ts'
+import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from './session-crashes.ts'
+
+const SEED = 9
+const LOOKS_SAMPLED = 150
+
+async function pointsOf(path: SessionPath, service: SessionService): Promise<readonly CrashPoint[]> {
+  const points = somePoints((await undisturbedSessions(path, SEED))[service], LOOKS_SAMPLED)
+  expect(points.length).toBeGreaterThan(4)
+  return points
+}
+
+describe.each(SESSION_PATHS)('in $name', path => {
+  it('a scheduler that dies leaves everything as if it had not', async () => {
+    const service = 'resource-scheduler'
+    const taken = (await pointsOf(path, service)).filter((_, n) => n % 5 === 0)
+    for (const point of taken) await crashSessions(path, SEED, { ...point, service })
+  })
+})
+
+// A sample: `npm run sim -- --crashes 1` walks them all. The other paths take long, and their pipelines are the same.
+const [RUN, CANCEL] = SESSION_PATHS
+
+describe.each([
+  { path: RUN, turn: 0 },
+  { path: CANCEL, turn: 1 },
+])('in $path.name', ({ path, turn }) => {
+  it('a lablet-controller that dies leaves everything as if it had not', async () => {
+    if (path === undefined) throw new Error('there is no such path')
+    const service = 'lablet-controller'
+    const points = await pointsOf(path, service)
+    // Before one call and after the next, and the other way round in the other path.
+    const taken = points.filter((_, n) => (n + Math.floor(n / 2)) % 6 === turn)
+    for (const point of taken) await crashSessions(path, SEED, { ...point, service })
+  })
+})

@@ -1,0 +1,148 @@
+import { type Learners, learners, SETTLED_MS } from '../people/learners.ts'
+import { type Hands, hands } from '../people/manual-changes.ts'
+import { type People, people } from '../people/operator.ts'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { SESSION_SERVICES, type SessionService } from '../world/session-processes.ts'
+import { openWorld, type World, type WorldOptions } from '../world/world.ts'
+import { type CrashPoint, RESTARTED_AFTER_MS } from './crash-run.ts'
+
+interface Scene {
+  readonly world: World
+  readonly ask: People
+  readonly hand: Hands
+  readonly learner: Learners
+}
+
+/** One way through the life of sessions, with what must be true at its end. */
+export interface SessionPath {
+  readonly name: string
+  /** How many machines there may ever have been when it is over. */
+  readonly machines: number
+  /** How many labs may ever have been made: one for each session that came so far, and place. */
+  readonly labs: number
+  readonly options?: WorldOptions
+  /** Takes a second or more to walk. */
+  readonly isLong?: true
+  walk(scene: Scene): Promise<void>
+}
+
+const SHORT = { duration_minutes: 6 }
+
+export const SESSION_PATHS: readonly SessionPath[] = [
+  {
+    name: 'book, run, end',
+    machines: 1,
+    labs: 1,
+    async walk({ ask, learner }) {
+      await ask.createAndRun('metal-1')
+      const { id } = await learner.book('two', SHORT)
+      await learner.until(id, 'ARCHIVED')
+    },
+  },
+  {
+    name: 'cancel while it starts, and while it runs',
+    machines: 1,
+    labs: 2,
+    async walk({ world, ask, learner }) {
+      await ask.createAndRun('metal-1')
+      const first = await learner.book('two')
+      await world.untilTrue('a lab', () => world.sessions.labsThere().length === 1)
+      await learner.cancel(first.id)
+      await learner.until(first.id, 'TERMINATED')
+      const second = await learner.book('one')
+      await learner.until(second.id, 'RUNNING')
+      await learner.cancel(second.id)
+      await learner.until(second.id, 'TERMINATED')
+    },
+  },
+  {
+    name: 'more than fits',
+    machines: 3,
+    labs: 3,
+    isLong: true,
+    async walk({ ask, learner }) {
+      await ask.createAndRun('metal-1')
+      const booked = [
+        await learner.book('four', { duration_minutes: 20 }),
+        await learner.book('four', { duration_minutes: 20 }),
+        await learner.book('four', { duration_minutes: 20 }),
+      ]
+      for (const { id } of booked) await learner.until(id, 'ARCHIVED', 90 * MINUTE_MS)
+    },
+  },
+  {
+    name: 'its worker is lost',
+    machines: 2,
+    labs: 2,
+    isLong: true,
+    async walk({ ask, hand, learner, world }) {
+      const { id: worker } = await ask.createAndRun('metal-1')
+      const { id } = await learner.book('two', { duration_minutes: 60 })
+      await learner.until(id, 'RUNNING')
+      const start = new Date(world.time.clock.now() + 14 * MINUTE_MS).toISOString()
+      const later = await learner.book('two', { start, duration_minutes: 5 })
+      await learner.until(later.id, 'SCHEDULED')
+      hand.terminate(await hand.machineOf(worker))
+      await learner.until(id, 'TERMINATED')
+      await learner.until(later.id, 'ARCHIVED', 90 * MINUTE_MS)
+    },
+  },
+]
+
+const OPTIONS = { speed: 20 }
+
+/** The port calls of both controllers in a path that nothing disturbs. */
+export async function undisturbedSessions(
+  path: SessionPath,
+  seed: number,
+): Promise<Readonly<Record<SessionService, readonly string[]>>> {
+  const world = await openWorld(seed, { ...OPTIONS, ...path.options })
+  for (const service of SESSION_SERVICES) world.sessions.start(service, `${service}-1`)
+  await finish(path, world)
+  const { calls } = world.sessions
+  return {
+    'resource-scheduler': calls['resource-scheduler'].names,
+    'lablet-controller': calls['lablet-controller'].names,
+  }
+}
+
+/** Walks the path with a controller of sessions that dies there. Rejects unless all is as if nothing had happened. */
+export async function crashSessions(
+  path: SessionPath,
+  seed: number,
+  point: CrashPoint & { readonly service: SessionService },
+): Promise<void> {
+  const { service, call, when, heir } = point
+  const world = await openWorld(seed, { ...OPTIONS, ...path.options })
+  for (const each of SESSION_SERVICES) if (each !== service) world.sessions.start(each, `${each}-1`)
+  const victim = world.sessions.start(service, `${service}-1`)
+  const startNext = () => world.sessions.start(service, `${service}-2`)
+  if (heir === 'standby') startNext()
+  const calls = world.sessions.calls[service]
+  calls.crashAt(call, when, () => {
+    victim.kill()
+    if (heir === 'restart') world.time.clock.after(RESTARTED_AFTER_MS, startNext)
+  })
+  try {
+    await finish(path, world)
+  } catch (cause) {
+    throw new Error(`${path.name}, ${service} dead ${when} call ${call} (${calls.names[call]}), ${heir}`, { cause })
+  }
+}
+
+async function finish(path: SessionPath, world: World): Promise<void> {
+  world.startController('one')
+  const learner = learners(world)
+  await learner.define()
+  await path.walk({ world, ask: people(world), hand: hands(world), learner })
+  await world.runFor(SETTLED_MS)
+  const { machines } = world.invariants
+  const labs = [...machines].reduce((sum, id) => sum + (world.cloud.cml.sceneOf(id)?.server.labs_made ?? 0), 0)
+  const wrong = [
+    ...world.sessions.leftovers(),
+    ...(machines.size > path.machines ? [`there were ${machines.size} machines, not ${path.machines}`] : []),
+    ...(labs > path.labs ? [`there were ${labs} labs, not ${path.labs}`] : []),
+  ]
+  if (wrong.length > 0) throw new Error([...wrong, ...world.time.recentTrace().slice(-30)].join('\n'))
+  await world.close()
+}

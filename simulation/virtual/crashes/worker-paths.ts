@@ -1,0 +1,181 @@
+import { TAG } from '@lcm/domain/worker/instance'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { type Hands, hands } from '../people/manual-changes.ts'
+import { LICENSE, type People, people } from '../people/operator.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import type { World, WorldOptions } from '../world/world.ts'
+
+interface Scene {
+  readonly world: World
+  readonly ask: People
+  readonly hand: Hands
+}
+
+/** One way through the life of a worker, with what must be true at its end. */
+export interface Path {
+  readonly name: string
+  readonly options: WorldOptions
+  /** How many machines there may ever have been when it is over. */
+  readonly machines: number
+  walk(world: World): Promise<void>
+}
+
+/** Boots come to nothing sooner than they do for people, so that there is less to sit through. */
+const IMPATIENT: WorldOptions = {
+  settings: { worker: { policy: { ...WORKER_POLICY, startingMsMax: 2 * MINUTE_MS } } },
+}
+
+interface Limits {
+  readonly machines?: number
+  readonly options?: WorldOptions
+}
+
+const path = (name: string, walk: (scene: Scene) => Promise<void>, limits: Limits = {}): Path => ({
+  name,
+  machines: limits.machines ?? 1,
+  options: { speed: 20, ...limits.options },
+  walk: world => walk({ world, ask: people(world), hand: hands(world) }),
+})
+
+const untilLicense = ({ world }: Scene, status: Worker['license']['status']) =>
+  world.untilTrue(status, () => world.workers()[0]?.license.status === status)
+
+const untilSeats = ({ world, hand }: Scene, count: number) =>
+  world.untilTrue(`${count} licences`, () => hand.seats().length === count)
+
+async function licensed(scene: Scene): Promise<string> {
+  const id = await scene.ask.create('metal-1', { license: LICENSE })
+  await untilLicense(scene, 'REGISTERED')
+  await scene.world.until(id, 'RUNNING')
+  return id
+}
+
+/** Nothing goes on at the end, and nobody has lost a licence on the way. */
+async function ended(scene: Scene, id: string): Promise<void> {
+  await scene.world.until(id, 'TERMINATED', 3 * HOUR_MS)
+  await untilSeats(scene, 0)
+  const leaks = (await scene.ask.leaks()).filter(leak => !isFairDoubt(scene, leak))
+  if (leaks.length > 0) throw new Error(`a licence was given up: ${leaks[0]?.reason}`)
+}
+
+/** Who gave it back did not live to say so, and another one went on: then nobody can know more than that it may be lost. */
+function isFairDoubt({ world }: Scene, { reason }: { readonly reason: string }): boolean {
+  const lastBy = (what: string) => world.mutations.findLast(({ act }) => act === what)?.by
+  return reason.includes('nobody heard its answer') && lastBy('deregister') !== lastBy('terminate')
+}
+
+/** Every kind of change that a controller makes, by the way that leads to it. */
+export const PATHS: readonly Path[] = [
+  path('launch, stop, start, terminate', async scene => {
+    const { world, ask } = scene
+    const { id } = await ask.createAndRun('metal-1')
+    await ask.stop(id)
+    await world.until(id, 'STOPPED')
+    await ask.start(id)
+    await world.until(id, 'RUNNING')
+    await ask.terminate(id)
+    await ended(scene, id)
+  }),
+  path('rename', async scene => {
+    const { world, ask, hand } = scene
+    const id = await ask.create('metal-1')
+    await world.untilTrue('a machine', () => world.workers()[0]?.ec2_instance_id != null)
+    await ask.rename(id, 'metal-2')
+    await world.until(id, 'RUNNING')
+    const machine = await hand.machineOf(id)
+    const isNamed = (name: string) => world.cloud.machine(machine)?.tags[TAG.name] === name
+    await world.untilTrue('the second name', () => isNamed('metal-2'))
+    await ask.rename(id, 'metal-3')
+    await world.untilTrue('the third name', () => isNamed('metal-3'))
+    await ask.terminate(id)
+    await ended(scene, id)
+  }),
+  path('a mind that changes during the launch', async scene => {
+    const { world, ask } = scene
+    const id = await ask.create('metal-1')
+    await world.runFor(1_500)
+    await ask.terminate(id)
+    await ended(scene, id)
+  }),
+  path('drain', async ({ world, ask }) => {
+    const { id } = await ask.createAndRun('metal-1')
+    await ask.sessions(id, ['ls-1'])
+    await ask.drain(id)
+    await world.until(id, 'DRAINING')
+    await world.runFor(2 * MINUTE_MS)
+    await ask.sessions(id, [])
+    await world.until(id, 'STOPPED')
+  }),
+  path('register and deregister', async scene => {
+    const { ask } = scene
+    const id = await licensed(scene)
+    await untilSeats(scene, 1)
+    await ask.unlicense(id)
+    await untilLicense(scene, 'UNREGISTERED')
+    await untilSeats(scene, 0)
+  }),
+  path('terminate with a licence', async scene => {
+    const id = await licensed(scene)
+    await scene.ask.terminate(id)
+    await ended(scene, id)
+  }),
+  path('terminate with a licence that a lab keeps', async scene => {
+    const { world, ask, hand } = scene
+    world.sessions.start('lablet-controller', 'lablets')
+    const id = await licensed(scene)
+    hand.onCml(await hand.machineOf(id), 'POST start-lab', { username: 'ada' })
+    await ask.terminate(id)
+    await ended(scene, id)
+  }),
+  path('terminate while stopped with a licence', async scene => {
+    const id = await licensed(scene)
+    await scene.ask.stop(id)
+    await scene.world.until(id, 'STOPPED')
+    await scene.ask.terminate(id)
+    await ended(scene, id)
+  }),
+  path('a machine that is killed with its licence', async ({ world, ask, hand }) => {
+    const id = await licensed({ world, ask, hand })
+    hand.terminate(await hand.machineOf(id))
+    await world.until(id, 'TERMINATED')
+    if ((await ask.leaks()).length !== 1) throw new Error('the licence was lost without a word')
+  }),
+  path('discovery', async ({ world, hand }) => {
+    const machine = hand.plant({ [TAG.discovery]: 'true', [TAG.name]: 'found' })
+    await world.untilTrue('found', () => world.workers().some(each => each.status === 'RUNNING'))
+    await world.runFor(6 * MINUTE_MS)
+    const found = world.workers().map(each => each.ec2_instance_id)
+    if (found.join() !== machine) throw new Error(`recorded were ${found}, not ${machine}`)
+  }),
+  path('idle pause', async ({ world, ask }) => {
+    await ask.set({ idle_timeout_seconds: 300, scale_down_cooldown_seconds: 0 })
+    const id = await ask.create('metal-1')
+    await world.until(id, 'STOPPED')
+    const { pause } = await world.worker(id)
+    if (pause.counts.auto !== 1) throw new Error(`it was paused ${pause.counts.auto} times`)
+  }),
+  path(
+    'a boot that fails once',
+    async ({ world, ask }) => {
+      await ask.set({ idle_detection_enabled: false })
+      world.ways.isCmlCut = true
+      const id = await ask.create('metal-1')
+      await world.until(id, 'FAILED')
+      world.ways.isCmlCut = false
+      await world.until(id, 'RUNNING')
+    },
+    { options: IMPATIENT },
+  ),
+  path(
+    'a launch that dies',
+    async ({ world, ask }) => {
+      const id = await ask.create('metal-1')
+      const first = () => world.cloud.machines()[0]
+      await world.untilTrue('a launch', () => first()?.state === 'pending')
+      world.cloud.incidents.killInPending(first()?.instance.instance_id ?? '')
+      await world.until(id, 'RUNNING')
+    },
+    { machines: 2 },
+  ),
+]

@@ -1,0 +1,40 @@
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { openWorld } from '../world/world.ts'
+import type { Path } from './worker-paths.ts'
+
+const FROZEN_MS = 90_000
+
+export interface Doings {
+  readonly mutations: readonly string[]
+  readonly writes: readonly string[]
+}
+
+/**
+ * Falls asleep with an answer on its way, loses its lease, and wakes when another has long gone on. The answer is what it did
+ * after that.
+ */
+export async function haunted(path: Path, seed: number, call: number): Promise<Doings> {
+  const world = await openWorld(seed, path.options)
+  const zombie = world.startController('zombie')
+  world.startController('two')
+  let lostMs = Number.POSITIVE_INFINITY
+  let isAwake = false
+  world.calls.crashAt(call, 'after', () => {
+    lostMs = world.time.clock.now()
+    zombie.freeze()
+    world.coordination.faults.loseLease('worker-controller')
+    world.time.clock.after(FROZEN_MS, () => {
+      world.time.trace('the zombie wakes')
+      zombie.thaw()
+      isAwake = true
+    })
+  })
+  await path.walk(world)
+  await world.untilTrue('an awakening', () => isAwake)
+  await world.runFor(MINUTE_MS)
+  const isLate = ({ by, atMs }: { by: string; atMs: number }) => by === 'zombie' && atMs > lostMs
+  const mutations = world.mutations.filter(isLate).map(({ act, machine }) => `${act} ${machine}`)
+  const writes = world.invariants.taken.filter(isLate).map(({ what }) => what)
+  await world.close()
+  return { mutations, writes }
+}

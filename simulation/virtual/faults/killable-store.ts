@@ -1,0 +1,83 @@
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import type { Collection, Document, Kind, Store } from '@lcm/store/store'
+import { never, strokes, type When } from './fault-points.ts'
+
+/** What a process of the API can reach, until it dies. From then on nothing it asks for happens, and nobody answers it. */
+export interface Mortality {
+  readonly isAlive: boolean
+  store(store: Store): Store
+  changeKeys(keys: ChangeKeys): ChangeKeys
+  /** Does `act` before or after the call of the store that comes after so many others. */
+  strikeAt(callsAhead: number, when: When, act: () => void): void
+  /** Nothing strikes any more. */
+  spare(): void
+  end(): void
+}
+
+type Method<A extends readonly unknown[], R> = (...args: A) => Promise<R>
+
+export function mortality(): Mortality {
+  let isAlive = true
+  let made = 0
+  const planned = strokes<void>()
+
+  const gate =
+    <A extends readonly unknown[], R>(call: Method<A, R>): Method<A, R> =>
+    (...args) => {
+      made += 1
+      if (!isAlive) return never()
+      return struck(made, () => call(...args))
+    }
+
+  async function struck<R>(index: number, call: () => Promise<R>): Promise<R> {
+    planned.strike(index, 'before')
+    if (!isAlive) return never()
+    const answer = await call()
+    planned.strike(index, 'after')
+    return isAlive ? answer : never()
+  }
+
+  return {
+    get isAlive() {
+      return isAlive
+    },
+    end() {
+      isAlive = false
+    },
+    strikeAt: (callsAhead, when, act) => planned.plan(made + 1 + callsAhead, when, act),
+    spare: planned.clear,
+    store: store => gatedStore(store, gate),
+    changeKeys: keys => ({ ...keys, publish: gate(keys.publish), remove: gate(keys.remove) }),
+  }
+}
+
+type Gate = <A extends readonly unknown[], R>(call: Method<A, R>) => Method<A, R>
+
+function gatedStore(store: Store, gate: Gate): Store {
+  const { journal, series, announcements, changes } = store
+  return {
+    ...store,
+    collection<T extends Document>(kind: Kind<T>): Collection<T> {
+      const documents = store.collection(kind)
+      return {
+        get: gate(documents.get),
+        list: gate(documents.list),
+        insert: gate(documents.insert),
+        replace: gate(documents.replace),
+        remove: gate(documents.remove),
+      }
+    },
+    journal: { append: gate(journal.append), query: gate(journal.query), prune: gate(journal.prune) },
+    series: {
+      append: gate(series.append),
+      range: gate(series.range),
+      newest: gate(series.newest),
+      recent: gate(series.recent),
+      prune: gate(series.prune),
+      drop: gate(series.drop),
+    },
+    announcements: { ...announcements, pending: gate(announcements.pending), done: gate(announcements.done) },
+    changes: changes && { ...changes, position: gate(changes.position), since: gate(changes.since) },
+    flushOutbox: gate(store.flushOutbox),
+  }
+}

@@ -1,0 +1,154 @@
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute, PowerAction } from '@lcm/cloud/compute'
+import type { SimModel } from '@lcm/cloud-sim/model'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { TAG } from '@lcm/domain/worker/instance'
+import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+import type { Collection } from '@lcm/store/store'
+import { CLOCK_MS_MAX } from '../world/controller-process.ts'
+import type { Decided } from './decision-index.ts'
+import type { LabAct } from './session/lab-mutation-monitor.ts'
+
+const SERVICE = 'worker-controller'
+
+/** One change of the cloud, as it was asked for. */
+export interface Mutation {
+  readonly atMs: number
+  readonly by: string
+  /** Whose process that is. */
+  readonly service: string
+  readonly act: 'launch' | PowerAction | 'tag' | 'register' | 'deregister' | `${LabAct} lab`
+  readonly machine: string
+  readonly worker: string | null
+}
+
+export interface WitnessParts {
+  readonly cloud: SimModel
+  readonly workers: Collection<Worker>
+  readonly leaks: Collection<LicenseLeak>
+  readonly decided: Decided
+  now(): number
+  saw(mutation: Mutation): void
+  violated(rule: string): void
+}
+
+export interface Witness {
+  compute(by: string, compute: Compute): Compute
+  cml(by: string, cml: CmlSystem): CmlSystem
+  workerOf(machine: string): Promise<Worker | null>
+}
+
+/** Where each change of a machine must have been announced. */
+const ANNOUNCED: Readonly<Record<PowerAction, readonly WorkerStatus[]>> = {
+  start: ['STARTING', 'TERMINATING'],
+  stop: ['STOPPING', 'FAILED'],
+  force_stop: ['STOPPING'],
+  terminate: ['TERMINATING'],
+}
+
+/** When what leads to that began: by the API's clock, or by that of a controller, which may be wrong. */
+function announcedAt({ entered_status_at, license }: Worker, act: Mutation['act']): Instant {
+  const isOfLicense = act === 'register' || act === 'deregister'
+  if (!isOfLicense || license.operation_started_at === null) return entered_status_at
+  return toInstant(Math.max(toMs(entered_status_at), toMs(license.operation_started_at) - CLOCK_MS_MAX))
+}
+
+/** Whatever announced it was a decision or a person's word, and nothing older than what the worker is now explains it. */
+async function isDecided(decided: Decided, act: Mutation['act'], worker: Worker): Promise<boolean> {
+  const [resource, since] = [`worker:${worker.id}`, announcedAt(worker, act)]
+  return (await decided.has(SERVICE, resource, since)) || decided.hasPersonSaid(resource, since)
+}
+
+interface Tagging {
+  readonly machine: string
+  readonly worker: Worker | null
+  readonly tags: Readonly<Record<string, string>>
+}
+
+/** Only the name, and only of machines that LCM launched. */
+function beforeTag({ now, saw, violated }: WitnessParts, by: string, { machine, worker, tags }: Tagging): void {
+  saw({ atMs: now(), by, service: SERVICE, act: 'tag', machine, worker: worker?.id ?? null })
+  if (worker === null || worker.origin === 'DISCOVERY') violated(`${by}: tags ${machine}, which LCM did not launch`)
+  const others = Object.keys(tags).filter(key => key !== TAG.name)
+  if (others.length > 0) violated(`${by}: sets ${others.join(', ')} of ${machine}`)
+}
+
+async function beforeTermination(parts: WitnessParts, by: string, worker: Worker, machine: string): Promise<void> {
+  if (worker.desired_status !== 'TERMINATED') parts.violated(`${by}: terminates ${worker.name}, which nobody asked for`)
+  const isHeld = parts.cloud.cml.smartAccount().some(seat => seat.instance_id === machine)
+  const leaks = isHeld ? await parts.leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
+  if (isHeld && leaks.length === 0) parts.violated(`${by}: terminates ${worker.name} with its licence`)
+}
+
+/** Stands between controllers and the cloud, and knows of every change whether a write has announced it. */
+export function witness(parts: WitnessParts): Witness {
+  const { cloud, workers, decided, violated } = parts
+  const ofMachine = async (machine: string): Promise<Worker | null> =>
+    (await workers.list({ where: { ec2_instance_id: machine }, limit: 1 }))[0] ?? null
+
+  async function beforePower(by: string, act: PowerAction, machine: string): Promise<void> {
+    const worker = await ofMachine(machine)
+    parts.saw({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker?.id ?? null })
+    if (worker === null || worker.status === 'TERMINATED') {
+      if (act !== 'terminate') violated(`${by}: ${act} of ${machine}, which no worker stands for`)
+      else if (!(await decided.hasGivenUp(machine))) violated(`${by}: terminates ${machine} without a decision`)
+      return
+    }
+    await mustBeDecided(by, act, worker)
+    if (!ANNOUNCED[act].includes(worker.status)) violated(`${by}: ${act} of ${worker.name} while ${worker.status}`)
+    if (act === 'terminate') await beforeTermination(parts, by, worker, machine)
+  }
+
+  async function mustBeDecided(by: string, act: Mutation['act'], worker: Worker): Promise<void> {
+    if (!(await isDecided(decided, act, worker)))
+      violated(`${by}: ${act} of ${worker.name} without a decision since it is ${worker.status}`)
+  }
+
+  async function beforeLicense(by: string, act: 'register' | 'deregister', url: string): Promise<void> {
+    const machine = cloud.cml.reachedAt(url)
+    const worker = machine === null ? null : await ofMachine(machine)
+    if (machine === null || worker === null) return
+    parts.saw({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker.id })
+    await mustBeDecided(by, act, worker)
+    // A licence that is being given back may be lost with its machine at any moment, and the record must know.
+    const isAnnounced =
+      act === 'register' ? worker.license.status === 'REGISTERING' : worker.license.unsettled === 'deregister'
+    if (!isAnnounced) violated(`${by}: ${act} of ${worker.name} while ${worker.license.status}, ${worker.status}`)
+  }
+
+  return {
+    workerOf: ofMachine,
+    compute: (by, compute) => ({
+      ...compute,
+      async launch(region, request, signal) {
+        const id = request.parameters.tags[TAG.workerId] ?? ''
+        const worker = await workers.get(id)
+        parts.saw({ atMs: parts.now(), by, service: SERVICE, act: 'launch', machine: request.client_token, worker: id })
+        if (worker !== null) await mustBeDecided(by, 'launch', worker)
+        const isOpen = worker?.launch?.state === 'open' && worker.launch.client_token === request.client_token
+        if (!isOpen) violated(`${by}: a launch for ${id} that no open attempt announced`)
+        return compute.launch(region, request, signal)
+      },
+      async power(region, act, ids, signal) {
+        for (const id of ids) await beforePower(by, act, id)
+        return compute.power(region, act, ids, signal)
+      },
+      async tag(region, id, tags, signal) {
+        beforeTag(parts, by, { machine: id, worker: await ofMachine(id), tags })
+        return compute.tag(region, id, tags, signal)
+      },
+    }),
+    cml: (by, cml) => ({
+      ...cml,
+      async register(login, request, signal) {
+        await beforeLicense(by, 'register', login.url)
+        return cml.register(login, request, signal)
+      },
+      async deregister(login, signal) {
+        await beforeLicense(by, 'deregister', login.url)
+        return cml.deregister(login, signal)
+      },
+    }),
+  }
+}

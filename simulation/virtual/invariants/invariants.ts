@@ -1,0 +1,191 @@
+import type { SimModel } from '@lcm/cloud-sim/model'
+import { type Dispatch, EPOCH_HEADER } from '@lcm/contract/wire'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import { TAG } from '@lcm/domain/worker/instance'
+import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+import type { Collection, Journal } from '@lcm/store/store'
+import { illegalWorkerMoves } from '@lcm/testkit/move-rules'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import type { Mutation } from './cloud-mutation-monitor.ts'
+import { type LostLicences, lostLicences } from './license/lost-licenses.ts'
+import { mistakenLicences, overdrawnLicences } from './license/owned-licenses.ts'
+import type { Wishes } from './requested-state.ts'
+import { untoldRefusals } from './worker/refused-logins.ts'
+import { untoldPowerRefusals } from './worker/refused-power.ts'
+import { brakeRule } from './worker/stop-brake.ts'
+import { hastyStops } from './worker/stop-cooldown.ts'
+
+/** How long a live machine of the fleet may go without a record. */
+const UNRECORDED_MS_MAX = 15 * MINUTE_MS
+/** How long CML or EC2 may refuse LCM before its worker says so: a few polls, and a leader or an API that is lost meanwhile. */
+const UNTOLD_MS_MAX = 15 * MINUTE_MS
+const CHECK_EVERY_MS = MINUTE_MS
+/** Longer than a leader can be that has lost its lease and does not know it yet. */
+const ZOMBIE_MS_MAX = MINUTE_MS
+const MOVES_MAX = 1_000
+
+export interface InvariantParts {
+  readonly cloud: SimModel
+  readonly fleet: string
+  /** Every worker as last told. */
+  readonly latest: ReadonlyMap<string, Worker>
+  readonly workers: Collection<Worker>
+  readonly leaks: Collection<LicenseLeak>
+  readonly journal: Journal
+  readonly wishes: Wishes
+  now(): number
+  /** Whether nobody can see what is there. */
+  isBlind(): boolean
+}
+
+export interface Invariants {
+  readonly violations: string[]
+  violated(rule: string): void
+  /** Cheap enough to be called between any two timers. */
+  step(): void
+  /** A controller changes the cloud. */
+  mutated(mutation: Mutation): void
+  /** What takes a look into the store, for now and then. */
+  look(): Promise<void>
+  /** The same where nothing is under way that would excuse anything. */
+  lookAtRest(): Promise<void>
+  /** The same with all that ever happened, for the end of a run. */
+  finally(): Promise<void>
+  /** Refuses to believe in writes of older terms of that service that were taken. */
+  fenced(by: string, dispatch: Dispatch, service?: string): Dispatch
+  /** Writes of controllers that the API took, without samples of metrics. */
+  readonly taken: readonly { readonly by: string; readonly atMs: number; readonly what: string }[]
+  /** Every machine that was ever there. */
+  readonly machines: ReadonlySet<string>
+}
+
+/** What must hold at every moment of every run, whatever happens. */
+export function invariants(parts: InvariantParts): Invariants {
+  const violations: string[] = []
+  const violated = (rule: string) => {
+    if (!violations.includes(rule)) violations.push(rule)
+  }
+  const since = new Map<string, number>()
+  let checkedMs = Number.NEGATIVE_INFINITY
+  const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
+  const brake = brakeRule(parts)
+  const licences = lostLicences(parts)
+  const taken: { by: string; atMs: number; what: string }[] = []
+  const machines = new Set<string>()
+  const ofWorker = new Map<string, Set<string>>()
+  parts.cloud.watch(id => {
+    machines.add(id)
+    for (const rule of twins(parts, ofWorker, id)) violated(rule)
+  })
+
+  /** How long something has been so, by what it is. */
+  function lasts(key: string, isSo: boolean): number {
+    if (!isSo) since.delete(key)
+    else if (!since.has(key)) since.set(key, parts.now())
+    return parts.now() - (since.get(key) ?? parts.now())
+  }
+
+  return {
+    violations,
+    machines,
+    violated,
+    step() {
+      if (parts.now() - checkedMs < CHECK_EVERY_MS) return
+      checkedMs = parts.now()
+      licences.step(machines)
+      for (const rule of overdrawnLicences(parts)) violated(rule)
+      for (const [id, words] of strays(parts))
+        if (lasts(`astray ${id}`, words !== null) > UNRECORDED_MS_MAX)
+          violated(`${words} and without a record for too long`)
+      for (const [id, words] of untoldRefusals(parts.cloud, parts.latest.values()))
+        if (lasts(`refused ${id}`, words !== null) > UNTOLD_MS_MAX) violated(`${words}`)
+      for (const [id, words] of untoldPowerRefusals(parts.cloud, parts.latest.values(), parts.now()))
+        if (lasts(`blocked ${id}`, words !== null && !parts.isBlind()) > UNTOLD_MS_MAX) violated(`${words}`)
+    },
+    mutated(mutation) {
+      for (const rule of brake(mutation)) violated(rule)
+      const leader = registered.get(mutation.service)
+      if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
+        violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)
+    },
+    look: async () => (await licences.unrecorded()).forEach(violated),
+    lookAtRest: async () => (await wrongAtRest(parts, licences)).forEach(violated),
+    finally: async () => (await wrongInTheEnd(parts, licences)).forEach(violated),
+    fenced:
+      (by, dispatch, service = 'worker-controller') =>
+      async request => {
+        const epoch = Number(request.headers[EPOCH_HEADER] ?? 0)
+        const newest = registered.get(service)?.epoch ?? 0
+        const response = await dispatch(request)
+        const isTaken = response.status < 300 && request.method !== 'GET'
+        if (isTaken && request.url.endsWith('/term')) {
+          const told = epochIn(request.body)
+          if (told > newest) registered.set(service, { epoch: told, by, atMs: parts.now() })
+        } else if (isTaken && epoch > 0) {
+          taken.push({ by, atMs: parts.now(), what: `${request.method} ${request.url}` })
+          if (epoch < newest) violated(`${by}: ${request.method} ${request.url} of epoch ${epoch} after ${newest}`)
+        }
+        return response
+      },
+    taken,
+  }
+}
+
+async function wrongAtRest(parts: InvariantParts, licences: LostLicences): Promise<readonly string[]> {
+  const forgotten = [...parts.latest.values()].flatMap(worker => parts.wishes.forgotten(worker))
+  return [...(await licences.unrecordedAtRest()), ...mistakenLicences(parts), ...forgotten]
+}
+
+async function wrongInTheEnd(parts: InvariantParts, licences: LostLicences): Promise<readonly string[]> {
+  return [
+    ...(await illegalHistories(parts)),
+    ...(await licences.unrecordedInTheEnd()),
+    ...(await hastyStops(parts.journal, parts.wishes.settings)),
+  ]
+}
+
+const isLive = (state: string): boolean => state !== 'terminated' && state !== 'shutting-down'
+/** What somebody else has launched is no machine of ours, whatever its tags say. */
+const isLaunchedByUs = ({ instance }: { instance: { client_token: string | null } }): boolean =>
+  instance.client_token !== null
+const epochIn = (body: string | null): number => Number(JSON.parse(body ?? '{}').epoch ?? 0)
+
+/** Two live machines of one worker, told by what they were launched with. */
+function twins({ cloud }: InvariantParts, ofWorker: Map<string, Set<string>>, changedId: string): string[] {
+  const worker = cloud.machine(changedId)?.instance.tags[TAG.workerId]
+  if (worker === undefined) return []
+  const known = ofWorker.get(worker) ?? new Set()
+  ofWorker.set(worker, known.add(changedId))
+  const live = [...known]
+    .flatMap(id => cloud.machine(id) ?? [])
+    .filter(each => isLive(each.state) && isLaunchedByUs(each))
+  const names = live.map(each => `${each.instance.instance_id} (${each.state})`)
+  return live.length > 1 ? [`${worker} has ${live.length} live machines: ${names.join(', ')}`] : []
+}
+
+/** Each worker's moves form one chain from its beginning, and every link of it is in the lifecycle. */
+async function illegalHistories({ journal, latest }: InvariantParts): Promise<string[]> {
+  const wrong: string[] = []
+  for (const [id, { status }] of latest) {
+    const entries = await journal.query({ streams: ['transition'], subject: `worker:${id}`, limit: MOVES_MAX })
+    const moves = [...entries].reverse().map(({ body }) => body as { from: WorkerStatus | null; to: WorkerStatus })
+    wrong.push(...illegalWorkerMoves(id, moves))
+    if (entries.length === 0 || entries.length === MOVES_MAX) continue
+    const [first, last] = [moves[0]?.from ?? null, moves.at(-1)?.to]
+    if (first !== null) wrong.push(`${id} moved from ${first} before it was anything`)
+    if (last !== status) wrong.push(`${id} is ${status}, and its journal says ${last}`)
+  }
+  return wrong
+}
+
+/** Every machine, with words for those of ours that run without a record. */
+function strays({ cloud, latest, fleet, isBlind }: InvariantParts): [string, string | null][] {
+  const records = [...latest.values()].filter(({ status }) => status !== 'TERMINATED')
+  const recorded = new Set(records.map(({ ec2_instance_id }) => ec2_instance_id))
+  return cloud.machines().map(({ instance, state, tags }) => {
+    const id = instance.instance_id
+    const isOurs = tags[TAG.fleet] === fleet && isLaunchedByUs({ instance })
+    const isAstray = isLive(state) && isOurs && !recorded.has(id) && !isBlind()
+    return [id, isAstray ? `${id} of ${tags[TAG.workerId]} is ${state}` : null]
+  })
+}

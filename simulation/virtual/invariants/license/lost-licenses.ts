@@ -1,0 +1,75 @@
+import type { SimModel } from '@lcm/cloud-sim/model'
+import { allowedLosses } from '@lcm/domain/fleet/brake'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Collection } from '@lcm/store/store'
+import { MINUTE_MS } from '../../world/advance-time.ts'
+
+/**
+ * A worker at rest is looked at every ten minutes, a machine that EC2 shows no more is missed twice, and the rest is for a storm
+ * that lies between.
+ */
+const NOTICED_MS_MAX = 30 * MINUTE_MS
+/** Of many machines that vanish within an hour the last are believed to be gone only after it. */
+const BRAKE_MS = 60 * MINUTE_MS
+
+export interface LostLicenceParts {
+  readonly cloud: SimModel
+  readonly workers: Collection<Worker>
+  readonly leaks: Collection<LicenseLeak>
+  now(): number
+}
+
+export interface LostLicences {
+  /** Notes which machines are gone by now: the cloud soon forgets when that was. */
+  step(machines: Iterable<string>): void
+  /** Licences that the Smart Account counts for nobody, and that should be on record by now. */
+  unrecorded(): Promise<readonly string[]>
+  /** The same where nobody waits for an answer any more: what CML left behind needs no time to be noticed. */
+  unrecordedInTheEnd(): Promise<readonly string[]>
+  /** The same without any grace, for when all has come to rest. */
+  unrecordedAtRest(): Promise<readonly string[]>
+}
+
+/** A licence that the Smart Account counts for a machine that is gone is on record as lost. */
+export function lostLicences({ cloud, workers, leaks, now }: LostLicenceParts): LostLicences {
+  const goneMs = new Map<string, number>()
+  const leftMs = new Map<string, number>()
+
+  function isGone(machine: string): boolean {
+    const view = cloud.machine(machine)
+    return view === null || view.state === 'terminated'
+  }
+
+  /** So many that the brake may have held the last of them back. */
+  function graceMs(): number {
+    const recent = [...goneMs.values()].filter(at => now() - at < BRAKE_MS + NOTICED_MS_MAX).length
+    return recent > allowedLosses(0) ? BRAKE_MS + NOTICED_MS_MAX : NOTICED_MS_MAX
+  }
+
+  const isLasting = (sinceMs: number | undefined, leastMs: number) => now() - (sinceMs ?? now()) >= leastMs
+
+  async function lostFor(goneMsLeast: number, leftMsLeast: number): Promise<string[]> {
+    const lost: string[] = []
+    for (const { instance_id: machine, left_behind } of cloud.cml.smartAccount()) {
+      const isLost = isGone(machine) && isLasting(goneMs.get(machine), goneMsLeast)
+      const isLeft = left_behind && isLasting(leftMs.get(machine), leftMsLeast)
+      if (!isLost && !isLeft) continue
+      const [worker] = await workers.list({ where: { ec2_instance_id: machine }, limit: 1 })
+      const [leak] = worker ? await leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
+      if (leak === undefined) lost.push(`the licence of ${worker?.name ?? machine} is lost without a record`)
+    }
+    return lost
+  }
+
+  return {
+    step(machines) {
+      for (const machine of machines) if (!goneMs.has(machine) && isGone(machine)) goneMs.set(machine, now())
+      for (const { instance_id: machine, left_behind } of cloud.cml.smartAccount())
+        if (left_behind && !leftMs.has(machine)) leftMs.set(machine, now())
+    },
+    unrecorded: () => lostFor(graceMs(), NOTICED_MS_MAX),
+    unrecordedInTheEnd: () => lostFor(graceMs(), 0),
+    unrecordedAtRest: () => lostFor(0, 0),
+  }
+}

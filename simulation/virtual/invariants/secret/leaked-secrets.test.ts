@@ -1,0 +1,53 @@
+import type { Dispatch } from '@lcm/contract/wire'
+import { describe, expect, it } from 'vitest'
+import { CML_LOGIN } from '../../world/planted-secrets.ts'
+import { scanningLogger, secretless } from './leaked-secrets.ts'
+
+const SECRET = CML_LOGIN.password
+const NEVER = new AbortController().signal
+
+function watched(body: string) {
+  const found: string[] = []
+  const answer: Dispatch = async () => ({ status: 200, headers: {}, body })
+  const parts = { controllerTokens: ['controller'], violated: (rule: string) => void found.push(rule) }
+  const dispatch = secretless(answer, parts)
+  const ask = (method: string, url: string, token: string, sent: string | null = null) =>
+    dispatch({ method, url, headers: { authorization: `Bearer ${token}` }, body: sent, signal: NEVER })
+  return { found, ask }
+}
+
+describe('what was planted', () => {
+  it('is for controllers, where it is handed out', async () => {
+    const { found, ask } = watched(SECRET)
+    await ask('GET', '/workers/w-1/secrets', 'controller')
+    expect(found).toEqual([])
+    await ask('GET', '/workers/w-1', 'controller')
+    expect(found).toEqual(['a secret was told by GET /workers/w-1'])
+  })
+
+  it('is for nobody else, be it there', async () => {
+    const { found, ask } = watched(SECRET)
+    await ask('GET', '/worker-templates/metal/user-data?version=1', 'admin')
+    expect(found).toEqual(['a secret was told by GET /worker-templates/metal/user-data'])
+  })
+
+  it('is written by no controller, whatever its headers say', async () => {
+    const { found, ask } = watched('')
+    await ask('POST', '/decisions', 'controller', JSON.stringify({ epoch: 1, because: SECRET }))
+    await ask('PUT', '/workers/w-1/credentials', 'admin', JSON.stringify(CML_LOGIN))
+    expect(found).toEqual(['a secret was written by POST /decisions'])
+  })
+
+  it.each<[string, object, string]>([
+    ['a sentence', {}, `with ${SECRET}`],
+    ['a field', { login: { password: SECRET } }, 'a login'],
+    ['an error', { err: new Error('failed', { cause: new Error(`refused: ${SECRET}`) }) }, 'a failure'],
+  ])('is found in %s of a log', (_, fields, message) => {
+    const found: string[] = []
+    const logger = scanningLogger(rule => void found.push(rule))
+    logger.child({ service: 'one' }).warn({ id: 'w-1' }, 'nothing of it')
+    expect(found).toEqual([])
+    logger.child({ service: 'one' }).warn(fields, message)
+    expect(found).toHaveLength(1)
+  })
+})

@@ -1,0 +1,82 @@
+import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
+import type { Logger } from '@lcm/runtime'
+import { PLANTED } from '../../world/planted-secrets.ts'
+
+/** Where secrets are handed to those who need them. */
+const HANDED_OUT = /\/(secrets|user-data)(\?|$)/
+/** Causes of causes. */
+const DEPTH_MAX = 5
+
+const holdsSecret = (text: string | null): boolean => text !== null && PLANTED.some(secret => text.includes(secret))
+const bytesHoldSecret = (data: Uint8Array): boolean =>
+  PLANTED.some(secret => Buffer.from(data.buffer, data.byteOffset, data.byteLength).includes(secret))
+
+export interface SecretParts {
+  /** By what controllers are known. */
+  readonly controllerTokens: readonly string[]
+  violated(rule: string): void
+}
+
+/** No answer and no event holds what was planted as a secret, except for controllers, and no controller writes it anywhere. */
+export function secretless(dispatch: Dispatch, { controllerTokens, violated }: SecretParts): Dispatch {
+  const authorized = new Set(controllerTokens.map(token => `Bearer ${token}`))
+  return async request => {
+    const isController = authorized.has(request.headers.authorization ?? '')
+    if (isController && holdsSecret(request.body)) violated(`a secret was written by ${nameOf(request)}`)
+    const response = await dispatch(request)
+    if (isController && HANDED_OUT.test(request.url)) return response
+    if (leaks(response)) violated(`a secret was told by ${nameOf(request)}`)
+    const { body } = response
+    if (body === null || typeof body === 'string' || response.bytes !== undefined) return response
+    return { ...response, body: watched(body, () => violated(`a secret was told by ${nameOf(request)}`)) }
+  }
+}
+
+const nameOf = ({ method, url }: ApiRequest): string => `${method} ${url.split('?')[0]}`
+
+function leaks(response: ApiResponse): boolean {
+  if (response.bytes !== undefined) return bytesHoldSecret(response.bytes.data)
+  return typeof response.body === 'string' && holdsSecret(response.body)
+}
+
+async function* watched(chunks: AsyncIterable<string>, leaked: () => void): AsyncGenerator<string> {
+  for await (const chunk of chunks) {
+    if (holdsSecret(chunk)) leaked()
+    yield chunk
+  }
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** Writes nothing, and finds what was planted in whatever it is given, as far down as a log would show it. */
+export function scanningLogger(
+  violated: (rule: string) => void,
+  onLine: (level: LogLevel, message: string) => void = () => undefined,
+): Logger {
+  const scan = (fields: object, message: string) => {
+    if (holdsSecret(message) || Object.values(fields).some(value => isTelling(value, DEPTH_MAX)))
+      violated(`a secret was logged: ${message.slice(0, 40)}`)
+  }
+  const line = (level: LogLevel) => (fields: object, message: string) => {
+    scan(fields, message)
+    onLine(level, message)
+  }
+  const logger: Logger = {
+    debug: line('debug'),
+    info: line('info'),
+    warn: line('warn'),
+    error: line('error'),
+    child(fields) {
+      scan(fields, 'bound for good')
+      return logger
+    },
+  }
+  return logger
+}
+
+function isTelling(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return holdsSecret(value)
+  if (typeof value !== 'object' || value === null || depth === 0) return false
+  const shown = value instanceof Error ? [value.message, value.stack, value.cause] : []
+  return [...shown, ...Object.values(value)].some(each => isTelling(each, depth - 1))
+}

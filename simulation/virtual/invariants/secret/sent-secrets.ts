@@ -1,0 +1,50 @@
+import type { CmlLogin } from '@lcm/cloud/cml-access'
+import type { SimModel } from '@lcm/cloud-sim/model'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { LICENSE } from '../../people/operator.ts'
+import { CML_LOGIN, PLANTED_TAG } from '../../world/planted-secrets.ts'
+import type { Mutation } from '../cloud-mutation-monitor.ts'
+
+export interface SentSecretParts {
+  readonly cloud: SimModel
+  /** Every launch that a controller has asked for, by its token. */
+  readonly mutations: readonly Mutation[]
+  workerOf(machine: string): Promise<Worker | null>
+  violated(rule: string): void
+}
+
+/**
+ * Stands between a controller and CML servers. The password of the fleet and license tokens reach only machines that LCM launched
+ * itself. A person may have set that password for one worker: then it goes there as well.
+ */
+export function sentSecrets({ cloud, mutations, workerOf, violated }: SentSecretParts) {
+  const isLaunched = (machine: string): boolean => {
+    const { client_token: token, tags } = cloud.machine(machine)?.instance ?? {}
+    // Its token is no proof: a stranger can compute it and launch with it first.
+    if (tags?.[PLANTED_TAG] !== undefined) return false
+    return mutations.some(({ act, machine: launched }) => act === 'launch' && launched === token)
+  }
+
+  async function check(login: Partial<CmlLogin> | undefined, sent: unknown): Promise<void> {
+    if (login?.url === undefined || login.password !== CML_LOGIN.password) return
+    const machine = cloud.cml.reachedAt(login.url)
+    if (machine === null || isLaunched(machine)) return
+    const where = `${machine}, which LCM did not launch`
+    if (JSON.stringify(sent)?.includes(LICENSE.token)) violated(`a license token was sent to ${where}`)
+    if ((await workerOf(machine))?.secret_refs.cml_login === undefined)
+      violated(`the password of the fleet was sent to ${where}`)
+  }
+
+  return <Port extends object>(port: Port): Port => ({
+    ...port,
+    ...Object.fromEntries(
+      Object.entries(port).map(([name, call]) => [
+        name,
+        async (...asked: readonly unknown[]) => {
+          await check(asked[0] as Partial<CmlLogin> | undefined, asked[1])
+          return call(...asked)
+        },
+      ]),
+    ),
+  })
+}

@@ -1,0 +1,118 @@
+import type { CmlLogin } from '@lcm/cloud/cml-access'
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import type { SimModel } from '@lcm/cloud-sim/model'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Collection } from '@lcm/store/store'
+import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
+import type { Mutation } from '../cloud-mutation-monitor.ts'
+import type { Decided } from '../decision-index.ts'
+
+const SERVICE = 'lablet-controller'
+
+export type LabAct = 'import' | 'start' | 'stop' | 'wipe' | 'delete'
+
+/** What each step of a session may do to labs. A lab that is used again is taken down before, and whatever is deleted is too. */
+const ALLOWED: Readonly<Record<string, readonly LabAct[]>> = {
+  tags: ['import', 'stop', 'wipe', 'delete'],
+  lab_start: ['start'],
+  stop: ['stop'],
+  wipe: ['stop', 'wipe'],
+  delete: ['stop', 'wipe', 'delete'],
+}
+/** The same of what is asked of one lab. */
+const ASKED: Readonly<Record<string, readonly LabAct[]>> = {
+  start: ['start'],
+  stop: ['stop'],
+  wipe: ['stop', 'wipe'],
+  delete: ['stop', 'wipe', 'delete'],
+}
+
+export interface LabWitnessParts {
+  readonly cloud: SimModel
+  readonly decided: Decided
+  readonly sessions: Collection<LabletSession>
+  readonly labs: Collection<LabRecord>
+  workerOf(machine: string): Promise<{ readonly id: string; readonly name: string } | null>
+  now(): number
+  saw(mutation: Mutation): void
+  violated(rule: string): void
+}
+
+interface Changed {
+  readonly act: LabAct
+  readonly labId: string | null
+  readonly title: string
+  readonly workerId: string
+}
+
+/** Stands between a controller and the labs, and knows of every change whether it was announced, and whether it was decided. */
+export function labWitness(parts: LabWitnessParts): (by: string, labs: CmlLabs) => CmlLabs {
+  const { cloud, decided } = parts
+
+  /** The records that the lab may be meant by: its own, and that of the session that it is named after. */
+  async function recordsOf({ labId, title, workerId }: Changed): Promise<readonly LabRecord[]> {
+    const all = await parts.labs.list({ where: { worker_id: workerId }, limit: 1000 })
+    return all.filter(({ lab_id, title: own }) => (labId !== null && lab_id === labId) || own === title)
+  }
+
+  async function isAskedFor(record: LabRecord, act: LabAct): Promise<boolean> {
+    const { pending_action: pending } = record
+    if (pending === null || pending.attempts === 0 || !ASKED[pending.action]?.includes(act)) return false
+    // It is dated by whoever asked, by a clock that may be wrong.
+    const since = toInstant(toMs(pending.at) - CLOCK_MS_MAX)
+    return decided.has(SERVICE, `lab_record:${record.id}`, since)
+  }
+
+  async function isStepOf(id: string | null, act: LabAct): Promise<boolean> {
+    const session = id === null ? null : await parts.sessions.get(id)
+    if (session === null) return false
+    const running = Object.entries(session.pipeline?.steps ?? {}).filter(
+      ([, { status }]) => status === 'running' || status === 'blocked',
+    )
+    if (!running.some(([name]) => ALLOWED[name]?.includes(act))) return false
+    const since = session.state_history.at(-1)?.at ?? session.created_at
+    return decided.has(SERVICE, `session:${session.id}`, since)
+  }
+
+  async function isExplained(changed: Changed): Promise<boolean> {
+    const records = await recordsOf(changed)
+    const named = / (ls-[0-9a-z-]+)$/.exec(changed.title)?.[1] ?? null
+    const sessions = new Set([named, ...records.map(({ session_id }) => session_id)])
+    for (const record of records) if (await isAskedFor(record, changed.act)) return true
+    for (const id of sessions) if (await isStepOf(id, changed.act)) return true
+    return false
+  }
+
+  async function before(by: string, act: LabAct, at: { login: CmlLogin; labId: string | null; title?: string }) {
+    const machine = cloud.cml.reachedAt(at.login.url)
+    const worker = machine === null ? null : await parts.workerOf(machine)
+    if (machine === null || worker === null) return
+    const lab = cloud.cml.sceneOf(machine)?.labs.find(({ id }) => id === at.labId)
+    // What is not there can't be changed.
+    if (at.labId !== null && lab === undefined) return
+    const title = at.title ?? lab?.title ?? ''
+    parts.saw({ atMs: parts.now(), by, service: SERVICE, act: `${act} lab`, machine, worker: worker.id })
+    if (!(await isExplained({ act, labId: at.labId, title, workerId: worker.id })))
+      parts.violated(`${by}: ${act} of the lab ${title} on ${worker.name} without a decision`)
+  }
+
+  return (by, labs) => {
+    const told = (act: Exclude<LabAct, 'import'>) => async (login: CmlLogin, labId: string, signal: AbortSignal) => {
+      await before(by, act, { login, labId })
+      return labs[act](login, labId, signal)
+    }
+    return {
+      ...labs,
+      start: told('start'),
+      stop: told('stop'),
+      wipe: told('wipe'),
+      delete: told('delete'),
+      async import(login, request, signal) {
+        await before(by, 'import', { login, labId: null, title: request.title })
+        return labs.import(login, request, signal)
+      },
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
+import { toMs } from '@lcm/domain/instant'
+import { STOPPED_REASON } from '@lcm/domain/session/lab-restart'
+import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { MINUTE_MS } from '../../world/advance-time.ts'
+import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
+import type { Following } from '../../world/event-follower.ts'
+import type { SessionInvariantParts } from './session-invariants.ts'
+
+/** A new leader, a few looks, and CML calls that fail for a while. */
+const STOPPED_MS_MAX = 15 * MINUTE_MS
+
+/**
+ * A session within its slot has a lab that runs once its machine was started again and serves. Answers those whose lab is still
+ * stopped after a while, although nothing has tried to start it since.
+ */
+export function restartedLabs({ cloud, following, clock }: SessionInvariantParts): () => string[] {
+  const since = new Map<string, number>()
+
+  function isStopped({ id, status, pipeline, worker_id }: LabletSession): boolean {
+    const worker = following.workers.get(worker_id ?? '')
+    if ((status !== 'READY' && status !== 'RUNNING') || worker === undefined || !isServing(worker)) return false
+    const labStartedAt = pipeline?.name === 'instantiate' ? pipeline.steps.lab_start?.started_at : null
+    const restartedAt = worker.state_history.findLast(({ to }) => to === 'STARTING')?.at
+    if (labStartedAt == null || restartedAt === undefined || toMs(labStartedAt) >= toMs(restartedAt)) return false
+    const machine = worker.ec2_instance_id ?? ''
+    if (cloud.machine(machine)?.state !== 'running') return false
+    const labs = (cloud.cml.sceneOf(machine)?.labs ?? []).filter(({ title }) => title.endsWith(` ${id}`))
+    return labs.length > 0 && !labs.some(lab => lab.nodes.some(node => isUp(nodeStateAt(node, clock.now()))))
+  }
+
+  return () => {
+    const stopped = [...following.sessions.values()].filter(isStopped).map(({ id }) => id)
+    for (const id of since.keys()) if (!stopped.includes(id)) since.delete(id)
+    for (const id of stopped) if (!since.has(id)) since.set(id, clock.now())
+    return stopped
+      .filter(id => clock.now() - (since.get(id) ?? 0) > STOPPED_MS_MAX)
+      .map(id => `the lab of ${id} stays stopped, though its machine was started again`)
+  }
+}
+
+/**
+ * A lab that is stopped after a restart of its machine is not blamed on a person: no act stops a lab. A controller that believes
+ * so leaves the lab to people.
+ */
+export function blamedOnPerson({ id, worker_id, conditions }: LabletSession, workers: Following['workers']): string[] {
+  const stopped = conditions.find(({ type, status }) => type === LAB_STOPPED && status)
+  const history = workers.get(worker_id ?? '')?.state_history ?? []
+  const ranAt = history.findIndex(({ to }) => to === 'RUNNING')
+  const restart = history.slice(ranAt + 1).findLast(({ to }) => to === 'STARTING')
+  if (stopped === undefined || restart === undefined || OWN_REASONS.includes(stopped.reason)) return []
+  const isSeenBefore = toMs(stopped.since) <= toMs(restart.at) + CLOCK_MS_MAX
+  return isSeenBefore ? [] : [`the lab of ${id} is said to be stopped by a person, and its machine was started again`]
+}
+
+const OWN_REASONS: readonly string[] = Object.values(STOPPED_REASON)
+
+const isServing = ({ status, service_status }: Worker): boolean =>
+  status === 'RUNNING' && service_status === 'AVAILABLE'

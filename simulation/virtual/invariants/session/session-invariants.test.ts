@@ -1,0 +1,147 @@
+import { openSimModel } from '@lcm/cloud-sim/model'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { NOTHING_RESERVED } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { expect, it } from 'vitest'
+import { openFollowing } from '../../world/event-follower.ts'
+import { sessionInvariants } from './session-invariants.ts'
+
+function watched() {
+  const clock = manualClock()
+  const found: string[] = []
+  const following = openFollowing()
+  const cloud = openSimModel({ seed: 1, clock })
+  const violated = (rule: string) => void found.push(rule)
+  return { found, following, clock, ...sessionInvariants({ cloud, following, clock, labsCountedMs: 1000, violated }) }
+}
+
+const SHARE = { cpu_cores: 2, memory_gb: 4, storage_gb: 10, nodes: 2 }
+const since = '2026-01-02T03:04:05.000Z'
+const declared = { cpu_cores: 3, memory_gb: 192, storage_gb: 200, max_nodes: 100 }
+const holding = (count: number): Worker => {
+  const reservations = Object.fromEntries(
+    Array.from({ length: count }, (_, n) => [`ls-${n}`, { ...SHARE, since }] as const),
+  )
+  const reserved = count === 0 ? NOTHING_RESERVED : mapped(SHARE, each => each * count)
+  return aWorker({ name: 'metal-1', reservations, capacity: { declared, reserved } })
+}
+const mapped = (share: typeof SHARE, change: (each: number) => number): typeof SHARE => ({
+  cpu_cores: change(share.cpu_cores),
+  memory_gb: change(share.memory_gb),
+  storage_gb: change(share.storage_gb),
+  nodes: change(share.nodes),
+})
+
+it.each<[string, Worker, Worker | undefined, RegExp]>([
+  ['more than there is', holding(2), undefined, /has 4 of 3 cpu_cores reserved/],
+  ['a sum that is none', { ...holding(1), capacity: holding(0).capacity }, undefined, /and its book 2/],
+  ['a port twice', aWorker({ ports: { a: { R1: 2000 }, b: { R1: 2000 } } }), undefined, /a port twice/],
+  [
+    'a stop of what is in use',
+    { ...holding(1), desired_status: 'STOPPED', desired_by: 'idle' },
+    { ...holding(1), desired_status: 'RUNNING', desired_by: 'ann' },
+    /stopped as idle with ls-0/,
+  ],
+])('%s is found', (_, worker, before, rule) => {
+  const { told, found } = watched()
+  told.worker(worker, before)
+  expect(found).toEqual(expect.arrayContaining([expect.stringMatching(rule)]))
+})
+
+it('a worker within its bounds is none of these', () => {
+  const { told, found } = watched()
+  told.worker(holding(1), holding(0))
+  told.worker({ ...holding(0), desired_status: 'STOPPED', desired_by: 'idle' }, holding(0))
+  expect(found).toEqual([])
+})
+
+it('a move that no session makes, and a session that does not end, are found', async () => {
+  const { told, found, following, clock, step } = watched()
+  const session = aSession({ status: 'RUNNING' })
+  const moves = (['PENDING', 'SCHEDULED', 'RUNNING'] as const).map((to, n, all) => {
+    return { from: all[n - 1] ?? null, to, at: since, because: '' }
+  })
+  told.session({ ...session, state_history: moves }, undefined)
+  expect(found).toEqual(['ls-1 moved from SCHEDULED to RUNNING while it was SCHEDULED'])
+  const end = new Date(clock.now()).toISOString()
+  following.sessions.set('ls-1', { ...session, timeslot: { start: end, end } })
+  await clock.advance(10 * 60_000)
+  step()
+  expect(found).toHaveLength(1)
+  await clock.advance(24 * 3_600_000)
+  step()
+  expect(found.at(-1)).toBe('ls-1 does not end')
+})
+
+const WAITING = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, node_count: 2 }
+const bought = (id: string, created_at: string, wanted_by: string[]): Worker =>
+  aWorker({
+    id,
+    name: id,
+    created_at,
+    wanted_by,
+    origin: 'SCALE_UP',
+    state_history: [{ from: null, to: 'PENDING', at: created_at, because: '' }],
+    capacity: { declared: { ...declared, cpu_cores: 48 }, reserved: NOTHING_RESERVED },
+  })
+
+it.each<[string, readonly Worker[], RegExp | null]>([
+  ['one for two that fit into one', [bought('w-1', since, ['ls-1', 'ls-2'])], null],
+  [
+    'two for two that fit into one',
+    [bought('w-1', since, ['ls-1', 'ls-2']), bought('w-2', since, ['ls-1', 'ls-2'])],
+    /^2 metal\/us-east-1 are bought for what needs at most 1$/,
+  ],
+  [
+    'two for three that do not',
+    [bought('w-1', since, ['ls-1', 'ls-2', 'ls-3']), bought('w-2', since, ['ls-1', 'ls-2', 'ls-3'])],
+    null,
+  ],
+  [
+    'a second flight while the first is on its way',
+    [bought('w-1', since, ['ls-1']), bought('w-2', '2026-01-02T04:00:00.000Z', ['ls-1'])],
+    /^w-2 is bought while w-1 are on their way$/,
+  ],
+  [
+    'a second flight after the first has failed',
+    [
+      { ...bought('w-1', since, ['ls-1']), state_history: [{ from: 'PENDING', to: 'FAILED', at: since, because: '' }] },
+      bought('w-2', '2026-01-02T04:00:00.000Z', ['ls-1']),
+    ],
+    null,
+  ],
+])('%s', (_, workers, rule) => {
+  const { told, found, following } = watched()
+  for (const id of ['ls-1', 'ls-2', 'ls-3']) following.sessions.set(id, aSession({ id, needs: WAITING }))
+  for (const worker of workers) {
+    told.worker(worker, undefined)
+    following.workers.set(worker.id, worker)
+  }
+  expect(found).toEqual(rule === null ? [] : [expect.stringMatching(rule)])
+})
+
+it.each<[string, Worker['status'], Partial<LabRecord> | null, boolean]>([
+  ['a worker that runs', 'RUNNING', { status: 'BOOTED' }, false],
+  ['a stopped worker whose lab was last seen running', 'STOPPED', { status: 'BOOTED' }, true],
+  ['a failed worker whose lab was last seen running', 'FAILED', { status: 'BOOTED' }, true],
+  ['a stopped worker whose lab was seen gone', 'STOPPED', { status: 'DELETED' }, false],
+  ['a stopped worker without a lab', 'STOPPED', null, false],
+  [
+    'a stopped worker with a lab of somebody else',
+    'STOPPED',
+    { status: 'BOOTED', session_id: 'ls-9', id: 'lr-9' },
+    false,
+  ],
+  ['a stopped worker whose lab is on another one', 'STOPPED', { status: 'BOOTED', worker_id: 'w-9' }, false],
+])('room and ports that are kept by %s', (_, status, lab, isExcused) => {
+  const { following, leftovers } = watched()
+  const worker = { ...holding(1), status, ports: { 'lr-1': { R1: 2000 } } }
+  following.workers.set(worker.id, worker)
+  following.sessions.set('ls-0', aSession({ id: 'ls-0', status: 'ARCHIVED' }))
+  const own = { id: 'lr-1', lab_id: 'lab-1', worker_id: worker.id, session_id: 'ls-0' }
+  if (lab !== null) following.labs.set(lab.id ?? 'lr-1', aLabRecord({ ...own, ...lab }))
+  const kept = ['metal-1 keeps room for ls-0, ARCHIVED', 'metal-1 keeps ports for lr-1']
+  expect(leftovers()).toEqual(isExcused ? [] : kept)
+})

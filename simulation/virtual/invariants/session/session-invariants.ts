@@ -1,0 +1,201 @@
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
+import type { SimModel } from '@lcm/cloud-sim/model'
+import { isLabGone } from '@lcm/control-plane/resources/lab/lab-state'
+import { toMs } from '@lcm/domain/instant'
+import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Clock } from '@lcm/runtime/clock'
+import { overbooked, sharedPorts } from '@lcm/testkit/book-rules'
+import { illegalMovesOfSession } from '@lcm/testkit/move-rules'
+import { MINUTE_MS } from '../../world/advance-time.ts'
+import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
+import type { Following, Told } from '../../world/event-follower.ts'
+import { isStoppedAsIdle } from '../worker/idle-stop.ts'
+import { overbought } from './overbuying.ts'
+import { blamedOnPerson, restartedLabs } from './restarted-labs.ts'
+import { begunInTime } from './start-deadline.ts'
+
+const STEP_MS = MINUTE_MS
+/** News of a write takes a moment, and so does an end that goes on under a new leader. */
+const TOLD_MS_MAX = 5_000
+/** The API's own net for sessions that nobody ended. */
+const GRACE_MS = 5 * MINUTE_MS
+/** Between the death of one leader and the first look of the next. */
+const LEADERLESS_MS = 5 * MINUTE_MS
+/** Every try of every step of a teardown, each with a minute to be judged and its rest after it. */
+const TEARDOWN_MS_MAX = PIPELINE_STEPS.teardown.reduce(
+  (sum, { timeoutMs, attemptsMax }) => sum + attemptsMax * (timeoutMs + 2 * MINUTE_MS),
+  0,
+)
+
+export interface SessionInvariantParts {
+  readonly cloud: SimModel
+  readonly following: Following
+  readonly clock: Pick<Clock, 'now'>
+  readonly labsCountedMs: number
+  violated(rule: string): void
+}
+
+export interface SessionInvariants {
+  readonly told: Required<Pick<Told, 'worker' | 'session'>>
+  /** Cheap enough to be called between any two timers. */
+  step(): void
+  /** Labs that are there, ours by their titles, on machines that are not gone: each with its session. */
+  labsThere(): readonly LabThere[]
+  /**
+   * What is still taken, though every session is over; for the end of a run. What a lab may still take of a worker that does not
+   * run is kept until somebody can look, and nothing else.
+   */
+  leftovers(): readonly string[]
+}
+
+export interface LabThere {
+  readonly machine: string
+  readonly lab: string
+  readonly session: string
+}
+
+/** What must hold of sessions at every moment, whatever happens. */
+export function sessionInvariants(parts: SessionInvariantParts): SessionInvariants {
+  const { clock, following, violated } = parts
+  const { workers, sessions } = following
+  const since = new Map<string, number>()
+  const notBegun = begunInTime(following, clock)
+  const stoppedLabs = restartedLabs(parts)
+  let steppedMs = Number.NEGATIVE_INFINITY
+  let countedMs = Number.NEGATIVE_INFINITY
+
+  /** Only what goes on being wrong is wrong: what is there and what is told of it are not one. */
+  function judge(wrong: ReadonlySet<string>): void {
+    for (const rule of since.keys()) if (!wrong.has(rule)) since.delete(rule)
+    for (const rule of wrong) {
+      if (!since.has(rule)) since.set(rule, clock.now())
+      if (clock.now() - (since.get(rule) ?? 0) > TOLD_MS_MAX) violated(rule)
+    }
+  }
+
+  return {
+    told: {
+      worker(worker, before) {
+        for (const rule of [...overbooked(worker), ...sharedPorts(worker), ...stoppedInUse(worker, before)])
+          violated(rule)
+        if (before === undefined) for (const rule of overbought(worker, workers.values(), sessions)) violated(rule)
+      },
+      session(session, before) {
+        const isNew = before?.status !== session.status
+        // By its own history, since not every version is told.
+        for (const rule of illegalMovesOfSession(session)) violated(rule)
+        for (const rule of blamedOnPerson(session, workers)) violated(rule)
+        if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
+        if (isNew && session.status === 'READY') for (const rule of sharedAccess(session, sessions)) violated(rule)
+        if (isNew && session.status === 'READY') for (const rule of notReady(session, parts)) violated(rule)
+      },
+    },
+    step() {
+      const nowMs = clock.now()
+      if (nowMs - steppedMs >= STEP_MS) {
+        steppedMs = nowMs
+        for (const session of sessions.values()) if (isLate(session, nowMs)) violated(`${session.id} does not end`)
+        for (const rule of notBegun()) violated(rule)
+        for (const rule of stoppedLabs()) violated(rule)
+      }
+      if (nowMs - countedMs < parts.labsCountedMs) return
+      countedMs = nowMs
+      judge(new Set(strayLabs(parts)))
+    },
+    labsThere: () => labsThere(parts.cloud),
+    leftovers: () => [
+      ...strayLabs(parts),
+      ...[...workers.values()]
+        .filter(({ status }) => status !== 'TERMINATED')
+        .flatMap(worker => keptWithoutNeed(worker, following)),
+    ],
+  }
+}
+
+const isLate = ({ status, timeslot }: LabletSession, nowMs: number): boolean =>
+  !isFinal(status) && nowMs > toMs(timeslot.end) + GRACE_MS + TEARDOWN_MS_MAX + LEADERLESS_MS
+
+/** Nobody's time is cut short: not by a cancel, not because something was lost. */
+function endedEarly({ id, desired_status, last_error, timeslot }: LabletSession, nowMs: number): string[] {
+  const isEarly = desired_status === 'RUNNING' && last_error === null && nowMs < toMs(timeslot.end) - CLOCK_MS_MAX
+  return isEarly ? [`${id} was ended ${Math.round((toMs(timeslot.end) - nowMs) / MINUTE_MS)} min too early`] : []
+}
+
+/** Who is told that a lab is ready has a lab whose nodes were started. */
+function notReady({ id, worker_id }: LabletSession, { cloud, following, clock }: SessionInvariantParts): string[] {
+  const machine = following.workers.get(worker_id ?? '')?.ec2_instance_id ?? null
+  if (machine === null || cloud.machine(machine)?.state !== 'running') return []
+  const labs = (cloud.cml.sceneOf(machine)?.labs ?? []).filter(({ title }) => title.endsWith(` ${id}`))
+  if (labs.length === 0) return []
+  return labs.some(lab => lab.nodes.some(node => isUp(nodeStateAt(node, clock.now()))))
+    ? []
+    : [`${id} is READY, and its lab was never started`]
+}
+
+/** No two sessions that are in use are reached by the same port. */
+function sharedAccess(session: LabletSession, sessions: ReadonlyMap<string, LabletSession>): string[] {
+  const isUsed = ({ id, status }: LabletSession) => id !== session.id && (status === 'READY' || status === 'RUNNING')
+  const doors = ({ access }: LabletSession) => access.map(({ host, port }) => `${host}:${port}`)
+  const taken = new Set([...sessions.values()].filter(isUsed).flatMap(doors))
+  return doors(session).flatMap(door => (taken.has(door) ? [`${session.id} has ${door}, as another session`] : []))
+}
+
+/** Automation lets nobody's worker go, nor one that somebody waits for. */
+function stoppedInUse(worker: Worker, before: Worker | undefined): string[] {
+  if (before === undefined || !isStoppedAsIdle(worker, before)) return []
+  const users = [...Object.keys(worker.reservations), ...worker.wanted_by]
+  return users.length > 0 ? [`${worker.name} is stopped as idle with ${users}`] : []
+}
+
+/** Room and ports that a worker still has in its book, less those of labs that nobody can see while it does not run. */
+function keptWithoutNeed(worker: Worker, { labs, sessions }: Following): string[] {
+  const { id, name, status, reservations, ports } = worker
+  const isUnseen = status === 'STOPPED' || status === 'FAILED'
+  const unseen = isUnseen ? [...labs.values()].filter(({ worker_id }) => worker_id === id) : []
+  const needsRoom = (session: string) => unseen.some(lab => lab.session_id === session && mayRun(lab))
+  const needsPorts = (lab: string) => unseen.some(each => each.id === lab && !isLabGone(each))
+  return [
+    ...Object.keys(reservations).flatMap(session =>
+      needsRoom(session) ? [] : [`${name} keeps room for ${session}, ${sessions.get(session)?.status}`],
+    ),
+    ...Object.keys(ports).flatMap(lab => (needsPorts(lab) ? [] : [`${name} keeps ports for ${lab}`])),
+  ]
+}
+
+/** As last told; one that is about to be imported may run by now. */
+const mayRun = ({ status, lab_id }: LabRecord): boolean => !isQuiet(status) || (status === 'DEFINED' && lab_id === null)
+
+function labsThere(cloud: SimModel): LabThere[] {
+  return cloud.machines().flatMap(({ instance, state }) => {
+    if (state === 'terminated' || state === 'shutting-down') return []
+    const machine = instance.instance_id
+    return (cloud.cml.sceneOf(machine)?.labs ?? []).flatMap(({ id, title }) => {
+      const session = / (ls-[0-9a-z-]+)$/.exec(title)?.[1]
+      return session === undefined ? [] : [{ machine, lab: id, session }]
+    })
+  })
+}
+
+/** At most one lab of a session whose end nobody has ordered, and none of one that is over. */
+function strayLabs({ cloud, following: { labs, sessions } }: SessionInvariantParts): string[] {
+  const there = labsThere(cloud)
+  if (there.length === 0) return []
+  const leaving = new Set(
+    [...labs.values()]
+      .filter(({ pending_action, status }) => pending_action?.action === 'delete' || status === 'ERROR')
+      .map(({ lab_id }) => lab_id),
+  )
+  const kept = new Map<string, LabThere[]>()
+  for (const each of there) {
+    if (!leaving.has(each.lab)) kept.set(each.session, [...(kept.get(each.session) ?? []), each])
+  }
+  return [...kept].flatMap(([id, own]) => {
+    const status = sessions.get(id)?.status
+    const names = own.map(({ machine, lab }) => `${lab} on ${machine}`).join(', ')
+    if (status !== undefined && isFinal(status)) return [`${id} is ${status} and has ${names}`]
+    return own.length > 1 ? [`${id} has ${own.length} labs: ${names}`] : []
+  })
+}

@@ -1,0 +1,45 @@
+import { SETTING_DEFAULTS, type SettingsPatch } from '@lcm/domain/fleet/settings'
+import { MINUTE_MS } from '../world/advance-time.ts'
+
+/** News takes a moment, and a setting holds for whoever reads it next. */
+export const NEWS_MS = 2 * MINUTE_MS
+
+type Counted = 'min_workers' | 'idle_timeout_seconds' | 'scale_down_cooldown_seconds'
+
+interface Held {
+  readonly values: SettingsPatch
+  readonly fromMs: number
+  untilMs: number
+}
+
+/** What people said of the settings, and what may have held at any moment. */
+export interface SaidSettings {
+  /** Tells what to do once it is known whether it was taken; of a server's failure nobody knows. */
+  said(patch: SettingsPatch): (answer: 'taken' | 'refused' | 'unknown') => void
+  /** The mildest that may have held then, or a moment before. */
+  leastAt(name: Counted, atMs: number): number
+}
+
+export function saidSettings(now: () => number): SaidSettings {
+  let held: readonly Held[] = [{ values: {}, fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }]
+  return {
+    said(patch) {
+      const before = held.filter(({ untilMs }) => untilMs === Number.POSITIVE_INFINITY)
+      const after = before.map(({ values }) => ({
+        values: { ...values, ...patch },
+        fromMs: now(),
+        untilMs: Number.POSITIVE_INFINITY,
+      }))
+      // Before it is answered, since what it leads to may come sooner than the answer.
+      held = [...held, ...after]
+      return answer => {
+        if (answer === 'refused') held = held.filter(each => !after.includes(each))
+        if (answer === 'taken') for (const each of before) each.untilMs = Math.min(each.untilMs, now())
+      }
+    },
+    leastAt(name, atMs) {
+      const possible = held.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + NEWS_MS >= atMs)
+      return Math.min(...possible.map(({ values }) => values[name] ?? SETTING_DEFAULTS[name]))
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import type { SimModel } from '@lcm/cloud-sim/model'
+import { holds } from '@lcm/domain/worker/boot'
+import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
+import { CML_LOGIN } from '../../world/planted-secrets.ts'
+
+/** Whether the CML of that worker refuses the only credentials that LCM has for it. */
+export function refusesLogin({ cml }: Pick<SimModel, 'cml'>, { ec2_instance_id, secret_refs }: Worker): boolean {
+  if (ec2_instance_id === null || secret_refs.cml_login !== undefined) return false
+  const account = cml.sceneOf(ec2_instance_id)?.server.users.find(({ username }) => username === CML_LOGIN.username)
+  return account !== undefined && account.password !== CML_LOGIN.password
+}
+
+export const isToldRefused = ({ conditions }: Worker): boolean => holds(conditions, CONDITION.cmlAccessRefused)
+
+/** Every worker that serves, with words for one whose CML refuses LCM without a word on it. */
+export const untoldRefusals = (cloud: Pick<SimModel, 'cml'>, workers: Iterable<Worker>): [string, string | null][] =>
+  [...workers].map(worker => {
+    const { id, name, status, service_status } = worker
+    const isServing = status === 'RUNNING' && service_status === 'AVAILABLE'
+    const isUntold = isServing && refusesLogin(cloud, worker) && !isToldRefused(worker)
+    return [id, isUntold ? `the CML of ${name} refuses LCM, and nothing says so` : null]
+  })

@@ -1,0 +1,26 @@
+import { allowedLosses } from '@lcm/domain/fleet/brake'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { HOUR_MS } from '../../world/advance-time.ts'
+import type { Mutation } from '../cloud-mutation-monitor.ts'
+
+export interface BrakeParts {
+  readonly latest: ReadonlyMap<string, Worker>
+  now(): number
+}
+
+/** Machines that no record stands for are given up one by one, and few within an hour. */
+export function brakeRule({ latest, now }: BrakeParts): (mutation: Mutation) => readonly string[] {
+  const given = new Map<string, number>()
+  let largest = 0
+  return ({ act, machine, worker }) => {
+    if (act !== 'terminate' || worker !== null) return []
+    const size = [...latest.values()].filter(each => each.status !== 'TERMINATED').length
+    largest = Math.max(largest, size)
+    if (!given.has(machine)) given.set(machine, now())
+    const recent = [...given.values()].filter(at => now() - at < HOUR_MS).length
+    const most = allowedLosses(largest)
+    return recent > most
+      ? [`${recent} machines without a record were given up within an hour, at most ${most} may`]
+      : []
+  }
+}

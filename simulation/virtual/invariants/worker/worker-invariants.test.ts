@@ -1,0 +1,98 @@
+import { openSimModel } from '@lcm/cloud-sim/model'
+import type { Dispatch } from '@lcm/contract/wire'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { aWorker } from '@lcm/testkit/builders'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { describe, expect, it } from 'vitest'
+import { wishes } from '../requested-state.ts'
+import { workerRules } from './worker-invariants.ts'
+
+const NEVER = new AbortController().signal
+const ask = (status: number, verb: string, body: object = {}, method = 'POST') => ({
+  dispatch: (async () => ({ status, headers: {}, body: '' })) satisfies Dispatch,
+  request: { method, url: `/api/v1/${verb}`, headers: {}, body: JSON.stringify(body), signal: NEVER },
+})
+
+async function threeWorkers(min_workers: number) {
+  const clock = manualClock()
+  const found: string[] = []
+  const heard = wishes(['admin'], () => clock.now())
+  const { dispatch, request } = ask(200, 'settings', { min_workers }, 'PATCH')
+  await heard.heard(dispatch)(request)
+  const running = (id: string) => aWorker({ id, name: id, status: 'RUNNING', desired_status: 'RUNNING' })
+  const workers = new Map(['w-1', 'w-2', 'w-3'].map(id => [id, running(id)]))
+  const rules = workerRules({
+    cloud: openSimModel({ seed: 1, clock }),
+    fleet: 'ours',
+    workers,
+    sessions: new Map(),
+    wishes: heard,
+    now: () => clock.now(),
+    violated: rule => void found.push(rule),
+    usedMs: () => Number.NEGATIVE_INFINITY,
+  })
+  await clock.advance(86_400_000)
+  function stop(id: string, by: string): void {
+    const before = workers.get(id) ?? running(id)
+    const worker: Worker = { ...before, desired_status: 'STOPPED', desired_by: by }
+    rules.worker(worker, before)
+    workers.set(id, worker)
+  }
+  return { found, stop }
+}
+
+describe('the least number of workers', () => {
+  it('is undercut by two automatic stops in a row', async () => {
+    const { found, stop } = await threeWorkers(2)
+    stop('w-1', 'idle')
+    expect(found).toEqual([])
+    stop('w-2', 'idle')
+    expect(found).toEqual(['w-2 is paused while 1 others run, and 2 are the least'])
+  })
+
+  it('may be undercut by a person, of whom the policy has not heard yet', async () => {
+    const { found, stop } = await threeWorkers(2)
+    stop('w-1', 'external stop')
+    stop('w-2', 'idle')
+    expect(found).toEqual([])
+  })
+})
+
+describe('a wish', () => {
+  const heardOf = () => wishes(['admin'], () => 0)
+  const stopped = aWorker({ id: 'w-1', desired_status: 'STOPPED' })
+  const running = aWorker({ id: 'w-1', desired_status: 'RUNNING' })
+
+  it('that was refused is no wish, be it the first one', async () => {
+    const heard = heardOf()
+    const { dispatch, request } = ask(409, 'workers/w-1/stop')
+    await heard.heard(dispatch)(request)
+    expect(heard.unheardOf(stopped)).toHaveLength(1)
+    expect(heard.forgotten(running)).toEqual([])
+  })
+
+  it('that was taken must hold in the end, unless a rule has changed it', async () => {
+    const heard = heardOf()
+    const { dispatch, request } = ask(202, 'workers/w-1/stop')
+    await heard.heard(dispatch)(request)
+    expect(heard.forgotten(stopped)).toEqual([])
+    expect(heard.forgotten(running)).toHaveLength(1)
+    expect(heard.forgotten({ ...running, desired_by: 'idle' })).toEqual([])
+  })
+
+  it('of which nobody knows whether it was taken may hold or not', async () => {
+    const heard = heardOf()
+    const { dispatch, request } = ask(500, 'workers/w-1/stop')
+    await heard.heard(dispatch)(request)
+    expect([...heard.forgotten(stopped), ...heard.forgotten(running)]).toEqual([])
+  })
+
+  it('about the settings counts only when it was taken', async () => {
+    const heard = heardOf()
+    const { dispatch, request } = ask(422, 'settings', { min_workers: 0 }, 'PATCH')
+    const first = ask(200, 'settings', { min_workers: 3 }, 'PATCH')
+    await heard.heard(first.dispatch)(first.request)
+    await heard.heard(dispatch)(request)
+    expect(heard.settings.leastAt('min_workers', 10 * 60_000)).toBe(3)
+  })
+})

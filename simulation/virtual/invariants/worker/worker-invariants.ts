@@ -1,0 +1,151 @@
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
+import type { SimModel } from '@lcm/cloud-sim/model'
+import { toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { TAG } from '@lcm/domain/worker/instance'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { illegalMovesOfWorker } from '@lcm/testkit/move-rules'
+import { MINUTE_MS } from '../../world/advance-time.ts'
+import { CML_LOGIN } from '../../world/planted-secrets.ts'
+import type { Wishes } from '../requested-state.ts'
+import { NEWS_MS } from '../settings-history.ts'
+import { isStoppedAsIdle } from './idle-stop.ts'
+import { isToldRefused, refusesLogin } from './refused-logins.ts'
+
+/** The first failure and every retry of the policy. */
+const FAILURES_MAX = 4
+
+export interface WorkerRuleParts {
+  readonly cloud: SimModel
+  readonly fleet: string
+  readonly workers: ReadonlyMap<string, Worker>
+  readonly sessions: ReadonlyMap<string, LabletSession>
+  readonly wishes: Wishes
+  now(): number
+  violated(rule: string): void
+  /** When somebody last used that machine, as far as anybody knows. */
+  usedMs(machine: string): number
+}
+
+export interface WorkerRules {
+  /** Before it counts as told. */
+  worker(worker: Worker, before: Worker | undefined): void
+}
+
+/** What must hold of one version of a worker after another. */
+export function workerRules(parts: WorkerRuleParts): WorkerRules {
+  /** Whom others than the policy itself took away a moment ago: the policy may not have heard of it. */
+  const leftMs = new Map<string, number>()
+  const isRunning = ({ status, desired_status, drain }: Worker) =>
+    status === 'RUNNING' && desired_status === 'RUNNING' && drain === null
+
+  /** Automation keeps to the settings, to what people want, and to what they do. */
+  function wrongPause(worker: Worker, before: Worker): string[] {
+    const nowMs = parts.now()
+    const least = parts.wishes.settings.leastAt('min_workers', nowMs)
+    const idleMs = parts.wishes.settings.leastAt('idle_timeout_seconds', nowMs) * 1000 - MINUTE_MS
+    const others = [...parts.workers.values()].filter(
+      each => each.id !== worker.id && (isRunning(each) || nowMs - (leftMs.get(each.id) ?? 0) < NEWS_MS),
+    )
+    const ran = worker.state_history.findLast(({ to }) => to === 'RUNNING')
+    const usedMs = lastUseMs(worker, parts)
+    const said = (isWrong: boolean, rule: string) => (isWrong ? [`${worker.name} is paused ${rule}`] : [])
+    return [
+      ...said(others.length < least, `while ${others.length} others run, and ${least} are the least`),
+      ...said(nowMs - usedMs < idleMs, `${Math.round((nowMs - usedMs) / MINUTE_MS)} min after somebody used it`),
+      ...said(ran !== undefined && nowMs - toMs(ran.at) < idleMs, 'so soon after it came to run'),
+      ...said(
+        before.desired_until !== null && toMs(before.desired_until) - NEWS_MS > nowMs,
+        'against the word of a person',
+      ),
+      ...said(isToldRefused(before) && refusesLogin(parts.cloud, before), 'though its CML refuses LCM'),
+      ...said(before.protected, 'though it is protected'),
+      ...said(!before.idle_detection_enabled, 'though that is off for it'),
+    ]
+  }
+
+  return {
+    worker(worker, before) {
+      const isLeaving = before !== undefined && isRunning(before) && !isRunning(worker)
+      const isPaused = before !== undefined && isStoppedAsIdle(worker, before)
+      const rules = [
+        ...illegalMovesOfWorker(worker),
+        ...parts.wishes.unheardOf(worker),
+        ...restless(worker, parts.wishes.lastTouchedMs(worker.id)),
+        ...(before === undefined ? foreign(worker, parts) : []),
+        ...(isPaused ? wrongPause(worker, before) : []),
+        ...(before === undefined
+          ? []
+          : [
+              ...placedBehindClosedDoors(worker, before),
+              ...freedTooEarly(worker, before, parts),
+              ...usedByOurselves(worker, before, parts),
+            ]),
+      ]
+      if (isLeaving && !isPaused) leftMs.set(worker.id, parts.now())
+      for (const rule of rules) parts.violated(rule)
+    },
+  }
+}
+
+/** Nothing is tried again for ever without anybody asking for it. */
+function restless({ name, state_history }: Worker, touchedMs: number): string[] {
+  const lastRun = state_history.findLastIndex(({ to }) => to === 'RUNNING')
+  const failures = state_history.filter(({ to, at }, n) => to === 'FAILED' && n > lastRun && toMs(at) > touchedMs)
+  return failures.length > FAILURES_MAX ? [`${name} fails again and again`] : []
+}
+
+/** When a person last used a worker, or a session on it ended. */
+const lastUseMs = ({ id, ec2_instance_id }: Worker, { sessions, usedMs }: WorkerRuleParts): number =>
+  Math.max(
+    usedMs(ec2_instance_id ?? ''),
+    ...[...sessions.values()].filter(({ worker_id }) => worker_id === id).map(endMs),
+  )
+
+function endMs({ state_history, timeslot }: LabletSession): number {
+  const stopping = state_history.findLast(({ to }) => to === 'STOPPING')
+  return stopping === undefined ? Number.NEGATIVE_INFINITY : Math.min(toMs(stopping.at), toMs(timeslot.end))
+}
+
+/** What LCM does itself does not count as use. */
+function usedByOurselves(worker: Worker, before: Worker, parts: WorkerRuleParts): string[] {
+  const { last_activity_at: at } = worker.activity
+  if (at === null || at === before.activity.last_activity_at || toMs(at) <= lastUseMs(worker, parts)) return []
+  if (hasLabOfPeople(worker, parts)) return []
+  return [`${worker.name} was last used at ${at}, by no person and no session`]
+}
+
+/** A person's own lab goes on doing things after the person has left. */
+function hasLabOfPeople({ ec2_instance_id }: Worker, { cloud }: WorkerRuleParts): boolean {
+  const scene = cloud.cml.sceneOf(ec2_instance_id ?? '')
+  const admin = scene?.server.users.find(({ username }) => username === CML_LOGIN.username)
+  return scene?.labs.some(({ owner }) => owner !== admin?.id) ?? false
+}
+
+/** A machine of another fleet is never ours. */
+function foreign({ name, origin, ec2_instance_id }: Worker, { cloud, fleet }: WorkerRuleParts): string[] {
+  if (origin !== 'DISCOVERY' || ec2_instance_id === null) return []
+  const owner = cloud.machine(ec2_instance_id)?.tags[TAG.fleet]
+  return owner !== undefined && owner !== fleet ? [`${name} is a machine of ${owner}`] : []
+}
+
+/** Who leaves or is closed gets nothing new. */
+function placedBehindClosedDoors(worker: Worker, before: Worker): string[] {
+  const isClosed =
+    (before.drain !== null && before.drain.requested_at === worker.drain?.requested_at) ||
+    (before.cordoned && worker.cordoned && before.updated_at !== worker.updated_at)
+  if (!isClosed) return []
+  const added = Object.keys(worker.reservations).filter(id => before.reservations[id] === undefined)
+  return added.map(id => `${id} was placed on ${worker.name}, which takes nobody`)
+}
+
+/** Room is given back only when the lab that took it is known to have stopped. */
+function freedTooEarly(worker: Worker, before: Worker, { cloud, now }: WorkerRuleParts): string[] {
+  const freed = Object.keys(before.reservations).filter(id => worker.reservations[id] === undefined)
+  if (freed.length === 0 || worker.ec2_instance_id === null) return []
+  if (cloud.machine(worker.ec2_instance_id)?.state !== 'running') return []
+  const labs = cloud.cml.sceneOf(worker.ec2_instance_id)?.labs ?? []
+  const isUsed = (id: string) =>
+    labs.some(({ title, nodes }) => title.endsWith(` ${id}`) && nodes.some(node => isUp(nodeStateAt(node, now()))))
+  return freed.filter(isUsed).map(id => `${worker.name} gave the room of ${id} away while its lab runs`)
+}

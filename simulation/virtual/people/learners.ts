@@ -1,0 +1,61 @@
+import type { BodyInput } from '@lcm/contract/routes'
+import { isFinal, type LabletSession, type SessionStatus } from '@lcm/domain/session/lablet-session'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import type { LearnerName } from '../world/control-plane.ts'
+import type { World } from '../world/world.ts'
+
+/** Labs of so many nodes, each with a console. */
+export const LABS = { one: 1, two: 2, four: 4 } as const
+export type LabName = keyof typeof LABS
+/** As often as each is booked. */
+export const LAB_NAMES: readonly LabName[] = ['one', 'one', 'two', 'two', 'four']
+
+const topologyOf = (nodes: number): string =>
+  JSON.stringify({
+    lab: { version: '0.3.0', title: 'a lab' },
+    nodes: Array.from({ length: nodes }, (_, n) => ({
+      ...{ id: `n${n}`, label: `R${n}`, node_definition: 'alpine', x: n, y: 0, tags: [`serial:${4000 + n}`] },
+    })),
+    links: [],
+  })
+
+/** What authors and learners ask of the API. */
+export function learners({ client, learner, sessions: { sessions }, session, untilTrue }: World) {
+  const book = (
+    definition: LabName,
+    more: Partial<BodyInput<'createSession'>> = {},
+    by?: LearnerName,
+  ): Promise<LabletSession> =>
+    (by === undefined ? client : learner(by)).call('createSession', {
+      body: { definition, duration_minutes: 30, ...more },
+    })
+  return {
+    async define(more: Partial<BodyInput<'createDefinition'>> = {}): Promise<void> {
+      for (const [name, nodes] of Object.entries(LABS))
+        await client.call('createDefinition', { body: { name, topology: topologyOf(nodes), ...more } })
+    },
+    book,
+    /** Says one of the definitions anew: its title, or another lab under the same name. */
+    async edit(who: number, much: number): Promise<void> {
+      const name = LAB_NAMES[Math.floor(who * LAB_NAMES.length)] ?? 'one'
+      const { items } = await client.call('listDefinitions', { query: { name, status: 'ACTIVE' } })
+      const id = items.at(-1)?.id ?? ''
+      const body =
+        much < 0.5 ? { title: `number ${much}` } : { topology: topologyOf(LABS[name] + (much > 0.9 ? 1 : 0)) }
+      await client.call('putDefinition', { params: { id }, body })
+    },
+    cancel: (id: string) => client.call('cancelSession', { params: { id } }),
+    async until(id: string, status: SessionStatus, limitMs = HOUR_MS): Promise<LabletSession> {
+      await untilTrue(`${status} of ${id}`, () => sessions.get(id)?.status === status, limitMs)
+      return session(id)
+    },
+    /** Until every session that was ever booked is over. */
+    untilAllOver: (limitMs = 6 * HOUR_MS): Promise<void> =>
+      untilTrue('the end of all sessions', () => [...sessions.values()].every(each => isFinal(each.status)), limitMs),
+  }
+}
+
+export type Learners = ReturnType<typeof learners>
+
+/** All that the end of a session leaves behind is settled within this. */
+export const SETTLED_MS = 3 * MINUTE_MS

@@ -1,0 +1,71 @@
+import { readList } from '@lcm/client/lists'
+import type { BodyInput } from '@lcm/contract/routes'
+import { RESOURCES } from '@lcm/control-plane/resources'
+import type { SettingsPatch } from '@lcm/domain/fleet/settings'
+import { NOTHING_RESERVED } from '@lcm/domain/worker/parts'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { World } from '../world/world.ts'
+
+/** So new that nobody looks for the session behind it, since there is none. */
+const NOT_BEFORE = '2099-01-01T00:00:00.000Z'
+const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: NOT_BEFORE }
+export const LICENSE = { product: 'CML_Enterprise', token: 'token-of-the-account' } as const
+
+const withOneMore = ({ cpu_cores, memory_gb, storage_gb, nodes }: typeof NOTHING_RESERVED) => ({
+  cpu_cores: cpu_cores + RESERVATION.cpu_cores,
+  memory_gb: memory_gb + RESERVATION.memory_gb,
+  storage_gb: storage_gb + RESERVATION.storage_gb,
+  nodes: nodes + RESERVATION.nodes,
+})
+
+/** What people ask of the API, in the words of the tests. */
+export function people({ client, store, until }: World) {
+  const of = (id: string) => ({ params: { id }, body: {} })
+  const create = async (name: string, more: Partial<BodyInput<'createWorker'>> = {}): Promise<string> =>
+    (await client.call('createWorker', { body: { template_name: 'metal', name, ...more } })).id
+
+  /** Writes reservations straight into the document, for stories of workers in which nobody books. */
+  async function sessions(id: string, names: readonly string[]): Promise<void> {
+    const workers = store.collection(RESOURCES.workers)
+    for (;;) {
+      const worker = await workers.get(id)
+      if (worker === null) throw new Error(`there is no ${id}`)
+      const reservations = Object.fromEntries(names.map(name => [name, RESERVATION]))
+      const reserved = names.reduce(sum => withOneMore(sum), NOTHING_RESERVED)
+      const capacity = { ...worker.capacity, reserved }
+      const written = await workers.replace({ ...worker, reservations, capacity, version: worker.version + 1 })
+      if (written.ok) return
+    }
+  }
+
+  return {
+    create,
+    async createAndRun(name: string, more: Partial<BodyInput<'createWorker'>> = {}): Promise<Worker> {
+      return until(await create(name, more), 'RUNNING')
+    },
+    start: (id: string) => client.call('startWorker', of(id)),
+    stop: (id: string, body: BodyInput<'stopWorker'> = {}) => client.call('stopWorker', { params: { id }, body }),
+    terminate: (id: string, body: BodyInput<'terminateWorker'> = {}) =>
+      client.call('terminateWorker', { params: { id }, body }),
+    drain: (id: string, body: BodyInput<'drainWorker'> = {}) => client.call('drainWorker', { params: { id }, body }),
+    cancelDrain: (id: string) => client.call('cancelDrainWorker', of(id)),
+    retry: (id: string) => client.call('retryWorker', of(id)),
+    rename: (id: string, name: string) => client.call('patchWorker', { params: { id }, body: { name } }),
+    refresh: (id: string) => client.call('refreshWorker', of(id)),
+    repin: (id: string) => client.call('repinWorker', of(id)),
+    license: (id: string, body: BodyInput<'putWorkerLicense'> = LICENSE) =>
+      client.call('putWorkerLicense', { params: { id }, body }),
+    setCredentials: (id: string, body: BodyInput<'putWorkerCredentials'>) =>
+      client.call('putWorkerCredentials', { params: { id }, body }),
+    unlicense: (id: string) => client.call('deleteWorkerLicense', { params: { id } }),
+    set: (body: SettingsPatch) => client.call('patchSettings', { body }),
+    sessions,
+    leaks: async () => (await readList(page => client.call('listLicenseLeaks', { query: page }))).items,
+    /** Newest first. */
+    decisions: async (id: string) =>
+      (await client.call('getWorkerDecisions', { params: { id }, query: { limit: 100 } })).items,
+    journal: (stream: string, subject: string) => store.journal.query({ streams: [stream], subject, limit: 1000 }),
+  }
+}
+
+export type People = ReturnType<typeof people>

@@ -1,0 +1,127 @@
+import { isFinal } from '@lcm/domain/session/lablet-session'
+import { TAG } from '@lcm/domain/worker/instance'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { living, type Stage } from '../acts/act-context.ts'
+import { undone } from '../acts/manual-acts.ts'
+import { NO_TROUBLE } from '../faults/random-faults.ts'
+import { misnamedMachines } from '../invariants/worker/machine-names.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { FLEET } from '../world/controller-process.ts'
+
+/**
+ * From the end of all faults until everything is as wanted and nothing is left of anything. A start that never succeeds has four
+ * tries of half an hour, with 65 minutes between them, and then a licence may take two hours to be given back.
+ */
+export const CONVERGED_MS_MAX = 6 * HOUR_MS
+/** Twice the longest pause between two tries to name a machine. */
+const NAMED_MS_MAX = HOUR_MS
+const SETTLED_MS = 12 * MINUTE_MS
+const QUIET_MS = 10 * MINUTE_MS
+/** What is asked now and then whether or not there is anything to say. */
+const ROUTINE = /\/(discoveries|cleanup|idle-checks|decisions)$/
+
+/** Undoes what keeps a fleet from coming to rest: faults, and what only people can mend. */
+export async function calm({ world, ask, hand, crew }: Stage): Promise<void> {
+  world.time.trace('calm')
+  crew.restore()
+  const { faults } = world.coordination
+  faults.setDelivery(undefined)
+  faults.freezeStreams(false)
+  world.ways.isCmlCut = false
+  world.ways.isWrongAccount = false
+  Object.assign(world.trouble, NO_TROUBLE)
+  await world.api.restore()
+  world.cloud.faults.usePreset('plain')
+  world.cloud.faults.reset()
+  await ask.set({ idle_detection_enabled: false })
+  // Whose end is near has no more use for a certificate.
+  for (const { id } of living({ world })) await ask.repin(id).catch(() => undefined)
+  for (const { instance, state, tags } of world.cloud.machines()) {
+    if (state === 'terminated') continue
+    const id = instance.instance_id
+    if (instance.tags[TAG.workerId] !== undefined && tags[TAG.fleet] === undefined)
+      undone(() => hand.tag(id, { [TAG.fleet]: FLEET }))
+    undone(() => hand.protect(id, false))
+    undone(() => hand.onCml(id, 'DELETE faults'))
+  }
+}
+
+/** Every session over, every worker as it is wanted, nothing left of anything; then nobody writes any more. */
+export async function comeToRest({ world }: Stage): Promise<void> {
+  const sessions = () => [...world.sessions.sessions.values()]
+  const stateOf = (machine: string) => world.cloud.machine(machine)?.state ?? 'terminated'
+  const isThere = (machine: string) => stateOf(machine) !== 'terminated'
+  const costs = (machine: string) => isThere(machine) && stateOf(machine) !== 'stopped'
+  const isSettled = (worker: Worker) => isAtRest(worker, costs) && isMachineKnown(worker, isThere)
+  const isAllOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isSettled)
+  const latestMs = world.time.clock.monotonic() + CONVERGED_MS_MAX
+  const untilTrue = async (what: string, isSo: () => boolean, unrest: () => readonly string[], limitMs = Infinity) => {
+    try {
+      await world.untilTrue(what, isSo, Math.min(limitMs, latestMs - world.time.clock.monotonic()))
+    } catch (error) {
+      if (world.invariants.violations.length > 0) throw error
+      throw world.failure([`${what} did not come`, ...unrest()].join('\n'))
+    }
+  }
+  await untilTrue('rest', everyMinute(world.time.clock, isAllOver), () => [
+    ...sessions().flatMap(({ id, status }) => (isFinal(status) ? [] : [`${id} is ${status}`])),
+    ...world.workers().flatMap(each => (isSettled(each) ? [] : [wordsOf(each)])),
+  ])
+  const leftovers = () => world.sessions.leftovers()
+  await untilTrue(
+    'an end without leftovers',
+    everyMinute(world.time.clock, () => leftovers().length === 0),
+    leftovers,
+  )
+  const misnamed = () => misnamedMachines(world.cloud, FLEET, world.workers())
+  await untilTrue(
+    'an end with every machine named after its worker',
+    everyMinute(world.time.clock, () => misnamed().length === 0),
+    misnamed,
+    NAMED_MS_MAX,
+  )
+  await world.invariants.lookAtRest()
+  await staysQuiet(world)
+}
+
+/** Whoever has lost its machine is not at rest, whatever its record says: nobody has noticed yet. */
+const isMachineKnown = ({ status, ec2_instance_id: machine }: Worker, isThere: (machine: string) => boolean): boolean =>
+  status === 'TERMINATED' || machine === null || isThere(machine)
+
+const wordsOf = ({ name, status, desired_status, service_status, drain, license }: Worker): string =>
+  `${name} is ${status}, wanted ${desired_status}, ${service_status}, ${drain === null ? '' : 'draining, '}` +
+  `licence ${license.status} ${license.pending_operation ?? ''}`
+
+/** What takes a look at everything is asked once a virtual minute. */
+function everyMinute(clock: { now(): number }, isSo: () => boolean): () => boolean {
+  let askedMs = Number.NEGATIVE_INFINITY
+  return () => {
+    if (clock.now() - askedMs < MINUTE_MS) return false
+    askedMs = clock.now()
+    return isSo()
+  }
+}
+
+/** As wanted, or given up on and costing nothing. */
+function isAtRest(worker: Worker, costs: (machine: string) => boolean): boolean {
+  const { status, desired_status: desired, license } = worker
+  if (status === 'TERMINATED') return true
+  const { ec2_instance_id: machine } = worker
+  if (status === 'FAILED') return machine === null || (worker.failures > 3 && !costs(machine))
+  if (desired === 'STOPPED') return status === 'STOPPED' || (status === 'PENDING' && worker.launch?.state !== 'open')
+  const isServing = worker.service_status === 'AVAILABLE' && worker.drain === null
+  return status === 'RUNNING' && desired === 'RUNNING' && isServing && license.pending_operation === null
+}
+
+/** A fleet at rest writes nothing, once the last words of what led there are said. */
+async function staysQuiet(world: Stage['world']): Promise<void> {
+  await world.runFor(SETTLED_MS)
+  const taken = world.invariants.taken.length
+  const mutations = world.mutations.length
+  const news = world.newsCount()
+  await world.runFor(QUIET_MS)
+  const said = world.invariants.taken.slice(taken).flatMap(({ what }) => (ROUTINE.test(what) ? [] : [what]))
+  const done = world.mutations.slice(mutations).map(({ act, machine }) => `${act} ${machine}`)
+  if (said.length + done.length > 0) throw world.failure(`a fleet at rest did ${[...said, ...done]}`)
+  if (world.newsCount() > news) throw world.failure(`a fleet at rest told ${world.newsCount() - news} changes`)
+}

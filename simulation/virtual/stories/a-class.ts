@@ -1,0 +1,33 @@
+import { type Learners, learners, SETTLED_MS } from '../people/learners.ts'
+import type { ControllerProcess } from '../world/controller-process.ts'
+import type { WorldOptions } from '../world/world.ts'
+import { aStory, type Story } from './a-story.ts'
+
+export interface Class extends Story {
+  readonly scheduler: ControllerProcess
+  readonly lablets: ControllerProcess
+  readonly learner: Learners
+  /** Once all sessions are over: nothing of them is left, whatever happened. */
+  over(): Promise<void>
+}
+
+/** A story with the controllers of sessions in it, and labs that can be booked. */
+export async function aClass(seed: number, options: WorldOptions = {}): Promise<Class> {
+  const story = await aStory(seed, options)
+  const { world } = story
+  const learner = learners(world)
+  await learner.define()
+  return {
+    ...story,
+    learner,
+    scheduler: world.sessions.start('resource-scheduler', 'scheduler'),
+    lablets: world.sessions.start('lablet-controller', 'lablets'),
+    async over() {
+      await learner.untilAllOver()
+      await world.runFor(SETTLED_MS)
+      const left = world.sessions.leftovers()
+      if (left.length > 0) throw new Error(`seed ${world.time.seed}: ${left.join('\n')}`)
+      await story.done()
+    },
+  }
+}

@@ -1,0 +1,23 @@
+import { type Hands, hands } from '../people/manual-changes.ts'
+import { type People, people } from '../people/operator.ts'
+import type { ControllerProcess } from '../world/controller-process.ts'
+import { openWorld, type World, type WorldOptions } from '../world/world.ts'
+
+export interface Story {
+  readonly world: World
+  /** The first controller. */
+  readonly one: ControllerProcess
+  /** What people ask of the API. */
+  readonly ask: People
+  /** What is done behind our back. */
+  readonly hand: Hands
+  /** Checks once more what must hold, and ends the world. */
+  done(): Promise<void>
+}
+
+/** A world with one controller and somebody in it. Machines boot quickly unless said otherwise. */
+export async function aStory(seed: number, options: WorldOptions = {}): Promise<Story> {
+  const world = await openWorld(seed, { speed: 10, ...options })
+  const one = world.startController('one')
+  return { world, one, ask: people(world), hand: hands(world), done: world.close }
+}

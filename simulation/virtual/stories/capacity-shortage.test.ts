@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { aStory } from './a-story.ts'
+
+it('a start that finds no room is shown, tried again slowly, and not shown any longer once there is some', async () => {
+  const { world, ask, hand, done } = await aStory(605)
+  const { id, availability_zone, instance_type } = await ask.createAndRun('metal-1')
+  await ask.stop(id)
+  await world.until(id, 'STOPPED')
+  hand.setRoom(availability_zone ?? '', instance_type ?? '', 0)
+  await ask.start(id)
+  await world.runFor(MINUTE_MS)
+  const told = await world.worker(id)
+  expect(told.conditions).toContainEqual(expect.objectContaining({ reason: 'NoCapacity', status: true }))
+  await world.runFor(60 * MINUTE_MS)
+  expect((await world.worker(id)).version, 'said once').toBe(told.version)
+  expect(world.mutations.filter(({ act }) => act === 'start').length).toBeLessThanOrEqual(25)
+  hand.setRoom(availability_zone ?? '', instance_type ?? '', null)
+  const running = await world.until(id, 'RUNNING', 10 * MINUTE_MS)
+  expect(running.conditions.map(({ reason }) => reason)).not.toContain('NoCapacity')
+  await done()
+})
+
+it('a start that the quota of the account forbids is shown too, costs nothing meanwhile, and goes on once it is raised', async () => {
+  const { world, ask, done } = await aStory(606)
+  const { id } = await ask.createAndRun('metal-1')
+  await ask.stop(id)
+  const { billing } = await world.until(id, 'STOPPED')
+  world.cloud.faults.patch({ vcpu_limit: 1 })
+  await ask.start(id)
+  await world.runFor(30 * MINUTE_MS)
+  const told = await world.worker(id)
+  expect(told).toMatchObject({ status: 'STARTING', billing: { cause: 'stopped' } })
+  expect(told.billing.closed_usd - billing.closed_usd).toBeLessThan(0.1)
+  expect(told.conditions).toContainEqual(expect.objectContaining({ reason: 'VcpuLimitExceeded', status: true }))
+  world.cloud.faults.patch({ vcpu_limit: null })
+  const running = await world.until(id, 'RUNNING', 40 * MINUTE_MS)
+  expect(running.conditions.map(({ reason }) => reason)).not.toContain('VcpuLimitExceeded')
+  await done()
+})

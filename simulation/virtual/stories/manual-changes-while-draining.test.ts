@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { aStory } from './a-story.ts'
+
+/** A poll, the listing that it may share, and its own time. */
+const ONE_CYCLE_MS = 45_000
+
+describe('a worker that is drained while a session lives on it', () => {
+  it.each([
+    ['stop', 311],
+    ['terminate', 312],
+  ] as const)('is known to be of no use within a cycle of a %s by others', async (act, seed) => {
+    const { world, ask, hand, done } = await aStory(seed, { speed: 1 })
+    const { id } = await ask.createAndRun('metal-1')
+    await ask.sessions(id, ['ls-1'])
+    await ask.drain(id)
+    await world.until(id, 'DRAINING')
+    await world.runFor(MINUTE_MS)
+    hand[act](await hand.machineOf(id))
+    await world.runFor(ONE_CYCLE_MS)
+    expect((await world.worker(id)).service_status).toBe('UNAVAILABLE')
+    expect(world.mutations.map(mutation => mutation.act)).not.toContain('stop')
+    await world.runFor(HOUR_MS)
+    expect((await world.worker(id)).status).toBe(act === 'stop' ? 'DRAINING' : 'TERMINATED')
+    await done()
+  })
+})

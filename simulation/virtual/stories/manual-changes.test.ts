@@ -1,0 +1,157 @@
+import { TAG } from '@lcm/domain/worker/instance'
+import { describe, expect, it } from 'vitest'
+import { MINUTE_MS } from '../world/advance-time.ts'
+import { METAL } from '../world/control-plane.ts'
+import { FLEET } from '../world/controller-process.ts'
+import { aStory } from './a-story.ts'
+
+/** A poll, the listing that it may share, and its own time. */
+const ONE_CYCLE_MS = 45_000
+
+describe('what others do to a machine', () => {
+  it.each(['restart', 'accept'] as const)('a stop: %s', async external_stop => {
+    const { world, ask, hand, done } = await aStory(501)
+    await ask.set({ external_stop })
+    const { id } = await ask.createAndRun('metal-1')
+    await world.runFor(15_000)
+    hand.stop(await hand.machineOf(id))
+    await world.runFor(ONE_CYCLE_MS)
+    expect((await world.worker(id)).service_status).not.toBe('AVAILABLE')
+    if (external_stop === 'restart') {
+      const again = await world.until(id, 'RUNNING')
+      expect(again).toMatchObject({ desired_status: 'RUNNING', service_status: 'AVAILABLE' })
+    } else {
+      const stopped = await world.until(id, 'STOPPED')
+      await world.runFor(30 * MINUTE_MS)
+      expect(await world.worker(id)).toMatchObject({ desired_status: 'STOPPED', version: stopped.version })
+      expect(stopped.pause.reason).toBe('external')
+    }
+    await done()
+  })
+
+  it('a start of a stopped worker: it runs for a moment and is stopped as wanted', async () => {
+    const { world, ask, hand, done } = await aStory(502)
+    const { id } = await ask.createAndRun('metal-1')
+    await ask.stop(id)
+    await world.until(id, 'STOPPED')
+    const machine = await hand.machineOf(id)
+    await world.runFor(MINUTE_MS)
+    hand.start(machine)
+    await world.untilTrue('noticed', () => world.workers()[0]?.status !== 'STOPPED', 11 * MINUTE_MS)
+    await world.until(id, 'STOPPED', 10 * MINUTE_MS)
+    expect(hand.stateOf(machine)).toBe('stopped')
+    await done()
+  })
+
+  it('a termination ends the worker, and another takes its place only where the template says so', async () => {
+    const { world, ask, hand, done } = await aStory(503, { templates: [{ ...METAL, replace_lost: true }] })
+    const { id } = await ask.createAndRun('metal-1')
+    hand.terminate(await hand.machineOf(id))
+    await world.until(id, 'TERMINATED', 15 * MINUTE_MS)
+    await world.untilTrue('another', () => world.workers().some(each => each.id !== id && each.status === 'RUNNING'))
+    expect(world.workers()).toHaveLength(2)
+    const other = world.workers().find(each => each.id !== id)
+    expect(other).toMatchObject({ name: 'metal-1', desired_by: 'replace_lost' })
+    await done()
+  })
+
+  it('another type and another address are noticed within a cycle', async () => {
+    const { world, ask, hand, done } = await aStory(504)
+    const { id } = await ask.createAndRun('metal-1')
+    await ask.stop(id)
+    await world.until(id, 'STOPPED')
+    const machine = await hand.machineOf(id)
+    hand.setType(machine, 'm5.metal')
+    await world.runFor(11 * MINUTE_MS)
+    expect(await world.worker(id)).toMatchObject({ status: 'STOPPED', instance_type: 'm5.metal' })
+    await ask.start(id)
+    await world.until(id, 'RUNNING')
+    await world.runFor(MINUTE_MS)
+    const endpoint = world.cloud.machine(machine)?.endpoint?.replace(':8443', ':9443') ?? ''
+    hand.tag(machine, { [TAG.endpoint]: endpoint })
+    await world.runFor(ONE_CYCLE_MS)
+    expect((await world.worker(id)).https_endpoint).toBe(endpoint)
+    await done()
+  })
+
+  it('a refresh looks at once, and takes its wish away', async () => {
+    const { world, ask, hand, done } = await aStory(505)
+    const { id } = await ask.createAndRun('metal-1')
+    await world.runFor(MINUTE_MS)
+    hand.stop(await hand.machineOf(id))
+    await ask.refresh(id)
+    await world.runFor(1_000)
+    const seen = await world.worker(id)
+    expect(seen.refresh_requested_at).toBeNull()
+    expect(seen.service_status).toBe('UNAVAILABLE')
+    expect(seen.desired_status).toBe('RUNNING')
+    await done()
+  })
+
+  it('another certificate is not trusted until somebody says so', async () => {
+    const { world, ask, hand, done } = await aStory(506)
+    const { id } = await ask.createAndRun('metal-1')
+    hand.onCml(await hand.machineOf(id), 'POST replace-certificate')
+    await world.untilTrue('silence', () => world.workers()[0]?.service_status === 'UNAVAILABLE', 10 * MINUTE_MS)
+    await world.runFor(20 * MINUTE_MS)
+    expect(await world.worker(id)).toMatchObject({ status: 'RUNNING', service_status: 'UNAVAILABLE' })
+    await ask.repin(id)
+    await world.untilTrue('trust', () => world.workers()[0]?.service_status === 'AVAILABLE', 5 * MINUTE_MS)
+    await done()
+  })
+})
+
+describe('a machine that lost its tags', () => {
+  it('goes on running, and is terminated only once they are back', async () => {
+    const { world, ask, hand, done } = await aStory(507)
+    const { id } = await ask.createAndRun('metal-1')
+    const machine = await hand.machineOf(id)
+    hand.untag(machine, TAG.fleet)
+    await world.runFor(30 * MINUTE_MS)
+    const without = await world.worker(id)
+    expect(without.status).toBe('RUNNING')
+    expect(without.conditions).toContainEqual(expect.objectContaining({ type: 'TagsChanged', status: true }))
+    await ask.terminate(id)
+    await world.runFor(30 * MINUTE_MS)
+    const waiting = await world.worker(id)
+    expect(waiting.status).toBe('TERMINATING')
+    expect(waiting.conditions).toContainEqual(expect.objectContaining({ type: 'NotOurs', status: true }))
+    expect(hand.stateOf(machine)).toBe('running')
+    hand.tag(machine, { [TAG.fleet]: FLEET })
+    await world.until(id, 'TERMINATED', 10 * MINUTE_MS)
+    await done()
+  })
+
+  it('is left alone altogether when another fleet has marked it', async () => {
+    const { world, ask, hand, done } = await aStory(508)
+    const { id } = await ask.createAndRun('metal-1')
+    const machine = await hand.machineOf(id)
+    hand.tag(machine, { [TAG.fleet]: 'another-fleet' })
+    await ask.stop(id)
+    await world.runFor(30 * MINUTE_MS)
+    expect(hand.stateOf(machine)).toBe('running')
+    await ask.terminate(id)
+    await world.runFor(30 * MINUTE_MS)
+    expect(hand.stateOf(machine)).toBe('running')
+    expect((await world.worker(id)).conditions).toContainEqual(expect.objectContaining({ type: 'NotOurs' }))
+    await done()
+  })
+})
+
+describe('a machine that is protected in EC2', () => {
+  it('is asked for again and again, somebody is told, and it goes when the protection is taken away', async () => {
+    const { world, ask, hand, done } = await aStory(509)
+    const { id } = await ask.createAndRun('metal-1')
+    const machine = await hand.machineOf(id)
+    hand.protect(machine, true)
+    await ask.terminate(id)
+    await world.runFor(40 * MINUTE_MS)
+    const waiting = await world.worker(id)
+    expect(waiting.status).toBe('TERMINATING')
+    expect(waiting.conditions).toContainEqual(expect.objectContaining({ type: 'Overdue', status: true }))
+    expect(hand.stateOf(machine)).toBe('running')
+    hand.protect(machine, false)
+    await world.until(id, 'TERMINATED', 20 * MINUTE_MS)
+    await done()
+  })
+})

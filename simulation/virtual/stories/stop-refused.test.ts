@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { aStory } from './a-story.ts'
+
+it('a machine that somebody has protected against stops is counted until EC2 stops it', async () => {
+  const { world, ask, hand, done } = await aStory(307)
+  const { id, cost_per_hour_usd } = await ask.createAndRun('metal-1')
+  const machine = await hand.machineOf(id)
+  hand.keepRunning(machine, true)
+  await ask.stop(id)
+  const { billing: before } = await world.until(id, 'STOPPING')
+  await world.runFor(2 * HOUR_MS)
+  expect(hand.stateOf(machine)).toBe('running')
+  hand.keepRunning(machine, false)
+  const { billing: after } = await world.until(id, 'STOPPED', 20 * MINUTE_MS)
+  expect((after.closed_usd - before.closed_usd) / cost_per_hour_usd).toBeCloseTo(2, 0)
+  await done()
+})
+
+it('a stop that EC2 refuses is a condition, said once, and gone once EC2 stops the machine', async () => {
+  const { world, ask, hand, done } = await aStory(308)
+  const { id } = await ask.createAndRun('metal-1')
+  const machine = await hand.machineOf(id)
+  hand.keepRunning(machine, true)
+  await ask.stop(id)
+  await world.until(id, 'STOPPING')
+  await world.runFor(MINUTE_MS)
+  const told = await world.worker(id)
+  expect(told.conditions).toContainEqual(
+    expect.objectContaining({ type: 'StopBlocked', status: true, reason: 'OperationNotPermitted' }),
+  )
+  await world.runFor(HOUR_MS)
+  expect((await world.worker(id)).version, 'said once').toBe(told.version)
+  expect(world.mutations.filter(({ act }) => act === 'stop').length).toBeLessThanOrEqual(70)
+  hand.keepRunning(machine, false)
+  const stopped = await world.until(id, 'STOPPED', 5 * MINUTE_MS)
+  expect(stopped.conditions.map(({ type }) => type)).not.toContain('StopBlocked')
+  await done()
+})
+
+it('a termination that EC2 refuses is a condition too, and happens once EC2 allows it', async () => {
+  const { world, ask, hand, done } = await aStory(309)
+  const { id } = await ask.createAndRun('metal-1')
+  const machine = await hand.machineOf(id)
+  hand.protect(machine, true)
+  await ask.terminate(id)
+  await world.until(id, 'TERMINATING')
+  await world.runFor(MINUTE_MS)
+  expect((await world.worker(id)).conditions).toContainEqual(
+    expect.objectContaining({ type: 'TerminateBlocked', status: true, reason: 'OperationNotPermitted' }),
+  )
+  hand.protect(machine, false)
+  await world.until(id, 'TERMINATED', 5 * MINUTE_MS)
+  await done()
+})

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto'
+import { apiClient } from '@lcm/client/client'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute } from '@lcm/cloud/compute'
+import type { MachineMetrics } from '@lcm/cloud/metrics'
+import type { Dispatch } from '@lcm/contract/wire'
+import { apiClock } from '@lcm/controllers/kit/api-clock'
+import type { Controller } from '@lcm/controllers/kit/controller'
+import { decisionLog } from '@lcm/controllers/kit/decision-log'
+import { registeredElection } from '@lcm/controllers/kit/registered-election'
+import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/controllers/worker/config'
+import { workerController } from '@lcm/controllers/worker/controller'
+import { leaderOnlyCompute } from '@lcm/controllers/worker/leader-only-compute'
+import type { LocalCoordination } from '@lcm/coordination/local/coordination'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import { type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { VirtualTime } from '@lcm/testkit/virtual-time'
+import type { Settings } from './controller-settings.ts'
+import { CML_LOGIN } from './planted-secrets.ts'
+import type { Life, PortCalls } from './port-calls.ts'
+
+export const FLEET = 'simulated-fleet'
+
+export const REGIONS = {
+  'us-east-1': { security_group_ids: [], subnets: ['subnet-use1a', 'subnet-use1b'], key_name: null, default_tags: {} },
+}
+
+export interface Surroundings {
+  readonly time: VirtualTime
+  readonly calls: PortCalls
+  readonly coordination: LocalCoordination
+  readonly dispatch: Dispatch
+  readonly token: string
+  readonly compute: Compute
+  readonly cml: CmlSystem
+  readonly metrics: MachineMetrics
+  readonly settings: Settings
+  readonly logger: Logger
+  clockOf(clock: Clock, own: Clock): Clock
+  elect(election: Election): Election
+  run(service: HostedService): () => void
+}
+
+/** A process of a controller. */
+export interface ControllerProcess extends Pick<Controller, 'plan' | 'stats'> {
+  problems(): readonly string[]
+  readonly instanceId: string
+  /** Whether this is the process that has that life. */
+  lives(life: Life): boolean
+  /** Dies at once, as by kill -9. */
+  kill(): void
+  /** Sleeps as by SIGSTOP until it is woken. */
+  freeze(): void
+  thaw(): void
+  /** Its wall clock jumps, and nobody else's. */
+  jumpClock(ms: number): void
+}
+
+/** Which process it is, and by how much the clock of its machine is wrong. */
+export interface Started {
+  readonly instanceId: string
+  readonly aheadMs?: number
+}
+
+/** A controller's clock may be ahead of the API's by so much before an answer puts it right. */
+export const CLOCK_MS_MAX = 3_000
+
+/** As `serve` gives it to a controller: time is the API's, told with each of its answers. */
+export function heardClock({ clock: own }: Life, clockOf: Surroundings['clockOf']) {
+  const { clock, hearing } = apiClock(own)
+  return { clock: clockOf(clock, own), hearing }
+}
+
+export function startController({ instanceId, aheadMs = 0 }: Started, around: Surroundings): ControllerProcess {
+  const { coordination, token, logger } = around
+  const life = around.calls.life()
+  life.jump(aheadMs)
+  const { clock, hearing } = heardClock(life, around.clockOf)
+  const client = apiClient(hearing(life.watch(callName, traced(around.dispatch, around.time))), { token })
+  const decisions = decisionLog({ client: apiClient(hearing(around.dispatch), { token }), clock, logger, instanceId })
+  const election = around.elect(life.electing(coordination.election('worker-controller', instanceId)))
+  const led = leaderOnlyCompute({
+    compute: life.watchAll('ec2', around.compute),
+    election: registeredElection({ election, service: 'worker-controller', client, clock, logger }),
+    clock,
+  })
+  const controller = workerController({
+    ...led,
+    metrics: life.watchAll('cloudwatch', around.metrics),
+    client,
+    decisions,
+    cml: life.watchAll('cml', around.cml),
+    changeKeys: { ...coordination.changeKeys, source: prefix => life.watching(coordination.changeKeys.source(prefix)) },
+    clock,
+    logger,
+    meter: silentMeter,
+    config: {
+      ...WORKER_CONTROLLER_DEFAULTS,
+      fleet: FLEET,
+      regions: REGIONS,
+      policy: WORKER_POLICY,
+      cmlDefaults: CML_LOGIN,
+      ...around.settings.worker,
+    },
+  })
+  return processOf(controller, { instanceId, life, coordination, run: around.run, beside: decisions.service })
+}
+
+interface Running {
+  readonly instanceId: string
+  readonly life: Life
+  readonly coordination: LocalCoordination
+  readonly beside: HostedService
+  run(service: HostedService): () => void
+}
+
+/** Runs a controller and what stands beside it, until it is killed. */
+export function processOf(controller: Controller, running: Running): ControllerProcess {
+  const { instanceId, life, coordination, run } = running
+  const abandoned = [controller.service, running.beside].map(run)
+  return {
+    instanceId,
+    lives: each => each === life,
+    plan: controller.plan,
+    problems: () => controller.problems?.() ?? [],
+    stats: controller.stats,
+    freeze: life.freeze,
+    thaw: life.thaw,
+    jumpClock: life.jump,
+    kill() {
+      life.end()
+      coordination.faults.crash(instanceId)
+      for (const abandon of abandoned) abandon()
+    },
+  }
+}
+
+/** Without ids, so that the same call has the same name in every run. */
+export const callName = ({ method, url }: { readonly method: string; readonly url: string }): string => {
+  const [path = ''] = url.split('?')
+  const last = path.split('/').at(-1) ?? ''
+  return `api.${method} ${last.replace(/^(w|ls|ld|lr)-.*/, (_, prefix: string) => RESOURCES[prefix] ?? '')}`
+}
+const RESOURCES: Readonly<Record<string, string>> = { w: 'worker', ls: 'session', ld: 'definition', lr: 'lab' }
+
+/** Every write but samples of metrics, as part of the run's identity. */
+export function traced(dispatch: Dispatch, time: VirtualTime): Dispatch {
+  return async request => {
+    const response = await dispatch(request)
+    if (request.method === 'GET' || request.url.endsWith('/metrics')) return response
+    const text = typeof response.body === 'string' ? response.body : ''
+    const digest = createHash('sha256').update(text).digest('hex').slice(0, 8)
+    time.trace(`${request.method} ${request.url} ${response.status} ${digest}${spoken(request.body)}`)
+    time.behavior(`${request.method} ${pathOf(request.url)} ${response.status} ${statusesIn(request.body)}`)
+    return response
+  }
+}
+
+const pathOf = (url: string): string => url.split('?')[0] ?? ''
+
+/** The status and the worker that a write asks for, without its texts. */
+function statusesIn(body: string | null): string {
+  const { changes, worker_id } = JSON.parse(body ?? '{}')
+  return [changes?.status, changes?.worker_id, worker_id].map(each => each ?? '-').join(' ')
+}
+
+/** What a write says of its reason, so that a trace can be read. */
+function spoken(body: string | null): string {
+  const { decision, changes } = JSON.parse(body ?? '{}')
+  if (decision === undefined) return ''
+  return ` ${changes?.status ?? ''} (${String(decision.because).slice(0, 100)})`
+}

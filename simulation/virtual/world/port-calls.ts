@@ -1,0 +1,105 @@
+import type { VirtualTime } from '@lcm/testkit/virtual-time'
+import { never, strokes, type When } from '../faults/fault-points.ts'
+import { type Sleeper, sleeper } from './freezable-process.ts'
+
+export interface Life extends Sleeper {
+  /** Counts each call by its name, and lets none through once the process is dead. */
+  watch<A extends readonly unknown[], R>(
+    nameOf: (...args: A) => string,
+    call: (...args: A) => Promise<R>,
+  ): (...args: A) => Promise<R>
+  watchAll<P extends object>(port: string, methods: P): P
+  end(): void
+}
+
+/**
+ * The seam between a controller and everything outside of it. A crash before call k means that it was never made; after, that
+ * it had its effect and nobody heard of it.
+ */
+export interface PortCalls {
+  life(): Life
+  readonly made: number
+  /** The names of the calls so far, in order. */
+  readonly names: readonly string[]
+  /** Does `act` before or after that call, to whoever makes it: it may end that life, or put it to sleep. */
+  crashAt(call: number, when: When, act: (caller: Life) => void): void
+}
+
+export function portCalls(time: VirtualTime): PortCalls {
+  const names: string[] = []
+  const planned = strokes<Life>()
+
+  function life(): Life {
+    const asleep = sleeper(time.clock)
+    let alive = true
+    const watch = <A extends readonly unknown[], R>(
+      nameOf: (...args: A) => string,
+      call: (...args: A) => Promise<R>,
+    ) => {
+      return async (...args: A): Promise<R> => {
+        if (!alive) return never()
+        const index = names.push(nameOf(...args)) - 1
+        planned.strike(index, 'before', own)
+        await asleep.awake()
+        if (!alive) return never()
+        const answer = await settled(call(...args))
+        planned.strike(index, 'after', own)
+        await asleep.awake()
+        if (!alive) return never()
+        if ('error' in answer) throw answer.error
+        return answer.value
+      }
+    }
+    const own: Life = {
+      ...asleep,
+      watch,
+      watchAll(port, methods) {
+        const watched = Object.entries(methods).map(([name, method]) => [
+          name,
+          watch((...args) => nameOf(port, name, args), method),
+        ])
+        return { ...methods, ...Object.fromEntries(watched) }
+      },
+      end() {
+        alive = false
+      },
+    }
+    return own
+  }
+
+  return {
+    life,
+    get made() {
+      return names.length
+    },
+    names,
+    crashAt: (call, when, act) =>
+      planned.plan(call, when, caller => {
+        time.trace(`strikes ${when} call ${call} ${names[call]}`)
+        act(caller)
+      }),
+  }
+}
+
+/** A change of a machine says which. */
+const nameOf = (port: string, name: string, args: readonly unknown[]): string =>
+  name === 'power' ? `${port}.${String(args[1])}` : `${port}.${name}`
+
+/** Calls that only look: where a crash among many of them makes little difference to the last. */
+const LOOKS = [
+  /^api\.GET (?!secrets)|^api\.POST metrics/,
+  /^ec2\.(describe|list|newestImage|imageIds)/,
+  /^cml\.(?!register|deregister)/,
+  /^cloudwatch\./,
+  /^labs\.(get|list|nodes|isConverged)/,
+]
+
+export const isLook = (name: string): boolean => LOOKS.some(look => look.test(name))
+
+async function settled<R>(promise: Promise<R>): Promise<{ value: R } | { error: unknown }> {
+  try {
+    return { value: await promise }
+  } catch (error) {
+    return { error }
+  }
+}

@@ -1,0 +1,106 @@
+import { apiClient } from '@lcm/client/client'
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import type { Dispatch } from '@lcm/contract/wire'
+import { decisionLog } from '@lcm/controllers/kit/decision-log'
+import { registeredElection } from '@lcm/controllers/kit/registered-election'
+import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
+import { labletController } from '@lcm/controllers/lablet/controller'
+import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/controllers/scheduler/config'
+import { resourceScheduler } from '@lcm/controllers/scheduler/controller'
+import type { LocalCoordination } from '@lcm/coordination/local/coordination'
+import { type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import type { VirtualTime } from '@lcm/testkit/virtual-time'
+import { type ControllerProcess, callName, heardClock, processOf, traced } from './controller-process.ts'
+import type { Settings } from './controller-settings.ts'
+import { CML_LOGIN } from './planted-secrets.ts'
+import { type Life, type PortCalls, portCalls } from './port-calls.ts'
+
+export const SESSION_SERVICES = ['resource-scheduler', 'lablet-controller'] as const
+export type SessionService = (typeof SESSION_SERVICES)[number]
+
+/** The two controllers of sessions, each with port calls of its own, so that each can be crashed at its own. */
+export interface SessionProcesses {
+  start(service: SessionService, instanceId: string, aheadMs?: number): ControllerProcess
+  readonly calls: Readonly<Record<SessionService, PortCalls>>
+}
+
+export interface SessionSurroundings {
+  readonly time: VirtualTime
+  readonly coordination: LocalCoordination
+  /** As that process meets them. */
+  labsOf(instanceId: string): CmlLabs
+  readonly tokens: { readonly scheduler: string; readonly lablets: string }
+  dispatch(by: string, service: SessionService): Dispatch
+  readonly settings: Settings
+  readonly logger: Logger
+  elect(election: Election): Election
+  clockOf(clock: Clock, own: Clock): Clock
+  run(service: HostedService): () => void
+}
+
+export function sessionProcesses(around: SessionSurroundings): SessionProcesses {
+  const calls = { 'resource-scheduler': portCalls(around.time), 'lablet-controller': portCalls(around.time) }
+  return {
+    calls,
+    start(service, instanceId, aheadMs = 0) {
+      const life = calls[service].life()
+      life.jump(aheadMs)
+      const { settings } = around
+      const shared = partsOf(around, life, { service, instanceId })
+      const controller =
+        service === 'resource-scheduler'
+          ? resourceScheduler({
+              ...shared,
+              config: { ...RESOURCE_SCHEDULER_DEFAULTS, region: 'us-east-1', ...settings.scheduler },
+            })
+          : labletController({
+              ...shared,
+              labs: life.watchAll('labs', around.labsOf(instanceId)),
+              sources: { read: async source => Promise.reject(new Error(`nobody has ${source}`)) },
+              config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: CML_LOGIN, ...settings.lablets },
+            })
+      const { coordination, run } = around
+      return processOf(controller, { instanceId, life, coordination, run, beside: shared.decisions.service })
+    },
+  }
+}
+
+interface Named {
+  readonly service: SessionService
+  readonly instanceId: string
+}
+
+/** What both are given, so that it can be cut off. */
+function partsOf({ time, coordination, tokens, ...around }: SessionSurroundings, life: Life, named: Named) {
+  const { service, instanceId } = named
+  const { clock, hearing } = heardClock(life, around.clockOf)
+  const { logger } = around
+  const token = service === 'resource-scheduler' ? tokens.scheduler : tokens.lablets
+  const dispatch = around.dispatch(instanceId, service)
+  const client = apiClient(hearing(life.watch(sessionCallName, traced(dispatch, time))), { token })
+  const election = around.elect(life.electing(coordination.election(service, instanceId)))
+  return {
+    client,
+    clock,
+    logger,
+    meter: silentMeter,
+    election: registeredElection({ election, service, client, clock, logger }),
+    decisions: decisionLog({ client: apiClient(hearing(dispatch), { token }), clock, logger, instanceId }),
+    changeKeys: {
+      ...coordination.changeKeys,
+      source: (prefix: string) => life.watching(coordination.changeKeys.source(prefix)),
+    },
+  }
+}
+
+/** A write that says how a session is has its step in its name: crashes at each of them are crashes of their own. */
+function sessionCallName(request: { method: string; url: string; body: string | null }): string {
+  const name = callName(request)
+  const { changes } = JSON.parse(request.body ?? '{}')
+  if (changes === undefined) return name
+  const steps: [string, { status: string }][] = Object.entries(changes.pipeline?.steps ?? {})
+  const last = steps.filter(([, { status }]) => status !== 'pending').at(-1)
+  const said = [changes.status, last && `${last[0]} ${last[1].status}`].filter(each => each !== undefined)
+  return [name, ...said].join(' ')
+}

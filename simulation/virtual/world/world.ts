@@ -1,0 +1,269 @@
+import { apiClient, type Client } from '@lcm/client/client'
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { Compute } from '@lcm/cloud/compute'
+import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
+import { simMetrics } from '@lcm/cloud-sim/in-process/metrics'
+import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
+import type { Dispatch } from '@lcm/contract/wire'
+import { RESOURCES } from '@lcm/control-plane/resources'
+import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import { type LocalCoordination, localCoordination } from '@lcm/coordination/local/coordination'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Election } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
+import type { Store } from '@lcm/store/store'
+import { type SeededRandom, seededRandom } from '@lcm/testkit/seeded-random'
+import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
+import { repeating } from '../faults/client-retries.ts'
+import { dated } from '../faults/date-header.ts'
+import type { Mortality } from '../faults/killable-store.ts'
+import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from '../faults/random-faults.ts'
+import { type RestartingApi, restartingApi } from '../faults/restarting-api.ts'
+import { type Mutation, witness } from '../invariants/cloud-mutation-monitor.ts'
+import { decided } from '../invariants/decision-index.ts'
+import { type Invariants, invariants } from '../invariants/invariants.ts'
+import { neverWrittenOver } from '../invariants/lost-updates.ts'
+import { wishes } from '../invariants/requested-state.ts'
+import { type LogLevel, scanningLogger, secretless } from '../invariants/secret/leaked-secrets.ts'
+import { sentSecrets } from '../invariants/secret/sent-secrets.ts'
+import { labWitness } from '../invariants/session/lab-mutation-monitor.ts'
+import { type SessionInvariants, sessionInvariants } from '../invariants/session/session-invariants.ts'
+import { outageBackoff } from '../invariants/worker/outage-backoff.ts'
+import { workerRules } from '../invariants/worker/worker-invariants.ts'
+import { type Passing, passing } from './advance-time.ts'
+import { cmlOver, computeOver, labsOver, openWays, type Ways } from './cloud-ports.ts'
+import { type LearnerName, METAL, openPlane, TOKENS } from './control-plane.ts'
+import { type ControllerProcess, FLEET, startController } from './controller-process.ts'
+import type { Settings } from './controller-settings.ts'
+import { type Following, followAll, openFollowing, statusesTold } from './event-follower.ts'
+import { openProcesses } from './hosted-processes.ts'
+import { CML_LOGIN } from './planted-secrets.ts'
+import { type PortCalls, portCalls } from './port-calls.ts'
+import { type SessionProcesses, sessionProcesses } from './session-processes.ts'
+
+export interface WorldOptions {
+  readonly speed?: number
+  readonly preset?: PresetName
+  readonly templates?: readonly WorkerTemplateSpec[]
+  readonly settings?: Settings
+  /** How many licences the Smart Account can give away; as many as anybody wants where nothing is said. */
+  readonly licencesOwned?: number
+  /** How often labs are counted. */
+  readonly labsCountedMs?: number
+  /** Called for every line that a process logs. */
+  onLog?(level: LogLevel, message: string): void
+  /** Defects on purpose, which the invariants must find. */
+  readonly spoilt?: Spoilt
+}
+
+/** Each wraps one of the ways between the parts. */
+export interface Spoilt {
+  compute?(compute: Compute): Compute
+  cml?(cml: CmlSystem): CmlSystem
+  labs?(labs: CmlLabs): CmlLabs
+  election?(election: Election): Election
+  changeKeys?(keys: ChangeKeys): ChangeKeys
+  /** The clock that a controller goes by, which is the API's, and that of its own machine. */
+  clock?(clock: Clock, own: Clock): Clock
+  store?(store: Store): Store
+  /** What a controller asks of the API. */
+  asking?(dispatch: Dispatch, service: string): Dispatch
+  /** The API as everybody meets it. */
+  api?(dispatch: Dispatch): Dispatch
+  readonly settings?: Settings
+}
+
+/** The whole system in one process on virtual time: API, store, coordination, controllers, cloud. One seed, one run. */
+export interface World extends Pick<Passing, 'runFor' | 'untilTrue' | 'failure'> {
+  readonly time: VirtualTime
+  /** As an admin. */
+  readonly client: Client
+  readonly api: RestartingApi
+  learner(name: LearnerName): Client
+  /** As the service that asks for more workers. */
+  readonly scheduler: Client
+  readonly cloud: SimModel
+  readonly store: Store
+  readonly ways: Ways
+  readonly trouble: Trouble
+  /** What strikes by chance between the parts of LCM. */
+  readonly chance: SeededRandom
+  readonly calls: PortCalls
+  readonly coordination: LocalCoordination
+  readonly invariants: Invariants
+  /** Every change of the cloud that a controller has asked for. */
+  readonly mutations: readonly Mutation[]
+  /** The controllers of sessions, and what must hold of theirs. */
+  readonly sessions: SessionProcesses & SessionInvariants & Pick<Following, 'sessions' | 'labs'>
+  /** How many changes were told by events. */
+  newsCount(): number
+  /** Somebody uses the CML server on that machine. */
+  noteUse(machine: string): void
+  startController(instanceId: string, aheadMs?: number): ControllerProcess
+  worker(id: string): Promise<Worker>
+  session(id: string): Promise<LabletSession>
+  /** As last told by events. */
+  workers(): readonly Worker[]
+  /** Runs on until the worker is there, or fails the test with what it was instead. */
+  until(id: string, status: Worker['status'], limitMs?: number): Promise<Worker>
+  /** Machines of this fleet that cost money or may come to. */
+  liveMachines(): number
+  /** Checks once more what must hold, and ends everything. */
+  close(): Promise<void>
+}
+
+/** What everything else is made of. */
+function openGround(seed: number, options: WorldOptions) {
+  const { speed = 1, preset = 'plain', spoilt = {}, licencesOwned } = options
+  const time = virtualTime(seed)
+  const { clock } = time
+  // A stream of its own: what strikes must not depend on what else is drawn.
+  const chance = seededRandom(seed + 0.375 * 2 ** 52)
+  const trouble = openTrouble()
+  const following = openFollowing()
+  const usedMs = new Map<string, number>()
+  return {
+    ...{ time, clock, chance, trouble, following, usedMs, spoilt, seed },
+    store: openSqliteStore(':memory:'),
+    cloud: openSimModel({
+      seed,
+      clock,
+      speed,
+      preset,
+      adminPassword: CML_LOGIN.password,
+      ...(licencesOwned === undefined ? {} : { licencesOwned }),
+    }),
+    ways: openWays(),
+    calls: portCalls(time),
+    processes: openProcesses(),
+    settings: mergedSettings(options.settings, spoilt.settings),
+    troubles: { trouble, random: chance, clock },
+  }
+}
+type Ground = ReturnType<typeof openGround>
+
+const mergedSettings = (first: Settings = {}, second: Settings = {}): Settings => ({
+  worker: { ...first.worker, ...second.worker },
+  scheduler: { ...first.scheduler, ...second.scheduler },
+  lablets: { ...first.lablets, ...second.lablets },
+})
+
+/** Those who see to it that what must hold does. */
+function openWatch(ground: Ground, labsCountedMs: number) {
+  const { time, cloud, store, ways, following, clock, usedMs } = ground
+  const now = () => clock.now()
+  const mutations: Mutation[] = []
+  const latest = following.workers
+  const records = {
+    workers: store.collection(RESOURCES.workers),
+    leaks: store.collection(RESOURCES.leaks),
+    journal: store.journal,
+  }
+  const seen = { cloud, latest, fleet: FLEET, ...records, now }
+  const heard = wishes(['admin'], now)
+  const watched = invariants({ ...seen, wishes: heard, isBlind: () => ways.isWrongAccount })
+  const { violated } = watched
+  const saw = (mutation: Mutation) => {
+    mutations.push(mutation)
+    watched.mutated(mutation)
+    const effect = `${mutation.by} asks to ${mutation.act} ${mutation.machine} of ${mutation.worker}`
+    time.trace(effect)
+    time.behavior(effect)
+  }
+  const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs })
+  const parts = { cloud, fleet: FLEET, workers: latest, sessions: following.sessions, wishes: heard, now, violated }
+  const rules = workerRules({ ...parts, usedMs: machine => usedMs.get(machine) ?? Number.NEGATIVE_INFINITY })
+  const witnessing = { ...seen, decided: decided(store.journal), violated, saw }
+  const asWitness = witness(witnessing)
+  const kinds = { sessions: store.collection(RESOURCES.sessions), labs: store.collection(RESOURCES.labs) }
+  const labsSeen = labWitness({ ...witnessing, ...kinds, workerOf: asWitness.workerOf })
+  const guarded = sentSecrets({ cloud, mutations, workerOf: asWitness.workerOf, violated })
+  return { watched, mutations, heard, sessions, rules, asWitness, labsSeen, guarded }
+}
+
+/** The API, which may die, and everything that stands behind it. */
+async function openApi(ground: Ground, violated: (rule: string) => void, { templates = [METAL], onLog }: WorldOptions) {
+  const { time, clock, spoilt, troubles, processes } = ground
+  const logger = scanningLogger(violated, onLog)
+  const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
+  const kept = neverWrittenOver((spoilt.store ?? same)(unreliableStore(ground.store, troubles)), violated)
+  const parts = { time, log: logger, secretKey: time.random.bytes(32), templates }
+  // Who follows must not miss what happens while the API is down: what is told is judged against what is there.
+  const observer = await openPlane({ ...parts, store: ground.store, changeKeys: local.changeKeys })
+  const open = (mortal: Mortality) => {
+    const store = mortal.store(rivalled(kept, troubles))
+    return openPlane({ ...parts, store, changeKeys: mortal.changeKeys(local.changeKeys) })
+  }
+  const api = await restartingApi({ time, run: processes.run, open })
+  const met: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
+  const dispatch = dated(secretless((spoilt.api ?? same)(met), { controllerTokens, violated }), clock)
+  return { logger, local, api, dispatch }
+}
+
+export async function openWorld(seed: number, options: WorldOptions = {}): Promise<World> {
+  const ground = openGround(seed, options)
+  const { time, clock, cloud, ways, calls, processes, following, spoilt, troubles, settings } = ground
+  const watch = openWatch(ground, options.labsCountedMs ?? 1_000)
+  const { watched, mutations, heard, sessions, rules, asWitness, guarded } = watch
+  const { violated } = watched
+  const { logger, local, api, dispatch } = await openApi(ground, violated, options)
+  const coordination = { ...local, changeKeys: (spoilt.changeKeys ?? same)(local.changeKeys) }
+  const byPeople = repeating(heard.heard(unreliable(dispatch, troubles)), clock)
+  const client = apiClient(byPeople, { token: TOKENS.admin })
+  processes.run(
+    followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules, statusesTold(time)]),
+  )
+  const asked = (by: string, service: string) =>
+    watched.fenced(by, (spoilt.asking ?? same)(unreliable(dispatch, troubles), service), service)
+  const shared = { time, coordination, settings, logger, run: processes.run, clockOf: spoilt.clock ?? same }
+  const elect = spoilt.election ?? same
+  const backedOff = outageBackoff({ cloud, now: () => clock.now(), violated })
+  const labsOf = (by: string) => guarded(watch.labsSeen(by, (spoilt.labs ?? same)(labsOver(cloud, ways, troubles))))
+  const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labsOf, dispatch: asked })
+  const going = passing(time, watched, [watched.step, sessions.step])
+  const worker = (id: string) => client.call('getWorker', { params: { id } })
+  return {
+    ...{ time, client, api, cloud, ways, calls, coordination, mutations, ...going },
+    ...{ store: ground.store, chance: ground.chance, trouble: ground.trouble },
+    learner: name => apiClient(byPeople, { token: name }),
+    scheduler: apiClient(dispatch, { token: TOKENS.scheduler }),
+    invariants: watched,
+    sessions: { ...sessions, ...following, ...controllers },
+    newsCount: () => following.count(),
+    noteUse: machine => void ground.usedMs.set(machine, clock.now()),
+    startController: (instanceId, aheadMs = 0) =>
+      startController(
+        { instanceId, aheadMs },
+        {
+          ...{ ...shared, calls, elect, token: TOKENS.controller, metrics: simMetrics(cloud) },
+          dispatch: backedOff(asked(instanceId, 'worker-controller')),
+          compute: asWitness.compute(instanceId, (spoilt.compute ?? same)(computeOver(cloud, ways))),
+          cml: guarded(asWitness.cml(instanceId, (spoilt.cml ?? same)(cmlOver(cloud, ways, troubles)))),
+        },
+      ),
+    worker,
+    session: id => client.call('getSession', { params: { id } }),
+    workers: () => [...following.workers.values()],
+    async until(id, status, limitMs) {
+      await going.untilTrue(`${status} of ${id}`, () => following.workers.get(id)?.status === status, limitMs)
+      return worker(id)
+    },
+    liveMachines: () => cloud.machines().filter(({ state }) => state !== 'terminated').length,
+    async close() {
+      await watched.finally()
+      await processes.stop(() => time.runFor(60_000))
+      cloud.close()
+      await ground.store.close()
+      going.judge()
+    },
+  }
+}
+
+const { admin: _, ...CONTROLLERS } = TOKENS
+const controllerTokens = Object.values(CONTROLLERS)
+
+const same = <T>(it: T): T => it
