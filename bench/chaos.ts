@@ -80,7 +80,7 @@ comes when all is well again: one of each controller leads, every process is rea
 
 ${table}
 
-At rest the API, the cloud and the Smart Account are compared: each licence that is counted belongs to a worker that says so, and
+At rest the API, the cloud and the Smart Account are compared: each license that is counted belongs to a worker that says so, and
 the other way round; every move of a worker in the journal is one of the lifecycle, follows the one before, and came with a decision
 in the same write; no machine came or went without such a move; no room and no port is kept for a session that is over. While
 sessions come and go, no book of a worker may have more room given away than there is, or a port twice.

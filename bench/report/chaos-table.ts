@@ -28,7 +28,7 @@ const PLURALS: Partial<Record<string, string>> = {
   'lab astray': 'labs astray',
   'machine twice': 'machines twice',
   'machine astray': 'machines astray',
-  'licence astray': 'licences astray',
+  'license astray': 'licenses astray',
   'book wrong': 'books wrong',
   'illegal move': 'illegal moves',
   'undecided move': 'undecided moves',

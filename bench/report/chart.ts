@@ -26,7 +26,7 @@ const WIDTH = 720
 const HEIGHT = 360
 /** Room for two rows of names above. */
 const AREA = { left: 72, right: WIDTH - 20, top: 90, bottom: HEIGHT - 48 }
-/** They can be told apart by those who see few colours. */
+/** They can be told apart by those who see few colors. */
 const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#7a5c00', '#56b4e9']
 const GUIDE = '#6e7781'
 const CHARACTER = 6.6

@@ -19,12 +19,12 @@ export function leastSquares(points: readonly (readonly [x: number, y: number])[
   return { slope, intercept, standardError }
 }
 
-/** How many measurements say as much as one that is independent, by how alike neighbours are. */
+/** How many measurements say as much as one that is independent, by how alike neighbors are. */
 function repetition(left: readonly number[]): number {
   const squares = sum(left.map(each => each ** 2))
   if (squares === 0) return 1
-  const neighbours = sum(left.slice(1).map((each, index) => each * (left[index] ?? 0)))
-  const alike = Math.min(0.99, Math.max(0, neighbours / squares))
+  const neighbors = sum(left.slice(1).map((each, index) => each * (left[index] ?? 0)))
+  const alike = Math.min(0.99, Math.max(0, neighbors / squares))
   return (1 + alike) / (1 - alike)
 }
 

@@ -276,11 +276,11 @@ describe('what one replica was told', { timeout: LIMIT_MS }, () => {
 
   it('as a secret is known to the controller at the other', async () => {
     const { id } = await create(a, 'licensed')
-    const body = { product: 'CML_Enterprise', token: 'planted-licence-token' }
+    const body = { product: 'CML_Enterprise', token: 'planted-license-token' }
     await a.client.call('putWorkerLicense', { params: { id }, body })
     const secrets = await b.controller.call('getWorkerSecrets', { params: { id } })
-    expect(secrets.license_token).toBe('planted-licence-token')
-    expect([...replicas.both.map(each => each.log())].join('')).not.toContain('planted-licence-token')
+    expect(secrets.license_token).toBe('planted-license-token')
+    expect([...replicas.both.map(each => each.log())].join('')).not.toContain('planted-license-token')
   })
 
   it('by a login link logs one browser in, whoever comes at once to which replica, and then at both', async () => {

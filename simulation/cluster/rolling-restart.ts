@@ -29,7 +29,7 @@ type Signal = 'SIGTERM' | 'SIGKILL'
 
 export interface RollingPlan {
   readonly sessions: number
-  /** Each has room for 40 of the sessions, by its licence. */
+  /** Each has room for 40 of the sessions, by its license. */
   readonly workers: number
   /** In each pass one replica of every service is restarted, with this signal; a leader where there is one. */
   readonly passes: readonly Signal[]

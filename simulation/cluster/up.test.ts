@@ -119,7 +119,7 @@ describe('the embedded profile', () => {
     })
   })
 
-  it('has a lab that can be booked at once, on what is there, without a licence', async () => {
+  it('has a lab that can be booked at once, on what is there, without a license', async () => {
     await whileUp(scratch(), async ({ client }) => {
       const { id } = await client.call('createSession', { body: { definition: 'two-routers', duration_minutes: 60 } })
       await untilAll(client, 'RUNNING')

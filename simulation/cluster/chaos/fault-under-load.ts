@@ -44,13 +44,13 @@ export const WRONGS = [
   'lab astray',
   'machine twice',
   'machine astray',
-  'licence astray',
+  'license astray',
   'book wrong',
   'illegal move',
   'undecided move',
   'change missed',
   'stale write',
-  'misbehaviour',
+  'misbehavior',
 ] as const
 export type Wrong = (typeof WRONGS)[number]
 
@@ -75,7 +75,7 @@ export async function underLoad(place: ChaosPlace, trouble: Trouble, load: Load)
   const half = Math.ceil(strokes.length / 2)
   const spare = await cordonedWorker(place, name)
   const backAfterMs: number[] = []
-  const misbehaviour: string[] = []
+  const misbehavior: string[] = []
   for (const [step, { what, strike }] of strokes.entries()) {
     if (step === half) {
       await day.allRun()
@@ -85,9 +85,9 @@ export async function underLoad(place: ChaosPlace, trouble: Trouble, load: Load)
     if (step < half) day.bookUpTo(share)
     else day.cancelUpTo(share)
     const beganAt = systemClock.monotonic()
-    await strike(place).catch((error: Error) => misbehaviour.push(`${what}: ${error.message}`))
+    await strike(place).catch((error: Error) => misbehavior.push(`${what}: ${error.message}`))
     const since = isOverAtOnce ? beganAt : systemClock.monotonic()
-    await untilWell(place).catch((error: Error) => misbehaviour.push(`${what}: ${error.message}`))
+    await untilWell(place).catch((error: Error) => misbehavior.push(`${what}: ${error.message}`))
     const ms = systemClock.monotonic() - since
     backAfterMs.push(ms)
     load.say(`${name}, ${step + 1} of ${strokes.length}: ${what}; well again after ${Math.round(ms)} ms`)
@@ -107,7 +107,7 @@ export async function underLoad(place: ChaosPlace, trouble: Trouble, load: Load)
       'machine twice': await watch.stop(),
       ...(await judged(place, books)),
       'change missed': missed,
-      ...withoutKnown(counted(place), before, misbehaviour),
+      ...withoutKnown(counted(place), before, misbehavior),
     },
   }
 }
@@ -117,7 +117,7 @@ async function judged({ cluster, client }: ChaosPlace, watch: BookWatch) {
   const [rest, ever] = [await judgedAtRest(cluster, client), await watch.stop()]
   const unseen = ever.looks > 0 ? [] : ['nobody saw a book with anything in it']
   return {
-    'licence astray': rest.licences,
+    'license astray': rest.licenses,
     'book wrong': [...unseen, ...ever.books, ...rest.books],
     'illegal move': [...new Set([...ever.moves, ...rest.moves])],
     'undecided move': rest.undecided,
@@ -178,8 +178,8 @@ function counted(place: ChaosPlace) {
 const withoutKnown = (
   now: ReturnType<typeof counted>,
   before: ReturnType<typeof counted>,
-  misbehaviour: readonly string[],
+  misbehavior: readonly string[],
 ) => ({
   'stale write': now.stale.slice(before.stale.length),
-  misbehaviour: [...misbehaviour, ...now.defects.slice(before.defects.length)],
+  misbehavior: [...misbehavior, ...now.defects.slice(before.defects.length)],
 })

@@ -1,20 +1,20 @@
 import { aServingWorker, aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { brokenChain, licencesAstray, type Moves, roomKept, unannounced, undecidedMoves } from './settled-rules.ts'
+import { brokenChain, licensesAstray, type Moves, roomKept, unannounced, undecidedMoves } from './settled-rules.ts'
 
 const holder = aServingWorker({ name: 'metal-1', ec2_instance_id: 'i-1' })
 const without = { ...holder, license: { ...holder.license, status: 'UNREGISTERED' as const } }
 const seat = { instance_id: 'i-1', left_behind: false }
 
-it('finds licences that nobody holds, that are held twice, and that are only said to be held', () => {
-  expect(licencesAstray([seat], [holder])).toEqual([])
-  expect(licencesAstray([seat], [{ ...holder, status: 'TERMINATED' }])).toEqual([
-    'the licence of i-1 is held by nobody',
+it('finds licenses that nobody holds, that are held twice, and that are only said to be held', () => {
+  expect(licensesAstray([seat], [holder])).toEqual([])
+  expect(licensesAstray([seat], [{ ...holder, status: 'TERMINATED' }])).toEqual([
+    'the license of i-1 is held by nobody',
   ])
-  expect(licencesAstray([seat], [without])).toEqual(['the licence of i-1 is held by nobody'])
-  expect(licencesAstray([seat, seat], [holder])).toEqual(['i-1 has two licences'])
-  expect(licencesAstray([{ ...seat, left_behind: true }], [holder])).toEqual(['the licence of i-1 was left behind'])
-  expect(licencesAstray([], [holder])).toEqual(['metal-1 says that it is registered, and is not'])
+  expect(licensesAstray([seat], [without])).toEqual(['the license of i-1 is held by nobody'])
+  expect(licensesAstray([seat, seat], [holder])).toEqual(['i-1 has two licenses'])
+  expect(licensesAstray([{ ...seat, left_behind: true }], [holder])).toEqual(['the license of i-1 was left behind'])
+  expect(licensesAstray([], [holder])).toEqual(['metal-1 says that it is registered, and is not'])
 })
 
 it('finds room and ports that are kept for those who are gone', () => {

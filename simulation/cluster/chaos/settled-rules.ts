@@ -8,8 +8,8 @@ import type { SimulatedSeat } from '../clusters/session-cluster.ts'
 /** How a worker came to its status, in whichever order. */
 export type Moves = z.infer<typeof History>['items']
 
-/** Licences that the Smart Account counts for nobody who says so, and those that somebody says to have and has not. */
-export function licencesAstray(
+/** Licenses that the Smart Account counts for nobody who says so, and those that somebody says to have and has not. */
+export function licensesAstray(
   seats: readonly SimulatedSeat[],
   workers: readonly Pick<WorkerView, 'name' | 'status' | 'ec2_instance_id' | 'license'>[],
 ): string[] {
@@ -18,9 +18,9 @@ export function licencesAstray(
   const taken = seats.map(({ instance_id }) => instance_id)
   return [
     ...seats.flatMap(({ instance_id, left_behind }, n) => [
-      ...(machines.includes(instance_id) ? [] : [`the licence of ${instance_id} is held by nobody`]),
-      ...(left_behind ? [`the licence of ${instance_id} was left behind`] : []),
-      ...(taken.indexOf(instance_id) < n ? [`${instance_id} has two licences`] : []),
+      ...(machines.includes(instance_id) ? [] : [`the license of ${instance_id} is held by nobody`]),
+      ...(left_behind ? [`the license of ${instance_id} was left behind`] : []),
+      ...(taken.indexOf(instance_id) < n ? [`${instance_id} has two licenses`] : []),
     ]),
     ...holders.flatMap(({ name, ec2_instance_id }) =>
       taken.includes(ec2_instance_id ?? '') ? [] : [`${name} says that it is registered, and is not`],

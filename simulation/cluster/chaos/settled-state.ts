@@ -5,14 +5,14 @@ import { TAG } from '@lcm/domain/worker/instance'
 import { illegalMovesOfSession } from '@lcm/testkit/move-rules'
 import type { SessionCluster } from '../clusters/session-cluster.ts'
 import { eventually } from '../failover.ts'
-import { brokenChain, licencesAstray, roomKept, unannounced, undecidedMoves } from './settled-rules.ts'
+import { brokenChain, licensesAstray, roomKept, unannounced, undecidedMoves } from './settled-rules.ts'
 
 const LOOK_EVERY_MS = 500
 /** What is under way when all workers are what they should be. */
 const SETTLE_MS_MAX = 60_000
 
 export interface AtRest {
-  readonly licences: readonly string[]
+  readonly licenses: readonly string[]
   readonly books: readonly string[]
   readonly moves: readonly string[]
   readonly undecided: readonly string[]
@@ -24,12 +24,12 @@ export async function judgedAtRest(cluster: SessionCluster, client: Client): Pro
     readList(page => client.call('listWorkers', { query: { ...page, include_terminated: true } }))
   const sessionsNow = () =>
     readList(page => client.call('listSessions', { query: { ...page, include_finished: true } }))
-  const licences = await lasting(async () => licencesAstray(await cluster.seats(), (await workersNow()).items))
+  const licenses = await lasting(async () => licensesAstray(await cluster.seats(), (await workersNow()).items))
   const books = await lasting(async () => roomKept((await workersNow()).items, (await sessionsNow()).items))
   const judged = await Promise.all((await workersNow()).items.map(worker => judgedWorker(cluster, client, worker)))
   const ofSessions = (await sessionsNow()).items.flatMap(illegalMovesOfSession)
   return {
-    licences,
+    licenses,
     books,
     moves: [...judged.flatMap(({ moves }) => moves), ...ofSessions],
     undecided: judged.flatMap(({ undecided }) => undecided),

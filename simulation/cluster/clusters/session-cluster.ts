@@ -38,7 +38,7 @@ export interface SessionCluster {
   /** How many machines there are, as only the cloud knows; it forgets what was terminated long ago. */
   machinesLaunched(): Promise<number>
   machines(): Promise<readonly SimulatedMachine[]>
-  /** The licences that are taken, as only the Smart Account knows. */
+  /** The licenses that are taken, as only the Smart Account knows. */
   seats(): Promise<readonly SimulatedSeat[]>
   /** kill -9 of the simulated cloud, and another on its address; its world must be kept. */
   restartCloud(): Promise<void>
@@ -56,7 +56,7 @@ const SimulatedLabs = z.object({
 })
 export type SimulatedLab = z.infer<typeof SimulatedLabs>['labs'][number]
 const SimulatedSeats = z.object({ items: z.array(z.object({ instance_id: z.string(), left_behind: z.boolean() })) })
-/** A licence that the Smart Account counts for a machine. */
+/** A license that the Smart Account counts for a machine. */
 export type SimulatedSeat = z.infer<typeof SimulatedSeats>['items'][number]
 
 const Health = z.object({ is_leader: z.boolean() })

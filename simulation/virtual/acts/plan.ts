@@ -46,7 +46,7 @@ function founding({ workers, pace }: RunSize, random: SeededRandom): Act[] {
   const count = pace === 'brisk' ? 2 : workers
   const withinMs = pace === 'brisk' ? MINUTE_MS : 20 * MINUTE_MS
   return Array.from({ length: count }, () =>
-    actOf(random.int(4) === 0 ? 'create with a licence' : 'create', random.int(withinMs), random),
+    actOf(random.int(4) === 0 ? 'create with a license' : 'create', random.int(withinMs), random),
   )
 }
 

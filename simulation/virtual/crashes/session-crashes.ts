@@ -1,7 +1,7 @@
 import { type Learners, learners, SETTLED_MS } from '../people/learners.ts'
 import { type Hands, hands } from '../people/manual-changes.ts'
 import { type People, people } from '../people/operator.ts'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { SESSION_SERVICES, type SessionService } from '../world/session-processes.ts'
 import { openWorld, type World, type WorldOptions } from '../world/world.ts'
 import { type CrashPoint, RESTARTED_AFTER_MS } from './crash-run.ts'

@@ -2,8 +2,9 @@ import { TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type Hands, hands } from '../people/manual-changes.ts'
-import { LICENSE, type People, people } from '../people/operator.ts'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { type People, people } from '../people/operator.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
+import { LICENSE } from '../world/planted-secrets.ts'
 import type { World, WorldOptions } from '../world/world.ts'
 
 interface Scene {
@@ -42,7 +43,7 @@ const untilLicense = ({ world }: Scene, status: Worker['license']['status']) =>
   world.untilTrue(status, () => world.workers()[0]?.license.status === status)
 
 const untilSeats = ({ world, hand }: Scene, count: number) =>
-  world.untilTrue(`${count} licences`, () => hand.seats().length === count)
+  world.untilTrue(`${count} licenses`, () => hand.seats().length === count)
 
 async function licensed(scene: Scene): Promise<string> {
   const id = await scene.ask.create('metal-1', { license: LICENSE })
@@ -51,12 +52,12 @@ async function licensed(scene: Scene): Promise<string> {
   return id
 }
 
-/** Nothing goes on at the end, and nobody has lost a licence on the way. */
+/** Nothing goes on at the end, and nobody has lost a license on the way. */
 async function ended(scene: Scene, id: string): Promise<void> {
   await scene.world.until(id, 'TERMINATED', 3 * HOUR_MS)
   await untilSeats(scene, 0)
   const leaks = (await scene.ask.leaks()).filter(leak => !isFairDoubt(scene, leak))
-  if (leaks.length > 0) throw new Error(`a licence was given up: ${leaks[0]?.reason}`)
+  if (leaks.length > 0) throw new Error(`a license was given up: ${leaks[0]?.reason}`)
 }
 
 /** Who gave it back did not live to say so, and another one went on: then nobody can know more than that it may be lost. */
@@ -115,12 +116,12 @@ export const PATHS: readonly Path[] = [
     await untilLicense(scene, 'UNREGISTERED')
     await untilSeats(scene, 0)
   }),
-  path('terminate with a licence', async scene => {
+  path('terminate with a license', async scene => {
     const id = await licensed(scene)
     await scene.ask.terminate(id)
     await ended(scene, id)
   }),
-  path('terminate with a licence that a lab keeps', async scene => {
+  path('terminate with a license that a lab keeps', async scene => {
     const { world, ask, hand } = scene
     world.sessions.start('lablet-controller', 'lablets')
     const id = await licensed(scene)
@@ -128,18 +129,18 @@ export const PATHS: readonly Path[] = [
     await ask.terminate(id)
     await ended(scene, id)
   }),
-  path('terminate while stopped with a licence', async scene => {
+  path('terminate while stopped with a license', async scene => {
     const id = await licensed(scene)
     await scene.ask.stop(id)
     await scene.world.until(id, 'STOPPED')
     await scene.ask.terminate(id)
     await ended(scene, id)
   }),
-  path('a machine that is killed with its licence', async ({ world, ask, hand }) => {
+  path('a machine that is killed with its license', async ({ world, ask, hand }) => {
     const id = await licensed({ world, ask, hand })
     hand.terminate(await hand.machineOf(id))
     await world.until(id, 'TERMINATED')
-    if ((await ask.leaks()).length !== 1) throw new Error('the licence was lost without a word')
+    if ((await ask.leaks()).length !== 1) throw new Error('the license was lost without a word')
   }),
   path('discovery', async ({ world, hand }) => {
     const machine = hand.plant({ [TAG.discovery]: 'true', [TAG.name]: 'found' })

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { openWorld } from '../world/world.ts'
 import type { Path } from './worker-paths.ts'
 

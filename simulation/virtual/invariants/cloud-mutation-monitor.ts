@@ -8,20 +8,9 @@ import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
 import { CLOCK_MS_MAX } from '../world/controller-process.ts'
 import type { Decided } from './decision-index.ts'
-import type { LabAct } from './session/lab-mutation-monitor.ts'
+import type { Mutation } from './mutation.ts'
 
 const SERVICE = 'worker-controller'
-
-/** One change of the cloud, as it was asked for. */
-export interface Mutation {
-  readonly atMs: number
-  readonly by: string
-  /** Whose process that is. */
-  readonly service: string
-  readonly act: 'launch' | PowerAction | 'tag' | 'register' | 'deregister' | `${LabAct} lab`
-  readonly machine: string
-  readonly worker: string | null
-}
 
 export interface WitnessParts {
   readonly cloud: SimModel
@@ -78,7 +67,7 @@ async function beforeTermination(parts: WitnessParts, by: string, worker: Worker
   if (worker.desired_status !== 'TERMINATED') parts.violated(`${by}: terminates ${worker.name}, which nobody asked for`)
   const isHeld = parts.cloud.cml.smartAccount().some(seat => seat.instance_id === machine)
   const leaks = isHeld ? await parts.leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
-  if (isHeld && leaks.length === 0) parts.violated(`${by}: terminates ${worker.name} with its licence`)
+  if (isHeld && leaks.length === 0) parts.violated(`${by}: terminates ${worker.name} with its license`)
 }
 
 /** Stands between controllers and the cloud, and knows of every change whether a write has announced it. */
@@ -111,7 +100,7 @@ export function witness(parts: WitnessParts): Witness {
     if (machine === null || worker === null) return
     parts.saw({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker.id })
     await mustBeDecided(by, act, worker)
-    // A licence that is being given back may be lost with its machine at any moment, and the record must know.
+    // A license that is being given back may be lost with its machine at any moment, and the record must know.
     const isAnnounced =
       act === 'register' ? worker.license.status === 'REGISTERING' : worker.license.unsettled === 'deregister'
     if (!isAnnounced) violated(`${by}: ${act} of ${worker.name} while ${worker.license.status}, ${worker.status}`)

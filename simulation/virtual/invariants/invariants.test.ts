@@ -3,7 +3,7 @@ import { RESOURCES } from '@lcm/control-plane/resources'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { invariants } from './invariants.ts'
 import { wishes } from './requested-state.ts'
 

@@ -5,10 +5,10 @@ import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection, Journal } from '@lcm/store/store'
 import { illegalWorkerMoves } from '@lcm/testkit/move-rules'
-import { MINUTE_MS } from '../world/advance-time.ts'
-import type { Mutation } from './cloud-mutation-monitor.ts'
-import { type LostLicences, lostLicences } from './license/lost-licenses.ts'
-import { mistakenLicences, overdrawnLicences } from './license/owned-licenses.ts'
+import { MINUTE_MS } from '../world/durations.ts'
+import { type LostLicenses, lostLicenses } from './license/lost-licenses.ts'
+import { mistakenLicenses, overdrawnLicenses } from './license/owned-licenses.ts'
+import type { Mutation } from './mutation.ts'
 import type { Wishes } from './requested-state.ts'
 import { untoldRefusals } from './worker/refused-logins.ts'
 import { untoldPowerRefusals } from './worker/refused-power.ts'
@@ -69,7 +69,7 @@ export function invariants(parts: InvariantParts): Invariants {
   let checkedMs = Number.NEGATIVE_INFINITY
   const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
   const brake = brakeRule(parts)
-  const licences = lostLicences(parts)
+  const licenses = lostLicenses(parts)
   const taken: { by: string; atMs: number; what: string }[] = []
   const machines = new Set<string>()
   const ofWorker = new Map<string, Set<string>>()
@@ -92,8 +92,8 @@ export function invariants(parts: InvariantParts): Invariants {
     step() {
       if (parts.now() - checkedMs < CHECK_EVERY_MS) return
       checkedMs = parts.now()
-      licences.step(machines)
-      for (const rule of overdrawnLicences(parts)) violated(rule)
+      licenses.step(machines)
+      for (const rule of overdrawnLicenses(parts)) violated(rule)
       for (const [id, words] of strays(parts))
         if (lasts(`astray ${id}`, words !== null) > UNRECORDED_MS_MAX)
           violated(`${words} and without a record for too long`)
@@ -108,9 +108,9 @@ export function invariants(parts: InvariantParts): Invariants {
       if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
         violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)
     },
-    look: async () => (await licences.unrecorded()).forEach(violated),
-    lookAtRest: async () => (await wrongAtRest(parts, licences)).forEach(violated),
-    finally: async () => (await wrongInTheEnd(parts, licences)).forEach(violated),
+    look: async () => (await licenses.unrecorded()).forEach(violated),
+    lookAtRest: async () => (await wrongAtRest(parts, licenses)).forEach(violated),
+    finally: async () => (await wrongInTheEnd(parts, licenses)).forEach(violated),
     fenced:
       (by, dispatch, service = 'worker-controller') =>
       async request => {
@@ -131,15 +131,15 @@ export function invariants(parts: InvariantParts): Invariants {
   }
 }
 
-async function wrongAtRest(parts: InvariantParts, licences: LostLicences): Promise<readonly string[]> {
+async function wrongAtRest(parts: InvariantParts, licenses: LostLicenses): Promise<readonly string[]> {
   const forgotten = [...parts.latest.values()].flatMap(worker => parts.wishes.forgotten(worker))
-  return [...(await licences.unrecordedAtRest()), ...mistakenLicences(parts), ...forgotten]
+  return [...(await licenses.unrecordedAtRest()), ...mistakenLicenses(parts), ...forgotten]
 }
 
-async function wrongInTheEnd(parts: InvariantParts, licences: LostLicences): Promise<readonly string[]> {
+async function wrongInTheEnd(parts: InvariantParts, licenses: LostLicenses): Promise<readonly string[]> {
   return [
     ...(await illegalHistories(parts)),
-    ...(await licences.unrecordedInTheEnd()),
+    ...(await licenses.unrecordedInTheEnd()),
     ...(await hastyStops(parts.journal, parts.wishes.settings)),
   ]
 }

@@ -1,5 +1,5 @@
 import { SETTING_DEFAULTS, type SettingsPatch } from '@lcm/domain/fleet/settings'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 
 /** News takes a moment, and a setting holds for whoever reads it next. */
 export const NEWS_MS = 2 * MINUTE_MS

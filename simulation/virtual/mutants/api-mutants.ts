@@ -66,9 +66,9 @@ export const apiMutants: readonly Mutant[] = [
   },
   {
     name: 'leak told and not kept',
-    breaks: 'a licence that went down with its machine is reported, and the report is lost',
+    breaks: 'a license that went down with its machine is reported, and the report is lost',
     caughtBy: /is lost without a record/,
-    acts: [at(0, 'create with a licence'), at(20, 'kill a machine')],
+    acts: [at(0, 'create with a license'), at(20, 'kill a machine')],
     spoil: () => ({ store: withoutLeaks }),
   },
   {
@@ -121,9 +121,9 @@ export const apiMutants: readonly Mutant[] = [
   },
   {
     name: 'secrets in decisions',
-    breaks: 'the reason of a decision quotes the token of a licence',
+    breaks: 'the reason of a decision quotes the token of a license',
     caughtBy: /a secret was/,
-    acts: [at(0, 'create with a licence'), at(30, 'stop')],
+    acts: [at(0, 'create with a license'), at(30, 'stop')],
     spoil() {
       let token = ''
       return {
@@ -137,9 +137,9 @@ export const apiMutants: readonly Mutant[] = [
   },
   {
     name: 'secrets in events',
-    breaks: 'the API shows the token of a licence with the worker',
+    breaks: 'the API shows the token of a license with the worker',
     caughtBy: /a secret was told/,
-    acts: [at(0, 'create with a licence')],
+    acts: [at(0, 'create with a license')],
     spoil: () => ({
       store: storing(RESOURCES.workers, worker =>
         worker.license.product === null ? worker : { ...worker, desired_reason: 'token-of-the-account' },

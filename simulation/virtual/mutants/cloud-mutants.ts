@@ -136,10 +136,10 @@ export const cloudMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'terminate before the licence is given back',
-    breaks: 'a licence counts as returned because that was asked for',
-    caughtBy: /with its licence/,
-    acts: [at(0, 'create with a licence'), at(30, 'terminate')],
+    name: 'terminate before the license is given back',
+    breaks: 'a license counts as returned because that was asked for',
+    caughtBy: /with its license/,
+    acts: [at(0, 'create with a license'), at(30, 'terminate')],
     spoil() {
       let isToldReturned = false
       return {
@@ -158,10 +158,10 @@ export const cloudMutants: readonly Mutant[] = [
     },
   },
   {
-    name: 'licence left behind, and nobody told',
-    breaks: 'a licence that the Smart Account still counts is taken for returned',
+    name: 'license left behind, and nobody told',
+    breaks: 'a license that the Smart Account still counts is taken for returned',
     caughtBy: /is lost without a record/,
-    acts: [at(0, 'create with a licence'), at(30, 'lose the Smart Account', { forMinutes: 60 }), at(31, 'unlicense')],
+    acts: [at(0, 'create with a license'), at(30, 'lose the Smart Account', { forMinutes: 60 }), at(31, 'unlicense')],
     spoil: () => ({
       cml: cml => ({
         ...cml,

@@ -2,7 +2,7 @@ import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
 import type { Election, Leadership } from '@lcm/runtime'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import type { Act, ActName } from '../acts/act.ts'
-import type { Spoilt } from '../world/world.ts'
+import type { Defects } from '../world/world.ts'
 
 /** A defect on purpose, switched on by wrapping what the product is given. */
 export interface Mutant {
@@ -12,7 +12,7 @@ export interface Mutant {
   /** The rule that must find it. */
   readonly caughtBy: RegExp
   /** Anew for every run: it may remember. */
-  spoil(): Spoilt
+  spoil(): Defects
   /** A short story that leads there; without one it is looked for at random. */
   readonly acts?: readonly Act[]
 }

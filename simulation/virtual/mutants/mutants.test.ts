@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { undisturbed } from '../crashes/crash-run.ts'
 import { PATHS } from '../crashes/worker-paths.ts'
 import { haunted } from '../crashes/zombie.ts'
-import type { Spoilt } from '../world/world.ts'
+import type { Defects } from '../world/world.ts'
 import { failureWithout, hunt } from './hunt.ts'
 import { MUTANTS } from './mutants.ts'
 
@@ -11,7 +11,7 @@ const QUICK = [
   'no client token',
   'forget the launch attempt',
   'lost launch taken for unsent',
-  'terminate before the licence is given back',
+  'terminate before the license is given back',
   'desired overwritten by a report',
   'secrets in events',
   'ledger not counted',
@@ -68,13 +68,13 @@ describe('a defect on purpose', () => {
 
   it.each(named(['debounce that drops']))('is not that nobody polls: $name', async mutant => {
     const { settings = {} } = mutant.spoil()
-    expect(await failureWithout(mutant, 1, { untilMs: UNTIL_MS, spoilt: { settings } })).toBeNull()
+    expect(await failureWithout(mutant, 1, { untilMs: UNTIL_MS, defects: { settings } })).toBeNull()
   })
 })
 
 describe('a controller that goes on as if it still led', () => {
   const SEED = 3
-  const election: Spoilt['election'] = election => ({
+  const election: Defects['election'] = election => ({
     ...election,
     async campaign(signal) {
       const leadership = await election.campaign(signal)
@@ -87,8 +87,8 @@ describe('a controller that goes on as if it still led', () => {
   const calledAt = async () => (await undisturbed(path, SEED)).indexOf('api.GET secrets')
 
   it('is found by what it does after it slept', async () => {
-    const spoilt = { ...path, options: { ...path.options, spoilt: { election } } }
-    await expect(haunted(spoilt, SEED, await calledAt())).rejects.toThrow(/^zombie: register/m)
+    const defects = { ...path, options: { ...path.options, defects: { election } } }
+    await expect(haunted(defects, SEED, await calledAt())).rejects.toThrow(/^zombie: register/m)
   })
 
   it('is none of ours', async () => {

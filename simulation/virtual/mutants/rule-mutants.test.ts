@@ -3,7 +3,7 @@ import { hunt } from './hunt.ts'
 import { ruleMutants } from './rule-mutants.ts'
 
 /** Those that show themselves only at the end of a long story are left to `npm run sim -- --mutants`. */
-const SLOW = ['licensed without a licence', 'cooldown forgotten', 'given up and left running']
+const SLOW = ['licensed without a license', 'cooldown forgotten', 'given up and left running']
 
 it.each(ruleMutants.filter(({ name }) => !SLOW.includes(name)))('a defect on purpose is found: $name', async mutant => {
   const { failure } = await hunt(mutant, () => false)

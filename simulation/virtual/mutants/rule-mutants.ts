@@ -78,10 +78,10 @@ export const ruleMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'licensed without a licence',
-    breaks: 'a server that is known to the Smart Account counts as licensed, though no licence was left for it',
-    caughtBy: /is said to be licensed, and holds no licence/,
-    acts: [0, 0.1, 0.2].map(minute => at(minute, 'create with a licence')),
+    name: 'licensed without a license',
+    breaks: 'a server that is known to the Smart Account counts as licensed, though no license was left for it',
+    caughtBy: /is said to be licensed, and holds no license/,
+    acts: [0, 0.1, 0.2].map(minute => at(minute, 'create with a license')),
     spoil: () => ({
       cml: cml => ({
         ...cml,
@@ -139,7 +139,7 @@ export const ruleMutants: readonly Mutant[] = [
     name: 'password in an error',
     breaks: 'the client of CML quotes the password that it was refused with',
     caughtBy: /a secret was (written|logged|told)/,
-    acts: [at(0, 'create with a licence')],
+    acts: [at(0, 'create with a license')],
     spoil: () => ({
       cml: cml => ({
         ...cml,

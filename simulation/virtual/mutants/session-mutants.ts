@@ -4,7 +4,7 @@ import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { answering, asking, at, type Mutant } from './mutant.ts'
 
 const BOOKED = [at(0, 'create'), at(15, 'book', { much: 0.4 })]
-/** More than fits: five nodes run without a licence. */
+/** More than fits: five nodes run without a license. */
 const CROWD = [
   at(0, 'create'),
   ...Array.from({ length: 3 }, (_, n) => at(15 + n / 100, 'book', { who: 0.9, much: 0.4 })),

@@ -1,7 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import { isFinal, type LabletSession, type SessionStatus } from '@lcm/domain/session/lablet-session'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
 import type { LearnerName } from '../world/control-plane.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import type { World } from '../world/world.ts'
 
 /** Labs of so many nodes, each with a console. */

@@ -84,7 +84,7 @@ export function hands({ cloud, worker, noteUse }: World) {
         cloud.cml.act(machine, () => ({ status: 204, body: null, change: { removed_lab_id: id } }))
     },
     stopLab: (machine: string, lab: string) => asAdmin(cloud, machine, `PUT /labs/${lab}/stop`),
-    /** Licences that the Smart Account counts, by machine. */
+    /** Licenses that the Smart Account counts, by machine. */
     seats: () => cloud.cml.smartAccount().map(seat => seat.instance_id),
     setRoom: (zone: string, type: string, room: number | null) =>
       cloud.faults.setRoom({ availability_zone: zone, instance_type: type }, room),

@@ -4,12 +4,12 @@ import { RESOURCES } from '@lcm/control-plane/resources'
 import type { SettingsPatch } from '@lcm/domain/fleet/settings'
 import { NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { LICENSE } from '../world/planted-secrets.ts'
 import type { World } from '../world/world.ts'
 
 /** So new that nobody looks for the session behind it, since there is none. */
 const NOT_BEFORE = '2099-01-01T00:00:00.000Z'
 const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: NOT_BEFORE }
-export const LICENSE = { product: 'CML_Enterprise', token: 'token-of-the-account' } as const
 
 const withOneMore = ({ cpu_cores, memory_gb, storage_gb, nodes }: typeof NOTHING_RESERVED) => ({
   cpu_cores: cpu_cores + RESERVATION.cpu_cores,

@@ -15,16 +15,16 @@ interface Regression extends Pick<Plan, 'seed' | 'acts'> {
 const REGRESSIONS: readonly Regression[] = [
   {
     // The rule took a machine that the cloud had forgotten for one that was long dead.
-    name: 'a licensed worker at rest is killed by hand, just before somebody counts licences',
+    name: 'a licensed worker at rest is killed by hand, just before somebody counts licenses',
     seed: 5,
-    acts: [at(3.9, 'create with a licence'), at(6, 'stop'), at(26.6, 'kill a machine')],
+    acts: [at(3.9, 'create with a license'), at(6, 'stop'), at(26.6, 'kill a machine')],
   },
   // The answer that the Smart Account was not reached died with its reader. At several calls: which of them it is may change.
   ...[8, 11, 12].map(ahead => ({
-    name: `whoever has a licence given back that the Smart Account goes on counting dies ${ahead} calls later`,
+    name: `whoever has a license given back that the Smart Account goes on counting dies ${ahead} calls later`,
     seed: 5,
     acts: [
-      at(0, 'create with a licence'),
+      at(0, 'create with a license'),
       at(6, 'lose the Smart Account', { forMinutes: 10 }),
       at(7, 'terminate'),
       at(7, 'kill a process at a call', { much: ahead / 40 + 0.0065 }),
@@ -47,7 +47,7 @@ const REGRESSIONS: readonly Regression[] = [
     name: 'people who get no answer ask again and again for a drain and an end',
     seed: 50,
     acts: [
-      { atMs: 19870, act: 'create with a licence', who: 0.2493, much: 0.8655, forMs: 238123 },
+      { atMs: 19870, act: 'create with a license', who: 0.2493, much: 0.8655, forMs: 238123 },
       { atMs: 462384, act: 'kill the API at a call', who: 0.7101, much: 0.1135, forMs: 195997 },
       { atMs: 475111, act: 'license', who: 0.6005, much: 0.4262, forMs: 81459 },
       { atMs: 490189, act: 'drain', who: 0.829, much: 0.8135, forMs: 58552 },

@@ -5,12 +5,12 @@ import { living, type Stage } from '../acts/act-context.ts'
 import { undone } from '../acts/manual-acts.ts'
 import { NO_TROUBLE } from '../faults/random-faults.ts'
 import { misnamedMachines } from '../invariants/worker/machine-names.ts'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
 import { FLEET } from '../world/controller-process.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 
 /**
  * From the end of all faults until everything is as wanted and nothing is left of anything. A start that never succeeds has four
- * tries of half an hour, with 65 minutes between them, and then a licence may take two hours to be given back.
+ * tries of half an hour, with 65 minutes between them, and then a license may take two hours to be given back.
  */
 export const CONVERGED_MS_MAX = 6 * HOUR_MS
 /** Twice the longest pause between two tries to name a machine. */
@@ -90,7 +90,7 @@ const isMachineKnown = ({ status, ec2_instance_id: machine }: Worker, isThere: (
 
 const wordsOf = ({ name, status, desired_status, service_status, drain, license }: Worker): string =>
   `${name} is ${status}, wanted ${desired_status}, ${service_status}, ${drain === null ? '' : 'draining, '}` +
-  `licence ${license.status} ${license.pending_operation ?? ''}`
+  `license ${license.status} ${license.pending_operation ?? ''}`
 
 /** What takes a look at everything is asked once a virtual minute. */
 function everyMinute(clock: { now(): number }, isSo: () => boolean): () => boolean {

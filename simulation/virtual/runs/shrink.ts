@@ -10,7 +10,7 @@ export interface Shrunk {
   readonly runs: number
 }
 
-export interface ShrinkOptions extends Pick<RunOptions, 'spoilt'> {
+export interface ShrinkOptions extends Pick<RunOptions, 'defects'> {
   /** Asked before every run: whether there is time for another one. */
   mayGoOn(): boolean
   onProgress?(actsLeft: number): void
@@ -53,7 +53,7 @@ export async function shrink(plan: Plan, failure: SimulationFailure, options: Sh
   let best = { acts: plan.acts.filter(({ atMs }) => atMs <= failure.atMs + AFTERWARDS_MS), failure }
   async function breaks(acts: readonly Act[]): Promise<boolean> {
     runs += 1
-    const found = await failureOf({ ...plan, acts }, { spoilt: options.spoilt ?? {}, untilMs })
+    const found = await failureOf({ ...plan, acts }, { defects: options.defects ?? {}, untilMs })
     if (found === null || kindOf(found) !== wanted) return false
     best = { acts: acts.filter(({ atMs }) => atMs <= found.atMs + AFTERWARDS_MS), failure: found }
     options.onProgress?.(best.acts.length)

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { CONVERGED_MS_MAX } from './settle.ts'
 import type { Outcome } from './whole-run.ts'
 

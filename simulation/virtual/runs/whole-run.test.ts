@@ -15,7 +15,7 @@ describe('people, hands and faults at random', () => {
     const acts = [
       at(0, 'write beside us', { much: 1, forMinutes: 30 }),
       at(0.1, 'create'),
-      at(0.2, 'create with a licence'),
+      at(0.2, 'create with a license'),
       ...Array.from({ length: 3 }, (_, n) => at(5 + 3 * n, 'book', { who: n / 3, much: 0.1 * n })),
       at(12, 'stop', { who: 0.6 }),
       at(20, 'start', { who: 0.6 }),

@@ -3,11 +3,11 @@ import { isFault } from '../acts/act.ts'
 import { living, type Stage, setStage } from '../acts/act-context.ts'
 import { perform } from '../acts/perform.ts'
 import type { Plan, RunSize } from '../acts/plan.ts'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
 import { METAL } from '../world/control-plane.ts'
 import { UNHURRIED } from '../world/controller-settings.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { USER_DATA } from '../world/planted-secrets.ts'
-import { openWorld, type Spoilt, type World, type WorldOptions } from '../world/world.ts'
+import { type Defects, openWorld, type World, type WorldOptions } from '../world/world.ts'
 import { calm, comeToRest } from './settle.ts'
 
 /** What came of a run in which everything held. */
@@ -29,7 +29,7 @@ export interface Outcome {
 }
 
 export interface RunOptions {
-  readonly spoilt?: Spoilt
+  readonly defects?: Defects
   /** Nothing after this virtual time matters: for a run that is repeated because of what happens before. */
   readonly untilMs?: number
   /** Called now and then, with the virtual hour. */
@@ -48,10 +48,10 @@ const OPTIONS: Readonly<Record<RunSize['pace'], WorldOptions>> = {
  * not, or when it does not come to rest.
  */
 export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions = {}): Promise<Outcome> {
-  const { spoilt = {}, untilMs = Number.POSITIVE_INFINITY } = options
+  const { defects = {}, untilMs = Number.POSITIVE_INFINITY } = options
   // From too few to enough for everybody.
   const licencesOwned = 1 + (seed % size.workers)
-  const world = await openWorld(seed, { ...OPTIONS[size.pace], licencesOwned, spoilt })
+  const world = await openWorld(seed, { ...OPTIONS[size.pace], licencesOwned, defects })
   const stage = setStage(world, size)
   await stage.learner.define()
   await plantUserData(world)
@@ -124,7 +124,7 @@ function passage(world: World, stage: Stage, { onProgress }: RunOptions) {
 function tally(sessions: readonly LabletSession[]): Record<string, number> {
   const ends: Record<string, number> = {}
   for (const { status, desired_status, last_error } of sessions) {
-    const why = last_error?.split(':')[0] ?? (desired_status === 'TERMINATED' ? 'cancelled' : '')
+    const why = last_error?.split(':')[0] ?? (desired_status === 'TERMINATED' ? 'canceled' : '')
     const end = `${status} ${why}`.trim()
     ends[end] = (ends[end] ?? 0) + 1
   }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 it('a start that finds no room is shown, tried again slowly, and not shown any longer once there is some', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 const OTHER = { username: 'admin', password: 'Changed-Behind-Our-Back' }

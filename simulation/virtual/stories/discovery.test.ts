@@ -1,7 +1,7 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { describe, expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
 import { FLEET } from '../world/controller-process.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { aStory } from './a-story.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { aClass } from './a-class.ts'
 
 it('a worker that is drained while its CML is silent serves its sessions again once CML is back', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 describe('a drain', () => {
@@ -29,7 +29,7 @@ describe('a drain', () => {
     await done()
   })
 
-  it('that is cancelled leaves the worker running', async () => {
+  it('that is canceled leaves the worker running', async () => {
     const { world, ask, done } = await aStory(303)
     const { id } = await ask.createAndRun('metal-1')
     await ask.sessions(id, ['ls-1'])

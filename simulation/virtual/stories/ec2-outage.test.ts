@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import type { World } from '../world/world.ts'
 import { aStory } from './a-story.ts'
 

@@ -1,6 +1,6 @@
 import { nextOfWorker, workerNextText } from '@lcm/domain/worker/worker-next'
 import { expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aStory, type Story } from './a-story.ts'
 
 /** What `lcm why worker` says of it now, in minutes. */

@@ -1,7 +1,7 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
 import { METAL } from '../world/control-plane.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aStory, type Story } from './a-story.ts'
 
 const atOf = (worker: Worker, to: Worker['status']) =>

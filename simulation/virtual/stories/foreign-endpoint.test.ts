@@ -1,7 +1,7 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { CONDITION } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { aStory } from './a-story.ts'
 

@@ -1,6 +1,6 @@
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aClass } from './a-class.ts'
 
 it('a class ends at 18:00, and its idle workers count from 18:00', async () => {

@@ -1,6 +1,6 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
 import { expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aClass, type Class } from './a-class.ts'
 
 /** Nodes on that machine that are up. */

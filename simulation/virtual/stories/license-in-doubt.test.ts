@@ -1,9 +1,9 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
-import { LICENSE } from '../people/operator.ts'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
-import type { Spoilt } from '../world/world.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
+import { LICENSE } from '../world/planted-secrets.ts'
+import type { Defects } from '../world/world.ts'
 import { aStory, type Story } from './a-story.ts'
 
 interface Doubt extends Story {
@@ -13,10 +13,10 @@ interface Doubt extends Story {
   next(fate: () => unknown): void
 }
 
-/** A worker that holds a licence, and answers of its CML that may be lost. */
+/** A worker that holds a license, and answers of its CML that may be lost. */
 async function inDoubt(seed: number): Promise<Doubt> {
   let fate = (): unknown => undefined
-  const spoilt: Spoilt = {
+  const defects: Defects = {
     cml: cml => ({
       ...cml,
       async deregister(login, signal) {
@@ -28,7 +28,7 @@ async function inDoubt(seed: number): Promise<Doubt> {
       },
     }),
   }
-  const story = await aStory(seed, { spoilt })
+  const story = await aStory(seed, { defects })
   const { id } = await story.ask.createAndRun('metal-1', { license: LICENSE })
   await untilLicense(story, 'REGISTERED')
   const machine = await story.hand.machineOf(id)
@@ -56,7 +56,7 @@ async function expectDoubtOnRecord({ ask, id }: Doubt): Promise<void> {
   ])
 }
 
-describe('a licence of which nobody heard whether the Smart Account has it back', () => {
+describe('a license of which nobody heard whether the Smart Account has it back', () => {
   it('is on record before the machine goes', async () => {
     const story = await inDoubt(131)
     const { world, ask, hand, id, machine, next, done } = story
@@ -178,16 +178,16 @@ describe('a registration that takes longer than anybody waits', () => {
   it('and then succeeds is on record as lost when its machine dies before the next look', async () => {
     const { world, ask, hand, id, machine, done } = await givenUp(141)
     hand.smartAccountReached(machine, true)
-    await world.untilTrue('a licence', () => hand.seats().length === 1)
+    await world.untilTrue('a license', () => hand.seats().length === 1)
     expect(await world.worker(id)).toMatchObject({ license: { status: 'FAILED' } })
     hand.terminate(machine)
     await world.until(id, 'TERMINATED', 30 * MINUTE_MS)
     expect(hand.seats()).toEqual([machine])
-    expect(await ask.leaks()).toMatchObject([{ worker_id: id, reason: expect.stringMatching(/may hold a licence/) }])
+    expect(await ask.leaks()).toMatchObject([{ worker_id: id, reason: expect.stringMatching(/may hold a license/) }])
     await done()
   })
 
-  it('and then fails is a licence of nobody once somebody has seen that', async () => {
+  it('and then fails is a license of nobody once somebody has seen that', async () => {
     const { world, ask, hand, id, machine, done } = await givenUp(142)
     hand.onCml(machine, 'PATCH faults', { licence_tokens: 'invalid', licence_server: 'reached' })
     await world.untilTrue('a look', () => world.workers()[0]?.license.unsettled === null, 20 * MINUTE_MS)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { aStory } from './a-story.ts'
 
@@ -26,7 +26,7 @@ async function terminated({ world, ask }: Found, id: string): Promise<void> {
   await world.until(id, 'TERMINATED', 200 * MINUTE_MS)
 }
 
-it('the licence of a machine that was found stopped is given back before it goes', async () => {
+it('the license of a machine that was found stopped is given back before it goes', async () => {
   const story = await licensedByHand(911)
   story.hand.stop(story.machine)
   const id = await found(story)
@@ -36,7 +36,7 @@ it('the licence of a machine that was found stopped is given back before it goes
   expect(await story.ask.leaks()).toEqual([])
 })
 
-it('the licence of a found machine whose CML does not answer is waited for, and then on record', async () => {
+it('the license of a found machine whose CML does not answer is waited for, and then on record', async () => {
   const story = await licensedByHand(912)
   story.world.ways.isCmlCut = true
   await terminated(story, await found(story))

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { LICENSE } from '../people/operator.ts'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
+import { LICENSE } from '../world/planted-secrets.ts'
 import { aClass, type Class } from './a-class.ts'
 
-/** A class on one worker that holds a licence. */
+/** A class on one worker that holds a license. */
 async function licensedClass(seed: number): Promise<Class & { id: string; machine: string }> {
   const story = await aClass(seed)
   const { world, ask, hand } = story
   const { id } = await ask.createAndRun('metal-1', { license: LICENSE })
-  await world.untilTrue('a licence', () => world.workers()[0]?.license.status === 'REGISTERED')
+  await world.untilTrue('a license', () => world.workers()[0]?.license.status === 'REGISTERED')
   return { ...story, id, machine: await hand.machineOf(id) }
 }
 
-/** It is gone with all that ran on it, and gave its licence back before. */
+/** It is gone with all that ran on it, and gave its license back before. */
 async function goneInOrder({ world, ask, hand, id }: Awaited<ReturnType<typeof licensedClass>>): Promise<void> {
   await world.until(id, 'TERMINATED', 10 * MINUTE_MS)
   expect(hand.seats()).toEqual([])
@@ -22,7 +22,7 @@ async function goneInOrder({ world, ask, hand, id }: Awaited<ReturnType<typeof l
   expect(acts.lastIndexOf('deregister')).toBeLessThan(acts.indexOf('terminate'))
 }
 
-describe('a worker that is terminated while labs keep its licence', () => {
+describe('a worker that is terminated while labs keep its license', () => {
   it('has the lab of a session stopped first', async () => {
     const story = await licensedClass(121)
     const { world, learner, id, over } = story

@@ -1,11 +1,11 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
-import { LICENSE } from '../people/operator.ts'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
+import { LICENSE } from '../world/planted-secrets.ts'
 import type { WorldOptions } from '../world/world.ts'
 import { aStory, type Story } from './a-story.ts'
 
-/** A worker that runs and holds a licence. */
+/** A worker that runs and holds a license. */
 async function licensed(seed: number, options: WorldOptions = {}): Promise<Story & { id: string; machine: string }> {
   const story = await aStory(seed, options)
   const { id } = await story.ask.createAndRun('metal-1', { license: LICENSE })
@@ -20,7 +20,7 @@ const untilLicense = ({ world }: Story, status: Worker['license']['status'], lim
 
 const startsOf = ({ world }: Story) => world.mutations.filter(({ act }) => act === 'start').length
 
-describe('a licence', () => {
+describe('a license', () => {
   it('is registered as soon as the worker runs, and given back before its machine goes', async () => {
     const { world, ask, hand, id, done } = await licensed(101)
     expect(await world.worker(id)).toMatchObject({ license: { pending_operation: null, last_error: null } })
@@ -125,7 +125,7 @@ describe('a licence', () => {
     const { world, ask, hand, id, machine, done } = story
     await ask.set({ license_on_stop: 'release' })
     await world.runFor(MINUTE_MS)
-    // Given again, since the token of a registration that is over is forgotten where licences are kept.
+    // Given again, since the token of a registration that is over is forgotten where licenses are kept.
     await ask.license(id)
     await untilLicense(story, 'REGISTERED')
     await ask.stop(id)

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { LICENSE } from '../people/operator.ts'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
+import { LICENSE } from '../world/planted-secrets.ts'
 import { aStory, type Story } from './a-story.ts'
 
-/** Two workers that want a licence of an account that owns one. */
+/** Two workers that want a license of an account that owns one. */
 async function tooFew(seed: number): Promise<Story & { first: string; second: string }> {
   const story = await aStory(seed, { licencesOwned: 1 })
   const { world, ask } = story
   const licenseOf = (id: string) => world.workers().find(each => each.id === id)?.license
   const first = (await ask.createAndRun('metal-1', { license: LICENSE })).id
-  await world.untilTrue('a licence', () => licenseOf(first)?.status === 'REGISTERED')
+  await world.untilTrue('a license', () => licenseOf(first)?.status === 'REGISTERED')
   const second = (await ask.createAndRun('metal-2', { license: LICENSE })).id
   await world.untilTrue('a refusal', () => licenseOf(second)?.status === 'FAILED')
   return { ...story, first, second }
 }
 
-describe('a worker for which no licence is left', () => {
+describe('a worker for which no license is left', () => {
   it('says so, is not tried again by itself, and goes without a leak', async () => {
     const { world, ask, hand, first, second, done } = await tooFew(131)
     const { license } = await world.worker(second)
@@ -36,7 +36,7 @@ describe('a worker for which no licence is left', () => {
     await ask.terminate(first)
     await world.until(first, 'TERMINATED')
     const isLicensed = () => world.workers().find(each => each.id === second)?.license.status === 'REGISTERED'
-    await world.untilTrue('a licence', isLicensed, 15 * MINUTE_MS)
+    await world.untilTrue('a license', isLicensed, 15 * MINUTE_MS)
     expect(hand.seats()).toEqual([await hand.machineOf(second)])
     await ask.terminate(second)
     await world.until(second, 'TERMINATED')

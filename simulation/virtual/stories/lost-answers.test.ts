@@ -2,8 +2,9 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { describe, expect, it } from 'vitest'
-import { LICENSE, people } from '../people/operator.ts'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { people } from '../people/operator.ts'
+import { MINUTE_MS } from '../world/durations.ts'
+import { LICENSE } from '../world/planted-secrets.ts'
 import { openWorld, type World } from '../world/world.ts'
 import { aClass } from './a-class.ts'
 import { aStory } from './a-story.ts'
@@ -37,7 +38,7 @@ describe('an answer of CML that is lost after the effect', () => {
   const LAB_CALLS: readonly (keyof CmlLabs)[] = ['import', 'start', 'stop', 'wipe', 'delete']
   it.each(LAB_CALLS)('of %s costs no session and leaves no lab', async name => {
     const { ask, learner, world, over } = await aClass(401, {
-      spoilt: { labs: labs => firstAnswersLost(labs, name, 2) },
+      defects: { labs: labs => firstAnswersLost(labs, name, 2) },
     })
     await ask.createAndRun('metal-1')
     const { id } = await learner.book('two')
@@ -48,11 +49,11 @@ describe('an answer of CML that is lost after the effect', () => {
     await over()
   })
 
-  const LICENCE_CALLS: readonly (keyof CmlSystem)[] = ['register', 'deregister']
-  it.each(LICENCE_CALLS)('of %s loses no licence', async name => {
-    const { ask, hand, world, done } = await aStory(402, { spoilt: { cml: cml => firstAnswersLost(cml, name, 1) } })
+  const LICENSE_CALLS: readonly (keyof CmlSystem)[] = ['register', 'deregister']
+  it.each(LICENSE_CALLS)('of %s loses no license', async name => {
+    const { ask, hand, world, done } = await aStory(402, { defects: { cml: cml => firstAnswersLost(cml, name, 1) } })
     const { id } = await ask.createAndRun('metal-1', { license: LICENSE })
-    await world.untilTrue('a licence', () => world.workers()[0]?.license.status === 'REGISTERED')
+    await world.untilTrue('a license', () => world.workers()[0]?.license.status === 'REGISTERED')
     expect(hand.seats()).toHaveLength(1)
     await ask.terminate(id)
     await world.until(id, 'TERMINATED', 4 * 60 * MINUTE_MS)

@@ -1,8 +1,8 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { describe, expect, it } from 'vitest'
-import { MINUTE_MS } from '../world/advance-time.ts'
 import { METAL } from '../world/control-plane.ts'
 import { FLEET } from '../world/controller-process.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 /** A poll, the listing that it may share, and its own time. */

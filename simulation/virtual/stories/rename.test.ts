@@ -1,6 +1,6 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aStory, type Story } from './a-story.ts'
 
 const nameOf = ({ world }: Story, machine: string) => world.cloud.machine(machine)?.tags[TAG.name]

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 it('a server that was set up anew while it is drained serves those who are on it once it is pinned again', async () => {

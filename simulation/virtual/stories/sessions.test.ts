@@ -1,6 +1,6 @@
 import type { SessionStatus } from '@lcm/domain/session/lablet-session'
 import { describe, expect, it } from 'vitest'
-import { MINUTE_MS } from '../world/advance-time.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import { aClass } from './a-class.ts'
 
 const inMinutes = (nowMs: number, minutes: number): string => new Date(nowMs + minutes * MINUTE_MS).toISOString()
@@ -29,7 +29,7 @@ describe('a session', () => {
   })
 
   const PHASES: readonly SessionStatus[] = ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING']
-  it.each(PHASES)('cancelled while %s leaves nothing behind', async phase => {
+  it.each(PHASES)('canceled while %s leaves nothing behind', async phase => {
     const { world, ask, learner, over } = await aClass(302)
     await ask.createAndRun('metal-1')
     const start = inMinutes(world.time.clock.now(), phase === 'PENDING' ? 60 : 15)
@@ -50,7 +50,7 @@ describe('a session', () => {
   it('that finds no room says why, buys what packing needs in one flight, and is placed', async () => {
     const { world, ask, learner, over } = await aClass(303)
     await ask.createAndRun('metal-1')
-    // Five nodes run without a licence: four labs of four need four workers, of which one is there.
+    // Five nodes run without a license: four labs of four need four workers, of which one is there.
     const ids: string[] = []
     for (let n = 0; n < 4; n += 1) ids.push((await learner.book('four', { duration_minutes: 60 })).id)
     await world.runFor(5_000)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../world/advance-time.ts'
+import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 it('a machine that somebody has protected against stops is counted until EC2 stops it', async () => {

@@ -1,7 +1,7 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { expect, it } from 'vitest'
-import { HOUR_MS } from '../world/advance-time.ts'
 import { FLEET } from '../world/controller-process.ts'
+import { HOUR_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 /** As after a restore of a back-up that is older than the launch, or when a machine shows up after its attempt was spent. */

@@ -1,8 +1,7 @@
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import type { Invariants } from '../invariants/invariants.ts'
+import { HOUR_MS, MINUTE_MS } from './durations.ts'
 
-export const MINUTE_MS = 60_000
-export const HOUR_MS = 60 * MINUTE_MS
 /** Trace lines that a failure shows. */
 const TRACE_LINES = 30
 

@@ -1,5 +1,5 @@
-import { LICENSE } from '../people/operator.ts'
-
+/** Every worker is licensed with this. */
+export const LICENSE = { product: 'CML_Enterprise', token: 'token-of-the-account' } as const
 /** Every simulated server is logged in to with this. */
 export const CML_LOGIN = { username: 'admin', password: 'password-of-every-server' } as const
 /** Marks machines of strangers for the rules, whatever else they pretend to be. LCM does not read it. */

@@ -23,10 +23,11 @@ import { dated } from '../faults/date-header.ts'
 import type { Mortality } from '../faults/killable-store.ts'
 import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from '../faults/random-faults.ts'
 import { type RestartingApi, restartingApi } from '../faults/restarting-api.ts'
-import { type Mutation, witness } from '../invariants/cloud-mutation-monitor.ts'
+import { witness } from '../invariants/cloud-mutation-monitor.ts'
 import { decided } from '../invariants/decision-index.ts'
 import { type Invariants, invariants } from '../invariants/invariants.ts'
 import { neverWrittenOver } from '../invariants/lost-updates.ts'
+import type { Mutation } from '../invariants/mutation.ts'
 import { wishes } from '../invariants/requested-state.ts'
 import { type LogLevel, scanningLogger, secretless } from '../invariants/secret/leaked-secrets.ts'
 import { sentSecrets } from '../invariants/secret/sent-secrets.ts'
@@ -50,18 +51,18 @@ export interface WorldOptions {
   readonly preset?: PresetName
   readonly templates?: readonly WorkerTemplateSpec[]
   readonly settings?: Settings
-  /** How many licences the Smart Account can give away; as many as anybody wants where nothing is said. */
+  /** How many licenses the Smart Account can give away; as many as anybody wants where nothing is said. */
   readonly licencesOwned?: number
   /** How often labs are counted. */
   readonly labsCountedMs?: number
   /** Called for every line that a process logs. */
   onLog?(level: LogLevel, message: string): void
   /** Defects on purpose, which the invariants must find. */
-  readonly spoilt?: Spoilt
+  readonly defects?: Defects
 }
 
 /** Each wraps one of the ways between the parts. */
-export interface Spoilt {
+export interface Defects {
   compute?(compute: Compute): Compute
   cml?(cml: CmlSystem): CmlSystem
   labs?(labs: CmlLabs): CmlLabs
@@ -118,7 +119,7 @@ export interface World extends Pick<Passing, 'runFor' | 'untilTrue' | 'failure'>
 
 /** What everything else is made of. */
 function openGround(seed: number, options: WorldOptions) {
-  const { speed = 1, preset = 'plain', spoilt = {}, licencesOwned } = options
+  const { speed = 1, preset = 'plain', defects = {}, licencesOwned } = options
   const time = virtualTime(seed)
   const { clock } = time
   // A stream of its own: what strikes must not depend on what else is drawn.
@@ -127,7 +128,7 @@ function openGround(seed: number, options: WorldOptions) {
   const following = openFollowing()
   const usedMs = new Map<string, number>()
   return {
-    ...{ time, clock, chance, trouble, following, usedMs, spoilt, seed },
+    ...{ time, clock, chance, trouble, following, usedMs, defects, seed },
     store: openSqliteStore(':memory:'),
     cloud: openSimModel({
       seed,
@@ -140,7 +141,7 @@ function openGround(seed: number, options: WorldOptions) {
     ways: openWays(),
     calls: portCalls(time),
     processes: openProcesses(),
-    settings: mergedSettings(options.settings, spoilt.settings),
+    settings: mergedSettings(options.settings, defects.settings),
     troubles: { trouble, random: chance, clock },
   }
 }
@@ -187,10 +188,10 @@ function openWatch(ground: Ground, labsCountedMs: number) {
 
 /** The API, which may die, and everything that stands behind it. */
 async function openApi(ground: Ground, violated: (rule: string) => void, { templates = [METAL], onLog }: WorldOptions) {
-  const { time, clock, spoilt, troubles, processes } = ground
+  const { time, clock, defects, troubles, processes } = ground
   const logger = scanningLogger(violated, onLog)
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
-  const kept = neverWrittenOver((spoilt.store ?? same)(unreliableStore(ground.store, troubles)), violated)
+  const kept = neverWrittenOver((defects.store ?? same)(unreliableStore(ground.store, troubles)), violated)
   const parts = { time, log: logger, secretKey: time.random.bytes(32), templates }
   // Who follows must not miss what happens while the API is down: what is told is judged against what is there.
   const observer = await openPlane({ ...parts, store: ground.store, changeKeys: local.changeKeys })
@@ -200,29 +201,29 @@ async function openApi(ground: Ground, violated: (rule: string) => void, { templ
   }
   const api = await restartingApi({ time, run: processes.run, open })
   const met: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
-  const dispatch = dated(secretless((spoilt.api ?? same)(met), { controllerTokens, violated }), clock)
+  const dispatch = dated(secretless((defects.api ?? same)(met), { controllerTokens, violated }), clock)
   return { logger, local, api, dispatch }
 }
 
 export async function openWorld(seed: number, options: WorldOptions = {}): Promise<World> {
   const ground = openGround(seed, options)
-  const { time, clock, cloud, ways, calls, processes, following, spoilt, troubles, settings } = ground
+  const { time, clock, cloud, ways, calls, processes, following, defects, troubles, settings } = ground
   const watch = openWatch(ground, options.labsCountedMs ?? 1_000)
   const { watched, mutations, heard, sessions, rules, asWitness, guarded } = watch
   const { violated } = watched
   const { logger, local, api, dispatch } = await openApi(ground, violated, options)
-  const coordination = { ...local, changeKeys: (spoilt.changeKeys ?? same)(local.changeKeys) }
+  const coordination = { ...local, changeKeys: (defects.changeKeys ?? same)(local.changeKeys) }
   const byPeople = repeating(heard.heard(unreliable(dispatch, troubles)), clock)
   const client = apiClient(byPeople, { token: TOKENS.admin })
   processes.run(
     followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules, statusesTold(time)]),
   )
   const asked = (by: string, service: string) =>
-    watched.fenced(by, (spoilt.asking ?? same)(unreliable(dispatch, troubles), service), service)
-  const shared = { time, coordination, settings, logger, run: processes.run, clockOf: spoilt.clock ?? same }
-  const elect = spoilt.election ?? same
+    watched.fenced(by, (defects.asking ?? same)(unreliable(dispatch, troubles), service), service)
+  const shared = { time, coordination, settings, logger, run: processes.run, clockOf: defects.clock ?? same }
+  const elect = defects.election ?? same
   const backedOff = outageBackoff({ cloud, now: () => clock.now(), violated })
-  const labsOf = (by: string) => guarded(watch.labsSeen(by, (spoilt.labs ?? same)(labsOver(cloud, ways, troubles))))
+  const labsOf = (by: string) => guarded(watch.labsSeen(by, (defects.labs ?? same)(labsOver(cloud, ways, troubles))))
   const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labsOf, dispatch: asked })
   const going = passing(time, watched, [watched.step, sessions.step])
   const worker = (id: string) => client.call('getWorker', { params: { id } })
@@ -241,8 +242,8 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
         {
           ...{ ...shared, calls, elect, token: TOKENS.controller, metrics: simMetrics(cloud) },
           dispatch: backedOff(asked(instanceId, 'worker-controller')),
-          compute: asWitness.compute(instanceId, (spoilt.compute ?? same)(computeOver(cloud, ways))),
-          cml: guarded(asWitness.cml(instanceId, (spoilt.cml ?? same)(cmlOver(cloud, ways, troubles)))),
+          compute: asWitness.compute(instanceId, (defects.compute ?? same)(computeOver(cloud, ways))),
+          cml: guarded(asWitness.cml(instanceId, (defects.cml ?? same)(cmlOver(cloud, ways, troubles)))),
         },
       ),
     worker,

@@ -3,7 +3,7 @@ import { allowedLosses } from '@lcm/domain/fleet/brake'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
-import { MINUTE_MS } from '../../world/advance-time.ts'
+import { MINUTE_MS } from '../../world/durations.ts'
 
 /**
  * A worker at rest is looked at every ten minutes, a machine that EC2 shows no more is missed twice, and the rest is for a storm
@@ -13,17 +13,17 @@ const NOTICED_MS_MAX = 30 * MINUTE_MS
 /** Of many machines that vanish within an hour the last are believed to be gone only after it. */
 const BRAKE_MS = 60 * MINUTE_MS
 
-export interface LostLicenceParts {
+export interface LostLicenseParts {
   readonly cloud: SimModel
   readonly workers: Collection<Worker>
   readonly leaks: Collection<LicenseLeak>
   now(): number
 }
 
-export interface LostLicences {
+export interface LostLicenses {
   /** Notes which machines are gone by now: the cloud soon forgets when that was. */
   step(machines: Iterable<string>): void
-  /** Licences that the Smart Account counts for nobody, and that should be on record by now. */
+  /** Licenses that the Smart Account counts for nobody, and that should be on record by now. */
   unrecorded(): Promise<readonly string[]>
   /** The same where nobody waits for an answer any more: what CML left behind needs no time to be noticed. */
   unrecordedInTheEnd(): Promise<readonly string[]>
@@ -31,8 +31,8 @@ export interface LostLicences {
   unrecordedAtRest(): Promise<readonly string[]>
 }
 
-/** A licence that the Smart Account counts for a machine that is gone is on record as lost. */
-export function lostLicences({ cloud, workers, leaks, now }: LostLicenceParts): LostLicences {
+/** A license that the Smart Account counts for a machine that is gone is on record as lost. */
+export function lostLicenses({ cloud, workers, leaks, now }: LostLicenseParts): LostLicenses {
   const goneMs = new Map<string, number>()
   const leftMs = new Map<string, number>()
 
@@ -57,7 +57,7 @@ export function lostLicences({ cloud, workers, leaks, now }: LostLicenceParts): 
       if (!isLost && !isLeft) continue
       const [worker] = await workers.list({ where: { ec2_instance_id: machine }, limit: 1 })
       const [leak] = worker ? await leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
-      if (leak === undefined) lost.push(`the licence of ${worker?.name ?? machine} is lost without a record`)
+      if (leak === undefined) lost.push(`the license of ${worker?.name ?? machine} is lost without a record`)
     }
     return lost
   }

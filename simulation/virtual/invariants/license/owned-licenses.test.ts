@@ -2,7 +2,7 @@ import { openSimModel } from '@lcm/cloud-sim/model'
 import { aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { mistakenLicences, overdrawnLicences } from './owned-licenses.ts'
+import { mistakenLicenses, overdrawnLicenses } from './owned-licenses.ts'
 
 const model = openSimModel({ seed: 1, clock: manualClock(), licencesOwned: 1 })
 const accountOf = (...machines: readonly string[]) => {
@@ -13,17 +13,17 @@ const accountOf = (...machines: readonly string[]) => {
   return { machine: () => null, cml: { ...model.cml, smartAccount } }
 }
 
-it('no more licences are held than are owned', () => {
-  expect(overdrawnLicences({ cloud: accountOf('i-1') })).toEqual([])
-  expect(overdrawnLicences({ cloud: accountOf('i-1', 'i-2') })).toEqual(['2 licences are held, and 1 are owned'])
+it('no more licenses are held than are owned', () => {
+  expect(overdrawnLicenses({ cloud: accountOf('i-1') })).toEqual([])
+  expect(overdrawnLicenses({ cloud: accountOf('i-1', 'i-2') })).toEqual(['2 licenses are held, and 1 are owned'])
 })
 
-it('whoever serves has the licence that it is said to have', () => {
+it('whoever serves has the license that it is said to have', () => {
   const worker = aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', ec2_instance_id: 'i-1' })
   const latest = (status: 'REGISTERED' | 'UNREGISTERED') =>
     new Map([[worker.id, { ...worker, license: { ...worker.license, status } }]])
-  expect(mistakenLicences({ cloud: accountOf('i-1'), latest: latest('REGISTERED') })).toEqual([])
-  expect(mistakenLicences({ cloud: accountOf(), latest: latest('UNREGISTERED') })).toEqual([])
-  expect(mistakenLicences({ cloud: accountOf(), latest: latest('REGISTERED') })).toHaveLength(1)
-  expect(mistakenLicences({ cloud: accountOf('i-1'), latest: latest('UNREGISTERED') })).toHaveLength(1)
+  expect(mistakenLicenses({ cloud: accountOf('i-1'), latest: latest('REGISTERED') })).toEqual([])
+  expect(mistakenLicenses({ cloud: accountOf(), latest: latest('UNREGISTERED') })).toEqual([])
+  expect(mistakenLicenses({ cloud: accountOf(), latest: latest('REGISTERED') })).toHaveLength(1)
+  expect(mistakenLicenses({ cloud: accountOf('i-1'), latest: latest('UNREGISTERED') })).toHaveLength(1)
 })

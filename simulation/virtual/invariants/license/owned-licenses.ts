@@ -2,13 +2,13 @@ import type { SimModel } from '@lcm/cloud-sim/model'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 
-export interface OwnedLicenceParts {
+export interface OwnedLicenseParts {
   readonly cloud: Pick<SimModel, 'cml' | 'machine'>
   readonly latest: ReadonlyMap<string, Worker>
 }
 
 /** What the Smart Account counts is never more than it owns, and never twice for one worker that lives. */
-export function overdrawnLicences({ cloud }: Pick<OwnedLicenceParts, 'cloud'>): readonly string[] {
+export function overdrawnLicenses({ cloud }: Pick<OwnedLicenseParts, 'cloud'>): readonly string[] {
   const seats = cloud.cml.smartAccount()
   const owned = cloud.cml.licencesOwned
   const holders = seats.flatMap(({ instance_id, left_behind }) => {
@@ -18,20 +18,20 @@ export function overdrawnLicences({ cloud }: Pick<OwnedLicenceParts, 'cloud'>): 
   })
   const twice = holders.filter((holder, n) => holders.indexOf(holder) < n)
   return [
-    ...(seats.length > owned ? [`${seats.length} licences are held, and ${owned} are owned`] : []),
-    ...twice.map(worker => `${worker} holds two licences`),
+    ...(seats.length > owned ? [`${seats.length} licenses are held, and ${owned} are owned`] : []),
+    ...twice.map(worker => `${worker} holds two licenses`),
   ]
 }
 
-/** At rest whoever serves is said to be licensed when the Smart Account counts a licence for it, and else not. */
-export function mistakenLicences({ cloud, latest }: OwnedLicenceParts): readonly string[] {
+/** At rest whoever serves is said to be licensed when the Smart Account counts a license for it, and else not. */
+export function mistakenLicenses({ cloud, latest }: OwnedLicenseParts): readonly string[] {
   const seats = cloud.cml.smartAccount().filter(({ left_behind }) => !left_behind)
   const holders = new Set(seats.map(({ instance_id }) => instance_id))
   return [...latest.values()].flatMap(({ name, status, service_status, ec2_instance_id, license }) => {
     if (status !== 'RUNNING' || service_status !== 'AVAILABLE' || ec2_instance_id === null) return []
     const isHeld = holders.has(ec2_instance_id)
     const mayHold = license.status === 'REGISTERED' || license.unsettled !== null
-    if (license.status === 'REGISTERED' && !isHeld) return [`${name} is said to be licensed, and holds no licence`]
-    return isHeld && !mayHold ? [`${name} holds a licence, and is said to be ${license.status}`] : []
+    if (license.status === 'REGISTERED' && !isHeld) return [`${name} is said to be licensed, and holds no license`]
+    return isHeld && !mayHold ? [`${name} holds a license, and is said to be ${license.status}`] : []
   })
 }

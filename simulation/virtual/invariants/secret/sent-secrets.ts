@@ -1,9 +1,8 @@
 import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { SimModel } from '@lcm/cloud-sim/model'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { LICENSE } from '../../people/operator.ts'
-import { CML_LOGIN, PLANTED_TAG } from '../../world/planted-secrets.ts'
-import type { Mutation } from '../cloud-mutation-monitor.ts'
+import { CML_LOGIN, LICENSE, PLANTED_TAG } from '../../world/planted-secrets.ts'
+import type { Mutation } from '../mutation.ts'
 
 export interface SentSecretParts {
   readonly cloud: SimModel

@@ -6,12 +6,10 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Collection } from '@lcm/store/store'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
-import type { Mutation } from '../cloud-mutation-monitor.ts'
 import type { Decided } from '../decision-index.ts'
+import type { LabAct, Mutation } from '../mutation.ts'
 
 const SERVICE = 'lablet-controller'
-
-export type LabAct = 'import' | 'start' | 'stop' | 'wipe' | 'delete'
 
 /** What each step of a session may do to labs. A lab that is used again is taken down before, and whatever is deleted is too. */
 const ALLOWED: Readonly<Record<string, readonly LabAct[]>> = {

@@ -1,7 +1,7 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 
-/** Nodes that run without a licence. */
+/** Nodes that run without a license. */
 const FREE_NODES = 5
 const ENTERPRISE_NODES = 20
 const ON_THE_WAY: readonly Worker['status'][] = ['PENDING', 'PROVISIONING', 'STARTING']

@@ -1,21 +1,28 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
+import type { SimModel } from '@lcm/cloud-sim/model'
 import { toMs } from '@lcm/domain/instant'
 import { STOPPED_REASON } from '@lcm/domain/session/lab-restart'
 import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { MINUTE_MS } from '../../world/advance-time.ts'
+import type { Clock } from '@lcm/runtime/clock'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
+import { MINUTE_MS } from '../../world/durations.ts'
 import type { Following } from '../../world/event-follower.ts'
-import type { SessionInvariantParts } from './session-invariants.ts'
 
 /** A new leader, a few looks, and CML calls that fail for a while. */
 const STOPPED_MS_MAX = 15 * MINUTE_MS
+
+export interface RestartedLabParts {
+  readonly cloud: SimModel
+  readonly following: Pick<Following, 'workers' | 'sessions'>
+  readonly clock: Pick<Clock, 'now'>
+}
 
 /**
  * A session within its slot has a lab that runs once its machine was started again and serves. Answers those whose lab is still
  * stopped after a while, although nothing has tried to start it since.
  */
-export function restartedLabs({ cloud, following, clock }: SessionInvariantParts): () => string[] {
+export function restartedLabs({ cloud, following, clock }: RestartedLabParts): () => string[] {
   const since = new Map<string, number>()
 
   function isStopped({ id, status, pipeline, worker_id }: LabletSession): boolean {

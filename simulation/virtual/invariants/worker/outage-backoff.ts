@@ -1,6 +1,6 @@
 import type { SimModel } from '@lcm/cloud-sim/model'
 import type { Dispatch } from '@lcm/contract/wire'
-import { MINUTE_MS } from '../../world/advance-time.ts'
+import { MINUTE_MS } from '../../world/durations.ts'
 
 const WINDOW_MS = 5 * MINUTE_MS
 /** A backoff of 1 to 60 s makes 10 looks in that time; the rest is for news, and for leaders that begin again. */

@@ -1,7 +1,7 @@
 import { allowedLosses } from '@lcm/domain/fleet/brake'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { HOUR_MS } from '../../world/advance-time.ts'
-import type { Mutation } from '../cloud-mutation-monitor.ts'
+import { HOUR_MS } from '../../world/durations.ts'
+import type { Mutation } from '../mutation.ts'
 
 export interface BrakeParts {
   readonly latest: ReadonlyMap<string, Worker>
